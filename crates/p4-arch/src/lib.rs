@@ -1,0 +1,1 @@
+//! Architectures: v1model's blocks, externs, and what happens between them.

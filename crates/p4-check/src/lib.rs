@@ -1,0 +1,1 @@
+//! Names, types and constants of a P4_16 program.

@@ -1,0 +1,1 @@
+//! Linux interfaces: sockets that carry packets between the kernel and a switch.

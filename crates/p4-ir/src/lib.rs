@@ -1,0 +1,1 @@
+//! The flat, architecture-free IR: lowering and the reference interpreter with traces.

@@ -1,0 +1,1 @@
+//! Virtual time: events, links, ports, hosts and generators.

@@ -1,0 +1,1 @@
+//! The Simple Test Framework: its language and its runner.
