@@ -1,1 +1,9 @@
-//! P4_16 source text to syntax tree: source map, preprocessor, lexer, parser, diagnostics.
+//! P4_16 source text to syntax tree.
+//!
+//! The front end does no I/O but through a [`FileProvider`], and parsing never fails: it returns a
+//! tree and diagnostics.
+#![forbid(unsafe_code)]
+
+pub mod ast;
+pub mod diag;
+pub mod span;
