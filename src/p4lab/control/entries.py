@@ -1,0 +1,112 @@
+"""Table entries, multicast groups and clone sessions as values that no target owns.
+
+All numbers are unsigned integers; names are those of P4Info, or any unique dotted suffix.
+Priorities are P4Runtime's: the larger number wins, 0 where the table has no ternary,
+range or optional key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Exact:
+    value: int
+
+
+@dataclass(frozen=True)
+class Lpm:
+    value: int
+    prefix_len: int
+
+
+@dataclass(frozen=True)
+class Ternary:
+    value: int
+    mask: int
+
+
+@dataclass(frozen=True)
+class Range:
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Optional:
+    value: int
+
+
+Match = Exact | Lpm | Ternary | Range | Optional
+
+
+@dataclass(frozen=True)
+class TableEntry:
+    """A row of a table: its key fields and its action's parameters, in the program's order."""
+
+    table: str
+    match: tuple[tuple[str, Match], ...]
+    action: str
+    params: tuple[tuple[str, int], ...]
+    priority: int = 0
+
+
+@dataclass(frozen=True)
+class MulticastGroup:
+    """What the packet replication engine makes of a group: one copy per (port, instance)."""
+
+    group_id: int
+    replicas: tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class CloneSession:
+    """Where clones of a session go, as (port, instance); `truncate` in bytes, 0 for whole."""
+
+    session_id: int
+    replicas: tuple[tuple[int, int], ...]
+    truncate: int = 0
+
+
+Entity = TableEntry | MulticastGroup | CloneSession
+Entries = frozenset[Entity]
+
+
+@dataclass(frozen=True)
+class Update:
+    """One step of a write batch."""
+
+    kind: Literal["insert", "modify", "delete"]
+    entity: Entity
+
+
+def key(entity: Entity) -> tuple[object, ...]:
+    """What identifies an entity on its switch: an entity with the same key replaces it."""
+    if isinstance(entity, TableEntry):
+        return (entity.table, entity.match, entity.priority)
+    if isinstance(entity, MulticastGroup):
+        return ("multicast_group", entity.group_id)
+    return ("clone_session", entity.session_id)
+
+
+def diff(old: Set[Entity], new: Set[Entity]) -> list[Update]:
+    """The shortest batch that turns `old` into `new`; the same for the same sets.
+
+    Groups and sessions are made before the rows that use them and removed after those, so that
+    the batch is sound even where a target applies it step by step.
+    """
+    gone = {key(entity): entity for entity in old - new}
+    fresh = {key(entity): entity for entity in new - old}
+    inserts = [Update("insert", entity) for name, entity in fresh.items() if name not in gone]
+    modifies = [Update("modify", entity) for name, entity in fresh.items() if name in gone]
+    deletes = [Update("delete", entity) for name, entity in gone.items() if name not in fresh]
+    return sorted(inserts + modifies + deletes, key=_order)
+
+
+def _order(update: Update) -> tuple[object, ...]:
+    is_row = isinstance(update.entity, TableEntry)
+    phase = {"insert": (0, 2), "modify": (1, 3), "delete": (5, 4)}[update.kind][is_row]
+    return (phase, repr(key(update.entity)))

@@ -1,0 +1,22 @@
+"""Networks as data: routers, hosts and links from a TOML file in `topologies/`.
+
+    topology = Topology.load("paper")
+    topology.port("r1", "r2")
+
+The schema of the file is `p4lab.topology.file.TopologyFile`.
+"""
+
+from p4lab.topology.file import Problem, TopologyError, names
+from p4lab.topology.model import NO_FAILURES, Failures, Host, Link, Router, Topology
+
+__all__ = [
+    "NO_FAILURES",
+    "Failures",
+    "Host",
+    "Link",
+    "Problem",
+    "Router",
+    "Topology",
+    "TopologyError",
+    "names",
+]
