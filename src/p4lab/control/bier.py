@@ -87,10 +87,16 @@ def bier_entries(
     """
     core, igp = _core(topology, bsl, down)
     ports: dict[str, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
-    receivers: dict[int, set[str]] = defaultdict(set)
+    # By part of the network, for a failure may cut it in two, and by group: who receives.
+    receivers: dict[int, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     for member in working_members(topology, membership, down):
         ports[member.router][member.group].add(member.port)
-        receivers[member.group].add(member.router)
+        bfr_id = topology.router(member.router).bfr_id
+        receivers[igp.part(member.router)][member.group].add(bfr_id)
+    strings = {
+        part: {group: bit_strings(ids, bsl) for group, ids in groups.items()}
+        for part, groups in receivers.items()
+    }
     entries: dict[str, Entries] = {}
     for router in topology.routers:
         name = router.name
@@ -99,7 +105,7 @@ def bier_entries(
             continue
         rows = _delivery(ports[name]) if name in ports else []
         if topology.hosts_of(name):
-            rows += _encapsulation(topology, igp, router, receivers, bsl)
+            rows += _encapsulation(router, strings.get(igp.part(name), {}), bsl)
         entries[name] = core[name].union(rows)
     return entries
 
@@ -211,29 +217,26 @@ def _port_macs(topology: Topology, router: Router) -> Iterable[Entity]:
         )
 
 
-def _encapsulation(
-    topology: Topology, igp: Igp, router: Router, receivers: dict[int, set[str]], bsl: int
-) -> list[Entity]:
-    """Rows that put the BIER header on: per group a chain with one row per set of receivers."""
-    rows: list[Entity] = []
-    for group, names in receivers.items():
-        ids = [topology.router(name).bfr_id for name in names if igp.reaches(router.name, name)]
-        strings = bit_strings(ids, bsl)
-        for index, (si, string) in enumerate(strings.items()):
-            rows.append(
-                TableEntry(
-                    "encap",
-                    (("group", Exact(group)), ("set", Exact(index))),
-                    "encapsulate",
-                    (
-                        ("bift_id", bift_id(bsl, si)),
-                        ("bfir_id", router.bfr_id),
-                        ("bit_string", string),
-                        ("more_sets", int(index + 1 < len(strings))),
-                    ),
-                )
-            )
-    return rows
+def _encapsulation(router: Router, strings: dict[int, dict[int, int]], bsl: int) -> list[Entity]:
+    """Rows that put the BIER header on: per group a chain with one row per set of receivers.
+
+    `strings` is the BitString by group and SI.
+    """
+    return [
+        TableEntry(
+            "encap",
+            (("group", Exact(group)), ("set", Exact(index))),
+            "encapsulate",
+            (
+                ("bift_id", bift_id(bsl, si)),
+                ("bfir_id", router.bfr_id),
+                ("bit_string", string),
+                ("more_sets", int(index + 1 < len(sets))),
+            ),
+        )
+        for group, sets in strings.items()
+        for index, (si, string) in enumerate(sets.items())
+    ]
 
 
 def _delivery(ports_of: dict[int, set[int]]) -> list[Entity]:

@@ -19,6 +19,11 @@ class Igp:
 
     next_hops: dict[str, dict[str, str]]
     distances: dict[str, dict[str, int]]
+    parts: dict[str, int]
+
+    def part(self, router: str) -> int:
+        """A number that a working router shares with all routers it reaches and no other."""
+        return self.parts[router]
 
     def next_hop(self, router: str, destination: str) -> str | None:
         """The neighbour of `router` towards `destination`; None if unreachable or `router`."""
@@ -58,7 +63,11 @@ def shortest_paths(topology: Topology, down: Failures = NO_FAILURES) -> Igp:
                 if distances[neighbour].get(destination, distance) + cost == distance:
                     next_hops[name][destination] = neighbour
                     break
-    return Igp(next_hops, distances)
+    parts: dict[str, int] = {}
+    for number, name in enumerate(alive):
+        for member in distances[name]:
+            parts.setdefault(member, number)
+    return Igp(next_hops, distances, parts)
 
 
 def _distances(source: str, adjacent: dict[str, list[tuple[str, int]]]) -> dict[str, int]:

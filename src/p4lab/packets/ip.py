@@ -1,0 +1,77 @@
+"""Ethernet, IPv4 and UDP around a payload, without a packet library."""
+
+from __future__ import annotations
+
+import struct
+from ipaddress import IPv4Address
+
+ETHERTYPE_IPV4 = 0x0800
+PROTOCOL_IGMP = 2
+PROTOCOL_UDP = 17
+ROUTER_ALERT = bytes([0x94, 0x04, 0x00, 0x00])  # RFC 2113
+
+_HEADER = struct.Struct("!BBHHHBBHII")
+
+
+def checksum(data: bytes) -> int:
+    """The Internet checksum (RFC 1071): 0 over data that holds a right checksum."""
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def ipv4(
+    source: IPv4Address,
+    destination: IPv4Address,
+    protocol: int,
+    payload: bytes,
+    *,
+    ttl: int = 64,
+    tos: int = 0,
+    options: bytes = b"",
+) -> bytes:
+    """An IPv4 packet with its header checksum; `options` in whole 32-bit words (RFC 791)."""
+    length = _HEADER.size + len(options)
+
+    def header(check: int) -> bytes:
+        return (
+            _HEADER.pack(
+                4 << 4 | length // 4,
+                tos,
+                length + len(payload),
+                0,
+                0,
+                ttl,
+                protocol,
+                check,
+                int(source),
+                int(destination),
+            )
+            + options
+        )
+
+    return header(checksum(header(0))) + payload
+
+
+def udp(
+    source: IPv4Address, destination: IPv4Address, ports: tuple[int, int], payload: bytes
+) -> bytes:
+    """A UDP datagram with its checksum (RFC 768); `ports` are source and destination port."""
+    length = 8 + len(payload)
+    pseudo = struct.pack("!IIBBH", int(source), int(destination), 0, PROTOCOL_UDP, length)
+    check = checksum(pseudo + struct.pack("!HHHH", *ports, length, 0) + payload)
+    return struct.pack("!HHHH", *ports, length, check or 0xFFFF) + payload
+
+
+def multicast_mac(group: IPv4Address) -> int:
+    """The Ethernet address of an IPv4 group: 01-00-5E and its low 23 bits (RFC 1112, 6.4)."""
+    return 0x01005E000000 | int(group) & 0x7FFFFF
+
+
+def ethernet(destination: int, source: int, ether_type: int, payload: bytes) -> bytes:
+    """An Ethernet frame without FCS and padding; addresses are 48-bit numbers."""
+    addresses = destination.to_bytes(6, "big") + source.to_bytes(6, "big")
+    return addresses + ether_type.to_bytes(2, "big") + payload
