@@ -1,10 +1,15 @@
-//! The engine as a Python module, `p4lab._engine`: values in, values out, no packet on a hot path.
+//! The engine as a Python module, `p4lab._engine`: values in, values out, and no packet crosses the
+//! border on a hot path.
 #![forbid(unsafe_code)]
+
+mod compile;
+mod files;
 
 use pyo3::prelude::*;
 
+/// The p4lab engine: P4 compiler, switch and networks.
 #[pymodule]
 mod _engine {
     #[pymodule_export]
-    const __VERSION__: &str = env!("CARGO_PKG_VERSION");
+    use super::compile::{compile, compile_text, Compilation};
 }

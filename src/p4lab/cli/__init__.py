@@ -1,0 +1,17 @@
+"""The command line. A verb's module imports what it needs only when the verb runs."""
+
+from __future__ import annotations
+
+import typer
+
+from p4lab.cli import compile_verb, stf_verb
+
+app = typer.Typer(
+    name="p4lab",
+    help="A P4 teaching lab in a box.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command("compile")(compile_verb.compile_program)
+app.command("stf")(stf_verb.stf)

@@ -1,0 +1,50 @@
+"""Options that several verbs share."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from p4lab.cli.errors import fail, no_file
+
+Program = Annotated[Path, typer.Argument(metavar="PROG.p4", help="The P4 program.")]
+IncludeDirs = Annotated[
+    list[Path] | None,
+    typer.Option("-I", metavar="DIR", help="Also look for #include files here; may be repeated."),
+]
+Defines = Annotated[
+    list[str] | None,
+    typer.Option("-D", metavar="NAME[=VALUE]", help="Define a macro; may be repeated."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
+
+_MACRO = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def split_defines(defines: list[str] | None) -> list[tuple[str, str]]:
+    """`NAME=VALUE` and `NAME` (which means 1, as in a C preprocessor) as pairs."""
+    pairs = []
+    for define in defines or []:
+        name, equals, value = define.partition("=")
+        if not _MACRO.fullmatch(name):
+            fail(f"-D {define}: {name!r} is no macro name; write -D NAME=VALUE.")
+        pairs.append((name, value if equals else "1"))
+    return pairs
+
+
+def existing_file(path: Path, what: str) -> Path:
+    """The path, or status 2 if it is not a regular file."""
+    if not path.is_file():
+        no_file(path, what)
+    return path
+
+
+def existing_dirs(paths: list[Path] | None) -> list[str]:
+    """The include directories as the engine wants them, or status 2 if one is missing."""
+    for path in paths or []:
+        if not path.is_dir():
+            no_file(path, "directory")
+    return [str(path) for path in paths or []]

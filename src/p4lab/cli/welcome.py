@@ -1,0 +1,22 @@
+"""What `./lab` shows without arguments."""
+
+from __future__ import annotations
+
+SCREEN = """\
+p4lab, a P4 teaching lab in a box
+
+  ./lab run 01-bier                      send multicast through a BIER network (no root needed)
+  sudo ./lab run 01-bier --net mininet   the same between real Linux hosts
+  ./lab trace 01-bier                    what one packet met at every hop
+  ./lab compile PROG.p4                  check a P4 program
+  ./lab stf PROG.p4 TEST.stf             send packets through it and judge what comes out
+  ./lab bench                            how fast the engine is on this machine
+  ./lab test                             every test of the project
+
+Every verb explains itself with --help.
+"""
+
+
+def show() -> None:
+    """Prints the first screen."""
+    print(SCREEN, end="")
