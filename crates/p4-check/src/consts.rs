@@ -1,0 +1,420 @@
+//! Evaluation of what is known at compile time (specification 18.1).
+
+use crate::types::{Kind, Type};
+use crate::value::{arith, compare, fits, limits, wrap, ArithError, Value};
+use crate::{Builtin, CallKind, Checked, Checker, Def};
+use num_bigint::BigInt;
+use num_traits::{One, Signed, ToPrimitive};
+use p4_syntax::ast::*;
+use p4_syntax::diag::Diagnostic;
+
+/// Gives the values of constructor parameters, for bodies that are being specialised.
+pub type ParamValues<'e> = dyn Fn(&Param) -> Option<Value> + 'e;
+
+impl<'a> Checked<'a> {
+    /// The value of `expr` after its conversion, if it is known given the values of constructor
+    /// parameters.
+    pub fn eval(&self, expr: &Expr, params: &ParamValues<'_>) -> Option<Value> {
+        if let Some(value) = self.values.get(&expr.id) {
+            return Some(value.clone());
+        }
+        let value = self.eval_raw(expr, params)?;
+        match self.coercions.get(&expr.id) {
+            Some(target) => self.convert(value, target),
+            None => Some(value),
+        }
+    }
+
+    /// `value` as a value of type `target`.
+    pub fn convert(&self, value: Value, target: &Type) -> Option<Value> {
+        let bits = |value: Value, width: u32, signed: bool| match value {
+            Value::Int(v) | Value::Bits { value: v, .. } => Some(Value::Bits {
+                width,
+                signed,
+                value: wrap(&v, width, signed),
+            }),
+            Value::Bool(b) => Some(Value::Bits {
+                width,
+                signed,
+                value: BigInt::from(u8::from(b)),
+            }),
+            _ => None,
+        };
+        match self.underlying(target) {
+            Type::Bit(width) => bits(value, width, false),
+            Type::Signed(width) => bits(value, width, true),
+            Type::Int => Some(Value::Int(value.as_int()?.clone())),
+            Type::Bool => Some(match value {
+                Value::Bool(b) => Value::Bool(b),
+                other => Value::Bool(*other.as_int()? == BigInt::one()),
+            }),
+            _ => Some(value),
+        }
+    }
+
+    fn eval_raw(&self, expr: &Expr, params: &ParamValues<'_>) -> Option<Value> {
+        match &expr.kind {
+            ExprKind::Int { value, width: None } => Some(Value::Int(value.clone())),
+            ExprKind::Int {
+                value,
+                width: Some((width, signed)),
+            } => Some(Value::Bits {
+                width: *width,
+                signed: *signed,
+                value: wrap(value, *width, *signed),
+            }),
+            ExprKind::Bool(value) => Some(Value::Bool(*value)),
+            ExprKind::String(value) => Some(Value::String(value.clone())),
+            ExprKind::Path(_) => match self.defs.get(&expr.id)? {
+                Def::Const(decl) => match &decl.kind {
+                    DeclKind::Const { value, .. } => self.eval(value, params),
+                    _ => None,
+                },
+                Def::Param(param) => params(param),
+                _ => None,
+            },
+            ExprKind::Member(base, member) => self.eval_member(base, member, params),
+            ExprKind::TypeMember(ty, member) => self.eval_type_member(self.type_ref(ty.id), member),
+            ExprKind::Index(base, index) => {
+                let Value::List(items) = self.eval(base, params)? else {
+                    return None;
+                };
+                items
+                    .into_iter()
+                    .nth(self.eval(index, params)?.as_int()?.to_usize()?)
+            }
+            ExprKind::Slice(base, hi, lo) => {
+                let base = self.eval(base, params)?;
+                let hi = self.eval(hi, params)?.as_int()?.to_u32()?;
+                let lo = self.eval(lo, params)?.as_int()?.to_u32()?;
+                slice(base.as_int()?, lo, hi.checked_sub(lo)? + 1)
+            }
+            ExprKind::PlusSlice(base, lo, width) => {
+                let base = self.eval(base, params)?;
+                let lo = self.eval(lo, params)?.as_int()?.to_u32()?;
+                let width = self.eval(width, params)?.as_int()?.to_u32()?;
+                slice(base.as_int()?, lo, width)
+            }
+            ExprKind::Unary(op, operand) => self.eval_unary(*op, self.eval(operand, params)?),
+            ExprKind::Binary(op, a, b) => {
+                let left = self.eval(a, params)?;
+                match (op, &left) {
+                    (BinOp::And, Value::Bool(false)) => return Some(Value::Bool(false)),
+                    (BinOp::Or, Value::Bool(true)) => return Some(Value::Bool(true)),
+                    _ => {}
+                }
+                self.eval_binary(*op, left, self.eval(b, params)?)
+                    .ok()
+                    .flatten()
+            }
+            ExprKind::Conditional(cond, yes, no) => match self.eval(cond, params)? {
+                Value::Bool(true) => self.eval(yes, params),
+                Value::Bool(false) => self.eval(no, params),
+                _ => None,
+            },
+            ExprKind::Cast(ty, operand) => {
+                self.convert(self.eval(operand, params)?, self.type_ref(ty.id))
+            }
+            ExprKind::List { items, rest: false } | ExprKind::Tuple(items) => {
+                let items: Option<Vec<_>> = items.iter().map(|i| self.eval(i, params)).collect();
+                Some(Value::List(items?))
+            }
+            ExprKind::Struct {
+                fields,
+                rest: false,
+            } => self.eval_struct(expr, fields, params),
+            ExprKind::Invalid => Some(Value::InvalidHeader),
+            ExprKind::Call { .. } => match self.calls.get(&expr.id)?.kind {
+                CallKind::Builtin(Builtin::Size) => self.values.get(&expr.id).cloned(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Fields in the order of the type that the literal becomes.
+    fn eval_struct(
+        &self,
+        expr: &Expr,
+        fields: &[(Ident, Expr)],
+        params: &ParamValues<'_>,
+    ) -> Option<Value> {
+        let target = self
+            .coercions
+            .get(&expr.id)
+            .unwrap_or(self.expr_type(expr.id));
+        let order: Vec<Name> = match target {
+            Type::StructLit(fields) => fields.iter().map(|(name, _)| name.clone()).collect(),
+            named => self
+                .fields_of(named)?
+                .into_iter()
+                .map(|(name, ..)| name)
+                .collect(),
+        };
+        let values: Option<Vec<Value>> = order
+            .iter()
+            .map(|name| {
+                let (_, value) = fields.iter().find(|(field, _)| field.name == *name)?;
+                self.eval(value, params)
+            })
+            .collect();
+        Some(Value::List(values?))
+    }
+
+    fn eval_member(&self, base: &Expr, member: &Ident, params: &ParamValues<'_>) -> Option<Value> {
+        match self.expr_type(base.id) {
+            Type::TypeName(ty) => self.eval_type_member(ty, member),
+            Type::Stack(_, size) if &*member.name == "size" => Some(Value::Bits {
+                width: 32,
+                signed: false,
+                value: BigInt::from(*size),
+            }),
+            ty => {
+                let index = match ty {
+                    Type::StructLit(fields) => {
+                        fields.iter().position(|(name, _)| *name == member.name)
+                    }
+                    named => self
+                        .fields_of(named)?
+                        .iter()
+                        .position(|(name, ..)| *name == member.name),
+                }?;
+                let Value::List(items) = self.eval(base, params)? else {
+                    return None;
+                };
+                items.into_iter().nth(index)
+            }
+        }
+    }
+
+    fn eval_type_member(&self, ty: &Type, member: &Ident) -> Option<Value> {
+        match ty {
+            Type::Error => Some(Value::Error(member.name.clone())),
+            Type::Named(Kind::Enum, decl, ..) => Some(Value::Enum {
+                decl: *decl,
+                member: member.name.clone(),
+            }),
+            Type::Named(Kind::SerEnum, decl, ..) => {
+                self.enum_member_value(self.decls.get(decl)?, &member.name)
+            }
+            _ => None,
+        }
+    }
+
+    pub(crate) fn eval_unary(&self, op: UnOp, operand: Value) -> Option<Value> {
+        Some(match (op, operand) {
+            (UnOp::Not, Value::Bool(b)) => Value::Bool(!b),
+            (UnOp::Plus, value) => value,
+            (UnOp::Neg, Value::Int(v)) => Value::Int(-v),
+            (
+                UnOp::Neg,
+                Value::Bits {
+                    width,
+                    signed,
+                    value,
+                },
+            ) => Value::Bits {
+                width,
+                signed,
+                value: wrap(&-value, width, signed),
+            },
+            (
+                UnOp::Complement,
+                Value::Bits {
+                    width,
+                    signed,
+                    value,
+                },
+            ) => Value::Bits {
+                width,
+                signed,
+                value: wrap(&(-value - 1), width, signed),
+            },
+            _ => return None,
+        })
+    }
+
+    pub(crate) fn eval_binary(
+        &self,
+        op: BinOp,
+        a: Value,
+        b: Value,
+    ) -> Result<Option<Value>, ArithError> {
+        if let (BinOp::Eq | BinOp::Ne, false) = (op, a.as_int().is_some() && b.as_int().is_some()) {
+            return Ok(Some(Value::Bool((a == b) == (op == BinOp::Eq))));
+        }
+        if let (BinOp::And | BinOp::Or, Value::Bool(x), Value::Bool(y)) = (op, &a, &b) {
+            return Ok(Some(Value::Bool(if op == BinOp::And {
+                *x && *y
+            } else {
+                *x || *y
+            })));
+        }
+        if let (Value::String(x), BinOp::Concat, Value::String(y)) = (&a, op, &b) {
+            return Ok(Some(Value::String(format!("{x}{y}").into())));
+        }
+        let (Some(x), Some(y)) = (a.as_int(), b.as_int()) else {
+            return Ok(None);
+        };
+        if let Some(result) = compare(op, x, y) {
+            return Ok(Some(Value::Bool(result)));
+        }
+        if op == BinOp::Concat {
+            let (
+                Value::Bits {
+                    width: wa, signed, ..
+                },
+                Value::Bits { width: wb, .. },
+            ) = (&a, &b)
+            else {
+                return Ok(None);
+            };
+            let joined = (wrap(x, *wa, false) << *wb) + wrap(y, *wb, false);
+            let width = wa + wb;
+            let value = wrap(&joined, width, *signed);
+            return Ok(Some(Value::Bits {
+                width,
+                signed: *signed,
+                value,
+            }));
+        }
+        let shift = matches!(op, BinOp::Shl | BinOp::Shr);
+        let shape = match (&a, &b) {
+            (Value::Bits { width, signed, .. }, _) => Some((*width, *signed)),
+            (_, Value::Bits { width, signed, .. }) if !shift => Some((*width, *signed)),
+            _ => None,
+        };
+        Ok(Some(match shape {
+            None => Value::Int(arith(op, x, y, None)?),
+            Some((width, _)) if shift && !y.is_negative() && *y >= BigInt::from(width) => {
+                let all_sign = op == BinOp::Shr && x.is_negative();
+                let signed = matches!(a, Value::Bits { signed: true, .. });
+                Value::Bits {
+                    width,
+                    signed,
+                    value: BigInt::from(if all_sign { -1 } else { 0 }),
+                }
+            }
+            Some((width, signed)) => {
+                let value = arith(op, x, y, Some(limits(width, signed)))?;
+                Value::Bits {
+                    width,
+                    signed,
+                    value: wrap(&value, width, signed),
+                }
+            }
+        }))
+    }
+}
+
+fn slice(value: &BigInt, lo: u32, width: u32) -> Option<Value> {
+    let value = wrap(&(value >> lo), width, false);
+    Some(Value::Bits {
+        width,
+        signed: false,
+        value,
+    })
+}
+
+impl<'a> Checker<'a> {
+    /// The value of `expr` after conversion, if it is known now; remembered.
+    pub(crate) fn const_value(&mut self, expr: &'a Expr) -> Option<Value> {
+        let value = self.out.eval(expr, &|_| None)?;
+        self.out.values.insert(expr.id, value.clone());
+        Some(value)
+    }
+
+    /// Whether `expr` will be known once constructor parameters are: only literals, constants and
+    /// parameters of parsers, controls and packages in it.
+    pub(crate) fn depends_on_constructor(&self, expr: &Expr) -> bool {
+        self.out
+            .eval(expr, &|param| match self.out.type_ref(param.ty.id) {
+                _ if param.direction != Direction::None => None,
+                Type::Bit(width) => Some(one(*width, false)),
+                Type::Signed(width) => Some(one(*width, true)),
+                Type::Int => Some(Value::Int(BigInt::one())),
+                Type::Bool => Some(Value::Bool(true)),
+                Type::String => Some(Value::String("".into())),
+                _ => Some(Value::InvalidHeader),
+            })
+            .is_some()
+    }
+
+    /// Reports what is wrong with a constant operation: division by zero, overflow of a literal.
+    pub(crate) fn check_constant_operation(
+        &mut self,
+        expr: &'a Expr,
+        op: BinOp,
+        a: &'a Expr,
+        b: &'a Expr,
+    ) {
+        let right = self.const_value(b);
+        let negative_right = right
+            .as_ref()
+            .and_then(Value::as_int)
+            .is_some_and(|v| v.is_negative());
+        if matches!(op, BinOp::Shl | BinOp::Shr) && negative_right {
+            self.error("E0503", b.span, "a shift amount cannot be negative");
+            return;
+        }
+        let zero_right = right
+            .as_ref()
+            .and_then(Value::as_int)
+            .is_some_and(|v| v.sign() == num_bigint::Sign::NoSign);
+        if matches!(op, BinOp::Div | BinOp::Mod) && zero_right {
+            self.error("E0502", b.span, "division by zero");
+            return;
+        }
+        let (Some(left), Some(right)) = (self.const_value(a), right) else {
+            return;
+        };
+        match self.out.eval_binary(op, left, right) {
+            Err(ArithError::NegativeOperand) => self.error(
+                "E0504",
+                expr.span,
+                "division is defined for numbers that are not negative",
+            ),
+            Err(ArithError::ShiftTooLarge) => {
+                self.error("E0503", b.span, "this shift is too large to compute")
+            }
+            _ => {}
+        }
+    }
+
+    /// Warns when a literal loses bits in a conversion.
+    pub(crate) fn check_fits(&mut self, expr: &'a Expr, target: &Type) {
+        let (width, signed) = match self.out.underlying(target) {
+            Type::Bit(width) => (width, false),
+            Type::Signed(width) => (width, true),
+            _ => return,
+        };
+        let Some(Value::Int(value)) = self.out.eval_before_conversion(expr) else {
+            return;
+        };
+        if !fits(&value, width, signed) {
+            let kept = wrap(&value, width, signed);
+            self.report(
+                Diagnostic::warning(
+                    "W0505",
+                    expr.span,
+                    format!("{value} does not fit in {target}: it becomes {kept}"),
+                )
+                .hint("write a wider type, or a value that fits"),
+            );
+        }
+    }
+}
+
+impl Checked<'_> {
+    fn eval_before_conversion(&self, expr: &Expr) -> Option<Value> {
+        self.eval_raw(expr, &|_| None)
+    }
+}
+
+fn one(width: u32, signed: bool) -> Value {
+    Value::Bits {
+        width,
+        signed,
+        value: wrap(&BigInt::one(), width, signed),
+    }
+}

@@ -1,0 +1,761 @@
+//! Declarations at the top level and the types they introduce.
+
+use crate::types::{Kind, Type};
+use crate::value::{wrap, Value};
+use crate::{Checker, Def};
+use num_bigint::BigInt;
+use num_traits::{Signed, ToPrimitive};
+use p4_syntax::ast::*;
+use p4_syntax::diag::Diagnostic;
+use p4_syntax::span::Span;
+use std::collections::HashMap;
+
+/// The widest `bit<W>` that is accepted; bmv2 and p4c have 2048.
+const MAX_WIDTH: u32 = 2048;
+
+impl<'a> Checker<'a> {
+    pub(crate) fn declaration(&mut self, decl: &'a Decl) {
+        self.out.decls.insert(decl.id, decl);
+        match &decl.kind {
+            DeclKind::Const { ty, value } => self.const_decl(decl, ty, value),
+            DeclKind::Variable { .. } => {
+                self.error(
+                    "E0301",
+                    decl.span,
+                    "a variable cannot be declared outside parsers, controls, actions and functions",
+                );
+            }
+            DeclKind::Instance { ty, args, body } => self.instance(decl, ty, args, body.as_deref()),
+            DeclKind::Error { members } => self.error_decl(members),
+            DeclKind::MatchKind { members } => {
+                for member in members {
+                    if self.match_kinds.contains(&member.name) {
+                        let message = format!("the match kind `{}` exists already", member.name);
+                        self.error("E0202", member.span, message);
+                    } else {
+                        self.match_kinds.push(member.name.clone());
+                    }
+                }
+            }
+            DeclKind::Enum {
+                underlying,
+                members,
+            } => self.enum_decl(decl, underlying.as_ref(), members),
+            DeclKind::Header {
+                type_params,
+                fields,
+            } => self.fields_decl(decl, type_params, fields, Kind::Header),
+            DeclKind::HeaderUnion {
+                type_params,
+                fields,
+            } => self.fields_decl(decl, type_params, fields, Kind::Union),
+            DeclKind::Struct {
+                type_params,
+                fields,
+            } => self.fields_decl(decl, type_params, fields, Kind::Struct),
+            DeclKind::Typedef { new_type, ty } => {
+                let target = self.type_ref(ty);
+                if *new_type
+                    && !matches!(
+                        target,
+                        Type::Bool
+                            | Type::Bit(_)
+                            | Type::Signed(_)
+                            | Type::Named(Kind::NewType | Kind::SerEnum, ..)
+                            | Type::Unknown
+                            | Type::Int
+                    )
+                {
+                    self.error("E0309", ty.span, format!("`type` can only give a new name to bit<W>, int<W>, bool and such types, not to {target}"));
+                }
+                self.declare(&decl.name, Def::Type(decl));
+            }
+            DeclKind::Action { params, body } => {
+                self.declare(&decl.name, Def::Action(decl));
+                self.action_body(params, body);
+            }
+            DeclKind::Function {
+                ret,
+                type_params,
+                params,
+                body,
+            } => self.function(decl, ret, type_params, params, body),
+            DeclKind::ExternFunction(proto) => {
+                self.with_type_params(decl, &proto.type_params, |c| {
+                    c.type_ref(&proto.ret);
+                    c.params(&proto.params);
+                });
+                self.declare(&decl.name, Def::Function(decl));
+            }
+            DeclKind::ExternObject {
+                type_params,
+                methods,
+            } => {
+                self.declare(&decl.name, Def::Type(decl));
+                self.with_type_params(decl, type_params, |c| {
+                    for method in methods {
+                        c.out.decls.insert(method.id, method);
+                        let DeclKind::Method { proto, is_constructor, .. } = &method.kind else {
+                            continue;
+                        };
+                        if *is_constructor && method.name.name != decl.name.name {
+                            c.report(
+                                Diagnostic::error("E0303", method.name.span, format!(
+                                    "`{}` has no return type, so it would be a constructor, but those are named like the extern, `{}`",
+                                    method.name.name, decl.name.name
+                                )).hint("write `void` in front of it, or give it the extern's name"),
+                            );
+                        }
+                        c.with_type_params(method, &proto.type_params, |c| {
+                            c.type_ref(&proto.ret);
+                            c.params(&proto.params);
+                        });
+                    }
+                });
+            }
+            DeclKind::Method { .. } => {}
+            DeclKind::ParserType(proto) | DeclKind::ControlType(proto) => {
+                self.declare(&decl.name, Def::Type(decl));
+                self.with_type_params(decl, &proto.type_params, |c| c.params(&proto.params));
+            }
+            DeclKind::Parser {
+                proto,
+                ctor_params,
+                locals,
+                states,
+            } => self.parser(decl, proto, ctor_params, locals, states),
+            DeclKind::Control {
+                proto,
+                ctor_params,
+                locals,
+                apply,
+            } => self.control(decl, proto, ctor_params, locals, apply),
+            DeclKind::Package {
+                type_params,
+                params,
+            } => {
+                self.declare(&decl.name, Def::Type(decl));
+                self.with_type_params(decl, type_params, |c| c.params(params));
+            }
+            DeclKind::Table(_) | DeclKind::ValueSet { .. } => {
+                self.error(
+                    "E0301",
+                    decl.span,
+                    format!("`{}` must stand inside a control or parser", decl.name.name),
+                );
+            }
+        }
+    }
+
+    /// Runs `f` in a scope with the type parameters of `owner`.
+    pub(crate) fn with_type_params<R>(
+        &mut self,
+        owner: &'a Decl,
+        type_params: &'a [Ident],
+        f: impl FnOnce(&mut Self) -> R,
+    ) -> R {
+        self.scopes.push();
+        for (index, param) in type_params.iter().enumerate() {
+            self.declare(param, Def::TypeParam(owner, index as u32));
+        }
+        let result = f(self);
+        self.scopes.pop();
+        result
+    }
+
+    /// Resolves the types and default values of parameters and declares their names.
+    pub(crate) fn params(&mut self, params: &'a [Param]) {
+        let mut optional_seen = false;
+        for param in params {
+            let ty = self.type_ref(&param.ty);
+            if matches!(ty, Type::Void) {
+                self.error(
+                    "E0302",
+                    param.ty.span,
+                    format!("the parameter `{}` cannot be of type void", param.name.name),
+                );
+            }
+            let runtime = matches!(param.direction, Direction::Out | Direction::InOut);
+            if runtime
+                && matches!(
+                    ty,
+                    Type::Named(
+                        Kind::Extern | Kind::Package | Kind::Parser | Kind::Control,
+                        ..
+                    ) | Type::Int
+                        | Type::String
+                )
+            {
+                self.error(
+                    "E0310",
+                    param.span,
+                    format!(
+                        "the parameter `{}` of type {ty} cannot be `{}`",
+                        param.name.name,
+                        if param.direction == Direction::Out {
+                            "out"
+                        } else {
+                            "inout"
+                        }
+                    ),
+                );
+            }
+            if let Some(default) = &param.default {
+                optional_seen = true;
+                self.expr(default);
+                self.coerce(default, &ty);
+                if runtime {
+                    self.error(
+                        "E0311",
+                        param.span,
+                        format!(
+                            "the parameter `{}` gives a value back, so it cannot have a default",
+                            param.name.name
+                        ),
+                    );
+                }
+            } else if optional_seen
+                && !has_annotation(&param.annotations, "optional")
+                && param.direction != Direction::Out
+            {
+                self.error(
+                    "E0312",
+                    param.span,
+                    format!(
+                        "the parameter `{}` without a default follows one that has a default",
+                        param.name.name
+                    ),
+                );
+            }
+            self.declare(&param.name, Def::Param(param));
+        }
+    }
+
+    fn const_decl(&mut self, decl: &'a Decl, ty: &'a TypeRef, value: &'a Expr) {
+        let declared = self.type_ref(ty);
+        self.expr(value);
+        self.coerce(value, &declared);
+        if self.const_value(value).is_none() {
+            self.require_constant(value, "the value of a constant");
+        }
+        self.declare(&decl.name, Def::Const(decl));
+    }
+
+    fn error_decl(&mut self, members: &'a [Ident]) {
+        for member in members {
+            if self.out.errors.contains(&member.name) {
+                let message = format!("the error `{}` exists already", member.name);
+                self.error("E0202", member.span, message);
+            } else {
+                self.out.errors.push(member.name.clone());
+            }
+        }
+    }
+
+    fn enum_decl(
+        &mut self,
+        decl: &'a Decl,
+        underlying: Option<&'a TypeRef>,
+        members: &'a [EnumMember],
+    ) {
+        self.declare(&decl.name, Def::Type(decl));
+        let base = underlying.map(|ty| (ty, self.type_ref(ty)));
+        if let Some((ty, base)) = &base {
+            if base.fixed_width().is_none()
+                && *base != Type::Unknown
+                && !base.is_kind(Kind::NewType)
+            {
+                self.error(
+                    "E0313",
+                    ty.span,
+                    format!("an enum can be stored as bit<W> or int<W>, not as {base}"),
+                );
+            }
+        }
+        let mut seen: HashMap<&Name, Span> = HashMap::new();
+        for member in members {
+            if let Some(first) = seen.insert(&member.name.name, member.name.span) {
+                self.report(
+                    Diagnostic::error(
+                        "E0202",
+                        member.name.span,
+                        format!("the member `{}` is declared twice", member.name.name),
+                    )
+                    .label(first, "first declared here"),
+                );
+            }
+            match (&base, &member.value) {
+                (Some((_, base)), Some(value)) => {
+                    self.expr(value);
+                    self.coerce(value, base);
+                    if self.const_value(value).is_none() {
+                        self.require_constant(value, "the value of an enum member");
+                    }
+                }
+                (Some(_), None) => self.error("E0314", member.name.span, format!("the member `{}` needs a value, since the enum has an underlying type", member.name.name)),
+                (None, Some(value)) => self.error("E0314", value.span, "members have values only when the enum has an underlying type, as in `enum bit<8> E`"),
+                (None, None) => {}
+            }
+        }
+    }
+
+    fn fields_decl(
+        &mut self,
+        decl: &'a Decl,
+        type_params: &'a [Ident],
+        fields: &'a [Field],
+        kind: Kind,
+    ) {
+        // Declared after its fields: a type cannot contain itself.
+        self.with_type_params(decl, type_params, |c| {
+            let mut seen: HashMap<&Name, Span> = HashMap::new();
+            for field in fields {
+                let ty = c.type_ref(&field.ty);
+                if let Some(first) = seen.insert(&field.name.name, field.name.span) {
+                    c.report(Diagnostic::error("E0202", field.name.span, format!("the field `{}` is declared twice", field.name.name)).label(first, "first declared here"));
+                }
+                if !c.field_allowed(&ty, kind) {
+                    let (what, may) = match kind {
+                        Kind::Header => ("a header", "bit<W>, int<W>, varbit<W>, bool, enums with an underlying type, and structs of those"),
+                        Kind::Union => ("a header_union", "headers"),
+                        _ => ("a struct", "values and headers"),
+                    };
+                    c.report(Diagnostic::error("E0315", field.ty.span, format!("{ty} cannot be a field of {what}")).hint(format!("{what} holds {may}")));
+                }
+            }
+        });
+        self.declare(&decl.name, Def::Type(decl));
+    }
+
+    fn field_allowed(&self, ty: &Type, kind: Kind) -> bool {
+        match kind {
+            Kind::Header => match ty {
+                Type::Bit(_)
+                | Type::Signed(_)
+                | Type::Varbit(_)
+                | Type::Bool
+                | Type::Param(..)
+                | Type::Unknown => true,
+                Type::Named(Kind::SerEnum | Kind::NewType, ..) => true,
+                Type::Named(Kind::Struct, ..) => self
+                    .fields_of(ty)
+                    .unwrap_or_default()
+                    .iter()
+                    .all(|(_, t, _)| self.field_allowed(t, kind)),
+                _ => false,
+            },
+            Kind::Union => matches!(
+                ty,
+                Type::Named(Kind::Header, ..) | Type::Param(..) | Type::Unknown
+            ),
+            _ => !matches!(
+                ty,
+                Type::Void
+                    | Type::Int
+                    | Type::String
+                    | Type::MatchKind
+                    | Type::DontCare
+                    | Type::Named(
+                        Kind::Extern
+                            | Kind::Package
+                            | Kind::Parser
+                            | Kind::Control
+                            | Kind::ParserType
+                            | Kind::ControlType,
+                        ..
+                    )
+            ),
+        }
+    }
+
+    fn function(
+        &mut self,
+        decl: &'a Decl,
+        ret: &'a TypeRef,
+        type_params: &'a [Ident],
+        params: &'a [Param],
+        body: &'a Block,
+    ) {
+        self.with_type_params(decl, type_params, |c| {
+            let return_type = c.type_ref(ret);
+            c.params(params);
+            let outer = std::mem::take(&mut c.context);
+            c.context.return_type = Some(return_type.clone());
+            c.context.in_function = true;
+            c.context.this = outer.this.clone();
+            c.block(body);
+            c.context = outer;
+            if !matches!(return_type, Type::Void | Type::Unknown)
+                && !crate::stmt::always_returns(&body.stmts)
+            {
+                c.report(
+                    Diagnostic::error(
+                        "E0316",
+                        decl.name.span,
+                        format!(
+                            "the function `{}` can end without returning a value",
+                            decl.name.name
+                        ),
+                    )
+                    .hint("every way through the function must end in `return value;`"),
+                );
+            }
+        });
+        self.declare(&decl.name, Def::Function(decl));
+    }
+
+    pub(crate) fn action_body(&mut self, params: &'a [Param], body: &'a Block) {
+        self.scopes.push();
+        self.params(params);
+        let mut data_seen = None;
+        for param in params {
+            match (param.direction, data_seen) {
+                (Direction::None, _) => data_seen = Some(param.name.span),
+                (_, Some(first)) => {
+                    self.report(Diagnostic::error("E0317", param.span, "parameters with a direction must come before those that the control plane gives").label(first, "this one comes from the control plane"));
+                }
+                _ => {}
+            }
+        }
+        let outer = self.context.clone();
+        self.context.return_type = Some(Type::Void);
+        self.context.in_action = true;
+        self.context.loops = 0;
+        self.block(body);
+        self.context = outer;
+        self.scopes.pop();
+    }
+
+    /// An instance of an extern, control, parser or package, or, where the type is a value type,
+    /// a mistake.
+    pub(crate) fn instance(
+        &mut self,
+        decl: &'a Decl,
+        ty: &'a TypeRef,
+        args: &'a [Arg],
+        body: Option<&'a [Decl]>,
+    ) {
+        self.out.decls.insert(decl.id, decl);
+        let declared = self.type_ref(ty);
+        let instance_type = self.construct(decl.id, &declared, args, decl.span);
+        if let Some(place) = self.out.types.get_mut(decl.id.0 as usize) {
+            *place = Some(instance_type.clone());
+        }
+        if let Some(body) = body {
+            self.scopes.push();
+            let outer = self.context.clone();
+            self.context.this = Some(instance_type);
+            for method in body {
+                self.local(method);
+            }
+            self.context = outer;
+            self.scopes.pop();
+        }
+        if &*decl.name.name == "main" {
+            self.out.main = Some(decl);
+        }
+        self.declare(&decl.name, Def::Instance(decl));
+    }
+
+    /// The type that `ty` denotes; noted by the `TypeRef`'s id.
+    pub(crate) fn type_ref(&mut self, ty: &'a TypeRef) -> Type {
+        let found = self.type_ref_inner(ty);
+        if let Some(place) = self.out.type_refs.get_mut(ty.id.0 as usize) {
+            *place = Some(found.clone());
+        }
+        found
+    }
+
+    fn type_ref_inner(&mut self, ty: &'a TypeRef) -> Type {
+        match &ty.kind {
+            TypeKind::Bool => Type::Bool,
+            TypeKind::Error => Type::Error,
+            TypeKind::MatchKind => Type::MatchKind,
+            TypeKind::String => Type::String,
+            TypeKind::Void => Type::Void,
+            TypeKind::Int => Type::Int,
+            TypeKind::DontCare => Type::DontCare,
+            TypeKind::Bit(None) => Type::Bit(1),
+            TypeKind::Bit(Some(width)) => self.width(width, 0).map_or(Type::Unknown, Type::Bit),
+            TypeKind::Signed(width) => self.width(width, 1).map_or(Type::Unknown, Type::Signed),
+            TypeKind::Varbit(width) => self.width(width, 0).map_or(Type::Unknown, Type::Varbit),
+            TypeKind::Name(path) => self.named_type(path, None, ty.span),
+            TypeKind::Specialized(path, args) => {
+                let args = args.iter().map(|arg| self.type_ref(arg)).collect();
+                self.named_type(path, Some(args), ty.span)
+            }
+            TypeKind::Stack(element, size) => {
+                let element_type = self.type_ref(element);
+                if !matches!(
+                    element_type,
+                    Type::Named(Kind::Header | Kind::Union, ..) | Type::Param(..) | Type::Unknown
+                ) {
+                    self.error(
+                        "E0318",
+                        element.span,
+                        format!(
+                            "only headers and header unions can be stacked, not {element_type}"
+                        ),
+                    );
+                }
+                match self.positive(size, "the size of a stack") {
+                    Some(size) => Type::Stack(Box::new(element_type), size),
+                    None => Type::Unknown,
+                }
+            }
+            TypeKind::Tuple(items) => Type::Tuple(items.iter().map(|t| self.type_ref(t)).collect()),
+            TypeKind::List(element) => Type::List(Box::new(self.type_ref(element))),
+        }
+    }
+
+    fn width(&mut self, expr: &'a Expr, least: u32) -> Option<u32> {
+        let width = self.positive(expr, "a width")?;
+        if width > MAX_WIDTH {
+            self.error(
+                "E0319",
+                expr.span,
+                format!("a width of {width} bits is more than the {MAX_WIDTH} that are supported"),
+            );
+            return None;
+        }
+        if width < least {
+            self.error(
+                "E0319",
+                expr.span,
+                "int<W> needs at least one bit, for the sign",
+            );
+            return None;
+        }
+        Some(width)
+    }
+
+    /// A compile-time number that is not negative and fits in 31 bits.
+    fn positive(&mut self, expr: &'a Expr, what: &str) -> Option<u32> {
+        self.expr(expr);
+        let value = match self.const_value(expr) {
+            Some(value) => value,
+            None => {
+                self.require_constant(expr, what);
+                return None;
+            }
+        };
+        let number = value
+            .as_int()
+            .filter(|v| !v.is_negative())
+            .and_then(BigInt::to_u32)
+            .filter(|v| *v < 1 << 31);
+        if number.is_none() {
+            self.error(
+                "E0320",
+                expr.span,
+                format!("{what} must be a number that is not negative"),
+            );
+        }
+        number
+    }
+
+    fn named_type(&mut self, path: &'a Path, args: Option<Vec<Type>>, span: Span) -> Type {
+        let decl = match self.resolve(path) {
+            None => return Type::Unknown,
+            Some(Def::TypeParam(owner, index)) => {
+                if args.is_some() {
+                    self.error(
+                        "E0304",
+                        span,
+                        format!("`{}` takes no type arguments", path.ident.name),
+                    );
+                }
+                return Type::Param(owner.id, index, path.ident.name.clone());
+            }
+            Some(Def::Type(decl)) => decl,
+            Some(other) => {
+                self.report(
+                    Diagnostic::error(
+                        "E0203",
+                        path.ident.span,
+                        format!("`{}` is not a type", path.ident.name),
+                    )
+                    .label(other.span(), "it is declared here"),
+                );
+                return Type::Unknown;
+            }
+        };
+        let (kind, type_params): (Kind, &[Ident]) = match &decl.kind {
+            DeclKind::Typedef {
+                new_type: false,
+                ty,
+            } => {
+                return self.out.type_ref(ty.id).clone();
+            }
+            DeclKind::Typedef { .. } => (Kind::NewType, &[]),
+            DeclKind::Enum {
+                underlying: None, ..
+            } => (Kind::Enum, &[]),
+            DeclKind::Enum { .. } => (Kind::SerEnum, &[]),
+            DeclKind::Header { type_params, .. } => (Kind::Header, type_params),
+            DeclKind::HeaderUnion { type_params, .. } => (Kind::Union, type_params),
+            DeclKind::Struct { type_params, .. } => (Kind::Struct, type_params),
+            DeclKind::ExternObject { type_params, .. } => (Kind::Extern, type_params),
+            DeclKind::ParserType(proto) => (Kind::ParserType, &proto.type_params),
+            DeclKind::ControlType(proto) => (Kind::ControlType, &proto.type_params),
+            DeclKind::Parser { proto, .. } => (Kind::Parser, &proto.type_params),
+            DeclKind::Control { proto, .. } => (Kind::Control, &proto.type_params),
+            DeclKind::Package { type_params, .. } => (Kind::Package, type_params),
+            _ => return Type::Unknown,
+        };
+        let args = match args {
+            Some(args) if args.len() != type_params.len() => {
+                self.error(
+                    "E0304",
+                    span,
+                    format!(
+                        "`{}` takes {} type argument(s), but {} are given",
+                        path.ident.name,
+                        type_params.len(),
+                        args.len()
+                    ),
+                );
+                return Type::Unknown;
+            }
+            Some(args) => args,
+            None => Vec::new(),
+        };
+        Type::Named(kind, decl.id, decl.name.name.clone(), args)
+    }
+
+    /// Fields of a struct, header or union with type arguments put in: name, type, annotations.
+    pub(crate) fn fields_of(&self, ty: &Type) -> Option<Vec<(Name, Type, &'a [Annotation])>> {
+        self.out.fields_of(ty)
+    }
+
+    /// Reports that `expr` should be known at compile time, unless something else is wrong with it.
+    pub(crate) fn require_constant(&mut self, expr: &'a Expr, what: &str) {
+        if *self.out.expr_type(expr.id) == Type::Unknown || self.depends_on_constructor(expr) {
+            return;
+        }
+        self.report(
+            Diagnostic::error(
+                "E0501",
+                expr.span,
+                format!("{what} must be known at compile time"),
+            )
+            .hint("use literals, constants and constructor parameters only"),
+        );
+    }
+}
+
+impl<'a> crate::Checked<'a> {
+    /// Fields of a struct, header or union with type arguments put in: name, type, annotations.
+    pub fn fields_of(&self, ty: &Type) -> Option<Vec<(Name, Type, &'a [Annotation])>> {
+        let Type::Named(Kind::Header | Kind::Union | Kind::Struct, id, _, args) = ty else {
+            return None;
+        };
+        let decl = self.decls.get(id)?;
+        let (DeclKind::Header { fields, .. }
+        | DeclKind::HeaderUnion { fields, .. }
+        | DeclKind::Struct { fields, .. }) = &decl.kind
+        else {
+            return None;
+        };
+        Some(
+            fields
+                .iter()
+                .map(|field| {
+                    (
+                        field.name.name.clone(),
+                        self.type_ref(field.ty.id).substitute(*id, args),
+                        field.annotations.as_slice(),
+                    )
+                })
+                .collect(),
+        )
+    }
+
+    /// The type behind a new type or an enum with an underlying type; other types are themselves.
+    pub fn underlying(&self, ty: &Type) -> Type {
+        match ty {
+            Type::Named(Kind::NewType | Kind::SerEnum, id, ..) => {
+                match self.decls.get(id).map(|d| &d.kind) {
+                    Some(DeclKind::Typedef { ty, .. })
+                    | Some(DeclKind::Enum {
+                        underlying: Some(ty),
+                        ..
+                    }) => {
+                        let inner = self.type_ref(ty.id).clone();
+                        self.underlying(&inner)
+                    }
+                    _ => Type::Unknown,
+                }
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// Smallest and largest size in bits, as `minSizeInBits()` and `maxSizeInBits()` give it.
+    pub fn size_in_bits(&self, ty: &Type) -> Option<(u64, u64)> {
+        Some(match ty {
+            Type::Bool => (1, 1),
+            Type::Bit(width) | Type::Signed(width) => (u64::from(*width), u64::from(*width)),
+            Type::Varbit(width) => (0, u64::from(*width)),
+            Type::Named(Kind::NewType | Kind::SerEnum, ..) => {
+                self.size_in_bits(&self.underlying(ty))?
+            }
+            Type::Named(Kind::Header | Kind::Struct, ..) => {
+                let mut total = (0, 0);
+                for (_, field, _) in self.fields_of(ty)? {
+                    let (min, max) = self.size_in_bits(&field)?;
+                    total = (total.0 + min, total.1 + max);
+                }
+                total
+            }
+            Type::Named(Kind::Union, ..) => {
+                let mut total = (u64::MAX, 0);
+                for (_, field, _) in self.fields_of(ty)? {
+                    let (min, max) = self.size_in_bits(&field)?;
+                    total = (total.0.min(min), total.1.max(max));
+                }
+                total
+            }
+            Type::Stack(element, size) => {
+                let (min, max) = self.size_in_bits(element)?;
+                (min * u64::from(*size), max * u64::from(*size))
+            }
+            Type::Tuple(items) => {
+                let mut total = (0, 0);
+                for item in items {
+                    let (min, max) = self.size_in_bits(item)?;
+                    total = (total.0 + min, total.1 + max);
+                }
+                total
+            }
+            _ => return None,
+        })
+    }
+
+    /// The value of a member of an enum with an underlying type, wrapped to it.
+    pub fn enum_member_value(&self, decl: &Decl, member: &str) -> Option<Value> {
+        let DeclKind::Enum {
+            underlying: Some(base),
+            members,
+        } = &decl.kind
+        else {
+            return None;
+        };
+        let (width, signed) = match self.underlying(self.type_ref(base.id)) {
+            Type::Bit(width) => (width, false),
+            Type::Signed(width) => (width, true),
+            _ => return None,
+        };
+        let member = members.iter().find(|m| &*m.name.name == member)?;
+        let value = self.values.get(&member.value.as_ref()?.id)?.as_int()?;
+        Some(Value::Bits {
+            width,
+            signed,
+            value: wrap(value, width, signed),
+        })
+    }
+}
+
+pub(crate) fn has_annotation(annotations: &[Annotation], name: &str) -> bool {
+    annotations.iter().any(|a| &*a.name.name == name)
+}

@@ -1,0 +1,164 @@
+//! Scopes: which declaration a name means at a point of the program.
+
+use crate::{Checker, Def};
+use p4_syntax::ast::{DeclKind, Ident, Name, Path};
+use p4_syntax::diag::Diagnostic;
+use std::collections::HashMap;
+
+pub(crate) struct Scopes<'a> {
+    stack: Vec<HashMap<Name, Def<'a>>>,
+}
+
+impl<'a> Scopes<'a> {
+    pub fn new() -> Scopes<'a> {
+        Scopes {
+            stack: vec![HashMap::new()],
+        }
+    }
+
+    pub fn push(&mut self) {
+        self.stack.push(HashMap::new());
+    }
+
+    pub fn pop(&mut self) {
+        self.stack.pop();
+    }
+
+    fn lookup(&self, path: &Path) -> Option<Def<'a>> {
+        let scopes = if path.absolute {
+            &self.stack[..1]
+        } else {
+            &self.stack[..]
+        };
+        scopes
+            .iter()
+            .rev()
+            .find_map(|scope| scope.get(&path.ident.name))
+            .copied()
+    }
+
+    fn names(&self) -> impl Iterator<Item = &Name> {
+        self.stack.iter().rev().flat_map(|scope| scope.keys())
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// Declares a name in the innermost scope; the same name twice in one scope is an error,
+    /// unless both are functions that differ in their parameters.
+    pub(crate) fn declare(&mut self, ident: &Ident, def: Def<'a>) {
+        let Some(scope) = self.scopes.stack.last_mut() else {
+            return;
+        };
+        if let Some(previous) = scope.get(&ident.name).copied() {
+            if let (Def::Function(new), Def::Function(old)) = (def, previous) {
+                self.overloads.insert(new.id, old);
+                scope.insert(ident.name.clone(), def);
+                if self.same_parameters(new, old) {
+                    self.report(
+                        Diagnostic::error(
+                            "E0202",
+                            ident.span,
+                            format!(
+                                "`{}` is declared twice with the same parameters",
+                                ident.name
+                            ),
+                        )
+                        .label(old.name.span, "first declared here"),
+                    );
+                }
+                return;
+            }
+            self.report(
+                Diagnostic::error(
+                    "E0202",
+                    ident.span,
+                    format!(
+                        "the name `{}` is declared twice in the same scope",
+                        ident.name
+                    ),
+                )
+                .label(previous.span(), "first declared here")
+                .hint("give one of the two another name"),
+            );
+            return;
+        }
+        scope.insert(ident.name.clone(), def);
+    }
+
+    fn same_parameters(&self, a: &p4_syntax::ast::Decl, b: &p4_syntax::ast::Decl) -> bool {
+        let names = |decl: &p4_syntax::ast::Decl| -> Option<Vec<Name>> {
+            let params = match &decl.kind {
+                DeclKind::Function { params, .. } => params,
+                DeclKind::ExternFunction(proto) => &proto.params,
+                _ => return None,
+            };
+            Some(params.iter().map(|p| p.name.name.clone()).collect())
+        };
+        match (names(a), names(b)) {
+            (Some(a), Some(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    /// What `path` means here; reports a name that nothing declares.
+    pub(crate) fn resolve(&mut self, path: &Path) -> Option<Def<'a>> {
+        let found = self.scopes.lookup(path);
+        if found.is_none() {
+            let name = &path.ident.name;
+            let mut diagnostic = Diagnostic::error(
+                "E0201",
+                path.ident.span,
+                format!("nothing named `{name}` is declared here"),
+            );
+            let suggestion = self
+                .scopes
+                .names()
+                .filter(|n| !n.is_empty())
+                .min_by_key(|n| (edit_distance(n, name), n.to_string()));
+            diagnostic = match suggestion {
+                Some(near) if edit_distance(near, name) <= name.len() / 3 => {
+                    diagnostic.hint(format!("did you mean `{near}`?"))
+                }
+                _ => diagnostic.hint(
+                    "P4 reads from top to bottom: declare it above this line, or include the file that does",
+                ),
+            };
+            self.report(diagnostic);
+        }
+        found
+    }
+
+    /// What `name` means here, without a report.
+    pub(crate) fn resolve_quietly(&self, path: &Path) -> Option<Def<'a>> {
+        self.scopes.lookup(path)
+    }
+}
+
+/// The number of single-character edits between two names (Levenshtein).
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, ca) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, cb) in b.iter().enumerate() {
+            let substitution = diagonal + usize::from(ca != *cb);
+            diagonal = row[j + 1];
+            row[j + 1] = substitution.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::edit_distance;
+
+    #[test]
+    fn distance_counts_edits() {
+        assert_eq!(edit_distance("egress_spec", "egress_spec"), 0);
+        assert_eq!(edit_distance("egres_spec", "egress_spec"), 1);
+        assert_eq!(edit_distance("", "abc"), 3);
+        assert_eq!(edit_distance("kitten", "sitting"), 3);
+    }
+}
