@@ -210,8 +210,8 @@ def _sentence(error: Any) -> str:
     if kind.startswith("int_"):
         return f"{what} must be a whole number, not {shown}"
     if kind.startswith(("greater_than", "less_than")):
-        bounds = _BOUNDS[place[-1]]
-        return f"{what} is {shown}, but it must be from {bounds[0]} to {bounds[1]}"
+        limit = f"at least {context['ge']}" if "ge" in context else f"at most {context['le']}"
+        return f"{what} is {shown}, but it must be {limit}"
     if kind in ("string_pattern_mismatch", "string_too_long", "string_too_short"):
         if len(place) == 1:
             return f"{what} must have 1 to 40 characters"
@@ -226,13 +226,6 @@ def _sentence(error: Any) -> str:
 
 
 _ROWS: dict[str, type[_Strict]] = {"router": RouterRow, "host": HostRow, "link": LinkRow}
-_BOUNDS = {
-    "number": (1, 0xFFFF),
-    "bfr_id": (1, 0xFFFF),
-    "a_port": (1, MAX_PORT),
-    "b_port": (1, MAX_PORT),
-    "cost": (1, 0xFFFFFF),
-}
 
 
 def _known_keys(place: tuple[Any, ...]) -> list[str]:
@@ -309,9 +302,7 @@ class _Builder:
                     )
         numbers = []
         for i, row in enumerate(self.file.host):
-            number = row.number or next(
-                n for n in range(1, 0xFFFF) if (row.router, n) not in taken
-            )
+            number = row.number or next(n for n in range(1, 0xFFFF) if (row.router, n) not in taken)
             taken[row.router, number] = row.name
             if number > MAX_HOST_NUMBER:
                 self.wrong(
@@ -339,7 +330,7 @@ class _Builder:
                 self.unknown(("link", i, end), getattr(row, end), [*routers, *homes], "node")
             if unknown:
                 continue
-            if row.a in homes:
+            if row.a in homes and row.b in routers:
                 row = row.model_copy(
                     update={"a": row.b, "b": row.a, "a_port": row.b_port, "b_port": row.a_port}
                 )
@@ -367,9 +358,7 @@ class _Builder:
         elif row.b_port is not None:
             self.wrong(("link", i), f"host {row.b} has one interface: give a port for {row.a} only")
 
-    def unknown(
-        self, place: tuple[str | int, ...], name: str, known: list[str], kind: str
-    ) -> None:
+    def unknown(self, place: tuple[str | int, ...], name: str, known: list[str], kind: str) -> None:
         close = difflib.get_close_matches(name, known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known[:8])}"
         self.wrong(place, f"there is no {kind} {name!r}: {hint}")

@@ -204,9 +204,7 @@ class Topology:
 
         graph = networkx.Graph(name=self.name)
         for router in self.routers:
-            graph.add_node(
-                router.name, kind="router", number=router.number, bfr_id=router.bfr_id
-            )
+            graph.add_node(router.name, kind="router", number=router.number, bfr_id=router.bfr_id)
         for host in self.hosts:
             graph.add_node(host.name, kind="host", number=host.number)
         for link in self.links:
