@@ -48,7 +48,10 @@ pub enum AnnotationBody {
     None,
     /// `@name(anything)`: the raw tokens as text, one entry per token (strings without quotes).
     /// When the tokens also parse as an expression list, `exprs` holds it.
-    Unstructured { tokens: Vec<AnnotationToken>, exprs: Vec<Expr> },
+    Unstructured {
+        tokens: Vec<AnnotationToken>,
+        exprs: Vec<Expr>,
+    },
     /// `@name[e1, e2]`
     Exprs(Vec<Expr>),
     /// `@name[k = e, ...]`
@@ -75,40 +78,100 @@ pub struct Decl {
 
 #[derive(Clone, Debug)]
 pub enum DeclKind {
-    Const { ty: TypeRef, value: Expr },
+    Const {
+        ty: TypeRef,
+        value: Expr,
+    },
     /// A variable with an optional initialiser (locals of parsers, controls, states, blocks).
-    Variable { ty: TypeRef, init: Option<Expr> },
+    Variable {
+        ty: TypeRef,
+        init: Option<Expr>,
+    },
     /// `Type(args) name;` or `Type(args) name = { abstract method bodies };`
-    Instance { ty: TypeRef, args: Vec<Arg>, body: Option<Vec<Decl>> },
+    Instance {
+        ty: TypeRef,
+        args: Vec<Arg>,
+        body: Option<Vec<Decl>>,
+    },
     /// `error { a, b }`; the declaration's name is `error`.
-    Error { members: Vec<Ident> },
+    Error {
+        members: Vec<Ident>,
+    },
     /// `match_kind { a, b }`; the declaration's name is `match_kind`.
-    MatchKind { members: Vec<Ident> },
-    Enum { underlying: Option<TypeRef>, members: Vec<EnumMember> },
-    Header { type_params: Vec<Ident>, fields: Vec<Field> },
-    HeaderUnion { type_params: Vec<Ident>, fields: Vec<Field> },
-    Struct { type_params: Vec<Ident>, fields: Vec<Field> },
+    MatchKind {
+        members: Vec<Ident>,
+    },
+    Enum {
+        underlying: Option<TypeRef>,
+        members: Vec<EnumMember>,
+    },
+    Header {
+        type_params: Vec<Ident>,
+        fields: Vec<Field>,
+    },
+    HeaderUnion {
+        type_params: Vec<Ident>,
+        fields: Vec<Field>,
+    },
+    Struct {
+        type_params: Vec<Ident>,
+        fields: Vec<Field>,
+    },
     /// `typedef T name;` (`new_type` false) or `type T name;` (true)
-    Typedef { new_type: bool, ty: TypeRef },
-    Action { params: Vec<Param>, body: Block },
+    Typedef {
+        new_type: bool,
+        ty: TypeRef,
+    },
+    Action {
+        params: Vec<Param>,
+        body: Block,
+    },
     /// A function with a body, also a method body inside an instance declaration.
-    Function { ret: TypeRef, type_params: Vec<Ident>, params: Vec<Param>, body: Block },
+    Function {
+        ret: TypeRef,
+        type_params: Vec<Ident>,
+        params: Vec<Param>,
+        body: Block,
+    },
     /// `extern T f<...>(...);`
     ExternFunction(MethodProto),
-    ExternObject { type_params: Vec<Ident>, methods: Vec<Decl> },
+    ExternObject {
+        type_params: Vec<Ident>,
+        methods: Vec<Decl>,
+    },
     /// A constructor (name equals the extern's), a method or an `abstract` method of an extern.
     /// Constructors have return type `void`.
-    Method { proto: MethodProto, is_abstract: bool, is_constructor: bool },
+    Method {
+        proto: MethodProto,
+        is_abstract: bool,
+        is_constructor: bool,
+    },
     ParserType(ParserProto),
-    Parser { proto: ParserProto, ctor_params: Vec<Param>, locals: Vec<Decl>, states: Vec<State> },
+    Parser {
+        proto: ParserProto,
+        ctor_params: Vec<Param>,
+        locals: Vec<Decl>,
+        states: Vec<State>,
+    },
     ControlType(ParserProto),
     /// `apply`'s closing span is the block's span end.
-    Control { proto: ParserProto, ctor_params: Vec<Param>, locals: Vec<Decl>, apply: Block },
+    Control {
+        proto: ParserProto,
+        ctor_params: Vec<Param>,
+        locals: Vec<Decl>,
+        apply: Block,
+    },
     /// `package name<...>(params);`
-    Package { type_params: Vec<Ident>, params: Vec<Param> },
+    Package {
+        type_params: Vec<Ident>,
+        params: Vec<Param>,
+    },
     Table(Vec<TableProperty>),
     /// `value_set<T>(size) name;`
-    ValueSet { element: TypeRef, size: Expr },
+    ValueSet {
+        element: TypeRef,
+        size: Expr,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -204,7 +267,11 @@ pub enum Transition {
     /// No `transition` statement: same as `transition reject` (section 13.5).
     Missing(Span),
     Direct(Ident),
-    Select { span: Span, keys: Vec<Expr>, cases: Vec<SelectCase> },
+    Select {
+        span: Span,
+        keys: Vec<Expr>,
+        cases: Vec<SelectCase>,
+    },
 }
 
 #[derive(Clone, Debug)]
@@ -282,14 +349,37 @@ pub enum StmtKind {
     Decl(Box<Decl>),
     /// A call whose result is not used; the expression is an [`ExprKind::Call`].
     Call(Expr),
-    Assign { lhs: Expr, rhs: Expr },
+    Assign {
+        lhs: Expr,
+        rhs: Expr,
+    },
     /// `lhs op= rhs`
-    AssignOp { op: BinOp, lhs: Expr, rhs: Expr },
-    If { cond: Expr, then: Box<Stmt>, otherwise: Option<Box<Stmt>> },
-    Switch { value: Expr, cases: Vec<SwitchCase> },
-    For { init: Vec<Stmt>, cond: Expr, update: Vec<Stmt>, body: Box<Stmt> },
+    AssignOp {
+        op: BinOp,
+        lhs: Expr,
+        rhs: Expr,
+    },
+    If {
+        cond: Expr,
+        then: Box<Stmt>,
+        otherwise: Option<Box<Stmt>>,
+    },
+    Switch {
+        value: Expr,
+        cases: Vec<SwitchCase>,
+    },
+    For {
+        init: Vec<Stmt>,
+        cond: Expr,
+        update: Vec<Stmt>,
+        body: Box<Stmt>,
+    },
     /// `for (T x in range) body`; `decl` is a variable declaration, or `var` names an existing one.
-    ForIn { var: ForVar, range: Expr, body: Box<Stmt> },
+    ForIn {
+        var: ForVar,
+        range: Expr,
+        body: Box<Stmt>,
+    },
     Break,
     Continue,
     Return(Option<Expr>),
@@ -336,7 +426,10 @@ pub struct Expr {
 #[derive(Clone, Debug)]
 pub enum ExprKind {
     /// `5`, `8w5` (`width` 8, unsigned), `8s5` (signed)
-    Int { value: BigInt, width: Option<(u32, bool)> },
+    Int {
+        value: BigInt,
+        width: Option<(u32, bool)>,
+    },
     Bool(bool),
     String(Name),
     Path(Path),
@@ -358,13 +451,26 @@ pub enum ExprKind {
     Binary(BinOp, Box<Expr>, Box<Expr>),
     Conditional(Box<Expr>, Box<Expr>, Box<Expr>),
     Cast(Box<TypeRef>, Box<Expr>),
-    Call { func: Box<Expr>, type_args: Vec<TypeRef>, args: Vec<Arg> },
+    Call {
+        func: Box<Expr>,
+        type_args: Vec<TypeRef>,
+        args: Vec<Arg>,
+    },
     /// `T(args)` where `T` is known to be a type: an instance without a name
-    Construct { ty: Box<TypeRef>, args: Vec<Arg> },
+    Construct {
+        ty: Box<TypeRef>,
+        args: Vec<Arg>,
+    },
     /// `{a, b}`; `rest` when it ends in `...`
-    List { items: Vec<Expr>, rest: bool },
+    List {
+        items: Vec<Expr>,
+        rest: bool,
+    },
     /// `{a = 1, b = 2}`; `rest` when it ends in `...`
-    Struct { fields: Vec<(Ident, Expr)>, rest: bool },
+    Struct {
+        fields: Vec<(Ident, Expr)>,
+        rest: bool,
+    },
     /// `{#}`: an invalid header
     Invalid,
     /// `value &&& mask`

@@ -37,7 +37,14 @@ impl Diagnostic {
         span: Span,
         message: impl Into<String>,
     ) -> Diagnostic {
-        Diagnostic { severity, code, message: message.into(), span, labels: Vec::new(), hint: None }
+        Diagnostic {
+            severity,
+            code,
+            message: message.into(),
+            span,
+            labels: Vec::new(),
+            hint: None,
+        }
     }
 
     /// Adds a second place with its own words, such as where a name was declared first.

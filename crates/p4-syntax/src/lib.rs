@@ -1,9 +1,65 @@
 //! P4_16 source text to syntax tree.
 //!
 //! The front end does no I/O but through a [`FileProvider`], and parsing never fails: it returns a
-//! tree and diagnostics.
+//! tree and diagnostics. A file passes through three steps: [`preprocess`] (which drives [`lexer`])
+//! turns text into one list of tokens, [`parser`] turns tokens into a [`Program`](ast::Program),
+//! and [`render`] turns diagnostics into text for a terminal. Whatever the input, every step ends:
+//! file size, number of tokens, depth of inclusion and depth of nesting are bounded by [`Limits`].
 #![forbid(unsafe_code)]
 
 pub mod ast;
 pub mod diag;
+mod lexer;
+mod options;
+mod parser;
+mod preprocess;
+mod render;
+mod source;
 pub mod span;
+mod token;
+
+pub use diag::{Diagnostic, Severity};
+pub use options::{FileProvider, Limits, MemoryFiles, Options};
+pub use render::render;
+pub use source::{Location, SourceMap};
+pub use span::Span;
+
+/// What came of a file: a tree (of what could be read), the files, and what there is to say.
+#[derive(Debug)]
+pub struct Parsed {
+    pub program: ast::Program,
+    pub sources: SourceMap,
+    /// In the order of their discovery: preprocessing first, then parsing.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Parsed {
+    pub fn has_errors(&self) -> bool {
+        self.diagnostics
+            .iter()
+            .any(|d| d.severity == Severity::Error)
+    }
+}
+
+/// Reads `main_file` and what it includes through `provider`, and parses it.
+pub fn parse(main_file: &str, provider: &dyn FileProvider, options: &Options) -> Parsed {
+    let preprocessed = preprocess::preprocess(main_file, provider, options);
+    let mut diagnostics = preprocessed.diagnostics;
+    let program = parser::parse(
+        preprocessed.tokens,
+        preprocessed.end,
+        options.limits.max_nesting,
+        &mut diagnostics,
+    );
+    Parsed {
+        program,
+        sources: preprocessed.sources,
+        diagnostics,
+    }
+}
+
+/// Parses a text that can include nothing but the built-in files.
+pub fn parse_text(name: &str, text: &str) -> Parsed {
+    let files = MemoryFiles([(name.to_string(), text.to_string())].into());
+    parse(name, &files, &Options::default())
+}

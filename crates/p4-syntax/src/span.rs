@@ -20,6 +20,9 @@ impl Span {
         if other == Span::NONE {
             return self;
         }
-        Span { lo: self.lo.min(other.lo), hi: self.hi.max(other.hi) }
+        Span {
+            lo: self.lo.min(other.lo),
+            hi: self.hi.max(other.hi),
+        }
     }
 }

@@ -1,0 +1,348 @@
+//! Characters to tokens, one source file at a time (specification, section 6.4).
+//!
+//! The lexer reports nothing: what is wrong becomes a token of its own kind, because text in an
+//! inactive `#if` branch or in an annotation may contain anything. A line that ends in `\` goes on
+//! in the next one, between tokens.
+
+use crate::ast::Name;
+use crate::span::Span;
+use crate::token::{Interner, Token, TokenKind};
+use num_bigint::BigInt;
+use std::sync::Arc;
+
+#[derive(Clone)]
+pub(crate) struct Lexer {
+    text: Arc<str>,
+    at: usize,
+    /// Position of the first byte of the file in the global position space.
+    base: u32,
+    line_start: bool,
+    /// Where the line being read begins.
+    line_begin: usize,
+}
+
+/// Longest first, so that the first match is the right one.
+const PUNCTUATION: &[(&str, TokenKind)] = &[
+    ("|+|=", TokenKind::PlusSatAssign),
+    ("|-|=", TokenKind::MinusSatAssign),
+    ("&&&", TokenKind::Mask),
+    ("...", TokenKind::Dots),
+    ("<<=", TokenKind::ShlAssign),
+    ("|+|", TokenKind::PlusSat),
+    ("|-|", TokenKind::MinusSat),
+    ("{#}", TokenKind::Invalid),
+    ("##", TokenKind::HashHash),
+    ("..", TokenKind::DotDot),
+    ("<<", TokenKind::Shl),
+    ("&&", TokenKind::AndAnd),
+    ("||", TokenKind::OrOr),
+    ("==", TokenKind::EqEq),
+    ("!=", TokenKind::Ne),
+    (">=", TokenKind::Ge),
+    ("<=", TokenKind::Le),
+    ("++", TokenKind::Concat),
+    ("+=", TokenKind::PlusAssign),
+    ("-=", TokenKind::MinusAssign),
+    ("*=", TokenKind::MulAssign),
+    ("/=", TokenKind::DivAssign),
+    ("%=", TokenKind::ModAssign),
+    ("&=", TokenKind::AndAssign),
+    ("|=", TokenKind::OrAssign),
+    ("^=", TokenKind::XorAssign),
+    ("+:", TokenKind::PlusColon),
+    ("(", TokenKind::LParen),
+    (")", TokenKind::RParen),
+    ("[", TokenKind::LBracket),
+    ("]", TokenKind::RBracket),
+    ("{", TokenKind::LBrace),
+    ("}", TokenKind::RBrace),
+    (";", TokenKind::Semi),
+    (",", TokenKind::Comma),
+    (":", TokenKind::Colon),
+    ("?", TokenKind::Question),
+    ("@", TokenKind::At),
+    (".", TokenKind::Dot),
+    ("=", TokenKind::Assign),
+    ("<", TokenKind::Lt),
+    (">", TokenKind::Gt),
+    ("+", TokenKind::Plus),
+    ("-", TokenKind::Minus),
+    ("*", TokenKind::Star),
+    ("/", TokenKind::Slash),
+    ("%", TokenKind::Percent),
+    ("&", TokenKind::And),
+    ("|", TokenKind::Or),
+    ("^", TokenKind::Xor),
+    ("~", TokenKind::Tilde),
+    ("!", TokenKind::Not),
+    ("#", TokenKind::Hash),
+];
+
+impl Lexer {
+    pub(crate) fn new(text: Arc<str>, base: u32) -> Lexer {
+        let at = if text.starts_with('\u{feff}') {
+            '\u{feff}'.len_utf8()
+        } else {
+            0
+        };
+        Lexer {
+            text,
+            at,
+            base,
+            line_start: true,
+            line_begin: at,
+        }
+    }
+
+    fn rest(&self) -> &str {
+        &self.text[self.at..]
+    }
+
+    fn byte(&self, ahead: usize) -> Option<u8> {
+        self.text.as_bytes().get(self.at + ahead).copied()
+    }
+
+    fn span_from(&self, start: usize) -> Span {
+        Span {
+            lo: self.base + start as u32,
+            hi: self.base + self.at as u32,
+        }
+    }
+
+    /// The next token; at the end of the file [`TokenKind::Eof`], again and again.
+    pub(crate) fn next(&mut self, names: &mut Interner) -> Token {
+        let before = self.at;
+        let open_comment = self.skip_blanks();
+        let space = self.at > before;
+        let column = (self.at - self.line_begin) as u32;
+        let (kind, span, text) = match open_comment {
+            Some(start) => {
+                let span = Span {
+                    lo: self.base + start as u32,
+                    hi: self.base + start as u32 + 2,
+                };
+                (TokenKind::OpenComment, span, names.intern("/*"))
+            }
+            None => self.token(names),
+        };
+        let line_start = std::mem::replace(&mut self.line_start, false);
+        Token {
+            kind,
+            span,
+            text,
+            line_start,
+            column,
+            space,
+            no_expand: false,
+        }
+    }
+
+    /// The tokens up to the end of the line, and the line's text from here on.
+    pub(crate) fn rest_of_line(&mut self, names: &mut Interner) -> (Vec<Token>, Span) {
+        let start = self.at;
+        let mut tokens = Vec::new();
+        loop {
+            let saved = self.clone();
+            let token = self.next(names);
+            if token.line_start || token.kind == TokenKind::Eof {
+                *self = saved;
+                break;
+            }
+            tokens.push(token);
+        }
+        let end = self
+            .rest()
+            .find('\n')
+            .map_or(self.text.len(), |n| self.at + n);
+        let raw = Span {
+            lo: self.base + start as u32,
+            hi: self.base + end as u32,
+        };
+        (tokens, raw)
+    }
+
+    /// Skips whitespace, comments and continued line ends; gives the start of a comment that never
+    /// ends.
+    fn skip_blanks(&mut self) -> Option<usize> {
+        loop {
+            match self.byte(0) {
+                Some(b'\n') => {
+                    self.line_start = true;
+                    self.at += 1;
+                    self.line_begin = self.at;
+                }
+                Some(b' ' | b'\t' | b'\r' | 0x0b | 0x0c) => self.at += 1,
+                Some(b'\\') if self.continuation(1).is_some() => {
+                    self.at += self.continuation(1).unwrap_or(1);
+                }
+                Some(b'/') if self.byte(1) == Some(b'/') => self.skip_line_comment(),
+                Some(b'/') if self.byte(1) == Some(b'*') => match self.rest()[2..].find("*/") {
+                    Some(length) => self.at += length + 4,
+                    None => {
+                        let start = self.at;
+                        self.at = self.text.len();
+                        return Some(start);
+                    }
+                },
+                _ => return None,
+            }
+        }
+    }
+
+    /// Length of a `\` and line end, when `ahead` bytes from here the line ends.
+    fn continuation(&self, ahead: usize) -> Option<usize> {
+        match (self.byte(ahead), self.byte(ahead + 1)) {
+            (Some(b'\n'), _) => Some(ahead + 1),
+            (Some(b'\r'), Some(b'\n')) => Some(ahead + 2),
+            _ => None,
+        }
+    }
+
+    fn skip_line_comment(&mut self) {
+        while let Some(byte) = self.byte(0) {
+            match byte {
+                b'\n' => return,
+                b'\\' => self.at += self.continuation(1).unwrap_or(1),
+                _ => self.at += 1,
+            }
+        }
+    }
+
+    fn token(&mut self, names: &mut Interner) -> (TokenKind, Span, Name) {
+        let start = self.at;
+        let kind = match self.byte(0) {
+            None => TokenKind::Eof,
+            Some(b'"') => return self.string(names),
+            Some(b) if b.is_ascii_digit() => {
+                self.skip_word();
+                match parse_number(&self.text[start..self.at]) {
+                    Some(_) => TokenKind::Int,
+                    None => TokenKind::BadNumber,
+                }
+            }
+            Some(b) if is_word(b) => {
+                self.skip_word();
+                TokenKind::Ident
+            }
+            Some(_) => self.punctuation(),
+        };
+        (
+            kind,
+            self.span_from(start),
+            names.intern(&self.text[start..self.at]),
+        )
+    }
+
+    fn skip_word(&mut self) {
+        while self.byte(0).is_some_and(is_word) {
+            self.at += 1;
+        }
+    }
+
+    fn punctuation(&mut self) -> TokenKind {
+        let rest = self.rest();
+        for (text, kind) in PUNCTUATION {
+            if rest.starts_with(text) {
+                self.at += text.len();
+                return *kind;
+            }
+        }
+        // A run of foreign letters is one mistake, not one per letter.
+        let run = rest
+            .chars()
+            .take_while(|c| !c.is_ascii())
+            .map(char::len_utf8)
+            .sum::<usize>();
+        self.at += run.max(1);
+        TokenKind::Unknown
+    }
+
+    /// A string; `\"`, `\\` and `\n` are the escapes, any other `\` stands for itself.
+    fn string(&mut self, names: &mut Interner) -> (TokenKind, Span, Name) {
+        let start = self.at;
+        self.at += 1;
+        let mut content = String::new();
+        let mut chunk = self.at;
+        let kind = loop {
+            match self.byte(0) {
+                None | Some(b'\n') => break TokenKind::OpenString,
+                Some(b'"') => break TokenKind::Str,
+                Some(b'\\') => {
+                    let escape = match self.byte(1) {
+                        Some(b'"') => Some((2, "\"")),
+                        Some(b'\\') => Some((2, "\\")),
+                        Some(b'n') => Some((2, "\n")),
+                        _ => self.continuation(1).map(|length| (length, "")),
+                    };
+                    match escape {
+                        Some((length, meaning)) => {
+                            content.push_str(&self.text[chunk..self.at]);
+                            content.push_str(meaning);
+                            self.at += length;
+                            chunk = self.at;
+                        }
+                        None => self.at += 1,
+                    }
+                }
+                Some(_) => self.at += 1,
+            }
+        };
+        content.push_str(&self.text[chunk..self.at]);
+        if kind == TokenKind::Str {
+            self.at += 1;
+        }
+        (kind, self.span_from(start), names.intern(&content))
+    }
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// A number as the lexer splits it: `8w0x_ff` is width 8, unsigned, radix 16, digits `_ff`.
+pub(crate) struct Number<'a> {
+    pub width: Option<(u32, bool)>,
+    pub radix: u32,
+    pub digits: &'a str,
+}
+
+impl Number<'_> {
+    pub(crate) fn value(&self) -> BigInt {
+        let digits: Vec<u8> = self.digits.bytes().filter(|&b| b != b'_').collect();
+        BigInt::parse_bytes(&digits, self.radix).unwrap_or_default()
+    }
+}
+
+/// Digits of one number; its value is computed in quadratic time.
+pub(crate) const MAX_NUMBER_LENGTH: usize = 4096;
+
+/// Splits a numeric literal (specification, section 6.4.3.2); `None` when it is not one.
+pub(crate) fn parse_number(text: &str) -> Option<Number<'_>> {
+    if text.len() > MAX_NUMBER_LENGTH {
+        return None;
+    }
+    let width_length = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (width, rest) = match text.as_bytes().get(width_length) {
+        Some(sign @ (b'w' | b's')) => {
+            let width = text[..width_length].parse().ok()?;
+            (Some((width, *sign == b's')), &text[width_length + 1..])
+        }
+        _ => (None, text),
+    };
+    let (radix, digits) = match rest.as_bytes() {
+        [b'0', b'x' | b'X', ..] => (16, &rest[2..]),
+        [b'0', b'd' | b'D', ..] => (10, &rest[2..]),
+        [b'0', b'o' | b'O', ..] => (8, &rest[2..]),
+        [b'0', b'b' | b'B', ..] => (2, &rest[2..]),
+        _ => (10, rest),
+    };
+    let all_digits = digits
+        .bytes()
+        .all(|b| b == b'_' || char::from(b).is_digit(radix));
+    let any_digit = digits.bytes().any(|b| b != b'_');
+    (all_digits && any_digit).then_some(Number {
+        width,
+        radix,
+        digits,
+    })
+}

@@ -1,0 +1,260 @@
+//! Reporting, and finding the way back after a mistake.
+
+use super::{Failed, Parse, Parser};
+use crate::diag::Diagnostic;
+use crate::span::Span;
+use crate::token::{TokenKind, KEYWORDS};
+
+impl Parser {
+    /// Reports, unless this would be the second report at the same place or is a mere attempt.
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) {
+        if self.quiet || self.given_up || self.last_error_at == Some(self.at) {
+            return;
+        }
+        // A string without an end has swallowed what would follow; that is reported already.
+        let broken = |at: usize| self.tokens[at].kind == TokenKind::OpenString;
+        if broken(self.at) || self.at.checked_sub(1).is_some_and(broken) {
+            return;
+        }
+        self.last_error_at = Some(self.at);
+        self.diagnostics.push(diagnostic);
+    }
+
+    pub(super) fn fail(&mut self, diagnostic: Diagnostic) -> Failed {
+        self.report(diagnostic);
+        Failed
+    }
+
+    /// "I expected ..., but found ...", at the token found; behind the token before it when the
+    /// line ends there.
+    pub(super) fn unexpected(&mut self, code: &'static str, expected: &str) -> Failed {
+        let found = match self.half {
+            true => "`=`".to_string(),
+            false => self.token().describe(),
+        };
+        let message = format!("I expected {expected}, but found {found}.");
+        let span = match self.token().line_start {
+            true => self.behind(),
+            false => self.span(),
+        };
+        self.fail(Diagnostic::error(code, span, message))
+    }
+
+    /// The empty span just behind the previous token.
+    pub(super) fn behind(&self) -> Span {
+        let hi = match self.previous_span() {
+            Span::NONE => self.span().lo,
+            previous => previous.hi,
+        };
+        Span { lo: hi, hi }
+    }
+
+    /// The `;` that ends `what`. On a new line the author just forgot it, and parsing goes on.
+    pub(super) fn semicolon(&mut self, what: &str) -> Parse<()> {
+        if self.eat(TokenKind::Semi) {
+            return Ok(());
+        }
+        let error = Diagnostic::error(
+            "E0101",
+            self.behind(),
+            format!("I expected `;` after {what}."),
+        );
+        if self.token().line_start || self.is_at(TokenKind::RBrace) {
+            self.report(error.hint("Add `;` here."));
+            return Ok(());
+        }
+        let hint = format!("Add `;` here, or remove {}.", self.token().describe());
+        Err(self.fail(error.hint(hint)))
+    }
+
+    /// One error, and no more of this file is read.
+    pub(super) fn too_deep(&mut self, span: Span) -> Failed {
+        if !self.quiet {
+            let error = Diagnostic::error("E0108", span, "This is nested too deeply for me.")
+                .hint("Name some of the inner parts and use the names.");
+            self.last_error_at = None;
+            self.report(error);
+            self.given_up = true;
+            self.half = false;
+            self.at = self.tokens.len() - 1;
+        }
+        Failed
+    }
+
+    /// Items up to `}`, which is consumed; each item that fails is skipped. `open` is the index of
+    /// the `{` token. Ends early where indentation and keyword tell that `}` was forgotten.
+    pub(super) fn items_until_brace<T>(
+        &mut self,
+        open: usize,
+        mut item: impl FnMut(&mut Self) -> Parse<T>,
+    ) -> Vec<T> {
+        let mut items = Vec::new();
+        let indent = self.line_indent(open);
+        loop {
+            if self.eat(TokenKind::RBrace) {
+                return items;
+            }
+            if self.is_at(TokenKind::Eof) || self.is_outside(indent) {
+                self.unclosed(open);
+                return items;
+            }
+            let before = self.at;
+            match item(self) {
+                Ok(value) => items.push(value),
+                Err(Failed) => self.skip_item(),
+            }
+            if self.at == before {
+                self.bump();
+            }
+        }
+    }
+
+    fn unclosed(&mut self, open: usize) {
+        let open = self.tokens[open].span;
+        let error = Diagnostic::error("E0102", open, "This `{` is never closed.")
+            .label(self.behind(), "I expected its `}` by here")
+            .hint("Add the missing `}`.");
+        self.report(error);
+    }
+
+    /// Indentation of the line on which the token at `index` stands.
+    fn line_indent(&self, index: usize) -> u32 {
+        let line = self.tokens[..=index]
+            .iter()
+            .rev()
+            .find(|token| token.line_start);
+        line.map_or(0, |first| first.column)
+    }
+
+    /// The current token begins a declaration of an outer level, and is indented like one.
+    fn is_outside(&self, indent: u32) -> bool {
+        let token = self.token();
+        token.line_start && token.column <= indent && self.begins_declaration()
+    }
+
+    /// The current token can only begin a declaration that encloses statements or fields.
+    pub(super) fn begins_declaration(&self) -> bool {
+        use TokenKind::*;
+        let next = self.nth_kind(1);
+        match self.kind() {
+            Control | Parser | Header | HeaderUnion | Struct | Package | Extern | Enum => true,
+            Typedef | Table | Action => true,
+            MatchKind => next == LBrace,
+            Apply => next == LBrace,
+            State => next.is_name() && self.nth_kind(2) == LBrace,
+            _ => false,
+        }
+    }
+
+    fn begins_item(&self) -> bool {
+        use TokenKind::*;
+        match self.kind() {
+            If | Switch | For | Return | Exit | Const | Transition | At => true,
+            Bit | Bool | Varbit | Tuple => true,
+            Key | Actions | Entries => self.nth_kind(1) == Assign,
+            _ => self.begins_declaration(),
+        }
+    }
+
+    /// Skips the rest of an item that failed: up to `;` or a whole `{...}`, not beyond the
+    /// enclosing `}`, and not into what clearly begins something new.
+    fn skip_item(&mut self) {
+        let start = self.at;
+        loop {
+            let after_string =
+                self.at > 0 && self.tokens[self.at - 1].kind == TokenKind::OpenString;
+            match self.kind() {
+                TokenKind::Eof | TokenKind::RBrace => return,
+                TokenKind::Semi => {
+                    self.bump();
+                    return;
+                }
+                TokenKind::LBrace => {
+                    self.skip_braces();
+                    if !self.is_at(TokenKind::Else) {
+                        return;
+                    }
+                }
+                _ if self.token().line_start && after_string => return,
+                _ if self.token().line_start && self.at > start && self.begins_item() => return,
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+    }
+
+    /// Skips from `{` to its `}`.
+    pub(super) fn skip_braces(&mut self) {
+        let mut open = 0usize;
+        loop {
+            match self.kind() {
+                TokenKind::Eof => return,
+                TokenKind::LBrace => open += 1,
+                TokenKind::RBrace => open = open.saturating_sub(1),
+                _ => {}
+            }
+            self.bump();
+            if open == 0 {
+                return;
+            }
+        }
+    }
+
+    /// Skips a top-level declaration that failed.
+    pub(super) fn skip_declaration(&mut self) {
+        let start = self.at;
+        loop {
+            match self.kind() {
+                TokenKind::Eof => return,
+                TokenKind::Semi => {
+                    self.bump();
+                    return;
+                }
+                TokenKind::LBrace => {
+                    self.skip_braces();
+                    return;
+                }
+                _ if self.token().line_start && self.at > start && self.begins_item() => return,
+                _ => {
+                    self.bump();
+                }
+            }
+        }
+    }
+}
+
+/// The keyword `word` was probably meant to be.
+pub(super) fn similar_keyword(word: &str) -> Option<&'static str> {
+    if word.len() < 3 || word.len() > 20 {
+        return None;
+    }
+    let lower = word.to_ascii_lowercase();
+    let limit = if word.len() < 6 { 1 } else { 2 };
+    let candidates = KEYWORDS.iter().filter(|keyword| keyword.len() >= 3);
+    candidates
+        .map(|keyword| (edit_distance(&lower, keyword), *keyword))
+        .filter(|(distance, _)| *distance <= limit)
+        .min()
+        .map(|(_, keyword)| keyword)
+}
+
+/// Insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`.
+fn edit_distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut before_last: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for i in 1..=a.len() {
+        let mut row = vec![i];
+        for j in 1..=b.len() {
+            let replace = last[j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            let mut best = replace.min(last[j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                best = best.min(before_last[j - 2] + 1);
+            }
+            row.push(best);
+        }
+        before_last = std::mem::replace(&mut last, row);
+    }
+    last[b.len()]
+}

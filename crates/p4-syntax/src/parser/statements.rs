@@ -1,0 +1,458 @@
+//! Statements and blocks.
+
+use super::items::Head;
+use super::{Parse, Parser};
+use crate::ast::{
+    BinOp, Block, Decl, DeclKind, Expr, ExprKind, ForVar, Stmt, StmtKind, SwitchCase, SwitchLabel,
+};
+use crate::diag::Diagnostic;
+use crate::span::Span;
+use crate::token::TokenKind;
+
+impl Parser {
+    pub(super) fn block(&mut self) -> Parse<Block> {
+        self.block_with(Vec::new())
+    }
+
+    fn block_with(&mut self, annotations: Vec<crate::ast::Annotation>) -> Parse<Block> {
+        let start = annotations.first().map_or(self.span(), |first| first.span);
+        let open = self.at;
+        self.expect(TokenKind::LBrace, "and statements")?;
+        let stmts = self.nested(|parser| {
+            parser.scoped(|parser| Ok(parser.items_until_brace(open, Self::statement)))
+        })?;
+        Ok(Block {
+            span: self.span_from(start),
+            annotations,
+            stmts,
+        })
+    }
+
+    pub(super) fn statement(&mut self) -> Parse<Stmt> {
+        self.nested(|parser| {
+            let start = parser.span();
+            let kind = parser.statement_kind()?;
+            Ok(Stmt {
+                span: parser.span_from(start),
+                kind,
+            })
+        })
+    }
+
+    fn statement_kind(&mut self) -> Parse<StmtKind> {
+        use TokenKind::*;
+        match self.kind() {
+            Semi => {
+                self.bump();
+                Ok(StmtKind::Empty)
+            }
+            LBrace => self.block().map(StmtKind::Block),
+            At => self.annotated(),
+            If => self.if_statement(),
+            Switch => self.switch_statement(),
+            For => self.for_statement(),
+            Break => self.keyword_statement(StmtKind::Break, "`break`"),
+            Continue => self.keyword_statement(StmtKind::Continue, "`continue`"),
+            Exit => self.keyword_statement(StmtKind::Exit, "`exit`"),
+            Return => self.return_statement(),
+            Const => {
+                let head = self.head()?;
+                let decl = self.constant(head)?;
+                Ok(StmtKind::Decl(Box::new(decl)))
+            }
+            Transition => {
+                let error =
+                    Diagnostic::error("E0120", self.span(), "`transition` cannot stand here.");
+                Err(self
+                    .fail(error.hint(
+                        "It is the last statement of a parser state, not of an inner block.",
+                    )))
+            }
+            Else => {
+                let error =
+                    Diagnostic::error("E0118", self.span(), "This `else` belongs to no `if`.");
+                Err(self.fail(error.hint("Look for a `;` or a missing `{` before it.")))
+            }
+            Key | Actions | Entries if self.nth_kind(1) == Assign && self.nth_kind(2) == LBrace => {
+                self.statement_expression(true)
+            }
+            _ if self.begins_declaration() => {
+                let head = self.head()?;
+                Err(self.misplaced_and_skipped(head))
+            }
+            _ if self.is_local_declaration() => {
+                let head = self.head()?;
+                let decl = self.typed_declaration(head, super::items::Place::Local)?;
+                Ok(StmtKind::Decl(Box::new(decl)))
+            }
+            _ => self.statement_expression(true),
+        }
+    }
+
+    fn keyword_statement(&mut self, kind: StmtKind, what: &str) -> Parse<StmtKind> {
+        self.bump();
+        self.semicolon(what)?;
+        Ok(kind)
+    }
+
+    fn return_statement(&mut self) -> Parse<StmtKind> {
+        self.bump();
+        let value = match self.kind() {
+            TokenKind::Semi | TokenKind::RBrace => None,
+            _ => Some(self.expression()?),
+        };
+        self.semicolon("this `return`")?;
+        Ok(StmtKind::Return(value))
+    }
+
+    /// A block, loop or declaration behind annotations. The tree keeps a loop's annotations on a
+    /// block around it.
+    fn annotated(&mut self) -> Parse<StmtKind> {
+        let head = self.head()?;
+        match self.kind() {
+            TokenKind::LBrace => self.block_with(head.annotations).map(StmtKind::Block),
+            TokenKind::For => {
+                let inner = self.span();
+                let kind = self.for_statement()?;
+                let stmts = vec![Stmt {
+                    span: self.span_from(inner),
+                    kind,
+                }];
+                let span = self.span_from(head.start);
+                Ok(StmtKind::Block(Block {
+                    span,
+                    annotations: head.annotations,
+                    stmts,
+                }))
+            }
+            TokenKind::Const => self
+                .constant(head)
+                .map(|decl| StmtKind::Decl(Box::new(decl))),
+            _ if self.begins_declaration() => Err(self.misplaced_and_skipped(head)),
+            _ if self.begins_type() || self.is_local_declaration() => {
+                let decl = self.typed_declaration(head, super::items::Place::Local)?;
+                Ok(StmtKind::Decl(Box::new(decl)))
+            }
+            _ => Err(self.unexpected("E0116", "a block or a declaration after this annotation")),
+        }
+    }
+
+    /// What stands here declares a variable or an instance, rather than assigning or calling.
+    fn is_local_declaration(&mut self) -> bool {
+        use TokenKind::*;
+        let known = self.begins_type();
+        match self.kind() {
+            Error => return self.nth_kind(1) != Dot,
+            Void => return true,
+            kind if known && kind.is_keyword() && !kind.is_name() => return true,
+            Ident if !known && self.nth_kind(1).is_name() => return !self.nth(1).line_start,
+            Ident if !known && self.nth_kind(1) != Lt => return false,
+            kind if kind.is_name() || kind == Dot => {}
+            _ => return false,
+        }
+        if !known && self.scopes.is_declared(&self.token().text) {
+            return false;
+        }
+        let start = self.checkpoint();
+        let ends = self.attempt(|parser| {
+            parser.type_ref()?;
+            let instance = known && parser.is_at(LParen);
+            match parser.kind().is_name() || instance {
+                true => Ok(()),
+                false => Err(super::Failed),
+            }
+        });
+        self.go_back(start);
+        ends.is_some()
+    }
+
+    fn if_statement(&mut self) -> Parse<StmtKind> {
+        self.bump();
+        let cond = self.condition("if")?;
+        let then = Box::new(self.statement()?);
+        let otherwise = match self.eat(TokenKind::Else) {
+            true => Some(Box::new(self.statement()?)),
+            false => None,
+        };
+        Ok(StmtKind::If {
+            cond,
+            then,
+            otherwise,
+        })
+    }
+
+    /// `(condition)`; missing parentheses are reported and forgiven.
+    fn condition(&mut self, keyword: &str) -> Parse<Expr> {
+        if self.is_at(TokenKind::LParen) {
+            let open = self.bump();
+            let cond = self.expression()?;
+            if !self.eat(TokenKind::RParen) {
+                let failed = self.unexpected("E0100", "`)` after the condition");
+                self.label_last(open, "to close this");
+                if !self.is_at(TokenKind::LBrace) {
+                    return Err(failed);
+                }
+            }
+            return Ok(cond);
+        }
+        let message = format!("The condition of `{keyword}` must stand in parentheses.");
+        let error = Diagnostic::error("E0100", self.span(), message);
+        self.report(error.hint(format!("Write `{keyword} (condition)`.")));
+        self.expression()
+    }
+
+    fn switch_statement(&mut self) -> Parse<StmtKind> {
+        self.bump();
+        let value = self.condition("switch")?;
+        let open = self.at;
+        self.expect(TokenKind::LBrace, "and the cases of `switch`")?;
+        let cases = self.items_until_brace(open, Self::switch_case);
+        Ok(StmtKind::Switch { value, cases })
+    }
+
+    fn switch_case(&mut self) -> Parse<SwitchCase> {
+        let start = self.span();
+        let label = match self.eat(TokenKind::Default) {
+            true => SwitchLabel::Default(start),
+            false => SwitchLabel::Expr(self.expression()?),
+        };
+        if !self.is_at(TokenKind::Colon) {
+            return Err(self.unexpected("E0111", "`:` after the label of this case"));
+        }
+        self.bump();
+        let body = match self.kind() {
+            TokenKind::LBrace => Some(self.block()?),
+            TokenKind::At => {
+                let annotations = self.annotations()?;
+                Some(self.block_with(annotations)?)
+            }
+            _ => None,
+        };
+        Ok(SwitchCase {
+            span: self.span_from(start),
+            label,
+            body,
+        })
+    }
+
+    fn for_statement(&mut self) -> Parse<StmtKind> {
+        self.bump();
+        self.scoped(|parser| {
+            parser.expect(TokenKind::LParen, "after `for`")?;
+            if !parser.is_at(TokenKind::Semi) {
+                let first = parser.for_init()?;
+                if parser.eat(TokenKind::In) {
+                    return parser.for_in(first);
+                }
+                return parser.for_rest(first);
+            }
+            parser.for_steps(Vec::new())
+        })
+    }
+
+    /// One initialiser, or the variable of `for (T x in ...)`.
+    fn for_init(&mut self) -> Parse<ForInit> {
+        let start = self.span();
+        let head = self.head()?;
+        let declares = self.begins_type() || self.is_local_declaration();
+        if !declares {
+            let target = self.postfix(true)?;
+            if self.is_at(TokenKind::In) {
+                return Ok(ForInit::Target(target));
+            }
+            let kind = self.assignment_or_call(target)?;
+            return Ok(ForInit::Stmt(Stmt {
+                span: self.span_from(start),
+                kind,
+            }));
+        }
+        let decl = self.for_variable(head)?;
+        Ok(ForInit::Decl(Box::new(decl)))
+    }
+
+    fn for_variable(&mut self, head: Head) -> Parse<Decl> {
+        let ty = self.type_ref()?;
+        let (ty, name) = self.declarator(ty, "the name of the loop variable")?;
+        let init = match self.eat(TokenKind::Assign) {
+            true => Some(self.expression()?),
+            false => None,
+        };
+        self.scopes.declare_object(&name.name);
+        Ok(self.decl(head, name, DeclKind::Variable { ty, init }))
+    }
+
+    fn for_in(&mut self, first: ForInit) -> Parse<StmtKind> {
+        let var = match first {
+            ForInit::Decl(decl) => ForVar::Decl(decl),
+            ForInit::Target(target) => ForVar::Name(target),
+            ForInit::Stmt(stmt) => {
+                let error = Diagnostic::error(
+                    "E0112",
+                    stmt.span,
+                    "A `for ... in` loop needs a variable here.",
+                );
+                return Err(self.fail(error.hint("Write `for (bit<8> i in 0 .. 7)`.")));
+            }
+        };
+        let range = self.collection()?;
+        self.expect(TokenKind::RParen, "after what the loop runs over")?;
+        Ok(StmtKind::ForIn {
+            var,
+            range,
+            body: Box::new(self.statement()?),
+        })
+    }
+
+    fn for_rest(&mut self, first: ForInit) -> Parse<StmtKind> {
+        let mut init = vec![self.init_statement(first)?];
+        while self.eat(TokenKind::Comma) {
+            let next = self.for_init()?;
+            init.push(self.init_statement(next)?);
+        }
+        self.for_steps(init)
+    }
+
+    fn init_statement(&mut self, init: ForInit) -> Parse<Stmt> {
+        match init {
+            ForInit::Stmt(stmt) => Ok(stmt),
+            ForInit::Decl(decl) => Ok(Stmt {
+                span: decl.span,
+                kind: StmtKind::Decl(decl),
+            }),
+            ForInit::Target(target) => Err(self.no_effect(target.span)),
+        }
+    }
+
+    fn for_steps(&mut self, init: Vec<Stmt>) -> Parse<StmtKind> {
+        self.expect(TokenKind::Semi, "after what the loop begins with")?;
+        let cond = self.expression()?;
+        self.expect(TokenKind::Semi, "after the condition of the loop")?;
+        let mut update = Vec::new();
+        while !self.is_at(TokenKind::RParen) {
+            let start = self.span();
+            let kind = self.statement_expression(false)?;
+            update.push(Stmt {
+                span: self.span_from(start),
+                kind,
+            });
+            if !self.eat(TokenKind::Comma) {
+                break;
+            }
+        }
+        self.expect(TokenKind::RParen, "after the steps of the loop")?;
+        Ok(StmtKind::For {
+            init,
+            cond,
+            update,
+            body: Box::new(self.statement()?),
+        })
+    }
+
+    /// An assignment or call, with its `;` when `ended`.
+    fn statement_expression(&mut self, ended: bool) -> Parse<StmtKind> {
+        let target = self.postfix(true)?;
+        let kind = self.assignment_or_call(target)?;
+        if ended {
+            self.semicolon(match kind {
+                StmtKind::Call(_) => "this call",
+                _ => "this assignment",
+            })?;
+        }
+        Ok(kind)
+    }
+
+    /// What follows the left side of an assignment, or the end of a call.
+    fn assignment_or_call(&mut self, target: Expr) -> Parse<StmtKind> {
+        let operator = self.assignment_operator();
+        if let Some((op, length)) = operator {
+            if !is_assignable(&target) {
+                let error = Diagnostic::error("E0112", target.span, "This cannot be assigned to.");
+                self.report(
+                    error.hint(
+                        "On the left of `=` stands a variable, a field, an element or a slice.",
+                    ),
+                );
+            }
+            for _ in 0..length {
+                self.bump();
+            }
+            let rhs = self.expression()?;
+            return Ok(match op {
+                None => StmtKind::Assign { lhs: target, rhs },
+                Some(op) => StmtKind::AssignOp {
+                    op,
+                    lhs: target,
+                    rhs,
+                },
+            });
+        }
+        if matches!(target.kind, ExprKind::Call { .. }) {
+            return Ok(StmtKind::Call(target));
+        }
+        if self.is_at(TokenKind::EqEq) {
+            let error =
+                Diagnostic::error("E0112", self.span(), "`==` compares; it does not assign.");
+            return Err(self.fail(error.hint("Did you mean `=`?")));
+        }
+        if self.is_at(TokenKind::Concat)
+            || (self.is_at(TokenKind::Minus) && self.nth_kind(1) == TokenKind::Minus)
+        {
+            let error = Diagnostic::error(
+                "E0112",
+                self.span(),
+                "P4 has no `++` or `--` that changes a variable.",
+            );
+            return Err(self.fail(error.hint("Write `x = x + 1;`.")));
+        }
+        Err(self.no_effect(target.span))
+    }
+
+    fn no_effect(&mut self, span: Span) -> super::Failed {
+        let token = self.token();
+        if !matches!(token.kind, TokenKind::Semi | TokenKind::RBrace) && !token.line_start {
+            return self.unexpected("E0100", "an assignment or a call");
+        }
+        let error = Diagnostic::error("E0112", span, "This statement does nothing.");
+        self.fail(error.hint("A statement assigns (`x = 1;`) or calls (`f();`)."))
+    }
+
+    /// The assignment operator here (`None` inside for plain `=`) and how many tokens it has.
+    fn assignment_operator(&self) -> Option<(Option<BinOp>, usize)> {
+        use TokenKind::*;
+        let next = self.nth(1);
+        let op = match self.kind() {
+            Assign => return Some((None, 1)),
+            Gt if next.kind == Ge && !next.space => return Some((Some(BinOp::Shr), 2)),
+            PlusAssign => BinOp::Add,
+            MinusAssign => BinOp::Sub,
+            MulAssign => BinOp::Mul,
+            DivAssign => BinOp::Div,
+            ModAssign => BinOp::Mod,
+            AndAssign => BinOp::BitAnd,
+            OrAssign => BinOp::BitOr,
+            XorAssign => BinOp::BitXor,
+            ShlAssign => BinOp::Shl,
+            PlusSatAssign => BinOp::AddSat,
+            MinusSatAssign => BinOp::SubSat,
+            _ => return None,
+        };
+        Some((Some(op), 1))
+    }
+}
+
+/// What may stand first in `for (...)`.
+enum ForInit {
+    Decl(Box<Decl>),
+    Stmt(Stmt),
+    Target(Expr),
+}
+
+fn is_assignable(expr: &Expr) -> bool {
+    let inner = match &expr.kind {
+        ExprKind::Path(_) | ExprKind::This | ExprKind::Error => return true,
+        ExprKind::Member(base, _) | ExprKind::Index(base, _) => base,
+        ExprKind::Slice(base, ..) | ExprKind::PlusSlice(base, ..) => base,
+        _ => return false,
+    };
+    is_assignable(inner)
+}
