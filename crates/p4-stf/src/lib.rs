@@ -1,1 +1,44 @@
 //! The Simple Test Framework: its language and its runner.
+//!
+//! A script sends packets into a switch, fills tables, and says what must come out. [`parse`] turns
+//! its text into data, [`run`] carries it out on anything that is a [`Target`] and gives a
+//! [`Report`]. [`Mode::Strict`] accounts for every packet on every port and compares packets whole;
+//! [`Mode::Lax`] judges as p4c's runner for bmv2 does, which many of its tests rely on.
+//!
+//! The language, one command a line, `#` starts a comment:
+//!
+//! ```text
+//! packet PORT HEXBYTES
+//! expect PORT [HEXBYTES] [$]      # * is any digit; $ says "and nothing behind it" to p4c's runner
+//! no_packet [PORT]                # the packet sent last comes out nowhere (or not there)
+//! add TABLE [PRIORITY] KEY:VALUE... ACTION(ARG:VALUE, ...) [= LABEL]
+//! setdefault TABLE ACTION(ARG:VALUE, ...)
+//! remove all | remove LABEL
+//! check_counter COUNTER(INDEX) packets|bytes == NUMBER
+//! check_register REGISTER(INDEX) == NUMBER
+//! wait
+//! ```
+//!
+//! and lines of bmv2's command line: `mirroring_add`, `mirroring_add_mc`, `mirroring_delete`,
+//! `mc_mgrp_create`, `mc_node_create`, `mc_node_associate`, `register_write`, `register_read`,
+//! `register_reset`, `counter_read`, `counter_reset`.
+//!
+//! Values are decimal, `0x`, `0o` or `0b`; in the last three `*` is a digit that may be anything
+//! (ternary and lpm keys). `VALUE/LENGTH`, `VALUE&&&MASK` and `LOW..HIGH` say it in full.
+#![forbid(unsafe_code)]
+
+mod cursor;
+mod judge;
+mod parse;
+mod report;
+mod resolve;
+mod run;
+mod script;
+mod target;
+
+pub use judge::{judge, matches, Expected, Mode, Received, Verdict};
+pub use parse::parse;
+pub use report::{Difference, Finding, Kind, Note, Report};
+pub use run::run;
+pub use script::*;
+pub use target::*;

@@ -1,0 +1,287 @@
+//! A test as data: what [`crate::parse`] reads and [`crate::run`] carries out.
+
+use num_bigint::BigUint;
+use std::fmt;
+
+/// Number of a switch port.
+pub type Port = u16;
+
+/// A place in the script, 1-based, columns in characters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub line: u32,
+    pub column: u32,
+}
+
+/// What a script says, in its order, and what could not be read.
+#[derive(Clone, Debug, Default)]
+pub struct Script {
+    /// File name, for messages
+    pub name: String,
+    pub commands: Vec<(Place, Command)>,
+    pub errors: Vec<ScriptError>,
+}
+
+/// A line that says nothing this language knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScriptError {
+    pub place: Place,
+    /// One sentence: what is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub remedy: String,
+    /// The line is one that p4c hands to the switch's command line, where errors fail nothing.
+    pub in_cli_command: bool,
+}
+
+impl Script {
+    /// An error as `file:line:column: message (remedy)`.
+    pub fn render_error(&self, error: &ScriptError) -> String {
+        let Place { line, column } = error.place;
+        format!(
+            "{}:{line}:{column}: {}; {}",
+            self.name, error.message, error.remedy
+        )
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    Packet {
+        port: Port,
+        data: Vec<u8>,
+    },
+    /// Without data: any one packet.
+    Expect {
+        port: Port,
+        pattern: Option<Pattern>,
+    },
+    /// The packet sent last comes out of no port (or not of this one).
+    NoPacket {
+        port: Option<Port>,
+    },
+    Add(Add),
+    SetDefault {
+        table: String,
+        action: ActionUse,
+    },
+    /// An entry by its label; `None` removes all that the script added.
+    Remove {
+        label: Option<String>,
+    },
+    CheckCounter {
+        counter: String,
+        index: CounterIndex,
+        unit: Unit,
+        compare: Compare,
+        value: BigUint,
+    },
+    CheckRegister {
+        register: String,
+        index: u64,
+        compare: Compare,
+        value: BigUint,
+    },
+    MirroringAdd {
+        session: u32,
+        port: Port,
+    },
+    MirroringAddMc {
+        session: u32,
+        group: u32,
+    },
+    MirroringDelete {
+        session: u32,
+    },
+    McGroupCreate {
+        group: u32,
+    },
+    /// The nodes are numbered from 0 in the order of their creation, as bmv2's handles are.
+    McNodeCreate {
+        rid: u16,
+        ports: Vec<Port>,
+    },
+    McNodeAssociate {
+        group: u32,
+        node: u32,
+    },
+    RegisterWrite {
+        register: String,
+        index: u64,
+        value: BigUint,
+    },
+    RegisterRead {
+        register: String,
+        index: u64,
+    },
+    RegisterReset {
+        register: String,
+    },
+    CounterRead {
+        counter: String,
+        index: u64,
+    },
+    CounterReset {
+        counter: String,
+    },
+    /// One second of the switch's time.
+    Wait,
+}
+
+impl Command {
+    /// Whether p4c hands the line to the switch's command line without looking at it.
+    pub fn is_cli(&self) -> bool {
+        use Command::*;
+        matches!(
+            self,
+            MirroringAdd { .. }
+                | MirroringAddMc { .. }
+                | MirroringDelete { .. }
+                | McGroupCreate { .. }
+                | McNodeCreate { .. }
+                | McNodeAssociate { .. }
+                | RegisterWrite { .. }
+                | RegisterRead { .. }
+                | RegisterReset { .. }
+                | CounterRead { .. }
+                | CounterReset { .. }
+        )
+    }
+}
+
+/// `add TABLE [PRIORITY] KEY:VALUE... ACTION(ARG:VALUE...) [= LABEL]`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Add {
+    pub table: String,
+    /// The larger number wins (p4c turns it round for bmv2, where the smaller one does).
+    pub priority: Option<u32>,
+    pub keys: Vec<KeyUse>,
+    pub action: ActionUse,
+    pub label: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyUse {
+    pub place: Place,
+    /// With `$N` already turned into `[N]`
+    pub field: String,
+    pub value: MatchText,
+}
+
+/// A match value as written; what it means depends on the key's match kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MatchText {
+    /// A number, possibly with `*` digits
+    Number(Number),
+    Prefix {
+        value: Number,
+        length: u32,
+    },
+    Masked {
+        value: Number,
+        mask: Number,
+    },
+    Range {
+        low: Number,
+        high: Number,
+    },
+}
+
+/// A number and how it was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Number {
+    pub value: BigUint,
+    /// Ones where a digit was written, zeros where `*` was; `None` for a decimal number, which
+    /// says nothing about bits.
+    pub written: Option<BigUint>,
+    /// Bits of all digits, `*` included (0 for a decimal number)
+    pub digit_bits: u32,
+    /// Bits of the `*` at the end
+    pub trailing_wild_bits: u32,
+}
+
+impl Number {
+    pub fn has_wildcards(&self) -> bool {
+        let all = (BigUint::from(1u8) << self.digit_bits) - 1u8;
+        self.written.as_ref().is_some_and(|written| *written != all)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionUse {
+    pub place: Place,
+    pub name: String,
+    pub args: Vec<(String, BigUint)>,
+}
+
+/// `NAME(5)`, or `NAME($label)` for the direct counter of a labelled entry
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CounterIndex {
+    Cell(u64),
+    Entry(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    Packets,
+    Bytes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+}
+
+impl Compare {
+    pub fn holds(self, left: &BigUint, right: &BigUint) -> bool {
+        match self {
+            Compare::Eq => left == right,
+            Compare::Ne => left != right,
+            Compare::Lt => left < right,
+            Compare::Le => left <= right,
+            Compare::Gt => left > right,
+            Compare::Ge => left >= right,
+        }
+    }
+}
+
+impl fmt::Display for Compare {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Compare::Eq => "==",
+            Compare::Ne => "!=",
+            Compare::Lt => "<",
+            Compare::Le => "<=",
+            Compare::Gt => ">",
+            Compare::Ge => ">=",
+        })
+    }
+}
+
+/// Expected bytes as nibbles; `None` is `*`, which matches any.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pattern {
+    pub nibbles: Vec<Option<u8>>,
+    /// Ends in `$`: a longer packet does not match, not even for p4c's runner.
+    pub ends: bool,
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, nibble) in self.nibbles.iter().enumerate() {
+            if index > 0 && index % 2 == 0 {
+                f.write_str(" ")?;
+            }
+            match nibble {
+                Some(nibble) => write!(f, "{nibble:x}")?,
+                None => f.write_str("*")?,
+            }
+        }
+        Ok(())
+    }
+}
