@@ -19,6 +19,8 @@ pub(crate) struct Lexer {
     line_start: bool,
     /// Where the line being read begins.
     line_begin: usize,
+    /// In a directive, where a string ends with its line at the latest.
+    in_directive: bool,
 }
 
 /// Longest first, so that the first match is the right one.
@@ -91,6 +93,7 @@ impl Lexer {
             base,
             line_start: true,
             line_begin: at,
+            in_directive: false,
         }
     }
 
@@ -141,6 +144,7 @@ impl Lexer {
     pub(crate) fn rest_of_line(&mut self, names: &mut Interner) -> (Vec<Token>, Span) {
         let start = self.at;
         let mut tokens = Vec::new();
+        self.in_directive = true;
         loop {
             let saved = self.clone();
             let token = self.next(names);
@@ -150,6 +154,7 @@ impl Lexer {
             }
             tokens.push(token);
         }
+        self.in_directive = false;
         let end = self
             .rest()
             .find('\n')
@@ -257,6 +262,18 @@ impl Lexer {
         TokenKind::Unknown
     }
 
+    /// Whether the string that began at `start` may go on in the next line. It may, but a quote that
+    /// was forgotten should not swallow half the file: text up to the next quote that looks like
+    /// program is not taken for a string.
+    fn goes_on(&self, start: usize) -> bool {
+        if self.in_directive {
+            return false;
+        }
+        let rest = &self.text[start + 1..];
+        let end = rest.find(['"', ';', '{', '}']);
+        end.is_some_and(|end| rest[end..].starts_with('"'))
+    }
+
     /// A string; `\"`, `\\` and `\n` are the escapes, any other `\` stands for itself.
     fn string(&mut self, names: &mut Interner) -> (TokenKind, Span, Name) {
         let start = self.at;
@@ -265,7 +282,8 @@ impl Lexer {
         let mut chunk = self.at;
         let kind = loop {
             match self.byte(0) {
-                None | Some(b'\n') => break TokenKind::OpenString,
+                None => break TokenKind::OpenString,
+                Some(b'\n') if !self.goes_on(start) => break TokenKind::OpenString,
                 Some(b'"') => break TokenKind::Str,
                 Some(b'\\') => {
                     let escape = match self.byte(1) {

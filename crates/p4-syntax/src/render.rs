@@ -50,12 +50,11 @@ fn with_source(
     cache: &mut Files<'_>,
     color: bool,
 ) -> String {
-    let paint = match diagnostic.severity {
-        Severity::Error => Color::Red,
-        Severity::Warning => Color::Yellow,
-        Severity::Note => Color::Cyan,
+    let (kind, paint) = match diagnostic.severity {
+        Severity::Error => (ReportKind::Error, Color::Red),
+        Severity::Warning => (ReportKind::Warning, Color::Yellow),
+        Severity::Note => (ReportKind::Advice, Color::Cyan),
     };
-    let kind = ReportKind::Custom(severity_word(diagnostic.severity), paint);
     let config = Config::default()
         .with_color(color)
         .with_index_type(IndexType::Byte);
@@ -63,11 +62,7 @@ fn with_source(
         .with_config(config)
         .with_code(diagnostic.code)
         .with_message(&diagnostic.message)
-        .with_label(
-            Label::new(place.clone())
-                .with_color(paint)
-                .with_message("here"),
-        );
+        .with_label(Label::new(place.clone()).with_color(paint));
     for (span, message) in &diagnostic.labels {
         if let Some(place) = label_range(cache.sources, *span) {
             report = report.with_label(

@@ -159,7 +159,7 @@ impl Parser {
             State if self.nth_kind(1).is_name() => self.state(head).map(ParserItem::State),
             Const => self.constant(head).map(ParserItem::Local),
             ValueSet => self.value_set(head).map(ParserItem::Local),
-            Apply if self.nth_kind(1) == LBrace => Err(self.misplaced(head)),
+            Apply if matches!(self.nth_kind(1), LBrace | At) => Err(self.misplaced(head)),
             Transition => Err(self.lost_transition()),
             _ if self.begins_declaration() => Err(self.misplaced_and_skipped(head)),
             If | Switch | For | Return | Exit => Err(self.misplaced(head)),
@@ -349,10 +349,11 @@ impl Parser {
         }
         let head = self.head()?;
         match self.kind() {
-            Apply if self.nth_kind(1) == LBrace => {
+            Apply if matches!(self.nth_kind(1), LBrace | At) => {
                 let keyword = self.bump();
-                let mut block = self.scoped(Self::block)?;
-                block.annotations = head.annotations;
+                let mut annotations = head.annotations;
+                annotations.extend(self.annotations()?);
+                let block = self.block_with(annotations)?;
                 Ok(ControlItem::Apply(block, keyword))
             }
             Const => self.constant(head).map(ControlItem::Local),

@@ -97,7 +97,7 @@ impl Parser {
             State if self.nth_kind(1).is_name() && self.nth_kind(2) == LBrace => {
                 return Err(self.misplaced(head));
             }
-            Apply if self.nth_kind(1) == LBrace => return Err(self.misplaced(head)),
+            Apply if matches!(self.nth_kind(1), LBrace | At) => return Err(self.misplaced(head)),
             If | Switch | For | Return | Exit => return Err(self.misplaced(head)),
             Void => self.typed_declaration(head, Place::TopLevel)?,
             kind if kind.is_name() || self.begins_type() => {

@@ -35,6 +35,8 @@ pub(crate) struct Parser {
     /// Ends in [`TokenKind::Eof`].
     tokens: Vec<Token>,
     at: usize,
+    /// Every `{` has its `}`; only when not, indentation tells where one is missing.
+    balanced: bool,
     /// The `>` of the `>=` at this place was used to close type arguments; `=` is left of it.
     half: bool,
     diagnostics: Vec<Diagnostic>,
@@ -65,8 +67,10 @@ pub(crate) fn parse(
     max_nesting: u32,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Program {
+    let tokens = prepare::prepare(tokens, end, diagnostics);
     let mut parser = Parser {
-        tokens: prepare::prepare(tokens, end, diagnostics),
+        balanced: recovery::braces_balance(&tokens),
+        tokens,
         at: 0,
         half: false,
         diagnostics: Vec::new(),

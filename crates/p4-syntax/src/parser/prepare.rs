@@ -74,6 +74,7 @@ impl Annotation {
         }
     }
 
+    /// Inside the parentheses of an annotation, or behind `@pragma`.
     fn is_body(self) -> bool {
         matches!(self, Annotation::Body(_) | Annotation::Pragma)
     }

@@ -3,7 +3,7 @@
 use super::{Failed, Parse, Parser};
 use crate::diag::Diagnostic;
 use crate::span::Span;
-use crate::token::{TokenKind, KEYWORDS};
+use crate::token::{Token, TokenKind, KEYWORDS};
 
 impl Parser {
     /// Reports, unless this would be the second report at the same place or is a mere attempt.
@@ -129,7 +129,7 @@ impl Parser {
     /// The current token begins a declaration of an outer level, and is indented like one.
     fn is_outside(&self, indent: u32) -> bool {
         let token = self.token();
-        token.line_start && token.column <= indent && self.begins_declaration()
+        !self.balanced && token.line_start && token.column <= indent && self.begins_declaration()
     }
 
     /// The current token can only begin a declaration that encloses statements or fields.
@@ -140,7 +140,7 @@ impl Parser {
             Control | Parser | Header | HeaderUnion | Struct | Package | Extern | Enum => true,
             Typedef | Table | Action => true,
             MatchKind => next == LBrace,
-            Apply => next == LBrace,
+            Apply => matches!(next, LBrace | At),
             State => next.is_name() && self.nth_kind(2) == LBrace,
             _ => false,
         }
@@ -222,6 +222,19 @@ impl Parser {
             }
         }
     }
+}
+
+pub(super) fn braces_balance(tokens: &[Token]) -> bool {
+    let mut open = 0usize;
+    for token in tokens {
+        match token.kind {
+            TokenKind::LBrace => open += 1,
+            TokenKind::RBrace if open == 0 => return false,
+            TokenKind::RBrace => open -= 1,
+            _ => {}
+        }
+    }
+    open == 0
 }
 
 /// The keyword `word` was probably meant to be.

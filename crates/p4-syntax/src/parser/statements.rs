@@ -14,7 +14,7 @@ impl Parser {
         self.block_with(Vec::new())
     }
 
-    fn block_with(&mut self, annotations: Vec<crate::ast::Annotation>) -> Parse<Block> {
+    pub(super) fn block_with(&mut self, annotations: Vec<crate::ast::Annotation>) -> Parse<Block> {
         let start = annotations.first().map_or(self.span(), |first| first.span);
         let open = self.at;
         self.expect(TokenKind::LBrace, "and statements")?;
