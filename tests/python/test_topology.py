@@ -250,7 +250,7 @@ MISTAKES = [
     (
         '[[router]]\nnumber = 3\n[[link]]\na = "r1"\nb = "r3"\nrate = "10 Mbit"\n',
         6,
-        "unknown unit 'Mbit' in '10 Mbit': use one of bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s",
+        "unknown unit 'Mbit' behind 10: use one of bit/s, kbit/s, Mbit/s, Gbit/s, Tbit/s",
     ),
     (
         '[[router]]\nnumber = 3\n[[link]]\na = "r1"\nb = "r3"\nrate = 0\n',

@@ -54,9 +54,9 @@ def shortest_paths(topology: Topology, down: Failures = NO_FAILURES) -> Igp:
         for router in topology.routers
     }
     alive = [router.name for router in topology.routers if router.name not in down.nodes]
-    distances = {router.name: {} for router in topology.routers}
+    distances: dict[str, dict[str, int]] = {router.name: {} for router in topology.routers}
     distances |= {name: _distances(name, working) for name in alive}
-    next_hops = {router.name: {} for router in topology.routers}
+    next_hops: dict[str, dict[str, str]] = {router.name: {} for router in topology.routers}
     for name in alive:
         for destination, distance in distances[name].items():
             for neighbour, cost in working[name]:  # in order of router number: lowest wins

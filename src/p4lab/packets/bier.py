@@ -23,17 +23,17 @@ BSL_BITS = {code: 32 << code for code in range(1, 8)}
 BSL_CODES = {bits: code for code, bits in BSL_BITS.items()}
 
 
-class BitStringField(Field[int, bytes]):
+class BitStringField(Field[Any, Any]):
     """The BitString as a number: bit 1, for the BFR-id 1 of a set, is the lowest.
 
     Its length is that of the packet's BIFT-id if `BIER.lengths` knows it, else that of the BSL
     code, as offline tools do. A value given as bytes is sent as it is, whatever the code says.
     """
 
-    def i2len(self, pkt: BIER, value: Any) -> int:
+    def i2len(self, pkt: Any, value: Any) -> int:
         return len(value) if isinstance(value, bytes) else pkt.bit_string_length // 8
 
-    def addfield(self, pkt: BIER, s: bytes, val: Any) -> bytes:
+    def addfield(self, pkt: Any, s: bytes, val: Any) -> bytes:
         if isinstance(val, bytes):
             return s + val
         length = pkt.bit_string_length
@@ -41,22 +41,22 @@ class BitStringField(Field[int, bytes]):
             raise ValueError(f"the BitString {val:#x} does not fit into {length} bits")
         return s + int(val).to_bytes(length // 8, "big")
 
-    def getfield(self, pkt: BIER, s: bytes) -> tuple[bytes, int | bytes]:
+    def getfield(self, pkt: Any, s: bytes) -> tuple[bytes, Any]:
         length = pkt.bit_string_length // 8
         if len(s) < length:
             return b"", s  # cut short: keep the bytes as they are
         return s[length:], int.from_bytes(s[:length], "big")
 
-    def i2m(self, pkt: BIER, x: Any) -> Any:
+    def i2m(self, pkt: Any, x: Any) -> Any:
         return x
 
-    def m2i(self, pkt: BIER, x: Any) -> Any:
+    def m2i(self, pkt: Any, x: Any) -> Any:
         return x
 
-    def any2i(self, pkt: BIER, x: Any) -> Any:
+    def any2i(self, pkt: Any, x: Any) -> Any:
         return x
 
-    def i2repr(self, pkt: BIER, x: Any) -> str:
+    def i2repr(self, pkt: Any, x: Any) -> str:
         if isinstance(x, bytes):
             return x.hex()
         return f"{x:#x} bits {set_bits(x)}"
@@ -71,7 +71,7 @@ class BIER(Packet):
 
     name = "BIER"
     lengths: ClassVar[dict[int, int]] = {}
-    fields_desc: ClassVar[list[Field[Any, Any]]] = [
+    fields_desc: ClassVar[list[Any]] = [
         XBitField("bift_id", 0x30000, 20),
         BitField("tc", 0, 3),
         BitField("s", 1, 1),

@@ -58,5 +58,5 @@ def _quantity(value: object, units: dict[str, int], what: str) -> Fraction:
     number, unit = hit.groups()
     if unit not in units:
         known = ", ".join(units)
-        raise ValueError(f"unknown unit {unit[:12]!r} in {value[:32]!r}: use one of {known}")
+        raise ValueError(f"unknown unit {unit[:12]!r} behind {number}: use one of {known}")
     return Fraction(number) * units[unit]
