@@ -1,1 +1,62 @@
 //! Virtual time: events, links, ports, hosts and generators.
+//!
+//! A network is switches and hosts joined by links that have a rate, a delay, jitter, loss, and can
+//! fail. Time does not pass by itself: the caller lets it pass with [`Network::run_until`], which
+//! comes back at the asked-for moment or when a switch talks to its CPU port. A controller outside
+//! then acts and goes on; timers are the controller's own matter.
+//!
+//! - One heap of events keyed by (time, order of arrangement) makes a run repeatable bit for bit.
+//! - The network knows nothing of P4: a switch is a [`Device`]. It knows nothing of IP either: what
+//!   hosts count are [`probe`] trailers, whatever headers a program has put in front of them.
+//! - No thread, file, socket or clock: captures are bytes for the caller to write.
+//!
+//! ```
+//! use p4_net::{Device, End, Event, Flow, LinkConfig, Network, Stream};
+//! use p4_time::Time;
+//!
+//! struct Wire; // what comes in on port 1 goes out on port 2
+//! impl Device for Wire {
+//!     fn receive(&mut self, _: Time, _: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
+//!         out(2, data);
+//!     }
+//! }
+//!
+//! let mut network = Network::new(1);
+//! let switch = network.add_switch("s1", Wire, None);
+//! let [a, b] = [("h1", 1), ("h2", 2)].map(|(name, n)| network.add_host(name, [2, 0, 0, 0, 0, n]));
+//! let link = LinkConfig { delay: Time::from_micros(500), ..LinkConfig::default() };
+//! for (host, port) in [(a, 1), (b, 2)] {
+//!     network.connect(End { node: host, port: 0 }, End { node: switch, port }, link.clone())?;
+//! }
+//! let mut template = vec![0; 100];
+//! template[..6].copy_from_slice(&[2, 0, 0, 0, 0, 2]);
+//! let flow = Flow { flow: 7, sender: 1 };
+//! let (start, interval) = (Time::ZERO, Time::from_millis(1));
+//! network.start_stream(a, Stream { template, flow, start, interval, count: 10 })?;
+//! assert_eq!(network.run_until(Time::from_secs(1)), Event::Reached);
+//! assert_eq!(network.report(b)?[0].received, 10);
+//! assert_eq!(network.report(b)?[0].first, Some(Time::from_millis(1)));
+//! # Ok::<(), p4_net::NetError>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod agenda;
+mod error;
+mod fingerprint;
+mod host;
+mod link;
+mod network;
+pub mod pcapng;
+mod pool;
+pub mod probe;
+mod rng;
+mod sequences;
+
+pub use error::NetError;
+pub use host::{Flow, FlowReport, Mac};
+pub use link::{
+    Count, Drops, End, LinkConfig, LinkId, WireStats, DEFAULT_QUEUE, ETHERNET_OVERHEAD,
+};
+pub use network::{Device, Event, Exhausted, Limits, Network, NodeId, NodeStats, Stream};
+pub use p4_time::{Clock, Time};
+pub use probe::Probe;

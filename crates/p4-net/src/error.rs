@@ -1,0 +1,107 @@
+//! What can be wrong with a request to the network, as values and as sentences.
+
+use std::fmt;
+
+use crate::link::LinkId;
+use crate::network::NodeId;
+use crate::probe::MIN_FRAME;
+
+/// A request that was refused; the network is unchanged.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NetError {
+    UnknownNode(NodeId),
+    UnknownLink(LinkId),
+    NotASwitch {
+        name: String,
+    },
+    NotAHost {
+        name: String,
+    },
+    NoCpuPort {
+        name: String,
+    },
+    PortInUse {
+        name: String,
+        port: u16,
+        peer: String,
+    },
+    PortIsCpu {
+        name: String,
+        port: u16,
+    },
+    HostPort {
+        name: String,
+        port: u16,
+    },
+    SelfLoop {
+        name: String,
+        port: u16,
+    },
+    Loss(f64),
+    ZeroRate,
+    ShortProbe(usize),
+    NoInterval,
+    Past,
+}
+
+impl fmt::Display for NetError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NetError::UnknownNode(node) => write!(f, "there is no node number {}", node.index()),
+            NetError::UnknownLink(link) => write!(f, "there is no link number {}", link.index()),
+            NetError::NotASwitch { name } => write!(f, "{name} is a host; this needs a switch"),
+            NetError::NotAHost { name } => write!(f, "{name} is a switch; this needs a host"),
+            NetError::NoCpuPort { name } => write!(
+                f,
+                "{name} has no CPU port; name one when the switch is added to the network"
+            ),
+            NetError::PortInUse { name, port, peer } => write!(
+                f,
+                "port {port} of {name} already has a cable to {peer}; use another port"
+            ),
+            NetError::PortIsCpu { name, port } => {
+                write!(
+                    f,
+                    "port {port} of {name} is its CPU port and takes no cable; use another port"
+                )
+            }
+            NetError::HostPort { name, port } => {
+                write!(f, "host {name} has port 0 only, not {port}")
+            }
+            NetError::SelfLoop { name, port } => {
+                write!(
+                    f,
+                    "port {port} of {name} cannot be cabled to itself; use two ports"
+                )
+            }
+            NetError::Loss(loss) => {
+                write!(
+                    f,
+                    "a loss probability of {loss} makes no sense; use a number from 0 to 1"
+                )
+            }
+            NetError::ZeroRate => {
+                write!(
+                    f,
+                    "a link of 0 bit/s sends nothing; leave the rate away for an infinite one"
+                )
+            }
+            NetError::ShortProbe(length) => write!(
+                f,
+                "a probe frame of {length} bytes is too short; use at least {MIN_FRAME} bytes"
+            ),
+            NetError::NoInterval => {
+                write!(
+                    f,
+                    "a stream of many frames needs an interval above zero between them"
+                )
+            }
+            NetError::Past => write!(
+                f,
+                "this moment has passed; schedule at the present or later"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for NetError {}

@@ -1,0 +1,646 @@
+//! The network: nodes, the links between them, and the loop that makes time pass.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use p4_time::{Clock, Time};
+
+use crate::agenda::{Agenda, Happening};
+use crate::error::NetError;
+use crate::fingerprint::Fingerprint;
+use crate::host::{Flow, FlowReport, Host, Mac, Verdict};
+use crate::link::{End, LinkConfig, LinkId, Wire, WireStats};
+use crate::pcapng::PcapNg;
+use crate::pool::{FrameId, Pool};
+use crate::probe::{Probe, MIN_FRAME};
+
+/// What the network needs of a switch.
+pub trait Device {
+    /// A frame has arrived on `port` at `now`. Frames to transmit go to `out(port, frame)`; what
+    /// `out` gets for a port without a cable is counted and dropped.
+    fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8]));
+}
+
+impl<D: Device + ?Sized> Device for Box<D> {
+    fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
+        (**self).receive(now, port, data, out);
+    }
+}
+
+/// Number of a node, in order of creation.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeId(u32);
+
+impl NodeId {
+    pub fn from_index(index: u32) -> NodeId {
+        NodeId(index)
+    }
+
+    pub fn index(self) -> u32 {
+        self.0
+    }
+}
+
+/// A numbered stream of probes from a host.
+#[derive(Clone, Debug)]
+pub struct Stream {
+    /// The frame to send, at least 64 bytes; its last 24 bytes become the probe trailer. A UDP
+    /// checksum in it must be 0, since the payload changes from frame to frame.
+    pub template: Vec<u8>,
+    pub flow: Flow,
+    /// When the first frame leaves.
+    pub start: Time,
+    pub interval: Time,
+    pub count: u64,
+}
+
+/// Bounds on what a run may use, so that a forwarding loop ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Events in all.
+    pub events: u64,
+    /// Frames under way at once.
+    pub frames: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            events: 1_000_000_000,
+            frames: 1 << 20,
+        }
+    }
+}
+
+/// Why [`Network::run_until`] came back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The asked-for time has come.
+    Reached,
+    /// A switch has sent `data` to its CPU port; `port` is that port.
+    PacketIn {
+        node: NodeId,
+        port: u16,
+        data: Vec<u8>,
+        time: Time,
+    },
+    /// A host with [`Network::notify`] has accepted a frame that is no probe.
+    HostFrame {
+        node: NodeId,
+        data: Vec<u8>,
+        time: Time,
+    },
+    /// A bound of [`Limits`] is reached: very likely frames run in a loop.
+    Exhausted(Exhausted),
+}
+
+/// Which bound was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exhausted {
+    Events,
+    Frames,
+}
+
+/// Frames that a node could not place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct NodeStats {
+    /// Sent to a port without a cable.
+    pub no_cable: u64,
+    /// Reached a host that does not listen to their address.
+    pub filtered: u64,
+}
+
+struct Node<D> {
+    name: String,
+    kind: Kind<D>,
+    /// The outgoing wire of each port.
+    ports: Vec<Option<u32>>,
+    stats: NodeStats,
+}
+
+enum Kind<D> {
+    Switch { device: D, cpu_port: Option<u16> },
+    Host { host: Host, notify: bool },
+}
+
+struct ActiveStream {
+    node: NodeId,
+    stream: Stream,
+    left: u64,
+}
+
+/// Switches and hosts, joined by links, in virtual time.
+///
+/// Nothing here depends on anything but what was called and the seed: the same calls give the same
+/// run, picosecond for picosecond.
+pub struct Network<D> {
+    now: Time,
+    seed: u64,
+    limits: Limits,
+    agenda: Agenda,
+    pool: Pool,
+    nodes: Vec<Node<D>>,
+    wires: Vec<Wire>,
+    streams: Vec<ActiveStream>,
+    /// The next sequence number of each flow.
+    sent: BTreeMap<Flow, u64>,
+    captures: BTreeMap<LinkId, PcapNg>,
+    fingerprint: Option<Fingerprint>,
+    /// What the caller has still to be told.
+    news: VecDeque<Event>,
+    /// Frames that the device in turn has sent; kept to keep its memory.
+    outbox: Vec<(u16, FrameId)>,
+}
+
+impl<D> Clock for Network<D> {
+    fn now(&self) -> Time {
+        self.now
+    }
+}
+
+impl<D: Device> Network<D> {
+    pub fn new(seed: u64) -> Network<D> {
+        Network {
+            now: Time::ZERO,
+            seed,
+            limits: Limits::default(),
+            agenda: Agenda::default(),
+            pool: Pool::default(),
+            nodes: Vec::new(),
+            wires: Vec::new(),
+            streams: Vec::new(),
+            sent: BTreeMap::new(),
+            captures: BTreeMap::new(),
+            fingerprint: None,
+            news: VecDeque::new(),
+            outbox: Vec::new(),
+        }
+    }
+
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    // ---- building
+
+    /// Adds a switch. What it sends to `cpu_port` stops the run and is handed to the caller.
+    pub fn add_switch(&mut self, name: &str, device: D, cpu_port: Option<u16>) -> NodeId {
+        self.add_node(name, Kind::Switch { device, cpu_port })
+    }
+
+    /// Adds a host with one port, number 0.
+    pub fn add_host(&mut self, name: &str, mac: Mac) -> NodeId {
+        self.add_node(
+            name,
+            Kind::Host {
+                host: Host::new(mac),
+                notify: false,
+            },
+        )
+    }
+
+    fn add_node(&mut self, name: &str, kind: Kind<D>) -> NodeId {
+        let stats = NodeStats::default();
+        self.nodes.push(Node {
+            name: name.to_string(),
+            kind,
+            ports: Vec::new(),
+            stats,
+        });
+        NodeId((self.nodes.len() - 1) as u32)
+    }
+
+    /// Lays a cable between two free ports. Both directions get the same properties.
+    pub fn connect(&mut self, a: End, b: End, config: LinkConfig) -> Result<LinkId, NetError> {
+        config.check()?;
+        self.check_free(a)?;
+        self.check_free(b)?;
+        if a == b {
+            let name = self.name(a.node)?.to_string();
+            return Err(NetError::SelfLoop { name, port: a.port });
+        }
+        let link = LinkId((self.wires.len() / 2) as u32);
+        for (index, (from, to)) in link.wires().into_iter().zip([(a, b), (b, a)]) {
+            self.wires
+                .push(Wire::new(index, from, to, config.clone(), self.seed));
+            let ports = &mut self.nodes[from.node.0 as usize].ports;
+            let port = usize::from(from.port);
+            if ports.len() <= port {
+                ports.resize(port + 1, None);
+            }
+            ports[port] = Some(index);
+        }
+        Ok(link)
+    }
+
+    fn check_free(&self, end: End) -> Result<(), NetError> {
+        let node = self.node(end.node)?;
+        let (name, port) = (node.name.clone(), end.port);
+        match node.kind {
+            Kind::Host { .. } if port != 0 => return Err(NetError::HostPort { name, port }),
+            Kind::Switch { cpu_port, .. } if cpu_port == Some(port) => {
+                return Err(NetError::PortIsCpu { name, port })
+            }
+            _ => {}
+        }
+        if let Some(&Some(wire)) = node.ports.get(usize::from(port)) {
+            let peer = self.nodes[self.wires[wire as usize].to.node.0 as usize]
+                .name
+                .clone();
+            return Err(NetError::PortInUse { name, port, peer });
+        }
+        Ok(())
+    }
+
+    // ---- links
+
+    /// Takes a link down or up, both directions at once. What waits for it or flies on it when it
+    /// goes down is lost, and counted.
+    pub fn set_link(&mut self, link: LinkId, up: bool) -> Result<(), NetError> {
+        self.check_link(link)?;
+        for wire in link.wires() {
+            self.wires[wire as usize].set_up(self.now, up, &mut self.pool);
+        }
+        Ok(())
+    }
+
+    /// Gives both directions of a link new properties. Frames already on the wire keep the old ones.
+    pub fn configure(&mut self, link: LinkId, config: LinkConfig) -> Result<(), NetError> {
+        self.check_link(link)?;
+        config.check()?;
+        for wire in link.wires() {
+            self.wires[wire as usize].config = config.clone();
+        }
+        Ok(())
+    }
+
+    pub fn link_is_up(&self, link: LinkId) -> Result<bool, NetError> {
+        self.check_link(link)?;
+        Ok(self.wires[link.wires()[0] as usize].is_up())
+    }
+
+    /// The two ends of a link, in the order given to [`Network::connect`].
+    pub fn ends(&self, link: LinkId) -> Result<(End, End), NetError> {
+        self.check_link(link)?;
+        let wire = &self.wires[link.wires()[0] as usize];
+        Ok((wire.from, wire.to))
+    }
+
+    /// What has happened on a link: first end to second, then second to first.
+    pub fn link_stats(&self, link: LinkId) -> Result<[WireStats; 2], NetError> {
+        self.check_link(link)?;
+        Ok(link.wires().map(|wire| self.wires[wire as usize].stats()))
+    }
+
+    /// All links, in order of creation.
+    pub fn links(&self) -> impl Iterator<Item = LinkId> {
+        (0..(self.wires.len() / 2) as u32).map(LinkId)
+    }
+
+    /// Starts to keep every frame that a link delivers, as pcapng with one interface for each
+    /// direction, named `from:port > to:port`.
+    pub fn capture(&mut self, link: LinkId) -> Result<(), NetError> {
+        let (a, b) = self.ends(link)?;
+        let mut file = PcapNg::new();
+        for (from, to) in [(a, b), (b, a)] {
+            file.interface(&format!("{} > {}", self.label(from)?, self.label(to)?));
+        }
+        self.captures.insert(link, file);
+        Ok(())
+    }
+
+    /// The capture of a link since the start or since the last call (append it to a file); empty
+    /// if [`Network::capture`] was not called for it.
+    pub fn drain_capture(&mut self, link: LinkId) -> Vec<u8> {
+        self.captures
+            .get_mut(&link)
+            .map(PcapNg::drain)
+            .unwrap_or_default()
+    }
+
+    // ---- hosts
+
+    /// Lets a host's card accept frames to a multicast address.
+    pub fn join(&mut self, host: NodeId, mac: Mac) -> Result<(), NetError> {
+        self.host_mut(host)?.0.join(mac);
+        Ok(())
+    }
+
+    pub fn leave(&mut self, host: NodeId, mac: Mac) -> Result<(), NetError> {
+        self.host_mut(host)?.0.leave(mac);
+        Ok(())
+    }
+
+    /// Lets a host's card accept every frame.
+    pub fn set_promiscuous(&mut self, host: NodeId, promiscuous: bool) -> Result<(), NetError> {
+        self.host_mut(host)?.0.set_promiscuous(promiscuous);
+        Ok(())
+    }
+
+    /// From now on frames that the host accepts and that are no probes end the run with
+    /// [`Event::HostFrame`], so that the caller can answer for the host (IGMP queries, say).
+    pub fn notify(&mut self, host: NodeId) -> Result<(), NetError> {
+        *self.host_mut(host)?.1 = true;
+        Ok(())
+    }
+
+    /// Lets a host send one frame at a moment not yet past.
+    pub fn send_at(&mut self, host: NodeId, time: Time, frame: &[u8]) -> Result<(), NetError> {
+        self.host_mut(host)?;
+        if time < self.now {
+            return Err(NetError::Past);
+        }
+        let frame = self.pool.insert(frame);
+        self.agenda.arrange(
+            time,
+            Happening::Single {
+                node: host.0,
+                frame,
+            },
+        );
+        Ok(())
+    }
+
+    /// Lets a host send a numbered stream. Streams of one flow go on numbering where the last ended.
+    pub fn start_stream(&mut self, host: NodeId, stream: Stream) -> Result<(), NetError> {
+        self.host_mut(host)?;
+        if stream.template.len() < MIN_FRAME {
+            return Err(NetError::ShortProbe(stream.template.len()));
+        }
+        if stream.start < self.now {
+            return Err(NetError::Past);
+        }
+        if stream.count > 1 && stream.interval == Time::ZERO {
+            return Err(NetError::NoInterval);
+        }
+        self.sent.entry(stream.flow).or_insert(0);
+        if stream.count == 0 {
+            return Ok(());
+        }
+        let index = self.streams.len() as u32;
+        self.agenda
+            .arrange(stream.start, Happening::Emission { stream: index });
+        self.streams.push(ActiveStream {
+            node: host,
+            left: stream.count,
+            stream,
+        });
+        Ok(())
+    }
+
+    /// Frames that a flow's sender has sent so far.
+    pub fn sent(&self, flow: Flow) -> u64 {
+        self.sent.get(&flow).copied().unwrap_or(0)
+    }
+
+    /// What a host got of every stream of this network and of every other flow that reached it.
+    pub fn report(&self, host: NodeId) -> Result<Vec<FlowReport>, NetError> {
+        let node = self.node(host)?;
+        let Kind::Host { host, .. } = &node.kind else {
+            return Err(NetError::NotAHost {
+                name: node.name.clone(),
+            });
+        };
+        let mut flows: Vec<Flow> = self.sent.keys().copied().chain(host.flows()).collect();
+        flows.sort_unstable();
+        flows.dedup();
+        Ok(flows
+            .into_iter()
+            .map(|flow| host.report(flow, self.sent(flow)))
+            .collect())
+    }
+
+    // ---- switches
+
+    /// The device of a switch, to look into it or to write its tables between two events.
+    pub fn device_mut(&mut self, switch: NodeId) -> Result<&mut D, NetError> {
+        Ok(self.switch_mut(switch)?.0)
+    }
+
+    /// Hands a frame to a switch as if it came from its CPU port, now.
+    pub fn send_from_cpu(&mut self, switch: NodeId, data: &[u8]) -> Result<(), NetError> {
+        let name = self.name(switch)?.to_string();
+        let (_, cpu_port) = self.switch_mut(switch)?;
+        let port = cpu_port.ok_or(NetError::NoCpuPort { name })?;
+        self.switch_receive(switch, port, data);
+        Ok(())
+    }
+
+    pub fn node_stats(&self, node: NodeId) -> Result<NodeStats, NetError> {
+        Ok(self.node(node)?.stats)
+    }
+
+    pub fn name(&self, node: NodeId) -> Result<&str, NetError> {
+        Ok(&self.node(node)?.name)
+    }
+
+    // ---- time
+
+    /// Begins to condense everything that links deliver into one number.
+    pub fn fingerprint_on(&mut self) {
+        self.fingerprint = Some(Fingerprint::default());
+    }
+
+    /// One number for all deliveries (when, where, which bytes) since [`Network::fingerprint_on`];
+    /// equal runs have equal numbers.
+    pub fn fingerprint(&self) -> Option<u64> {
+        self.fingerprint.as_ref().map(Fingerprint::value)
+    }
+
+    /// When the next event is due; `None` if nothing will happen any more by itself.
+    pub fn next_event_time(&self) -> Option<Time> {
+        if self.news.is_empty() {
+            self.agenda.next_time()
+        } else {
+            Some(self.now)
+        }
+    }
+
+    /// Lets time pass up to and including `end`, or until something happens that the caller must
+    /// know. Call again to go on. An `end` in the past is the present.
+    pub fn run_until(&mut self, end: Time) -> Event {
+        loop {
+            if let Some(event) = self.news.pop_front() {
+                return event;
+            }
+            match self.agenda.next_time() {
+                Some(time) if time <= end => {}
+                _ => {
+                    self.now = self.now.max(end);
+                    return Event::Reached;
+                }
+            }
+            if self.limits.events == 0 {
+                return Event::Exhausted(Exhausted::Events);
+            }
+            if self.pool.live() > self.limits.frames {
+                return Event::Exhausted(Exhausted::Frames);
+            }
+            self.limits.events -= 1;
+            if let Some((time, what)) = self.agenda.pop() {
+                self.now = time;
+                self.happen(what);
+            }
+        }
+    }
+
+    fn happen(&mut self, what: Happening) {
+        match what {
+            Happening::Free { wire, epoch } => {
+                let wire = &mut self.wires[wire as usize];
+                if wire.epoch() == epoch {
+                    wire.transmit_next(self.now, &mut self.pool, &mut self.agenda);
+                }
+            }
+            Happening::Arrival { wire, epoch } => {
+                if self.wires[wire as usize].epoch() == epoch {
+                    self.arrive(wire);
+                }
+            }
+            Happening::Emission { stream } => self.emit(stream),
+            Happening::Single { node, frame } => self.transmit(NodeId(node), 0, frame),
+        }
+    }
+
+    fn arrive(&mut self, wire_index: u32) {
+        let wire = &mut self.wires[wire_index as usize];
+        let to = wire.to;
+        let Some(frame) = wire.arrive(&self.pool) else {
+            return;
+        };
+        let data = self.pool.take(frame);
+        if let Some(fingerprint) = &mut self.fingerprint {
+            fingerprint.add(self.now, wire_index, &data);
+        }
+        if let Some(file) = self.captures.get_mut(&LinkId(wire_index / 2)) {
+            file.packet(wire_index % 2, self.now, &data);
+        }
+        match &mut self.nodes[to.node.0 as usize].kind {
+            Kind::Switch { .. } => self.switch_receive(to.node, to.port, &data),
+            Kind::Host { .. } => self.host_receive(to.node, &data),
+        }
+        self.pool.put_back(frame, data);
+    }
+
+    fn host_receive(&mut self, node_id: NodeId, data: &[u8]) {
+        let node = &mut self.nodes[node_id.0 as usize];
+        let Kind::Host { host, notify } = &mut node.kind else {
+            return;
+        };
+        match host.receive(self.now, data) {
+            Verdict::Probe => {}
+            Verdict::Filtered => node.stats.filtered += 1,
+            Verdict::Other if *notify => self.news.push_back(Event::HostFrame {
+                node: node_id,
+                data: data.to_vec(),
+                time: self.now,
+            }),
+            Verdict::Other => {}
+        }
+    }
+
+    fn switch_receive(&mut self, node_id: NodeId, port: u16, data: &[u8]) {
+        let node = &mut self.nodes[node_id.0 as usize];
+        let Kind::Switch { device, cpu_port } = &mut node.kind else {
+            return;
+        };
+        let cpu_port = *cpu_port;
+        let (pool, news, now) = (&mut self.pool, &mut self.news, self.now);
+        let mut outbox = std::mem::take(&mut self.outbox);
+        device.receive(now, port, data, &mut |port, data| {
+            if cpu_port == Some(port) {
+                let data = data.to_vec();
+                news.push_back(Event::PacketIn {
+                    node: node_id,
+                    port,
+                    data,
+                    time: now,
+                });
+            } else {
+                outbox.push((port, pool.insert(data)));
+            }
+        });
+        for (port, frame) in outbox.drain(..) {
+            self.transmit(node_id, port, frame);
+        }
+        self.outbox = outbox;
+    }
+
+    fn emit(&mut self, index: u32) {
+        let active = &mut self.streams[index as usize];
+        let flow = active.stream.flow;
+        let next = self.sent.entry(flow).or_insert(0);
+        let probe = Probe {
+            flow: flow.flow,
+            sequence: *next,
+            sender: flow.sender,
+        };
+        *next += 1;
+        probe.write_at_end_of(&mut active.stream.template);
+        let frame = self.pool.insert(&active.stream.template);
+        let node = active.node;
+        active.left -= 1;
+        if active.left > 0 {
+            let next_time = self.now + active.stream.interval;
+            self.agenda
+                .arrange(next_time, Happening::Emission { stream: index });
+        }
+        self.transmit(node, 0, frame);
+    }
+
+    fn transmit(&mut self, node: NodeId, port: u16, frame: FrameId) {
+        let node = &mut self.nodes[node.0 as usize];
+        match node.ports.get(usize::from(port)).copied().flatten() {
+            Some(wire) => {
+                let wire = &mut self.wires[wire as usize];
+                wire.offer(self.now, frame, &mut self.pool, &mut self.agenda);
+            }
+            None => {
+                node.stats.no_cable += 1;
+                self.pool.free(frame);
+            }
+        }
+    }
+
+    // ---- looking up
+
+    fn node(&self, node: NodeId) -> Result<&Node<D>, NetError> {
+        self.nodes
+            .get(node.0 as usize)
+            .ok_or(NetError::UnknownNode(node))
+    }
+
+    fn node_mut(&mut self, node: NodeId) -> Result<&mut Node<D>, NetError> {
+        self.nodes
+            .get_mut(node.0 as usize)
+            .ok_or(NetError::UnknownNode(node))
+    }
+
+    fn switch_mut(&mut self, id: NodeId) -> Result<(&mut D, Option<u16>), NetError> {
+        let node = self.node_mut(id)?;
+        match &mut node.kind {
+            Kind::Switch { device, cpu_port } => Ok((device, *cpu_port)),
+            Kind::Host { .. } => Err(NetError::NotASwitch {
+                name: node.name.clone(),
+            }),
+        }
+    }
+
+    fn host_mut(&mut self, id: NodeId) -> Result<(&mut Host, &mut bool), NetError> {
+        let node = self.node_mut(id)?;
+        match &mut node.kind {
+            Kind::Host { host, notify } => Ok((host, notify)),
+            Kind::Switch { .. } => Err(NetError::NotAHost {
+                name: node.name.clone(),
+            }),
+        }
+    }
+
+    fn check_link(&self, link: LinkId) -> Result<(), NetError> {
+        let known = (link.0 as usize) < self.wires.len() / 2;
+        known.then_some(()).ok_or(NetError::UnknownLink(link))
+    }
+
+    fn label(&self, end: End) -> Result<String, NetError> {
+        Ok(format!("{}:{}", self.name(end.node)?, end.port))
+    }
+}
