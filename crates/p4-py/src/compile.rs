@@ -18,10 +18,13 @@ impl Compilation {
     /// Whether no diagnostic is an error.
     #[getter]
     fn ok(&self) -> bool {
-        !self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+        !self
+            .diagnostics
+            .iter()
+            .any(|diagnostic| diagnostic.severity == Severity::Error)
     }
 
-    /// The diagnostics as dictionaries, in source order of discovery.
+    /// The diagnostics as dictionaries, in the order of the source.
     #[getter]
     fn diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
@@ -53,7 +56,11 @@ pub fn compile(
     include_dirs: Vec<String>,
     defines: Vec<(String, String)>,
 ) -> Compilation {
-    let options = Options { include_dirs, defines, ..Options::default() };
+    let options = Options {
+        include_dirs,
+        defines,
+        ..Options::default()
+    };
     let files = DiskFiles::new(&options.limits);
     py.detach(|| build(path, &files, &options))
 }
@@ -69,13 +76,22 @@ pub fn compile_text(
     defines: Vec<(String, String)>,
 ) -> Compilation {
     files.insert(name.to_string(), text);
-    let options = Options { defines, ..Options::default() };
+    let options = Options {
+        defines,
+        ..Options::default()
+    };
     py.detach(|| build(name, &MemoryFiles(files), &options))
 }
 
 fn build(main_file: &str, files: &dyn FileProvider, options: &Options) -> Compilation {
     let parsed = p4_syntax::parse(main_file, files, options);
-    Compilation { diagnostics: parsed.diagnostics, sources: parsed.sources }
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(p4_check::check(&parsed.program).diagnostics);
+    diagnostics.sort_by_key(|diagnostic| diagnostic.span);
+    Compilation {
+        diagnostics,
+        sources: parsed.sources,
+    }
 }
 
 fn diagnostic_dict<'py>(
@@ -111,8 +127,12 @@ pub fn place_dict<'py>(
     sources: &SourceMap,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    let start = (span != Span::NONE).then(|| sources.locate(span.lo)).flatten();
-    let end = (span != Span::NONE).then(|| sources.locate(span.hi)).flatten();
+    let start = (span != Span::NONE)
+        .then(|| sources.locate(span.lo))
+        .flatten();
+    let end = (span != Span::NONE)
+        .then(|| sources.locate(span.hi))
+        .flatten();
     dict.set_item("file", start.as_ref().map(|place| place.file.to_string()))?;
     dict.set_item("line", start.as_ref().map(|place| place.line))?;
     dict.set_item("column", start.as_ref().map(|place| place.column))?;

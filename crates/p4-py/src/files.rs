@@ -11,7 +11,9 @@ pub struct DiskFiles {
 
 impl DiskFiles {
     pub fn new(limits: &Limits) -> DiskFiles {
-        DiskFiles { max_bytes: limits.max_file_bytes as u64 }
+        DiskFiles {
+            max_bytes: limits.max_file_bytes as u64,
+        }
     }
 
     fn read_text(&self, path: &str) -> Result<String, String> {
@@ -38,7 +40,9 @@ pub fn read_regular_file(path: &str, max_bytes: u64) -> Result<Vec<u8>, String> 
     }
     let file = File::open(path).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
-    file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    file.take(max_bytes + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| error.to_string())?;
     if bytes.len() as u64 > max_bytes {
         return Err(format!("it is larger than {max_bytes} bytes"));
     }

@@ -28,8 +28,7 @@ def compile_program(
     """Check a P4 program: prints errors and warnings, exits 1 if there is an error.
 
     The JSON object has `ok`, `program` (its path), `diagnostics` (each with severity, code,
-    message, hint, file, line, column, end_line, end_column, labels) and, for a correct program,
-    `summary` (package, blocks, tables, actions, instances).
+    message, hint, file, line, column, end_line, end_column, labels).
     """
     existing_file(program, "P4 program")
     from p4lab import _engine
@@ -40,7 +39,6 @@ def compile_program(
             "ok": result.ok,
             "program": str(program),
             "diagnostics": result.diagnostics,
-            "summary": result.summary,
         }
         typer.echo(json.dumps(report, indent=2))
     else:

@@ -1,0 +1,26 @@
+"""Runs `python -m p4lab` as a user does: a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def p4lab(*arguments: object, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    """The finished process. A traceback on standard error is always a failure."""
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "COLUMNS": "100"}
+    done = subprocess.run(
+        [sys.executable, "-m", "p4lab", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    return done
