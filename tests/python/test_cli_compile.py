@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from cli_runner import p4lab
 
 BIER = Path(__file__).parents[2] / "p4" / "bier" / "v1model.p4"
