@@ -135,6 +135,8 @@ def test_a_switch_that_failed_gets_what_it_missed(lab):
     lab.switches["r1"].broken = True
     with pytest.raises(OSError, match="the switch is gone"):
         lab.igmp(1, "h3", join_v2)
+    wanted = bier_entries(lab.topology, lab.plane.membership, 64)
+    assert [name for name, table in lab.tables().items() if table != wanted[name]] == ["r1"]
     lab.switches["r1"].broken = False
     lab.igmp(2, "h5", join_v2)
     assert lab.tables() == bier_entries(lab.topology, lab.plane.membership, 64)

@@ -36,8 +36,9 @@ class ControlPlane:
     """IGMP for every router, and the BIER entries that follow from it.
 
     `membership` is who listens where, `failures` which links are down, and `ignored` counts
-    packets without effect by reason. Errors of a driver pass through to the caller; the router
-    it belongs to keeps its old entries and gets the difference with the next change.
+    packets without effect by reason. The first error of a driver passes through to the caller
+    when all routers had their turn; the router it belongs to keeps its old entries and gets the
+    difference with the next change.
     """
 
     def __init__(
@@ -121,12 +122,22 @@ class ControlPlane:
         self._push()
 
     def _push(self) -> None:
-        """Bring every router to what is wanted: one batch each, none where nothing changed."""
+        """Bring every router to what is wanted: one batch each, none where nothing changed.
+
+        A driver that fails keeps nobody else waiting: its error is raised after the others' turn.
+        """
+        failure: Exception | None = None
         for router, wanted in self._wanted.items():
             updates = diff(self.entries(router), wanted)
-            if updates:
+            if not updates:
+                continue
+            try:
                 self._drivers[router].write(updates)
                 self._written[router] = wanted
+            except Exception as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
 
 
 def _frame(router: Router, port: int, packet: bytes) -> bytes:
