@@ -261,7 +261,6 @@ impl<'a> Checker<'a> {
             c.ctor_params(ctor_params);
             c.scopes.push();
             let context = Context {
-                in_control: true,
                 return_type: Some(Type::Void),
                 ..Context::default()
             };

@@ -575,7 +575,10 @@ impl<'a> Checker<'a> {
         let mut diagnostic = Diagnostic::error(
             "E0308",
             expr.span,
-            format!("`{}` does not work between {ta} and {tb}", symbol(op)),
+            format!(
+                "`{}` does not work between {ta} and {tb}",
+                operator_symbol(op)
+            ),
         );
         diagnostic = match (ta.fixed_width(), tb.fixed_width()) {
             (Some(_), Some(_)) => diagnostic
@@ -948,7 +951,7 @@ fn subject(ty: &Type) -> String {
 }
 
 /// How an operator is written.
-pub(crate) fn symbol(op: BinOp) -> &'static str {
+pub fn operator_symbol(op: BinOp) -> &'static str {
     match op {
         BinOp::Mul => "*",
         BinOp::Div => "/",

@@ -19,6 +19,7 @@ mod table;
 pub mod types;
 pub mod value;
 
+pub use expr::operator_symbol;
 use p4_syntax::ast::{self, Decl, NodeId, Param};
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
@@ -192,7 +193,6 @@ pub(crate) struct Context {
     pub return_type: Option<Type>,
     pub in_action: bool,
     pub in_parser: bool,
-    pub in_control: bool,
     pub in_function: bool,
     /// Depth of loops around
     pub loops: u32,

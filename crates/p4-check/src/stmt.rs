@@ -137,7 +137,10 @@ impl<'a> Checker<'a> {
             self.error(
                 "E0308",
                 stmt.span,
-                format!("`{}=` does not work on {target}", crate::expr::symbol(op)),
+                format!(
+                    "`{}=` does not work on {target}",
+                    crate::operator_symbol(op)
+                ),
             );
         } else if shift {
             if !matches!(value, Type::Bit(_) | Type::Int) {

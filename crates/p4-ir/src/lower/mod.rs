@@ -1,0 +1,412 @@
+//! Lowering: from a checked program to the flat IR.
+//!
+//! Elaboration happens here. Every instance of a parser or control is specialised for the place
+//! where it is applied: its parameters are bound to the arguments' own slots where these do not
+//! overlap, so a sub-control costs nothing; actions and functions have fixed parameter slots and
+//! are called. Each routine is a [`Chunk`] of code with its own scratch slots; [`link`] puts the
+//! chunks together and gives scratch and constants their final places.
+
+mod call;
+mod entries;
+mod expr;
+mod layout;
+mod link;
+mod lvalue;
+mod package;
+mod parser;
+mod stmt;
+mod table;
+
+use crate::ir::*;
+use layout::Shape;
+use lvalue::Loc;
+use p4_check::types::Type;
+use p4_check::value::Value;
+use p4_check::Checked;
+use p4_syntax::ast::{self, Name, NodeId};
+use p4_syntax::diag::Diagnostic;
+use p4_syntax::span::Span;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// Says which parameters of which blocks share storage; an architecture's only say in lowering.
+pub trait Binding {
+    /// The name of the storage for parameter `param` (counted from 0) of the block given to the
+    /// package's parameter `block`, or `None` for a storage of its own.
+    fn storage(&self, package: &str, block: &str, param: usize) -> Option<&'static str>;
+}
+
+/// Lowers a program without errors to IR, or says what cannot be executed.
+pub fn lower(checked: &Checked<'_>, binding: &dyn Binding) -> Result<Program, Vec<Diagnostic>> {
+    let mut lowerer = Lowerer::new(checked, binding);
+    lowerer.package();
+    if lowerer.diagnostics.is_empty() {
+        Ok(lowerer.link())
+    } else {
+        Err(lowerer.diagnostics)
+    }
+}
+
+/// Scratch slots of a chunk are numbered from here until they are linked.
+const SCRATCH: Slot = 1 << 30;
+/// Constants are numbered from here until they are linked.
+const CONSTANT: Slot = 1 << 31;
+
+/// Code of one routine; jump targets are relative to its start.
+#[derive(Default)]
+struct Chunk {
+    code: Vec<Op>,
+    spans: Vec<Span>,
+    /// Scratch words that the routine needs
+    scratch: u32,
+    scratch_top: u32,
+    /// Jumps to the routine's end, to be patched
+    to_end: Vec<usize>,
+    /// Breaks and continues of the loops around, to be patched
+    loops: Vec<LoopJumps>,
+    may_exit: bool,
+}
+
+#[derive(Default)]
+struct LoopJumps {
+    breaks: Vec<usize>,
+    continues: Vec<usize>,
+}
+
+/// Index of a chunk; `Op::Call` and `entry` fields hold it until linking.
+type Routine = u32;
+
+/// An instance that a name refers to.
+#[derive(Clone)]
+enum InstanceRef<'a> {
+    Extern(InstanceId),
+    Block(Rc<BlockInstance<'a>>),
+}
+
+/// A parser or control with its constructor arguments, not yet applied.
+struct BlockInstance<'a> {
+    decl: &'a ast::Decl,
+    /// Dotted control-plane name
+    name: String,
+    type_args: Vec<Type>,
+    values: HashMap<NodeId, Value>,
+    instances: HashMap<NodeId, InstanceRef<'a>>,
+}
+
+/// What names mean inside one specialisation of a parser, control or function.
+#[derive(Default, Clone)]
+struct Env<'a> {
+    /// Control-plane prefix with its dot: `MyIngress.`
+    prefix: String,
+    types: HashMap<(NodeId, u32), Type>,
+    places: HashMap<NodeId, Loc>,
+    values: HashMap<NodeId, Value>,
+    instances: HashMap<NodeId, InstanceRef<'a>>,
+    actions: HashMap<NodeId, Rc<ActionRoutine<'a>>>,
+    tables: HashMap<NodeId, TableId>,
+    value_sets: HashMap<NodeId, u32>,
+    /// Where `return value` puts the value
+    result: Option<(Slot, Type)>,
+}
+
+/// An action lowered for one control.
+struct ActionRoutine<'a> {
+    decl: &'a ast::Decl,
+    routine: Routine,
+    /// Parameter slots in the order of declaration
+    params: Vec<(Slot, Type)>,
+    id: ActionId,
+    may_exit: bool,
+}
+
+/// A function lowered for one set of type arguments.
+#[derive(Clone)]
+struct FunctionRoutine {
+    routine: Routine,
+    params: Vec<(Slot, Type)>,
+    result: Option<(Slot, Type)>,
+}
+
+struct Lowerer<'a, 'c> {
+    checked: &'c Checked<'a>,
+    binding: &'c dyn Binding,
+    program: Program,
+    diagnostics: Vec<Diagnostic>,
+    chunks: Vec<Chunk>,
+    /// Chunk that code is being added to
+    current: usize,
+    span: Span,
+    env: Env<'a>,
+    /// Instances and functions of the top level
+    globals: HashMap<NodeId, InstanceRef<'a>>,
+    functions: HashMap<(NodeId, Vec<Type>), FunctionRoutine>,
+    shapes: HashMap<Type, Rc<Shape>>,
+    layouts: HashMap<Type, LayoutId>,
+    stacks: HashMap<Slot, u32>,
+    constants: HashMap<Vec<u64>, Slot>,
+    enums: HashMap<NodeId, u32>,
+    /// Blocks that are applied in several places: their routine and parameter slots
+    shared_blocks: HashMap<*const (), (Routine, Vec<Slot>)>,
+    /// For each table the declarations of its actions, by position
+    table_actions: HashMap<TableId, Vec<NodeId>>,
+    /// Tables with an action that may execute `exit`
+    exiting_tables: HashSet<TableId>,
+    /// The chunk that each switch table, wide operation and extern call belongs to
+    switch_chunks: Vec<usize>,
+    wide_chunks: Vec<usize>,
+    call_chunks: Vec<usize>,
+    /// Set to 1 by `exit`, zeroed at the start of each block
+    exit_flag: Slot,
+    /// Nesting of instances, functions and calls, to stop a program that nests without end
+    depth: u32,
+}
+
+/// How deep instances and functions may nest.
+const MAX_DEPTH: u32 = 64;
+
+impl<'a, 'c> Lowerer<'a, 'c> {
+    fn new(checked: &'c Checked<'a>, binding: &'c dyn Binding) -> Lowerer<'a, 'c> {
+        let program = Program {
+            package: "".into(),
+            code: Vec::new(),
+            spans: Vec::new(),
+            frame_words: 0,
+            constant_base: 0,
+            constants: Vec::new(),
+            wide: Vec::new(),
+            dynamic: Vec::new(),
+            switches: Vec::new(),
+            layouts: Vec::new(),
+            stacks: Vec::new(),
+            states: Vec::new(),
+            vars: Vec::new(),
+            storages: Vec::new(),
+            blocks: Vec::new(),
+            tables: Vec::new(),
+            actions: Vec::new(),
+            instances: Vec::new(),
+            calls: Vec::new(),
+            value_sets: Vec::new(),
+            enums: Vec::new(),
+            errors: Vec::new(),
+        };
+        let mut lowerer = Lowerer {
+            checked,
+            binding,
+            program,
+            diagnostics: Vec::new(),
+            chunks: Vec::new(),
+            current: 0,
+            span: Span::NONE,
+            env: Env::default(),
+            globals: HashMap::new(),
+            functions: HashMap::new(),
+            shapes: HashMap::new(),
+            layouts: HashMap::new(),
+            stacks: HashMap::new(),
+            constants: HashMap::new(),
+            enums: HashMap::new(),
+            shared_blocks: HashMap::new(),
+            table_actions: HashMap::new(),
+            exiting_tables: HashSet::new(),
+            switch_chunks: Vec::new(),
+            wide_chunks: Vec::new(),
+            call_chunks: Vec::new(),
+            exit_flag: 0,
+            depth: 0,
+        };
+        lowerer.number_errors();
+        lowerer.exit_flag = lowerer.alloc(1);
+        lowerer
+    }
+
+    /// The standard errors first, in the order that [`Program::errors`] promises.
+    fn number_errors(&mut self) {
+        let standard = [
+            "NoError",
+            "PacketTooShort",
+            "NoMatch",
+            "StackOutOfBounds",
+            "HeaderTooShort",
+            "ParserTimeout",
+            "ParserInvalidArgument",
+        ];
+        self.program.errors = standard.iter().map(|name| Name::from(*name)).collect();
+        for name in &self.checked.errors {
+            if !self.program.errors.contains(name) {
+                self.program.errors.push(name.clone());
+            }
+        }
+    }
+
+    /// Reports something that cannot be executed (yet); lowering goes on to find more.
+    fn refuse(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
+        self.diagnostics
+            .push(Diagnostic::error(code, span, message));
+    }
+
+    /// Frame words that keep their place for the whole packet.
+    fn alloc(&mut self, words: u32) -> Slot {
+        let slot = self.program.frame_words;
+        self.program.frame_words += words;
+        slot
+    }
+
+    /// Scratch words of the current routine, free again when the statement ends.
+    fn scratch(&mut self, words: u32) -> Slot {
+        let chunk = &mut self.chunks[self.current];
+        let slot = SCRATCH + chunk.scratch_top;
+        chunk.scratch_top += words;
+        chunk.scratch = chunk.scratch.max(chunk.scratch_top);
+        slot
+    }
+
+    fn emit(&mut self, op: Op) -> usize {
+        let span = self.span;
+        let chunk = &mut self.chunks[self.current];
+        chunk.code.push(op);
+        chunk.spans.push(span);
+        chunk.code.len() - 1
+    }
+
+    /// Index of the next instruction.
+    fn here(&self) -> usize {
+        self.chunks[self.current].code.len()
+    }
+
+    /// Lets the jump at `at` go to the next instruction.
+    fn patch(&mut self, at: usize) {
+        let target = self.here();
+        self.patch_to(at, target);
+    }
+
+    fn patch_to(&mut self, at: usize, target: usize) {
+        match &mut self.chunks[self.current].code[at] {
+            Op::Jmp { t } | Op::JmpIf { t, .. } | Op::JmpIfNot { t, .. } => *t = target as Pc,
+            _ => {}
+        }
+    }
+
+    /// Lowers a routine in a chunk of its own.
+    fn routine(&mut self, body: impl FnOnce(&mut Self)) -> Routine {
+        let outer = self.current;
+        let span = self.span;
+        self.chunks.push(Chunk::default());
+        self.current = self.chunks.len() - 1;
+        let routine = self.current as Routine;
+        body(self);
+        for at in std::mem::take(&mut self.chunks[self.current].to_end) {
+            self.patch(at);
+        }
+        self.emit(Op::Ret);
+        self.current = outer;
+        self.span = span;
+        routine
+    }
+
+    fn jump_to_end(&mut self) {
+        let at = self.emit(Op::Jmp { t: 0 });
+        self.chunks[self.current].to_end.push(at);
+    }
+
+    /// After something that may have executed `exit`: leave this routine too.
+    fn leave_on_exit(&mut self) {
+        let at = self.emit(Op::JmpIf {
+            c: self.exit_flag,
+            t: 0,
+        });
+        let chunk = &mut self.chunks[self.current];
+        chunk.may_exit = true;
+        chunk.to_end.push(at);
+    }
+
+    /// A slot run with these words as constants.
+    fn constant(&mut self, words: &[u64]) -> Slot {
+        if let Some(slot) = self.constants.get(words) {
+            return *slot;
+        }
+        let slot = CONSTANT + self.program.constants.len() as u32;
+        self.program.constants.extend_from_slice(words);
+        self.constants.insert(words.to_vec(), slot);
+        slot
+    }
+
+    fn number(&mut self, value: u64) -> Slot {
+        self.constant(&[value])
+    }
+
+    /// The type with the type parameters of this specialisation put in.
+    fn concrete(&self, ty: &Type) -> Type {
+        if self.env.types.is_empty() {
+            return ty.clone();
+        }
+        ty.map_params(&|decl, index| self.env.types.get(&(decl, index)).cloned())
+    }
+
+    fn type_of(&self, expr: &ast::Expr) -> Type {
+        self.concrete(self.checked.expr_type(expr.id))
+    }
+
+    fn type_ref(&self, ty: &ast::TypeRef) -> Type {
+        self.concrete(self.checked.type_ref(ty.id))
+    }
+
+    /// The compile-time value of `expr` in this specialisation.
+    fn eval(&self, expr: &ast::Expr) -> Option<Value> {
+        self.checked
+            .eval(expr, &|param| self.env.values.get(&param.id).cloned())
+    }
+
+    /// Control-plane name of something declared here: the prefix and its name, unless `@name`
+    /// says otherwise.
+    fn control_name(&self, decl: &ast::Decl) -> Name {
+        match annotation_text(&decl.annotations, "name") {
+            Some(name) => match name.strip_prefix('.') {
+                Some(absolute) => absolute.into(),
+                None => format!("{}{name}", self.env.prefix).into(),
+            },
+            None => format!("{}{}", self.env.prefix, decl.name.name).into(),
+        }
+    }
+}
+
+/// The text of `@name("text")`.
+fn annotation_text(annotations: &[ast::Annotation], name: &str) -> Option<Name> {
+    let annotation = annotations.iter().find(|a| &*a.name.name == name)?;
+    match &annotation.body {
+        ast::AnnotationBody::Unstructured { tokens, .. } => Some(tokens.first()?.text.clone()),
+        ast::AnnotationBody::Exprs(exprs) => match &exprs.first()?.kind {
+            ast::ExprKind::String(text) => Some(text.clone()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Annotations as names with the text of their bodies.
+fn annotations(list: &[ast::Annotation]) -> Vec<Annotation> {
+    list.iter()
+        .map(|annotation| {
+            let body: Name = match &annotation.body {
+                ast::AnnotationBody::Unstructured { tokens, .. } => {
+                    let texts: Vec<String> = tokens
+                        .iter()
+                        .map(|t| {
+                            if t.is_string {
+                                format!("\"{}\"", t.text)
+                            } else {
+                                t.text.to_string()
+                            }
+                        })
+                        .collect();
+                    texts.join(" ").into()
+                }
+                _ => "".into(),
+            };
+            Annotation {
+                name: annotation.name.name.clone(),
+                body,
+            }
+        })
+        .collect()
+}

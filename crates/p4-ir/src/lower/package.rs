@@ -1,0 +1,540 @@
+//! Instances, blocks and the package.
+
+use super::lvalue::Loc;
+use super::table::const_arg;
+use super::{BlockInstance, Env, InstanceRef, Lowerer, Routine};
+use crate::ir::*;
+use p4_check::types::{Kind, Type};
+use p4_check::{CallInfo, CallKind};
+use p4_syntax::ast::{Arg, Decl, DeclKind, Direction, Expr, ExprKind, Name, NodeId, Param};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Where the parameters of an applied block are.
+enum Bound {
+    /// The argument's own place
+    Alias(Loc),
+    /// Slots of its own; copied in and out
+    Copy { slot: Slot, ty: Type },
+}
+
+impl<'a> Lowerer<'a, '_> {
+    /// Lowers the package instance `main` and all it contains.
+    pub(super) fn package(&mut self) {
+        for decl in &self.checked.program.decls {
+            if let DeclKind::Instance { args, body, .. } = &decl.kind {
+                if !matches!(
+                    self.checked.expr_type(decl.id),
+                    Type::Named(Kind::Package, ..)
+                ) {
+                    self.global_instance(decl, args, body.is_some());
+                }
+            }
+        }
+        let Some(main) = self.checked.main else {
+            let span = self
+                .checked
+                .program
+                .decls
+                .last()
+                .map_or(self.span, |d| d.span);
+            return self.refuse(
+                "E0601",
+                span,
+                "the program has no package instance named `main`, so there is nothing to run",
+            );
+        };
+        let DeclKind::Instance { args, .. } = &main.kind else {
+            return;
+        };
+        let Type::Named(_, _, package, _) = self.checked.expr_type(main.id).clone() else {
+            return self.refuse(
+                "E0601",
+                main.span,
+                "`main` must be an instance of a package, such as V1Switch",
+            );
+        };
+        self.program.package = package.clone();
+        self.package_blocks(&package, main.id, args);
+    }
+
+    fn package_blocks(&mut self, package: &str, id: NodeId, args: &'a [Arg]) {
+        let Some(info) = self.checked.calls.get(&id).cloned() else {
+            return;
+        };
+        let CallKind::Construct(decl) = info.kind else {
+            return;
+        };
+        let DeclKind::Package { params, .. } = &decl.kind else {
+            return;
+        };
+        for (param, index) in params.iter().zip(&info.args) {
+            let Some(arg) = index.and_then(|i| args.get(i)) else {
+                continue;
+            };
+            self.package_argument(package, &param.name.name, &arg.value);
+        }
+    }
+
+    fn package_argument(&mut self, package: &str, param: &str, arg: &'a Expr) {
+        // A package inside the package
+        if let Type::Named(Kind::Package, _, inner, _) = self.checked.expr_type(arg.id) {
+            let inner = inner.clone();
+            match (&arg.kind, self.checked.defs.get(&arg.id)) {
+                (_, Some(p4_check::Def::Instance(decl))) => {
+                    if let DeclKind::Instance { args, .. } = &decl.kind {
+                        self.package_blocks(&inner, decl.id, args);
+                    }
+                }
+                (ExprKind::Construct { args, .. } | ExprKind::Call { args, .. }, _) => {
+                    self.package_blocks(&inner, arg.id, args)
+                }
+                _ => {}
+            }
+            return;
+        }
+        let instance = match self.instance_of(arg) {
+            Some(instance) => Some(instance),
+            None => self.construct(arg, "", None),
+        };
+        match instance {
+            Some(InstanceRef::Block(instance)) => self.top_block(package, param, &instance),
+            Some(InstanceRef::Extern(_)) | None => {}
+        }
+    }
+
+    /// A parser or control given to the package: its parameters get storage.
+    fn top_block(&mut self, package: &str, param_name: &str, instance: &Rc<BlockInstance<'a>>) {
+        let decl = instance.decl;
+        let (proto, is_parser) = match &decl.kind {
+            DeclKind::Parser { proto, .. } => (proto, true),
+            DeclKind::Control { proto, .. } => (proto, false),
+            _ => return,
+        };
+        let env = self.block_env(instance);
+        let outer = std::mem::replace(&mut self.env, env);
+        let mut block = Block {
+            name: decl.name.name.clone(),
+            is_parser,
+            entry: 0,
+            params: Vec::new(),
+            span: decl.name.span,
+        };
+        for (i, param) in proto.params.iter().enumerate() {
+            let ty = self.type_ref(&param.ty);
+            let key: Name = match self.binding.storage(package, param_name, i) {
+                Some(key) => key.into(),
+                None => format!("{}.{}", decl.name.name, param.name.name).into(),
+            };
+            let storage = self.storage(&key, &ty, param);
+            if let Some(index) = storage {
+                let base = self.program.storages[index as usize].base;
+                self.env.places.insert(param.id, Loc::at(base, ty));
+            }
+            block.params.push(BlockParam {
+                name: param.name.name.clone(),
+                storage,
+            });
+        }
+        block.entry = self.routine(|this| {
+            let zero = this.number(0);
+            this.emit(Op::Mov {
+                d: this.exit_flag,
+                s: zero,
+            });
+            this.body(instance);
+        });
+        self.program.blocks.push(block);
+        self.env = outer;
+    }
+
+    /// The storage `key` for a value of type `ty`; `None` for externs.
+    fn storage(&mut self, key: &Name, ty: &Type, param: &Param) -> Option<u32> {
+        if let Type::Named(Kind::Extern, ..) = ty {
+            return None;
+        }
+        let size = self.words_of(ty);
+        if let Some(index) = self.program.storages.iter().position(|s| s.key == *key) {
+            if self.program.storages[index].words != size {
+                self.refuse(
+                    "E0606",
+                    param.span,
+                    format!(
+                        "`{}` has another type here than in the other blocks of the package",
+                        param.name.name
+                    ),
+                );
+            }
+            return Some(index as u32);
+        }
+        let base = self.alloc(size);
+        let leaves = self.name_vars(&param.name.name, ty, base, param.name.span);
+        let mut headers = Vec::new();
+        self.headers_in(ty, base, "", &mut headers);
+        self.program.storages.push(Storage {
+            key: key.clone(),
+            base,
+            words: size,
+            leaves,
+            headers,
+        });
+        Some(self.program.storages.len() as u32 - 1)
+    }
+
+    fn block_env(&self, instance: &BlockInstance<'a>) -> Env<'a> {
+        let mut env = Env {
+            prefix: format!("{}.", instance.name),
+            ..Env::default()
+        };
+        for (i, ty) in instance.type_args.iter().enumerate() {
+            env.types.insert((instance.decl.id, i as u32), ty.clone());
+        }
+        env.values = instance.values.clone();
+        env.instances = instance.instances.clone();
+        env
+    }
+
+    /// Locals and body of a parser or control, in its environment.
+    fn body(&mut self, instance: &BlockInstance<'a>) {
+        match &instance.decl.kind {
+            DeclKind::Parser { locals, states, .. } => {
+                for local in locals {
+                    self.span = local.span;
+                    self.local(local);
+                }
+                self.states(instance.decl, states);
+            }
+            DeclKind::Control { locals, apply, .. } => {
+                for local in locals {
+                    self.span = local.span;
+                    self.local(local);
+                }
+                self.block(apply);
+            }
+            _ => {}
+        }
+    }
+
+    /// `instance.apply(args)`. An instance that is applied once works directly on its arguments
+    /// where these have fixed places that do not overlap; one that is applied in several places is
+    /// lowered once, with slots of its own.
+    pub(super) fn apply_block(
+        &mut self,
+        instance: &Rc<BlockInstance<'a>>,
+        shared: bool,
+        info: &CallInfo<'a>,
+        args: &'a [Arg],
+    ) {
+        let (DeclKind::Parser { proto, .. } | DeclKind::Control { proto, .. }) =
+            &instance.decl.kind
+        else {
+            return;
+        };
+        if !self.deeper(instance.decl) {
+            return;
+        }
+        let exprs: Vec<Option<&'a Expr>> = proto
+            .params
+            .iter()
+            .enumerate()
+            .map(|(i, param)| {
+                match info
+                    .args
+                    .get(i)
+                    .copied()
+                    .flatten()
+                    .and_then(|a| args.get(a))
+                {
+                    Some(arg) => Some(&arg.value),
+                    None => param.default.as_ref(),
+                }
+            })
+            .collect();
+        let places: Vec<Option<Loc>> = exprs
+            .iter()
+            .map(|e| e.and_then(|e| self.place(e)))
+            .collect();
+        let mut env = self.block_env(instance);
+        for (i, ty) in info.type_args.iter().enumerate() {
+            env.types
+                .insert((instance.decl.id, i as u32), self.concrete(ty));
+        }
+        let known = shared
+            .then(|| {
+                self.shared_blocks
+                    .get(&Rc::as_ptr(instance).cast())
+                    .cloned()
+            })
+            .flatten();
+        let mut bound = Vec::new();
+        for (i, param) in proto.params.iter().enumerate() {
+            let outer = std::mem::replace(&mut self.env, env);
+            let ty = self.type_ref(&param.ty);
+            env = std::mem::replace(&mut self.env, outer);
+            if let (Type::Named(Kind::Extern, ..), Some(expr)) = (&ty, exprs[i]) {
+                if let Some(instance) = self.instance_of(expr) {
+                    env.instances.insert(param.id, instance);
+                }
+                bound.push(None);
+                continue;
+            }
+            let alias = match &places[i] {
+                Some(place @ Loc::Static { .. }) if !shared && !self.overlaps(i, &places) => {
+                    Some(place.clone())
+                }
+                _ => None,
+            };
+            bound.push(Some(match alias {
+                Some(place) => Bound::Alias(place),
+                None => {
+                    let slot = match &known {
+                        Some((_, slots)) => slots[i],
+                        None => {
+                            let n = self.words_of(&ty);
+                            let slot = self.alloc(n);
+                            self.name_vars(&param.name.name, &ty, slot, param.name.span);
+                            slot
+                        }
+                    };
+                    Bound::Copy { slot, ty }
+                }
+            }));
+        }
+        self.copy_in(&proto.params, &bound, &exprs, &places);
+        for (param, bound) in proto.params.iter().zip(&bound) {
+            let place = match bound {
+                Some(Bound::Alias(place)) => place.clone(),
+                Some(Bound::Copy { slot, ty }) => Loc::at(*slot, ty.clone()),
+                None => continue,
+            };
+            env.places.insert(param.id, place);
+        }
+        let routine: Routine = match known {
+            Some((routine, _)) => routine,
+            None => {
+                let outer = std::mem::replace(&mut self.env, env);
+                let routine = self.routine(|this| this.body(instance));
+                self.env = outer;
+                if shared {
+                    let slots = bound.iter().map(|b| match b {
+                        Some(Bound::Copy { slot, .. }) => *slot,
+                        _ => 0,
+                    });
+                    self.shared_blocks
+                        .insert(Rc::as_ptr(instance).cast(), (routine, slots.collect()));
+                }
+                routine
+            }
+        };
+        self.emit(Op::Call { t: routine });
+        for ((param, bound), place) in proto.params.iter().zip(&bound).zip(&places) {
+            let gives_back = matches!(param.direction, Direction::Out | Direction::InOut);
+            if let (true, Some(Bound::Copy { slot, .. }), Some(place)) = (gives_back, bound, place)
+            {
+                self.write(place, *slot);
+            }
+        }
+        if self.chunks[routine as usize].may_exit {
+            self.leave_on_exit();
+        }
+        self.depth -= 1;
+    }
+
+    fn copy_in(
+        &mut self,
+        params: &'a [Param],
+        bound: &[Option<Bound>],
+        exprs: &[Option<&'a Expr>],
+        places: &[Option<Loc>],
+    ) {
+        for (i, param) in params.iter().enumerate() {
+            match &bound[i] {
+                None => {}
+                Some(Bound::Alias(place)) => {
+                    if param.direction == Direction::Out {
+                        let ty = place.ty();
+                        let n = self.words_of(&ty).max(1);
+                        let zero = self.constant(&vec![0; n as usize]);
+                        self.write(place, zero);
+                    }
+                }
+                Some(Bound::Copy { slot, ty }) => {
+                    let n = self.words_of(ty);
+                    let s = match (param.direction, &places[i], exprs[i]) {
+                        (Direction::Out, ..) | (_, None, None) => None,
+                        (_, Some(place), _) => Some(self.read(place)),
+                        (_, None, Some(expr)) => Some(self.value(expr)),
+                    };
+                    match s {
+                        Some(s) => self.move_words(*slot, s, n),
+                        None if n > 0 => {
+                            self.emit(Op::Zero { d: *slot, n });
+                        }
+                        None => {}
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the place of argument `i` shares words with another argument's.
+    fn overlaps(&mut self, i: usize, places: &[Option<Loc>]) -> bool {
+        let mut range = |place: &Loc| match place {
+            Loc::Static { slot, ty, .. } => Some((*slot, *slot + self.words_of(ty))),
+            Loc::Dynamic { base, stack, .. } => Some((*base, *base + self.words_of(stack))),
+            Loc::Slice { .. } => None,
+        };
+        let Some((from, to)) = places[i].as_ref().and_then(&mut range) else {
+            return true;
+        };
+        places.iter().enumerate().any(|(j, other)| match other {
+            Some(other) if i != j => range(other).is_none_or(|(a, b)| a < to && from < b),
+            _ => false,
+        })
+    }
+
+    fn global_instance(&mut self, decl: &'a Decl, args: &'a [Arg], has_body: bool) {
+        if let Some(instance) = self.make_instance(decl, args, has_body) {
+            self.globals.insert(decl.id, instance);
+        }
+    }
+
+    pub(super) fn local_instance(&mut self, decl: &'a Decl, args: &'a [Arg], has_body: bool) {
+        if let Some(instance) = self.make_instance(decl, args, has_body) {
+            self.env.instances.insert(decl.id, instance);
+        }
+    }
+
+    fn make_instance(
+        &mut self,
+        decl: &'a Decl,
+        args: &'a [Arg],
+        has_body: bool,
+    ) -> Option<InstanceRef<'a>> {
+        if has_body {
+            self.refuse(
+                "E0602",
+                decl.span,
+                "extern instances with methods of their own are not executed yet",
+            );
+            return None;
+        }
+        let name = self.control_name(decl);
+        let info = self.checked.calls.get(&decl.id)?.clone();
+        let annotations = super::annotations(&decl.annotations);
+        self.instance(&name, &info, args, annotations, decl.name.span)
+    }
+
+    /// An unnamed instance: `T(args)`. Its name is that of its type unless `name` says otherwise.
+    pub(super) fn construct(
+        &mut self,
+        expr: &'a Expr,
+        prefix: &str,
+        name: Option<&str>,
+    ) -> Option<InstanceRef<'a>> {
+        let args: &'a [Arg] = match &expr.kind {
+            ExprKind::Construct { args, .. } | ExprKind::Call { args, .. } => args,
+            _ => return None,
+        };
+        let info = self.checked.calls.get(&expr.id)?.clone();
+        let CallKind::Construct(decl) = info.kind else {
+            return None;
+        };
+        let name = format!("{prefix}{}", name.unwrap_or(&decl.name.name));
+        self.instance(&name, &info, args, Vec::new(), expr.span)
+    }
+
+    fn instance(
+        &mut self,
+        name: &str,
+        info: &CallInfo<'a>,
+        args: &'a [Arg],
+        annotations: Vec<Annotation>,
+        span: p4_syntax::span::Span,
+    ) -> Option<InstanceRef<'a>> {
+        let CallKind::Construct(decl) = info.kind else {
+            return None;
+        };
+        let types: Vec<Type> = info.type_args.iter().map(|t| self.concrete(t)).collect();
+        match &decl.kind {
+            DeclKind::ExternObject { methods, .. } => {
+                let params = constructor_params(methods, info.args.len());
+                let mut const_args = Vec::new();
+                for (i, index) in info.args.iter().enumerate() {
+                    let expr = match index.and_then(|a| args.get(a)) {
+                        Some(arg) => Some(&arg.value),
+                        None => params.get(i).and_then(|p| p.default.as_ref()),
+                    };
+                    const_args.push(expr.map_or(ConstArg::Missing, |e| self.const_argument(e)));
+                }
+                let types = types.iter().map(|t| self.type_shape(t)).collect();
+                let id = self.program.instances.len() as InstanceId;
+                self.program.instances.push(Instance {
+                    name: name.into(),
+                    extern_type: decl.name.name.clone(),
+                    types,
+                    args: const_args,
+                    annotations,
+                    span,
+                });
+                Some(InstanceRef::Extern(id))
+            }
+            DeclKind::Parser { ctor_params, .. } | DeclKind::Control { ctor_params, .. } => {
+                let mut values = HashMap::new();
+                let mut instances = HashMap::new();
+                for (param, index) in ctor_params.iter().zip(&info.args) {
+                    let expr = match index.and_then(|a| args.get(a)) {
+                        Some(arg) => &arg.value,
+                        None => match &param.default {
+                            Some(default) => default,
+                            None => continue,
+                        },
+                    };
+                    if let Some(value) = self.eval(expr) {
+                        let ty = self.type_ref(&param.ty);
+                        values.insert(
+                            param.id,
+                            self.checked.convert(value.clone(), &ty).unwrap_or(value),
+                        );
+                    } else if let Some(instance) = self.instance_of(expr) {
+                        instances.insert(param.id, instance);
+                    } else if let Some(instance) =
+                        self.construct(expr, &format!("{name}."), Some(&param.name.name))
+                    {
+                        instances.insert(param.id, instance);
+                    }
+                }
+                Some(InstanceRef::Block(Rc::new(BlockInstance {
+                    decl,
+                    name: name.to_string(),
+                    type_args: types,
+                    values,
+                    instances,
+                })))
+            }
+            _ => None,
+        }
+    }
+
+    fn const_argument(&mut self, expr: &'a Expr) -> ConstArg {
+        if let Some(arg) = self.eval(expr).and_then(|v| const_arg(&v)) {
+            return arg;
+        }
+        match self.instance_of(expr) {
+            Some(InstanceRef::Extern(id)) => ConstArg::Instance(id),
+            _ => ConstArg::Missing,
+        }
+    }
+}
+
+fn constructor_params(methods: &[Decl], count: usize) -> &[Param] {
+    let mut constructors = methods.iter().filter_map(|m| match &m.kind {
+        DeclKind::Method {
+            proto,
+            is_constructor: true,
+            ..
+        } => Some(proto.params.as_slice()),
+        _ => None,
+    });
+    constructors.find(|p| p.len() == count).unwrap_or(&[])
+}

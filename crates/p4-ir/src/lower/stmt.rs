@@ -1,0 +1,334 @@
+//! Statements.
+
+use super::layout::ShapeKind;
+use super::lvalue::Loc;
+use super::{LoopJumps, Lowerer};
+use crate::ir::*;
+use p4_check::types::{Kind, Type};
+use p4_syntax::ast::{
+    BinOp, Block, Decl, DeclKind, Expr, ExprKind, ForVar, Stmt, StmtKind, SwitchCase, SwitchLabel,
+};
+
+impl<'a> Lowerer<'a, '_> {
+    pub(super) fn block(&mut self, block: &'a Block) {
+        self.statements(&block.stmts);
+    }
+
+    pub(super) fn statements(&mut self, stmts: &'a [Stmt]) {
+        for stmt in stmts {
+            self.statement(stmt);
+        }
+    }
+
+    /// One statement; its scratch is free again afterwards.
+    fn statement(&mut self, stmt: &'a Stmt) {
+        let mark = self.chunks[self.current].scratch_top;
+        let outer = std::mem::replace(&mut self.span, stmt.span);
+        self.statement_inner(stmt);
+        self.span = outer;
+        self.chunks[self.current].scratch_top = mark;
+    }
+
+    fn statement_inner(&mut self, stmt: &'a Stmt) {
+        match &stmt.kind {
+            StmtKind::Empty => {}
+            StmtKind::Decl(decl) => self.local(decl),
+            StmtKind::Call(call) => {
+                self.call_statement(call);
+            }
+            StmtKind::Assign { lhs, rhs } => self.assign(lhs, rhs),
+            StmtKind::AssignOp { op, lhs, rhs } => self.assign_op(*op, lhs, rhs),
+            StmtKind::If {
+                cond,
+                then,
+                otherwise,
+            } => self.if_stmt(cond, then, otherwise.as_deref()),
+            StmtKind::Switch { value, cases } => self.switch(value, cases),
+            StmtKind::For {
+                init,
+                cond,
+                update,
+                body,
+            } => self.for_loop(init, cond, update, body),
+            StmtKind::ForIn { var, range, body } => self.for_in(var, range, body),
+            StmtKind::Break => {
+                let at = self.emit(Op::Jmp { t: 0 });
+                if let Some(jumps) = self.chunks[self.current].loops.last_mut() {
+                    jumps.breaks.push(at);
+                }
+            }
+            StmtKind::Continue => {
+                let at = self.emit(Op::Jmp { t: 0 });
+                if let Some(jumps) = self.chunks[self.current].loops.last_mut() {
+                    jumps.continues.push(at);
+                }
+            }
+            StmtKind::Return(value) => {
+                if let Some(value) = value {
+                    let s = self.value(value);
+                    if let Some((d, ty)) = self.env.result.clone() {
+                        let n = self.words_of(&ty);
+                        self.move_words(d, s, n);
+                    }
+                }
+                self.jump_to_end();
+            }
+            StmtKind::Exit => {
+                let one = self.number(1);
+                self.emit(Op::Mov {
+                    d: self.exit_flag,
+                    s: one,
+                });
+                self.chunks[self.current].may_exit = true;
+                self.jump_to_end();
+            }
+            StmtKind::Block(block) => self.block(block),
+        }
+    }
+
+    /// A declaration among statements, or at the top of a parser or control.
+    pub(super) fn local(&mut self, decl: &'a Decl) {
+        match &decl.kind {
+            DeclKind::Variable { ty, init } => {
+                let ty = self.type_ref(ty);
+                let n = self.words_of(&ty);
+                let slot = self.alloc(n);
+                self.name_vars(&decl.name.name, &ty, slot, decl.name.span);
+                self.env.places.insert(decl.id, Loc::at(slot, ty));
+                match init {
+                    Some(init) => {
+                        let s = self.value(init);
+                        self.move_words(slot, s, n);
+                    }
+                    None if n > 0 => {
+                        self.emit(Op::Zero { d: slot, n });
+                    }
+                    None => {}
+                }
+            }
+            DeclKind::Const { .. } => {}
+            DeclKind::Instance { args, body, .. } => {
+                self.local_instance(decl, args, body.is_some())
+            }
+            DeclKind::Table(properties) => self.table(decl, properties),
+            DeclKind::ValueSet { element, size } => self.value_set(decl, element, size),
+            // Lowered where they are used
+            DeclKind::Action { .. } | DeclKind::Function { .. } => {}
+            _ => self.refuse(
+                "E0603",
+                decl.span,
+                "this declaration cannot be executed here",
+            ),
+        }
+    }
+
+    fn assign(&mut self, lhs: &'a Expr, rhs: &'a Expr) {
+        // The left side's indices come first, then the right side.
+        let Some(place) = self.place(lhs) else {
+            return self.refuse(
+                "E0603",
+                lhs.span,
+                "this place cannot be written at run time",
+            );
+        };
+        if let (ExprKind::List { .. } | ExprKind::Struct { .. }, Loc::Static { slot, ty, .. }) =
+            (&rhs.kind, &place)
+        {
+            // Writing a list to an invalid header makes it valid, which an architecture may count.
+            if ty.is_kind(Kind::Header) {
+                let s = self.value(rhs);
+                let layout = self.header_layout(ty);
+                self.emit(Op::SetValid {
+                    layout,
+                    base: *slot,
+                });
+                self.write(&place, s);
+                return;
+            }
+        }
+        let s = self.value(rhs);
+        self.write(&place, s);
+    }
+
+    fn assign_op(&mut self, op: BinOp, lhs: &'a Expr, rhs: &'a Expr) {
+        let Some(place) = self.place(lhs) else {
+            return self.refuse(
+                "E0603",
+                lhs.span,
+                "this place cannot be written at run time",
+            );
+        };
+        let ty = place.ty();
+        let old = self.read(&place);
+        let n = self.words_of(&ty);
+        let left = self.scratch(n);
+        self.move_words(left, old, n);
+        let right_type = self.target_type(rhs);
+        let right = self.value(rhs);
+        let result = self.binary_op(op, left, &ty, right, &right_type, &ty);
+        self.write(&place, result);
+    }
+
+    fn if_stmt(&mut self, cond: &'a Expr, then: &'a Stmt, otherwise: Option<&'a Stmt>) {
+        if let Some(p4_check::value::Value::Bool(known)) = self.eval(cond) {
+            match (known, otherwise) {
+                (true, _) => self.statement(then),
+                (false, Some(otherwise)) => self.statement(otherwise),
+                (false, None) => {}
+            }
+            return;
+        }
+        let c = self.value(cond);
+        let skip = self.emit(Op::JmpIfNot { c, t: 0 });
+        self.statement(then);
+        match otherwise {
+            Some(otherwise) => {
+                let done = self.emit(Op::Jmp { t: 0 });
+                self.patch(skip);
+                self.statement(otherwise);
+                self.patch(done);
+            }
+            None => self.patch(skip),
+        }
+    }
+
+    fn switch(&mut self, value: &'a Expr, cases: &'a [SwitchCase]) {
+        let ty = self.type_of(value);
+        let v = self.value(value);
+        let table = match &ty {
+            Type::ActionRun(id) => self.env.tables.get(id).copied(),
+            _ => None,
+        };
+        // First the tests, each jumping to its body; then the bodies.
+        let mut jumps: Vec<(usize, usize)> = Vec::new();
+        let mut default = None;
+        for (i, case) in cases.iter().enumerate() {
+            match &case.label {
+                SwitchLabel::Default(_) => default = Some(i),
+                SwitchLabel::Expr(label) => {
+                    let c = match table {
+                        Some(table) => self.is_action(table, v, label),
+                        None => self.matches(label, v, &ty),
+                    };
+                    let Some(c) = c else { continue };
+                    jumps.push((self.emit(Op::JmpIf { c, t: 0 }), i));
+                }
+            }
+        }
+        let otherwise = self.emit(Op::Jmp { t: 0 });
+        let mut starts = vec![None; cases.len() + 1];
+        let mut to_done = Vec::new();
+        for (i, case) in cases.iter().enumerate() {
+            starts[i] = Some(self.here());
+            if let Some(body) = &case.body {
+                self.block(body);
+                to_done.push(self.emit(Op::Jmp { t: 0 }));
+            }
+        }
+        let done = self.here();
+        for at in to_done {
+            self.patch_to(at, done);
+        }
+        for (at, case) in jumps {
+            self.patch_to(at, starts[case].unwrap_or(done));
+        }
+        self.patch_to(otherwise, default.and_then(|d| starts[d]).unwrap_or(done));
+    }
+
+    fn for_loop(&mut self, init: &'a [Stmt], cond: &'a Expr, update: &'a [Stmt], body: &'a Stmt) {
+        self.statements(init);
+        let top = self.here();
+        let c = self.value(cond);
+        let out = self.emit(Op::JmpIfNot { c, t: 0 });
+        let jumps = self.loop_body(body);
+        let next = self.here();
+        for at in jumps.continues {
+            self.patch_to(at, next);
+        }
+        self.statements(update);
+        self.emit(Op::Jmp { t: top as Pc });
+        self.patch(out);
+        for at in jumps.breaks {
+            self.patch(at);
+        }
+    }
+
+    fn loop_body(&mut self, body: &'a Stmt) -> LoopJumps {
+        self.chunks[self.current].loops.push(LoopJumps::default());
+        self.statement(body);
+        self.chunks[self.current].loops.pop().unwrap_or_default()
+    }
+
+    fn for_in(&mut self, var: &'a ForVar, range: &'a Expr, body: &'a Stmt) {
+        let place = match var {
+            ForVar::Decl(decl) => {
+                self.local(decl);
+                self.env.places.get(&decl.id).cloned()
+            }
+            ForVar::Name(name) => self.place(name),
+        };
+        let Some(place) = place else { return };
+        let ty = place.ty();
+        if let ExprKind::Range(lo, hi) = &range.kind {
+            let (lo, hi) = (self.value_copy(lo), self.value_copy(hi));
+            return self.count(&place, &ty, lo, hi, body);
+        }
+        let range_type = self.target_type(range);
+        let slot = self.value_copy(range);
+        let shape = self.shape(&range_type);
+        let elements: Vec<u32> = match &shape.kind {
+            ShapeKind::Stack { count, stride, .. } => (0..*count).map(|i| 1 + i * stride).collect(),
+            ShapeKind::Struct(fields) => fields.iter().map(|(_, at, _)| *at).collect(),
+            _ => Vec::new(),
+        };
+        let mut breaks = Vec::new();
+        for at in elements {
+            self.write(&place, slot + at);
+            let jumps = self.loop_body(body);
+            for at in jumps.continues {
+                self.patch(at);
+            }
+            breaks.extend(jumps.breaks);
+        }
+        for at in breaks {
+            self.patch(at);
+        }
+    }
+
+    /// `for (x in lo .. hi)`, both ends included; ends before the counter could wrap.
+    fn count(&mut self, place: &Loc, ty: &Type, lo: Slot, hi: Slot, body: &'a Stmt) {
+        let width = self.width_of(ty);
+        let signed = matches!(self.checked.underlying(ty), Type::Signed(_));
+        let n = words(width);
+        let counter = self.scratch(n);
+        self.move_words(counter, lo, n);
+        let c = self.scratch(1);
+        self.alu(
+            if signed { Alu::LeS } else { Alu::Le },
+            width,
+            c,
+            counter,
+            hi,
+        );
+        let none = self.emit(Op::JmpIfNot { c, t: 0 });
+        let top = self.here();
+        self.write(place, counter);
+        let jumps = self.loop_body(body);
+        for at in jumps.continues {
+            self.patch(at);
+        }
+        let last = self.scratch(1);
+        self.alu(Alu::Eq, width, last, counter, hi);
+        let done = self.emit(Op::JmpIf { c: last, t: 0 });
+        let mut unit = vec![0; n as usize];
+        unit[0] = 1;
+        let one = self.constant(&unit);
+        self.alu(Alu::Add, width, counter, counter, one);
+        self.emit(Op::Jmp { t: top as Pc });
+        self.patch(none);
+        self.patch(done);
+        for at in jumps.breaks {
+            self.patch(at);
+        }
+    }
+}
