@@ -3,6 +3,9 @@
 
 use crate::span::Span;
 
+/// A step that has this much to say keeps silent about the rest.
+pub(crate) const MAX_DIAGNOSTICS: usize = 200;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
     Error,

@@ -117,7 +117,7 @@ impl Lexer {
         let before = self.at;
         let open_comment = self.skip_blanks();
         let space = self.at > before;
-        let column = (self.at - self.line_begin) as u32;
+        let indent = (self.at - self.line_begin) as u32;
         let (kind, span, text) = match open_comment {
             Some(start) => {
                 let span = Span {
@@ -134,7 +134,7 @@ impl Lexer {
             span,
             text,
             line_start,
-            column,
+            indent,
             space,
             no_expand: false,
         }
@@ -280,10 +280,13 @@ impl Lexer {
         self.at += 1;
         let mut content = String::new();
         let mut chunk = self.at;
+        let mut goes_on = None;
         let kind = loop {
             match self.byte(0) {
                 None => break TokenKind::OpenString,
-                Some(b'\n') if !self.goes_on(start) => break TokenKind::OpenString,
+                Some(b'\n') if !*goes_on.get_or_insert_with(|| self.goes_on(start)) => {
+                    break TokenKind::OpenString
+                }
                 Some(b'"') => break TokenKind::Str,
                 Some(b'\\') => {
                     let escape = match self.byte(1) {

@@ -62,7 +62,11 @@ fn with_source(
         .with_config(config)
         .with_code(diagnostic.code)
         .with_message(&diagnostic.message)
-        .with_label(Label::new(place.clone()).with_color(paint));
+        .with_label(
+            Label::new(place.clone())
+                .with_color(paint)
+                .with_message("here"),
+        );
     for (span, message) in &diagnostic.labels {
         if let Some(place) = label_range(cache.sources, *span) {
             report = report.with_label(

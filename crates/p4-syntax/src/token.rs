@@ -96,8 +96,8 @@ pub(crate) struct Token {
     pub text: Name,
     /// First token of its line.
     pub line_start: bool,
-    /// Bytes before it on its line.
-    pub column: u32,
+    /// Bytes before it on its line; for the parser, before the first token of its line.
+    pub indent: u32,
     /// Whitespace or a comment stands before it.
     pub space: bool,
     /// A macro name met within its own expansion; never expanded again.

@@ -3,7 +3,8 @@
 use super::{Parse, Parser};
 use crate::ast::{Annotation, AnnotationBody, AnnotationToken, Expr, Ident};
 use crate::diag::Diagnostic;
-use crate::token::TokenKind;
+use crate::token::{Token, TokenKind};
+use std::collections::HashMap;
 
 impl Parser {
     pub(super) fn annotations(&mut self) -> Parse<Vec<Annotation>> {
@@ -76,13 +77,23 @@ impl Parser {
             .collect()
     }
 
-    /// `(...)` with parentheses balanced; also read as expressions where that works.
+    /// `(...)` with parentheses balanced; also read as expressions where that works. One that is
+    /// not closed ends with its line.
     fn unstructured_body(&mut self) -> Parse<AnnotationBody> {
+        let place = self.at;
         let open = self.bump();
         let first = self.at;
-        let Some(close) = self.closing_paren(first) else {
+        let Some(&close) = self.closers.get(&place) else {
             let error = Diagnostic::error("E0116", open, "This annotation's `(` is never closed.");
-            return Err(self.fail(error.hint("Add the missing `)`.")));
+            self.report(error.hint("Add the missing `)`."));
+            while !self.token().line_start {
+                self.bump();
+            }
+            let tokens = self.annotation_tokens(first, self.at);
+            return Ok(AnnotationBody::Unstructured {
+                tokens,
+                exprs: Vec::new(),
+            });
         };
         let exprs = self
             .attempt(|parser| parser.annotation_exprs(close))
@@ -93,22 +104,6 @@ impl Parser {
             tokens: self.annotation_tokens(first, close),
             exprs,
         })
-    }
-
-    /// The index of the `)` that matches the `(` before `from`.
-    pub(super) fn closing_paren(&self, from: usize) -> Option<usize> {
-        let mut open = 1usize;
-        for (offset, token) in self.tokens[from..].iter().enumerate() {
-            match token.kind {
-                TokenKind::LParen => open += 1,
-                TokenKind::RParen => open -= 1,
-                _ => {}
-            }
-            if open == 0 {
-                return Some(from + offset);
-            }
-        }
-        None
     }
 
     fn annotation_exprs(&mut self, close: usize) -> Parse<Vec<Expr>> {
@@ -133,4 +128,24 @@ impl Parser {
         })?;
         Ok(AnnotationBody::Pairs(pairs))
     }
+}
+
+/// The `)` of every `(` of an annotation, in one pass: looking for each alone would take quadratic
+/// time.
+pub(super) fn closers(tokens: &[Token]) -> HashMap<usize, usize> {
+    let mut closers = HashMap::new();
+    let mut open = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match token.kind {
+            TokenKind::LParen => open.push(at),
+            TokenKind::RParen => {
+                let begin = open.pop();
+                let of_annotation =
+                    begin.filter(|&begin| begin >= 2 && tokens[begin - 2].kind == TokenKind::At);
+                closers.extend(of_annotation.map(|begin| (begin, at)));
+            }
+            _ => {}
+        }
+    }
+    closers
 }

@@ -334,7 +334,7 @@ impl Parser {
         }
         self.bump();
         let next = self.name("the name of the next state")?;
-        self.semicolon("this case")?;
+        self.list_semicolon("case")?;
         Ok(SelectCase {
             span: self.span_from(start),
             keyset,

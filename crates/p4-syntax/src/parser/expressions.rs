@@ -10,6 +10,9 @@ use crate::lexer::parse_number;
 use crate::span::Span;
 use crate::token::TokenKind;
 
+/// Tokens looked at to tell a tuple from an expression in parentheses.
+const KEYSET_LOOKAHEAD: usize = 1000;
+
 impl Parser {
     /// An expression without parts that are expressions.
     pub(super) fn leaf(&mut self, span: Span, kind: ExprKind) -> Expr {
@@ -24,15 +27,21 @@ impl Parser {
     /// An expression whose highest part has height `below`. Flat text such as `a + b + c` makes
     /// deep trees too, on which later passes recurse; so height has a limit of its own.
     pub(super) fn tree(&mut self, span: Span, kind: ExprKind, below: u32) -> Parse<Expr> {
-        if below >= self.max_depth.saturating_mul(HEIGHT_PER_NESTING) {
-            return Err(self.too_deep(span));
-        }
+        self.check_height(below)?;
         self.height = below + 1;
         Ok(Expr {
             id: self.id(),
             span,
             kind,
         })
+    }
+
+    /// Gives up on a tree whose parts are `below` high already.
+    pub(super) fn check_height(&mut self, below: u32) -> Parse<()> {
+        if below >= self.max_depth.saturating_mul(HEIGHT_PER_NESTING) {
+            return Err(self.too_deep(self.previous_span()));
+        }
+        Ok(())
     }
 
     pub(super) fn expression(&mut self) -> Parse<Expr> {
@@ -67,7 +76,7 @@ impl Parser {
     }
 
     /// The binary operator here, how many tokens it has, and how tightly it binds.
-    fn operator(&self) -> Option<(BinOp, usize, u32)> {
+    pub(super) fn operator(&self) -> Option<(BinOp, usize, u32)> {
         use TokenKind::*;
         if self.half {
             return None;
@@ -134,8 +143,9 @@ impl Parser {
             TokenKind::LParen => {
                 return match self.cast_type() {
                     Some((start, ty)) => {
+                        let below = self.height;
                         let value = self.nested(Self::unary)?;
-                        let (span, below) = (start.to(value.span), self.height);
+                        let (span, below) = (start.to(value.span), below.max(self.height));
                         self.tree(span, ExprKind::Cast(Box::new(ty), Box::new(value)), below)
                     }
                     None => self.postfix(false),
@@ -327,7 +337,11 @@ impl Parser {
         }
         let mut open = 0usize;
         let mut is_tuple = false;
-        for (offset, token) in self.tokens[self.at..].iter().enumerate() {
+        for (offset, token) in self.tokens[self.at..]
+            .iter()
+            .enumerate()
+            .take(KEYSET_LOOKAHEAD)
+        {
             match token.kind {
                 LParen | LBracket | LBrace => open += 1,
                 RParen | RBracket | RBrace => open -= 1,

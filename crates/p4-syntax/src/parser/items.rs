@@ -1,7 +1,7 @@
 //! Top-level declarations, and those that may stand in several places: constants, types,
 //! functions, actions, instances, parameters.
 
-use super::recovery::similar_keyword;
+use super::recovery::{similar_keyword, Level};
 use super::{Failed, Parse, Parser};
 use crate::ast::{
     Annotation, Decl, DeclKind, Direction, EnumMember, Field, Ident, Param, TypeKind, TypeRef,
@@ -35,7 +35,7 @@ impl Parser {
             self.no_greater = false;
             match self.declaration(&mut decls) {
                 Ok(()) => reported = self.diagnostics.len(),
-                Err(Failed) => self.skip_declaration(),
+                Err(Failed) => self.skip_item(before, Level::TopLevel),
             }
             if self.at == before {
                 self.bump();

@@ -21,7 +21,7 @@ use crate::diag::Diagnostic;
 use crate::span::Span;
 use crate::token::{Token, TokenKind};
 use scopes::Scopes;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A rule gave up; why is already reported.
 pub(crate) struct Failed;
@@ -35,6 +35,8 @@ pub(crate) struct Parser {
     /// Ends in [`TokenKind::Eof`].
     tokens: Vec<Token>,
     at: usize,
+    /// For each `(` the place of its `)`.
+    closers: HashMap<usize, usize>,
     /// Every `{` has its `}`; only when not, indentation tells where one is missing.
     balanced: bool,
     /// The `>` of the `>=` at this place was used to close type arguments; `=` is left of it.
@@ -69,6 +71,7 @@ pub(crate) fn parse(
 ) -> Program {
     let tokens = prepare::prepare(tokens, end, diagnostics);
     let mut parser = Parser {
+        closers: annotations::closers(&tokens),
         balanced: recovery::braces_balance(&tokens),
         tokens,
         at: 0,

@@ -2,6 +2,7 @@
 
 use super::{Parse, Parser};
 use crate::ast::{Arg, Expr, ExprKind, Path, TypeKind, TypeRef};
+use crate::diag::Diagnostic;
 use crate::span::Span;
 use crate::token::TokenKind;
 
@@ -24,7 +25,7 @@ impl Parser {
                 TokenKind::LParen => self.call(expr, Vec::new())?,
                 TokenKind::Lt => match self.call_type_args(statement) {
                     Some(type_args) => {
-                        self.height = below;
+                        self.height = below.max(self.height);
                         self.call(expr, type_args)?
                     }
                     None => return Ok(expr),
@@ -179,7 +180,15 @@ impl Parser {
         }
         if is_type && self.is_at(TokenKind::LParen) {
             let ty = self.named(start, TypeKind::Name(path));
+            self.height = 0;
             return self.construct(ty);
+        }
+        if is_type && !self.is_at(TokenKind::Dot) {
+            let message = format!("I expected a value, but `{}` is a type.", path.ident.name);
+            let error = Diagnostic::error("E0105", self.span_from(start), message);
+            return Err(
+                self.fail(error.hint("Write a member of it (`T.member`) or a cast (`(T) x`)."))
+            );
         }
         let span = self.span_from(start);
         Ok(self.leaf(span, ExprKind::Path(path)))
@@ -199,15 +208,17 @@ impl Parser {
         if self.is_at(TokenKind::LParen) {
             return self.construct(ty);
         }
+        let below = self.height;
         self.expect(TokenKind::Dot, "or `(` after a type")?;
         let member = self.name("the name of a member after `.`")?;
         let span = self.span_from(start);
-        Ok(self.leaf(span, ExprKind::TypeMember(Box::new(ty), member)))
+        self.tree(span, ExprKind::TypeMember(Box::new(ty), member), below)
     }
 
     fn construct(&mut self, ty: TypeRef) -> Parse<Expr> {
+        let below = self.height;
         let args = self.arguments()?;
-        let (span, below) = (self.span_from(ty.span), self.height);
+        let (span, below) = (self.span_from(ty.span), below.max(self.height));
         self.tree(
             span,
             ExprKind::Construct {

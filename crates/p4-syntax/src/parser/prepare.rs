@@ -1,7 +1,7 @@
 //! What the parser wants of the token list: keywords told from names, one end token, and nothing
 //! in it that is no token of P4, except inside annotations, where anything goes.
 
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, MAX_DIAGNOSTICS};
 use crate::lexer::MAX_NUMBER_LENGTH;
 use crate::span::Span;
 use crate::token::{shorten, Token, TokenKind};
@@ -13,12 +13,18 @@ pub(super) fn prepare(
 ) -> Vec<Token> {
     let mut prepared = Vec::with_capacity(tokens.len() + 1);
     let mut annotation = Annotation::Outside;
+    let mut indent = 0;
     for mut token in tokens {
+        if token.line_start {
+            indent = token.indent;
+        }
+        token.indent = indent;
         annotation = annotation.step(&token);
         match token.kind {
             TokenKind::Ident => {
                 token.kind = TokenKind::keyword(&token.text).unwrap_or(TokenKind::Ident);
             }
+            _ if diagnostics.len() >= MAX_DIAGNOSTICS => {}
             TokenKind::OpenString => diagnostics.push(
                 Diagnostic::error(
                     "E0003",
@@ -41,7 +47,7 @@ pub(super) fn prepare(
         span: end,
         text: "".into(),
         line_start: true,
-        column: 0,
+        indent: 0,
         space: true,
         no_expand: false,
     });

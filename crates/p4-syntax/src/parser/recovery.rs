@@ -1,7 +1,7 @@
 //! Reporting, and finding the way back after a mistake.
 
 use super::{Failed, Parse, Parser};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, MAX_DIAGNOSTICS};
 use crate::span::Span;
 use crate::token::{Token, TokenKind, KEYWORDS};
 
@@ -17,7 +17,9 @@ impl Parser {
             return;
         }
         self.last_error_at = Some(self.at);
-        self.diagnostics.push(diagnostic);
+        if self.diagnostics.len() < MAX_DIAGNOSTICS {
+            self.diagnostics.push(diagnostic);
+        }
     }
 
     pub(super) fn fail(&mut self, diagnostic: Diagnostic) -> Failed {
@@ -67,6 +69,18 @@ impl Parser {
         Err(self.fail(error.hint(hint)))
     }
 
+    /// The `;` that ends one of a list; a comma instead is reported and taken for it.
+    pub(super) fn list_semicolon(&mut self, what: &str) -> Parse<()> {
+        if !self.is_at(TokenKind::Comma) {
+            return self.semicolon(&format!("this {what}"));
+        }
+        let message = format!("I expected `;` after this {what}, but found `,`.");
+        let hint = format!("Write `;` after each {what}.");
+        self.report(Diagnostic::error("E0101", self.span(), message).hint(hint));
+        self.bump();
+        Ok(())
+    }
+
     /// One error, and no more of this file is read.
     pub(super) fn too_deep(&mut self, span: Span) -> Failed {
         if !self.quiet {
@@ -89,7 +103,7 @@ impl Parser {
         mut item: impl FnMut(&mut Self) -> Parse<T>,
     ) -> Vec<T> {
         let mut items = Vec::new();
-        let indent = self.line_indent(open);
+        let indent = self.tokens[open].indent;
         loop {
             if self.eat(TokenKind::RBrace) {
                 return items;
@@ -101,7 +115,7 @@ impl Parser {
             let before = self.at;
             match item(self) {
                 Ok(value) => items.push(value),
-                Err(Failed) => self.skip_item(),
+                Err(Failed) => self.skip_item(before, Level::Inner),
             }
             if self.at == before {
                 self.bump();
@@ -117,19 +131,10 @@ impl Parser {
         self.report(error);
     }
 
-    /// Indentation of the line on which the token at `index` stands.
-    fn line_indent(&self, index: usize) -> u32 {
-        let line = self.tokens[..=index]
-            .iter()
-            .rev()
-            .find(|token| token.line_start);
-        line.map_or(0, |first| first.column)
-    }
-
     /// The current token begins a declaration of an outer level, and is indented like one.
     fn is_outside(&self, indent: u32) -> bool {
         let token = self.token();
-        !self.balanced && token.line_start && token.column <= indent && self.begins_declaration()
+        !self.balanced && token.line_start && token.indent <= indent && self.begins_declaration()
     }
 
     /// The current token can only begin a declaration that encloses statements or fields.
@@ -156,32 +161,69 @@ impl Parser {
         }
     }
 
-    /// Skips the rest of an item that failed: up to `;` or a whole `{...}`, not beyond the
-    /// enclosing `}`, and not into what clearly begins something new.
-    fn skip_item(&mut self) {
-        let start = self.at;
+    /// Skips the rest of an item that began at token `start` and failed: up to its `;` or its
+    /// whole `{...}`, not beyond the enclosing `}`, and not into what clearly begins something new.
+    pub(super) fn skip_item(&mut self, start: usize, level: Level) {
+        let failed_at = self.at;
+        let mut open = self.open_braces(start);
         loop {
+            let line_start = self.token().line_start;
             let after_string =
                 self.at > 0 && self.tokens[self.at - 1].kind == TokenKind::OpenString;
             match self.kind() {
-                TokenKind::Eof | TokenKind::RBrace => return,
-                TokenKind::Semi => {
+                TokenKind::Eof => return,
+                TokenKind::RBrace if open == 0 && level == Level::Inner => return,
+                TokenKind::RBrace => {
+                    open = open.saturating_sub(1);
                     self.bump();
-                    return;
+                    if open == 0 && self.braces_ended() {
+                        return;
+                    }
+                    continue;
                 }
                 TokenKind::LBrace => {
                     self.skip_braces();
-                    if !self.is_at(TokenKind::Else) {
+                    if open == 0 && self.braces_ended() {
                         return;
                     }
+                    continue;
                 }
-                _ if self.token().line_start && after_string => return,
-                _ if self.token().line_start && self.at > start && self.begins_item() => return,
-                _ => {
+                TokenKind::Semi if open == 0 => {
                     self.bump();
+                    return;
                 }
+                _ if line_start && after_string => return,
+                _ if (open == 0 || !self.balanced)
+                    && line_start
+                    && self.at > failed_at
+                    && self.begins_item() =>
+                {
+                    return;
+                }
+                _ => {}
             }
+            self.bump();
         }
+    }
+
+    /// How many `{` of the tokens from `start` to here are not closed.
+    fn open_braces(&self, start: usize) -> usize {
+        let tokens = &self.tokens[start..self.at.max(start)];
+        tokens
+            .iter()
+            .fold(0, |open: usize, token| match token.kind {
+                TokenKind::LBrace => open + 1,
+                TokenKind::RBrace => open.saturating_sub(1),
+                _ => open,
+            })
+    }
+
+    /// Whether a `}` that was just passed ends its item: nothing more follows on the line.
+    fn braces_ended(&mut self) -> bool {
+        if self.is_at(TokenKind::Else) {
+            return false;
+        }
+        self.eat(TokenKind::Semi) || self.token().line_start
     }
 
     /// Skips from `{` to its `}`.
@@ -200,28 +242,14 @@ impl Parser {
             }
         }
     }
+}
 
-    /// Skips a top-level declaration that failed.
-    pub(super) fn skip_declaration(&mut self) {
-        let start = self.at;
-        loop {
-            match self.kind() {
-                TokenKind::Eof => return,
-                TokenKind::Semi => {
-                    self.bump();
-                    return;
-                }
-                TokenKind::LBrace => {
-                    self.skip_braces();
-                    return;
-                }
-                _ if self.token().line_start && self.at > start && self.begins_item() => return,
-                _ => {
-                    self.bump();
-                }
-            }
-        }
-    }
+/// Where an item stands that is skipped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    TopLevel,
+    /// Within braces; the closing one is left alone.
+    Inner,
 }
 
 pub(super) fn braces_balance(tokens: &[Token]) -> bool {

@@ -18,9 +18,7 @@ impl Parser {
         let start = annotations.first().map_or(self.span(), |first| first.span);
         let open = self.at;
         self.expect(TokenKind::LBrace, "and statements")?;
-        let stmts = self.nested(|parser| {
-            parser.scoped(|parser| Ok(parser.items_until_brace(open, Self::statement)))
-        })?;
+        let stmts = self.scoped(|parser| Ok(parser.items_until_brace(open, Self::statement)))?;
         Ok(Block {
             span: self.span_from(start),
             annotations,
@@ -80,6 +78,7 @@ impl Parser {
                 let head = self.head()?;
                 Err(self.misplaced_and_skipped(head))
             }
+            Ident if self.is_else_if() => self.else_if(),
             _ if self.is_local_declaration() => {
                 let head = self.head()?;
                 let decl = self.typed_declaration(head, super::items::Place::Local)?;
@@ -87,6 +86,20 @@ impl Parser {
             }
             _ => self.statement_expression(true),
         }
+    }
+
+    /// `elif (`, as other languages have it.
+    fn is_else_if(&self) -> bool {
+        let word = &*self.token().text;
+        matches!(word, "elif" | "elsif" | "elseif") && !self.scopes.is_declared(word)
+    }
+
+    /// Reported, and read as an `if` of its own.
+    fn else_if(&mut self) -> Parse<StmtKind> {
+        let message = format!("There is no `{}` in P4.", self.token().text);
+        let error = Diagnostic::error("E0109", self.span(), message);
+        self.report(error.hint("Write `else if (condition)`."));
+        self.if_statement()
     }
 
     fn keyword_statement(&mut self, kind: StmtKind, what: &str) -> Parse<StmtKind> {
@@ -186,6 +199,7 @@ impl Parser {
         if self.is_at(TokenKind::LParen) {
             let open = self.bump();
             let cond = self.expression()?;
+            self.reject_assignment()?;
             if !self.eat(TokenKind::RParen) {
                 let failed = self.unexpected("E0100", "`)` after the condition");
                 self.label_last(open, "to close this");
@@ -193,12 +207,36 @@ impl Parser {
                     return Err(failed);
                 }
             }
-            return Ok(cond);
+            return self.rest_of_condition(cond, keyword);
         }
         let message = format!("The condition of `{keyword}` must stand in parentheses.");
         let error = Diagnostic::error("E0100", self.span(), message);
         self.report(error.hint(format!("Write `{keyword} (condition)`.")));
         self.expression()
+    }
+
+    /// `=` in a condition: reported, and read as `==`.
+    fn reject_assignment(&mut self) -> Parse<()> {
+        if self.is_at(TokenKind::Assign) {
+            let error =
+                Diagnostic::error("E0112", self.span(), "`=` assigns; it does not compare.");
+            self.report(error.hint("Did you mean `==`?"));
+            self.bump();
+            self.expression()?;
+        }
+        Ok(())
+    }
+
+    /// `(a) && (b)`: the outer parentheses are missing; reported, and read as if they were there.
+    fn rest_of_condition(&mut self, cond: Expr, keyword: &str) -> Parse<Expr> {
+        if self.operator().is_some() {
+            let message = format!("The whole condition of `{keyword}` must stand in parentheses.");
+            let error = Diagnostic::error("E0100", self.span(), message);
+            self.report(error.hint(format!("Write `{keyword} ((a) && (b))`.")));
+            self.bump();
+            self.expression()?;
+        }
+        Ok(cond)
     }
 
     fn switch_statement(&mut self) -> Parse<StmtKind> {
@@ -413,7 +451,7 @@ impl Parser {
             return self.unexpected("E0100", "an assignment or a call");
         }
         let error = Diagnostic::error("E0112", span, "This statement does nothing.");
-        self.fail(error.hint("A statement assigns (`x = 1;`) or calls (`f();`)."))
+        self.fail(error.hint("A statement assigns (`x = 1;`) or calls (`t.apply();`)."))
     }
 
     /// The assignment operator here (`None` inside for plain `=`) and how many tokens it has.

@@ -81,7 +81,7 @@ impl Parser {
         self.bump();
         let match_kind = self.name("the kind of match, such as `exact`")?;
         let annotations = self.annotations()?;
-        self.semicolon("this key")?;
+        self.list_semicolon("key")?;
         Ok(KeyElement {
             expr,
             match_kind,
@@ -93,14 +93,7 @@ impl Parser {
     fn action_element(&mut self) -> Parse<ActionRef> {
         let head = self.head()?;
         let mut action = self.action_ref()?;
-        if self.is_at(TokenKind::Comma) {
-            let error =
-                Diagnostic::error("E0101", self.span(), "Actions are not separated by commas.");
-            self.report(error.hint("End each action of the list with `;`."));
-            self.bump();
-        } else {
-            self.semicolon("this action")?;
-        }
+        self.list_semicolon("action")?;
         action.span = self.span_from(head.start);
         action.annotations = head.annotations;
         Ok(action)
@@ -148,7 +141,7 @@ impl Parser {
         self.bump();
         let action = self.action_ref()?;
         let annotations = self.annotations()?;
-        self.semicolon("this entry")?;
+        self.list_semicolon("entry")?;
         let span = self.span_from(start);
         Ok(Entry {
             span,

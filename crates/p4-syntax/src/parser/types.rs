@@ -31,25 +31,25 @@ impl Parser {
     pub(super) fn type_ref(&mut self) -> Parse<TypeRef> {
         self.nested(|parser| {
             let start = parser.span();
-            let mut ty = parser.simple_type()?;
-            let mut dimensions = 0;
-            while parser.is_at(TokenKind::LBracket) {
-                dimensions += 1;
-                if dimensions > parser.max_depth {
-                    return Err(parser.too_deep(parser.span()));
-                }
-                let size = parser.dimension()?;
-                ty = parser.type_node(start, TypeKind::Stack(Box::new(ty), Box::new(size)));
-            }
-            Ok(ty)
+            let ty = parser.simple_type()?;
+            parser.dimensions(start, ty)
         })
     }
 
-    fn dimension(&mut self) -> Parse<Expr> {
-        self.bump();
-        let size = self.with_greater(Self::expression)?;
-        self.expect(TokenKind::RBracket, "after the size of the stack")?;
-        Ok(size)
+    /// `[n]` behind a type or a declared name, any number of times.
+    fn dimensions(&mut self, start: Span, ty: TypeRef) -> Parse<TypeRef> {
+        let mut ty = ty;
+        let mut below = self.height;
+        while self.is_at(TokenKind::LBracket) {
+            self.bump();
+            let size = self.with_greater(Self::expression)?;
+            self.expect(TokenKind::RBracket, "after the size of the stack")?;
+            below = below.max(self.height) + 1;
+            self.check_height(below)?;
+            ty = self.type_node(start, TypeKind::Stack(Box::new(ty), Box::new(size)));
+        }
+        self.height = below;
+        Ok(ty)
     }
 
     pub(super) fn type_or_void(&mut self) -> Parse<TypeRef> {
@@ -63,6 +63,7 @@ impl Parser {
     fn simple_type(&mut self) -> Parse<TypeRef> {
         use TokenKind::*;
         let start = self.span();
+        self.height = 0;
         let kind = match self.kind() {
             Bool => self.word(TypeKind::Bool),
             Error => self.word(TypeKind::Error),
@@ -154,17 +155,21 @@ impl Parser {
     pub(super) fn type_args(&mut self) -> Parse<Vec<TypeRef>> {
         self.expect(TokenKind::Lt, "and type arguments")?;
         let mut args = Vec::new();
+        let mut below = 0;
         while !self.is_at(TokenKind::Gt) {
             args.push(self.type_arg()?);
+            below = below.max(self.height);
             if !self.eat(TokenKind::Comma) {
                 break;
             }
         }
         self.close_angle("or `,` after a type argument")?;
+        self.height = below + 1;
         Ok(args)
     }
 
     fn type_arg(&mut self) -> Parse<TypeRef> {
+        self.height = 0;
         match self.kind() {
             TokenKind::Underscore => {
                 let start = self.bump();
@@ -204,17 +209,7 @@ impl Parser {
     /// A declared name with what may follow it: `x[4]` makes a stack of the type before it.
     pub(super) fn declarator(&mut self, ty: TypeRef, what: &str) -> Parse<(TypeRef, Ident)> {
         let name = self.name(what)?;
-        let start = ty.span;
-        let mut ty = ty;
-        let mut dimensions = 0;
-        while self.is_at(TokenKind::LBracket) {
-            dimensions += 1;
-            if dimensions > self.max_depth {
-                return Err(self.too_deep(self.span()));
-            }
-            let size = self.dimension()?;
-            ty = self.type_node(start, TypeKind::Stack(Box::new(ty), Box::new(size)));
-        }
+        let ty = self.dimensions(ty.span, ty)?;
         Ok((ty, name))
     }
 }

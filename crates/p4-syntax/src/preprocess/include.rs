@@ -13,6 +13,9 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("v1model.p4", include_str!("../../include/v1model.p4")),
 ];
 
+/// How many bytes of an included file count as much as one token.
+const BYTES_PER_TOKEN: usize = 32;
+
 fn built_in(name: &str) -> Option<&'static str> {
     BUILT_IN
         .iter()
@@ -115,6 +118,8 @@ impl Preprocessor<'_> {
         }
         if let Some(source) = self.find(&target, place) {
             if !self.once.contains(&source) {
+                // Reading is work too, even where all of it is comments.
+                self.count(self.sources.text(source).len() / BYTES_PER_TOKEN, place);
                 self.open(source);
             }
         }

@@ -297,7 +297,7 @@ impl Preprocessor<'_> {
         };
         if let Some(first) = body.first_mut() {
             first.line_start = token.line_start;
-            first.column = token.column;
+            first.indent = token.indent;
             first.space = token.space;
         }
         self.count(body.len() + 1, span);

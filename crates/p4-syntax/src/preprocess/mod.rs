@@ -9,7 +9,7 @@ mod include;
 mod macros;
 
 use crate::ast::Name;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, MAX_DIAGNOSTICS};
 use crate::lexer::Lexer;
 use crate::options::{FileProvider, Options};
 use crate::source::SourceMap;
@@ -157,14 +157,14 @@ impl Preprocessor<'_> {
             span: Span::NONE,
             text: self.names.intern(""),
             line_start: true,
-            column: 0,
+            indent: 0,
             space: true,
             no_expand: false,
         }
     }
 
     fn report(&mut self, diagnostic: Diagnostic) {
-        if !self.stopped {
+        if !self.stopped && self.diagnostics.len() < MAX_DIAGNOSTICS {
             self.diagnostics.push(diagnostic);
         }
     }
@@ -187,7 +187,9 @@ impl Preprocessor<'_> {
 
     /// Reports the one error that ends all reading.
     fn stop(&mut self, diagnostic: Diagnostic) {
-        self.report(diagnostic);
+        if !self.stopped {
+            self.diagnostics.push(diagnostic);
+        }
         self.stopped = true;
     }
 }
