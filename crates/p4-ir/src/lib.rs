@@ -1,4 +1,17 @@
 //! The flat, architecture-free IR: lowering and the reference interpreter with traces.
 #![forbid(unsafe_code)]
 
+pub mod interp;
+mod interp_access;
+mod interp_alu;
+mod interp_headers;
+mod interp_prepare;
 pub mod ir;
+pub mod lower;
+pub mod packet;
+pub mod packet_plan;
+pub mod trace;
+pub mod trace_text;
+mod wide;
+
+pub use interp_prepare::place_words;

@@ -1,0 +1,488 @@
+//! The reference interpreter: one loop over 16-byte instructions.
+//!
+//! It is generic over a [`Host`], which knows tables and externs, and a [`Tracer`]; with
+//! [`NoTrace`](crate::trace::NoTrace) the tracing disappears at compile time. It takes only
+//! [`Prepared`] programs, whose slots, jumps and indices have been checked, so no packet and no
+//! program can make it panic.
+
+use crate::interp_alu::{alu, sign_extend};
+use crate::ir::{mask, words, CallId, DynamicRef, Op, Pc, Slot, TableId};
+use crate::packet::Packet;
+use crate::trace::{Event, Tracer};
+use crate::{interp_headers, wide};
+
+pub use crate::interp_prepare::{Malformed, Prepared};
+
+/// The error codes of core.p4, as [`crate::ir::Program::errors`] numbers them.
+pub mod errors {
+    pub const NO_ERROR: u32 = 0;
+    pub const PACKET_TOO_SHORT: u32 = 1;
+    pub const NO_MATCH: u32 = 2;
+    pub const STACK_OUT_OF_BOUNDS: u32 = 3;
+    pub const HEADER_TOO_SHORT: u32 = 4;
+    pub const PARSER_TIMEOUT: u32 = 5;
+    pub const PARSER_INVALID_ARGUMENT: u32 = 6;
+}
+
+/// Instructions that one run of a block may take, counted at loops and calls.
+pub const DEFAULT_FUEL: u64 = 1_000_000;
+
+/// What one packet needs while it is processed. Kept from packet to packet.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    pub frame: Vec<u64>,
+    pub packet: Packet,
+    /// Bytes by which `setValid` and `setInvalid` have changed the packet's length so far.
+    pub length_delta: i64,
+    /// Instructions each run may take.
+    pub fuel: u64,
+    /// Return addresses
+    calls: Vec<Pc>,
+    /// For operations on wide values
+    pub(crate) scratch: Vec<u64>,
+}
+
+impl Machine {
+    pub fn new(prepared: &Prepared) -> Machine {
+        let program = prepared.program();
+        let mut frame = vec![0; program.frame_words as usize];
+        frame[program.constant_base as usize..].copy_from_slice(&program.constants);
+        Machine {
+            frame,
+            packet: Packet::default(),
+            length_delta: 0,
+            fuel: DEFAULT_FUEL,
+            calls: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Everything but the packet as at the start: variables zero, no length change.
+    pub fn reset(&mut self, prepared: &Prepared) {
+        self.frame[..prepared.program().constant_base as usize].fill(0);
+        self.length_delta = 0;
+    }
+}
+
+/// What a table answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Lookup<'a> {
+    pub hit: bool,
+    /// Index in the table's list of actions
+    pub action: u32,
+    /// The words of the action's parameters
+    pub data: &'a [u64],
+    /// Handle of the entry that hit, for traces
+    pub entry: Option<u64>,
+}
+
+/// What the IR does not know: tables, value sets and externs.
+pub trait Host {
+    /// The entry for `key`, which holds the words of the table's keys in order.
+    fn lookup(&mut self, table: TableId, key: &[u64]) -> Lookup<'_>;
+
+    /// Runs the extern called at `call`; arguments and results are places in the frame.
+    fn call<T: Tracer>(
+        &mut self,
+        call: CallId,
+        machine: &mut Machine,
+        tracer: &mut T,
+    ) -> Result<(), Halt>;
+
+    /// Whether value set `set` holds `key`.
+    fn in_value_set(&mut self, set: u32, key: &[u64]) -> bool;
+}
+
+/// Why a block cannot go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// The host refused to go on at this call.
+    Call(CallId),
+    /// The code is not well formed: it ran into a trap or off its end at this instruction.
+    Trap(Pc),
+}
+
+/// How a block ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Done,
+    /// The parser rejected the packet with this error code.
+    Rejected {
+        error: u32,
+    },
+    /// Too many instructions: most likely a loop without an end.
+    OutOfFuel,
+    Halted(Halt),
+}
+
+/// Runs the block that starts at `entry` on the packet and frame of `machine`.
+pub fn run<H: Host, T: Tracer>(
+    prepared: &Prepared,
+    entry: Pc,
+    machine: &mut Machine,
+    host: &mut H,
+    tracer: &mut T,
+) -> Outcome {
+    machine.calls.clear();
+    let mut fuel = machine.fuel;
+    let mut pc = entry;
+    // The inner loop holds the frame as a slice; only a call to the host gives it back.
+    let outcome = loop {
+        let call = match stretch(prepared, &mut pc, &mut fuel, machine, host, tracer) {
+            Ok(call) => call,
+            Err(outcome) => break outcome,
+        };
+        if let Err(halt) = host.call(call, machine, tracer) {
+            break Outcome::Halted(halt);
+        }
+    };
+    if T::ON {
+        tracer.settle(prepared, &machine.frame);
+        match outcome {
+            Outcome::Rejected { error } => tracer.record(pc, Event::Reject { error }),
+            Outcome::OutOfFuel => tracer.record(pc, Event::OutOfFuel),
+            Outcome::Done | Outcome::Halted(_) => {}
+        }
+    }
+    outcome
+}
+
+/// Runs until the block ends (`Err`) or calls an extern (`Ok`, with `pc` behind the call).
+#[inline(always)]
+fn stretch<H: Host, T: Tracer>(
+    prepared: &Prepared,
+    at: &mut Pc,
+    fuel: &mut u64,
+    machine: &mut Machine,
+    host: &mut H,
+    tracer: &mut T,
+) -> Result<CallId, Outcome> {
+    let code = prepared.code();
+    let program = prepared.program();
+    let Machine {
+        frame,
+        packet,
+        length_delta,
+        calls,
+        scratch,
+        ..
+    } = machine;
+    let frame = frame.as_mut_slice();
+    let mut pc = *at;
+
+    /// A jump; going back costs as much fuel as lies between.
+    macro_rules! jump {
+        ($target:expr) => {{
+            let target: Pc = $target;
+            if target <= pc {
+                let cost = u64::from(pc - target) + 1;
+                if *fuel < cost {
+                    *at = pc;
+                    return Err(Outcome::OutOfFuel);
+                }
+                *fuel -= cost;
+            }
+            pc = target;
+            continue;
+        }};
+    }
+    macro_rules! reject {
+        ($error:expr) => {{
+            *at = pc;
+            return Err(Outcome::Rejected { error: $error });
+        }};
+    }
+    macro_rules! check {
+        ($result:expr) => {
+            if let Err(error) = $result {
+                reject!(error)
+            }
+        };
+    }
+    macro_rules! word {
+        ($slot:expr) => {
+            frame[$slot as usize]
+        };
+    }
+
+    loop {
+        let Some(op) = code.get(pc as usize) else {
+            *at = pc;
+            return Err(Outcome::Halted(Halt::Trap(pc)));
+        };
+        if T::ON {
+            tracer.step(prepared, pc, frame);
+        }
+        match *op {
+            Op::Mov { d, s } => word!(d) = word!(s),
+            Op::MovN { d, s, n } => copy(frame, d, s, n),
+            Op::MovIf { d, s, c } => {
+                if word!(c) != 0 {
+                    word!(d) = word!(s);
+                }
+            }
+            Op::MovNIf { d, s, c, n } => {
+                if word!(c) != 0 {
+                    copy(frame, d, s, n.into());
+                }
+            }
+            Op::Zero { d, n } => frame[d as usize..(d + n) as usize].fill(0),
+            Op::Alu { op, w, d, a, b } => word!(d) = alu(op, w, word!(a), word!(b)),
+            Op::Not { w, d, a } => word!(d) = !word!(a) & mask(w.into()),
+            Op::Neg { w, d, a } => word!(d) = word!(a).wrapping_neg() & mask(w.into()),
+            Op::NotBool { d, a } => word!(d) = u64::from(word!(a) == 0),
+            Op::Concat { w, d, a, b } => word!(d) = word!(a).unbounded_shl(w.into()) | word!(b),
+            Op::Slice { lo, w, d, a } => {
+                word!(d) = word!(a).unbounded_shr(lo.into()) & mask(w.into());
+            }
+            Op::Insert { lo, w, d, s } => {
+                let inside = mask(w.into()).unbounded_shl(lo.into());
+                word!(d) = word!(d) & !inside | word!(s).unbounded_shl(lo.into()) & inside;
+            }
+            Op::SignExtend { from, to, d, a } => word!(d) = sign_extend(word!(a), from, to),
+            Op::Wide { op } => wide::execute(&program.wide[op as usize], frame, scratch),
+
+            Op::LoadAt { r, d, idx } => load_at(frame, &program.dynamic[r as usize], d, idx),
+            Op::StoreAt { r, s, idx } => store_at(frame, &program.dynamic[r as usize], s, idx),
+
+            Op::Jmp { t } => jump!(t),
+            Op::JmpIf { c, t } => {
+                if word!(c) != 0 {
+                    jump!(t)
+                }
+            }
+            Op::JmpIfNot { c, t } => {
+                if word!(c) == 0 {
+                    jump!(t)
+                }
+            }
+            Op::Switch { v, table } => {
+                let table = &program.switches[table as usize];
+                let value = word!(v);
+                let case = table.cases.binary_search_by_key(&value, |case| case.0);
+                jump!(case.map_or(table.default, |i| table.cases[i].1))
+            }
+            Op::Call { t } => {
+                if *fuel == 0 {
+                    *at = pc;
+                    return Err(Outcome::OutOfFuel);
+                }
+                *fuel -= 1;
+                calls.push(pc + 1);
+                pc = t;
+                continue;
+            }
+            Op::Ret => match calls.pop() {
+                Some(back) => {
+                    pc = back;
+                    continue;
+                }
+                None => {
+                    *at = pc;
+                    return Err(Outcome::Done);
+                }
+            },
+
+            Op::SetValid { layout, base } => {
+                *length_delta += interp_headers::set_valid(prepared, layout, base, frame);
+            }
+            Op::SetInvalid { layout, base } => {
+                *length_delta -= interp_headers::set_invalid(prepared, layout, base, frame);
+            }
+            Op::StackShift { stack, by } => {
+                interp_headers::shift(&program.stacks[stack as usize], by, frame);
+            }
+
+            Op::State { state } => {
+                if *fuel == 0 {
+                    *at = pc;
+                    return Err(Outcome::OutOfFuel);
+                }
+                *fuel -= 1;
+                if T::ON {
+                    tracer.record(pc, Event::State { state });
+                }
+            }
+            Op::Extract { layout, base } => {
+                let from = packet.cursor();
+                check!(interp_headers::extract(
+                    prepared, layout, base, packet, frame, 0
+                ));
+                if T::ON {
+                    tracer.record(pc, extracted(prepared, layout, base, from, packet, frame));
+                }
+            }
+            Op::ExtractVar { layout, base, bits } => {
+                let from = packet.cursor();
+                let bits = word!(bits);
+                check!(interp_headers::extract(
+                    prepared, layout, base, packet, frame, bits
+                ));
+                if T::ON {
+                    tracer.record(pc, extracted(prepared, layout, base, from, packet, frame));
+                }
+            }
+            Op::ExtractNext { stack } | Op::ExtractNextVar { stack, .. } => {
+                let bits = match *op {
+                    Op::ExtractNextVar { bits, .. } => word!(bits),
+                    _ => 0,
+                };
+                let from = packet.cursor();
+                let stack = &program.stacks[stack as usize];
+                let next = interp_headers::extract_next(prepared, stack, packet, frame, bits);
+                match next {
+                    Ok(base) if T::ON => {
+                        let layout = stack.layout.unwrap_or_default();
+                        tracer.record(pc, extracted(prepared, layout, base, from, packet, frame));
+                    }
+                    Ok(_) => {}
+                    Err(error) => reject!(error),
+                }
+            }
+            Op::Lookahead { w, d } => {
+                if packet.remaining() < w as usize {
+                    reject!(errors::PACKET_TOO_SHORT);
+                }
+                packet.peek_wide(0, w, &mut frame[d as usize..(d + words(w)) as usize]);
+            }
+            Op::Advance { bits } => {
+                let bits = word!(bits);
+                if bits > packet.remaining() as u64 {
+                    reject!(errors::PACKET_TOO_SHORT);
+                }
+                packet.consume(bits as usize);
+            }
+            Op::PacketLength { d } => word!(d) = packet.length() as u64,
+            Op::Reject { err } => reject!(word!(err) as u32),
+            Op::StackLast { stack, d } => {
+                let next = word!(program.stacks[stack as usize].next);
+                match next.checked_sub(1) {
+                    Some(last) => word!(d) = last,
+                    None => reject!(errors::STACK_OUT_OF_BOUNDS),
+                }
+            }
+            Op::InValueSet { set, d, key } => {
+                let key = &frame[key as usize..][..prepared.value_set_words(set)];
+                word!(d) = u64::from(host.in_value_set(set, key));
+            }
+
+            Op::Emit { layout, base } => {
+                let header = &frame[base as usize..][..prepared.layout_words(layout)];
+                if header[0] != 0 {
+                    prepared.plan(layout).emit(packet, header);
+                    if T::ON {
+                        tracer.record(
+                            pc,
+                            Event::Emit {
+                                layout,
+                                base,
+                                words: header.to_vec(),
+                            },
+                        );
+                    }
+                }
+            }
+
+            Op::Apply { table: id } => {
+                let table = prepared.table(id);
+                let key = table.key as usize..(table.key + table.key_words) as usize;
+                let found = host.lookup(id, &frame[key.clone()]);
+                if T::ON {
+                    tracer.record(
+                        pc,
+                        Event::Apply {
+                            table: id,
+                            key: frame[key].to_vec(),
+                            hit: found.hit,
+                            action: found.action,
+                            data: found.data.to_vec(),
+                            entry: found.entry,
+                        },
+                    );
+                }
+                word!(table.hit) = u64::from(found.hit);
+                word!(table.chosen) = u64::from(found.action);
+                if let Some(action) = table.actions.get(found.action as usize) {
+                    let n = found.data.len().min(action.words as usize);
+                    let slot = action.slot as usize;
+                    frame[slot..slot + n].copy_from_slice(&found.data[..n]);
+                    if *fuel == 0 {
+                        *at = pc;
+                        return Err(Outcome::OutOfFuel);
+                    }
+                    *fuel -= 1;
+                    calls.push(pc + 1);
+                    pc = action.entry;
+                    continue;
+                }
+            }
+            Op::Extern { call } => {
+                if T::ON {
+                    let args = prepared.argument_words(call, frame);
+                    tracer.record(pc, Event::Extern { call, args });
+                }
+                *at = pc + 1;
+                return Ok(call);
+            }
+            Op::Trap => {
+                *at = pc;
+                return Err(Outcome::Halted(Halt::Trap(pc)));
+            }
+        }
+        pc += 1;
+    }
+}
+
+#[inline(always)]
+fn copy(frame: &mut [u64], d: Slot, s: Slot, n: u32) {
+    let (d, s, n) = (d as usize, s as usize, n as usize);
+    frame.copy_within(s..s + n, d);
+}
+
+fn load_at(frame: &mut [u64], r: &DynamicRef, d: Slot, idx: Slot) {
+    let (d, n) = (d as usize, r.n as usize);
+    match element(r, frame[idx as usize]) {
+        Some(offset) => {
+            let from = r.base as usize + offset;
+            frame.copy_within(from..from + n, d);
+        }
+        None => frame[d..d + n].fill(0),
+    }
+}
+
+fn store_at(frame: &mut [u64], r: &DynamicRef, s: Slot, idx: Slot) {
+    let Some(offset) = element(r, frame[idx as usize]) else {
+        return;
+    };
+    if r.valid
+        .is_some_and(|valid| frame[valid as usize + offset] == 0)
+    {
+        return;
+    }
+    let (s, n) = (s as usize, r.n as usize);
+    frame.copy_within(s..s + n, r.base as usize + offset);
+}
+
+/// Words from the first element to element `index`, if there is one.
+fn element(r: &DynamicRef, index: u64) -> Option<usize> {
+    (index < u64::from(r.count)).then(|| index as usize * r.stride as usize)
+}
+
+#[cold]
+fn extracted(
+    prepared: &Prepared,
+    layout: u32,
+    base: Slot,
+    from: usize,
+    packet: &Packet,
+    frame: &[u64],
+) -> Event {
+    let words = frame[base as usize..][..prepared.layout_words(layout)].to_vec();
+    Event::Extract {
+        layout,
+        base,
+        at: from as u32,
+        bits: (packet.cursor() - from) as u32,
+        words,
+    }
+}

@@ -1,0 +1,337 @@
+//! How a header type is copied between packet and frame, worked out once per layout.
+//!
+//! Reading, every limb of every field is one big-endian window: load, shift, mask. Writing, the
+//! fields are joined to words of 64 bits, whatever their widths, and each word is one store; so
+//! `4+4` bits or `20+3+1+8` bits cost no more than whole bytes.
+
+use crate::ir::{mask, words, HeaderLayout};
+use crate::packet::{Packet, SLACK};
+
+/// The copy plan of one [`HeaderLayout`].
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Packet bits without a varbit field
+    pub bits: usize,
+    /// Whole bytes and no varbit: the quick way applies.
+    quick: bool,
+    takes: Vec<Take>,
+    puts: Vec<Put>,
+    /// Index of the varbit field
+    varbit: Option<usize>,
+    fields: Vec<Field>,
+}
+
+/// One limb read from the packet.
+#[derive(Clone, Copy, Debug)]
+struct Take {
+    /// First byte of the window
+    byte: u32,
+    /// Words from the header's base
+    offset: u32,
+    /// How far the window's bits are to be shifted down; the window is 16 bytes if `long`.
+    down: u8,
+    long: bool,
+    mask: u64,
+}
+
+/// Some bits of a limb, appended to the word being built.
+#[derive(Clone, Copy, Debug)]
+struct Put {
+    offset: u32,
+    down: u8,
+    bits: u8,
+    /// Bits in the word after this one if it is to be stored now, else 0
+    store: u8,
+    mask: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Field {
+    offset: u32,
+    width: u32,
+    varbit: bool,
+}
+
+impl Plan {
+    pub(crate) fn new(layout: &HeaderLayout) -> Plan {
+        let fields: Vec<Field> = layout
+            .fields
+            .iter()
+            .map(|field| Field {
+                offset: field.offset,
+                width: field.width,
+                varbit: field.varbit,
+            })
+            .collect();
+        let varbit = fields.iter().position(|field| field.varbit);
+        let bits = layout.fixed_bits as usize;
+        Plan {
+            bits,
+            quick: varbit.is_none() && bits.is_multiple_of(8),
+            takes: takes(&fields),
+            puts: puts(&fields),
+            varbit,
+            fields,
+        }
+    }
+
+    /// The largest number of bits of the varbit field; 0 without one.
+    pub fn varbit_max(&self) -> u32 {
+        self.varbit.map_or(0, |i| self.fields[i].width)
+    }
+
+    /// Bits that the header whose words are `header` takes in a packet.
+    pub fn current_bits(&self, header: &[u64]) -> usize {
+        let varbit = self.varbit.map(|i| self.fields[i]);
+        self.bits
+            + varbit.map_or(0, |f| {
+                header[f.offset as usize].min(f.width.into()) as usize
+            })
+    }
+
+    /// Copies the next header of the packet, which is known to be long enough, to the words of
+    /// `header`, makes it valid and consumes it. `varbit` is the length of the varbit field.
+    #[inline]
+    pub(crate) fn extract(&self, packet: &mut Packet, header: &mut [u64], varbit: u32) {
+        header[0] = 1;
+        if self.quick && packet.cursor().is_multiple_of(8) {
+            let ahead = packet.ahead();
+            for take in &self.takes {
+                let byte = take.byte as usize;
+                let value = if take.long {
+                    (word128(ahead, byte) >> take.down) as u64
+                } else {
+                    word(ahead, byte) >> take.down
+                };
+                header[take.offset as usize] = value & take.mask;
+            }
+            packet.consume(self.bits);
+            return;
+        }
+        self.extract_bits(packet, header, varbit);
+    }
+
+    fn extract_bits(&self, packet: &mut Packet, header: &mut [u64], varbit: u32) {
+        let mut skip = 0;
+        for field in &self.fields {
+            let mut offset = field.offset as usize;
+            let mut width = field.width;
+            let n = words(width) as usize;
+            if field.varbit {
+                width = varbit;
+                header[offset] = varbit.into();
+                offset += 1;
+            }
+            packet.peek_wide(skip, width, &mut header[offset..offset + n]);
+            skip += width as usize;
+        }
+        packet.consume(skip);
+    }
+
+    /// Appends the header whose words are `header`, valid or not, to the outgoing packet.
+    #[inline]
+    pub(crate) fn emit(&self, packet: &mut Packet, header: &[u64]) {
+        if self.quick {
+            let bytes = self.bits / 8;
+            if let Some(room) = packet.room(bytes) {
+                self.emit_words(room, header);
+                packet.wrote(bytes);
+                return;
+            }
+        }
+        for field in &self.fields {
+            let mut offset = field.offset as usize;
+            let mut width = field.width;
+            let n = words(width) as usize;
+            if field.varbit {
+                width = header[offset].min(width.into()) as u32;
+                offset += 1;
+            }
+            packet.put_wide(&header[offset..offset + n], width);
+        }
+    }
+
+    #[inline]
+    fn emit_words(&self, room: &mut [u8], header: &[u64]) {
+        let mut word = 0u64;
+        let mut at = 0;
+        for put in &self.puts {
+            let bits = header[put.offset as usize] >> put.down & put.mask;
+            word = word.unbounded_shl(put.bits.into()) | bits;
+            if put.store != 0 {
+                let aligned = word << (64 - put.store);
+                if let Some(place) = room.get_mut(at..at + 8) {
+                    place.copy_from_slice(&aligned.to_be_bytes());
+                }
+                at += 8;
+                word = 0;
+            }
+        }
+    }
+}
+
+/// The 8 bytes at `byte` as a big-endian word; zero beyond the slack, which no plan reads.
+#[inline(always)]
+fn word(data: &[u8], byte: usize) -> u64 {
+    match data.get(byte..byte + 8) {
+        Some(window) => u64::from_be_bytes(window.try_into().unwrap_or_default()),
+        None => 0,
+    }
+}
+
+#[inline]
+fn word128(data: &[u8], byte: usize) -> u128 {
+    match data.get(byte..byte + SLACK) {
+        Some(window) => u128::from_be_bytes(window.try_into().unwrap_or_default()),
+        None => 0,
+    }
+}
+
+fn takes(fields: &[Field]) -> Vec<Take> {
+    let mut takes = Vec::new();
+    let mut start = 0;
+    for field in fields.iter().filter(|field| !field.varbit) {
+        for limb in 0..words(field.width) {
+            let bits = field.width.saturating_sub(limb * 64).min(64);
+            // The limb's last bit is `limb * 64` bits before the field's end.
+            let from = start + field.width - limb * 64 - bits;
+            let end = from % 8 + bits;
+            let long = end > 64;
+            let down = if long { 128 - end } else { 64 - end };
+            takes.push(Take {
+                byte: from / 8,
+                offset: field.offset + limb,
+                // An empty field at a byte boundary would be shifted by all 64 bits.
+                down: down.min(63) as u8,
+                long,
+                mask: mask(bits),
+            });
+        }
+        start += field.width;
+    }
+    takes
+}
+
+fn puts(fields: &[Field]) -> Vec<Put> {
+    let mut puts: Vec<Put> = Vec::new();
+    let mut filled = 0;
+    for field in fields.iter().filter(|field| !field.varbit) {
+        for limb in (0..words(field.width)).rev() {
+            let mut left = field.width.saturating_sub(limb * 64).min(64);
+            while left > 0 {
+                let bits = left.min(64 - filled);
+                left -= bits;
+                filled += bits;
+                puts.push(Put {
+                    offset: field.offset + limb,
+                    down: left as u8,
+                    bits: bits as u8,
+                    store: if filled == 64 { 64 } else { 0 },
+                    mask: mask(bits),
+                });
+                filled %= 64;
+            }
+        }
+    }
+    if let Some(last) = puts.last_mut().filter(|_| filled != 0) {
+        last.store = filled as u8;
+    }
+    puts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::{FieldLayout, ValueKind};
+    use proptest::prelude::*;
+
+    fn layout(widths: &[(u32, bool)]) -> HeaderLayout {
+        let mut offset = 1;
+        let mut fixed_bits = 0;
+        let fields = widths.iter().map(|&(width, varbit)| {
+            let field = FieldLayout {
+                name: "f".into(),
+                offset,
+                width,
+                varbit,
+                kind: ValueKind::Bit,
+            };
+            offset += words(width) + u32::from(varbit);
+            fixed_bits += if varbit { 0 } else { width };
+            field
+        });
+        let fields = fields.collect();
+        HeaderLayout {
+            name: "h".into(),
+            fields,
+            words: offset,
+            fixed_bits,
+        }
+    }
+
+    proptest! {
+        // If this fails, a header leaves a switch other than it came: the quick way and the way by
+        // bits must agree with each other for every mix of field widths, aligned or not.
+        #[test]
+        fn quick_and_slow_ways_agree(
+            mut widths in prop::collection::vec(0u32..200, 1..12),
+            data in prop::collection::vec(any::<u8>(), 320),
+            unaligned in 0u32..8,
+        ) {
+            let total: u32 = widths.iter().sum();
+            widths.push((8 - total % 8) % 8);
+            let fields: Vec<_> = widths.iter().map(|w| (*w, false)).collect();
+            let layout = layout(&fields);
+            let plan = Plan::new(&layout);
+            prop_assume!(plan.bits <= 300 * 8);
+            prop_assert!(plan.quick);
+
+            let mut packet = Packet::default();
+            packet.load(&data);
+            let mut quick = vec![3; layout.words as usize];
+            plan.extract(&mut packet, &mut quick, 0);
+            prop_assert_eq!(packet.cursor(), plan.bits);
+            packet.rewind();
+            let mut slow = vec![3; layout.words as usize];
+            slow[0] = 1;
+            plan.extract_bits(&mut packet, &mut slow, 0);
+            prop_assert_eq!(&quick, &slow);
+
+            plan.emit(&mut packet, &quick);
+            prop_assert_eq!(packet.output(), &data[..plan.bits / 8]);
+
+            // Behind bits that do not fill a byte
+            packet.load(&data);
+            packet.put(0, unaligned);
+            plan.emit(&mut packet, &quick);
+            let mut again = Packet::default();
+            again.load(packet.output());
+            again.set_cursor(unaligned as usize);
+            let mut back = vec![3; layout.words as usize];
+            plan.extract(&mut again, &mut back, 0);
+            prop_assert_eq!(&back, &quick);
+        }
+
+        // If this fails, headers with options change on their way.
+        #[test]
+        fn varbit_headers_come_out_as_they_came(
+            before in 0u32..70, max in 0u32..330, after in 0u32..70, used in 0u32..330,
+            data in prop::collection::vec(any::<u8>(), 70),
+        ) {
+            let layout = layout(&[(before, false), (max, true), (after, false)]);
+            let plan = Plan::new(&layout);
+            let used = used.min(max);
+            let mut packet = Packet::default();
+            packet.load(&data);
+            let mut header = vec![3; layout.words as usize];
+            plan.extract(&mut packet, &mut header, used);
+            let bits = (before + used + after) as usize;
+            prop_assert_eq!(packet.cursor(), bits);
+            prop_assert_eq!(plan.current_bits(&header), bits);
+            plan.emit(&mut packet, &header);
+            prop_assert_eq!(packet.emitted(), bits);
+            packet.append_payload();
+            prop_assert_eq!(packet.output(), &data[..]);
+        }
+    }
+}
