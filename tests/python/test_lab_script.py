@@ -1,0 +1,193 @@
+"""The `lab` script on a machine of stand-ins: what it installs, when, and what it says.
+
+The stand-ins for python3, cargo and apt-get write down how they were called, so a start takes
+milliseconds and needs no network.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# What the script itself may use of the machine; python3 and cargo are not among it.
+TOOLS = (
+    "awk bash cat chmod cp cut date dirname env find flock getent grep head id mkdir printf rm "
+    "sed setpriv sh sha256sum sleep sort stat tail touch uname xargs"
+).split()
+
+PYTHON = """#!/bin/sh
+echo "python $*" | sed "s#$ROOT#ROOT#g" >>"$CALLS"
+case "$*" in
+"-V") echo Python 3.12.0 ;;
+"-m venv "*) mkdir -p "$ROOT/.venv/bin" && cp "$0" "$ROOT/.venv/bin/python" ;;
+*maturin*) [ ! -e "$ROOT/broken" ] || { echo "error[E0425]: no such thing"; exit 1; }
+    sleep 0.2; touch "$ROOT/src/p4lab/_engine.abi3.so" ;;
+"-m p4lab"*) echo "p4lab got:$(printf ' <%s>' "$@")" ;;
+esac
+"""
+
+
+@dataclass
+class Machine:
+    """A folder with the script, and a PATH that holds nothing but what a test puts there."""
+
+    root: Path
+    bin: Path
+    calls: Path
+
+    def add(self, name: str, text: str) -> None:
+        (self.bin / name).write_text(text)
+        (self.bin / name).chmod(0o755)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        env = {
+            "PATH": str(self.bin),
+            "HOME": str(self.root / "home"),
+            "ROOT": str(self.root),
+            "CALLS": str(self.calls),
+        }
+        command = [str(self.bin / "bash"), str(self.root / "lab"), *arguments]
+        return subprocess.Popen(
+            command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/"
+        )
+
+    def run(self, *arguments: str) -> tuple[int, str, str]:
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+    def work(self) -> list[str]:
+        """What was installed or built since the last call, as short words."""
+        text = self.calls.read_text() if self.calls.exists() else ""
+        self.calls.unlink(missing_ok=True)
+        words = {"-m venv": "venv", "-m pip": "packages", "maturin": "engine", "apt-get": "apt"}
+        return [word for line in text.splitlines() for mark, word in words.items() if mark in line]
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    root = tmp_path / "p4 lab"
+    binaries = tmp_path / "bin"
+    binaries.mkdir()
+    (root / "crates" / "p4-py").mkdir(parents=True)
+    (root / "src" / "p4lab").mkdir(parents=True)
+    for name in ("Cargo.toml", "Cargo.lock", "pyproject.toml", "requirements.lock"):
+        (root / name).write_text(f"{name}\n")
+    (root / "crates" / "p4-py" / "lib.rs").write_text("// engine\n")
+    shutil.copy(ROOT / "lab", root / "lab")
+    for tool in TOOLS:
+        found = shutil.which(tool)
+        assert found, f"this machine has no {tool}"
+        (binaries / tool).symlink_to(found)
+    made = Machine(root, binaries, tmp_path / "calls")
+    made.add("python3", PYTHON)
+    made.add("cargo", "#!/bin/sh\necho 'cargo 1.95.0 (abc 2026-01-01)'\n")
+    return made
+
+
+def test_a_fresh_clone_is_set_up_and_the_verb_runs(machine: Machine) -> None:
+    status, out, err = machine.run("run", "01-bier", "a b")
+    assert (status, out) == (0, "p4lab got: <-m> <p4lab> <run> <01-bier> <a b>\n")
+    assert machine.work() == ["venv", "packages", "engine"]
+    steps = [line.split("  ")[1] for line in err.splitlines()]
+    assert steps == ["virtual environment", "Python packages", "engine (release build)"]
+
+
+def test_the_second_start_does_nothing_but_start(machine: Machine) -> None:
+    machine.run()
+    machine.work()
+    assert machine.run("compile", "x.p4")[2] == ""
+    assert machine.work() == []
+
+
+def test_a_change_rebuilds_only_what_is_made_of_it(machine: Machine) -> None:
+    machine.run()
+    machine.work()
+    (machine.root / "crates" / "p4-py" / "lib.rs").write_text("// changed\n")
+    machine.run()
+    assert machine.work() == ["engine"]
+    (machine.root / "requirements.lock").write_text("other==2\n")
+    machine.run()
+    assert machine.work() == ["venv", "packages", "engine"]
+    (machine.root / "src" / "p4lab" / "_engine.abi3.so").unlink()
+    machine.run()
+    assert machine.work() == ["engine"]
+
+
+def test_a_moved_folder_gets_its_environment_anew(machine: Machine) -> None:
+    machine.run()
+    machine.work()
+    machine.root = machine.root.rename(machine.root.parent / "elsewhere")
+    assert machine.run()[0] == 0
+    assert machine.work() == ["venv", "packages", "engine"]
+
+
+def test_a_failed_step_shows_its_log_and_is_tried_again(machine: Machine) -> None:
+    (machine.root / "broken").touch()
+    status, out, err = machine.run()
+    assert (status, out) == (2, "")
+    assert "engine (release build)" in err and "error[E0425]: no such thing" in err
+    (machine.root / "broken").unlink()
+    machine.work()
+    assert machine.run()[0] == 0
+    assert machine.work() == ["engine"]
+
+
+def test_two_starts_at_once_set_up_once(machine: Machine) -> None:
+    both = [machine.start(), machine.start()]
+    assert [process.communicate(timeout=60) and process.returncode for process in both] == [0, 0]
+    assert sorted(machine.work()) == ["engine", "packages", "venv"]
+
+
+@pytest.mark.parametrize("version", [None, "1.94.1", "0.99.0"])
+def test_without_rust_it_says_what_to_do(machine: Machine, version: str | None) -> None:
+    if version is None:
+        (machine.bin / "cargo").unlink()
+    else:
+        machine.add("cargo", f"#!/bin/sh\necho 'cargo {version}'\n")
+    status, _, err = machine.run()
+    assert status == 2
+    assert "Rust 1.95 or newer (cargo) is missing" in err and "rustup" in err
+
+
+def test_what_apt_may_install_is_installed(machine: Machine) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root installs packages without being asked for a password")
+    python = machine.bin / "python3"
+    python.rename(machine.bin / "later")
+    machine.add(
+        "apt-get",
+        '#!/bin/sh\necho "apt-get $*" >>"$CALLS"\n'
+        f'[ "$1" = update ] || cp "{machine.bin}/later" "{python}"\n',
+    )
+    assert machine.run()[0] == 0
+    assert machine.work() == ["apt", "apt", "venv", "packages", "engine"]
+
+
+def test_an_installation_that_changes_nothing_ends(machine: Machine) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root installs packages without being asked for a password")
+    (machine.bin / "python3").unlink()
+    machine.add("apt-get", "#!/bin/sh\nexit 0\n")
+    status, _, err = machine.run()
+    assert status == 2 and "Python 3.10 or newer is still missing" in err
+
+
+def test_as_root_nothing_of_roots_stays_in_a_users_folder(machine: Machine) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can act for another user")
+    nobody = 65534
+    for parent in (machine.root.parent, *list(machine.root.parents)[1:3]):
+        parent.chmod(0o755 if parent != machine.root.parent else 0o777)
+    for path in (machine.root, *machine.root.rglob("*")):
+        os.chown(path, nobody, nobody)
+    status, _, err = machine.run()
+    assert status == 0, err
+    owners = {path.stat().st_uid for path in machine.root.rglob("*")}
+    assert owners == {nobody}
