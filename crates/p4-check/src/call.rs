@@ -552,32 +552,23 @@ impl<'a> Checker<'a> {
         if let Some((owner, _)) = signature.generic {
             ret = ret.substitute(owner, &type_args);
         }
-        for (argument, ty) in type_args.iter().enumerate() {
-            let in_result_only = matches!(ty, Type::Infer(_));
-            if in_result_only
-                && self
-                    .out
-                    .diagnostics
-                    .iter()
-                    .all(|d| d.span != signature.span)
-            {
-                self.report(
-                    Diagnostic::error(
-                        "E0337",
-                        signature.span,
-                        format!(
-                            "type argument {} of `{}` cannot be found out from the arguments",
-                            argument + 1,
-                            signature.name
-                        ),
-                    )
-                    .hint(format!(
-                        "write it out, as in `{}<bit<8>>(...)`",
+        if let Some(argument) = type_args.iter().position(|t| contains(&ret, t)) {
+            self.report(
+                Diagnostic::error(
+                    "E0337",
+                    signature.span,
+                    format!(
+                        "type argument {} of `{}` cannot be found out from the arguments",
+                        argument + 1,
                         signature.name
-                    )),
-                );
-                ret = Type::Unknown;
-            }
+                    ),
+                )
+                .hint(format!(
+                    "write it out, as in `{}<bit<8>>(...)`",
+                    signature.name
+                )),
+            );
+            ret = Type::Unknown;
         }
         self.note_call(call, kind, type_args, order);
         ret
@@ -909,4 +900,17 @@ fn accepts(params: &[Param], args: &[Arg]) -> bool {
         return known && params.iter().all(|p| given(p) || optional(p));
     }
     params.iter().skip(args.len()).all(optional)
+}
+
+/// Whether `open` is still to be inferred and `ty` depends on it.
+fn contains(ty: &Type, open: &Type) -> bool {
+    let any = |types: &[Type]| types.iter().any(|t| contains(t, open));
+    match ty {
+        Type::Infer(_) => ty == open,
+        Type::Named(.., args) | Type::Tuple(args) => any(args),
+        Type::Stack(element, _) | Type::List(element) | Type::Set(element) => {
+            contains(element, open)
+        }
+        _ => false,
+    }
 }

@@ -93,7 +93,15 @@ impl<'a> Checker<'a> {
         };
         let same_sort = matches!(wanted_decl.kind, DeclKind::ParserType(_))
             == matches!(actual_decl.kind, DeclKind::Parser { .. });
-        let optional = |p: &Param| crate::decl::has_annotation(&p.annotations, "optional");
+        let optional = |p: &Param| {
+            p.default.is_some() || crate::decl::has_annotation(&p.annotations, "optional")
+        };
+        // A generic parser or control without type arguments takes those that fit.
+        let actual_args: Vec<Type> = if actual_args.is_empty() {
+            proto.type_params.iter().map(|_| self.fresh()).collect()
+        } else {
+            actual_args.clone()
+        };
         if !same_sort || proto.params.len() > wanted_proto.params.len() {
             return false;
         }
@@ -114,7 +122,7 @@ impl<'a> Checker<'a> {
             let actual_type = self
                 .out
                 .type_ref(p.ty.id)
-                .substitute(*actual_id, actual_args);
+                .substitute(*actual_id, &actual_args);
             w.direction == p.direction && self.unify(&wanted_type, &actual_type)
         })
     }
@@ -190,6 +198,10 @@ impl<'a> Checker<'a> {
             (Type::Int, Type::Bit(_) | Type::Signed(_)) => {
                 self.note_coercion(expr, target);
                 self.check_fits(expr, target);
+                true
+            }
+            (Type::Bit(_) | Type::Signed(_), Type::Int) if self.const_value(expr).is_some() => {
+                self.note_coercion(expr, target);
                 true
             }
             (Type::InvalidLit, Type::Named(Kind::Header | Kind::Union, ..)) => {

@@ -18,6 +18,9 @@ impl<'a> Checked<'a> {
         if let Some(value) = self.values.get(&expr.id) {
             return Some(value.clone());
         }
+        if let (ExprKind::Dots, Some(target)) = (&expr.kind, self.coercions.get(&expr.id)) {
+            return self.default_value(target);
+        }
         let value = self.eval_raw(expr, params)?;
         match self.coercions.get(&expr.id) {
             Some(target) => self.convert(value, target),
@@ -115,14 +118,22 @@ impl<'a> Checked<'a> {
             ExprKind::Cast(ty, operand) => {
                 self.convert(self.eval(operand, params)?, self.type_ref(ty.id))
             }
-            ExprKind::List { items, rest: false } | ExprKind::Tuple(items) => {
+            ExprKind::List { items, rest } => {
+                let values: Option<Vec<_>> = items.iter().map(|i| self.eval(i, params)).collect();
+                let mut values = values?;
+                if *rest {
+                    let types = self.part_types(self.coercions.get(&expr.id)?)?;
+                    for ty in types.iter().skip(values.len()) {
+                        values.push(self.default_value(ty)?);
+                    }
+                }
+                Some(Value::List(values))
+            }
+            ExprKind::Tuple(items) => {
                 let items: Option<Vec<_>> = items.iter().map(|i| self.eval(i, params)).collect();
                 Some(Value::List(items?))
             }
-            ExprKind::Struct {
-                fields,
-                rest: false,
-            } => self.eval_struct(expr, fields, params),
+            ExprKind::Struct { fields, .. } => self.eval_struct(expr, fields, params),
             ExprKind::Invalid => Some(Value::InvalidHeader),
             ExprKind::Call { .. } => match self.calls.get(&expr.id)?.kind {
                 CallKind::Builtin(Builtin::Size) => self.values.get(&expr.id).cloned(),
@@ -143,22 +154,79 @@ impl<'a> Checked<'a> {
             .coercions
             .get(&expr.id)
             .unwrap_or(self.expr_type(expr.id));
-        let order: Vec<Name> = match target {
-            Type::StructLit(fields) => fields.iter().map(|(name, _)| name.clone()).collect(),
+        let order: Vec<(Name, Type)> = match target {
+            Type::StructLit(fields) => fields.clone(),
             named => self
                 .fields_of(named)?
                 .into_iter()
-                .map(|(name, ..)| name)
+                .map(|(name, ty, _)| (name, ty))
                 .collect(),
         };
         let values: Option<Vec<Value>> = order
             .iter()
-            .map(|name| {
-                let (_, value) = fields.iter().find(|(field, _)| field.name == *name)?;
-                self.eval(value, params)
-            })
+            .map(
+                |(name, ty)| match fields.iter().find(|(field, _)| field.name == *name) {
+                    Some((_, value)) => self.eval(value, params),
+                    None => self.default_value(ty),
+                },
+            )
             .collect();
         Some(Value::List(values?))
+    }
+
+    /// Types of the fields or items of a type.
+    fn part_types(&self, ty: &Type) -> Option<Vec<Type>> {
+        Some(match ty {
+            Type::Tuple(items) => items.clone(),
+            Type::Stack(element, size) => vec![(**element).clone(); *size as usize],
+            named => self
+                .fields_of(named)?
+                .into_iter()
+                .map(|(_, ty, _)| ty)
+                .collect(),
+        })
+    }
+
+    /// What `...` stands for (specification 8.13): zero, false, NoError, the first member of an
+    /// enum, an invalid header, and so on inwards.
+    fn default_value(&self, ty: &Type) -> Option<Value> {
+        Some(match ty {
+            Type::Int => Value::Int(BigInt::from(0)),
+            Type::Bit(width) => Value::Bits {
+                width: *width,
+                signed: false,
+                value: BigInt::from(0),
+            },
+            Type::Signed(width) => Value::Bits {
+                width: *width,
+                signed: true,
+                value: BigInt::from(0),
+            },
+            Type::Bool => Value::Bool(false),
+            Type::String => Value::String("".into()),
+            Type::Error => Value::Error("NoError".into()),
+            Type::Named(Kind::Header | Kind::Union, ..) => Value::InvalidHeader,
+            Type::Named(Kind::Enum, decl, ..) => match &self.decls.get(decl)?.kind {
+                DeclKind::Enum { members, .. } => Value::Enum {
+                    decl: *decl,
+                    member: members.first()?.name.name.clone(),
+                },
+                _ => return None,
+            },
+            Type::Named(Kind::NewType | Kind::SerEnum, ..) => {
+                self.default_value(&self.underlying(ty))?
+            }
+            Type::Named(Kind::Struct, ..) | Type::Tuple(_) | Type::Stack(..) => {
+                let parts = self.part_types(ty)?;
+                Value::List(
+                    parts
+                        .iter()
+                        .map(|t| self.default_value(t))
+                        .collect::<Option<_>>()?,
+                )
+            }
+            _ => return None,
+        })
     }
 
     fn eval_member(&self, base: &Expr, member: &Ident, params: &ParamValues<'_>) -> Option<Value> {

@@ -153,6 +153,11 @@ impl<'a> Checker<'a> {
                 return;
             }
             // `(a, b)` for one key that is a pair, or a value of a type with that many parts
+            if let ExprKind::List { items, .. } = &single.kind {
+                self.keyset(items, types, span);
+                self.set_type(single.id, Type::Tuple(types.to_vec()));
+                return;
+            }
             if let (ExprKind::Tuple(items), true) = (&single.kind, types.len() > 1) {
                 self.keyset(items, types, span);
                 self.set_type(single.id, Type::Tuple(types.to_vec()));

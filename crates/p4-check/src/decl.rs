@@ -71,8 +71,8 @@ impl<'a> Checker<'a> {
                 self.declare(&decl.name, Def::Type(decl));
             }
             DeclKind::Action { params, body } => {
-                self.declare(&decl.name, Def::Action(decl));
                 self.action_body(params, body);
+                self.declare(&decl.name, Def::Action(decl));
             }
             DeclKind::Function {
                 ret,
@@ -165,7 +165,6 @@ impl<'a> Checker<'a> {
 
     /// Resolves the types and default values of parameters and declares their names.
     pub(crate) fn params(&mut self, params: &'a [Param]) {
-        let mut optional_seen = false;
         for param in params {
             let ty = self.type_ref(&param.ty);
             if matches!(ty, Type::Void) {
@@ -201,7 +200,6 @@ impl<'a> Checker<'a> {
                 );
             }
             if let Some(default) = &param.default {
-                optional_seen = true;
                 self.expr(default);
                 self.coerce(default, &ty);
                 if runtime {
@@ -214,18 +212,6 @@ impl<'a> Checker<'a> {
                         ),
                     );
                 }
-            } else if optional_seen
-                && !has_annotation(&param.annotations, "optional")
-                && param.direction != Direction::Out
-            {
-                self.error(
-                    "E0312",
-                    param.span,
-                    format!(
-                        "the parameter `{}` without a default follows one that has a default",
-                        param.name.name
-                    ),
-                );
             }
             self.declare(&param.name, Def::Param(param));
         }
@@ -486,16 +472,14 @@ impl<'a> Checker<'a> {
             }
             TypeKind::Stack(element, size) => {
                 let element_type = self.type_ref(element);
-                if !matches!(
+                if matches!(
                     element_type,
-                    Type::Named(Kind::Header | Kind::Union, ..) | Type::Param(..) | Type::Unknown
+                    Type::Void | Type::Int | Type::String | Type::MatchKind
                 ) {
                     self.error(
                         "E0318",
                         element.span,
-                        format!(
-                            "only headers and header unions can be stacked, not {element_type}"
-                        ),
+                        format!("there are no arrays of {element_type}"),
                     );
                 }
                 match self.positive(size, "the size of a stack") {

@@ -537,7 +537,13 @@ impl<'a> Checker<'a> {
             BinOp::Concat => self.concat(a, b),
             BinOp::Eq | BinOp::Ne => self.equality(expr, a, b),
             _ => {
-                let (ta, tb) = self.balance(a, b);
+                let (mut ta, mut tb) = self.balance(a, b);
+                if ta == tb && ta.is_kind(Kind::SerEnum) && !is_comparison(op) {
+                    ta = self.out.underlying(&ta);
+                    tb = ta.clone();
+                    self.coerce(a, &ta);
+                    self.coerce(b, &ta);
+                }
                 if ta == Type::Unknown || tb == Type::Unknown {
                     return if is_comparison(op) {
                         Type::Bool
@@ -598,7 +604,11 @@ impl<'a> Checker<'a> {
 
     fn shift(&mut self, expr: &'a Expr, op: BinOp, a: &'a Expr, b: &'a Expr) -> Type {
         let mut ta = self.value_expr(a);
-        let tb = self.value_expr(b);
+        let mut tb = self.value_expr(b);
+        if tb.is_kind(Kind::SerEnum) {
+            tb = self.out.underlying(&tb);
+            self.coerce(b, &tb.clone());
+        }
         if ta.is_kind(Kind::SerEnum) {
             ta = self.out.underlying(&ta);
             self.coerce(a, &ta.clone());
@@ -909,13 +919,7 @@ impl<'a> Checker<'a> {
             }
             ExprKind::Index(base, _)
             | ExprKind::Slice(base, ..)
-            | ExprKind::PlusSlice(base, ..) => {
-                if matches!(self.out.expr_type(base.id), Type::Tuple(_)) {
-                    self.error("E0324", expr.span, "an item of a tuple cannot be changed");
-                    return false;
-                }
-                self.lvalue(base)
-            }
+            | ExprKind::PlusSlice(base, ..) => self.lvalue(base),
             _ => {
                 if *self.out.expr_type(expr.id) != Type::Unknown {
                     self.error(

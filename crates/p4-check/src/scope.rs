@@ -1,5 +1,6 @@
 //! Scopes: which declaration a name means at a point of the program.
 
+use crate::types::Type;
 use crate::{Checker, Def};
 use p4_syntax::ast::{DeclKind, Ident, Name, Path};
 use p4_syntax::diag::Diagnostic;
@@ -86,13 +87,16 @@ impl<'a> Checker<'a> {
     }
 
     fn same_parameters(&self, a: &p4_syntax::ast::Decl, b: &p4_syntax::ast::Decl) -> bool {
-        let names = |decl: &p4_syntax::ast::Decl| -> Option<Vec<Name>> {
+        let names = |decl: &p4_syntax::ast::Decl| -> Option<Vec<(Name, Type)>> {
             let params = match &decl.kind {
                 DeclKind::Function { params, .. } => params,
                 DeclKind::ExternFunction(proto) => &proto.params,
                 _ => return None,
             };
-            Some(params.iter().map(|p| p.name.name.clone()).collect())
+            let signature = |p: &p4_syntax::ast::Param| {
+                (p.name.name.clone(), self.out.type_ref(p.ty.id).clone())
+            };
+            Some(params.iter().map(signature).collect())
         };
         match (names(a), names(b)) {
             (Some(a), Some(b)) => a == b,

@@ -52,7 +52,7 @@ impl<'a> Checker<'a> {
         for property in properties {
             match &property.value {
                 PropertyValue::Entries(entries) => {
-                    if key_types.is_empty() {
+                    if key_types.is_empty() && !entries.is_empty() {
                         self.error(
                             "E0408",
                             property.span,

@@ -71,6 +71,10 @@ impl<'a> Lowerer<'a, '_> {
             .and_then(|v| v.as_int().and_then(|v| u64::try_from(v).ok()));
         let keyset: &[Expr] = match entry.keyset.as_slice() {
             [Expr {
+                kind: ExprKind::List { items, .. },
+                ..
+            }] => items,
+            [Expr {
                 kind: ExprKind::Tuple(items),
                 ..
             }] if table.keys.len() > 1 => items,

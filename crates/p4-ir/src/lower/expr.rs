@@ -1,6 +1,6 @@
 //! Expressions.
 
-use super::layout::{mask_words, to_words, ShapeKind};
+use super::layout::{to_words, ShapeKind};
 use super::lvalue::Loc;
 use super::Lowerer;
 use crate::ir::*;
@@ -717,12 +717,6 @@ impl<'a> Lowerer<'a, '_> {
                 Some(self.equality(BinOp::Eq, key, ty, value, &item_type))
             }
         }
-    }
-
-    /// All ones in the width of `ty`, as words.
-    pub(super) fn full_mask(&mut self, ty: &Type) -> Vec<u64> {
-        let width = self.width_of(ty);
-        mask_words(width)
     }
 
     /// `isValid()` of a header or union at a place.

@@ -3,7 +3,6 @@
 use super::Lowerer;
 use crate::ir::*;
 use num_bigint::BigInt;
-use num_traits::{One, Zero};
 use p4_check::types::{Kind, Type};
 use p4_check::value::{wrap, Value};
 use p4_syntax::ast::{Annotation as AstAnnotation, AnnotationBody, DeclKind, ExprKind, Name};
@@ -486,14 +485,4 @@ pub(super) fn to_words(value: &BigInt, width: u32) -> Vec<u64> {
         *place = digit;
     }
     out
-}
-
-/// A mask of the low `width` bits as frame words.
-pub(super) fn mask_words(width: u32) -> Vec<u64> {
-    let ones = if width == 0 {
-        BigInt::zero()
-    } else {
-        (BigInt::one() << width) - 1
-    };
-    to_words(&ones, width)
 }

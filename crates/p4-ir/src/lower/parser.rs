@@ -131,6 +131,10 @@ impl<'a> Lowerer<'a, '_> {
     ) -> Option<Slot> {
         let items: &'a [Expr] = match case.keyset.as_slice() {
             [Expr {
+                kind: ExprKind::List { items, .. },
+                ..
+            }] => items,
+            [Expr {
                 kind: ExprKind::Tuple(items),
                 ..
             }] if slots.len() > 1 => items,
