@@ -1,0 +1,158 @@
+//! A switch on Linux interfaces: one thread that polls its ports and calls the device.
+
+use std::collections::BTreeSet;
+use std::sync::mpsc::{channel, Receiver, Sender, SyncSender};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use p4_net::Device;
+use p4_time::Time;
+
+use crate::clock::MonotonicClock;
+use crate::error::IoError;
+use crate::packet::{PacketReceiver, PacketSender};
+use crate::stats::Stats;
+use crate::sys::Bell;
+use crate::worker::{Command, Port, Worker};
+
+/// Where a switch is to run.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// The switch's number, to tell packet-ins of several switches apart.
+    pub switch: u32,
+    /// Port numbers and the interfaces that they are.
+    pub ports: Vec<(u16, String)>,
+    pub cpu_port: Option<u16>,
+    /// Shared by all switches of a run, so that their times compare.
+    pub clock: MonotonicClock,
+}
+
+/// A frame that a switch has sent to its CPU port.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacketIn {
+    pub switch: u32,
+    pub data: Vec<u8>,
+    pub time: Time,
+}
+
+/// A running switch. Dropping it stops its thread.
+///
+/// Everything asked of it happens between two packets, never in the middle of one.
+pub struct Forwarder<D> {
+    commands: Sender<Command<D>>,
+    bell: Arc<Bell>,
+    thread: Option<JoinHandle<(D, Stats)>>,
+}
+
+impl<D: Device + Send + 'static> Forwarder<D> {
+    /// Opens the interfaces and starts the thread. Frames for the CPU go to `packet_ins`; when that
+    /// is full they are dropped and counted, since a switch does not wait for its controller.
+    ///
+    /// Needs CAP_NET_RAW and CAP_NET_ADMIN.
+    pub fn start(
+        config: Config,
+        device: D,
+        packet_ins: SyncSender<PacketIn>,
+    ) -> Result<Forwarder<D>, IoError> {
+        let mut numbers = BTreeSet::new();
+        let mut ports = Vec::new();
+        for (number, interface) in &config.ports {
+            let port = *number;
+            if config.cpu_port == Some(port) {
+                return Err(IoError::PortIsCpu { port });
+            }
+            if !numbers.insert(port) {
+                return Err(IoError::PortTwice { port });
+            }
+            let receiver = PacketReceiver::open(interface)?;
+            let sender = PacketSender::open(interface)?;
+            ports.push(Port::new(port, receiver, sender));
+        }
+        let thread_error = |cause| IoError::NoThread { cause };
+        let bell = Arc::new(Bell::new().map_err(thread_error)?);
+        let (commands, orders) = channel();
+        let name = format!("switch-{}", config.switch);
+        let heard = Arc::clone(&bell);
+        let thread = std::thread::Builder::new()
+            .name(name)
+            .spawn(move || Worker::new(config, ports, device, packet_ins, orders, heard).run())
+            .map_err(thread_error)?;
+        Ok(Forwarder {
+            commands,
+            bell,
+            thread: Some(thread),
+        })
+    }
+
+    /// Runs `action` on the device between two packets and returns what it returns.
+    pub fn with_device<R: Send + 'static>(
+        &self,
+        action: impl FnOnce(&mut D) -> R + Send + 'static,
+    ) -> Result<R, IoError> {
+        let (reply, answer) = channel();
+        let action = move |device: &mut D| {
+            // Nobody waits any more: then nobody misses the answer.
+            let _ = reply.send(action(device));
+        };
+        self.ask(Command::Call(Box::new(action)), answer)
+    }
+
+    /// Hands a frame to the switch as if it came from its CPU port.
+    pub fn send_from_cpu(&self, data: Vec<u8>) -> Result<(), IoError> {
+        self.order(Command::FromCpu(data))
+    }
+
+    /// Takes a port down (frames to and from it are dropped and counted) or up again. The interface
+    /// itself stays as it is.
+    pub fn set_port(&self, port: u16, up: bool) -> Result<(), IoError> {
+        let (reply, answer) = channel();
+        let known = self.ask(Command::SetPort { port, up, reply }, answer)?;
+        known.then_some(()).ok_or(IoError::UnknownPort { port })
+    }
+
+    pub fn stats(&self) -> Result<Stats, IoError> {
+        let (reply, answer) = channel();
+        self.ask(Command::Stats(reply), answer)
+    }
+
+    /// Stops the thread and gives back the device and the last statistics.
+    pub fn stop(mut self) -> Result<(D, Stats), IoError> {
+        self.order(Command::Stop)?;
+        let thread = self.thread.take().ok_or(IoError::Stopped)?;
+        thread.join().map_err(|_| IoError::Stopped)
+    }
+}
+
+impl<D> Forwarder<D> {
+    fn order(&self, command: Command<D>) -> Result<(), IoError> {
+        self.commands.send(command).map_err(|_| IoError::Stopped)?;
+        self.bell.ring();
+        Ok(())
+    }
+
+    fn ask<R>(&self, command: Command<D>, answer: Receiver<R>) -> Result<R, IoError> {
+        self.order(command)?;
+        answer.recv().map_err(|_| IoError::Stopped)
+    }
+}
+
+impl<D> Drop for Forwarder<D> {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            // An error here means that the thread is gone already.
+            if self.order(Command::Stop).is_ok() {
+                let _ = thread.join();
+            }
+        }
+    }
+}
+
+/// Does nothing but pass frames between two ports: what a switch could reach if it cost nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Patch(pub u16, pub u16);
+
+impl Device for Patch {
+    fn receive(&mut self, _: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
+        out(if port == self.0 { self.1 } else { self.0 }, data);
+    }
+}

@@ -1,0 +1,279 @@
+//! The thread of a switch: receive, process, send, and obey in between.
+
+use std::os::fd::RawFd;
+use std::sync::mpsc::{Receiver, Sender, SyncSender};
+use std::sync::Arc;
+use std::time::Duration;
+
+use p4_net::Device;
+use p4_time::{Clock, Time};
+
+use crate::forwarder::{Config, PacketIn};
+use crate::packet::{is_too_short, Inbox, Outbox, PacketReceiver, PacketSender};
+use crate::stats::{PortStats, Stats};
+use crate::sys::{self, Bell};
+
+/// What another thread wants of a switch.
+pub(crate) enum Command<D> {
+    Call(Box<dyn FnOnce(&mut D) + Send>),
+    FromCpu(Vec<u8>),
+    SetPort {
+        port: u16,
+        up: bool,
+        reply: Sender<bool>,
+    },
+    Stats(Sender<Stats>),
+    Stop,
+}
+
+/// One port of the switch.
+pub(crate) struct Port {
+    number: u16,
+    receiver: PacketReceiver,
+    out: OutPort,
+}
+
+/// The half of a port that the device can reach while a frame from another port is processed.
+struct OutPort {
+    sender: PacketSender,
+    up: bool,
+    stats: PortStats,
+}
+
+impl Port {
+    pub(crate) fn new(number: u16, receiver: PacketReceiver, sender: PacketSender) -> Port {
+        Port {
+            number,
+            receiver,
+            out: OutPort {
+                sender,
+                up: true,
+                stats: PortStats::default(),
+            },
+        }
+    }
+}
+
+/// Everything outside of the device that a frame to send may need.
+struct Exits {
+    switch: u32,
+    cpu_port: Option<u16>,
+    packet_ins: SyncSender<PacketIn>,
+    ports: Vec<OutPort>,
+    /// Port number to index in `ports`.
+    index: Vec<Option<u16>>,
+    outbox: Outbox,
+    no_port: u64,
+    cpu_full: u64,
+}
+
+pub(crate) struct Worker<D> {
+    device: D,
+    clock: crate::MonotonicClock,
+    receivers: Vec<(u16, PacketReceiver)>,
+    exits: Exits,
+    inbox: Inbox,
+    commands: Receiver<Command<D>>,
+    bell: Arc<Bell>,
+}
+
+impl<D: Device> Worker<D> {
+    /// To be called in the thread that will run it.
+    pub(crate) fn new(
+        config: Config,
+        ports: Vec<Port>,
+        device: D,
+        packet_ins: SyncSender<PacketIn>,
+        commands: Receiver<Command<D>>,
+        bell: Arc<Bell>,
+    ) -> Worker<D> {
+        let mut index = Vec::new();
+        let (mut receivers, mut out_ports) = (Vec::new(), Vec::new());
+        for (at, port) in ports.into_iter().enumerate() {
+            let number = usize::from(port.number);
+            if index.len() <= number {
+                index.resize(number + 1, None);
+            }
+            index[number] = Some(at as u16);
+            receivers.push((port.number, port.receiver));
+            out_ports.push(port.out);
+        }
+        let exits = Exits {
+            switch: config.switch,
+            cpu_port: config.cpu_port,
+            packet_ins,
+            ports: out_ports,
+            index,
+            outbox: Outbox::new(),
+            no_port: 0,
+            cpu_full: 0,
+        };
+        let (clock, inbox) = (config.clock, Inbox::new());
+        Worker {
+            device,
+            clock,
+            receivers,
+            exits,
+            inbox,
+            commands,
+            bell,
+        }
+    }
+
+    /// Works until told to stop or until nobody is left who could tell.
+    pub(crate) fn run(mut self) -> (D, Stats) {
+        let sockets = self.receivers.iter().map(|(_, receiver)| receiver.fd());
+        let descriptors: Vec<RawFd> = sockets.chain([self.bell.fd()]).collect();
+        let mut waiting: Vec<libc::pollfd> = descriptors.into_iter().map(sys::readable).collect();
+        while self.obey() {
+            let mut idle = true;
+            for at in 0..self.receivers.len() {
+                idle &= self.serve(at) == 0;
+            }
+            self.exits.flush();
+            if idle {
+                self.wait(&mut waiting);
+            }
+        }
+        let stats = self.stats();
+        (self.device, stats)
+    }
+
+    /// Carries out what was ordered; false if it is time to stop.
+    fn obey(&mut self) -> bool {
+        use std::sync::mpsc::TryRecvError;
+        loop {
+            match self.commands.try_recv() {
+                Ok(Command::Call(action)) => action(&mut self.device),
+                Ok(Command::FromCpu(data)) => self.receive_from_cpu(&data),
+                // Who asked may have given up; the answer is then nobody's loss.
+                Ok(Command::SetPort { port, up, reply }) => {
+                    let _ = reply.send(self.exits.set_port(port, up));
+                }
+                Ok(Command::Stats(reply)) => {
+                    let _ = reply.send(self.stats());
+                }
+                Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return false,
+                Err(TryRecvError::Empty) => return true,
+            }
+        }
+    }
+
+    /// Processes one batch of a port; returns its size.
+    fn serve(&mut self, at: usize) -> usize {
+        let (device, exits) = (&mut self.device, &mut self.exits);
+        let (port, receiver) = &self.receivers[at];
+        let now = self.clock.now();
+        let received = receiver.receive(&mut self.inbox, |frame| {
+            let entry = &mut exits.ports[at];
+            if entry.up {
+                entry.stats.received.add(frame);
+                device.receive(now, *port, frame, &mut |port, data| {
+                    exits.push(now, port, data)
+                });
+            } else {
+                entry.stats.drops.down += 1;
+            }
+        });
+        // An error means that the interface is down or gone. Waiting tells when it is back.
+        let Ok(received) = received else { return 0 };
+        let drops = &mut exits.ports[at].stats.drops;
+        drops.uncut += received.uncut;
+        drops.bad_checksum += received.bad_checksum;
+        drops.bad_length += received.too_long;
+        received.frames
+    }
+
+    fn receive_from_cpu(&mut self, data: &[u8]) {
+        let Some(port) = self.exits.cpu_port else {
+            return;
+        };
+        let (now, exits) = (self.clock.now(), &mut self.exits);
+        self.device.receive(now, port, data, &mut |port, data| {
+            exits.push(now, port, data)
+        });
+    }
+
+    fn wait(&mut self, waiting: &mut [libc::pollfd]) {
+        // Not being able to wait is no reason to stop: the switch then polls.
+        if sys::wait(waiting, None::<Duration>).is_err() {
+            std::thread::yield_now();
+        }
+        if waiting.last().is_some_and(|bell| bell.revents != 0) {
+            self.bell.hush();
+        }
+    }
+
+    fn stats(&mut self) -> Stats {
+        // What has been processed counts as sent only once the kernel has it.
+        self.exits.flush();
+        for ((_, receiver), port) in self.receivers.iter().zip(&mut self.exits.ports) {
+            port.stats.drops.overrun += receiver.overruns();
+        }
+        let numbers = self.receivers.iter().map(|(number, _)| *number);
+        let ports = numbers
+            .zip(self.exits.ports.iter().map(|port| port.stats))
+            .collect();
+        Stats {
+            ports,
+            no_port: self.exits.no_port,
+            cpu_full: self.exits.cpu_full,
+        }
+    }
+}
+
+impl Exits {
+    /// Takes a frame that the device transmits on `port`.
+    fn push(&mut self, now: Time, port: u16, data: &[u8]) {
+        if self.cpu_port == Some(port) {
+            let packet_in = PacketIn {
+                switch: self.switch,
+                data: data.to_vec(),
+                time: now,
+            };
+            self.cpu_full += u64::from(self.packet_ins.try_send(packet_in).is_err());
+            return;
+        }
+        let Some(&Some(at)) = self.index.get(usize::from(port)) else {
+            self.no_port += 1;
+            return;
+        };
+        let exit = &mut self.ports[usize::from(at)];
+        if !exit.up {
+            exit.stats.drops.down += 1;
+        } else if is_too_short(data) {
+            exit.stats.drops.bad_length += 1;
+        } else if exit.sender.push(data) {
+            exit.flush(&mut self.outbox);
+        }
+    }
+
+    fn flush(&mut self) {
+        for exit in &mut self.ports {
+            if !exit.sender.is_empty() {
+                exit.flush(&mut self.outbox);
+            }
+        }
+    }
+
+    /// False if there is no such port.
+    fn set_port(&mut self, port: u16, up: bool) -> bool {
+        match self.index.get(usize::from(port)) {
+            Some(&Some(at)) => {
+                self.ports[usize::from(at)].up = up;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+impl OutPort {
+    fn flush(&mut self, outbox: &mut Outbox) {
+        let sent = &mut self.stats.sent;
+        let lost = self.sender.flush(outbox, |frame| sent.add(frame));
+        self.stats.drops.full += lost.full;
+        self.stats.drops.bad_length += lost.bad_length;
+        self.stats.drops.down += lost.down;
+    }
+}
