@@ -172,8 +172,7 @@ fn frames_cross_unchanged_and_are_counted_on_both_ports() {
     as_root(|| {
         cable("a", "s1")?;
         cable("b", "s2")?;
-        let (source, _) = recorder(Some(1));
-        let source = Forwarder::start(config(&[(1, "a")]), source, nobody())?;
+        let source = Forwarder::start(config(&[(1, "a")]), Patch(510, 1), nobody())?;
         let (sink, seen) = recorder(None);
         let _sink = Forwarder::start(config(&[(1, "b")]), sink, nobody())?;
         let switch = Forwarder::start(config(&[(1, "s1"), (2, "s2")]), Patch(1, 2), nobody())?;
@@ -219,8 +218,7 @@ fn a_running_switch_can_be_asked_told_and_stopped() {
         cable("a", "s")?;
         let (packet_ins, cpu) = sync_channel(1);
         let switch = Forwarder::start(config(&[(1, "s")]), Patch(1, 510), packet_ins)?;
-        let (source, _) = recorder(Some(1));
-        let source = Forwarder::start(config(&[(1, "a")]), source, nobody())?;
+        let source = Forwarder::start(config(&[(1, "a")]), Patch(510, 1), nobody())?;
         source.send_from_cpu(vec![9; 64])?;
         let packet_in = cpu.recv_timeout(PATIENCE).unwrap();
         assert_eq!((packet_in.switch, packet_in.data), (1, vec![9; 64]));
@@ -259,8 +257,7 @@ fn a_switch_outlives_its_interfaces() {
     as_root(|| {
         cable("a", "s")?;
         cable("b", "t")?;
-        let (source, _) = recorder(Some(1));
-        let source = Forwarder::start(config(&[(1, "a")]), source, nobody())?;
+        let source = Forwarder::start(config(&[(1, "a")]), Patch(510, 1), nobody())?;
         let (device, seen) = recorder(None);
         let switch = Forwarder::start(config(&[(1, "s"), (2, "t")]), device, nobody())?;
         ip("s", &["link", "set", "dev", "s", "down"])?;
