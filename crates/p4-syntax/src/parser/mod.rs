@@ -52,6 +52,8 @@ pub(crate) struct Parser {
     no_greater: bool,
     /// Trying something out: nothing is reported.
     quiet: bool,
+    /// A trial failed only because it was nested too deeply.
+    hit_limit: bool,
     /// Places of `<` known not to begin type arguments.
     not_type_args: HashSet<usize>,
     /// Places of `(` known not to begin a cast.
@@ -84,6 +86,7 @@ pub(crate) fn parse(
         height: 0,
         no_greater: false,
         quiet: false,
+        hit_limit: false,
         not_type_args: HashSet::new(),
         not_casts: HashSet::new(),
         last_error_at: None,
@@ -205,6 +208,9 @@ impl Parser {
             Ok(value) => Some(value),
             Err(Failed) => {
                 self.go_back(start);
+                if self.hit_limit && !self.quiet {
+                    self.too_deep(self.span());
+                }
                 None
             }
         }

@@ -83,7 +83,9 @@ impl Parser {
 
     /// One error, and no more of this file is read.
     pub(super) fn too_deep(&mut self, span: Span) -> Failed {
-        if !self.quiet {
+        if self.quiet {
+            self.hit_limit = true;
+        } else {
             let error = Diagnostic::error("E0108", span, "This is nested too deeply for me.")
                 .hint("Name some of the inner parts and use the names.");
             self.last_error_at = None;

@@ -1,0 +1,252 @@
+//! Hostile input: whatever a file holds, parsing ends soon, with one clear error and on a small
+//! stack. If these fail, one student's file takes the grader down.
+
+use p4_syntax::{parse, parse_text, MemoryFiles, Options, Parsed, Severity};
+
+fn codes(parsed: &Parsed) -> Vec<&'static str> {
+    parsed.diagnostics.iter().map(|d| d.code).collect()
+}
+
+/// Parses on a stack of one megabyte, half of what Rust gives a thread.
+fn on_small_stack(text: String) -> Vec<&'static str> {
+    let run = move || {
+        let parsed = parse_text("deep.p4", &text);
+        let found = codes(&parsed);
+        drop(parsed); // dropping the tree recurses as well
+        found
+    };
+    std::thread::Builder::new()
+        .stack_size(1 << 20)
+        .spawn(run)
+        .unwrap()
+        .join()
+        .unwrap()
+}
+
+fn repeat(open: &str, middle: &str, close: &str, times: usize) -> String {
+    open.repeat(times) + middle + &close.repeat(times)
+}
+
+#[test]
+fn deep_nesting_is_one_error() {
+    const DEEP: usize = 100_000;
+    let in_const = |value: String| format!("const int x = {value};");
+    let in_action = |body: String| format!("action a() {{ {body} }}");
+    let cases = [
+        in_const(repeat("(", "1", ")", DEEP)),
+        in_const(repeat("- ", "1", "", DEEP)),
+        in_const(repeat("{", "1", "}", DEEP)),
+        in_const(repeat("(bit<8>)", "1", "", DEEP)),
+        in_const(repeat("f(", "1", ")", DEEP)),
+        in_const(repeat("a[", "1", "]", DEEP)),
+        in_const(repeat("1 ? 2 : ", "3", "", DEEP)),
+        in_const(repeat("1 ? ", "2", " : 3", DEEP)),
+        in_const(repeat("1 + ", "1", "", DEEP)),
+        in_const(repeat("a.", "b", "", DEEP)),
+        in_const(repeat("(bit<(", "8", ")>) 1", DEEP)),
+        in_const(repeat("1 + (bit<(", "8", ")>) 1", 200)),
+        in_action(repeat("{", "", "}", DEEP)),
+        in_action(repeat("if (true) ", ";", "", DEEP)),
+        in_action(repeat("if (true) ; else ", ";", "", DEEP)),
+        in_action(repeat("for (; true;) ", ";", "", DEEP)),
+        format!("const {} x = 1;", repeat("tuple<", "int", ">", DEEP)),
+        format!("const int{} x = 1;", "[1]".repeat(DEEP)),
+        format!("const int x{} = 1;", "[1]".repeat(DEEP)),
+        format!(
+            "parser p() {{ state start {{ transition select(1) {{ {}: accept; }} }} }}",
+            repeat("(", "_, 1", ")", DEEP)
+        ),
+    ];
+    for text in cases {
+        let start: String = text.chars().take(60).collect();
+        let found = on_small_stack(text);
+        assert_eq!(found, ["E0108"], "{start}");
+    }
+}
+
+/// Long chains within all nesting levels at once: the deepest tree the limits allow.
+#[test]
+fn the_deepest_tree_allowed_fits_the_stack() {
+    let chain = |inner: &str, length: usize| format!("{inner}{}", " + 1".repeat(length));
+    let mut value = "1".to_string();
+    for _ in 0..80 {
+        value = chain(&format!("(bit<({value})>) 1"), 1000);
+    }
+    on_small_stack(format!("const int x = {value};"));
+    let mut value = "1".to_string();
+    for _ in 0..120 {
+        value = format!("({})", chain(&value, 1000));
+    }
+    on_small_stack(format!("const int x = {value};"));
+}
+
+#[test]
+fn sensible_depth_is_no_error() {
+    let sum = "1 + ".repeat(900) + "1";
+    let parens = repeat("(", "1", ")", 100);
+    let ifs = repeat("if (true) { ", ";", " } else { ; }", 50);
+    let chain = "if (x == 1) { y = 1; } else ".repeat(100);
+    let text = format!(
+        "const int s = {sum}; const int p = {parens};
+         control c(inout bit<8> x) {{ bit<8> y; apply {{ {ifs} {chain} {{ y = 2; }} }} }}"
+    );
+    assert_eq!(on_small_stack(text), [""; 0]);
+}
+
+/// 2^60 tokens, and 2^60 expansions that yield no token at all.
+#[test]
+fn a_macro_bomb_is_one_error() {
+    for end in ["x", ""] {
+        let mut text = format!("#define B0 {end}\n");
+        for level in 1..=60 {
+            let below = level - 1;
+            text.push_str(&format!("#define B{level} B{below} B{below}\n"));
+        }
+        text.push_str("B60\n");
+        let parsed = parse_text("bomb.p4", &text);
+        assert_eq!(codes(&parsed), ["E0026"]);
+        assert!(parsed.program.decls.is_empty());
+        assert_eq!(
+            parsed
+                .sources
+                .locate(parsed.diagnostics[0].span.lo)
+                .unwrap()
+                .line,
+            62
+        );
+    }
+}
+
+#[test]
+fn a_bomb_of_arguments_is_one_error() {
+    let mut text = "#define D(x) x x\n".to_string();
+    text.push_str(&repeat("D(", "y", ")", 60));
+    assert_eq!(codes(&parse_text("bomb.p4", &text)), ["E0026"]);
+    let text = "#define I(x) x\n".to_string() + &repeat("I(", "y", ")", 5000);
+    assert_eq!(on_small_stack(text), ["E0026"]);
+}
+
+/// `##` and `#` can double the length of one token with each level.
+#[test]
+fn long_pasted_names_are_refused() {
+    for definition in ["x ## x", "# x"] {
+        let mut text = String::from("#define D0(x) x\n");
+        for level in 1..=40 {
+            let body = if definition == "# x" {
+                "S(x) S(x)"
+            } else {
+                "P(x)"
+            };
+            text.push_str(&format!("#define D{level}(x) D{}({body})\n", level - 1));
+        }
+        text.push_str("#define P(x) x ## x\n#define S(x) # x\nD40(a)\n");
+        let parsed = parse_text("long.p4", &text);
+        assert!(!parsed.diagnostics.is_empty());
+        assert!(parsed.diagnostics.iter().all(|d| d.message.len() < 300));
+    }
+}
+
+#[test]
+fn a_file_that_includes_itself_is_one_error() {
+    let once = "#include \"self.p4\"\n";
+    for times in [1, 2, 10] {
+        let files = MemoryFiles([("self.p4".to_string(), once.repeat(times))].into());
+        let parsed = parse("self.p4", &files, &Options::default());
+        assert_eq!(codes(&parsed), ["E0011"], "{times} times");
+    }
+}
+
+#[test]
+fn many_inclusions_of_much_nothing_end() {
+    let files = MemoryFiles(
+        [
+            (
+                "main.p4".to_string(),
+                "#include \"blank.p4\"\n".repeat(4000),
+            ),
+            ("blank.p4".to_string(), "// nothing\n".repeat(300_000)),
+        ]
+        .into(),
+    );
+    assert_eq!(
+        codes(&parse("main.p4", &files, &Options::default())),
+        ["E0026"]
+    );
+}
+
+#[test]
+fn a_huge_file_is_refused() {
+    let parsed = parse_text("huge.p4", &" ".repeat(5 << 20));
+    assert_eq!(codes(&parsed), ["E0006"]);
+}
+
+#[test]
+fn a_huge_number_is_refused() {
+    let parsed = parse_text(
+        "huge.p4",
+        &format!("const int x = {};", "9".repeat(1_000_000)),
+    );
+    assert_eq!(codes(&parsed), ["E0004"]);
+    assert!(parsed.diagnostics[0].message.len() < 200);
+}
+
+/// Texts on which a careless lookahead or recovery takes quadratic time; all are about 200 kB, so
+/// quadratic would show as minutes.
+#[test]
+fn repeated_mistakes_take_linear_time() {
+    let pieces = [
+        "@a(\n",
+        "@a(@a(\n",
+        "{",
+        "}",
+        "(",
+        ")",
+        "\"\n",
+        "\"a\n\n",
+        "/*",
+        "<",
+        "a<b<",
+        "if (",
+        "const (\n",
+        "state s {\n",
+        "key = {",
+        "(T<",
+        "F(",
+        "#if 1\n",
+        "#else\n",
+        "# \n",
+        "#define X(\n",
+        "extern a<a,",
+        "enum e {",
+        "switch (x) {\n",
+        "x = {1, ",
+        "\\\n",
+        "a ? ",
+        "table t {\n",
+        "\u{e9}",
+    ];
+    let frames = [
+        ("", ""),
+        ("control c() { apply { ", " } }"),
+        ("control c() { table t { const entries = { ", " } } }"),
+        (
+            "#define F(x) x\n typedef bit<8> T; parser p() { state start { transition select(1) {",
+            "} } }",
+        ),
+    ];
+    for (before, after) in frames {
+        for piece in pieces {
+            let text = format!("{before}{}{after}", piece.repeat(200_000 / piece.len()));
+            let parsed = parse_text("many.p4", &text);
+            assert!(parsed.diagnostics.len() <= 600, "{piece}");
+            assert!(
+                parsed
+                    .diagnostics
+                    .iter()
+                    .any(|d| d.severity == Severity::Error)
+                    || ["# \n", "\\\n"].contains(&piece),
+                "{piece}"
+            );
+        }
+    }
+}
