@@ -1,0 +1,172 @@
+"""What a run is to do: program, topology, streams and subscribers, all decided beforehand."""
+
+from __future__ import annotations
+
+import random
+import tomllib
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from p4lab.control.bier import Member, ideal_copies
+from p4lab.topology import Host, Topology
+from p4lab.topology.lines import line_table
+from p4lab.topology.units import delay_nanoseconds
+
+ROOT = Path(__file__).resolve().parents[3]
+LABS = ROOT / "labs"
+
+BSLS = (64, 128, 256)
+
+
+class LabError(Exception):
+    """A lab that cannot be run; the message says what to change, and where."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A numbered stream: `packets` probes from `source` to `group`, one every `interval_ns`."""
+
+    flow: int
+    group: IPv4Address
+    source: Host
+    receivers: tuple[Host, ...]
+    packets: int
+    interval_ns: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that can be repeated: the same plan and the same seed give the same run."""
+
+    lab: str
+    program: Path
+    topology: Topology
+    bsl: int
+    seed: int
+    streams: tuple[Stream, ...]
+
+    @property
+    def membership(self) -> frozenset[Member]:
+        """Who will listen to what, as the control plane will come to know it."""
+        return frozenset(
+            Member(host.router, host.port, int(stream.group))
+            for stream in self.streams
+            for host in stream.receivers
+        )
+
+    def ideal(self) -> dict[tuple[str, str], int]:
+        """Copies that an ideal multicast tree puts on each directed link, over the whole run."""
+        total: dict[tuple[str, str], int] = {}
+        for stream in self.streams:
+            copies = ideal_copies(
+                self.topology,
+                stream.source.name,
+                int(stream.group),
+                self.membership,
+                self.bsl,
+            )
+            for link, count in copies.items():
+                total[link] = total.get(link, 0) + count * stream.packets
+        return total
+
+
+class _StreamFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    group: IPv4Address
+    source: Annotated[int, Field(ge=1)]
+    receivers: Literal["all", "half"]
+
+
+class _RunFile(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    program: str
+    topology: str
+    bsl: Literal[64, 128, 256]
+    packets: Annotated[int, Field(ge=1, le=10_000_000)]
+    interval: str
+    stream: Annotated[list[_StreamFile], Field(min_length=1)]
+
+
+class _LabFile(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    run: _RunFile
+
+
+def load_plan(
+    lab: str,
+    *,
+    topology: str | Path | None = None,
+    bsl: int | None = None,
+    packets: int | None = None,
+    seed: int = 1,
+) -> Plan:
+    """The plan of the lab named `lab`, with what the caller wants to be different.
+
+    `interval` of the lab becomes nanoseconds, `bsl` is in bits. Raises LabError for a lab that
+    does not exist or is not sound, and TopologyError for the topology.
+    """
+    run = _read(lab)
+    network = Topology.load(topology or run.topology)
+    if bsl is not None and bsl not in BSLS:
+        raise LabError(f"the BitStringLength can be 64, 128 or 256 bits, not {bsl}.")
+    if packets is not None and packets < 1:
+        raise LabError(f"a stream needs at least 1 packet, not {packets}.")
+    if len(network.hosts) < 2:
+        raise LabError(f"the topology {network.name!r} has fewer than two hosts: add some.")
+    draw = random.Random(seed)
+    try:
+        interval = delay_nanoseconds(run.interval)
+    except ValueError as error:
+        raise LabError(f"labs/{lab}/lab.toml: interval: {error}") from error
+    streams = tuple(
+        _stream(number, wanted, network, packets or run.packets, interval, draw)
+        for number, wanted in enumerate(run.stream, 1)
+    )
+    return Plan(lab, ROOT / run.program, network, bsl or run.bsl, seed, streams)
+
+
+def _stream(
+    number: int,
+    wanted: _StreamFile,
+    network: Topology,
+    packets: int,
+    interval_ns: int,
+    draw: random.Random,
+) -> Stream:
+    source = network.hosts[(wanted.source - 1) % len(network.hosts)]
+    others = [host for host in network.hosts if host.name != source.name]
+    if wanted.receivers == "half":
+        chosen = draw.sample(others, max(1, len(others) // 2))
+        others = sorted(chosen, key=lambda host: host.id)
+    return Stream(number, wanted.group, source, tuple(others), packets, interval_ns)
+
+
+def names() -> list[str]:
+    """The labs there are."""
+    return sorted(path.parent.name for path in LABS.glob("*/lab.toml"))
+
+
+def _read(lab: str) -> _RunFile:
+    if lab not in names():
+        known = ", ".join(names())
+        raise LabError(f"there is no lab named {lab!r}; there is {known}.")
+    file = LABS / lab / "lab.toml"
+    shown = f"labs/{lab}/lab.toml"
+    text = file.read_text(encoding="utf-8")
+    try:
+        return _LabFile.model_validate(tomllib.loads(text)).run
+    except tomllib.TOMLDecodeError as error:
+        raise LabError(f"{shown}: {error}") from error
+    except ValidationError as error:
+        lines = line_table(text)
+        first = error.errors()[0]
+        place = tuple(part for part in first["loc"] if isinstance(part, str | int))
+        while place and place not in lines:
+            place = place[:-1]
+        line = lines.get(place, 1)
+        name = ".".join(map(str, first["loc"]))
+        raise LabError(f"{shown}:{line}: {name}: {first['msg']}") from error

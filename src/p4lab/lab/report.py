@@ -1,0 +1,241 @@
+"""What a run did, next to what it should have done, as data, as a table and as a verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from p4lab.lab.plan import Plan
+
+
+@dataclass(frozen=True)
+class Received:
+    """What one host got of one stream, in packets."""
+
+    unique: int
+    duplicates: int
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What a network saw: packets sent per flow, received per (host, flow), and probe frames per
+    directed link, named by the nodes at its ends."""
+
+    sent: Mapping[int, int]
+    received: Mapping[tuple[str, int], Received]
+    copies: Mapping[tuple[str, str], int]
+
+
+@dataclass(frozen=True)
+class HostRow:
+    """One host and one stream. `missing` and `unwanted` are packets; a host that did not
+    subscribe should have got nothing."""
+
+    host: str
+    group: str
+    subscribed: bool
+    sent: int
+    received: int
+    duplicates: int
+    missing: int
+    unwanted: int
+
+    @property
+    def ok(self) -> bool:
+        return not (self.duplicates or self.missing or self.unwanted)
+
+
+@dataclass(frozen=True)
+class LinkRow:
+    """Copies on one directed link, and how many an ideal multicast tree would have needed."""
+
+    source: str
+    target: str
+    copies: int
+    ideal: int
+
+    @property
+    def ok(self) -> bool:
+        return self.copies <= self.ideal
+
+
+@dataclass(frozen=True)
+class Report:
+    """The outcome of a run. `ok`: every subscriber got every packet exactly once, nobody else got
+    any, all packets were sent, and no link carried more copies than the ideal tree needs."""
+
+    lab: str
+    topology: str
+    network: str
+    bsl: int
+    seed: int
+    hosts: tuple[HostRow, ...]
+    links: tuple[LinkRow, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain data; the keys are those of the dataclasses, and `ok`."""
+        data = asdict(self)
+        data["ok"] = self.ok
+        for rows, name in ((self.hosts, "hosts"), (self.links, "links")):
+            for row, entry in zip(rows, data[name], strict=True):
+                entry["ok"] = row.ok
+        return data
+
+
+def make_report(plan: Plan, network: str, observed: Observed) -> Report:
+    """Compares what was observed with the plan."""
+    problems = [
+        f"only {observed.sent.get(stream.flow, 0)} of {stream.packets} packets to "
+        f"{stream.group} were sent"
+        for stream in plan.streams
+        if observed.sent.get(stream.flow, 0) != stream.packets
+    ]
+    hosts = tuple(_host_rows(plan, observed))
+    links = tuple(_link_rows(plan, observed))
+    problems += [_host_problem(row) for row in hosts if not row.ok]
+    problems += [
+        f"{row.source} to {row.target} carried {row.copies} copies, the ideal tree needs {row.ideal}"
+        for row in links
+        if not row.ok
+    ]
+    return Report(
+        plan.lab,
+        plan.topology.name,
+        network,
+        plan.bsl,
+        plan.seed,
+        hosts,
+        links,
+        tuple(problems),
+    )
+
+
+def _host_rows(plan: Plan, observed: Observed) -> list[HostRow]:
+    rows = []
+    for stream in plan.streams:
+        subscribed = {host.name for host in stream.receivers}
+        for host in plan.topology.hosts:
+            if host.name == stream.source.name:
+                continue
+            got = observed.received.get((host.name, stream.flow), Received(0, 0))
+            wanted = stream.packets if host.name in subscribed else 0
+            rows.append(
+                HostRow(
+                    host=host.name,
+                    group=str(stream.group),
+                    subscribed=host.name in subscribed,
+                    sent=observed.sent.get(stream.flow, 0),
+                    received=got.unique,
+                    duplicates=got.duplicates,
+                    missing=max(0, wanted - got.unique),
+                    unwanted=max(0, got.unique - wanted),
+                )
+            )
+    return rows
+
+
+def _link_rows(plan: Plan, observed: Observed) -> list[LinkRow]:
+    ideal = plan.ideal()
+    used = [link for link in {*ideal, *observed.copies} if ideal.get(link) or observed.copies[link]]
+    order = {node: i for i, node in enumerate(_nodes(plan))}
+    used.sort(key=lambda link: (order.get(link[0], 0), order.get(link[1], 0)))
+    return [
+        LinkRow(source, target, observed.copies.get((source, target), 0), ideal.get((source, target), 0))
+        for source, target in used
+    ]
+
+
+def _nodes(plan: Plan) -> list[str]:
+    topology = plan.topology
+    return [node.name for node in (*topology.hosts, *topology.routers)]
+
+
+def _host_problem(row: HostRow) -> str:
+    parts = []
+    if row.missing:
+        parts.append(f"misses {row.missing} of {row.sent} packets")
+    if row.duplicates:
+        parts.append(f"got {row.duplicates} duplicates")
+    if row.unwanted:
+        parts.append(f"got {row.unwanted} packets without a subscription")
+    return f"{row.host} {' and '.join(parts)} of {row.group}"
+
+
+def render(report: Report, limit: int = 40) -> RenderableType:
+    """The report for a terminal: hosts, links, verdict. Tables longer than `limit` rows show the
+    rows with problems first and say how many they leave out."""
+    from rich.console import Group
+    from rich.text import Text
+
+    verdict = (
+        Text("every subscriber got every packet exactly once, on no more copies than needed", "green")
+        if report.ok
+        else Text("\n".join(report.problems[:limit]), "red")
+    )
+    return Group(_host_table(report, limit), _link_table(report, limit), verdict)
+
+
+def _host_table(report: Report, limit: int) -> RenderableType:
+    from rich.table import Table
+
+    table = Table(title=f"{report.lab} on {report.topology} ({report.network})", title_style="bold")
+    table.add_column("group")
+    table.add_column("host")
+    table.add_column("subscribed")
+    for name in ("sent", "received", "duplicates", "missing", "unwanted"):
+        table.add_column(name, justify="right")
+    rows = _shown(report.hosts, limit)
+    for row in rows:
+        table.add_row(
+            row.group,
+            row.host,
+            "yes" if row.subscribed else "no",
+            str(row.sent),
+            _count(row.received),
+            _count(row.duplicates),
+            _count(row.missing),
+            _count(row.unwanted),
+            style=None if row.ok else "red",
+        )
+    _leave_out(table, len(report.hosts) - len(rows))
+    return table
+
+
+def _link_table(report: Report, limit: int) -> RenderableType:
+    from rich.table import Table
+
+    table = Table(title="copies on each link", title_style="bold")
+    table.add_column("link")
+    table.add_column("copies", justify="right")
+    table.add_column("ideal tree", justify="right")
+    rows = _shown(report.links, limit)
+    for row in rows:
+        style = None if row.ok else "red"
+        table.add_row(f"{row.source} → {row.target}", str(row.copies), str(row.ideal), style=style)
+    _leave_out(table, len(report.links) - len(rows))
+    return table
+
+
+def _shown(rows: tuple[Any, ...], limit: int) -> list[Any]:
+    """All rows, or if they are too many the first `limit` with those that have problems first."""
+    if len(rows) <= limit:
+        return list(rows)
+    return sorted(rows, key=lambda row: row.ok)[:limit]
+
+
+def _leave_out(table: Any, count: int) -> None:
+    if count > 0:
+        table.caption = f"and {count} more rows without problems (all with --json)"
+
+
+def _count(number: int) -> str:
+    return str(number) if number else "-"
