@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-import tomllib
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Literal
 
+import tomllib
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from p4lab.control.bier import Member, ideal_copies

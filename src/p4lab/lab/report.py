@@ -103,7 +103,7 @@ def make_report(plan: Plan, network: str, observed: Observed) -> Report:
     links = tuple(_link_rows(plan, observed))
     problems += [_host_problem(row) for row in hosts if not row.ok]
     problems += [
-        f"{row.source} to {row.target} carried {row.copies} copies, the ideal tree needs {row.ideal}"
+        f"{row.source} to {row.target} carried {row.copies} copies, an ideal tree {row.ideal}"
         for row in links
         if not row.ok
     ]
@@ -149,7 +149,9 @@ def _link_rows(plan: Plan, observed: Observed) -> list[LinkRow]:
     order = {node: i for i, node in enumerate(_nodes(plan))}
     used.sort(key=lambda link: (order.get(link[0], 0), order.get(link[1], 0)))
     return [
-        LinkRow(source, target, observed.copies.get((source, target), 0), ideal.get((source, target), 0))
+        LinkRow(
+            source, target, observed.copies.get((source, target), 0), ideal.get((source, target), 0)
+        )
         for source, target in used
     ]
 
@@ -177,7 +179,9 @@ def render(report: Report, limit: int = 40) -> RenderableType:
     from rich.text import Text
 
     verdict = (
-        Text("every subscriber got every packet exactly once, on no more copies than needed", "green")
+        Text(
+            "all subscribers got every packet exactly once, on no more copies than needed", "green"
+        )
         if report.ok
         else Text("\n".join(report.problems[:limit]), "red")
     )
