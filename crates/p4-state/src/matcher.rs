@@ -1,0 +1,267 @@
+//! Finding the entry for a key.
+//!
+//! Two structures serve every table. [`Levels`] holds one hash map per mask, tried from the most
+//! specific on: one level for exact keys, one per prefix length for a single lpm key. [`Rules`]
+//! tries rules in the order of their priority; each rule first tests the one word of the key that
+//! says most, so a rule on one bit of a wide bit string costs one comparison. Tuple space search
+//! for large ternary tables would be `Levels` with priorities.
+
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+
+/// What keys an entry takes: `key & mask == value` in every word, and within every range.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Pattern {
+    pub value: Box<[u64]>,
+    pub mask: Box<[u64]>,
+    pub ranges: Box<[Range]>,
+    /// Length of the prefix of the lpm key, for tables that have one and nothing more general
+    pub prefix: u32,
+}
+
+/// A range over the words `at..at + low.len()` of the key, both ends included.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Range {
+    pub at: u32,
+    pub low: Box<[u64]>,
+    pub high: Box<[u64]>,
+}
+
+impl Pattern {
+    pub fn matches(&self, key: &[u64]) -> bool {
+        let masked = self.value.iter().zip(&self.mask).zip(key);
+        masked
+            .into_iter()
+            .all(|((value, mask), key)| key & mask == *value)
+            && self.ranges.iter().all(|range| range.holds(key))
+    }
+}
+
+impl Range {
+    fn holds(&self, key: &[u64]) -> bool {
+        let at = self.at as usize;
+        let Some(key) = key.get(at..at + self.low.len()) else {
+            return false;
+        };
+        !crate::value::less(key, &self.low) && !crate::value::less(&self.high, key)
+    }
+}
+
+/// Where an entry is kept: its index in the table's slab.
+pub(crate) type Place = u32;
+
+#[derive(Clone, Debug)]
+pub(crate) enum Matcher {
+    Levels(Levels),
+    Rules(Rules),
+}
+
+impl Matcher {
+    /// The place of the entry for `key`.
+    #[inline]
+    pub fn find(&mut self, key: &[u64]) -> Option<Place> {
+        match self {
+            Matcher::Levels(levels) => levels.find(key),
+            Matcher::Rules(rules) => rules.find(key),
+        }
+    }
+
+    /// The place of the entry with exactly this pattern and priority.
+    pub fn get(&self, pattern: &Pattern, priority: u32) -> Option<Place> {
+        match self {
+            Matcher::Levels(levels) => levels.get(pattern),
+            Matcher::Rules(rules) => rules.places.get(&(pattern.clone(), priority)).copied(),
+        }
+    }
+
+    /// Adds an entry that is not there yet. `age` orders entries of the same priority.
+    pub fn insert(&mut self, pattern: &Pattern, priority: u32, age: u64, place: Place) {
+        match self {
+            Matcher::Levels(levels) => levels.insert(pattern, place),
+            Matcher::Rules(rules) => rules.insert(pattern, priority, age, place),
+        }
+    }
+
+    pub fn remove(&mut self, pattern: &Pattern, priority: u32) {
+        match self {
+            Matcher::Levels(levels) => levels.remove(pattern),
+            Matcher::Rules(rules) => rules.remove(pattern, priority),
+        }
+    }
+}
+
+/// One hash map per mask, most specific first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Levels {
+    levels: Vec<Level>,
+    masked: Vec<u64>,
+}
+
+#[derive(Clone, Debug)]
+struct Level {
+    prefix: u32,
+    mask: Box<[u64]>,
+    map: KeyMap,
+}
+
+/// Keys of one word get a map of their own.
+#[derive(Clone, Debug)]
+enum KeyMap {
+    One(FxHashMap<u64, Place>),
+    Many(FxHashMap<Box<[u64]>, Place>),
+}
+
+impl Levels {
+    #[inline]
+    fn find(&mut self, key: &[u64]) -> Option<Place> {
+        let masked = &mut self.masked;
+        self.levels.iter().find_map(|level| match &level.map {
+            KeyMap::One(map) => map.get(&(key[0] & level.mask[0])).copied(),
+            KeyMap::Many(map) => {
+                masked.clear();
+                masked.extend(key.iter().zip(&level.mask).map(|(key, mask)| key & mask));
+                map.get(masked.as_slice()).copied()
+            }
+        })
+    }
+
+    fn level(&self, pattern: &Pattern) -> Option<usize> {
+        self.levels
+            .iter()
+            .position(|level| level.prefix == pattern.prefix)
+    }
+
+    fn get(&self, pattern: &Pattern) -> Option<Place> {
+        match &self.levels[self.level(pattern)?].map {
+            KeyMap::One(map) => map.get(&pattern.value[0]).copied(),
+            KeyMap::Many(map) => map.get(&pattern.value).copied(),
+        }
+    }
+
+    fn insert(&mut self, pattern: &Pattern, place: Place) {
+        let index = self.level(pattern).unwrap_or_else(|| {
+            let index = self
+                .levels
+                .partition_point(|level| level.prefix > pattern.prefix);
+            let map = match pattern.value.len() {
+                1 => KeyMap::One(FxHashMap::default()),
+                _ => KeyMap::Many(FxHashMap::default()),
+            };
+            let level = Level {
+                prefix: pattern.prefix,
+                mask: pattern.mask.clone(),
+                map,
+            };
+            self.levels.insert(index, level);
+            index
+        });
+        match &mut self.levels[index].map {
+            KeyMap::One(map) => map.insert(pattern.value[0], place),
+            KeyMap::Many(map) => map.insert(pattern.value.clone(), place),
+        };
+    }
+
+    fn remove(&mut self, pattern: &Pattern) {
+        let Some(index) = self.level(pattern) else {
+            return;
+        };
+        let empty = match &mut self.levels[index].map {
+            KeyMap::One(map) => {
+                map.remove(&pattern.value[0]);
+                map.is_empty()
+            }
+            KeyMap::Many(map) => {
+                map.remove(&pattern.value);
+                map.is_empty()
+            }
+        };
+        if empty {
+            self.levels.remove(index);
+        }
+    }
+}
+
+/// Rules in the order in which they are tried.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rules {
+    tests: Vec<Test>,
+    /// For each test what its rule says in full and when it is tried
+    rules: Vec<Rule>,
+    places: FxHashMap<(Pattern, u32), Place>,
+}
+
+/// The first thing to look at.
+#[derive(Clone, Copy, Debug)]
+struct Test {
+    mask: u64,
+    value: u64,
+    word: u32,
+    /// There is more to compare.
+    more: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Rule {
+    pattern: Pattern,
+    place: Place,
+    order: (Reverse<u32>, u64),
+}
+
+impl Rules {
+    #[inline]
+    fn find(&self, key: &[u64]) -> Option<Place> {
+        let fits = |(index, test): (usize, &Test)| {
+            let word = key.get(test.word as usize)?;
+            if word & test.mask != test.value {
+                return None;
+            }
+            let rule = &self.rules[index];
+            (!test.more || rule.pattern.matches(key)).then_some(rule.place)
+        };
+        self.tests.iter().enumerate().find_map(fits)
+    }
+
+    fn insert(&mut self, pattern: &Pattern, priority: u32, age: u64, place: Place) {
+        let order = (Reverse(priority), age);
+        let index = self.rules.partition_point(|rule| rule.order < order);
+        let words = pattern.mask.iter().enumerate();
+        let (word, mask) = words
+            .max_by_key(|(word, mask)| (mask.count_ones(), Reverse(*word)))
+            .map_or((0, 0), |(word, mask)| (word, *mask));
+        let value = pattern.value.get(word).copied().unwrap_or(0);
+        let others = pattern
+            .mask
+            .iter()
+            .enumerate()
+            .any(|(i, mask)| i != word && *mask != 0);
+        let more = others || !pattern.ranges.is_empty();
+        self.tests.insert(
+            index,
+            Test {
+                mask,
+                value,
+                word: word as u32,
+                more,
+            },
+        );
+        self.rules.insert(
+            index,
+            Rule {
+                pattern: pattern.clone(),
+                place,
+                order,
+            },
+        );
+        self.places.insert((pattern.clone(), priority), place);
+    }
+
+    fn remove(&mut self, pattern: &Pattern, priority: u32) {
+        let Some(place) = self.places.remove(&(pattern.clone(), priority)) else {
+            return;
+        };
+        if let Some(index) = self.rules.iter().position(|rule| rule.place == place) {
+            self.rules.remove(index);
+            self.tests.remove(index);
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! The state from the control plane's side, for reading.
+
+use crate::cells::MeterConfig;
+use crate::error::UpdateError;
+use crate::matcher::Pattern;
+use crate::state::{Cells, State};
+use crate::table::{KeyInfo, Kind, Leads, Stored, Table};
+use crate::update::{ActionSpec, Args, EntryKey, Match, Target};
+use crate::value::from_words;
+use num_bigint::BigUint;
+use p4_ir::ir;
+use p4_syntax::span::Span;
+
+/// An entry as a control plane would have written it, with its counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryView {
+    /// The number that traces show
+    pub handle: u64,
+    /// Every key, in order; [`Match::Any`] where anything matches.
+    pub matches: Vec<(String, Match)>,
+    /// 0 in tables without priorities
+    pub priority: u32,
+    pub target: Target,
+    /// What the table's direct counter counted
+    pub packets: u64,
+    pub bytes: u64,
+    /// Where the program says so, for entries written in it
+    pub span: Option<Span>,
+}
+
+impl State {
+    /// The entries of a table in the order in which they came.
+    pub fn entries(&self, table: &str) -> Result<Vec<EntryView>, UpdateError> {
+        let table = &self.tables[self.table_named(table)?];
+        Ok(table
+            .entries()
+            .into_iter()
+            .map(|entry| view(table, entry))
+            .collect())
+    }
+
+    /// The default action of a table.
+    pub fn default_action(&self, table: &str) -> Result<ActionSpec, UpdateError> {
+        let table = &self.tables[self.table_named(table)?];
+        Ok(spec(table, table.default.action, &table.default.data))
+    }
+
+    /// Packets and bytes of a cell.
+    pub fn counter(&self, counter: &str, index: u64) -> Result<(u64, u64), UpdateError> {
+        let id = self.counter_named(counter)?;
+        let name = self.program.instances[id].name.to_string();
+        let Cells::Counters(cells) = &self.cells[id] else {
+            return Err(UpdateError::Direct { name });
+        };
+        let size = cells.len() as u64;
+        let cell = usize::try_from(index)
+            .ok()
+            .and_then(|index| cells.get(index));
+        let cell = cell.ok_or(UpdateError::IndexOutOfRange { name, index, size })?;
+        Ok((cell.packets, cell.bytes))
+    }
+
+    /// Number of cells of a counter.
+    pub fn counter_size(&self, counter: &str) -> Result<u64, UpdateError> {
+        let id = self.counter_named(counter)?;
+        match &self.cells[id] {
+            Cells::Counters(cells) => Ok(cells.len() as u64),
+            _ => Err(UpdateError::Direct {
+                name: self.program.instances[id].name.to_string(),
+            }),
+        }
+    }
+
+    /// Packets and bytes that hit an entry of a table with a direct counter.
+    pub fn direct_counter(&self, key: &EntryKey) -> Result<(u64, u64), UpdateError> {
+        let (index, pattern, priority) = self.entry_key(key)?;
+        let table = &self.tables[index];
+        if table.direct.counter.is_none() {
+            let table = table.name.to_string();
+            return Err(UpdateError::NotDirect {
+                table,
+                what: "counter",
+            });
+        }
+        let place = table.locate(&pattern, priority)?;
+        let count = table
+            .entry(place)
+            .map(|entry| entry.count)
+            .unwrap_or_default();
+        Ok((count.packets, count.bytes))
+    }
+
+    /// The table whose entries a direct counter counts, if `counter` is one.
+    pub fn direct_counter_table(&self, counter: &str) -> Result<Option<String>, UpdateError> {
+        let id = self.counter_named(counter)? as ir::InstanceId;
+        let table = self
+            .tables
+            .iter()
+            .find(|table| table.direct.counter == Some(id));
+        Ok(table.map(|table| table.name.to_string()))
+    }
+
+    /// The configuration of a meter's cell; `None` means that everything is green.
+    pub fn meter_config(
+        &self,
+        meter: &str,
+        index: u64,
+    ) -> Result<Option<MeterConfig>, UpdateError> {
+        let id = self.meter_named(meter)?;
+        let name = self.program.instances[id].name.to_string();
+        let Cells::Meters(_, cells) = &self.cells[id] else {
+            return Err(UpdateError::Direct { name });
+        };
+        let size = cells.len() as u64;
+        let cell = usize::try_from(index)
+            .ok()
+            .and_then(|index| cells.get(index));
+        Ok(cell
+            .ok_or(UpdateError::IndexOutOfRange { name, index, size })?
+            .config())
+    }
+
+    /// The value of a register's cell; fields of a struct joined, the first one uppermost.
+    pub fn read_register(&self, register: &str, index: u64) -> Result<BigUint, UpdateError> {
+        let id = self.register_named(register)?;
+        let name = self.program.instances[id].name.to_string();
+        let Cells::Registers(registers) = &self.cells[id] else {
+            return Err(UpdateError::NotFound { table: name });
+        };
+        let size = registers.size;
+        let cell =
+            registers
+                .cell(index)
+                .ok_or(UpdateError::IndexOutOfRange { name, index, size })?;
+        let mut value = BigUint::default();
+        let mut at = 0;
+        for width in &registers.widths {
+            let n = ir::words(*width) as usize;
+            value = (value << *width) + from_words(&cell[at..at + n]);
+            at += n;
+        }
+        Ok(value)
+    }
+
+    /// Number of cells of a register.
+    pub fn register_size(&self, register: &str) -> Result<u64, UpdateError> {
+        let id = self.register_named(register)?;
+        match &self.cells[id] {
+            Cells::Registers(registers) => Ok(registers.size),
+            _ => Ok(0),
+        }
+    }
+}
+
+fn spec(table: &Table, action: u32, data: &[u64]) -> ActionSpec {
+    let Some(info) = table.actions.get(action as usize) else {
+        return ActionSpec {
+            name: String::new(),
+            args: Args::InOrder(Vec::new()),
+        };
+    };
+    let mut at = 0;
+    let args = info.params.iter().map(|(name, width)| {
+        let n = ir::words(*width) as usize;
+        let words = data.get(at..at + n).unwrap_or_default();
+        at += n;
+        (name.to_string(), from_words(words))
+    });
+    ActionSpec {
+        args: Args::Named(args.collect()),
+        name: info.name.to_string(),
+    }
+}
+
+fn view(table: &Table, entry: &Stored) -> EntryView {
+    let target = match &entry.leads {
+        Leads::Action(action, data) => Target::Action(spec(table, *action, data)),
+        Leads::Member(member) => Target::Member(*member),
+        Leads::Group(group) => Target::Group(*group),
+    };
+    let matches = table
+        .keys
+        .iter()
+        .map(|key| (key.name.to_string(), matched(key, &entry.pattern)));
+    EntryView {
+        handle: entry.handle,
+        matches: matches.collect(),
+        priority: entry.priority,
+        target,
+        packets: entry.count.packets,
+        bytes: entry.count.bytes,
+        span: entry.span,
+    }
+}
+
+fn matched(key: &KeyInfo, pattern: &Pattern) -> Match {
+    let own = key.at..key.at + key.words;
+    let value = from_words(&pattern.value[own.clone()]);
+    let mask = from_words(&pattern.mask[own]);
+    let length = mask.count_ones() as u32;
+    match key.kind {
+        Kind::Range => match pattern
+            .ranges
+            .iter()
+            .find(|range| range.at as usize == key.at)
+        {
+            Some(range) => Match::Range {
+                low: from_words(&range.low),
+                high: from_words(&range.high),
+            },
+            None if length > 0 => Match::Exact(value),
+            None => Match::Any,
+        },
+        Kind::Exact => Match::Exact(value),
+        Kind::Lpm => Match::Lpm { value, length },
+        _ if length == 0 => Match::Any,
+        Kind::Optional => Match::Optional(value),
+        Kind::Ternary | Kind::Selector => Match::Ternary { value, mask },
+    }
+}

@@ -1,0 +1,256 @@
+//! The state of one switch, from the data plane's side.
+
+use crate::cells::{Color, Count, Meter, MeterUnit, Registers};
+use crate::error::WriteError;
+use crate::matcher::Pattern;
+use crate::profile::Profile;
+use crate::replication::{CloneSession, Replica};
+use crate::table::{Leads, Table};
+use crate::update::Update;
+use p4_ir::ir::{InstanceId, Program, TableId};
+use p4_syntax::span::Span;
+use rustc_hash::FxHashMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// What an architecture wants an extern instance to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Resource {
+    /// Nothing that a control plane changes
+    #[default]
+    None,
+    Counter {
+        size: u64,
+    },
+    /// Widths in bits of the leaves of the cells' type
+    Register {
+        size: u64,
+        widths: Vec<u32>,
+    },
+    Meter {
+        size: u64,
+        unit: MeterUnit,
+    },
+    DirectCounter,
+    DirectMeter {
+        unit: MeterUnit,
+    },
+    Profile {
+        size: Option<u64>,
+        selector: bool,
+    },
+}
+
+/// What an instance is made of.
+#[derive(Clone, Debug)]
+pub(crate) enum Cells {
+    None,
+    Counters(Vec<Count>),
+    Registers(Registers),
+    Meters(MeterUnit, Vec<Meter>),
+    DirectCounter,
+    DirectMeter(MeterUnit),
+    Profile(Profile),
+}
+
+/// A program whose tables or externs cannot be set up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BuildError {
+    pub message: String,
+    pub span: Span,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+/// What a table answers to a packet.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'a> {
+    pub hit: bool,
+    /// Index in the table's list of actions; beyond it if nothing is to be done (an empty group)
+    pub action: u32,
+    pub data: &'a [u64],
+    /// Number of the entry that hit
+    pub entry: Option<u64>,
+    /// What the table's direct meter says, on a hit
+    pub color: Option<Color>,
+}
+
+/// Tables, externs and groups of one switch.
+#[derive(Clone, Debug)]
+pub struct State {
+    pub(crate) program: Arc<Program>,
+    pub(crate) tables: Vec<Table>,
+    /// By instance
+    pub(crate) cells: Vec<Cells>,
+    pub(crate) value_sets: Vec<Vec<Pattern>>,
+    pub(crate) groups: FxHashMap<u32, Vec<Replica>>,
+    pub(crate) sessions: FxHashMap<u32, CloneSession>,
+}
+
+impl State {
+    /// The state that `program` starts with; `resources` says for each of its extern instances
+    /// what it is.
+    pub fn new(program: Arc<Program>, resources: &[Resource]) -> Result<State, BuildError> {
+        crate::build::build(program, resources)
+    }
+
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// Applies all updates in order, or, if any is wrong, none of them.
+    pub fn write(&mut self, batch: &[Update]) -> Result<(), WriteError> {
+        let mut undo = Vec::with_capacity(batch.len());
+        let mut errors = Vec::new();
+        for (index, update) in batch.iter().enumerate() {
+            match self.apply(update) {
+                Ok(inverse) => undo.push(inverse),
+                Err(error) => errors.push((index, error)),
+            }
+        }
+        if errors.is_empty() {
+            return Ok(());
+        }
+        undo.into_iter().rev().for_each(|inverse| inverse(self));
+        Err(WriteError { errors })
+    }
+
+    /// Looks `key` up for a packet of `bytes` bytes at `now` picoseconds. `choose` gives the hash
+    /// that picks a member of a group of the given action selector.
+    #[inline]
+    pub fn lookup(
+        &mut self,
+        table: TableId,
+        key: &[u64],
+        bytes: u64,
+        now: u64,
+        choose: impl FnOnce(InstanceId) -> u64,
+    ) -> Found<'_> {
+        let table = &mut self.tables[table as usize];
+        let Some(place) = table.matcher.find(key) else {
+            return miss(table);
+        };
+        let direct = table.direct;
+        let mut color = None;
+        if direct != Default::default() {
+            if let Some(entry) = table.entry_mut(place) {
+                if direct.counter.is_some() {
+                    entry.count.add(bytes);
+                }
+                if let Some(Cells::DirectMeter(unit)) =
+                    direct.meter.and_then(|id| self.cells.get(id as usize))
+                {
+                    color = Some(entry.meter.execute(units(*unit, bytes), now));
+                }
+            }
+        }
+        let Some(entry) = table.entry(place) else {
+            return miss(table);
+        };
+        let profile = || match direct.profile.and_then(|id| self.cells.get(id as usize)) {
+            Some(Cells::Profile(profile)) => Some(profile),
+            _ => None,
+        };
+        let member = match &entry.leads {
+            Leads::Action(action, data) => {
+                let entry = Some(entry.handle);
+                return Found {
+                    hit: true,
+                    action: *action,
+                    data,
+                    entry,
+                    color,
+                };
+            }
+            Leads::Member(member) => profile().and_then(|profile| profile.members.get(member)),
+            Leads::Group(group) => {
+                let hash = direct.profile.map_or(0, choose);
+                profile().and_then(|profile| profile.pick(*group, hash))
+            }
+        };
+        let (action, data) = member.map_or((u32::MAX, &[][..]), |m| (m.action, &*m.data));
+        Found {
+            hit: true,
+            action,
+            data,
+            entry: Some(entry.handle),
+            color,
+        }
+    }
+
+    /// Whether `key` is in a value set.
+    pub fn in_value_set(&self, set: u32, key: &[u64]) -> bool {
+        let members = self.value_sets.get(set as usize);
+        members.is_some_and(|members| members.iter().any(|member| member.matches(key)))
+    }
+
+    /// Counts a packet; `false` if there is no such cell.
+    pub fn count(&mut self, counter: InstanceId, index: u64, bytes: u64) -> bool {
+        let Some(Cells::Counters(cells)) = self.cells.get_mut(counter as usize) else {
+            return false;
+        };
+        let cell = usize::try_from(index)
+            .ok()
+            .and_then(|index| cells.get_mut(index));
+        cell.map(|cell| cell.add(bytes)).is_some()
+    }
+
+    /// The words of a register's cell, each leaf of its type after the other.
+    pub fn register(&self, register: InstanceId, index: u64) -> Option<&[u64]> {
+        match self.cells.get(register as usize) {
+            Some(Cells::Registers(registers)) => registers.cell(index),
+            _ => None,
+        }
+    }
+
+    pub fn register_mut(&mut self, register: InstanceId, index: u64) -> Option<&mut [u64]> {
+        match self.cells.get_mut(register as usize) {
+            Some(Cells::Registers(registers)) => registers.cell_mut(index),
+            _ => None,
+        }
+    }
+
+    /// Asks a meter about a packet of `bytes` bytes; `None` if there is no such cell.
+    pub fn meter(&mut self, meter: InstanceId, index: u64, bytes: u64, now: u64) -> Option<Color> {
+        let Some(Cells::Meters(unit, cells)) = self.cells.get_mut(meter as usize) else {
+            return None;
+        };
+        let cell = usize::try_from(index)
+            .ok()
+            .and_then(|index| cells.get_mut(index))?;
+        Some(cell.execute(units(*unit, bytes), now))
+    }
+
+    /// The copies that a multicast group makes, in order.
+    pub fn group(&self, group: u32) -> Option<&[Replica]> {
+        self.groups.get(&group).map(Vec::as_slice)
+    }
+
+    pub fn session(&self, session: u32) -> Option<CloneSession> {
+        self.sessions.get(&session).copied()
+    }
+}
+
+fn miss(table: &Table) -> Found<'_> {
+    let ir = &table.default;
+    Found {
+        hit: false,
+        action: ir.action,
+        data: &ir.data,
+        entry: None,
+        color: None,
+    }
+}
+
+fn units(unit: MeterUnit, bytes: u64) -> u64 {
+    match unit {
+        MeterUnit::Bytes => bytes,
+        MeterUnit::Packets => 1,
+    }
+}

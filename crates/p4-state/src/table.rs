@@ -1,0 +1,260 @@
+//! One table: its schema, its entries and its default action.
+
+use crate::cells::{Count, Meter};
+use crate::error::UpdateError;
+use crate::matcher::{Levels, Matcher, Pattern, Place, Rules};
+use p4_ir::ir;
+use p4_syntax::ast::Name;
+use p4_syntax::span::Span;
+use std::sync::Arc;
+
+/// How a key is matched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Exact,
+    Lpm,
+    Ternary,
+    Range,
+    Optional,
+    /// Takes no part in matching; picks a member of a group.
+    Selector,
+}
+
+impl Kind {
+    pub fn of(name: &str) -> Option<Kind> {
+        Some(match name {
+            "exact" => Kind::Exact,
+            "lpm" => Kind::Lpm,
+            "ternary" => Kind::Ternary,
+            "range" => Kind::Range,
+            "optional" => Kind::Optional,
+            "selector" => Kind::Selector,
+            _ => return None,
+        })
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Exact => "exact",
+            Kind::Lpm => "lpm",
+            Kind::Ternary => "ternary",
+            Kind::Range => "range",
+            Kind::Optional => "optional",
+            Kind::Selector => "selector",
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct KeyInfo {
+    pub name: Name,
+    pub kind: Kind,
+    pub width: u32,
+    /// First word in the key
+    pub at: usize,
+    pub words: usize,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct ActionInfo {
+    pub name: Name,
+    /// Name and width in bits
+    pub params: Vec<(Name, u32)>,
+    pub default_only: bool,
+    pub table_only: bool,
+}
+
+/// Direct extern instances of a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Direct {
+    pub counter: Option<ir::InstanceId>,
+    pub meter: Option<ir::InstanceId>,
+    pub profile: Option<ir::InstanceId>,
+}
+
+/// What an entry leads to, as numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Leads {
+    /// Index in the table's actions, and the parameters' words
+    Action(u32, Box<[u64]>),
+    Member(u32),
+    Group(u32),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    /// Number of the entry, never used again in this table
+    pub handle: u64,
+    pub pattern: Pattern,
+    pub priority: u32,
+    pub leads: Leads,
+    pub count: Count,
+    pub meter: Meter,
+    /// Where the program says so, for entries written in it
+    pub span: Option<Span>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub name: Name,
+    pub keys: Vec<KeyInfo>,
+    pub actions: Arc<[ActionInfo]>,
+    pub size: u64,
+    pub const_entries: bool,
+    pub const_default: bool,
+    /// Entries are told apart by priority.
+    pub priorities: bool,
+    pub direct: Direct,
+    pub default: ir::ActionCall,
+    pub program_default: ir::ActionCall,
+    pub matcher: Matcher,
+    slab: Vec<Option<Stored>>,
+    free: Vec<Place>,
+    next_handle: u64,
+    live: u64,
+}
+
+impl Table {
+    pub fn new(table: &ir::Table, program: &ir::Program, keys: Vec<KeyInfo>) -> Table {
+        let action = |listed: &ir::TableAction| {
+            let action = &program.actions[listed.action as usize];
+            let params = action
+                .params
+                .iter()
+                .map(|p| (p.name.clone(), p.place.width));
+            ActionInfo {
+                name: action.name.clone(),
+                params: params.collect(),
+                default_only: listed.default_only,
+                table_only: listed.table_only,
+            }
+        };
+        let general =
+            |key: &KeyInfo| matches!(key.kind, Kind::Ternary | Kind::Range | Kind::Optional);
+        let priorities = keys.iter().any(general);
+        let several_prefixes = keys.iter().filter(|key| key.kind == Kind::Lpm).count() > 1;
+        Table {
+            name: table.name.clone(),
+            actions: table.actions.iter().map(action).collect(),
+            size: table.size.unwrap_or(DEFAULT_SIZE),
+            const_entries: table.const_entries,
+            const_default: table.const_default,
+            priorities: priorities || several_prefixes,
+            direct: Direct::default(),
+            default: table.default.clone(),
+            program_default: table.default.clone(),
+            matcher: if priorities || several_prefixes {
+                Matcher::Rules(Rules::default())
+            } else {
+                Matcher::Levels(Levels::default())
+            },
+            slab: Vec::new(),
+            free: Vec::new(),
+            next_handle: 0,
+            live: 0,
+            keys,
+        }
+    }
+
+    pub fn key_words(&self) -> usize {
+        self.keys.iter().map(|key| key.words).sum()
+    }
+
+    #[inline]
+    pub fn entry(&self, place: Place) -> Option<&Stored> {
+        self.slab.get(place as usize).and_then(Option::as_ref)
+    }
+
+    #[inline]
+    pub fn entry_mut(&mut self, place: Place) -> Option<&mut Stored> {
+        self.slab.get_mut(place as usize).and_then(Option::as_mut)
+    }
+
+    /// Entries in the order of their numbers.
+    pub fn entries(&self) -> Vec<&Stored> {
+        let mut entries: Vec<&Stored> = self.slab.iter().flatten().collect();
+        entries.sort_by_key(|entry| entry.handle);
+        entries
+    }
+
+    /// Adds an entry; the size is not asked for entries of the program.
+    pub fn insert(
+        &mut self,
+        pattern: Pattern,
+        priority: u32,
+        leads: Leads,
+        span: Option<Span>,
+    ) -> Result<Place, UpdateError> {
+        if self.matcher.get(&pattern, priority).is_some() {
+            return Err(UpdateError::Duplicate {
+                table: self.name.to_string(),
+            });
+        }
+        if span.is_none() && self.live >= self.size {
+            return Err(UpdateError::Full {
+                table: self.name.to_string(),
+                size: self.size,
+            });
+        }
+        let handle = self.next_handle;
+        self.next_handle += 1;
+        let (count, meter) = (Count::default(), Meter::default());
+        Ok(self.put(Stored {
+            handle,
+            pattern,
+            priority,
+            leads,
+            count,
+            meter,
+            span,
+        }))
+    }
+
+    /// Puts an entry (back) in. Its number also orders entries of equal priority: older first.
+    pub fn put(&mut self, entry: Stored) -> Place {
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.slab.push(None);
+            self.slab.len() as Place - 1
+        });
+        self.matcher
+            .insert(&entry.pattern, entry.priority, entry.handle, place);
+        self.slab[place as usize] = Some(entry);
+        self.live += 1;
+        place
+    }
+
+    /// Takes an entry out.
+    pub fn take(&mut self, place: Place) -> Option<Stored> {
+        let entry = self.slab.get_mut(place as usize)?.take()?;
+        self.matcher.remove(&entry.pattern, entry.priority);
+        self.free.push(place);
+        self.live -= 1;
+        Some(entry)
+    }
+
+    /// Takes an entry out that was just put in, as if it had never been there.
+    pub fn forget(&mut self, place: Place) {
+        if let Some(entry) = self.take(place) {
+            self.next_handle = entry.handle;
+        }
+    }
+
+    /// The place of the entry with this pattern and priority.
+    pub fn locate(&self, pattern: &Pattern, priority: u32) -> Result<Place, UpdateError> {
+        let place = self.matcher.get(pattern, priority);
+        place.ok_or_else(|| UpdateError::NotFound {
+            table: self.name.to_string(),
+        })
+    }
+
+    /// Places of the entries that the control plane put in.
+    pub fn added(&self) -> Vec<Place> {
+        let is_added = |entry: &Stored| entry.span.is_none();
+        let places = self.slab.iter().enumerate();
+        let added = places.filter(|(_, entry)| entry.as_ref().is_some_and(is_added));
+        added.map(|(place, _)| place as Place).collect()
+    }
+}
+
+/// Entries of a table that names no size, as p4c gives them.
+pub(crate) const DEFAULT_SIZE: u64 = 1024;

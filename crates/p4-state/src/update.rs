@@ -1,0 +1,139 @@
+//! Changes as a control plane asks for them: names and numbers, nothing of the IR.
+
+use crate::cells::MeterConfig;
+use crate::replication::{CloneSession, Replica};
+use num_bigint::BigUint;
+
+/// One change. An index of `None` means all cells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Update {
+    Insert(Entry),
+    /// Gives the entry with this key another action.
+    Modify(Entry),
+    Delete(EntryKey),
+    /// Removes all entries but those written in the program.
+    Clear {
+        table: String,
+    },
+    /// `None` goes back to the program's default action.
+    SetDefault {
+        table: String,
+        action: Option<ActionSpec>,
+    },
+    /// Replaces the members of a parser value set.
+    SetValueSet {
+        set: String,
+        members: Vec<Vec<Match>>,
+    },
+    SetCounter {
+        counter: String,
+        index: Option<u64>,
+        packets: u64,
+        bytes: u64,
+    },
+    SetDirectCounter {
+        key: EntryKey,
+        packets: u64,
+        bytes: u64,
+    },
+    /// `None` for the configuration: everything is green.
+    SetMeter {
+        meter: String,
+        index: Option<u64>,
+        config: Option<MeterConfig>,
+    },
+    SetDirectMeter {
+        key: EntryKey,
+        config: Option<MeterConfig>,
+    },
+    /// A register of a struct takes its fields joined, the first one uppermost.
+    SetRegister {
+        register: String,
+        index: Option<u64>,
+        value: BigUint,
+    },
+    /// `None` removes the group.
+    SetGroup {
+        group: u32,
+        replicas: Option<Vec<Replica>>,
+    },
+    /// `None` removes the session.
+    SetSession {
+        session: u32,
+        to: Option<CloneSession>,
+    },
+    /// Adds or replaces a member of an action profile; `None` removes it.
+    SetMember {
+        profile: String,
+        member: u32,
+        action: Option<ActionSpec>,
+    },
+    /// Adds or replaces a group of members of an action selector; `None` removes it.
+    SetMemberGroup {
+        profile: String,
+        group: u32,
+        members: Option<Vec<u32>>,
+    },
+}
+
+/// Which entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EntryKey {
+    pub table: String,
+    /// Matches with the names of their keys. A key left out matches everything, unless it is exact.
+    pub matches: Vec<(String, Match)>,
+    /// The larger wins; for tables with ternary, range or optional keys, otherwise 0.
+    pub priority: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    pub key: EntryKey,
+    pub target: Target,
+}
+
+/// What an entry leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Target {
+    Action(ActionSpec),
+    /// A member of the table's action profile
+    Member(u32),
+    /// A group of the table's action selector
+    Group(u32),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ActionSpec {
+    pub name: String,
+    pub args: Args,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Args {
+    /// By parameter name, in any order
+    Named(Vec<(String, BigUint)>),
+    InOrder(Vec<BigUint>),
+}
+
+/// What a key must look like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Match {
+    Exact(BigUint),
+    Lpm {
+        value: BigUint,
+        length: u32,
+    },
+    Ternary {
+        value: BigUint,
+        mask: BigUint,
+    },
+    /// Both ends included
+    Range {
+        low: BigUint,
+        high: BigUint,
+    },
+    /// A value of an optional key
+    Optional(BigUint),
+    /// Anything
+    Any,
+}
