@@ -7,19 +7,25 @@
 //! types; whoever specialises them (the lowering) substitutes.
 #![forbid(unsafe_code)]
 
+mod args;
 mod call;
 mod coerce;
 mod consts;
 mod control;
 mod decl;
 mod expr;
+mod instance;
+mod lvalue;
+mod operators;
 mod scope;
+mod shape;
 mod stmt;
 mod table;
+mod type_ref;
 pub mod types;
 pub mod value;
 
-pub use expr::operator_symbol;
+pub use operators::operator_symbol;
 use p4_syntax::ast::{self, Decl, NodeId, Param};
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;

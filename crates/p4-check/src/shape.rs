@@ -1,0 +1,117 @@
+//! What types consist of: fields, underlying types, sizes.
+
+use crate::types::{Kind, Type};
+use crate::value::{wrap, Value};
+use p4_syntax::ast::*;
+
+impl<'a> crate::Checked<'a> {
+    /// Fields of a struct, header or union with type arguments put in: name, type, annotations.
+    pub fn fields_of(&self, ty: &Type) -> Option<Vec<(Name, Type, &'a [Annotation])>> {
+        let Type::Named(Kind::Header | Kind::Union | Kind::Struct, id, _, args) = ty else {
+            return None;
+        };
+        let decl = self.decls.get(id)?;
+        let (DeclKind::Header { fields, .. }
+        | DeclKind::HeaderUnion { fields, .. }
+        | DeclKind::Struct { fields, .. }) = &decl.kind
+        else {
+            return None;
+        };
+        Some(
+            fields
+                .iter()
+                .map(|field| {
+                    (
+                        field.name.name.clone(),
+                        self.type_ref(field.ty.id).substitute(*id, args),
+                        field.annotations.as_slice(),
+                    )
+                })
+                .collect(),
+        )
+    }
+
+    /// The type behind a new type or an enum with an underlying type; other types are themselves.
+    pub fn underlying(&self, ty: &Type) -> Type {
+        match ty {
+            Type::Named(Kind::NewType | Kind::SerEnum, id, ..) => {
+                match self.decls.get(id).map(|d| &d.kind) {
+                    Some(DeclKind::Typedef { ty, .. })
+                    | Some(DeclKind::Enum {
+                        underlying: Some(ty),
+                        ..
+                    }) => {
+                        let inner = self.type_ref(ty.id).clone();
+                        self.underlying(&inner)
+                    }
+                    _ => Type::Unknown,
+                }
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// Smallest and largest size in bits, as `minSizeInBits()` and `maxSizeInBits()` give it.
+    pub fn size_in_bits(&self, ty: &Type) -> Option<(u64, u64)> {
+        Some(match ty {
+            Type::Bool => (1, 1),
+            Type::Bit(width) | Type::Signed(width) => (u64::from(*width), u64::from(*width)),
+            Type::Varbit(width) => (0, u64::from(*width)),
+            Type::Named(Kind::NewType | Kind::SerEnum, ..) => {
+                self.size_in_bits(&self.underlying(ty))?
+            }
+            Type::Named(Kind::Header | Kind::Struct, ..) => {
+                let mut total = (0, 0);
+                for (_, field, _) in self.fields_of(ty)? {
+                    let (min, max) = self.size_in_bits(&field)?;
+                    total = (total.0 + min, total.1 + max);
+                }
+                total
+            }
+            Type::Named(Kind::Union, ..) => {
+                let mut total = (u64::MAX, 0);
+                for (_, field, _) in self.fields_of(ty)? {
+                    let (min, max) = self.size_in_bits(&field)?;
+                    total = (total.0.min(min), total.1.max(max));
+                }
+                total
+            }
+            Type::Stack(element, size) => {
+                let (min, max) = self.size_in_bits(element)?;
+                (min * u64::from(*size), max * u64::from(*size))
+            }
+            Type::Tuple(items) => {
+                let mut total = (0, 0);
+                for item in items {
+                    let (min, max) = self.size_in_bits(item)?;
+                    total = (total.0 + min, total.1 + max);
+                }
+                total
+            }
+            _ => return None,
+        })
+    }
+
+    /// The value of a member of an enum with an underlying type, wrapped to it.
+    pub fn enum_member_value(&self, decl: &Decl, member: &str) -> Option<Value> {
+        let DeclKind::Enum {
+            underlying: Some(base),
+            members,
+        } = &decl.kind
+        else {
+            return None;
+        };
+        let (width, signed) = match self.underlying(self.type_ref(base.id)) {
+            Type::Bit(width) => (width, false),
+            Type::Signed(width) => (width, true),
+            _ => return None,
+        };
+        let member = members.iter().find(|m| &*m.name.name == member)?;
+        let value = self.values.get(&member.value.as_ref()?.id)?.as_int()?;
+        Some(Value::Bits {
+            width,
+            signed,
+            value: wrap(value, width, signed),
+        })
+    }
+}
