@@ -4,8 +4,9 @@ use crate::judge::{judge, Expected, Mode, Received, Verdict};
 use crate::report::{Difference, Finding, Kind, Note, Report};
 use crate::resolve;
 use crate::script::*;
-use crate::target::{CloneTo, CounterCell, Entry, Target};
+use crate::target::Target;
 use num_bigint::BigUint;
+use p4_state::{CloneSession, EntryKey, Replica, Update};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What `wait` waits, in milliseconds of the switch's time.
@@ -51,8 +52,8 @@ struct Runner<'a> {
     sent: usize,
     /// Index of the first packet received since the last `packet` command
     since_last: usize,
-    entries: Vec<(Option<String>, Entry)>,
-    groups: BTreeMap<u32, Vec<(Port, u16)>>,
+    entries: Vec<(Option<String>, EntryKey)>,
+    groups: BTreeMap<u32, Vec<Replica>>,
     nodes: Vec<(u16, Vec<Port>)>,
     findings: Vec<Finding>,
     notes: Vec<Note>,
@@ -209,13 +210,10 @@ impl<'a> Runner<'a> {
 
     fn read_counter(&mut self, counter: &str, index: &CounterIndex) -> Result<(u64, u64), String> {
         match index {
-            CounterIndex::Cell(index) => self
-                .target
-                .read_counter(counter, CounterCell::Index(*index)),
+            CounterIndex::Cell(index) => self.target.read_counter(counter, *index),
             CounterIndex::Entry(label) => {
                 let at = self.labelled(label)?;
-                self.target
-                    .read_counter(counter, CounterCell::Entry(&self.entries[at].1))
+                self.target.read_direct_counter(&self.entries[at].1)
             }
         }
     }
@@ -235,33 +233,29 @@ impl<'a> Runner<'a> {
         match command {
             Command::Add(add) => {
                 let entry = resolve::entry(self.target.schema(), add, self.mode)?;
-                self.target.insert(&entry)?;
-                self.entries.push((add.label.clone(), entry));
+                self.target.write(Update::Insert(entry.clone()))?;
+                self.entries.push((add.label.clone(), entry.key));
                 Ok(())
             }
-            Command::SetDefault { table, action } => {
-                let schema = self.target.schema();
-                let table = resolve::find_table(schema, table)?;
-                let (action, args) = resolve::action(&schema.tables[table], action)?;
-                self.target.set_default(table, action, &args)
-            }
+            Command::SetDefault { table, action } => self.target.write(Update::SetDefault {
+                table: table.clone(),
+                action: Some(resolve::action(action)),
+            }),
             Command::Remove { label: Some(label) } => {
-                let (_, entry) = self.entries.remove(self.labelled(label)?);
-                self.target.remove(&entry)
+                let (_, key) = self.entries.remove(self.labelled(label)?);
+                self.target.write(Update::Delete(key))
             }
             Command::Remove { label: None } => {
-                let entries = std::mem::take(&mut self.entries);
-                entries
-                    .iter()
-                    .try_for_each(|(_, entry)| self.target.remove(entry))
+                let mut entries = std::mem::take(&mut self.entries).into_iter();
+                entries.try_for_each(|(_, key)| self.target.write(Update::Delete(key)))
             }
-            Command::MirroringAdd { session, port } => self
-                .target
-                .set_clone_session(*session, Some(CloneTo::Port(*port))),
-            Command::MirroringAddMc { session, group } => self
-                .target
-                .set_clone_session(*session, Some(CloneTo::Group(*group))),
-            Command::MirroringDelete { session } => self.target.set_clone_session(*session, None),
+            Command::MirroringAdd { session, port } => {
+                self.set_session(*session, Some(*port), None)
+            }
+            Command::MirroringAddMc { session, group } => {
+                self.set_session(*session, None, Some(*group))
+            }
+            Command::MirroringDelete { session } => self.set_session(*session, None, None),
             Command::McGroupCreate { .. }
             | Command::McNodeCreate { .. }
             | Command::McNodeAssociate { .. } => self.change_groups(command),
@@ -269,29 +263,62 @@ impl<'a> Runner<'a> {
                 register,
                 index,
                 value,
-            } => self.target.write_register(register, *index, value),
+            } => self.target.write(Update::SetRegister {
+                register: register.clone(),
+                index: Some(*index),
+                value: value.clone(),
+            }),
             Command::RegisterRead { register, index } => {
                 let value = self.target.read_register(register, *index)?;
                 self.note(place, format!("{register}[{index}] = {value}"));
                 Ok(())
             }
-            Command::RegisterReset { register } => self.target.reset_register(register),
+            Command::RegisterReset { register } => self.target.write(Update::SetRegister {
+                register: register.clone(),
+                index: None,
+                value: BigUint::default(),
+            }),
             Command::CounterRead { counter, index } => {
-                let (packets, bytes) = self
-                    .target
-                    .read_counter(counter, CounterCell::Index(*index))?;
+                let (packets, bytes) = self.target.read_counter(counter, *index)?;
                 self.note(
                     place,
                     format!("{counter}[{index}] = {packets} packets, {bytes} bytes"),
                 );
                 Ok(())
             }
-            Command::CounterReset { counter } => self.target.reset_counter(counter),
+            Command::CounterReset { counter } => self.target.write(Update::SetCounter {
+                counter: counter.clone(),
+                index: None,
+                packets: 0,
+                bytes: 0,
+            }),
             _ => {
                 self.target.wait(WAIT);
                 Ok(())
             }
         }
+    }
+
+    fn set_session(
+        &mut self,
+        session: u32,
+        port: Option<Port>,
+        group: Option<u32>,
+    ) -> Result<(), String> {
+        let to = CloneSession {
+            group,
+            port,
+            truncate: None,
+        };
+        let to = (port.is_some() || group.is_some()).then_some(to);
+        self.target.write(Update::SetSession { session, to })
+    }
+
+    fn set_group(&mut self, group: u32, replicas: &[Replica]) -> Result<(), String> {
+        self.target.write(Update::SetGroup {
+            group,
+            replicas: Some(replicas.to_vec()),
+        })
     }
 
     /// bmv2's way to a multicast group: nodes with a replication id, associated with groups.
@@ -301,7 +328,7 @@ impl<'a> Runner<'a> {
                 if self.groups.contains_key(group) {
                     return Err(format!("multicast group {group} exists already"));
                 }
-                self.target.set_group(*group, &[])?;
+                self.set_group(*group, &[])?;
                 self.groups.insert(*group, Vec::new());
             }
             Command::McNodeCreate { rid, ports } => self.nodes.push((*rid, ports.clone())),
@@ -311,8 +338,9 @@ impl<'a> Runner<'a> {
                 let unknown =
                     format!("there is no multicast group {group}; mc_mgrp_create makes it");
                 let replicas = self.groups.get_mut(group).ok_or(unknown)?;
-                replicas.extend(ports.iter().map(|port| (*port, *rid)));
-                self.target.set_group(*group, replicas)?;
+                replicas.extend(ports.iter().map(|&port| Replica { port, rid: *rid }));
+                let replicas = replicas.clone();
+                self.set_group(*group, &replicas)?;
             }
             _ => {}
         }

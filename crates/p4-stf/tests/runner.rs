@@ -4,6 +4,7 @@ mod common;
 
 use common::{run_text, Bench};
 use num_bigint::BigUint;
+use p4_state::{ActionSpec, Args, CloneSession, Entry, EntryKey, Match, Replica, Update};
 use p4_stf::*;
 use proptest::prelude::*;
 
@@ -116,33 +117,82 @@ fn groups_sessions_and_checks_reach_the_switch() {
     let text = "mc_mgrp_create 3\nmc_node_create 7 1 2\nmc_node_create 8 4\nmc_node_associate 3 0\n\
                 mc_node_associate 3 1\nmirroring_add 5 6\nmirroring_add_mc 6 3\nmirroring_delete 5\n\
                 setdefault lpm forward(mac:0x1, port:2)\nwait\nregister_write last 0 9\n\
-                check_register last(0) == 9\ncheck_counter seen(0) bytes >= 128\nregister_read last 0";
+                check_register last(0) == 9\ncheck_counter seen(0) bytes >= 128\nregister_read last 0\n\
+                add MyIngress.acl 4 drop() = e\ncheck_counter direct($e) packets == 5\nremove all\n";
     let mut bench = Bench::next_port();
     let report = run(&parse("t.stf", text), &mut bench, Mode::Strict);
     assert_eq!(failures(&report), Vec::<String>::new());
+    let replica = |(port, rid)| Replica { port, rid };
+    let group = |ports: &[(u16, u16)]| Update::SetGroup {
+        group: 3,
+        replicas: Some(ports.iter().copied().map(replica).collect()),
+    };
+    let session = |session, to: Option<(Option<u16>, Option<u32>)>| Update::SetSession {
+        session,
+        to: to.map(|(port, group)| CloneSession {
+            group,
+            port,
+            truncate: None,
+        }),
+    };
+    let entry = EntryKey {
+        table: "MyIngress.acl".into(),
+        matches: vec![exact("hdr.mpls[1].ttl", 0)],
+        priority: 5,
+    };
     assert_eq!(
-        bench.log,
+        bench.updates,
         [
-            "group 3 []",
-            "group 3 [(1, 7), (2, 7)]",
-            "group 3 [(1, 7), (2, 7), (4, 8)]",
-            "session 5 Some(Port(6))",
-            "session 6 Some(Group(3))",
-            "session 5 None",
-            "default of 1 is 0 [2, 1]",
-            "wait 1000",
+            group(&[]),
+            group(&[(1, 7), (2, 7)]),
+            group(&[(1, 7), (2, 7), (4, 8)]),
+            session(5, Some((Some(6), None))),
+            session(6, Some((None, Some(3)))),
+            session(5, None),
+            Update::SetDefault {
+                table: "lpm".into(),
+                action: Some(named("forward", &[("mac", 1), ("port", 2)])),
+            },
+            Update::SetRegister {
+                register: "last".into(),
+                index: Some(0),
+                value: big(9)
+            },
+            Update::Insert(Entry {
+                key: entry.clone(),
+                target: p4_state::Target::Action(named("drop", &[]))
+            }),
+            Update::Delete(entry),
         ]
     );
-    assert_eq!(report.notes[0].message, "last[0] = 9");
+    assert_eq!(
+        (bench.waited, report.notes[0].message.as_str()),
+        (1000, "last[0] = 9")
+    );
+}
+
+fn named(action: &str, args: &[(&str, u32)]) -> ActionSpec {
+    let args = args
+        .iter()
+        .map(|(name, value)| (name.to_string(), big(*value)))
+        .collect();
+    ActionSpec {
+        name: action.into(),
+        args: Args::Named(args),
+    }
+}
+
+fn exact(key: &str, value: u32) -> (String, Match) {
+    (key.into(), Match::Exact(big(value)))
 }
 
 /// What an `add` line became, or its error.
-fn entry(line: &str, mode: Mode) -> Result<Entry, String> {
+fn entry(line: &str, mode: Mode) -> Result<EntryKey, String> {
     let mut bench = Bench::next_port();
     let report = run(&parse("t.stf", line), &mut bench, mode);
-    match failures(&report).pop() {
-        Some(message) => Err(message),
-        None => Ok(bench.entries.remove(0)),
+    match (failures(&report).pop(), bench.updates.pop()) {
+        (None, Some(Update::Insert(entry))) => Ok(entry.key),
+        (message, _) => Err(message.unwrap_or_default()),
     }
 }
 
@@ -150,38 +200,25 @@ fn big(value: u32) -> BigUint {
     value.into()
 }
 
-fn keys(line: &str, mode: Mode) -> Vec<Match> {
-    entry(line, mode).unwrap().keys
-}
-
 #[test]
-fn names_are_found_by_suffix_and_left_out_keys_match_anything() {
+fn names_are_found_by_suffix_and_left_out_exact_keys_are_zero() {
     let e = entry("add exact h.$valid$:1 MyIngress.drop()", Mode::Strict).unwrap();
-    assert_eq!((e.table, e.action, e.priority), (0, 1, 0));
-    assert_eq!(e.keys, [Match::Exact(big(0)), Match::Exact(big(1))]);
+    assert_eq!((e.table.as_str(), e.priority), ("MyIngress.exact", 0));
+    assert_eq!(e.matches, [exact("hdr.h.isValid()", 1), exact("hdr.a", 0)]);
     let e = entry("add ports drop()", Mode::Strict).unwrap();
-    let all = Match::Range {
-        low: big(0),
-        high: big(65535),
-    };
-    assert_eq!((e.keys, e.priority), (vec![all, Match::Optional(None)], 1));
-    let e = entry(
-        "add MyIngress.acl 9 mpls$1.ttl:3 forward(port:1, mac:2)",
-        Mode::Strict,
-    )
-    .unwrap();
-    let any = Match::Ternary {
-        value: big(0),
-        mask: big(0),
-    };
-    assert_eq!((e.keys, e.priority), (vec![any, Match::Exact(big(3))], 10));
+    assert_eq!((e.matches, e.priority), (vec![], 1));
+    let e = entry("add MyIngress.acl 9 mpls$1.ttl:3 drop()", Mode::Strict).unwrap();
+    assert_eq!(
+        (e.matches, e.priority),
+        (vec![exact("hdr.mpls[1].ttl", 3)], 10)
+    );
 }
 
 /// In strict mode digits that are not written are zero; p4c's runner lets them be anything.
 #[test]
 fn wildcards_become_masks_and_prefixes() {
-    let ternary =
-        |text: &str, mode| keys(&format!("add MyEgress.acl b:{text} drop()"), mode)[0].clone();
+    let first = |line: &str, mode| entry(line, mode).unwrap().matches[0].1.clone();
+    let ternary = |text: &str, mode| first(&format!("add MyEgress.acl b:{text} drop()"), mode);
     let masked = |value, mask| Match::Ternary {
         value: big(value),
         mask: big(mask),
@@ -192,32 +229,52 @@ fn wildcards_become_masks_and_prefixes() {
     assert_eq!(ternary("0b*", Mode::Strict), masked(0, 0xfffe));
     assert_eq!(ternary("0x12", Mode::Strict), masked(0x12, 0xffff));
     assert_eq!(ternary("0xff&&&0x0f", Mode::Strict), masked(0x0f, 0x0f));
-    let lpm = |text: &str| keys(&format!("add lpm dst:{text} drop()"), Mode::Strict)[0].clone();
-    let prefix = |value: u32, length| Match::Lpm {
+    assert_eq!(ternary("0x1234/8", Mode::Strict), masked(0x1200, 0xff00));
+    let lpm = |text: &str| first(&format!("add lpm dst:{text} drop()"), Mode::Strict);
+    let prefix = |value, length| Match::Lpm {
         value: big(value),
         length,
     };
     assert_eq!(lpm("0x0a00****"), prefix(0x0a00_0000, 16));
     assert_eq!(lpm("0x0a000001/8"), prefix(0x0a00_0000, 8));
     assert_eq!(lpm("0x0a000001"), prefix(0x0a00_0001, 32));
+    let range = |text: &str| first(&format!("add ports port:{text} drop()"), Mode::Strict);
+    let between = |low, high| Match::Range {
+        low: big(low),
+        high: big(high),
+    };
+    assert_eq!((range("5..9"), range("7")), (between(5, 9), between(7, 7)));
 }
 
 #[test]
 fn entries_that_make_no_sense_are_refused_with_a_sentence() {
     let cases = [
-        ("add axl drop()", "there is no table `axl`; known: MyIngress.exact, MyIngress.lpm, MyIngress.acl, MyIngress.ports, MyEgress.acl"),
-        ("add acl drop()", "`acl` could be any table of MyIngress.acl, MyEgress.acl; write more of the name"),
-        ("add lpm dst:5&&&3 drop()", "key hdr.dst is matched by longest prefix; write VALUE/LENGTH, or * for the last digits"),
-        ("add lpm dst:0x*1 drop()", "key hdr.dst is matched by longest prefix; only the last digits may be *"),
-        ("add lpm dst:1/33 drop()", "key hdr.dst has 32 bits, so /33 is too long a prefix"),
-        ("add exact a:256 drop()", "key hdr.a has 8 bits; 0x100 needs 9"),
+        (
+            "add axl drop()",
+            "there is no table `axl`; known: MyIngress.exact, MyIngress.lpm, MyIngress.acl, \
+             MyIngress.ports, MyEgress.acl",
+        ),
+        (
+            "add acl drop()",
+            "`acl` could be any table of MyIngress.acl, MyEgress.acl; write more of the name",
+        ),
+        (
+            "add lpm dst:5&&&3 drop()",
+            "key hdr.dst is matched by longest prefix; write VALUE/LENGTH, or * for the last digits",
+        ),
+        (
+            "add lpm dst:0x*1 drop()",
+            "key hdr.dst is matched by longest prefix; only the last digits may be *",
+        ),
         ("add exact a:0x1* drop()", "key hdr.a takes a whole number here, without *"),
-        ("add exact a:1 a:2 drop()", "key hdr.a is given twice"),
-        ("add exact b:1 drop()", "there is no key of table MyIngress.exact `b`; known: hdr.a, hdr.h.isValid()"),
-        ("add exact forward(port:1)", "action MyIngress.forward needs the argument mac"),
-        ("add exact forward(port:512, mac:1)", "argument port has 9 bits; 0x200 needs 10"),
-        ("add exact drop(x:1)", "action MyIngress.drop has no argument `x`; it has ()"),
-        ("add MyEgress.acl b:5 drop()", "key hdr.b is matched by mask; write its value in hexadecimal or binary"),
+        (
+            "add exact b:1 drop()",
+            "there is no key of table MyIngress.exact `b`; known: hdr.a, hdr.h.isValid()",
+        ),
+        (
+            "add MyEgress.acl b:5 drop()",
+            "key hdr.b is matched by mask; write its value in hexadecimal or binary",
+        ),
         ("remove e", "no entry is labelled `e`; label one with `add ... = e`"),
     ];
     for (line, message) in cases {

@@ -1,18 +1,17 @@
 //! A switch that does what a test tells it, and remembers what a script asked of it.
 
 use num_bigint::BigUint;
+use p4_state::{EntryKey, Update};
 use p4_stf::*;
 
 type Forward = Box<dyn FnMut(Port, &[u8]) -> Vec<(Port, Vec<u8>)>>;
 
-/// Forwards as told; tables, groups and sessions are only written down.
+/// Forwards as told; what is written to it is only kept.
 pub struct Bench {
-    pub schema: Schema,
+    pub schema: Vec<TableSchema>,
     pub forward: Forward,
-    pub entries: Vec<Entry>,
-    pub log: Vec<String>,
-    pub counter: (u64, u64),
-    pub register: BigUint,
+    pub updates: Vec<Update>,
+    pub waited: u64,
 }
 
 impl Bench {
@@ -20,10 +19,8 @@ impl Bench {
         Bench {
             schema: schema(),
             forward: Box::new(forward),
-            entries: Vec::new(),
-            log: Vec::new(),
-            counter: (2, 128),
-            register: BigUint::from(7u8),
+            updates: Vec::new(),
+            waited: 0,
         }
     }
 
@@ -33,112 +30,67 @@ impl Bench {
     }
 }
 
-fn schema() -> Schema {
+fn schema() -> Vec<TableSchema> {
     let key = |name: &str, kind, width| KeySchema {
         name: name.into(),
         kind,
         width,
     };
-    let action = |name: &str, params: &[(&str, u32)]| ActionSchema {
-        name: name.into(),
-        params: params
-            .iter()
-            .map(|(name, width)| (name.to_string(), *width))
-            .collect(),
-    };
     let table = |name: &str, keys: Vec<KeySchema>| TableSchema {
         name: name.into(),
         keys,
-        actions: vec![
-            action("MyIngress.forward", &[("port", 9), ("mac", 48)]),
-            action("MyIngress.drop", &[]),
-        ],
     };
     use MatchKind::*;
-    Schema {
-        tables: vec![
-            table(
-                "MyIngress.exact",
-                vec![key("hdr.a", Exact, 8), key("hdr.h.isValid()", Exact, 1)],
-            ),
-            table("MyIngress.lpm", vec![key("hdr.dst", Lpm, 32)]),
-            table(
-                "MyIngress.acl",
-                vec![key("hdr.b", Ternary, 16), key("hdr.mpls[1].ttl", Exact, 8)],
-            ),
-            table(
-                "MyIngress.ports",
-                vec![key("hdr.port", Range, 16), key("hdr.opt", Optional, 8)],
-            ),
-            table("MyEgress.acl", vec![key("hdr.b", Ternary, 16)]),
-        ],
-        counters: vec!["MyIngress.seen".into()],
-        registers: vec!["MyIngress.last".into()],
-    }
+    vec![
+        table(
+            "MyIngress.exact",
+            vec![key("hdr.a", Exact, 8), key("hdr.h.isValid()", Exact, 1)],
+        ),
+        table("MyIngress.lpm", vec![key("hdr.dst", Lpm, 32)]),
+        table(
+            "MyIngress.acl",
+            vec![key("hdr.b", Ternary, 16), key("hdr.mpls[1].ttl", Exact, 8)],
+        ),
+        table(
+            "MyIngress.ports",
+            vec![key("hdr.port", Range, 16), key("hdr.opt", Optional, 8)],
+        ),
+        table("MyEgress.acl", vec![key("hdr.b", Ternary, 16)]),
+    ]
 }
 
 impl Target for Bench {
-    fn schema(&self) -> &Schema {
+    fn schema(&self) -> &[TableSchema] {
         &self.schema
     }
 
-    fn insert(&mut self, entry: &Entry) -> Result<(), String> {
-        if self
-            .entries
-            .iter()
-            .any(|old| (old.table, &old.keys) == (entry.table, &entry.keys))
-        {
-            return Err("the entry exists already".into());
+    fn write(&mut self, update: Update) -> Result<(), String> {
+        if matches!(update, Update::SetSession { session: 99, .. }) {
+            return Err("there is no session 99".into());
         }
-        self.entries.push(entry.clone());
+        self.updates.push(update);
         Ok(())
     }
 
-    fn remove(&mut self, entry: &Entry) -> Result<(), String> {
-        self.entries.retain(|old| old != entry);
-        Ok(())
+    /// One register, whose cells hold what was last written.
+    fn read_register(&self, register: &str, index: u64) -> Result<BigUint, String> {
+        let written = self.updates.iter().rev().find_map(|update| match update {
+            Update::SetRegister {
+                register: name,
+                index: at,
+                value,
+            } => (name == register && *at == Some(index)).then(|| value.clone()),
+            _ => None,
+        });
+        written.ok_or(format!("there is no register `{register}`"))
     }
 
-    fn set_default(&mut self, table: usize, action: usize, args: &[BigUint]) -> Result<(), String> {
-        self.log
-            .push(format!("default of {table} is {action} {args:?}"));
-        Ok(())
+    fn read_counter(&self, _: &str, _: u64) -> Result<(u64, u64), String> {
+        Ok((2, 128))
     }
 
-    fn set_clone_session(&mut self, session: u32, to: Option<CloneTo>) -> Result<(), String> {
-        self.log.push(format!("session {session} {to:?}"));
-        Ok(())
-    }
-
-    fn set_group(&mut self, group: u32, replicas: &[(Port, u16)]) -> Result<(), String> {
-        self.log.push(format!("group {group} {replicas:?}"));
-        Ok(())
-    }
-
-    fn write_register(&mut self, _: &str, _: u64, value: &BigUint) -> Result<(), String> {
-        self.register = value.clone();
-        Ok(())
-    }
-
-    fn read_register(&mut self, register: &str, _: u64) -> Result<BigUint, String> {
-        match register {
-            "last" => Ok(self.register.clone()),
-            _ => Err(format!("there is no register `{register}`")),
-        }
-    }
-
-    fn reset_register(&mut self, _: &str) -> Result<(), String> {
-        self.register = BigUint::default();
-        Ok(())
-    }
-
-    fn read_counter(&mut self, _: &str, _: CounterCell<'_>) -> Result<(u64, u64), String> {
-        Ok(self.counter)
-    }
-
-    fn reset_counter(&mut self, _: &str) -> Result<(), String> {
-        self.counter = (0, 0);
-        Ok(())
+    fn read_direct_counter(&self, entry: &EntryKey) -> Result<(u64, u64), String> {
+        Ok((entry.priority.into(), 0))
     }
 
     fn process(&mut self, port: Port, data: &[u8], out: &mut dyn FnMut(Port, &[u8])) {
@@ -148,7 +100,7 @@ impl Target for Bench {
     }
 
     fn wait(&mut self, milliseconds: u64) {
-        self.log.push(format!("wait {milliseconds}"));
+        self.waited += milliseconds;
     }
 }
 
