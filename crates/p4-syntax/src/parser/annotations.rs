@@ -84,11 +84,22 @@ impl Parser {
         let open = self.bump();
         let first = self.at;
         let Some(&close) = self.closers.get(&place) else {
-            let error = Diagnostic::error("E0116", open, "This annotation's `(` is never closed.");
-            self.report(error.hint("Add the missing `)`."));
+            let line = self.tokens[first..]
+                .iter()
+                .take_while(|token| !token.line_start);
+            // A string without an end may have swallowed the `)`; that is reported already.
+            if !line
+                .clone()
+                .any(|token| token.kind == TokenKind::OpenString)
+            {
+                let message = "This annotation's `(` is never closed.";
+                let error = Diagnostic::error("E0116", open, message);
+                self.report(error.hint("Add the missing `)`."));
+            }
             while !self.token().line_start {
                 self.bump();
             }
+            self.last_error_at = Some(self.at);
             let tokens = self.annotation_tokens(first, self.at);
             return Ok(AnnotationBody::Unstructured {
                 tokens,

@@ -22,11 +22,9 @@ impl Parser {
                 return Ok(DeclKind::ParserType(proto));
             }
             let ctor_params = parser.constructor_params()?;
-            let open = parser.at;
-            parser.expect(TokenKind::LBrace, "and the states of the parser")?;
             let (mut locals, mut states) = (Vec::new(), Vec::new());
             let before = parser.diagnostics.len();
-            for item in parser.items_until_brace(open, Self::parser_item) {
+            for item in parser.braced("and the states of the parser", Self::parser_item)? {
                 match item {
                     ParserItem::Local(decl) => locals.push(decl),
                     ParserItem::State(state) => states.push(state),
@@ -58,12 +56,10 @@ impl Parser {
                 return Ok(DeclKind::ControlType(proto));
             }
             let ctor_params = parser.constructor_params()?;
-            let open = parser.at;
-            parser.expect(TokenKind::LBrace, "and the body of the control")?;
             let mut locals = Vec::new();
             let mut apply = None;
             let before = parser.diagnostics.len();
-            for item in parser.items_until_brace(open, |parser| parser.control_item()) {
+            for item in parser.braced("and the body of the control", Self::control_item)? {
                 match item {
                     ControlItem::Local(decl) => locals.push(decl),
                     ControlItem::Apply(block, span) if apply.is_some() => {
@@ -119,7 +115,8 @@ impl Parser {
     /// No body follows: this declares a type.
     fn ends_type(&self) -> bool {
         let has_body = matches!(self.kind(), TokenKind::LBrace | TokenKind::LParen);
-        self.is_at(TokenKind::Semi) || (!has_body && self.token().line_start)
+        self.is_at(TokenKind::Semi)
+            || (!has_body && self.token().line_start && !self.body_follows())
     }
 
     fn constructor_params(&mut self) -> Parse<Vec<crate::ast::Param>> {
@@ -221,12 +218,10 @@ impl Parser {
     fn state(&mut self, head: Head) -> Parse<State> {
         self.bump();
         let name = self.name("the name of the state")?;
-        let open = self.at;
-        self.expect(TokenKind::LBrace, "and the body of the state")?;
         let (body, transition) = self.scoped(|parser| {
             let mut transition: Option<Transition> = None;
             let mut body: Vec<Stmt> = Vec::new();
-            parser.items_until_brace(open, |parser| {
+            parser.braced("and the body of the state", |parser| {
                 if parser.is_at(TokenKind::Transition) {
                     let found = parser.transition()?;
                     parser.check_only_transition(transition.is_some(), &found);
@@ -237,7 +232,7 @@ impl Parser {
                 parser.check_state_statement(&stmt, transition.is_some());
                 body.push(stmt);
                 Ok(())
-            });
+            })?;
             Ok((
                 body,
                 transition.unwrap_or_else(|| Transition::Missing(parser.previous_span())),
@@ -310,9 +305,7 @@ impl Parser {
         let keys = self.comma_list(TokenKind::RParen, "after what to select by", |parser| {
             parser.with_greater(Self::expression)
         })?;
-        let open = self.at;
-        self.expect(TokenKind::LBrace, "and the cases of `select`")?;
-        let cases = self.items_until_brace(open, Self::select_case);
+        let cases = self.braced("and the cases of `select`", Self::select_case)?;
         // p4c allows no `;` here, so neither do we; but it is no reason to lose the state.
         if self.is_at(TokenKind::Semi) {
             let error = Diagnostic::error("E0104", self.span(), "This `;` ends nothing.");
@@ -349,7 +342,7 @@ impl Parser {
         }
         let head = self.head()?;
         match self.kind() {
-            Apply if matches!(self.nth_kind(1), LBrace | At) => {
+            Apply if matches!(self.nth_kind(1), LBrace | At) || self.apply_lacks_brace() => {
                 let keyword = self.bump();
                 let mut annotations = head.annotations;
                 annotations.extend(self.annotations()?);
@@ -369,14 +362,22 @@ impl Parser {
         }
     }
 
+    /// `apply` alone on its line, or before a `}`, in a file that lacks a `{`.
+    fn apply_lacks_brace(&self) -> bool {
+        let next = self.nth(1);
+        self.missing.open && (next.line_start || next.kind == TokenKind::RBrace)
+    }
+
     /// `name.` or `name =`: a statement where declarations belong.
     fn is_bare_statement(&self) -> bool {
         self.kind().is_name() && matches!(self.nth_kind(1), TokenKind::Dot | TokenKind::Assign)
     }
 
     fn misplaced_statement(&mut self) -> Failed {
-        let error = Diagnostic::error("E0110", self.span(), "A statement cannot stand here.");
-        self.fail(error.hint("Move it into the `apply { }` of this control, or into an action."))
+        let message = "A statement cannot stand here.".to_string();
+        let hint = "Move it into the `apply { }` of this control, or into an action.";
+        self.report_misplaced(self.span(), message, hint);
+        Failed
     }
 
     /// `extern`: an object, a function, or (`None`) the forward declaration of an object.
@@ -420,9 +421,10 @@ impl Parser {
         self.scopes.declare_type(&name.name);
         let (type_params, methods) = self.scoped(|parser| {
             let type_params = parser.type_params()?;
-            let open = parser.at;
-            parser.expect(TokenKind::LBrace, "and the methods of the extern")?;
-            Ok((type_params, parser.items_until_brace(open, Self::method)))
+            Ok((
+                type_params,
+                parser.braced("and the methods of the extern", Self::method)?,
+            ))
         })?;
         Ok(self.decl(
             head,

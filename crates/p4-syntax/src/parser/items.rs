@@ -1,6 +1,7 @@
 //! Top-level declarations, and those that may stand in several places: constants, types,
 //! functions, actions, instances, parameters.
 
+use super::braces::ItemStart;
 use super::recovery::{similar_keyword, Level};
 use super::{Failed, Parse, Parser};
 use crate::ast::{
@@ -26,10 +27,19 @@ impl Parser {
                 continue;
             }
             if self.is_at(TokenKind::RBrace) {
-                self.stray_brace(reported);
+                // Not worth a word when it is what is left of an earlier mistake.
+                match self.diagnostics.len() == reported {
+                    true => self.stray_brace(),
+                    false => drop(self.bump()),
+                }
                 continue;
             }
             let before = self.at;
+            self.item = ItemStart {
+                indent: self.token().indent,
+                top_level: true,
+                list: 0,
+            };
             self.scopes.truncate(1);
             self.depth = 0;
             self.no_greater = false;
@@ -42,16 +52,6 @@ impl Parser {
             }
         }
         decls
-    }
-
-    /// A `}` at the top level; not worth a word when it is what is left of an earlier mistake.
-    fn stray_brace(&mut self, reported: usize) {
-        if self.diagnostics.len() == reported {
-            let error = Diagnostic::error("E0103", self.span(), "This `}` closes nothing.")
-                .hint("Remove it, or look for a `}` too many further up.");
-            self.report(error);
-        }
-        self.bump();
     }
 
     pub(super) fn head(&mut self) -> Parse<Head> {
@@ -130,7 +130,6 @@ impl Parser {
                 "An action",
                 "Declare it at the top level, or in a `control` before its `apply`.",
             ),
-            Const | Bit | Bool => ("This", "Declare it further out."),
             If | Switch | For | Return | Exit => (
                 "A statement",
                 "Statements belong in an `apply` block, an action, a function or a state.",
@@ -141,8 +140,7 @@ impl Parser {
             ),
         };
         let span = head.start.to(self.span());
-        let error = Diagnostic::error("E0110", span, format!("{what} cannot stand here."));
-        self.report(error.hint(hint));
+        self.report_misplaced(span, format!("{what} cannot stand here."), hint);
         Failed
     }
 
@@ -222,9 +220,7 @@ impl Parser {
         self.scopes.declare_type(&name.name);
         let (type_params, fields) = self.scoped(|parser| {
             let type_params = parser.type_params()?;
-            let open = parser.at;
-            parser.expect(TokenKind::LBrace, "and the fields")?;
-            Ok((type_params, parser.items_until_brace(open, Self::field)))
+            Ok((type_params, parser.braced("and the fields", Self::field)?))
         })?;
         let kind = match keyword {
             TokenKind::Header => DeclKind::Header {
@@ -402,7 +398,7 @@ impl Parser {
         if place == Place::Local {
             let span = self.span_from(head.start);
             let error = Diagnostic::error("E0110", span, "A function cannot be declared here.");
-            self.report(error.hint("Declare it at the top level of the file."));
+            return Err(self.fail(error.hint("Declare it at the top level of the file.")));
         }
         self.scopes.declare_object(&name.name);
         let (type_params, params, body) = self.scoped(|parser| {
@@ -447,14 +443,12 @@ impl Parser {
     }
 
     fn instance_body(&mut self) -> Parse<Vec<Decl>> {
-        let open = self.at;
-        self.expect(TokenKind::LBrace, "and the methods of the instance")?;
         self.nested(|parser| {
             parser.scoped(|parser| {
-                Ok(parser.items_until_brace(open, |parser| {
+                parser.braced("and the methods of the instance", |parser| {
                     let head = parser.head()?;
                     parser.typed_declaration(head, Place::InstanceBody)
-                }))
+                })
             })
         })
     }

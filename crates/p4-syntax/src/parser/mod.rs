@@ -5,6 +5,7 @@
 //! mistake costs one item, and five mistakes give five diagnostics.
 
 mod annotations;
+mod braces;
 mod containers;
 mod expressions;
 mod items;
@@ -20,6 +21,7 @@ use crate::ast::{Ident, Name, NodeId, Program};
 use crate::diag::Diagnostic;
 use crate::span::Span;
 use crate::token::{Token, TokenKind};
+use braces::{ItemStart, Missing};
 use scopes::Scopes;
 use std::collections::{HashMap, HashSet};
 
@@ -37,8 +39,8 @@ pub(crate) struct Parser {
     at: usize,
     /// For each `(` the place of its `)`.
     closers: HashMap<usize, usize>,
-    /// Every `{` has its `}`; only when not, indentation tells where one is missing.
-    balanced: bool,
+    missing: Missing,
+    item: ItemStart,
     /// The `>` of the `>=` at this place was used to close type arguments; `=` is left of it.
     half: bool,
     diagnostics: Vec<Diagnostic>,
@@ -60,6 +62,8 @@ pub(crate) struct Parser {
     not_casts: HashSet<usize>,
     /// Where the last error was reported; a second one there would be a consequence.
     last_error_at: Option<usize>,
+    /// The list in which something was last out of place.
+    last_misplaced: Option<usize>,
     /// A limit was met; the rest is skipped in silence.
     given_up: bool,
 }
@@ -74,7 +78,12 @@ pub(crate) fn parse(
     let tokens = prepare::prepare(tokens, end, diagnostics);
     let mut parser = Parser {
         closers: annotations::closers(&tokens),
-        balanced: recovery::braces_balance(&tokens),
+        missing: braces::missing_braces(&tokens),
+        item: ItemStart {
+            indent: 0,
+            top_level: true,
+            list: 0,
+        },
         tokens,
         at: 0,
         half: false,
@@ -90,6 +99,7 @@ pub(crate) fn parse(
         not_type_args: HashSet::new(),
         not_casts: HashSet::new(),
         last_error_at: None,
+        last_misplaced: None,
         given_up: false,
     };
     let decls = parser.program();

@@ -3,7 +3,7 @@
 use super::{Failed, Parse, Parser};
 use crate::diag::{Diagnostic, MAX_DIAGNOSTICS};
 use crate::span::Span;
-use crate::token::{Token, TokenKind, KEYWORDS};
+use crate::token::{TokenKind, KEYWORDS};
 
 impl Parser {
     /// Reports, unless this would be the second report at the same place or is a mere attempt.
@@ -69,6 +69,16 @@ impl Parser {
         Err(self.fail(error.hint(hint)))
     }
 
+    /// Reports what belongs elsewhere; of several in a row in one list, the first.
+    pub(super) fn report_misplaced(&mut self, span: Span, message: String, hint: &str) {
+        let same = |last: &Diagnostic| last.code == "E0110" && last.message == message;
+        if self.last_misplaced != Some(self.item.list) || !self.diagnostics.last().is_some_and(same)
+        {
+            self.report(Diagnostic::error("E0110", span, message).hint(hint));
+        }
+        self.last_misplaced = Some(self.item.list);
+    }
+
     /// The `;` that ends one of a list; a comma instead is reported and taken for it.
     pub(super) fn list_semicolon(&mut self, what: &str) -> Parse<()> {
         if !self.is_at(TokenKind::Comma) {
@@ -95,48 +105,6 @@ impl Parser {
             self.at = self.tokens.len() - 1;
         }
         Failed
-    }
-
-    /// Items up to `}`, which is consumed; each item that fails is skipped. `open` is the index of
-    /// the `{` token. Ends early where indentation and keyword tell that `}` was forgotten.
-    pub(super) fn items_until_brace<T>(
-        &mut self,
-        open: usize,
-        mut item: impl FnMut(&mut Self) -> Parse<T>,
-    ) -> Vec<T> {
-        let mut items = Vec::new();
-        let indent = self.tokens[open].indent;
-        loop {
-            if self.eat(TokenKind::RBrace) {
-                return items;
-            }
-            if self.is_at(TokenKind::Eof) || self.is_outside(indent) {
-                self.unclosed(open);
-                return items;
-            }
-            let before = self.at;
-            match item(self) {
-                Ok(value) => items.push(value),
-                Err(Failed) => self.skip_item(before, Level::Inner),
-            }
-            if self.at == before {
-                self.bump();
-            }
-        }
-    }
-
-    fn unclosed(&mut self, open: usize) {
-        let open = self.tokens[open].span;
-        let error = Diagnostic::error("E0102", open, "This `{` is never closed.")
-            .label(self.behind(), "I expected its `}` by here")
-            .hint("Add the missing `}`.");
-        self.report(error);
-    }
-
-    /// The current token begins a declaration of an outer level, and is indented like one.
-    fn is_outside(&self, indent: u32) -> bool {
-        let token = self.token();
-        !self.balanced && token.line_start && token.indent <= indent && self.begins_declaration()
     }
 
     /// The current token can only begin a declaration that encloses statements or fields.
@@ -195,7 +163,7 @@ impl Parser {
                     return;
                 }
                 _ if line_start && after_string => return,
-                _ if (open == 0 || !self.balanced)
+                _ if (open == 0 || self.missing.close)
                     && line_start
                     && self.at > failed_at
                     && self.begins_item() =>
@@ -227,23 +195,6 @@ impl Parser {
         }
         self.eat(TokenKind::Semi) || self.token().line_start
     }
-
-    /// Skips from `{` to its `}`.
-    pub(super) fn skip_braces(&mut self) {
-        let mut open = 0usize;
-        loop {
-            match self.kind() {
-                TokenKind::Eof => return,
-                TokenKind::LBrace => open += 1,
-                TokenKind::RBrace => open = open.saturating_sub(1),
-                _ => {}
-            }
-            self.bump();
-            if open == 0 {
-                return;
-            }
-        }
-    }
 }
 
 /// Where an item stands that is skipped.
@@ -252,19 +203,6 @@ pub(super) enum Level {
     TopLevel,
     /// Within braces; the closing one is left alone.
     Inner,
-}
-
-pub(super) fn braces_balance(tokens: &[Token]) -> bool {
-    let mut open = 0usize;
-    for token in tokens {
-        match token.kind {
-            TokenKind::LBrace => open += 1,
-            TokenKind::RBrace if open == 0 => return false,
-            TokenKind::RBrace => open -= 1,
-            _ => {}
-        }
-    }
-    open == 0
 }
 
 /// The keyword `word` was probably meant to be.

@@ -1,7 +1,7 @@
 //! Statements and blocks.
 
 use super::items::Head;
-use super::{Parse, Parser};
+use super::{Failed, Parse, Parser};
 use crate::ast::{
     BinOp, Block, Decl, DeclKind, Expr, ExprKind, ForVar, Stmt, StmtKind, SwitchCase, SwitchLabel,
 };
@@ -16,9 +16,7 @@ impl Parser {
 
     pub(super) fn block_with(&mut self, annotations: Vec<crate::ast::Annotation>) -> Parse<Block> {
         let start = annotations.first().map_or(self.span(), |first| first.span);
-        let open = self.at;
-        self.expect(TokenKind::LBrace, "and statements")?;
-        let stmts = self.scoped(|parser| Ok(parser.items_until_brace(open, Self::statement)))?;
+        let stmts = self.scoped(|parser| parser.braced("and statements", Self::statement))?;
         Ok(Block {
             span: self.span_from(start),
             annotations,
@@ -172,7 +170,7 @@ impl Parser {
             let instance = known && parser.is_at(LParen);
             match parser.kind().is_name() || instance {
                 true => Ok(()),
-                false => Err(super::Failed),
+                false => Err(Failed),
             }
         });
         self.go_back(start);
@@ -212,7 +210,9 @@ impl Parser {
         let message = format!("The condition of `{keyword}` must stand in parentheses.");
         let error = Diagnostic::error("E0100", self.span(), message);
         self.report(error.hint(format!("Write `{keyword} (condition)`.")));
-        self.expression()
+        let cond = self.expression()?;
+        self.eat(TokenKind::RParen);
+        Ok(cond)
     }
 
     /// `=` in a condition: reported, and read as `==`.
@@ -235,6 +235,7 @@ impl Parser {
             self.report(error.hint(format!("Write `{keyword} ((a) && (b))`.")));
             self.bump();
             self.expression()?;
+            self.eat(TokenKind::RParen);
         }
         Ok(cond)
     }
@@ -242,9 +243,7 @@ impl Parser {
     fn switch_statement(&mut self) -> Parse<StmtKind> {
         self.bump();
         let value = self.condition("switch")?;
-        let open = self.at;
-        self.expect(TokenKind::LBrace, "and the cases of `switch`")?;
-        let cases = self.items_until_brace(open, Self::switch_case);
+        let cases = self.braced("and the cases of `switch`", Self::switch_case)?;
         Ok(StmtKind::Switch { value, cases })
     }
 
@@ -274,18 +273,58 @@ impl Parser {
     }
 
     fn for_statement(&mut self) -> Parse<StmtKind> {
+        let start = self.at;
         self.bump();
-        self.scoped(|parser| {
-            parser.expect(TokenKind::LParen, "after `for`")?;
-            if !parser.is_at(TokenKind::Semi) {
-                let first = parser.for_init()?;
-                if parser.eat(TokenKind::In) {
-                    return parser.for_in(first);
-                }
-                return parser.for_rest(first);
+        self.scoped(|parser| match parser.for_header() {
+            Ok(header) => {
+                let body = Box::new(parser.statement()?);
+                Ok(match header {
+                    ForHeader::Steps(init, cond, update) => StmtKind::For {
+                        init,
+                        cond,
+                        update,
+                        body,
+                    },
+                    ForHeader::In(var, range) => StmtKind::ForIn { var, range, body },
+                })
             }
-            parser.for_steps(Vec::new())
+            Err(Failed) => {
+                // The `;` of the header end no statement; the body may have mistakes of its own.
+                parser.skip_for_header(start);
+                parser.statement().map(|body| body.kind)
+            }
         })
+    }
+
+    fn skip_for_header(&mut self, start: usize) {
+        let mut open = 0usize;
+        self.at = start + 1;
+        self.half = false;
+        loop {
+            match self.kind() {
+                TokenKind::LParen => open += 1,
+                TokenKind::RParen => open = open.saturating_sub(1),
+                TokenKind::LBrace | TokenKind::RBrace | TokenKind::Eof => return,
+                _ => {}
+            }
+            let closed = self.is_at(TokenKind::RParen) && open == 0;
+            self.bump();
+            if closed {
+                return;
+            }
+        }
+    }
+
+    fn for_header(&mut self) -> Parse<ForHeader> {
+        self.expect(TokenKind::LParen, "after `for`")?;
+        if self.is_at(TokenKind::Semi) {
+            return self.for_steps(Vec::new());
+        }
+        let first = self.for_init()?;
+        match self.eat(TokenKind::In) {
+            true => self.for_in(first),
+            false => self.for_rest(first),
+        }
     }
 
     /// One initialiser, or the variable of `for (T x in ...)`.
@@ -319,7 +358,7 @@ impl Parser {
         Ok(self.decl(head, name, DeclKind::Variable { ty, init }))
     }
 
-    fn for_in(&mut self, first: ForInit) -> Parse<StmtKind> {
+    fn for_in(&mut self, first: ForInit) -> Parse<ForHeader> {
         let var = match first {
             ForInit::Decl(decl) => ForVar::Decl(decl),
             ForInit::Target(target) => ForVar::Name(target),
@@ -334,14 +373,10 @@ impl Parser {
         };
         let range = self.collection()?;
         self.expect(TokenKind::RParen, "after what the loop runs over")?;
-        Ok(StmtKind::ForIn {
-            var,
-            range,
-            body: Box::new(self.statement()?),
-        })
+        Ok(ForHeader::In(var, range))
     }
 
-    fn for_rest(&mut self, first: ForInit) -> Parse<StmtKind> {
+    fn for_rest(&mut self, first: ForInit) -> Parse<ForHeader> {
         let mut init = vec![self.init_statement(first)?];
         while self.eat(TokenKind::Comma) {
             let next = self.for_init()?;
@@ -361,7 +396,7 @@ impl Parser {
         }
     }
 
-    fn for_steps(&mut self, init: Vec<Stmt>) -> Parse<StmtKind> {
+    fn for_steps(&mut self, init: Vec<Stmt>) -> Parse<ForHeader> {
         self.expect(TokenKind::Semi, "after what the loop begins with")?;
         let cond = self.expression()?;
         self.expect(TokenKind::Semi, "after the condition of the loop")?;
@@ -378,12 +413,7 @@ impl Parser {
             }
         }
         self.expect(TokenKind::RParen, "after the steps of the loop")?;
-        Ok(StmtKind::For {
-            init,
-            cond,
-            update,
-            body: Box::new(self.statement()?),
-        })
+        Ok(ForHeader::Steps(init, cond, update))
     }
 
     /// An assignment or call, with its `;` when `ended`.
@@ -445,7 +475,7 @@ impl Parser {
         Err(self.no_effect(target.span))
     }
 
-    fn no_effect(&mut self, span: Span) -> super::Failed {
+    fn no_effect(&mut self, span: Span) -> Failed {
         let token = self.token();
         if !matches!(token.kind, TokenKind::Semi | TokenKind::RBrace) && !token.line_start {
             return self.unexpected("E0100", "an assignment or a call");
@@ -476,6 +506,12 @@ impl Parser {
         };
         Some((Some(op), 1))
     }
+}
+
+/// What stands between the parentheses of `for`.
+enum ForHeader {
+    Steps(Vec<Stmt>, Expr, Vec<Stmt>),
+    In(ForVar, Expr),
 }
 
 /// What may stand first in `for (...)`.

@@ -13,9 +13,7 @@ impl Parser {
         self.bump();
         let name = self.name("the name of the table")?;
         self.scopes.declare_object(&name.name);
-        let open = self.at;
-        self.expect(TokenKind::LBrace, "and the properties of the table")?;
-        let properties = self.items_until_brace(open, Self::table_property);
+        let properties = self.braced("and the properties of the table", Self::table_property)?;
         Ok(self.decl(head, name, DeclKind::Table(properties)))
     }
 
@@ -42,9 +40,9 @@ impl Parser {
             return Err(self.unexpected("E0115", &expected));
         }
         let value = match keyword {
-            Key => PropertyValue::Key(self.braced(Self::key_element)?),
-            Actions => PropertyValue::Actions(self.braced(Self::action_element)?),
-            Entries => PropertyValue::Entries(self.braced(Self::entry)?),
+            Key => PropertyValue::Key(self.braced("and a list", Self::key_element)?),
+            Actions => PropertyValue::Actions(self.braced("and a list", Self::action_element)?),
+            Entries => PropertyValue::Entries(self.braced("and a list", Self::entry)?),
             _ => {
                 let value = self.expression()?;
                 self.semicolon("this property")?;
@@ -59,12 +57,6 @@ impl Parser {
             name,
             value,
         })
-    }
-
-    fn braced<T>(&mut self, item: impl FnMut(&mut Self) -> Parse<T>) -> Parse<Vec<T>> {
-        let open = self.at;
-        self.expect(TokenKind::LBrace, "and a list")?;
-        Ok(self.items_until_brace(open, item))
     }
 
     fn key_element(&mut self) -> Parse<KeyElement> {
