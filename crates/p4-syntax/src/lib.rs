@@ -18,6 +18,8 @@ mod source;
 pub mod span;
 mod token;
 
+use std::collections::HashSet;
+
 pub use diag::{Diagnostic, Severity};
 pub use options::{FileProvider, Limits, MemoryFiles, Options};
 pub use render::render;
@@ -45,16 +47,30 @@ impl Parsed {
 pub fn parse(main_file: &str, provider: &dyn FileProvider, options: &Options) -> Parsed {
     let preprocessed = preprocess::preprocess(main_file, provider, options);
     let mut diagnostics = preprocessed.diagnostics;
-    let program = parser::parse(
-        preprocessed.tokens,
-        preprocessed.end,
-        options.limits.max_nesting,
-        &mut diagnostics,
-    );
+    let sources = preprocessed.sources;
+    let tokens = parser::prepare(preprocessed.tokens, preprocessed.end, &mut diagnostics);
+    let (program, mut mistakes) = parser::parse(tokens, options.limits.max_nesting);
+    drop_consequences(&mut mistakes, &diagnostics, &sources);
+    diagnostics.append(&mut mistakes);
     Parsed {
         program,
-        sources: preprocessed.sources,
+        sources,
         diagnostics,
+    }
+}
+
+/// Where characters were dropped or a macro was misused, the line lacks something; that the parser
+/// misses it too is no second mistake.
+fn drop_consequences(mistakes: &mut Vec<Diagnostic>, causes: &[Diagnostic], sources: &SourceMap) {
+    let line = |diagnostic: &Diagnostic| {
+        let place = sources.locate(diagnostic.span.lo)?;
+        Some((place.source_index, place.source_line))
+    };
+    let spoils =
+        |d: &&Diagnostic| matches!(d.code, "E0001" | "E0003" | "E0016" | "E0017" | "E0018");
+    let spoiled: HashSet<_> = causes.iter().filter(spoils).filter_map(line).collect();
+    if !spoiled.is_empty() {
+        mistakes.retain(|mistake| line(mistake).is_none_or(|line| !spoiled.contains(&line)));
     }
 }
 

@@ -111,7 +111,7 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-fn apply<'a>(pieces: &mut Vec<&'a str>, change: &Change) {
+fn apply(pieces: &mut Vec<&str>, change: &Change) {
     if pieces.is_empty() {
         return;
     }

@@ -174,7 +174,7 @@ impl Parser {
     }
 
     fn stray_semicolon(&mut self) -> Failed {
-        let error = Diagnostic::error("E0104", self.span(), "This `;` ends nothing.");
+        let error = Diagnostic::error("E0121", self.span(), "This `;` ends nothing.");
         self.fail(error.hint("Remove it; nothing follows a `}` here."))
     }
 
@@ -308,7 +308,7 @@ impl Parser {
         let cases = self.braced("and the cases of `select`", Self::select_case)?;
         // p4c allows no `;` here, so neither do we; but it is no reason to lose the state.
         if self.is_at(TokenKind::Semi) {
-            let error = Diagnostic::error("E0104", self.span(), "This `;` ends nothing.");
+            let error = Diagnostic::error("E0121", self.span(), "This `;` ends nothing.");
             self.report(error.hint("Remove it; nothing follows the `}` of `select`."));
             self.bump();
         }

@@ -245,7 +245,7 @@ impl Parser {
         let (ty, name) = self.declarator(ty, "the name of the field")?;
         if self.is_at(TokenKind::Assign) {
             let error = Diagnostic::error(
-                "E0101",
+                "E0117",
                 self.span(),
                 "A field cannot have a value of its own.",
             );

@@ -23,6 +23,8 @@ use crate::span::Span;
 use crate::token::{Token, TokenKind};
 use braces::{ItemStart, Missing};
 use scopes::Scopes;
+
+pub(crate) use prepare::prepare;
 use std::collections::{HashMap, HashSet};
 
 /// A rule gave up; why is already reported.
@@ -68,14 +70,8 @@ pub(crate) struct Parser {
     given_up: bool,
 }
 
-/// Parses preprocessed tokens. `end` is the end of the main file.
-pub(crate) fn parse(
-    tokens: Vec<Token>,
-    end: Span,
-    max_nesting: u32,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Program {
-    let tokens = prepare::prepare(tokens, end, diagnostics);
+/// Parses tokens as [`prepare`] leaves them.
+pub(crate) fn parse(tokens: Vec<Token>, max_nesting: u32) -> (Program, Vec<Diagnostic>) {
     let mut parser = Parser {
         closers: annotations::closers(&tokens),
         missing: braces::missing_braces(&tokens),
@@ -103,11 +99,8 @@ pub(crate) fn parse(
         given_up: false,
     };
     let decls = parser.program();
-    diagnostics.append(&mut parser.diagnostics);
-    Program {
-        decls,
-        node_count: parser.next_id,
-    }
+    let node_count = parser.next_id;
+    (Program { decls, node_count }, parser.diagnostics)
 }
 
 /// A place to go back to.

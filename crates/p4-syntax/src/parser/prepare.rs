@@ -6,7 +6,8 @@ use crate::lexer::MAX_NUMBER_LENGTH;
 use crate::span::Span;
 use crate::token::{shorten, Token, TokenKind};
 
-pub(super) fn prepare(
+/// Readies preprocessed tokens for [`super::parse`]. `end` is the end of the main file.
+pub(crate) fn prepare(
     tokens: Vec<Token>,
     end: Span,
     diagnostics: &mut Vec<Diagnostic>,

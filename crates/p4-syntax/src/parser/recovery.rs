@@ -35,7 +35,9 @@ impl Parser {
             false => self.token().describe(),
         };
         let message = format!("I expected {expected}, but found {found}.");
-        let span = match self.token().line_start {
+        // What is wrong as a whole is shown; what lacks something is shown where that lacks.
+        let lacking = !matches!(code, "E0104" | "E0115");
+        let span = match lacking && self.token().line_start {
             true => self.behind(),
             false => self.span(),
         };

@@ -1,6 +1,7 @@
 //! Statements and blocks.
 
 use super::items::Head;
+use super::recovery::similar_keyword;
 use super::{Failed, Parse, Parser};
 use crate::ast::{
     BinOp, Block, Decl, DeclKind, Expr, ExprKind, ForVar, Stmt, StmtKind, SwitchCase, SwitchLabel,
@@ -455,6 +456,7 @@ impl Parser {
             });
         }
         if matches!(target.kind, ExprKind::Call { .. }) {
+            self.reject_unknown_statement(&target)?;
             return Ok(StmtKind::Call(target));
         }
         if self.is_at(TokenKind::EqEq) {
@@ -475,9 +477,36 @@ impl Parser {
         Err(self.no_effect(target.span))
     }
 
+    /// `while (x) {`, `swich (x) {`: a call with a body is no call.
+    fn reject_unknown_statement(&mut self, call: &Expr) -> Parse<()> {
+        let ExprKind::Call { func, .. } = &call.kind else {
+            return Ok(());
+        };
+        let ExprKind::Path(path) = &func.kind else {
+            return Ok(());
+        };
+        if !self.is_at(TokenKind::LBrace) {
+            return Ok(());
+        }
+        let name = &path.ident.name;
+        let hint = match similar_keyword(name) {
+            _ if &**name == "while" => {
+                "Loops are written `for (init; condition; step) { }`.".to_string()
+            }
+            Some(keyword) => format!("Did you mean `{keyword}`?"),
+            None => format!("End the call with `;` if `{name}` is a function or action."),
+        };
+        let message = format!("There is no statement `{name} (...) {{ }}` in P4.");
+        Err(self.fail(Diagnostic::error("E0109", path.ident.span, message).hint(hint)))
+    }
+
     fn no_effect(&mut self, span: Span) -> Failed {
         let token = self.token();
-        if !matches!(token.kind, TokenKind::Semi | TokenKind::RBrace) && !token.line_start {
+        let computes = self.operator().is_some();
+        if !computes
+            && !matches!(token.kind, TokenKind::Semi | TokenKind::RBrace)
+            && !token.line_start
+        {
             return self.unexpected("E0100", "an assignment or a call");
         }
         let error = Diagnostic::error("E0112", span, "This statement does nothing.");

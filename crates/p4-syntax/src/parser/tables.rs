@@ -21,7 +21,7 @@ impl Parser {
         use TokenKind::*;
         let head = self.head()?;
         if self.is_at(Semi) {
-            let error = Diagnostic::error("E0115", self.span(), "This `;` ends nothing.");
+            let error = Diagnostic::error("E0121", self.span(), "This `;` ends nothing.");
             return Err(self.fail(error.hint("Remove it; nothing follows the `}` of a property.")));
         }
         let is_const = self.eat(Const);

@@ -41,8 +41,12 @@ impl Preprocessor<'_> {
         let place = hash.span.to(name.span);
         match (&*name.text, self.is_active()) {
             ("if", _) => self.open_condition(place, |this| this.condition(line, place)),
-            ("ifdef", _) => self.open_condition(place, |this| this.is_defined(&line, place)),
-            ("ifndef", _) => self.open_condition(place, |this| !this.is_defined(&line, place)),
+            ("ifdef", _) => {
+                self.open_condition(place, |this| this.is_defined(&line, place, "#ifdef"))
+            }
+            ("ifndef", _) => {
+                self.open_condition(place, |this| !this.is_defined(&line, place, "#ifndef"))
+            }
             ("elif", _) => self.elif(place, line),
             ("else", _) => self.else_branch(place),
             ("endif", _) => self.endif(place),
@@ -194,18 +198,18 @@ impl Preprocessor<'_> {
         self.files.last_mut()?.conditions.last_mut()
     }
 
-    fn is_defined(&mut self, line: &[Token], place: Span) -> bool {
+    fn is_defined(&mut self, line: &[Token], place: Span, directive: &str) -> bool {
         match line.first() {
             Some(name) if name.kind == TokenKind::Ident => self.has_macro(&name.text),
             _ => {
-                self.expected_macro_name(place, "#ifdef and #ifndef");
+                self.expected_macro_name(place, directive);
                 false
             }
         }
     }
 
     pub(super) fn expected_macro_name(&mut self, place: Span, directive: &str) {
-        let message = format!("I expected the name of a macro: {directive} works on one.");
+        let message = format!("I expected the name of a macro after `{directive}`.");
         self.report(
             Diagnostic::error("E0015", place, message).hint(
                 "A name consists of letters, digits and `_`, and does not begin with a digit.",
