@@ -246,8 +246,9 @@ impl Lexer {
 
     fn punctuation(&mut self) -> TokenKind {
         let rest = self.rest();
+        let first = rest.as_bytes().first();
         for (text, kind) in PUNCTUATION {
-            if rest.starts_with(text) {
+            if text.as_bytes().first() == first && rest.starts_with(text) {
                 self.at += text.len();
                 return *kind;
             }

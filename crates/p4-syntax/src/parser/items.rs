@@ -383,9 +383,13 @@ impl Parser {
         let token = self.token();
         let looks_like_one = token.kind == TokenKind::Ident
             && self.nth_kind(1).is_name()
+            // `T f<T>(...)` declares its type only later.
+            && self.nth_kind(2) != TokenKind::Lt
             && !self.scopes.is_declared(&token.text);
-        let keyword = similar_keyword(&token.text).filter(|_| looks_like_one);
-        let Some(keyword) = keyword else {
+        if !looks_like_one {
+            return Ok(());
+        }
+        let Some(keyword) = similar_keyword(&token.text) else {
             return Ok(());
         };
         let message = format!("There is no `{}` in P4.", token.text);
