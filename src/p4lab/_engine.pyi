@@ -1,0 +1,203 @@
+"""The engine's Python side, in Rust (crates/p4-py). Numbers of any size are plain ints; times are
+picoseconds. Errors: ValueError for what the caller got wrong, OSError for the system's refusals.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+# ("exact", v), ("lpm", v, length), ("ternary", v, mask), ("range", low, high), ("optional", v)
+# or ("any",)
+Match: TypeAlias = tuple[Any, ...]
+
+# ("insert" | "modify", "entry", table, [(key, match)], priority, action, [(param, value)])
+# ("delete", "entry", table, [(key, match)], priority)
+# ("clear", table)
+# ("default", table, action | None, [(param, value)])
+# ("group", id, [(port, instance)] | None)
+# ("session", id, port | None, group | None, truncate)
+# ("register", name, index, value)
+# ("counter", name, index, packets, bytes)
+Update: TypeAlias = tuple[Any, ...]
+
+class Program:
+    """A program ready to run, shared by all switches that run it."""
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """`package`, `blocks`, `tables`, `actions`, `instances`."""
+
+class Compilation:
+    """What came of a source file."""
+
+    @property
+    def ok(self) -> bool: ...
+    @property
+    def diagnostics(self) -> list[dict[str, Any]]:
+        """Each has severity, code, message, hint, file, line, column, end_line, end_column,
+        labels."""
+    @property
+    def files(self) -> list[str]: ...
+    @property
+    def program(self) -> Program | None:
+        """None if there is an error, or nothing to run: no `main`."""
+    def render(self, *, color: bool = False) -> str: ...
+
+def compile(
+    path: str, include_dirs: Sequence[str] = ..., defines: Sequence[tuple[str, str]] = ...
+) -> Compilation:
+    """Compiles the program in the file `path`."""
+
+def compile_text(
+    name: str, text: str, files: dict[str, str] = ..., defines: Sequence[tuple[str, str]] = ...
+) -> Compilation:
+    """Compiles a program given as text; `files` are what it may include, by path."""
+
+def stf(
+    program: Program,
+    path: str,
+    *,
+    lax: bool = False,
+    cpu_port: int | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Runs an STF script on a fresh switch: script, passed, packets_sent, packets_received,
+    findings, notes, text, unreadable."""
+
+class Switch:
+    """One switch by itself."""
+
+    def __init__(self, program: Program, *, cpu_port: int | None = None, seed: int = 0) -> None: ...
+    def write(self, updates: Sequence[Update]) -> None:
+        """Applies all updates between two packets, or none of them and raises ValueError."""
+    def process(self, port: int, data: bytes, now: int = 0) -> list[tuple[int, bytes]]:
+        """Sends a packet in; gives what comes out, in order, as (port, bytes)."""
+    def trace(self, port: int, data: bytes, now: int = 0) -> dict[str, Any]:
+        """The same, and everything that happened to the packet on the way."""
+    def read_counter(self, counter: str, index: int) -> tuple[int, int]:
+        """Packets and bytes of a cell."""
+    def read_register(self, register: str, index: int) -> int: ...
+    def entries(self, table: str) -> list[dict[str, Any]]: ...
+    @property
+    def stats(self) -> dict[str, int]: ...
+    def bench(self, port: int, data: bytes, count: int) -> tuple[float, int]:
+        """Sends `count` copies in; gives the seconds it took and how many packets came out."""
+
+class Network:
+    """Switches and hosts joined by links; time passes only in `run_until`."""
+
+    def __init__(self, seed: int = 0) -> None: ...
+    def add_switch(
+        self, name: str, program: Program, *, cpu_port: int | None = None, seed: int = 0
+    ) -> int: ...
+    def add_host(self, name: str, mac: int) -> int: ...
+    def connect(
+        self,
+        a: tuple[int, int],
+        b: tuple[int, int],
+        *,
+        rate: int | None = None,
+        delay: int = 0,
+        jitter: int = 0,
+        loss: float = 0.0,
+        queue: int | None = None,
+    ) -> int:
+        """Joins two ends, each a (node, port). `rate` in bits per second, `queue` in bytes."""
+    def configure(
+        self,
+        link: int,
+        *,
+        rate: int | None = None,
+        delay: int = 0,
+        jitter: int = 0,
+        loss: float = 0.0,
+        queue: int | None = None,
+    ) -> None: ...
+    def set_link(self, link: int, up: bool) -> None: ...
+    def link_is_up(self, link: int) -> bool: ...
+    def link_stats(self, link: int) -> tuple[dict[str, Any], dict[str, Any]]:
+        """From the first end to the second, and back: offered, sent, delivered (each frames, bytes,
+        probes), drops (queue_full, link_down, cut, loss), queued, in_flight, peak_queue."""
+    def capture(self, link: int) -> None: ...
+    def drain_capture(self, link: int) -> bytes:
+        """pcapng bytes since the last call, to be appended to a file."""
+    def join(self, host: int, mac: int) -> None: ...
+    def leave(self, host: int, mac: int) -> None: ...
+    def set_promiscuous(self, host: int, promiscuous: bool) -> None: ...
+    def notify(self, host: int) -> None:
+        """From now on frames for this host that are no probes end `run_until`."""
+    def send_at(self, host: int, time: int, frame: bytes) -> None: ...
+    def start_stream(
+        self,
+        host: int,
+        template: bytes,
+        *,
+        flow: int,
+        sender: int,
+        start: int,
+        interval: int,
+        count: int,
+    ) -> None: ...
+    def sent(self, flow: int, sender: int) -> int: ...
+    def report(self, host: int) -> list[dict[str, Any]]:
+        """Per flow: flow, sender, sent, received, duplicates, missing, out_of_order, unwanted,
+        first, last."""
+    def node_stats(self, number: int) -> tuple[int, int]:
+        """Frames that a node could not place: sent to a port without a cable, filtered."""
+    def write(self, switch: int, updates: Sequence[Update]) -> None: ...
+    def send_from_cpu(self, switch: int, data: bytes) -> None: ...
+    def trace(self, switch: int, on: bool) -> None: ...
+    def take_traces(self, switch: int) -> list[dict[str, Any]]: ...
+    def fingerprint_on(self) -> None: ...
+    @property
+    def fingerprint(self) -> int | None: ...
+    @property
+    def now(self) -> int: ...
+    @property
+    def next_event_time(self) -> int | None: ...
+    def run_until(
+        self, end: int
+    ) -> tuple[Literal["packet_in", "host_frame"], int, int, bytes] | None:
+        """Lets time pass up to `end`, or until the caller must act on a frame: kind, node, time,
+        frame. Raises RuntimeError when frames run in a loop."""
+
+class Inbox:
+    """Where the frames for the controller arrive, and the clock that all its switches share."""
+
+    def __init__(self, capacity: int = 1024) -> None:
+        """Frames beyond `capacity` are dropped and counted: a switch waits for nobody."""
+    def get(self, timeout: float) -> tuple[int, int, bytes] | None:
+        """The next frame as (switch, time, frame); None after `timeout` seconds without one."""
+    @property
+    def now(self) -> int: ...
+
+class Forwarder:
+    """A switch on Linux interfaces, in a thread of its own."""
+
+    def __init__(
+        self,
+        program: Program,
+        ports: Sequence[tuple[int, str]],
+        inbox: Inbox,
+        *,
+        switch: int = 0,
+        cpu_port: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        """`ports` are numbers and interface names, `switch` the number that `inbox` tells.
+        Needs CAP_NET_RAW and CAP_NET_ADMIN; raises OSError."""
+    def write(self, updates: Sequence[Update]) -> None: ...
+    def send_from_cpu(self, data: bytes) -> None: ...
+    def set_port(self, port: int, up: bool) -> None: ...
+    def stats(self) -> dict[str, Any]:
+        """`ports`: by number received, sent (each frames, bytes, probes) and drops by reason;
+        `no_port`, `cpu_full`."""
+    def trace(self, on: bool) -> None: ...
+    def take_traces(self) -> list[dict[str, Any]]: ...
+    def stop(self) -> dict[str, Any]:
+        """Ends the thread; gives its last `stats`. Further calls raise OSError."""
+
+def bench_forwarder(
+    program: Program | None, updates: Sequence[Update], frame: bytes, seconds: float
+) -> dict[str, float]:
+    """Floods port 0 of a switch on veth pairs and counts what leaves port 1: `seconds`, `offered`,
+    `forwarded`. Without a program a do-nothing forwarder is measured. Needs root; raises OSError."""
