@@ -1,7 +1,8 @@
 //! Arguments: which parameter each belongs to, what type arguments follow from them.
 
 use crate::decl::has_annotation;
-use crate::types::Type;
+use crate::types::{Kind, Type};
+use crate::wellformed::{directed_allowed, direction_word, is_value};
 use crate::{CallInfo, CallKind, Checker};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
@@ -15,6 +16,10 @@ pub(crate) struct Signature<'a> {
     pub generic: Option<(NodeId, usize)>,
     /// Type arguments that are known already: of the object a method belongs to
     pub bound: Vec<(NodeId, Vec<Type>)>,
+    /// Whether an instance is being made, so that parsers and controls can be arguments
+    pub constructor: bool,
+    /// Whether parameters without direction are bound at compile time
+    pub compile_time: bool,
     pub span: Span,
 }
 
@@ -62,7 +67,32 @@ impl<'a> Checker<'a> {
         if let Some((owner, _)) = signature.generic {
             ret = ret.substitute(owner, &type_args);
         }
-        if let Some(argument) = type_args.iter().position(|t| contains(&ret, t)) {
+        if ret == Type::Int && !type_args.is_empty() {
+            self.report(
+                Diagnostic::error(
+                    "E0340",
+                    signature.span,
+                    format!("the width of the result of `{}` cannot be found out from a number without a width", signature.name),
+                )
+                .hint("give the number a width, as in `32w10`"),
+            );
+            ret = Type::Unknown;
+        }
+        let skipped = |c: &Self| {
+            let open = |t: &Type| {
+                args.iter().any(|a| {
+                    matches!(a.value.kind, ExprKind::DontCare)
+                        && matches!(t, Type::Infer(_))
+                        && c.out.expr_type(a.value.id) == &Type::DontCare
+                })
+            };
+            type_args.iter().position(open)
+        };
+        if let Some(argument) = type_args
+            .iter()
+            .position(|t| contains(&ret, t))
+            .or_else(|| skipped(self))
+        {
             self.report(
                 Diagnostic::error(
                     "E0337",
@@ -222,13 +252,90 @@ impl<'a> Checker<'a> {
                 }
             } else if self.coerce(&arg.value, &wanted) {
                 let found = self.resolved(&wanted);
-                if found == Type::Int
-                    && param.direction == Direction::In
-                    && matches!(self.out.type_ref(param.ty.id), Type::Param(..))
-                {
-                    self.report(Diagnostic::error("E0340", arg.value.span, format!("the width of `{}` cannot be found out from a number without a width", param.name.name)).hint("give the number a width, as in `32w10`"));
-                }
+                self.argument_type(param, &arg.value, &found, signature);
             }
+        }
+    }
+}
+
+impl<'a> Checker<'a> {
+    /// What can be passed for a parameter whose type has been found out to be `found`.
+    fn argument_type(
+        &mut self,
+        param: &'a Param,
+        value: &'a Expr,
+        found: &Type,
+        signature: &Signature<'a>,
+    ) {
+        let name = &param.name.name;
+        self.directionless_argument(param, value, found, signature);
+        let inferred = matches!(self.out.type_ref(param.ty.id), Type::Param(..));
+        let directed = param.direction != Direction::None;
+        if matches!(found, Type::StructLit(_)) && inferred {
+            self.report(
+                Diagnostic::error(
+                    "E0340",
+                    value.span,
+                    format!("the type of `{name}` cannot be found out from a list of named fields"),
+                )
+                .hint("write the type in front, as in `(my_struct) { a = 1 }`"),
+            );
+        } else if *found == Type::Int && inferred && directed {
+            self.report(
+                Diagnostic::error(
+                    "E0340",
+                    value.span,
+                    format!(
+                        "the width of `{name}` cannot be found out from a number without a width"
+                    ),
+                )
+                .hint("give the number a width, as in `32w10`"),
+            );
+        } else if directed && inferred && !directed_allowed(found) && *found != Type::Unknown {
+            self.error(
+                "E0340",
+                value.span,
+                format!(
+                    "`{name}` is `{}`, so it cannot be {found}",
+                    direction_word(param.direction)
+                ),
+            );
+        } else if !signature.constructor && !is_value(found) && !found.is_kind(Kind::Extern) {
+            self.error(
+                "E0340",
+                value.span,
+                format!("{found} cannot be an argument"),
+            );
+        } else if !signature.constructor
+            && !is_value(self.out.expr_type(value.id))
+            && !found.is_kind(Kind::Extern)
+        {
+            let given = self.out.expr_type(value.id).clone();
+            self.error(
+                "E0340",
+                value.span,
+                format!("{given} cannot be an argument"),
+            );
+        }
+    }
+
+    /// A parameter without direction of a function or method is bound at compile time.
+    fn directionless_argument(
+        &mut self,
+        param: &'a Param,
+        value: &'a Expr,
+        found: &Type,
+        signature: &Signature<'a>,
+    ) {
+        let bound_now = param.direction == Direction::None && signature.compile_time;
+        if bound_now && is_value(found) && self.const_value(value).is_none() {
+            self.require_constant(
+                value,
+                &format!(
+                    "the argument for `{}`, which has no direction,",
+                    param.name.name
+                ),
+            );
         }
     }
 }

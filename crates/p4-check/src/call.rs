@@ -7,6 +7,7 @@ use crate::{Builtin, CallKind, Checker, Def};
 use num_bigint::BigInt;
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
+use p4_syntax::span::Span;
 
 impl<'a> Checker<'a> {
     pub(crate) fn call(
@@ -62,12 +63,22 @@ impl<'a> Checker<'a> {
                 };
                 if self.context.in_parser {
                     self.error("E0331", call.span, "an action cannot be called in a parser");
+                } else if self.context.in_function {
+                    self.report(
+                        Diagnostic::error("E0331", call.span, "a function cannot call an action")
+                            .hint("make it a function too, or make this one an action"),
+                    );
+                }
+                if let Some(first) = type_args.first() {
+                    self.error("E0304", first.span, "an action takes no type arguments");
                 }
                 let signature = Signature {
                     name: decl.name.name.clone(),
                     params,
                     generic: None,
                     bound: Vec::new(),
+                    constructor: false,
+                    compile_time: false,
                     span: call.span,
                 };
                 self.finish_call(
@@ -75,12 +86,12 @@ impl<'a> Checker<'a> {
                     CallKind::Action(decl),
                     signature,
                     &Type::Void,
-                    type_args,
+                    &[],
                     args,
                 )
             }
             Def::Function(decl) => {
-                let decl = self.pick_overload(decl, args);
+                let decl = self.pick_overload(decl, args, call.span);
                 let (ret, type_params, params, kind) = match &decl.kind {
                     DeclKind::Function {
                         ret,
@@ -101,8 +112,21 @@ impl<'a> Checker<'a> {
                     params,
                     generic: Some((decl.id, type_params.len())),
                     bound: Vec::new(),
+                    constructor: false,
+                    compile_time: true,
                     span: call.span,
                 };
+                let is_extern = matches!(kind, CallKind::ExternFunction(_));
+                if is_extern && &*decl.name.name == "verify" && !self.context.in_parser {
+                    self.report(
+                        Diagnostic::error(
+                            "E0334",
+                            call.span,
+                            "`verify` can be called in parsers only",
+                        )
+                        .hint("in a control use `if`, and set a flag or drop the packet"),
+                    );
+                }
                 let ret = self.out.type_ref(ret.id).clone();
                 self.finish_call(call, kind, signature, &ret, type_args, args)
             }
@@ -139,20 +163,37 @@ impl<'a> Checker<'a> {
     }
 
     /// The overload whose parameters take these arguments, else the latest.
-    fn pick_overload(&self, latest: &'a Decl, args: &[Arg]) -> &'a Decl {
-        let mut candidate = Some(latest);
-        while let Some(decl) = candidate {
-            let params = match &decl.kind {
-                DeclKind::Function { params, .. } => params,
-                DeclKind::ExternFunction(proto) => &proto.params,
-                _ => break,
-            };
-            if accepts(params, args) {
-                return decl;
-            }
-            candidate = self.overloads.get(&decl.id).copied();
+    fn pick_overload(&mut self, latest: &'a Decl, args: &[Arg], at: Span) -> &'a Decl {
+        let mut all = vec![latest];
+        while let Some(earlier) = all.last().and_then(|d| self.overloads.get(&d.id)) {
+            all.push(earlier);
         }
-        latest
+        let fitting: Vec<&'a Decl> = all
+            .into_iter()
+            .filter(|decl| accepts(params_of(decl), args))
+            .collect();
+        self.one_overload(&fitting, args, at);
+        fitting.first().copied().unwrap_or(latest)
+    }
+
+    /// Reports a call that several declarations fit equally well.
+    fn one_overload(&mut self, fitting: &[&'a Decl], args: &[Arg], at: Span) {
+        let exact: Vec<&&'a Decl> = fitting
+            .iter()
+            .filter(|d| params_of(d).len() == args.len())
+            .collect();
+        if let [first, second, ..] = exact.as_slice() {
+            self.report(
+                Diagnostic::error(
+                    "E0357",
+                    at,
+                    format!("`{}` with these arguments can mean two declarations", first.name.name),
+                )
+                .label(first.name.span, "one")
+                .label(second.name.span, "the other")
+                .hint("P4 tells overloads apart by the names of parameters, not by their types: name the arguments, as in `f(a = 1)`"),
+            );
+        }
     }
 
     fn call_member(
@@ -344,16 +385,13 @@ impl<'a> Checker<'a> {
                     )
             })
             .collect();
-        let params_of = |decl: &'a Decl| match &decl.kind {
-            DeclKind::Method { proto, .. } => proto.params.as_slice(),
-            _ => &[],
-        };
-        let Some(method) = named
+        let fitting: Vec<&'a Decl> = named
             .iter()
             .copied()
-            .find(|m| accepts(params_of(m), args))
-            .or(named.last().copied())
-        else {
+            .filter(|m| accepts(params_of(m), args))
+            .collect();
+        self.one_overload(&fitting, args, call.span);
+        let Some(method) = fitting.first().or(named.last()).copied() else {
             self.args_only(args);
             let names: Vec<&str> = methods
                 .iter()
@@ -392,20 +430,18 @@ impl<'a> Checker<'a> {
             params: &proto.params,
             generic: Some((method.id, proto.type_params.len())),
             bound: vec![(object_id, bound.clone())],
+            constructor: false,
+            compile_time: true,
             span: call.span,
         };
         let ret = self
             .out
             .type_ref(proto.ret.id)
             .substitute(object_id, &bound);
-        self.finish_call(
-            call,
-            CallKind::Method { object, method },
-            signature,
-            &ret,
-            type_args,
-            args,
-        )
+        let kind = CallKind::Method { object, method };
+        let result = self.finish_call(call, kind, signature, &ret, type_args, args);
+        self.packet_method(call, args);
+        result
     }
 
     fn table_apply(&mut self, call: &'a Expr, id: NodeId, args: &'a [Arg]) -> Type {
@@ -424,6 +460,11 @@ impl<'a> Checker<'a> {
             self.report(Diagnostic::error("E0335", call.span, "a table can be applied in the `apply` block of a control only, not in an action or function"));
         } else if self.context.in_parser {
             self.error("E0335", call.span, "a table cannot be applied in a parser");
+        } else if self.context.in_action_args {
+            let message = "a table cannot be applied in the arguments of another table's action";
+            self.error("E0335", call.span, message);
+        } else if self.context.in_table == Some(id) {
+            self.error("E0335", call.span, "a table cannot apply itself");
         }
         self.note_call(call, CallKind::TableApply(table), Vec::new(), Vec::new());
         Type::TableResult(id)
@@ -487,6 +528,8 @@ impl<'a> Checker<'a> {
                 None
             },
             bound: vec![(id, bound.to_vec())],
+            constructor: false,
+            compile_time: true,
             span: call.span,
         };
         let kind = if on_type {
@@ -495,5 +538,13 @@ impl<'a> Checker<'a> {
             CallKind::BlockApply(decl)
         };
         self.finish_call(call, kind, signature, &Type::Void, &[], args)
+    }
+}
+
+fn params_of(decl: &Decl) -> &[Param] {
+    match &decl.kind {
+        DeclKind::Function { params, .. } => params,
+        DeclKind::ExternFunction(proto) | DeclKind::Method { proto, .. } => &proto.params,
+        _ => &[],
     }
 }

@@ -243,11 +243,7 @@ impl<'a> Checker<'a> {
                 .map(|(_, ty, _)| ty)
                 .collect(),
             Type::Stack(element, size) => {
-                let given = items.len();
-                if given > *size as usize {
-                    return Some(false);
-                }
-                vec![(**element).clone(); given]
+                vec![(**element).clone(); *size as usize]
             }
             Type::List(element) => vec![(**element).clone(); items.len()],
             _ => return None,

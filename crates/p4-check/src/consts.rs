@@ -433,6 +433,17 @@ impl<'a> Checker<'a> {
             self.error("E0502", b.span, "division by zero");
             return;
         }
+        let negative = |c: &Self, e: &Expr| {
+            let value = c.out.eval_before_conversion(e);
+            value.is_some_and(|v| v.as_int().is_some_and(|v| v.is_negative()))
+        };
+        if matches!(op, BinOp::Div | BinOp::Mod) && (negative(self, a) || negative(self, b)) {
+            return self.error(
+                "E0504",
+                expr.span,
+                "division is defined for numbers that are not negative",
+            );
+        }
         let (Some(left), Some(right)) = (self.const_value(a), right) else {
             return;
         };

@@ -1,6 +1,7 @@
 //! Declarations at the top level and the types they introduce.
 
 use crate::types::{Kind, Type};
+use crate::wellformed::{what_holds, Owner};
 use crate::{Checker, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
@@ -10,6 +11,8 @@ use std::collections::HashMap;
 impl<'a> Checker<'a> {
     pub(crate) fn declaration(&mut self, decl: &'a Decl) {
         self.out.decls.insert(decl.id, decl);
+        self.annotations(&decl.annotations);
+        self.name_main(decl);
         match &decl.kind {
             DeclKind::Const { ty, value } => self.const_decl(decl, ty, value),
             DeclKind::Variable { .. } => {
@@ -76,8 +79,8 @@ impl<'a> Checker<'a> {
             } => self.function(decl, ret, type_params, params, body),
             DeclKind::ExternFunction(proto) => {
                 self.with_type_params(decl, &proto.type_params, |c| {
-                    c.type_ref(&proto.ret);
-                    c.params(&proto.params);
+                    c.return_type(&proto.ret);
+                    c.params(&proto.params, Owner::Extern);
                 });
                 self.declare(&decl.name, Def::Function(decl));
             }
@@ -89,28 +92,29 @@ impl<'a> Checker<'a> {
                 self.with_type_params(decl, type_params, |c| {
                     for method in methods {
                         c.out.decls.insert(method.id, method);
-                        let DeclKind::Method { proto, is_constructor, .. } = &method.kind else {
+                        let DeclKind::Method {
+                            proto,
+                            is_constructor,
+                            ..
+                        } = &method.kind
+                        else {
                             continue;
                         };
-                        if *is_constructor && method.name.name != decl.name.name {
-                            c.report(
-                                Diagnostic::error("E0303", method.name.span, format!(
-                                    "`{}` has no return type, so it would be a constructor, but those are named like the extern, `{}`",
-                                    method.name.name, decl.name.name
-                                )).hint("write `void` in front of it, or give it the extern's name"),
-                            );
-                        }
+                        c.method_name(decl, method, *is_constructor);
                         c.with_type_params(method, &proto.type_params, |c| {
-                            c.type_ref(&proto.ret);
-                            c.params(&proto.params);
+                            c.return_type(&proto.ret);
+                            c.params(&proto.params, Owner::Extern);
                         });
                     }
+                    c.repeated_methods(methods);
                 });
             }
             DeclKind::Method { .. } => {}
             DeclKind::ParserType(proto) | DeclKind::ControlType(proto) => {
                 self.declare(&decl.name, Def::Type(decl));
-                self.with_type_params(decl, &proto.type_params, |c| c.params(&proto.params));
+                self.with_type_params(decl, &proto.type_params, |c| {
+                    c.params(&proto.params, Owner::Block)
+                });
             }
             DeclKind::Parser {
                 proto,
@@ -129,7 +133,7 @@ impl<'a> Checker<'a> {
                 params,
             } => {
                 self.declare(&decl.name, Def::Type(decl));
-                self.with_type_params(decl, type_params, |c| c.params(params));
+                self.with_type_params(decl, type_params, |c| c.params(params, Owner::Package));
             }
             DeclKind::Table(_) | DeclKind::ValueSet { .. } => {
                 self.error(
@@ -138,6 +142,66 @@ impl<'a> Checker<'a> {
                     format!("`{}` must stand inside a control or parser", decl.name.name),
                 );
             }
+        }
+    }
+
+    fn method_name(&mut self, decl: &'a Decl, method: &'a Decl, is_constructor: bool) {
+        let (name, owner) = (&method.name.name, &decl.name.name);
+        if is_constructor && name != owner {
+            self.report(
+                Diagnostic::error(
+                    "E0303",
+                    method.name.span,
+                    format!("`{name}` has no return type, so it would be a constructor, but those are named like the extern, `{owner}`"),
+                )
+                .hint("write `void` in front of it, or give it the extern's name"),
+            );
+        } else if !is_constructor && name == owner {
+            self.report(
+                Diagnostic::error(
+                    "E0303",
+                    method.name.span,
+                    format!("`{name}` is named like the extern, so it is its constructor, which has no return type"),
+                )
+                .hint("remove the type in front of it, or give the method another name"),
+            );
+        }
+    }
+
+    /// Overloads are told apart by number and names of their parameters.
+    fn repeated_methods(&mut self, methods: &'a [Decl]) {
+        for (i, method) in methods.iter().enumerate() {
+            let twin = methods[..i]
+                .iter()
+                .find(|m| m.name.name == method.name.name && self.same_parameters(m, method));
+            if let Some(twin) = twin {
+                self.report(
+                    Diagnostic::error(
+                        "E0202",
+                        method.name.span,
+                        format!(
+                            "`{}` is declared twice with the same parameters",
+                            method.name.name
+                        ),
+                    )
+                    .label(twin.name.span, "first declared here"),
+                );
+            }
+        }
+    }
+
+    /// `main` is what the target loads, so nothing else can have that name.
+    fn name_main(&mut self, decl: &'a Decl) {
+        let is_instance = matches!(
+            decl.kind,
+            DeclKind::Instance { .. } | DeclKind::Function { .. }
+        );
+        if &*decl.name.name == "main" && !is_instance && self.scopes.depth() == 1 {
+            self.error(
+                "E0365",
+                decl.name.span,
+                "`main` must be an instance of a package",
+            );
         }
     }
 
@@ -155,60 +219,6 @@ impl<'a> Checker<'a> {
         let result = f(self);
         self.scopes.pop();
         result
-    }
-
-    /// Resolves the types and default values of parameters and declares their names.
-    pub(crate) fn params(&mut self, params: &'a [Param]) {
-        for param in params {
-            let ty = self.type_ref(&param.ty);
-            if matches!(ty, Type::Void) {
-                self.error(
-                    "E0302",
-                    param.ty.span,
-                    format!("the parameter `{}` cannot be of type void", param.name.name),
-                );
-            }
-            let runtime = matches!(param.direction, Direction::Out | Direction::InOut);
-            if runtime
-                && matches!(
-                    ty,
-                    Type::Named(
-                        Kind::Extern | Kind::Package | Kind::Parser | Kind::Control,
-                        ..
-                    ) | Type::Int
-                        | Type::String
-                )
-            {
-                self.error(
-                    "E0310",
-                    param.span,
-                    format!(
-                        "the parameter `{}` of type {ty} cannot be `{}`",
-                        param.name.name,
-                        if param.direction == Direction::Out {
-                            "out"
-                        } else {
-                            "inout"
-                        }
-                    ),
-                );
-            }
-            if let Some(default) = &param.default {
-                self.expr(default);
-                self.coerce(default, &ty);
-                if runtime {
-                    self.error(
-                        "E0311",
-                        param.span,
-                        format!(
-                            "the parameter `{}` gives a value back, so it cannot have a default",
-                            param.name.name
-                        ),
-                    );
-                }
-            }
-            self.declare(&param.name, Def::Param(param));
-        }
     }
 
     fn const_decl(&mut self, decl: &'a Decl, ty: &'a TypeRef, value: &'a Expr) {
@@ -291,61 +301,31 @@ impl<'a> Checker<'a> {
             let mut seen: HashMap<&Name, Span> = HashMap::new();
             for field in fields {
                 let ty = c.type_ref(&field.ty);
+                c.annotations(&field.annotations);
                 if let Some(first) = seen.insert(&field.name.name, field.name.span) {
-                    c.report(Diagnostic::error("E0202", field.name.span, format!("the field `{}` is declared twice", field.name.name)).label(first, "first declared here"));
+                    c.report(
+                        Diagnostic::error(
+                            "E0202",
+                            field.name.span,
+                            format!("the field `{}` is declared twice", field.name.name),
+                        )
+                        .label(first, "first declared here"),
+                    );
                 }
                 if !c.field_allowed(&ty, kind) {
-                    let (what, may) = match kind {
-                        Kind::Header => ("a header", "bit<W>, int<W>, varbit<W>, bool, enums with an underlying type, and structs of those"),
-                        Kind::Union => ("a header_union", "headers"),
-                        _ => ("a struct", "values and headers"),
-                    };
-                    c.report(Diagnostic::error("E0315", field.ty.span, format!("{ty} cannot be a field of {what}")).hint(format!("{what} holds {may}")));
+                    let (what, may) = what_holds(kind);
+                    c.report(
+                        Diagnostic::error(
+                            "E0315",
+                            field.ty.span,
+                            format!("{ty} cannot be a field of {what}"),
+                        )
+                        .hint(format!("{what} holds {may}")),
+                    );
                 }
             }
         });
         self.declare(&decl.name, Def::Type(decl));
-    }
-
-    fn field_allowed(&self, ty: &Type, kind: Kind) -> bool {
-        match kind {
-            Kind::Header => match ty {
-                Type::Bit(_)
-                | Type::Signed(_)
-                | Type::Varbit(_)
-                | Type::Bool
-                | Type::Param(..)
-                | Type::Unknown => true,
-                Type::Named(Kind::SerEnum | Kind::NewType, ..) => true,
-                Type::Named(Kind::Struct, ..) => self
-                    .fields_of(ty)
-                    .unwrap_or_default()
-                    .iter()
-                    .all(|(_, t, _)| self.field_allowed(t, kind)),
-                _ => false,
-            },
-            Kind::Union => matches!(
-                ty,
-                Type::Named(Kind::Header, ..) | Type::Param(..) | Type::Unknown
-            ),
-            _ => !matches!(
-                ty,
-                Type::Void
-                    | Type::Int
-                    | Type::String
-                    | Type::MatchKind
-                    | Type::DontCare
-                    | Type::Named(
-                        Kind::Extern
-                            | Kind::Package
-                            | Kind::Parser
-                            | Kind::Control
-                            | Kind::ParserType
-                            | Kind::ControlType,
-                        ..
-                    )
-            ),
-        }
     }
 
     fn function(
@@ -357,8 +337,8 @@ impl<'a> Checker<'a> {
         body: &'a Block,
     ) {
         self.with_type_params(decl, type_params, |c| {
-            let return_type = c.type_ref(ret);
-            c.params(params);
+            let return_type = c.return_type(ret);
+            c.params(params, Owner::Function);
             let outer = std::mem::take(&mut c.context);
             c.context.return_type = Some(return_type.clone());
             c.context.in_function = true;
@@ -386,7 +366,7 @@ impl<'a> Checker<'a> {
 
     pub(crate) fn action_body(&mut self, params: &'a [Param], body: &'a Block) {
         self.scopes.push();
-        self.params(params);
+        self.params(params, Owner::Action);
         let mut data_seen = None;
         for param in params {
             match (param.direction, data_seen) {

@@ -41,6 +41,14 @@ impl<'a> Checker<'a> {
                 } else {
                     Type::Bit(*width)
                 };
+                if *signed && *width == 0 {
+                    self.error(
+                        "E0319",
+                        expr.span,
+                        "int<W> needs at least one bit, for the sign",
+                    );
+                    return Type::Unknown;
+                }
                 if !crate::value::fits(value, *width, *signed)
                     && !crate::value::fits_either(value, *width)
                 {
@@ -86,7 +94,7 @@ impl<'a> Checker<'a> {
                 args,
             } => self.call(expr, func, type_args, args),
             ExprKind::Construct { ty, args } => {
-                let ty = self.type_ref(ty);
+                let ty = self.open_type_ref(ty);
                 self.construct(expr.id, &ty, args, expr.span)
             }
             ExprKind::List { items, .. } => {
@@ -423,10 +431,23 @@ impl<'a> Checker<'a> {
             );
         }
         let width = self.slice_bound(width);
-        match (shape, width) {
-            (Some(_), Some(width)) if width > 0 => Type::Bit(width),
-            _ => Type::Unknown,
+        let (Some((_, of)), Some(width)) = (shape, width) else {
+            return Type::Unknown;
+        };
+        if width == 0 {
+            return Type::Unknown;
         }
+        let low = self.const_value(lo).and_then(|v| v.as_int().cloned());
+        let beyond = |low: &BigInt| of.is_some_and(|of| low + width > BigInt::from(of));
+        if let Some(low) = low.filter(|low| low.is_negative() || beyond(low)) {
+            self.error(
+                "E0307",
+                lo.span,
+                format!("{width} bits from bit {low} on are not all within this value"),
+            );
+            return Type::Unknown;
+        }
+        Type::Bit(width)
     }
 
     fn slice_bound(&mut self, bound: &'a Expr) -> Option<u32> {

@@ -18,25 +18,46 @@ impl<'a> Checker<'a> {
         body: Option<&'a [Decl]>,
     ) {
         self.out.decls.insert(decl.id, decl);
-        let declared = self.type_ref(ty);
+        let declared = self.open_type_ref(ty);
         let instance_type = self.construct(decl.id, &declared, args, decl.span);
         if let Some(place) = self.out.types.get_mut(decl.id.0 as usize) {
             *place = Some(instance_type.clone());
         }
-        if let Some(body) = body {
-            self.scopes.push();
-            let outer = self.context.clone();
-            self.context.this = Some(instance_type);
-            for method in body {
-                self.local(method);
-            }
-            self.context = outer;
-            self.scopes.pop();
+        match body {
+            Some(body) => self.instance_body(decl, &instance_type, body),
+            None => self.no_instance_body(decl, &instance_type),
         }
-        if &*decl.name.name == "main" {
-            self.out.main = Some(decl);
-        }
+        self.instance_place(decl, &instance_type);
         self.declare(&decl.name, Def::Instance(decl));
+    }
+
+    /// What may be instantiated at the top level, and what `main` is.
+    fn instance_place(&mut self, decl: &'a Decl, ty: &Type) {
+        if self.scopes.depth() > 1 {
+            return;
+        }
+        let name = &decl.name.name;
+        match ty {
+            Type::Named(Kind::Package, ..) if &**name == "main" => self.out.main = Some(decl),
+            Type::Unknown => {}
+            _ if &**name == "main" => self.report(
+                Diagnostic::error(
+                    "E0365",
+                    decl.name.span,
+                    format!("`main` must be an instance of a package, but this is {ty}"),
+                )
+                .hint("the architecture declares the package: for v1model write `V1Switch(...) main;`"),
+            ),
+            Type::Named(Kind::Parser | Kind::Control, ..) => self.report(
+                Diagnostic::error(
+                    "E0364",
+                    decl.name.span,
+                    format!("{ty} cannot be instantiated at the top level"),
+                )
+                .hint("instantiate it in the parser or control that applies it, or in the arguments of the package"),
+            ),
+            _ => {}
+        }
     }
 
     /// Checks `T(args)` as an instance of `ty`; gives the instance's type with inferred arguments.
@@ -101,6 +122,17 @@ impl<'a> Checker<'a> {
                 return Type::Unknown;
             }
         };
+        let unnamed = self.out.decls.get(&id).is_none();
+        if unnamed && !self.abstract_methods(decl.id).is_empty() {
+            self.report(
+                Diagnostic::error(
+                    "E0355",
+                    span,
+                    format!("`{name}` has abstract methods, so an instance of it needs a declaration that implements them"),
+                )
+                .hint(format!("write `{name}(...) x = {{ ... }};` above and use `x` here")),
+            );
+        }
         if self.context.in_action || self.context.in_function {
             self.error(
                 "E0343",
@@ -119,6 +151,8 @@ impl<'a> Checker<'a> {
             params,
             generic: None,
             bound: vec![(owner, type_args.clone())],
+            constructor: true,
+            compile_time: false,
             span,
         };
         let order = self.match_args(&signature, args);

@@ -7,16 +7,22 @@
 //! types; whoever specialises them (the lowering) substitutes.
 #![forbid(unsafe_code)]
 
+mod abstracts;
+mod annotations;
 mod args;
 mod call;
 mod coerce;
 mod consts;
 mod control;
 mod decl;
+mod entries;
 mod expr;
 mod instance;
 mod lvalue;
+mod names;
 mod operators;
+mod packet;
+mod parser;
 mod scope;
 mod shape;
 mod stmt;
@@ -24,6 +30,7 @@ mod table;
 mod type_ref;
 pub mod types;
 pub mod value;
+mod wellformed;
 
 pub use operators::operator_symbol;
 use p4_syntax::ast::{self, Decl, NodeId, Param};
@@ -185,6 +192,7 @@ pub fn check(program: &ast::Program) -> Checked<'_> {
     for decl in &program.decls {
         checker.declaration(decl);
     }
+    checker.control_plane_names(&program.decls);
     checker
         .out
         .diagnostics
@@ -200,6 +208,10 @@ pub(crate) struct Context {
     pub in_action: bool,
     pub in_parser: bool,
     pub in_function: bool,
+    /// The table whose properties are being checked
+    pub in_table: Option<NodeId>,
+    /// Among the arguments that a table's `actions` give
+    pub in_action_args: bool,
     /// Depth of loops around
     pub loops: u32,
     /// The extern declaration whose methods are being declared or implemented

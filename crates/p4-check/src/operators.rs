@@ -85,7 +85,10 @@ impl<'a> Checker<'a> {
         match op {
             BinOp::And | BinOp::Or => {
                 for side in [a, b] {
-                    self.value_expr(side);
+                    let ty = self.value_expr(side);
+                    if ty == Type::DotsLit {
+                        return self.bad_operands(expr, op, &ty, &Type::Bool);
+                    }
                     self.coerce(side, &Type::Bool);
                 }
                 Type::Bool
@@ -251,7 +254,9 @@ impl<'a> Checker<'a> {
         };
         let comparable = !matches!(
             ta,
-            Type::Action(_)
+            Type::Param(..)
+                | Type::DotsLit
+                | Type::Action(_)
                 | Type::Table(_)
                 | Type::Function(_)
                 | Type::Set(_)
@@ -264,7 +269,8 @@ impl<'a> Checker<'a> {
                 Kind::Extern | Kind::Package | Kind::Parser | Kind::Control,
                 ..
             )
-        ) && !matches!(tb, Type::Set(_));
+        ) && !matches!(tb, Type::Set(_))
+            && !matches!((&ta, &tb), (Type::StructLit(_), Type::StructLit(_)));
         if !ok || !comparable {
             return self.bad_operands(expr, BinOp::Eq, &ta, &tb);
         }
@@ -334,6 +340,11 @@ impl<'a> Checker<'a> {
         }
         let (f, t) = (self.out.underlying(from), self.out.underlying(target));
         let renamed = f != *from || t != *target;
+        // A type with a name of its own gives way to the type it is stored as, step by step.
+        let new_type = from.is_kind(Kind::NewType) || target.is_kind(Kind::NewType);
+        if new_type && f != t && f != Type::Int {
+            return false;
+        }
         match (&f, &t) {
             (Type::Bit(1), Type::Bool) | (Type::Bool, Type::Bit(1)) => true,
             (Type::Bit(_), Type::Bit(_)) | (Type::Signed(_), Type::Signed(_)) => true,

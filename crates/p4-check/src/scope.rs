@@ -21,6 +21,11 @@ impl<'a> Scopes<'a> {
         self.stack.push(HashMap::new());
     }
 
+    /// 1 at the top level.
+    pub fn depth(&self) -> usize {
+        self.stack.len()
+    }
+
     pub fn pop(&mut self) {
         self.stack.pop();
     }
@@ -84,13 +89,42 @@ impl<'a> Checker<'a> {
             return;
         }
         scope.insert(ident.name.clone(), def);
+        if let Def::Var(_) = def {
+            self.hides_parameter(ident);
+        }
     }
 
-    fn same_parameters(&self, a: &p4_syntax::ast::Decl, b: &p4_syntax::ast::Decl) -> bool {
+    /// A variable in the outermost block of a body would make a parameter unreachable.
+    fn hides_parameter(&mut self, ident: &Ident) {
+        let Some(outer) = self.scopes.stack.len().checked_sub(2) else {
+            return;
+        };
+        if let Some(Def::Param(param)) = self.scopes.stack[outer].get(&ident.name) {
+            let first = param.name.span;
+            self.report(
+                Diagnostic::error(
+                    "E0206",
+                    ident.span,
+                    format!(
+                        "the variable `{}` hides the parameter of that name",
+                        ident.name
+                    ),
+                )
+                .label(first, "the parameter")
+                .hint("give the variable another name"),
+            );
+        }
+    }
+
+    pub(crate) fn same_parameters(
+        &self,
+        a: &p4_syntax::ast::Decl,
+        b: &p4_syntax::ast::Decl,
+    ) -> bool {
         let names = |decl: &p4_syntax::ast::Decl| -> Option<Vec<(Name, Type)>> {
             let params = match &decl.kind {
                 DeclKind::Function { params, .. } => params,
-                DeclKind::ExternFunction(proto) => &proto.params,
+                DeclKind::ExternFunction(proto) | DeclKind::Method { proto, .. } => &proto.params,
                 _ => return None,
             };
             let signature = |p: &p4_syntax::ast::Param| {

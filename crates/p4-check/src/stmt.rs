@@ -166,14 +166,19 @@ impl<'a> Checker<'a> {
         let mut default_seen: Option<p4_syntax::span::Span> = None;
         let mut labels: HashMap<String, p4_syntax::span::Span> = HashMap::new();
         for case in cases {
+            if let Some(default) = default_seen {
+                self.report(
+                    Diagnostic::error(
+                        "E0349",
+                        case.span,
+                        "`default` must be the last label of a switch",
+                    )
+                    .label(default, "`default` is here"),
+                );
+            }
             match &case.label {
                 SwitchLabel::Default(span) => {
-                    if let Some(first) = default_seen.replace(*span) {
-                        self.report(
-                            Diagnostic::error("E0349", *span, "a switch has one `default` at most")
-                                .label(first, "the first is here"),
-                        );
-                    }
+                    default_seen = Some(*span);
                 }
                 SwitchLabel::Expr(label) => {
                     let key = match &ty {
@@ -269,9 +274,15 @@ impl<'a> Checker<'a> {
                 }
             }
             ForVar::Name(name) => {
-                let ty = self.value_expr(name);
-                self.lvalue(name);
-                ty
+                self.report(
+                    Diagnostic::error(
+                        "E0350",
+                        name.span,
+                        "the variable of `for ... in` must be declared in the loop",
+                    )
+                    .hint("write its type in front, as in `for (bit<8> i in 1..6)`"),
+                );
+                self.value_expr(name)
             }
         };
         match range_type {
@@ -335,6 +346,7 @@ impl<'a> Checker<'a> {
         match &decl.kind {
             DeclKind::Variable { ty, init } => {
                 self.out.decls.insert(decl.id, decl);
+                self.annotations(&decl.annotations);
                 let declared = self.type_ref(ty);
                 if matches!(
                     declared,
@@ -372,6 +384,7 @@ impl<'a> Checker<'a> {
             DeclKind::Table(properties) => self.table(decl, properties),
             DeclKind::ValueSet { element, size } => {
                 self.out.decls.insert(decl.id, decl);
+                self.annotations(&decl.annotations);
                 self.type_ref(element);
                 self.expr(size);
                 if self.const_value(size).is_none() {

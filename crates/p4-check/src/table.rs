@@ -1,11 +1,20 @@
 //! Tables (specification 14.2).
 
+use crate::decl::has_annotation;
+use crate::entries::EntryList;
 use crate::types::{Kind, Type};
 use crate::{Checker, Def};
+use num_traits::Signed;
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
 use std::collections::HashMap;
+
+/// An action in the `actions` of a table.
+struct Listed<'a> {
+    action: &'a ActionRef,
+    decl: &'a Decl,
+}
 
 impl<'a> Checker<'a> {
     pub(crate) fn table(&mut self, decl: &'a Decl, properties: &'a [TableProperty]) {
@@ -23,14 +32,26 @@ impl<'a> Checker<'a> {
                 );
             }
         }
-        let mut key_types = Vec::new();
-        for property in properties {
-            if let PropertyValue::Key(elements) = &property.value {
-                for element in elements {
-                    key_types.push(self.key_element(element));
-                }
-            }
-        }
+        self.annotations(&decl.annotations);
+        // Declared before its properties, so that its own name means itself in its key.
+        self.declare(&decl.name, Def::Table(decl));
+        let outer = self.context.clone();
+        self.context.in_table = Some(decl.id);
+        self.table_properties(decl, properties);
+        self.context = outer;
+    }
+
+    fn table_properties(&mut self, decl: &'a Decl, properties: &'a [TableProperty]) {
+        self.property_order(properties);
+        let keys: &'a [KeyElement] = properties
+            .iter()
+            .find_map(|p| match &p.value {
+                PropertyValue::Key(elements) => Some(elements.as_slice()),
+                _ => None,
+            })
+            .unwrap_or_default();
+        let key_types: Vec<Type> = keys.iter().map(|key| self.key_element(key)).collect();
+        let has_default = properties.iter().any(|p| &*p.name.name == "default_action");
         let mut has_actions = false;
         for property in properties {
             if let PropertyValue::Actions(actions) = &property.value {
@@ -48,41 +69,119 @@ impl<'a> Checker<'a> {
                 .hint("list what the table can do, as in `actions = { forward; drop; }`"),
             );
         }
+        if !has_default {
+            self.implied_default(decl);
+        }
         let listed = self.actions_in(properties);
         for property in properties {
             match &property.value {
                 PropertyValue::Entries(entries) => {
-                    if key_types.is_empty() && !entries.is_empty() {
-                        self.error(
-                            "E0408",
-                            property.span,
-                            "a table without a key has no entries",
-                        );
+                    if keys.is_empty() && !entries.is_empty() {
+                        let message = "a table without a key has no entries";
+                        self.error("E0408", property.span, message);
                     }
                     for entry in entries {
                         self.entry(entry, &key_types, &listed);
                     }
+                    self.entry_list(&EntryList {
+                        table: decl,
+                        entries,
+                        keys,
+                        properties,
+                        is_const: property.is_const,
+                        span: property.name.span,
+                    });
                 }
                 PropertyValue::Expr(value) if &*property.name.name == "default_action" => {
                     self.default_action(value, &listed);
                 }
-                PropertyValue::Expr(value) => {
-                    let ty = self.value_expr(value);
-                    if &*property.name.name == "size" && !ty.is_numeric() && ty != Type::Unknown {
-                        self.error(
-                            "E0302",
-                            value.span,
-                            format!("the size of a table is a number, not {ty}"),
-                        );
-                    }
-                    if self.const_value(value).is_none() && ty.is_numeric() {
-                        self.require_constant(value, "the value of a table property");
-                    }
-                }
+                PropertyValue::Expr(value) => self.property_value(property, value),
                 _ => {}
             }
         }
-        self.declare(&decl.name, Def::Table(decl));
+    }
+
+    /// A table without `default_action` does `NoAction`, which must be there.
+    fn implied_default(&mut self, decl: &'a Decl) {
+        let name = Path {
+            absolute: true,
+            ident: Ident {
+                name: "NoAction".into(),
+                span: decl.name.span,
+            },
+        };
+        let problem = match self.resolve_quietly(&name) {
+            Some(Def::Action(action)) => match &action.kind {
+                DeclKind::Action { params, .. } if params.is_empty() => return,
+                _ => "has parameters here",
+            },
+            Some(_) => "is not an action here",
+            None => "is not declared",
+        };
+        self.report(
+            Diagnostic::error(
+                "E0414",
+                decl.name.span,
+                format!("the table `{}` has no `default_action`, so it does `NoAction`, which {problem}", decl.name.name),
+            )
+            .hint("add `#include <core.p4>`, which declares it, or give a `default_action`"),
+        );
+    }
+
+    /// `key` before `entries`, `actions` before `default_action`: what is referred to comes first.
+    fn property_order(&mut self, properties: &'a [TableProperty]) {
+        let place = |name: &str| properties.iter().position(|p| &*p.name.name == name);
+        for (first, second) in [("key", "entries"), ("actions", "default_action")] {
+            if let (Some(a), Some(b)) = (place(first), place(second)) {
+                if b < a {
+                    self.report(
+                        Diagnostic::error(
+                            "E0416",
+                            properties[b].name.span,
+                            format!("`{second}` must come after `{first}`"),
+                        )
+                        .label(properties[a].name.span, format!("`{first}` is here")),
+                    );
+                }
+            }
+        }
+    }
+
+    fn property_value(&mut self, property: &'a TableProperty, value: &'a Expr) {
+        let ty = self.value_expr(value);
+        if ty == Type::Unknown {
+            return;
+        }
+        let name = &*property.name.name;
+        let wanted = match name {
+            "size" if !ty.is_numeric() => Some("a number"),
+            "largest_priority_wins" if ty != Type::Bool => Some("a bool"),
+            "priority_delta" if !ty.is_numeric() => Some("a number"),
+            _ => None,
+        };
+        if let Some(wanted) = wanted {
+            let message = format!("the property `{name}` is {wanted}, not {ty}");
+            return self.error("E0424", value.span, message);
+        }
+        let constant = self.const_value(value);
+        let number = constant.as_ref().and_then(|v| v.as_int());
+        if name == "priority_delta" && number.is_some_and(|v| !v.is_positive()) {
+            self.error(
+                "E0424",
+                value.span,
+                "`priority_delta` must be more than zero",
+            );
+        }
+        if name == "size" && number.is_some_and(|v| v.is_negative()) {
+            self.error(
+                "E0424",
+                value.span,
+                "the size of a table cannot be negative",
+            );
+        }
+        if constant.is_none() && (ty.is_numeric() || ty == Type::Bool) {
+            self.require_constant(value, "the value of a table property");
+        }
     }
 
     fn key_element(&mut self, element: &'a KeyElement) -> Type {
@@ -111,7 +210,24 @@ impl<'a> Checker<'a> {
                 diagnostic = diagnostic.hint("match on its fields, one by one");
             }
             self.report(diagnostic);
+        } else if matches!(&*element.match_kind.name, "lpm" | "range")
+            && !base.is_numeric()
+            && !matches!(base, Type::Unknown | Type::Param(..))
+        {
+            self.report(
+                Diagnostic::error(
+                    "E0409",
+                    element.expr.span,
+                    format!(
+                        "`{}` needs a number, but this is {}",
+                        element.match_kind.name,
+                        crate::coerce::article(&ty)
+                    ),
+                )
+                .hint("match it as `exact`"),
+            );
         }
+        self.key_name(element);
         if !self.match_kinds.contains(&element.match_kind.name) {
             let name = &element.match_kind.name;
             let mut diagnostic = Diagnostic::error(
@@ -139,6 +255,42 @@ impl<'a> Checker<'a> {
         ty
     }
 
+    /// The control plane needs a name for every part of the key.
+    fn key_name(&mut self, element: &'a KeyElement) {
+        self.annotations(&element.annotations);
+        let named = element.annotations.iter().any(|a| &*a.name.name == "name");
+        if !named && !self.names_itself(&element.expr) {
+            self.report(
+                Diagnostic::error(
+                    "E0418",
+                    element.expr.span,
+                    "the control plane has no name for this part of the key",
+                )
+                .hint("give it one: `expression : exact @name(\"sum\");`"),
+            );
+        }
+    }
+
+    /// Whether what is written can serve as a name: `hdr.ipv4.ttl`, `h[1].x[7:0]`, `h.isValid()`.
+    fn names_itself(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Path(_) | ExprKind::This | ExprKind::Int { .. } | ExprKind::Bool(_) => true,
+            ExprKind::Error => true,
+            ExprKind::Member(base, _) | ExprKind::Slice(base, ..) => self.names_itself(base),
+            ExprKind::TypeMember(..) => true,
+            ExprKind::Index(base, index) => self.names_itself(base) && self.names_itself(index),
+            ExprKind::Call { func, args, .. } => {
+                args.is_empty()
+                    && matches!(&func.kind, ExprKind::Member(base, method)
+                        if &*method.name == "isValid" && self.names_itself(base))
+            }
+            ExprKind::Binary(BinOp::BitAnd, a, b) => {
+                self.names_itself(a) && self.out.eval(b, &|_| None).is_some()
+            }
+            _ => false,
+        }
+    }
+
     fn action_list(&mut self, actions: &'a [ActionRef]) {
         let mut seen: HashMap<NodeId, Span> = HashMap::new();
         for action in actions {
@@ -163,7 +315,37 @@ impl<'a> Checker<'a> {
                 .filter(|p| p.direction != Direction::None)
                 .collect();
             let args = action.args.as_deref().unwrap_or(&[]);
+            self.annotations(&action.annotations);
             self.bind_action_args(action.span, &action.path, params, &directed, args, false);
+            for param in params.iter().filter(|p| p.direction == Direction::None) {
+                self.control_plane_type(action.span, param);
+            }
+        }
+    }
+
+    /// The control plane can give numbers only, not structs or headers.
+    fn control_plane_type(&mut self, at: Span, param: &'a Param) {
+        let ty = self.out.type_ref(param.ty.id).clone();
+        let given = matches!(
+            self.out.underlying(&ty),
+            Type::Named(Kind::Struct | Kind::Header | Kind::Union, ..)
+                | Type::Stack(..)
+                | Type::Tuple(_)
+                | Type::Varbit(_)
+        );
+        if given {
+            self.report(
+                Diagnostic::warning(
+                    "W0423",
+                    param.span,
+                    format!(
+                        "the control plane cannot give `{}`, which is of type {ty}",
+                        param.name.name
+                    ),
+                )
+                .label(at, "the action is used in this table")
+                .hint("use parameters of type bit<W>, int<W> or bool"),
+            );
         }
     }
 
@@ -199,9 +381,11 @@ impl<'a> Checker<'a> {
         constant: bool,
     ) {
         let mut order: Vec<Option<usize>> = vec![None; params.len()];
+        self.context.in_action_args = true;
         for arg in args {
             self.value_expr(&arg.value);
         }
+        self.context.in_action_args = false;
         for (i, arg) in args.iter().enumerate() {
             let param = match &arg.name {
                 Some(name) => wanted.iter().find(|p| p.name.name == name.name).copied(),
@@ -269,10 +453,10 @@ impl<'a> Checker<'a> {
         path: &'a Path,
         decl: &'a Decl,
         args: &'a [Arg],
-        listed: &[(Name, &'a Decl)],
+        listed: &[Listed<'a>],
     ) {
-        if !listed.iter().any(|(_, d)| d.id == decl.id) {
-            self.report(
+        let Some(entry) = listed.iter().find(|l| l.decl.id == decl.id) else {
+            return self.report(
                 Diagnostic::error(
                     "E0413",
                     at,
@@ -283,8 +467,7 @@ impl<'a> Checker<'a> {
                 )
                 .hint("add it there"),
             );
-            return;
-        }
+        };
         let DeclKind::Action { params, .. } = &decl.kind else {
             return;
         };
@@ -293,11 +476,89 @@ impl<'a> Checker<'a> {
             .iter()
             .filter(|p| p.direction == Direction::None)
             .collect();
-        let wanted = if args.len() == all.len() { all } else { data };
+        let whole = args.len() == all.len();
+        let wanted = if whole { all } else { data };
         self.bind_action_args(at, path, params, &wanted, args, true);
+        if whole {
+            self.same_bound_args(params, entry.action, args);
+        }
     }
 
-    fn default_action(&mut self, value: &'a Expr, listed: &[(Name, &'a Decl)]) {
+    /// Arguments that the `actions` list has bound can be repeated, but not changed.
+    fn same_bound_args(&mut self, params: &'a [Param], listed: &'a ActionRef, args: &'a [Arg]) {
+        let bound = listed.args.as_deref().unwrap_or_default();
+        let directed = params
+            .iter()
+            .zip(args)
+            .filter(|(p, _)| p.direction != Direction::None);
+        for (first, (_, second)) in bound.iter().zip(directed) {
+            if !self.same_expr(&first.value, &second.value) {
+                self.report(
+                    Diagnostic::error(
+                        "E0422",
+                        second.span,
+                        "this differs from what the `actions` list gives the action",
+                    )
+                    .label(first.span, "given here")
+                    .hint("repeat it as it stands there, or leave it out"),
+                );
+            }
+        }
+    }
+
+    /// Whether two expressions are written alike or have the same constant value.
+    fn same_expr(&self, a: &Expr, b: &Expr) -> bool {
+        let value = |e: &Expr| self.out.eval(e, &|_| None);
+        if let (Some(x), Some(y)) = (value(a), value(b)) {
+            return x == y;
+        }
+        match (&a.kind, &b.kind) {
+            (ExprKind::Path(x), ExprKind::Path(y)) => x.ident.name == y.ident.name,
+            (ExprKind::Member(x, m), ExprKind::Member(y, n)) => {
+                m.name == n.name && self.same_expr(x, y)
+            }
+            (ExprKind::Index(x, i), ExprKind::Index(y, j)) => {
+                self.same_expr(x, y) && self.same_expr(i, j)
+            }
+            (ExprKind::Slice(x, h, l), ExprKind::Slice(y, i, m)) => {
+                self.same_expr(x, y) && self.same_expr(h, i) && self.same_expr(l, m)
+            }
+            (ExprKind::Unary(o, x), ExprKind::Unary(p, y)) => o == p && self.same_expr(x, y),
+            (ExprKind::Cast(_, x), ExprKind::Cast(_, y)) => {
+                self.out.expr_type(a.id) == self.out.expr_type(b.id) && self.same_expr(x, y)
+            }
+            (ExprKind::Binary(o, x1, x2), ExprKind::Binary(p, y1, y2)) => {
+                o == p && self.same_expr(x1, y1) && self.same_expr(x2, y2)
+            }
+            (ExprKind::Conditional(c, x1, x2), ExprKind::Conditional(d, y1, y2)) => {
+                self.same_expr(c, d) && self.same_expr(x1, y1) && self.same_expr(x2, y2)
+            }
+            (ExprKind::List { items: x, .. }, ExprKind::List { items: y, .. }) => {
+                x.len() == y.len() && x.iter().zip(y).all(|(x, y)| self.same_expr(x, y))
+            }
+            (ExprKind::Struct { fields: x, .. }, ExprKind::Struct { fields: y, .. }) => {
+                let same = |(m, x): &(Ident, Expr)| {
+                    let twin = y.iter().find(|(n, _)| m.name == n.name);
+                    twin.is_some_and(|(_, y)| self.same_expr(x, y))
+                };
+                x.len() == y.len() && x.iter().all(same)
+            }
+            (
+                ExprKind::Call {
+                    func: f, args: x, ..
+                },
+                ExprKind::Call {
+                    func: g, args: y, ..
+                },
+            ) => {
+                let same = |(x, y): (&Arg, &Arg)| self.same_expr(&x.value, &y.value);
+                self.same_expr(f, g) && x.len() == y.len() && x.iter().zip(y).all(same)
+            }
+            _ => false,
+        }
+    }
+
+    fn default_action(&mut self, value: &'a Expr, listed: &[Listed<'a>]) {
         let (path, args): (&'a Path, &'a [Arg]) = match &value.kind {
             ExprKind::Path(path) => (path, &[]),
             ExprKind::Call { func, args, .. } => match &func.kind {
@@ -311,6 +572,7 @@ impl<'a> Checker<'a> {
         match self.resolve(path) {
             Some(Def::Action(decl)) => {
                 self.out.action_refs.insert(value.span, decl);
+                self.action_place(value.span, decl, listed, "tableonly", "default action");
                 self.action_with_data(value.span, path, decl, args, listed);
             }
             Some(other) => {
@@ -327,7 +589,34 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn entry(&mut self, entry: &'a Entry, key_types: &[Type], listed: &[(Name, &'a Decl)]) {
+    /// `@tableonly` keeps an action out of `default_action`, `@defaultonly` out of entries.
+    fn action_place(
+        &mut self,
+        at: Span,
+        decl: &'a Decl,
+        listed: &[Listed<'a>],
+        annotation: &str,
+        role: &str,
+    ) {
+        let Some(entry) = listed.iter().find(|l| l.decl.id == decl.id) else {
+            return;
+        };
+        if has_annotation(&entry.action.annotations, annotation) {
+            self.report(
+                Diagnostic::error(
+                    "E0415",
+                    at,
+                    format!(
+                        "`{}` is marked `@{annotation}`, so it cannot be the {role}",
+                        decl.name.name
+                    ),
+                )
+                .label(entry.action.span, "marked here"),
+            );
+        }
+    }
+
+    fn entry(&mut self, entry: &'a Entry, key_types: &[Type], listed: &[Listed<'a>]) {
         if let Some(priority) = &entry.priority {
             self.value_expr(priority);
             if self.const_value(priority).is_none() {
@@ -337,11 +626,18 @@ impl<'a> Checker<'a> {
         self.keyset(&entry.keyset, key_types, entry.span);
         if let Some(decl) = self.action_named(&entry.action) {
             let args = entry.action.args.as_deref().unwrap_or(&[]);
+            self.action_place(
+                entry.span,
+                decl,
+                listed,
+                "defaultonly",
+                "action of an entry",
+            );
             self.action_with_data(entry.action.span, &entry.action.path, decl, args, listed);
         }
     }
 
-    fn actions_in(&self, properties: &'a [TableProperty]) -> Vec<(Name, &'a Decl)> {
+    fn actions_in(&self, properties: &'a [TableProperty]) -> Vec<Listed<'a>> {
         properties
             .iter()
             .filter_map(|p| match &p.value {
@@ -349,11 +645,11 @@ impl<'a> Checker<'a> {
                 _ => None,
             })
             .flatten()
-            .filter_map(|a| {
-                Some((
-                    a.path.ident.name.clone(),
-                    *self.out.action_refs.get(&a.span)?,
-                ))
+            .filter_map(|action| {
+                Some(Listed {
+                    action,
+                    decl: self.out.action_refs.get(&action.span)?,
+                })
             })
             .collect()
     }
@@ -361,7 +657,12 @@ impl<'a> Checker<'a> {
     /// Names of the actions of a declared table, with their declarations.
     pub(crate) fn table_actions(&self, table: NodeId) -> Vec<(Name, &'a Decl)> {
         match self.out.decls.get(&table).map(|d| &d.kind) {
-            Some(DeclKind::Table(properties)) => self.actions_in(properties),
+            Some(DeclKind::Table(properties)) => {
+                let listed = self.actions_in(properties).into_iter();
+                listed
+                    .map(|l| (l.action.path.ident.name.clone(), l.decl))
+                    .collect()
+            }
             _ => Vec::new(),
         }
     }

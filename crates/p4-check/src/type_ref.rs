@@ -14,11 +14,49 @@ const MAX_WIDTH: u32 = 2048;
 impl<'a> Checker<'a> {
     /// The type that `ty` denotes; noted by the `TypeRef`'s id.
     pub(crate) fn type_ref(&mut self, ty: &'a TypeRef) -> Type {
+        let found = self.open_type_ref(ty);
+        let found = match self.missing_type_args(&found) {
+            None => found,
+            Some((name, count)) => {
+                self.report(
+                    Diagnostic::error(
+                        "E0304",
+                        ty.span,
+                        format!("`{name}` is generic: it takes {count} type argument(s)"),
+                    )
+                    .hint(format!("write them out, as in `{name}<bit<8>>`")),
+                );
+                Type::Unknown
+            }
+        };
+        self.note_type_ref(ty, found)
+    }
+
+    /// As [`Checker::type_ref`], where type arguments may be left out because they follow from
+    /// the arguments of a constructor or from a literal.
+    pub(crate) fn open_type_ref(&mut self, ty: &'a TypeRef) -> Type {
         let found = self.type_ref_inner(ty);
+        self.note_type_ref(ty, found)
+    }
+
+    fn note_type_ref(&mut self, ty: &'a TypeRef, found: Type) -> Type {
         if let Some(place) = self.out.type_refs.get_mut(ty.id.0 as usize) {
             *place = Some(found.clone());
         }
         found
+    }
+
+    /// Name and number of type parameters of a generic type that is used without arguments.
+    fn missing_type_args(&self, ty: &Type) -> Option<(Name, usize)> {
+        let Type::Named(kind, id, name, args) = ty else {
+            return None;
+        };
+        // Blocks fit into packages by their parameters; what is left out is inferred there.
+        if !args.is_empty() || matches!(kind, Kind::Parser | Kind::Control | Kind::Package) {
+            return None;
+        }
+        let count = type_param_count(self.out.decls.get(id)?);
+        (count > 0).then(|| (name.clone(), count))
     }
 
     fn type_ref_inner(&mut self, ty: &'a TypeRef) -> Type {
@@ -41,10 +79,7 @@ impl<'a> Checker<'a> {
             }
             TypeKind::Stack(element, size) => {
                 let element_type = self.type_ref(element);
-                if matches!(
-                    element_type,
-                    Type::Void | Type::Int | Type::String | Type::MatchKind
-                ) {
+                if !self.element_allowed(&element_type) {
                     self.error(
                         "E0318",
                         element.span,
@@ -56,7 +91,21 @@ impl<'a> Checker<'a> {
                     None => Type::Unknown,
                 }
             }
-            TypeKind::Tuple(items) => Type::Tuple(items.iter().map(|t| self.type_ref(t)).collect()),
+            TypeKind::Tuple(items) => {
+                let mut types = Vec::new();
+                for item in items {
+                    let ty = self.type_ref(item);
+                    if !self.component_allowed(&ty) {
+                        self.error(
+                            "E0318",
+                            item.span,
+                            format!("{ty} cannot be a component of a tuple"),
+                        );
+                    }
+                    types.push(ty);
+                }
+                Type::Tuple(types)
+            }
             TypeKind::List(element) => Type::List(Box::new(self.type_ref(element))),
         }
     }
@@ -85,12 +134,21 @@ impl<'a> Checker<'a> {
     /// A compile-time number that is not negative and fits in 31 bits.
     fn positive(&mut self, expr: &'a Expr, what: &str) -> Option<u32> {
         self.expr(expr);
-        let value = match self.const_value(expr) {
-            Some(value) => value,
-            None => {
-                self.require_constant(expr, what);
-                return None;
+        let Some(value) = self.const_value(expr) else {
+            if *self.out.expr_type(expr.id) != Type::Unknown {
+                let mut diagnostic = Diagnostic::error(
+                    "E0501",
+                    expr.span,
+                    format!("{what} must be known at compile time"),
+                );
+                if self.depends_on_constructor(expr) {
+                    diagnostic = diagnostic.hint("types cannot depend on constructor parameters: use a literal or a constant");
+                } else {
+                    diagnostic = diagnostic.hint("use literals and constants only");
+                }
+                self.report(diagnostic);
             }
+            return None;
         };
         let number = value
             .as_int()
@@ -138,6 +196,21 @@ impl<'a> Checker<'a> {
                 new_type: false,
                 ty,
             } => {
+                if args.is_some() {
+                    self.report(
+                        Diagnostic::error(
+                            "E0304",
+                            span,
+                            format!(
+                                "`{}` is another name for {}, which takes no type arguments",
+                                path.ident.name,
+                                self.out.type_ref(ty.id)
+                            ),
+                        )
+                        .label(decl.name.span, "named here"),
+                    );
+                    return Type::Unknown;
+                }
                 return self.out.type_ref(ty.id).clone();
             }
             DeclKind::Typedef { .. } => (Kind::NewType, &[]),
@@ -173,6 +246,9 @@ impl<'a> Checker<'a> {
             Some(args) => args,
             None => Vec::new(),
         };
+        if !args.is_empty() && !self.specialisation_allowed(decl, kind, &args, span) {
+            return Type::Unknown;
+        }
         Type::Named(kind, decl.id, decl.name.name.clone(), args)
     }
 
@@ -207,5 +283,21 @@ impl<'a> Checker<'a> {
             },
             _ => Type::Unknown,
         }
+    }
+}
+
+/// How many type parameters a declared type has.
+pub(crate) fn type_param_count(decl: &Decl) -> usize {
+    match &decl.kind {
+        DeclKind::Header { type_params, .. }
+        | DeclKind::HeaderUnion { type_params, .. }
+        | DeclKind::Struct { type_params, .. }
+        | DeclKind::ExternObject { type_params, .. }
+        | DeclKind::Package { type_params, .. } => type_params.len(),
+        DeclKind::ParserType(proto)
+        | DeclKind::ControlType(proto)
+        | DeclKind::Parser { proto, .. }
+        | DeclKind::Control { proto, .. } => proto.type_params.len(),
+        _ => 0,
     }
 }

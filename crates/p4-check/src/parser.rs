@@ -1,0 +1,347 @@
+//! Parsers: their states, transitions and keysets (specification 12.4 to 12.7, 13).
+
+use crate::types::{Kind, Type};
+use crate::wellformed::Owner;
+use crate::{Checker, Context, Def};
+use p4_syntax::ast::*;
+use p4_syntax::diag::Diagnostic;
+use p4_syntax::span::Span;
+use std::collections::{HashMap, HashSet};
+
+impl<'a> Checker<'a> {
+    pub(crate) fn parser(
+        &mut self,
+        decl: &'a Decl,
+        proto: &'a ParserProto,
+        ctor_params: &'a [Param],
+        locals: &'a [Decl],
+        states: &'a [State],
+    ) {
+        // Known inside, for states that apply another instance of the same type.
+        self.with_type_params(decl, &proto.type_params, |c| {
+            c.params(&proto.params, Owner::Block);
+            c.ctor_params(ctor_params);
+            c.scopes.push();
+            let outer = std::mem::replace(
+                &mut c.context,
+                Context {
+                    in_parser: true,
+                    ..Context::default()
+                },
+            );
+            for local in locals {
+                c.local(local);
+            }
+            c.states(decl, states);
+            c.parser_ends(decl, states);
+            c.context = outer;
+            c.scopes.pop();
+        });
+        self.declare(&decl.name, Def::Type(decl));
+    }
+
+    pub(crate) fn ctor_params(&mut self, params: &'a [Param]) {
+        self.params(params, Owner::Constructor);
+        for param in params {
+            if param.direction != Direction::None {
+                self.error(
+                    "E0310",
+                    param.span,
+                    format!(
+                        "the constructor parameter `{}` cannot have a direction",
+                        param.name.name
+                    ),
+                );
+            }
+        }
+    }
+
+    fn states(&mut self, decl: &'a Decl, states: &'a [State]) {
+        let mut known: HashMap<&Name, Span> = HashMap::new();
+        for state in states {
+            if matches!(&*state.name.name, "accept" | "reject") {
+                self.error(
+                    "E0401",
+                    state.name.span,
+                    format!(
+                        "the state `{}` exists in every parser and cannot be declared",
+                        state.name.name
+                    ),
+                );
+            }
+            if let Some(first) = known.insert(&state.name.name, state.name.span) {
+                self.report(
+                    Diagnostic::error(
+                        "E0202",
+                        state.name.span,
+                        format!("the state `{}` is declared twice", state.name.name),
+                    )
+                    .label(first, "first declared here"),
+                );
+            }
+        }
+        if !states.iter().any(|s| &*s.name.name == "start") {
+            self.report(
+                Diagnostic::error(
+                    "E0402",
+                    decl.name.span,
+                    format!("the parser `{}` has no state `start`", decl.name.name),
+                )
+                .hint("parsing begins in the state named `start`: add one"),
+            );
+        }
+        for state in states {
+            self.scopes.push();
+            self.statements(&state.body);
+            match &state.transition {
+                Transition::Missing(_) => self.report(
+                    Diagnostic::warning(
+                        "W0403",
+                        state.name.span,
+                        format!(
+                            "the state `{}` has no transition, so it rejects the packet",
+                            state.name.name
+                        ),
+                    )
+                    .hint("write `transition accept;`, or `transition reject;` if that is meant"),
+                ),
+                Transition::Direct(next) => self.next_state(next, states),
+                Transition::Select { keys, cases, .. } => self.select(keys, cases, states),
+            }
+            self.scopes.pop();
+        }
+    }
+
+    /// Warns of states that are never reached; a parser that can never end is an error.
+    fn parser_ends(&mut self, decl: &'a Decl, states: &'a [State]) {
+        let mut reached: HashSet<&str> = HashSet::new();
+        let mut waiting = vec!["start"];
+        while let Some(name) = waiting.pop() {
+            if reached.insert(name) {
+                if let Some(state) = states.iter().find(|s| &*s.name.name == name) {
+                    waiting.extend(successors(state));
+                }
+            }
+        }
+        if !states.iter().any(|s| &*s.name.name == "start") {
+            return;
+        }
+        for state in states {
+            if !reached.contains(&*state.name.name) {
+                self.report(Diagnostic::warning(
+                    "W0404",
+                    state.name.span,
+                    format!("the state `{}` is never reached", state.name.name),
+                ));
+            }
+        }
+        if !reached.contains("accept") && !reached.contains("reject") {
+            self.report(
+                Diagnostic::error(
+                    "E0420",
+                    decl.name.span,
+                    format!(
+                        "the parser `{}` never reaches `accept` or `reject`",
+                        decl.name.name
+                    ),
+                )
+                .hint("its states only lead to one another: let one of them go to `accept`"),
+            );
+        }
+    }
+
+    fn next_state(&mut self, next: &'a Ident, states: &'a [State]) {
+        let name = &*next.name;
+        if matches!(name, "accept" | "reject") || states.iter().any(|s| s.name.name == next.name) {
+            return;
+        }
+        let mut diagnostic = Diagnostic::error(
+            "E0403",
+            next.span,
+            format!("the parser has no state `{name}`"),
+        );
+        let names = states
+            .iter()
+            .map(|s| &*s.name.name)
+            .chain(["accept", "reject"]);
+        if let Some(near) = names.min_by_key(|n| crate::scope::edit_distance(n, name)) {
+            if crate::scope::edit_distance(near, name) <= name.len() / 2 {
+                diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
+            }
+        }
+        self.report(diagnostic);
+    }
+
+    fn select(&mut self, keys: &'a [Expr], cases: &'a [SelectCase], states: &'a [State]) {
+        let mut types = Vec::new();
+        for key in keys {
+            let mut ty = self.value_expr(key);
+            if ty == Type::Int {
+                self.report(
+                    Diagnostic::error("E0404", key.span, "the value to select on needs a width")
+                        .hint("write it with a width, as in `8w1`"),
+                );
+                ty = Type::Unknown;
+            } else if !self.selectable(&ty) {
+                self.report(
+                    Diagnostic::error(
+                        "E0404",
+                        key.span,
+                        format!("`select` cannot compare {}", crate::coerce::article(&ty)),
+                    )
+                    .hint(
+                        "select on numbers, bools and enums: name the fields of a header or struct",
+                    ),
+                );
+                ty = Type::Unknown;
+            }
+            types.push(ty);
+        }
+        for case in cases {
+            self.keyset(&case.keyset, &types, case.span);
+            self.next_state(&case.next, states);
+        }
+    }
+
+    fn selectable(&self, ty: &Type) -> bool {
+        match self.out.underlying(ty) {
+            Type::Bit(_)
+            | Type::Signed(_)
+            | Type::Bool
+            | Type::Error
+            | Type::Unknown
+            | Type::Param(..)
+            | Type::Named(Kind::Enum, ..) => true,
+            Type::Tuple(items) => items.iter().all(|t| self.selectable(t)),
+            _ => false,
+        }
+    }
+
+    /// Checks one keyset of a select case or table entry against the types of the key.
+    pub(crate) fn keyset(&mut self, keyset: &'a [Expr], types: &[Type], span: Span) {
+        if let [single] = keyset {
+            if matches!(single.kind, ExprKind::DontCare) {
+                self.expr(single);
+                return;
+            }
+            // `(a, b)` for one key that is a pair, or a value of a type with that many parts
+            if let ExprKind::List { items, .. } = &single.kind {
+                self.keyset(items, types, span);
+                self.set_type(single.id, Type::Tuple(types.to_vec()));
+                return;
+            }
+            if let (ExprKind::Tuple(items), true) = (&single.kind, types.len() > 1) {
+                self.keyset(items, types, span);
+                self.set_type(single.id, Type::Tuple(types.to_vec()));
+                return;
+            }
+            if types.len() > 1 {
+                let ty = self.value_expr(single);
+                let wanted = Type::Tuple(types.to_vec());
+                let inner = match ty {
+                    Type::Set(inner) => *inner,
+                    other => other,
+                };
+                let fields = self
+                    .fields_of(&inner)
+                    .map(|f| Type::Tuple(f.into_iter().map(|(_, t, _)| t).collect()));
+                if inner == wanted || fields == Some(wanted) || inner == Type::Unknown {
+                    return;
+                }
+                self.error(
+                    "E0405",
+                    span,
+                    format!("the key has {} parts, but this gives 1", types.len()),
+                );
+                return;
+            }
+        }
+        if keyset.len() != types.len() {
+            self.error(
+                "E0405",
+                span,
+                format!(
+                    "the key has {} part(s), but this gives {}",
+                    types.len(),
+                    keyset.len()
+                ),
+            );
+            for item in keyset {
+                self.expr(item);
+            }
+            return;
+        }
+        for (item, ty) in keyset.iter().zip(types) {
+            self.keyset_item(item, ty);
+        }
+    }
+
+    fn keyset_item(&mut self, item: &'a Expr, key: &Type) {
+        let given = self.value_expr(item);
+        if matches!(given, Type::DontCare | Type::Unknown) || *key == Type::Unknown {
+            return;
+        }
+        let base = self.out.underlying(key);
+        match &item.kind {
+            ExprKind::Mask(a, b) | ExprKind::Range(a, b) => {
+                let renamed = base != *key;
+                for side in [a, b] {
+                    let side_type = self.out.expr_type(side.id).clone();
+                    let wanted = if renamed && side_type == base {
+                        &base
+                    } else {
+                        key
+                    };
+                    let wanted = if side_type == Type::Int {
+                        &base
+                    } else {
+                        wanted
+                    };
+                    if self.coerce(side, wanted) && self.const_value(side).is_none() {
+                        self.require_constant(side, "a bound or mask of a keyset");
+                    }
+                }
+                self.set_type(item.id, Type::Set(Box::new(key.clone())));
+            }
+            _ => match given {
+                Type::Set(inner) => {
+                    let single = self
+                        .fields_of(&inner)
+                        .and_then(|f| (f.len() == 1).then(|| f[0].1.clone()));
+                    if !self.unify(&inner, key) && single.as_ref() != Some(key) {
+                        self.error(
+                            "E0302",
+                            item.span,
+                            format!("this is a set of {inner}, but the key is {key}"),
+                        );
+                    }
+                }
+                other => {
+                    // A serialisable enum's member may stand for its value and the other way round.
+                    if other == base && base != *key && key.is_kind(Kind::SerEnum) {
+                        return;
+                    }
+                    if self.coerce(item, key) && matches!(item.kind, ExprKind::Call { .. }) {
+                        self.require_constant(item, "a value to compare the key with");
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// Names of the states that `state` can go to.
+fn successors(state: &State) -> Vec<&str> {
+    match &state.transition {
+        Transition::Missing(_) => vec!["reject"],
+        Transition::Direct(next) => vec![&next.name],
+        // A key that no case matches ends the parser with an error.
+        Transition::Select { cases, .. } => {
+            let mut names: Vec<&str> = cases.iter().map(|c| &*c.next.name).collect();
+            if !cases.iter().any(|c| matches!(c.keyset.as_slice(), [only] if matches!(only.kind, ExprKind::DontCare))) {
+                names.push("reject");
+            }
+            names
+        }
+    }
+}
