@@ -107,6 +107,7 @@ impl<'a> Checker<'a> {
                         });
                     }
                     c.repeated_methods(methods);
+                    c.own_instances(decl, methods);
                 });
             }
             DeclKind::Method { .. } => {}
@@ -186,6 +187,25 @@ impl<'a> Checker<'a> {
                     )
                     .label(twin.name.span, "first declared here"),
                 );
+            }
+        }
+    }
+
+    /// p4c knows no extern whose methods take instances of itself.
+    fn own_instances(&mut self, decl: &'a Decl, methods: &'a [Decl]) {
+        for method in methods {
+            let DeclKind::Method { proto, .. } = &method.kind else {
+                continue;
+            };
+            for param in &proto.params {
+                let ty = self.out.type_ref(param.ty.id);
+                if matches!(ty, Type::Named(_, id, ..) if *id == decl.id) {
+                    self.error(
+                        "E0312",
+                        param.span,
+                        format!("a method of `{}` cannot take another `{0}`", decl.name.name),
+                    );
+                }
             }
         }
     }

@@ -89,18 +89,15 @@ impl<'a> Checker<'a> {
             return;
         }
         scope.insert(ident.name.clone(), def);
-        if let Def::Var(_) = def {
-            self.hides_parameter(ident);
-        }
     }
 
-    /// A variable in the outermost block of a body would make a parameter unreachable.
-    fn hides_parameter(&mut self, ident: &Ident) {
-        let Some(outer) = self.scopes.stack.len().checked_sub(2) else {
-            return;
+    /// A variable in a body must not make a parameter unreachable.
+    pub(crate) fn hides_parameter(&mut self, ident: &Ident) {
+        let path = Path {
+            absolute: false,
+            ident: ident.clone(),
         };
-        if let Some(Def::Param(param)) = self.scopes.stack[outer].get(&ident.name) {
-            let first = param.name.span;
+        if let Some(Def::Param(param)) = self.scopes.lookup(&path) {
             self.report(
                 Diagnostic::error(
                     "E0206",
@@ -110,7 +107,7 @@ impl<'a> Checker<'a> {
                         ident.name
                     ),
                 )
-                .label(first, "the parameter")
+                .label(param.name.span, "the parameter")
                 .hint("give the variable another name"),
             );
         }

@@ -22,7 +22,12 @@ impl<'a> Checker<'a> {
     fn statement(&mut self, stmt: &'a Stmt) {
         match &stmt.kind {
             StmtKind::Empty => {}
-            StmtKind::Decl(decl) => self.local(decl),
+            StmtKind::Decl(decl) => {
+                if let DeclKind::Variable { .. } = decl.kind {
+                    self.hides_parameter(&decl.name);
+                }
+                self.local(decl);
+            }
             StmtKind::Call(call) => {
                 let ty = self.expr(call);
                 if let Type::Named(
