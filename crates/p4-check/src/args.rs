@@ -250,6 +250,9 @@ impl<'a> Checker<'a> {
                     let wanted = self.resolved(&wanted);
                     self.error("E0302", arg.value.span, format!("`{}` gives back {wanted}, so its argument must be exactly that, but this is {given}", param.name.name));
                 }
+            } else if signature.compile_time && wanted == Type::Int && given.fixed_width().is_some()
+            {
+                // An extern's parameter of type int takes a number of any width.
             } else if self.coerce(&arg.value, &wanted) {
                 let found = self.resolved(&wanted);
                 self.argument_type(param, &arg.value, &found, signature);

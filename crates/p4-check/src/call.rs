@@ -116,19 +116,15 @@ impl<'a> Checker<'a> {
                     compile_time: true,
                     span: call.span,
                 };
-                let is_extern = matches!(kind, CallKind::ExternFunction(_));
-                if is_extern && &*decl.name.name == "verify" && !self.context.in_parser {
-                    self.report(
-                        Diagnostic::error(
-                            "E0334",
-                            call.span,
-                            "`verify` can be called in parsers only",
-                        )
-                        .hint("in a control use `if`, and set a flag or drop the packet"),
-                    );
+                if let CallKind::ExternFunction(decl) = kind {
+                    self.core_function(call, decl);
                 }
                 let ret = self.out.type_ref(ret.id).clone();
-                self.finish_call(call, kind, signature, &ret, type_args, args)
+                let result = self.finish_call(call, kind, signature, &ret, type_args, args);
+                if let CallKind::ExternFunction(decl) = kind {
+                    self.static_assert(call, decl, args);
+                }
+                result
             }
             Def::Type(_) => {
                 let ty = self.type_of_name(path);
@@ -159,6 +155,39 @@ impl<'a> Checker<'a> {
                 );
                 Type::Unknown
             }
+        }
+    }
+
+    /// Where functions of core.p4 can be called.
+    fn core_function(&mut self, call: &'a Expr, decl: &'a Decl) {
+        if &*decl.name.name == "verify" && !self.context.in_parser {
+            self.report(
+                Diagnostic::error("E0334", call.span, "`verify` can be called in parsers only")
+                    .hint("in a control use `if`, and set a flag or drop the packet"),
+            );
+        }
+    }
+
+    /// `static_assert(condition, message)` of core.p4 is decided here.
+    fn static_assert(&mut self, call: &'a Expr, decl: &'a Decl, args: &'a [Arg]) {
+        let Some(condition) = args.first().filter(|_| &*decl.name.name == "static_assert") else {
+            return;
+        };
+        let text = args.get(1).and_then(|a| self.const_value(&a.value));
+        match self.const_value(&condition.value) {
+            Some(Value::Bool(true)) => {}
+            Some(_) => {
+                let why = match text {
+                    Some(Value::String(text)) if !text.is_empty() => format!(": {text}"),
+                    _ => String::new(),
+                };
+                self.error(
+                    "E0506",
+                    call.span,
+                    format!("this assertion does not hold{why}"),
+                );
+            }
+            None => self.require_constant(&condition.value, "the condition of `static_assert`"),
         }
     }
 

@@ -52,11 +52,11 @@ impl<'a> Checker<'a> {
             (
                 Type::Named(Kind::ParserType | Kind::ControlType, ..),
                 Type::Named(Kind::Parser | Kind::Control, ..),
-            ) => self.unify_block(&a, &b),
+            ) => self.fit_block(&a, &b).is_ok(),
             (
                 Type::Named(Kind::Parser | Kind::Control, ..),
                 Type::Named(Kind::ParserType | Kind::ControlType, ..),
-            ) => self.unify_block(&b, &a),
+            ) => self.fit_block(&b, &a).is_ok(),
             (Type::Named(_, da, _, xs), Type::Named(_, db, _, ys)) => {
                 da == db && xs.len() == ys.len() && xs.iter().zip(ys).all(|(x, y)| self.unify(x, y))
             }
@@ -69,64 +69,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A parser or control fits the parser or control type if their parameters agree.
-    fn unify_block(&mut self, wanted: &Type, actual: &Type) -> bool {
-        let (Type::Named(_, wanted_id, _, wanted_args), Type::Named(_, actual_id, _, actual_args)) =
-            (wanted, actual)
-        else {
-            return false;
-        };
-        let (Some(wanted_decl), Some(actual_decl)) = (
-            self.out.decls.get(wanted_id).copied(),
-            self.out.decls.get(actual_id).copied(),
-        ) else {
-            return false;
-        };
-        let (DeclKind::ParserType(wanted_proto) | DeclKind::ControlType(wanted_proto)) =
-            &wanted_decl.kind
-        else {
-            return false;
-        };
-        let (DeclKind::Parser { proto, .. } | DeclKind::Control { proto, .. }) = &actual_decl.kind
-        else {
-            return false;
-        };
-        let same_sort = matches!(wanted_decl.kind, DeclKind::ParserType(_))
-            == matches!(actual_decl.kind, DeclKind::Parser { .. });
-        let optional = |p: &Param| {
-            p.default.is_some() || crate::decl::has_annotation(&p.annotations, "optional")
-        };
-        // A generic parser or control without type arguments takes those that fit.
-        let actual_args: Vec<Type> = if actual_args.is_empty() {
-            proto.type_params.iter().map(|_| self.fresh()).collect()
-        } else {
-            actual_args.clone()
-        };
-        if !same_sort || proto.params.len() > wanted_proto.params.len() {
-            return false;
-        }
-        let pairs: Vec<_> = wanted_proto.params.iter().zip(&proto.params).collect();
-        if !wanted_proto
-            .params
-            .iter()
-            .skip(proto.params.len())
-            .all(optional)
-        {
-            return false;
-        }
-        pairs.into_iter().all(|(w, p)| {
-            let wanted_type = self
-                .out
-                .type_ref(w.ty.id)
-                .substitute(*wanted_id, wanted_args);
-            let actual_type = self
-                .out
-                .type_ref(p.ty.id)
-                .substitute(*actual_id, &actual_args);
-            w.direction == p.direction && self.unify(&wanted_type, &actual_type)
-        })
-    }
-
     /// Converts the checked expression `expr` to `target` where the language does so by itself,
     /// and notes it; otherwise reports the mismatch. Returns whether it fits.
     pub(crate) fn coerce(&mut self, expr: &'a Expr, target: &Type) -> bool {
@@ -136,6 +78,13 @@ impl<'a> Checker<'a> {
             return true;
         }
         let (from, target) = (self.resolved(&from), self.resolved(&target));
+        if is_block_type(&target) && is_block(&from) {
+            if let Err(why) = self.fit_block(&target, &from) {
+                let target = self.resolved(&target);
+                self.report_misfit(expr.span, &target, &from, why);
+            }
+            return false;
+        }
         let mut diagnostic = Diagnostic::error(
             "E0302",
             expr.span,
@@ -308,6 +257,14 @@ impl<'a> Checker<'a> {
     }
 }
 
+fn is_block_type(ty: &Type) -> bool {
+    matches!(ty, Type::Named(Kind::ParserType | Kind::ControlType, ..))
+}
+
+fn is_block(ty: &Type) -> bool {
+    matches!(ty, Type::Named(Kind::Parser | Kind::Control, ..))
+}
+
 /// `bit<8>` as "a value of type bit<8>", and the like, for sentences.
 pub(crate) fn article(ty: &Type) -> String {
     match ty {
@@ -325,6 +282,12 @@ pub(crate) fn article(ty: &Type) -> String {
         | Type::Infer(_) => ty.to_string(),
         Type::DotsLit => "`...`".into(),
         Type::Tuple(_) => format!("a list ({ty})"),
-        _ => format!("of type {ty}"),
+        Type::Named(Kind::Parser | Kind::Control | Kind::Extern | Kind::Package, ..) => {
+            format!("an instance of {ty}")
+        }
+        Type::Named(Kind::ParserType, ..) => format!("a parser of type {ty}"),
+        Type::Named(Kind::ControlType, ..) => format!("a control of type {ty}"),
+        Type::Named(Kind::Header, ..) => format!("a header of type {ty}"),
+        _ => format!("a value of type {ty}"),
     }
 }

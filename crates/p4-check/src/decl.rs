@@ -2,7 +2,7 @@
 
 use crate::types::{Kind, Type};
 use crate::wellformed::{what_holds, Owner};
-use crate::{Checker, Def};
+use crate::{CallKind, Checker, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
@@ -191,6 +191,33 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// `@length(expression)` on a varbit field speaks of fields before it and of constants.
+    fn length_annotation(&mut self, annotations: &'a [Annotation], fields: &HashMap<&Name, Span>) {
+        let length = annotations.iter().find(|a| &*a.name.name == "length");
+        let Some(AnnotationBody::Unstructured { tokens, .. }) = length.map(|a| &a.body) else {
+            return;
+        };
+        for token in tokens.iter().filter(|t| is_identifier(&t.text)) {
+            let path = Path {
+                absolute: false,
+                ident: Ident {
+                    name: token.text.clone(),
+                    span: token.span,
+                },
+            };
+            if !fields.contains_key(&token.text) && self.resolve_quietly(&path).is_none() {
+                self.report(
+                    Diagnostic::error(
+                        "E0368",
+                        token.span,
+                        format!("`{}` is not a field before this one", token.text),
+                    )
+                    .hint("the length must be known when the parser comes to the field"),
+                );
+            }
+        }
+    }
+
     /// p4c knows no extern whose methods take instances of itself.
     fn own_instances(&mut self, decl: &'a Decl, methods: &'a [Decl]) {
         for method in methods {
@@ -271,10 +298,7 @@ impl<'a> Checker<'a> {
         self.declare(&decl.name, Def::Type(decl));
         let base = underlying.map(|ty| (ty, self.type_ref(ty)));
         if let Some((ty, base)) = &base {
-            if base.fixed_width().is_none()
-                && *base != Type::Unknown
-                && !base.is_kind(Kind::NewType)
-            {
+            if base.fixed_width().is_none() && *base != Type::Unknown {
                 self.error(
                     "E0313",
                     ty.span,
@@ -322,6 +346,9 @@ impl<'a> Checker<'a> {
             for field in fields {
                 let ty = c.type_ref(&field.ty);
                 c.annotations(&field.annotations);
+                if kind == Kind::Header {
+                    c.length_annotation(&field.annotations, &seen);
+                }
                 if let Some(first) = seen.insert(&field.name.name, field.name.span) {
                     c.report(
                         Diagnostic::error(
@@ -411,9 +438,20 @@ impl<'a> Checker<'a> {
         self.out.fields_of(ty)
     }
 
+    /// A call of an extern function marked `@pure`, which a target can evaluate beforehand.
+    fn is_pure_call(&self, expr: &Expr) -> bool {
+        matches!(
+            self.out.calls.get(&expr.id).map(|c| c.kind),
+            Some(CallKind::ExternFunction(decl)) if has_annotation(&decl.annotations, "pure")
+        )
+    }
+
     /// Reports that `expr` should be known at compile time, unless something else is wrong with it.
     pub(crate) fn require_constant(&mut self, expr: &'a Expr, what: &str) {
-        if *self.out.expr_type(expr.id) == Type::Unknown || self.depends_on_constructor(expr) {
+        if *self.out.expr_type(expr.id) == Type::Unknown
+            || self.depends_on_constructor(expr)
+            || self.is_pure_call(expr)
+        {
             return;
         }
         self.report(
@@ -429,4 +467,9 @@ impl<'a> Checker<'a> {
 
 pub(crate) fn has_annotation(annotations: &[Annotation], name: &str) -> bool {
     annotations.iter().any(|a| &*a.name.name == name)
+}
+
+fn is_identifier(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && !matches!(text, "bit" | "int" | "bool")
 }

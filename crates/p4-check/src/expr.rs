@@ -1,6 +1,7 @@
 //! Types of expressions (specification 8).
 
 use crate::types::{Kind, Type};
+use crate::value::Value;
 use crate::{Checker, Def};
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive};
@@ -134,6 +135,11 @@ impl<'a> Checker<'a> {
     }
 
     fn path(&mut self, expr: &'a Expr, path: &'a Path) -> Type {
+        if self.resolve_quietly(path).is_none() && self.match_kinds.contains(&path.ident.name) {
+            let value = Value::MatchKind(path.ident.name.clone());
+            self.out.values.insert(expr.id, value);
+            return Type::MatchKind;
+        }
         let Some(def) = self.resolve(path) else {
             return Type::Unknown;
         };

@@ -1,7 +1,9 @@
 //! Instances of externs, parsers, controls and packages (specification 11.3).
 
 use crate::args::{accepts, Signature};
+use crate::type_ref::type_param_count;
 use crate::types::{Kind, Type};
+use crate::wellformed::is_value;
 use crate::{CallInfo, CallKind, Checker, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
@@ -29,6 +31,49 @@ impl<'a> Checker<'a> {
         }
         self.instance_place(decl, &instance_type);
         self.declare(&decl.name, Def::Instance(decl));
+    }
+
+    /// The parser, control or package of this name whose constructor takes these arguments.
+    fn pick_constructor(&self, latest: &'a Decl, args: &[Arg]) -> &'a Decl {
+        let mut candidate = Some(latest);
+        while let Some(decl) = candidate {
+            let params = match &decl.kind {
+                DeclKind::Parser { ctor_params, .. } | DeclKind::Control { ctor_params, .. } => {
+                    ctor_params
+                }
+                DeclKind::Package { params, .. } => params,
+                _ => break,
+            };
+            if accepts(params, args) {
+                return decl;
+            }
+            candidate = self.overloads.get(&decl.id).copied();
+        }
+        latest
+    }
+
+    /// Fits the blocks that parameters without an argument have as their defaults; whether there
+    /// are any.
+    fn default_blocks(&mut self, signature: &Signature<'a>, order: &[Option<usize>]) -> bool {
+        let mut any = false;
+        for (param, given) in signature.params.iter().zip(order) {
+            let Some(default) = param.default.as_ref().filter(|_| given.is_none()) else {
+                continue;
+            };
+            let mut wanted = self.out.type_ref(param.ty.id).clone();
+            let mut from = self.out.expr_type(default.id).clone();
+            for (owner, types) in &signature.bound {
+                wanted = wanted.substitute(*owner, types);
+                from = from.substitute(*owner, types);
+            }
+            if let Type::Named(Kind::ParserType | Kind::ControlType, ..) = wanted {
+                any = true;
+                if let Err(why) = self.fit_block(&wanted, &from) {
+                    self.report_misfit(signature.span, &wanted, &from, why);
+                }
+            }
+        }
+        any
     }
 
     /// What may be instantiated at the top level, and what `main` is.
@@ -62,27 +107,49 @@ impl<'a> Checker<'a> {
 
     /// Checks `T(args)` as an instance of `ty`; gives the instance's type with inferred arguments.
     pub(crate) fn construct(&mut self, id: NodeId, ty: &Type, args: &'a [Arg], span: Span) -> Type {
-        let Type::Named(kind, decl_id, name, written) = ty else {
-            self.args_only(args);
-            if *ty != Type::Unknown {
-                self.error(
-                    "E0341",
-                    span,
-                    format!(
-                        "{ty} has no instances: only externs, parsers, controls and packages do"
-                    ),
-                );
+        // An array of externs: `Register<bit<32>>(16) r[4];`
+        if let Type::Stack(element, size) = ty {
+            if element.is_kind(Kind::Extern) {
+                let element = self.construct(id, element, args, span);
+                return Type::Stack(Box::new(element), *size);
             }
+        }
+        let decl = match ty {
+            Type::Named(_, decl_id, ..) => self.out.decls.get(decl_id).copied(),
+            Type::Unknown => None,
+            _ => {
+                self.no_instances(ty, span);
+                None
+            }
+        };
+        let found = decl.map(|decl| self.pick_constructor(decl, args));
+        let Some((decl, params)) = found.and_then(|d| self.constructor_params(d, ty, args, span))
+        else {
+            self.args_only(args);
             return Type::Unknown;
         };
-        let Some(decl) = self.out.decls.get(decl_id).copied() else {
-            return Type::Unknown;
-        };
-        let (params, type_count, owner): (&'a [Param], usize, NodeId) = match &decl.kind {
-            DeclKind::ExternObject {
-                type_params,
-                methods,
-            } => {
+        self.instance_allowed(id, decl, span);
+        self.finish_construct(id, ty, decl, params, args, span)
+    }
+
+    fn no_instances(&mut self, ty: &Type, span: Span) {
+        self.error(
+            "E0341",
+            span,
+            format!("{ty} has no instances: only externs, parsers, controls and packages do"),
+        );
+    }
+
+    /// The parameters of the constructor that takes `args`.
+    fn constructor_params(
+        &mut self,
+        decl: &'a Decl,
+        ty: &Type,
+        args: &[Arg],
+        span: Span,
+    ) -> Option<(&'a Decl, &'a [Param])> {
+        let params: &'a [Param] = match &decl.kind {
+            DeclKind::ExternObject { methods, .. } => {
                 let constructors: Vec<&'a [Param]> = methods
                     .iter()
                     .filter_map(|m| match &m.kind {
@@ -94,35 +161,36 @@ impl<'a> Checker<'a> {
                         _ => None,
                     })
                     .collect();
-                let found = constructors
-                    .iter()
-                    .copied()
-                    .find(|p| accepts(p, args))
-                    .or(constructors.last().copied());
-                if found.is_none() {
-                    self.args_only(args);
-                    self.error("E0342", span, format!("`{name}` has no constructor, so the program cannot make instances of it"));
-                    return Type::Unknown;
-                }
-                (found.unwrap_or(&[]), type_params.len(), decl.id)
+                let fitting = constructors.iter().copied().find(|p| accepts(p, args));
+                let Some(params) = fitting.or(constructors.last().copied()) else {
+                    self.error(
+                        "E0342",
+                        span,
+                        format!(
+                            "`{}` has no constructor, so the program cannot make instances of it",
+                            decl.name.name
+                        ),
+                    );
+                    return None;
+                };
+                params
             }
-            DeclKind::Parser {
-                ctor_params, proto, ..
+            DeclKind::Parser { ctor_params, .. } | DeclKind::Control { ctor_params, .. } => {
+                ctor_params
             }
-            | DeclKind::Control {
-                ctor_params, proto, ..
-            } => (ctor_params, proto.type_params.len(), decl.id),
-            DeclKind::Package {
-                params,
-                type_params,
-            } => (params, type_params.len(), decl.id),
+            DeclKind::Package { params, .. } => params,
             _ => {
-                self.args_only(args);
-                self.error("E0341", span, format!("`{name}` has no instances: only externs, parsers, controls and packages do"));
-                return Type::Unknown;
+                self.no_instances(ty, span);
+                return None;
             }
         };
-        let unnamed = self.out.decls.get(&id).is_none();
+        Some((decl, params))
+    }
+
+    /// Where instances can be made, and which ones need a declaration of their own.
+    fn instance_allowed(&mut self, id: NodeId, decl: &'a Decl, span: Span) {
+        let name = &decl.name.name;
+        let unnamed = !self.out.decls.contains_key(&id);
         if unnamed && !self.abstract_methods(decl.id).is_empty() {
             self.report(
                 Diagnostic::error(
@@ -140,7 +208,21 @@ impl<'a> Checker<'a> {
                 "instances cannot be made inside actions and functions",
             );
         }
-        let type_args: Vec<Type> = (0..type_count)
+    }
+
+    fn finish_construct(
+        &mut self,
+        id: NodeId,
+        ty: &Type,
+        decl: &'a Decl,
+        params: &'a [Param],
+        args: &'a [Arg],
+        span: Span,
+    ) -> Type {
+        let Type::Named(kind, _, name, written) = ty else {
+            return Type::Unknown;
+        };
+        let type_args: Vec<Type> = (0..type_param_count(decl))
             .map(|i| match written.get(i) {
                 Some(Type::DontCare) | None => self.fresh(),
                 Some(ty) => ty.clone(),
@@ -150,34 +232,15 @@ impl<'a> Checker<'a> {
             name: name.clone(),
             params,
             generic: None,
-            bound: vec![(owner, type_args.clone())],
+            bound: vec![(decl.id, type_args.clone())],
             constructor: true,
             compile_time: false,
             span,
         };
         let order = self.match_args(&signature, args);
         self.check_args(&signature, &order, args);
-        for (param, index) in params.iter().zip(&order) {
-            let Some(arg) = index.and_then(|i| args.get(i)) else {
-                continue;
-            };
-            let ty = self.out.type_ref(param.ty.id).clone();
-            let is_value = !matches!(
-                ty,
-                Type::Named(
-                    Kind::Extern
-                        | Kind::Parser
-                        | Kind::Control
-                        | Kind::ParserType
-                        | Kind::ControlType
-                        | Kind::Package,
-                    ..
-                ) | Type::Param(..)
-            );
-            if is_value && self.const_value(&arg.value).is_none() {
-                self.require_constant(&arg.value, "a constructor argument");
-            }
-        }
+        let defaulted = self.default_blocks(&signature, &order);
+        self.constructor_constants(params, &order, args);
         let type_args: Vec<Type> = type_args.iter().map(|t| self.resolved(t)).collect();
         self.out.calls.insert(
             id,
@@ -187,23 +250,41 @@ impl<'a> Checker<'a> {
                 args: order,
             },
         );
-        // A parser, control or package whose type arguments stay open is generic in what it is
-        // given; an extern's must be known.
-        let open = type_args.iter().any(|t| matches!(t, Type::Infer(_)));
-        if open && *kind == Kind::Extern {
-            self.report(
-                Diagnostic::error(
-                    "E0337",
-                    span,
-                    format!("the type arguments of `{name}` are missing"),
-                )
-                .hint(format!("write them out, as in `{name}<bit<32>>(...)`")),
-            );
-            return Type::Unknown;
+        if !type_args.iter().any(|t| matches!(t, Type::Infer(_))) {
+            return Type::Named(*kind, decl.id, name.clone(), type_args);
         }
-        if open {
-            return Type::Named(*kind, *decl_id, name.clone(), Vec::new());
+        // A parser or control whose type arguments stay open is generic in what it is given; an
+        // extern's must be known, and so must those that the defaults of a package leave open.
+        if *kind != Kind::Extern && !defaulted {
+            return Type::Named(*kind, decl.id, name.clone(), Vec::new());
         }
-        Type::Named(*kind, *decl_id, name.clone(), type_args)
+        self.report(
+            Diagnostic::error(
+                "E0337",
+                span,
+                format!("the type arguments of `{name}` are missing"),
+            )
+            .hint(format!("write them out, as in `{name}<bit<32>>(...)`")),
+        );
+        Type::Unknown
+    }
+
+    /// Values for constructors must be known at compile time.
+    fn constructor_constants(
+        &mut self,
+        params: &'a [Param],
+        order: &[Option<usize>],
+        args: &'a [Arg],
+    ) {
+        for (param, index) in params.iter().zip(order) {
+            let Some(arg) = index.and_then(|i| args.get(i)) else {
+                continue;
+            };
+            let ty = self.out.type_ref(param.ty.id).clone();
+            let checked = is_value(&ty) && !matches!(ty, Type::Param(..));
+            if checked && self.const_value(&arg.value).is_none() {
+                self.require_constant(&arg.value, "a constructor argument");
+            }
+        }
     }
 }

@@ -17,6 +17,7 @@ mod control;
 mod decl;
 mod entries;
 mod expr;
+mod fit;
 mod instance;
 mod lvalue;
 mod names;

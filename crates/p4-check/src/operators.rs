@@ -179,7 +179,7 @@ impl<'a> Checker<'a> {
         if !ta.is_numeric() || !tb.is_numeric() {
             return self.bad_operands(expr, op, &ta, &tb);
         }
-        if matches!(tb, Type::Signed(_)) {
+        if matches!(tb, Type::Signed(_)) && self.const_value(b).is_none() {
             self.report(
                 Diagnostic::error("E0503", b.span, "a shift amount must be unsigned")
                     .hint("cast it: `(bit<8>) n`"),

@@ -242,9 +242,9 @@ impl<'a> Checker<'a> {
                     Type::Set(inner) => *inner,
                     other => other,
                 };
-                let fields = self
-                    .fields_of(&inner)
-                    .map(|f| Type::Tuple(f.into_iter().map(|(_, t, _)| t).collect()));
+                let mut leaves = Vec::new();
+                self.leaves(&inner, &mut leaves);
+                let fields = Some(Type::Tuple(leaves));
                 if inner == wanted || fields == Some(wanted) || inner == Type::Unknown {
                     return;
                 }
@@ -273,6 +273,14 @@ impl<'a> Checker<'a> {
         }
         for (item, ty) in keyset.iter().zip(types) {
             self.keyset_item(item, ty);
+        }
+    }
+
+    /// The types of the fields of a struct, with those of structs inside in their place.
+    fn leaves(&self, ty: &Type, out: &mut Vec<Type>) {
+        match self.fields_of(ty) {
+            Some(fields) => fields.iter().for_each(|(_, t, _)| self.leaves(t, out)),
+            None => out.push(ty.clone()),
         }
     }
 

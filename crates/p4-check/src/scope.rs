@@ -2,7 +2,7 @@
 
 use crate::types::Type;
 use crate::{Checker, Def};
-use p4_syntax::ast::{DeclKind, Ident, Name, Path};
+use p4_syntax::ast::{Decl, DeclKind, Ident, Name, Param, Path};
 use p4_syntax::diag::Diagnostic;
 use std::collections::HashMap;
 
@@ -74,6 +74,13 @@ impl<'a> Checker<'a> {
                 }
                 return;
             }
+            if let (Def::Type(new), Def::Type(old)) = (def, previous) {
+                if overloadable(new, old) {
+                    self.overloads.insert(new.id, old);
+                    scope.insert(ident.name.clone(), def);
+                    return;
+                }
+            }
             self.report(
                 Diagnostic::error(
                     "E0202",
@@ -113,20 +120,14 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(crate) fn same_parameters(
-        &self,
-        a: &p4_syntax::ast::Decl,
-        b: &p4_syntax::ast::Decl,
-    ) -> bool {
-        let names = |decl: &p4_syntax::ast::Decl| -> Option<Vec<(Name, Type)>> {
+    pub(crate) fn same_parameters(&self, a: &Decl, b: &Decl) -> bool {
+        let names = |decl: &Decl| -> Option<Vec<(Name, Type)>> {
             let params = match &decl.kind {
                 DeclKind::Function { params, .. } => params,
                 DeclKind::ExternFunction(proto) | DeclKind::Method { proto, .. } => &proto.params,
                 _ => return None,
             };
-            let signature = |p: &p4_syntax::ast::Param| {
-                (p.name.name.clone(), self.out.type_ref(p.ty.id).clone())
-            };
+            let signature = |p: &Param| (p.name.name.clone(), self.out.type_ref(p.ty.id).clone());
             Some(params.iter().map(signature).collect())
         };
         match (names(a), names(b)) {
@@ -166,6 +167,20 @@ impl<'a> Checker<'a> {
     /// What `name` means here, without a report.
     pub(crate) fn resolve_quietly(&self, path: &Path) -> Option<Def<'a>> {
         self.scopes.lookup(path)
+    }
+}
+
+/// Parsers, controls and packages of one name are told apart by their constructor parameters.
+fn overloadable(a: &Decl, b: &Decl) -> bool {
+    let names =
+        |params: &[Param]| -> Vec<Name> { params.iter().map(|p| p.name.name.clone()).collect() };
+    match (&a.kind, &b.kind) {
+        (DeclKind::Parser { ctor_params: x, .. }, DeclKind::Parser { ctor_params: y, .. })
+        | (DeclKind::Control { ctor_params: x, .. }, DeclKind::Control { ctor_params: y, .. })
+        | (DeclKind::Package { params: x, .. }, DeclKind::Package { params: y, .. }) => {
+            names(x) != names(y)
+        }
+        _ => false,
     }
 }
 

@@ -15,21 +15,23 @@ impl<'a> Checker<'a> {
     /// The type that `ty` denotes; noted by the `TypeRef`'s id.
     pub(crate) fn type_ref(&mut self, ty: &'a TypeRef) -> Type {
         let found = self.open_type_ref(ty);
-        let found = match self.missing_type_args(&found) {
-            None => found,
-            Some((name, count)) => {
-                self.report(
-                    Diagnostic::error(
-                        "E0304",
-                        ty.span,
-                        format!("`{name}` is generic: it takes {count} type argument(s)"),
-                    )
-                    .hint(format!("write them out, as in `{name}<bit<8>>`")),
-                );
-                Type::Unknown
-            }
+        self.with_type_args(ty, found)
+    }
+
+    /// Reports a generic type that is used without its type arguments.
+    fn with_type_args(&mut self, ty: &'a TypeRef, found: Type) -> Type {
+        let Some((name, count)) = self.missing_type_args(&found) else {
+            return found;
         };
-        self.note_type_ref(ty, found)
+        self.report(
+            Diagnostic::error(
+                "E0304",
+                ty.span,
+                format!("`{name}` is generic: it takes {count} type argument(s)"),
+            )
+            .hint(format!("write them out, as in `{name}<bit<8>>`")),
+        );
+        self.note_type_ref(ty, Type::Unknown)
     }
 
     /// As [`Checker::type_ref`], where type arguments may be left out because they follow from
@@ -78,7 +80,11 @@ impl<'a> Checker<'a> {
                 self.named_type(path, Some(args), ty.span)
             }
             TypeKind::Stack(element, size) => {
-                let element_type = self.type_ref(element);
+                let mut element_type = self.open_type_ref(element);
+                // In an array of instances they follow from the constructor's arguments.
+                if !element_type.is_kind(Kind::Extern) {
+                    element_type = self.with_type_args(element, element_type);
+                }
                 if !self.element_allowed(&element_type) {
                     self.error(
                         "E0318",

@@ -23,6 +23,7 @@ pub enum Value {
         decl: NodeId,
         member: Name,
     },
+    MatchKind(Name),
     /// Fields or items in order
     List(Vec<Value>),
     /// A header that is not valid

@@ -51,6 +51,12 @@ impl<'a> Checker<'a> {
 
     fn default_value_of(&mut self, param: &'a Param, default: &'a Expr, ty: &Type) {
         self.expr(default);
+        // A block for a generic type is fitted where the package is instantiated.
+        if let Type::Named(Kind::ParserType | Kind::ControlType, _, _, args) = ty {
+            if args.iter().any(|t| matches!(t, Type::Param(..))) {
+                return;
+            }
+        }
         let fits = self.coerce(default, ty);
         if matches!(param.direction, Direction::Out | Direction::InOut) {
             self.error(
