@@ -1,6 +1,7 @@
 //! Instances that implement the abstract methods of their extern (specification 11.3.2).
 
 use crate::decl::has_annotation;
+use crate::hints::counted;
 use crate::types::{Kind, Type};
 use crate::wellformed::direction_word;
 use crate::{Checker, Context};
@@ -130,8 +131,8 @@ impl<'a> Checker<'a> {
             Some((
                 given.name.span,
                 format!(
-                    "takes {} parameter(s), but {} are declared",
-                    params.len(),
+                    "has {}, but it is declared with {}",
+                    counted(params.len(), "parameter"),
                     proto.params.len()
                 ),
             ))
@@ -141,10 +142,10 @@ impl<'a> Checker<'a> {
                 let (want, got) = (wanted(self, &w.ty), self.out.type_ref(g.ty.id).clone());
                 if w.direction != g.direction {
                     let message = format!(
-                        "has the parameter `{}` {}, but it is declared {}",
+                        "has its parameter `{}` {}, but it is declared {}",
                         g.name.name,
-                        direction_word(g.direction),
-                        direction_word(w.direction)
+                        quoted(g.direction),
+                        quoted(w.direction)
                     );
                     Some((g.span, message))
                 } else if want != got && want != Type::Unknown && got != Type::Unknown {
@@ -176,6 +177,13 @@ impl<'a> Checker<'a> {
                 .label(declared.name.span, "declared abstract here"),
             );
         }
+    }
+}
+
+fn quoted(direction: Direction) -> String {
+    match direction {
+        Direction::None => "without direction".into(),
+        _ => format!("`{}`", direction_word(direction)),
     }
 }
 

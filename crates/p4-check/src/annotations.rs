@@ -91,7 +91,7 @@ impl<'a> Checker<'a> {
         match &*annotation.name.name {
             "name" | "deprecated" => {
                 let text = matches!(tokens, [only] if only.is_string)
-                    || exprs.len() == 1 && self.is_constant_string(&exprs[0]);
+                    || matches!(exprs, [only] if self.is_constant_string(only));
                 if !text {
                     self.bad_annotation(annotation, "needs one string, as in `(\"text\")`");
                 }
@@ -116,7 +116,9 @@ impl<'a> Checker<'a> {
     }
 
     fn is_constant_string(&mut self, expr: &'a Expr) -> bool {
-        self.value_expr(expr) == Type::String
+        // A bare word would be looked up and reported as unknown.
+        !matches!(expr.kind, ExprKind::Path(_))
+            && self.value_expr(expr) == Type::String
             && matches!(self.const_value(expr), Some(Value::String(_)))
     }
 

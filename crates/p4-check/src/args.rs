@@ -1,6 +1,7 @@
 //! Arguments: which parameter each belongs to, what type arguments follow from them.
 
 use crate::decl::has_annotation;
+use crate::hints::counted;
 use crate::types::{Kind, Type};
 use crate::wellformed::{directed_allowed, direction_word, is_value};
 use crate::{CallInfo, CallKind, Checker};
@@ -42,8 +43,9 @@ impl<'a> Checker<'a> {
                     "E0304",
                     signature.span,
                     format!(
-                        "`{}` takes {count} type argument(s), but {} are given",
+                        "`{}` takes {}, but got {}",
                         signature.name,
+                        counted(count, "type argument"),
                         type_args.len()
                     ),
                 );
@@ -172,9 +174,9 @@ impl<'a> Checker<'a> {
                 "E0332",
                 signature.span,
                 format!(
-                    "`{}` takes {} argument(s), but {} are given",
+                    "`{}` takes {}, but got {}",
                     signature.name,
-                    params.len(),
+                    counted(params.len(), "argument"),
                     args.len()
                 ),
             );
@@ -225,7 +227,7 @@ impl<'a> Checker<'a> {
             let given = self.out.expr_type(arg.value.id).clone();
             if let Type::TypeName(named) = &given {
                 self.error(
-                    "E0204",
+                    "E0105",
                     arg.value.span,
                     format!("{named} is a type, but a value is needed here"),
                 );

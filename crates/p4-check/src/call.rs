@@ -1,6 +1,7 @@
 //! Calls: actions, functions, methods, `apply`, and instances without a name.
 
 use crate::args::{accepts, Signature};
+use crate::hints::counted;
 use crate::types::{Kind, Type};
 use crate::value::Value;
 use crate::{Builtin, CallKind, Checker, Def};
@@ -293,8 +294,9 @@ impl<'a> Checker<'a> {
                 "E0332",
                 call.span,
                 format!(
-                    "`{}` takes {wanted} argument(s), but {} are given",
+                    "`{}` takes {}, but got {}",
                     member.name,
+                    counted(wanted, "argument"),
                     args.len()
                 ),
             );
@@ -443,7 +445,11 @@ impl<'a> Checker<'a> {
         };
         if &*object.name.name == "packet_in" && !self.context.in_parser && !self.context.in_function
         {
-            self.error("E0334", call.span, "packet_in can be read in parsers only");
+            self.error(
+                "E0334",
+                call.span,
+                "`packet_in` can be read in parsers only",
+            );
         }
         let bound = if bound.is_empty() && !type_params.is_empty() {
             type_params

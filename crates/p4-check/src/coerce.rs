@@ -281,7 +281,7 @@ pub(crate) fn article(ty: &Type) -> String {
         | Type::Unknown
         | Type::Infer(_) => ty.to_string(),
         Type::DotsLit => "`...`".into(),
-        Type::Tuple(_) => format!("a list ({ty})"),
+        Type::Tuple(_) => format!("a list of type {ty}"),
         Type::Named(Kind::Parser | Kind::Control | Kind::Extern | Kind::Package, ..) => {
             format!("an instance of {ty}")
         }

@@ -15,13 +15,8 @@ impl<'a> Checker<'a> {
         self.name_main(decl);
         match &decl.kind {
             DeclKind::Const { ty, value } => self.const_decl(decl, ty, value),
-            DeclKind::Variable { .. } => {
-                self.error(
-                    "E0301",
-                    decl.span,
-                    "a variable cannot be declared outside parsers, controls, actions and functions",
-                );
-            }
+            // Out of place, as the parser has said; its name is known, so that uses are not errors.
+            DeclKind::Variable { .. } => self.local(decl),
             DeclKind::Instance { ty, args, body } => self.instance(decl, ty, args, body.as_deref()),
             DeclKind::Error { members } => self.error_decl(members),
             DeclKind::MatchKind { members } => {
@@ -63,7 +58,7 @@ impl<'a> Checker<'a> {
                             | Type::Int
                     )
                 {
-                    self.error("E0309", ty.span, format!("`type` can only give a new name to bit<W>, int<W>, bool and such types, not to {target}"));
+                    self.error("E0309", ty.span, format!("`type` can only give a new name to `bit<W>`, `int<W>`, bool and such types, not to {target}"));
                 }
                 self.declare(&decl.name, Def::Type(decl));
             }
@@ -136,13 +131,7 @@ impl<'a> Checker<'a> {
                 self.declare(&decl.name, Def::Type(decl));
                 self.with_type_params(decl, type_params, |c| c.params(params, Owner::Package));
             }
-            DeclKind::Table(_) | DeclKind::ValueSet { .. } => {
-                self.error(
-                    "E0301",
-                    decl.span,
-                    format!("`{}` must stand inside a control or parser", decl.name.name),
-                );
-            }
+            DeclKind::Table(_) | DeclKind::ValueSet { .. } => {}
         }
     }
 
@@ -302,7 +291,7 @@ impl<'a> Checker<'a> {
                 self.error(
                     "E0313",
                     ty.span,
-                    format!("an enum can be stored as bit<W> or int<W>, not as {base}"),
+                    format!("an enum can be stored as `bit<W>` or `int<W>`, not as {base}"),
                 );
             }
         }

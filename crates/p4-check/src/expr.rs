@@ -21,7 +21,7 @@ impl<'a> Checker<'a> {
         let ty = self.expr(expr);
         if let Type::TypeName(named) = &ty {
             self.error(
-                "E0204",
+                "E0105",
                 expr.span,
                 format!("{named} is a type, but a value is needed here"),
             );
@@ -46,7 +46,7 @@ impl<'a> Checker<'a> {
                     self.error(
                         "E0319",
                         expr.span,
-                        "int<W> needs at least one bit, for the sign",
+                        "`int<W>` needs at least one bit, for the sign",
                     );
                     return Type::Unknown;
                 }
@@ -385,7 +385,7 @@ impl<'a> Checker<'a> {
                     "E0307",
                     base.span,
                     format!(
-                        "bits can be taken from bit<W> and int<W> only, but this is {}",
+                        "bits can be taken from `bit<W>` and `int<W>` only, but this is {}",
                         crate::coerce::article(&ty)
                     ),
                 );

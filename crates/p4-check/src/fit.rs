@@ -2,6 +2,7 @@
 //! asks for, and if not, why (specification 17.1).
 
 use crate::decl::has_annotation;
+use crate::hints::counted;
 use crate::types::Type;
 use crate::wellformed::direction_word;
 use crate::Checker;
@@ -105,7 +106,8 @@ fn parameter_count(wanted: &ParserProto, actual: &ParserProto) -> Result<(), Mis
             .map(|p| p.name.name.to_string())
             .collect();
         return Err(Misfit::new(format!(
-            "it has {have} parameter(s), but {want} are needed ({})",
+            "it has {}, but needs {want} ({})",
+            counted(have, "parameter"),
             names.join(", ")
         )));
     }
@@ -115,6 +117,6 @@ fn parameter_count(wanted: &ParserProto, actual: &ParserProto) -> Result<(), Mis
 fn described(direction: Direction, ty: &Type) -> String {
     match direction {
         Direction::None => format!("{ty} without direction"),
-        _ => format!("{} {ty}", direction_word(direction)),
+        _ => format!("`{} {}`", direction_word(direction), ty.written()),
     }
 }

@@ -18,6 +18,7 @@ mod decl;
 mod entries;
 mod expr;
 mod fit;
+mod hints;
 mod instance;
 mod lvalue;
 mod names;
@@ -231,7 +232,10 @@ pub(crate) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    pub(crate) fn report(&mut self, diagnostic: Diagnostic) {
+    pub(crate) fn report(&mut self, mut diagnostic: Diagnostic) {
+        diagnostic.message = sentence(&diagnostic.message);
+        let hint = diagnostic.hint.as_deref();
+        diagnostic.hint = hint.or(hints::usual(diagnostic.code)).map(sentence);
         self.out.diagnostics.push(diagnostic);
     }
 
@@ -245,4 +249,17 @@ impl<'a> Checker<'a> {
         }
         ty
     }
+}
+
+/// `text` with a capital at its start, unless it starts with code, and a full stop at its end.
+pub fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    let mut sentence: String = match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => String::new(),
+    };
+    if !sentence.ends_with(['.', '?', '!']) {
+        sentence.push('.');
+    }
+    sentence
 }

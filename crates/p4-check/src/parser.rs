@@ -1,5 +1,6 @@
 //! Parsers: their states, transitions and keysets (specification 12.4 to 12.7, 13).
 
+use crate::hints::counted;
 use crate::types::{Kind, Type};
 use crate::wellformed::Owner;
 use crate::{Checker, Context, Def};
@@ -92,7 +93,12 @@ impl<'a> Checker<'a> {
         }
         for state in states {
             self.scopes.push();
-            self.statements(&state.body);
+            for stmt in &state.body {
+                // What states cannot do at all the parser has reported.
+                if !is_control_flow(&stmt.kind) {
+                    self.statement(stmt);
+                }
+            }
             match &state.transition {
                 Transition::Missing(_) => self.report(
                     Diagnostic::warning(
@@ -135,7 +141,9 @@ impl<'a> Checker<'a> {
                 ));
             }
         }
-        if !reached.contains("accept") && !reached.contains("reject") {
+        let known = |name: &str| states.iter().any(|s| &*s.name.name == name);
+        let ends = reached.iter().any(|name| !known(name));
+        if !ends {
             self.report(
                 Diagnostic::error(
                     "E0420",
@@ -261,8 +269,8 @@ impl<'a> Checker<'a> {
                 "E0405",
                 span,
                 format!(
-                    "the key has {} part(s), but this gives {}",
-                    types.len(),
+                    "the key has {}, but this gives {}",
+                    counted(types.len(), "part"),
                     keyset.len()
                 ),
             );
@@ -336,6 +344,19 @@ impl<'a> Checker<'a> {
             },
         }
     }
+}
+
+fn is_control_flow(kind: &StmtKind) -> bool {
+    matches!(
+        kind,
+        StmtKind::Switch { .. }
+            | StmtKind::For { .. }
+            | StmtKind::ForIn { .. }
+            | StmtKind::Return(_)
+            | StmtKind::Exit
+            | StmtKind::Break
+            | StmtKind::Continue
+    )
 }
 
 /// Names of the states that `state` can go to.

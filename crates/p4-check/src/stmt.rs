@@ -1,7 +1,7 @@
 //! Statements (specification 12).
 
 use crate::types::{Kind, Type};
-use crate::{CallKind, Checker, Def};
+use crate::{Checker, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn statement(&mut self, stmt: &'a Stmt) {
+    pub(crate) fn statement(&mut self, stmt: &'a Stmt) {
         match &stmt.kind {
             StmtKind::Empty => {}
             StmtKind::Decl(decl) => {
@@ -29,26 +29,7 @@ impl<'a> Checker<'a> {
                 self.local(decl);
             }
             StmtKind::Call(call) => {
-                let ty = self.expr(call);
-                if let Type::Named(
-                    Kind::Extern | Kind::Parser | Kind::Control | Kind::Package,
-                    ..,
-                ) = ty
-                {
-                    if matches!(
-                        self.out.calls.get(&call.id).map(|c| c.kind),
-                        Some(CallKind::Construct(_))
-                    ) {
-                        self.report(
-                            Diagnostic::error(
-                                "E0344",
-                                call.span,
-                                "this makes an instance and throws it away",
-                            )
-                            .hint("give it a name, or call `.apply(...)` on it"),
-                        );
-                    }
-                }
+                self.expr(call);
             }
             StmtKind::Assign { lhs, rhs } => {
                 let target = self.value_expr(lhs);
@@ -365,7 +346,7 @@ impl<'a> Checker<'a> {
                         ..
                     )
                 ) {
-                    self.report(Diagnostic::error("E0352", decl.span, format!("`{}` is an instance of {declared}, so it needs constructor arguments", decl.name.name)).hint(format!("write `{declared}() {};`", decl.name.name)));
+                    self.report(Diagnostic::error("E0352", decl.span, format!("`{}` is an instance of {declared}, so it needs constructor arguments", decl.name.name)).hint(format!("write `{}() {};`", declared.written(), decl.name.name)));
                 } else if matches!(
                     declared,
                     Type::Int | Type::Void | Type::String | Type::MatchKind
@@ -397,11 +378,8 @@ impl<'a> Checker<'a> {
                 }
                 self.declare(&decl.name, Def::ValueSet(decl));
             }
-            _ => self.error(
-                "E0301",
-                decl.span,
-                format!("`{}` must be declared at the top level", decl.name.name),
-            ),
+            // Out of place, as the parser has said.
+            _ => {}
         }
     }
 }

@@ -79,6 +79,7 @@ impl<'a> Checker<'a> {
                     if keys.is_empty() && !entries.is_empty() {
                         let message = "a table without a key has no entries";
                         self.error("E0408", property.span, message);
+                        continue;
                     }
                     for entry in entries {
                         self.entry(entry, &key_types, &listed);

@@ -1,5 +1,6 @@
 //! What types that are written down denote (specification 7).
 
+use crate::hints::counted;
 use crate::types::{Kind, Type};
 use crate::{Checker, Def};
 use num_bigint::BigInt;
@@ -27,7 +28,10 @@ impl<'a> Checker<'a> {
             Diagnostic::error(
                 "E0304",
                 ty.span,
-                format!("`{name}` is generic: it takes {count} type argument(s)"),
+                format!(
+                    "`{name}` is generic: it takes {}",
+                    counted(count, "type argument")
+                ),
             )
             .hint(format!("write them out, as in `{name}<bit<8>>`")),
         );
@@ -130,7 +134,7 @@ impl<'a> Checker<'a> {
             self.error(
                 "E0319",
                 expr.span,
-                "int<W> needs at least one bit, for the sign",
+                "`int<W>` needs at least one bit, for the sign",
             );
             return None;
         }
@@ -241,9 +245,9 @@ impl<'a> Checker<'a> {
                     "E0304",
                     span,
                     format!(
-                        "`{}` takes {} type argument(s), but {} are given",
+                        "`{}` takes {}, but got {}",
                         path.ident.name,
-                        type_params.len(),
+                        counted(type_params.len(), "type argument"),
                         args.len()
                     ),
                 );

@@ -116,63 +116,65 @@ impl Type {
     }
 }
 
-impl fmt::Display for Type {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |f: &mut fmt::Formatter<'_>, items: &[Type]| {
-            for (i, item) in items.iter().enumerate() {
-                if i > 0 {
-                    write!(f, ", ")?;
-                }
-                write!(f, "{item}")?;
-            }
-            Ok(())
+impl Type {
+    /// The type as a program writes it: `bit<8>`, `my_header_t`.
+    pub fn written(&self) -> String {
+        let list = |items: &[Type]| {
+            let items: Vec<String> = items.iter().map(Type::written).collect();
+            items.join(", ")
         };
         match self {
-            Type::Unknown => write!(f, "an unknown type"),
-            Type::Void => write!(f, "void"),
-            Type::Bool => write!(f, "bool"),
-            Type::Int => write!(f, "int"),
-            Type::Bit(width) => write!(f, "bit<{width}>"),
-            Type::Signed(width) => write!(f, "int<{width}>"),
-            Type::Varbit(width) => write!(f, "varbit<{width}>"),
-            Type::String => write!(f, "string"),
-            Type::Error => write!(f, "error"),
-            Type::MatchKind => write!(f, "match_kind"),
-            Type::Named(_, _, name, args) => {
-                write!(f, "{name}")?;
-                if !args.is_empty() {
-                    write!(f, "<")?;
-                    list(f, args)?;
-                    write!(f, ">")?;
-                }
-                Ok(())
-            }
-            Type::Stack(element, size) => write!(f, "{element}[{size}]"),
-            Type::Tuple(items) => {
-                write!(f, "tuple<")?;
-                list(f, items)?;
-                write!(f, ">")
-            }
-            Type::List(element) => write!(f, "list<{element}>"),
+            Type::Void => "void".into(),
+            Type::Bool => "bool".into(),
+            Type::Int => "int".into(),
+            Type::Bit(width) => format!("bit<{width}>"),
+            Type::Signed(width) => format!("int<{width}>"),
+            Type::Varbit(width) => format!("varbit<{width}>"),
+            Type::String => "string".into(),
+            Type::Error => "error".into(),
+            Type::MatchKind => "match_kind".into(),
+            Type::Named(_, _, name, args) if args.is_empty() => name.to_string(),
+            Type::Named(_, _, name, args) => format!("{name}<{}>", list(args)),
+            Type::Stack(element, size) => format!("{}[{size}]", element.written()),
+            Type::Tuple(items) => format!("tuple<{}>", list(items)),
+            Type::List(element) => format!("list<{}>", element.written()),
             Type::StructLit(fields) => {
-                write!(f, "{{")?;
-                for (i, (name, ty)) in fields.iter().enumerate() {
-                    write!(f, "{}{name} = {ty}", if i > 0 { ", " } else { "" })?;
-                }
-                write!(f, "}}")
+                let fields: Vec<String> = fields
+                    .iter()
+                    .map(|(name, ty)| format!("{name} = {}", ty.written()))
+                    .collect();
+                format!("{{{}}}", fields.join(", "))
             }
-            Type::InvalidLit => write!(f, "an invalid header"),
-            Type::DotsLit => write!(f, "..."),
-            Type::DontCare => write!(f, "_"),
-            Type::Set(element) => write!(f, "a set of {element}"),
-            Type::Param(_, _, name) => write!(f, "{name}"),
-            Type::Infer(_) => write!(f, "a type to be inferred"),
-            Type::Action(_) => write!(f, "an action"),
-            Type::Function(_) => write!(f, "a function"),
-            Type::Table(_) => write!(f, "a table"),
-            Type::TableResult(_) => write!(f, "the result of a table"),
-            Type::ActionRun(_) => write!(f, "an action of a table"),
-            Type::TypeName(ty) => write!(f, "the type {ty}"),
+            Type::DotsLit => "...".into(),
+            // Not known or not asked for
+            Type::DontCare | Type::Infer(_) | Type::Unknown => "_".into(),
+            Type::Param(_, _, name) => name.to_string(),
+            Type::Set(element) => format!("set<{}>", element.written()),
+            Type::TypeName(ty) => ty.written(),
+            Type::InvalidLit => "{#}".into(),
+            Type::Action(_) => "action".into(),
+            Type::Function(_) => "function".into(),
+            Type::Table(_) | Type::TableResult(_) | Type::ActionRun(_) => "table".into(),
         }
+    }
+}
+
+/// For sentences: what can be written stands in backquotes, the rest is described.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let described = match self {
+            Type::Unknown => "an unknown type",
+            Type::Infer(_) => "a type to be inferred",
+            Type::InvalidLit => "an invalid header",
+            Type::Action(_) => "an action",
+            Type::Function(_) => "a function",
+            Type::Table(_) => "a table",
+            Type::TableResult(_) => "the result of a table",
+            Type::ActionRun(_) => "an action of a table",
+            Type::Set(element) => return write!(f, "a set of {element}"),
+            Type::TypeName(ty) => return write!(f, "the type {ty}"),
+            written => return write!(f, "`{}`", written.written()),
+        };
+        f.write_str(described)
     }
 }

@@ -1,0 +1,2 @@
+const bit<8> width = 8;
+control c(inout width x) { apply { } }

@@ -1,0 +1,5 @@
+control c(inout bit<8> ttl) {
+    apply {
+        bit<8> ttl = 64;
+    }
+}

@@ -1,0 +1,5 @@
+extern Meter {
+    Meter(bit<32> size);
+    Metre(bit<16> size);
+    void Meter();
+}

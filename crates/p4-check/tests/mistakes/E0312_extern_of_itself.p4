@@ -1,0 +1,4 @@
+extern Tree {
+    Tree();
+    void attach(Tree child);
+}

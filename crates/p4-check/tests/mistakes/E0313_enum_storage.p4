@@ -1,0 +1,1 @@
+enum bool answer { yes = true, no = false }

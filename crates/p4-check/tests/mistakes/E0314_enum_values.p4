@@ -1,0 +1,2 @@
+enum bit<8> proto { igmp = 2, udp }
+enum color { red = 1, green }

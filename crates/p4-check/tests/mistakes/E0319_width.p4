@@ -1,0 +1,1 @@
+header wide_t { bit<5000> payload; int<0> nothing; }

@@ -1,0 +1,6 @@
+#include <core.p4>
+control c(inout bit<8> x) {
+    table forward { key = { x : exact; } actions = { NoAction; } }
+    action go() { forward.apply(); }
+    apply { go(); }
+}

@@ -1,0 +1,5 @@
+extern Clock { bit<48> now(); }
+control c() {
+    Clock() clock;
+    apply { }
+}

@@ -1,0 +1,5 @@
+extern Meter { Meter(); void run(); }
+control c() {
+    action police() { Meter() m; }
+    apply { police(); }
+}

@@ -1,0 +1,5 @@
+control c(inout bit<8> x) {
+    apply {
+        if (x == 1) { break; }
+    }
+}

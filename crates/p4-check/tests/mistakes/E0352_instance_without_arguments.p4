@@ -1,0 +1,5 @@
+extern Meter { Meter(); void run(); }
+control c() {
+    Meter m;
+    apply { }
+}

@@ -1,0 +1,2 @@
+extern Meter { Meter(); }
+Meter() main;

@@ -1,0 +1,8 @@
+#include <core.p4>
+control c(inout bit<8> x) {
+    table t {
+        key = { x : exact; }
+        actions = { NoAction; NoAction; }
+    }
+    apply { t.apply(); }
+}

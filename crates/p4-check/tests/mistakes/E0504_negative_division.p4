@@ -1,0 +1,3 @@
+control c(inout bit<8> x) {
+    apply { x = x / -2; }
+}

@@ -1,0 +1,4 @@
+#include <core.p4>
+parser p(packet_in packet) {
+    state start { }
+}
