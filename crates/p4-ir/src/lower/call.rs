@@ -806,7 +806,7 @@ impl<'a> Lowerer<'a, '_> {
             .map(|l| (l.name.as_str().into(), l.width, l.kind))
             .collect();
         TypeShape {
-            name: ty.to_string().into(),
+            name: ty.written().into(),
             leaves,
         }
     }

@@ -215,7 +215,7 @@ impl Lowerer<'_, '_> {
             });
         }
         let id = self.program.layouts.len() as LayoutId;
-        let name: Name = ty.to_string().into();
+        let name: Name = ty.written().into();
         self.program.layouts.push(HeaderLayout {
             name,
             fields,

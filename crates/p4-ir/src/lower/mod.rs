@@ -241,6 +241,7 @@ impl<'a, 'c> Lowerer<'a, 'c> {
 
     /// Reports something that cannot be executed (yet); lowering goes on to find more.
     fn refuse(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
+        let message = p4_check::sentence(&message.into());
         self.diagnostics
             .push(Diagnostic::error(code, span, message));
     }
