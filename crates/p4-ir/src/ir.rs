@@ -53,84 +53,209 @@ pub const fn mask(width: u32) -> u64 {
 /// (non-zero is true), `w` a width in bits (at most 64), `t` a jump target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    Mov { d: Slot, s: Slot },
+    Mov {
+        d: Slot,
+        s: Slot,
+    },
     /// `n` words; the ranges do not overlap or are the same.
-    MovN { d: Slot, s: Slot, n: u32 },
+    MovN {
+        d: Slot,
+        s: Slot,
+        n: u32,
+    },
     /// `Mov` if `c`: stores to a field of a header, guarded by its valid word.
-    MovIf { d: Slot, s: Slot, c: Slot },
-    MovNIf { d: Slot, s: Slot, c: Slot, n: u16 },
-    Zero { d: Slot, n: u32 },
+    MovIf {
+        d: Slot,
+        s: Slot,
+        c: Slot,
+    },
+    MovNIf {
+        d: Slot,
+        s: Slot,
+        c: Slot,
+        n: u16,
+    },
+    Zero {
+        d: Slot,
+        n: u32,
+    },
     /// `d = a op b`, both operands and the result `w` bits wide (comparisons give 0 or 1).
     /// Shifts take a shift amount of any width up to 64 in `b`.
-    Alu { op: Alu, w: u8, d: Slot, a: Slot, b: Slot },
+    Alu {
+        op: Alu,
+        w: u8,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+    },
     /// `d = ~a` in `w` bits
-    Not { w: u8, d: Slot, a: Slot },
+    Not {
+        w: u8,
+        d: Slot,
+        a: Slot,
+    },
     /// `d = -a` in `w` bits
-    Neg { w: u8, d: Slot, a: Slot },
+    Neg {
+        w: u8,
+        d: Slot,
+        a: Slot,
+    },
     /// `d = !a` (bool)
-    NotBool { d: Slot, a: Slot },
+    NotBool {
+        d: Slot,
+        a: Slot,
+    },
     /// `d = a ++ b`, where `b` is `w` bits wide and the result at most 64
-    Concat { w: u8, d: Slot, a: Slot, b: Slot },
+    Concat {
+        w: u8,
+        d: Slot,
+        a: Slot,
+        b: Slot,
+    },
     /// `d = a[lo+w-1 : lo]`; with `lo` 0 also truncation
-    Slice { lo: u8, w: u8, d: Slot, a: Slot },
+    Slice {
+        lo: u8,
+        w: u8,
+        d: Slot,
+        a: Slot,
+    },
     /// `d[lo+w-1 : lo] = s` (`s` is `w` bits wide)
-    Insert { lo: u8, w: u8, d: Slot, s: Slot },
+    Insert {
+        lo: u8,
+        w: u8,
+        d: Slot,
+        s: Slot,
+    },
     /// Sign extension from `from` to `to` bits, both at most 64
-    SignExtend { from: u8, to: u8, d: Slot, a: Slot },
+    SignExtend {
+        from: u8,
+        to: u8,
+        d: Slot,
+        a: Slot,
+    },
     /// The same operations on values wider than 64 bits: index into [`Program::wide`].
-    Wide { op: u32 },
+    Wide {
+        op: u32,
+    },
 
     /// Reads `Program::dynamic[r]` at index `idx` into `d`; zero when out of range.
-    LoadAt { r: u32, d: Slot, idx: Slot },
+    LoadAt {
+        r: u32,
+        d: Slot,
+        idx: Slot,
+    },
     /// Writes `s` to `Program::dynamic[r]` at index `idx`; nothing when out of range.
-    StoreAt { r: u32, s: Slot, idx: Slot },
+    StoreAt {
+        r: u32,
+        s: Slot,
+        idx: Slot,
+    },
 
-    Jmp { t: Pc },
-    JmpIf { c: Slot, t: Pc },
-    JmpIfNot { c: Slot, t: Pc },
+    Jmp {
+        t: Pc,
+    },
+    JmpIf {
+        c: Slot,
+        t: Pc,
+    },
+    JmpIfNot {
+        c: Slot,
+        t: Pc,
+    },
     /// Jumps by the value of `v` (at most 64 bits): index into [`Program::switches`].
-    Switch { v: Slot, table: u32 },
-    Call { t: Pc },
+    Switch {
+        v: Slot,
+        table: u32,
+    },
+    Call {
+        t: Pc,
+    },
     Ret,
 
     /// Makes the header at `base` valid; its fields become zero if it was invalid.
-    SetValid { layout: LayoutId, base: Slot },
+    SetValid {
+        layout: LayoutId,
+        base: Slot,
+    },
     /// Makes the header at `base` invalid and its fields zero.
-    SetInvalid { layout: LayoutId, base: Slot },
+    SetInvalid {
+        layout: LayoutId,
+        base: Slot,
+    },
     /// `push_front(n)` (positive) or `pop_front(-n)` of [`Program::stacks`]`[stack]`
-    StackShift { stack: u32, by: i32 },
+    StackShift {
+        stack: u32,
+        by: i32,
+    },
 
     /// Marks the start of a parser state: index into [`Program::states`].
-    State { state: u32 },
+    State {
+        state: u32,
+    },
     /// Extracts the header at `base`; a short packet ends the parser with PacketTooShort.
-    Extract { layout: LayoutId, base: Slot },
+    Extract {
+        layout: LayoutId,
+        base: Slot,
+    },
     /// Two-argument `extract`: `bits` holds the length of the header's varbit field.
-    ExtractVar { layout: LayoutId, base: Slot, bits: Slot },
+    ExtractVar {
+        layout: LayoutId,
+        base: Slot,
+        bits: Slot,
+    },
     /// Extracts into `stack.next` and advances it; full: StackOutOfBounds.
-    ExtractNext { stack: u32 },
+    ExtractNext {
+        stack: u32,
+    },
     /// The same with a varbit length.
-    ExtractNextVar { stack: u32, bits: Slot },
+    ExtractNextVar {
+        stack: u32,
+        bits: Slot,
+    },
     /// Copies the next `w` bits to `d` without consuming them; short: PacketTooShort.
-    Lookahead { w: u32, d: Slot },
+    Lookahead {
+        w: u32,
+        d: Slot,
+    },
     /// Skips as many bits as `bits` says; short: PacketTooShort.
-    Advance { bits: Slot },
+    Advance {
+        bits: Slot,
+    },
     /// `d = packet.length()` in bytes
-    PacketLength { d: Slot },
+    PacketLength {
+        d: Slot,
+    },
     /// Ends the whole parser with the error code in `err` (0 is NoError).
-    Reject { err: Slot },
+    Reject {
+        err: Slot,
+    },
     /// `d` = index of the last extracted element; `StackOutOfBounds` ends the parser if there is none.
-    StackLast { stack: u32, d: Slot },
+    StackLast {
+        stack: u32,
+        d: Slot,
+    },
     /// `d = 1` if the value set matches the key words at `key`.
-    InValueSet { set: u32, d: Slot, key: Slot },
+    InValueSet {
+        set: u32,
+        d: Slot,
+        key: Slot,
+    },
 
     /// Appends the header at `base` to the outgoing packet if it is valid.
-    Emit { layout: LayoutId, base: Slot },
+    Emit {
+        layout: LayoutId,
+        base: Slot,
+    },
 
     /// Looks up the key at the table's key slots, writes `hit` and `chosen`, copies the entry's
     /// data to the action's parameters and runs the action.
-    Apply { table: TableId },
+    Apply {
+        table: TableId,
+    },
     /// Calls the host: index into [`Program::calls`].
-    Extern { call: CallId },
+    Extern {
+        call: CallId,
+    },
     /// Never executed in a well-formed program.
     Trap,
 }
@@ -185,9 +310,13 @@ pub enum WideKind {
     /// `d = a ++ b`
     Concat,
     /// `d = a[lo+dw-1 : lo]`
-    Slice { lo: u32 },
+    Slice {
+        lo: u32,
+    },
     /// `d[lo+aw-1 : lo] = a`
-    Insert { lo: u32 },
+    Insert {
+        lo: u32,
+    },
     /// sign extension from `aw` to `dw`
     SignExtend,
 }
@@ -310,7 +439,10 @@ pub struct Storage {
 impl Storage {
     /// Index into [`Program::vars`] of the leaf `name`, such as `egress_spec`.
     pub fn leaf(&self, name: &str) -> Option<u32> {
-        self.leaves.iter().find(|(leaf, _)| &**leaf == name).map(|(_, var)| *var)
+        self.leaves
+            .iter()
+            .find(|(leaf, _)| &**leaf == name)
+            .map(|(_, var)| *var)
     }
 }
 
@@ -412,8 +544,14 @@ pub enum ConstMatch {
     Any,
     Exact(Vec<u64>),
     /// For lpm keys the mask is a prefix.
-    Masked { value: Vec<u64>, mask: Vec<u64> },
-    Range { low: Vec<u64>, high: Vec<u64> },
+    Masked {
+        value: Vec<u64>,
+        mask: Vec<u64>,
+    },
+    Range {
+        low: Vec<u64>,
+        high: Vec<u64>,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -451,8 +589,39 @@ pub struct Instance {
     /// Its type arguments
     pub types: Vec<TypeShape>,
     pub args: Vec<ConstArg>,
+    /// The abstract methods of the extern that the program implements for this instance
+    pub methods: Vec<Method>,
     pub annotations: Vec<Annotation>,
     pub span: Span,
+}
+
+impl Instance {
+    /// The implementation of the abstract method `name`.
+    pub fn method(&self, name: &str) -> Option<&Method> {
+        self.methods.iter().find(|method| &*method.name == name)
+    }
+}
+
+/// An abstract method with its body: a routine that an extern's host calls back. The host writes
+/// the parameters that are `is_in`, zeroes the others, runs the code from `entry` to its
+/// [`Op::Ret`], and reads the parameters that are `is_out` and the result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Method {
+    pub name: Name,
+    pub entry: Pc,
+    pub params: Vec<MethodParam>,
+    /// One place per leaf of its type, empty for `void`
+    pub result: Vec<Place>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MethodParam {
+    pub name: Name,
+    pub is_in: bool,
+    pub is_out: bool,
+    /// One place per leaf of its type
+    pub places: Vec<Place>,
 }
 
 /// A compile-time argument.

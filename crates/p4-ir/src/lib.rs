@@ -12,6 +12,8 @@ pub mod packet;
 pub mod packet_plan;
 pub mod trace;
 pub mod trace_text;
+mod verify;
 mod wide;
 
 pub use interp_prepare::place_words;
+pub use verify::verify;

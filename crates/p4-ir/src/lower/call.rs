@@ -166,8 +166,19 @@ impl<'a> Lowerer<'a, '_> {
             return None;
         };
         let function = self.function_routine(decl, types)?;
+        self.call_implemented(params, &function, info, args)
+    }
+
+    /// Calls a function or an abstract method with its body; gives its result.
+    fn call_implemented(
+        &mut self,
+        params: &'a [Param],
+        function: &FunctionRoutine,
+        info: &CallInfo<'a>,
+        args: &'a [Arg],
+    ) -> Option<Slot> {
         self.call_routine(params, &function.params, &info.args, args, function.routine);
-        let (slot, ty) = function.result?;
+        let (slot, ty) = function.result.clone()?;
         let n = self.words_of(&ty);
         let d = self.scratch(n);
         self.move_words(d, slot, n);
@@ -211,7 +222,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     /// Fixed slots for parameters, those without direction first and in one run.
-    fn param_slots(&mut self, params: &'a [Param]) -> Vec<(Slot, Type)> {
+    pub(super) fn param_slots(&mut self, params: &'a [Param]) -> Vec<(Slot, Type)> {
         let mut slots: Vec<Option<(Slot, Type)>> = vec![None; params.len()];
         for data in [true, false] {
             for (i, param) in params.iter().enumerate() {
@@ -252,23 +263,7 @@ impl<'a> Lowerer<'a, '_> {
         } else {
             self.control_name(decl)
         };
-        let mut data = Vec::new();
-        for (param, (slot, ty)) in params.iter().zip(&slots) {
-            if param.direction != Direction::None {
-                continue;
-            }
-            let (width, kind) = self.scalar(ty).unwrap_or((0, ValueKind::Bit));
-            let place = Place {
-                slot: *slot,
-                width,
-                kind,
-            };
-            data.push(ActionParam {
-                name: param.name.name.clone(),
-                place,
-                annotations: super::annotations(&param.annotations),
-            });
-        }
+        let data = self.action_data(params, &slots);
         let id = self.program.actions.len() as ActionId;
         let annotations = super::annotations(&decl.annotations);
         self.program.actions.push(Action {
@@ -288,6 +283,37 @@ impl<'a> Lowerer<'a, '_> {
         });
         self.env.actions.insert(decl.id, action.clone());
         action
+    }
+
+    /// What the control plane gives: the parameters without direction, leaf by leaf.
+    fn action_data(&mut self, params: &'a [Param], slots: &[(Slot, Type)]) -> Vec<ActionParam> {
+        let mut data = Vec::new();
+        for (param, (slot, ty)) in params.iter().zip(slots) {
+            if param.direction != Direction::None {
+                continue;
+            }
+            let name = &param.name.name;
+            for leaf in self.leaves(ty) {
+                if leaf.kind == ValueKind::Varbit {
+                    let message = format!("the control plane cannot give the varbit in `{name}`");
+                    self.refuse("E0603", param.span, message);
+                }
+                let name = match leaf.name.as_str() {
+                    "" => name.clone(),
+                    part => format!("{name}.{part}").into(),
+                };
+                data.push(ActionParam {
+                    name,
+                    place: Place {
+                        slot: slot + leaf.offset,
+                        width: leaf.width,
+                        kind: leaf.kind,
+                    },
+                    annotations: super::annotations(&param.annotations),
+                });
+            }
+        }
+        data
     }
 
     /// An action of a table whose parameters with a direction are bound in the `actions` list.
@@ -468,6 +494,12 @@ impl<'a> Lowerer<'a, '_> {
             }
             _ => match self.instance_of(base) {
                 Some(InstanceRef::Extern(id)) => {
+                    let key = (id, method.name.name.clone());
+                    if let (Some(routine), DeclKind::Method { proto, .. }) =
+                        (self.methods.get(&key).cloned(), &method.kind)
+                    {
+                        return self.call_implemented(&proto.params, &routine, info, args);
+                    }
                     self.call_extern(method, Some((object, id)), info, args, call)
                 }
                 _ => {
@@ -813,6 +845,9 @@ impl<'a> Lowerer<'a, '_> {
 
     /// The instance that an expression names.
     pub(super) fn instance_of(&self, expr: &Expr) -> Option<InstanceRef<'a>> {
+        if let ExprKind::This = expr.kind {
+            return self.env.this.map(InstanceRef::Extern);
+        }
         let id = self.instance_id(expr)?;
         self.env
             .instances

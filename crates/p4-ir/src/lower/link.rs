@@ -66,6 +66,11 @@ impl Lowerer<'_, '_> {
         for action in &mut program.actions {
             action.entry = starts[action.entry as usize];
         }
+        for instance in &mut program.instances {
+            for method in &mut instance.methods {
+                method.entry = starts[method.entry as usize];
+            }
+        }
         for block in &mut program.blocks {
             block.entry = starts[block.entry as usize];
         }

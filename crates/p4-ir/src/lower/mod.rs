@@ -41,7 +41,9 @@ pub fn lower(checked: &Checked<'_>, binding: &dyn Binding) -> Result<Program, Ve
     let mut lowerer = Lowerer::new(checked, binding);
     lowerer.package();
     if lowerer.diagnostics.is_empty() {
-        Ok(lowerer.link())
+        let program = lowerer.link();
+        debug_assert_eq!(crate::verify(&program), Ok(()));
+        Ok(program)
     } else {
         Err(lowerer.diagnostics)
     }
@@ -107,6 +109,8 @@ struct Env<'a> {
     value_sets: HashMap<NodeId, u32>,
     /// Where `return value` puts the value
     result: Option<(Slot, Type)>,
+    /// The instance whose methods are being lowered
+    this: Option<InstanceId>,
 }
 
 /// An action lowered for one control.
@@ -140,6 +144,8 @@ struct Lowerer<'a, 'c> {
     /// Instances and functions of the top level
     globals: HashMap<NodeId, InstanceRef<'a>>,
     functions: HashMap<(NodeId, Vec<Type>), FunctionRoutine>,
+    /// Abstract methods that instances implement
+    methods: HashMap<(InstanceId, Name), FunctionRoutine>,
     shapes: HashMap<Type, Rc<Shape>>,
     layouts: HashMap<Type, LayoutId>,
     stacks: HashMap<Slot, u32>,
@@ -201,6 +207,7 @@ impl<'a, 'c> Lowerer<'a, 'c> {
             env: Env::default(),
             globals: HashMap::new(),
             functions: HashMap::new(),
+            methods: HashMap::new(),
             shapes: HashMap::new(),
             layouts: HashMap::new(),
             stacks: HashMap::new(),
@@ -242,8 +249,9 @@ impl<'a, 'c> Lowerer<'a, 'c> {
     /// Reports something that cannot be executed (yet); lowering goes on to find more.
     fn refuse(&mut self, code: &'static str, span: Span, message: impl Into<String>) {
         let message = p4_check::sentence(&message.into());
+        let remedy = p4_check::sentence(remedy(code));
         self.diagnostics
-            .push(Diagnostic::error(code, span, message));
+            .push(Diagnostic::error(code, span, message).hint(remedy));
     }
 
     /// Frame words that keep their place for the whole packet.
@@ -368,6 +376,19 @@ impl<'a, 'c> Lowerer<'a, 'c> {
             },
             None => format!("{}{}", self.env.prefix, decl.name.name).into(),
         }
+    }
+}
+
+/// What to do about something that cannot be executed.
+fn remedy(code: &str) -> &'static str {
+    match code {
+        "E0501" => "use literals and constants",
+        "E0601" => "end the program with an instance of the architecture's package, such as `V1Switch(...) main;`",
+        "E0602" => "declare the instances one by one",
+        "E0605" => "a chain of instances and functions this deep is most likely a mistake",
+        "E0606" => "give the parameter the same type in all blocks of the package",
+        "E0607" => "change the `@name` annotations",
+        _ => "the language allows it, but this engine does not execute it: use variables and constants",
     }
 }
 

@@ -1,12 +1,16 @@
 //! Instances, blocks and the package.
 
+use super::layout::Leaf;
 use super::lvalue::Loc;
 use super::table::const_arg;
-use super::{BlockInstance, Env, InstanceRef, Lowerer, Routine};
+use super::{BlockInstance, Env, FunctionRoutine, InstanceRef, Lowerer, Routine};
 use crate::ir::*;
 use p4_check::types::{Kind, Type};
 use p4_check::{CallInfo, CallKind};
-use p4_syntax::ast::{Arg, Decl, DeclKind, Direction, Expr, ExprKind, Name, NodeId, Param};
+use p4_syntax::ast::{
+    Arg, Block as Body, Decl, DeclKind, Direction, Expr, ExprKind, Name, NodeId, Param, TypeRef,
+};
+use p4_syntax::span::Span;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -27,7 +31,7 @@ impl<'a> Lowerer<'a, '_> {
                     self.checked.expr_type(decl.id),
                     Type::Named(Kind::Package, ..)
                 ) {
-                    self.global_instance(decl, args, body.is_some());
+                    self.global_instance(decl, args, body.as_deref());
                 }
             }
         }
@@ -56,6 +60,32 @@ impl<'a> Lowerer<'a, '_> {
         };
         self.program.package = package.clone();
         self.package_blocks(&package, main.id, args);
+        self.table_names();
+    }
+
+    /// The control plane must be able to tell the tables apart.
+    fn table_names(&mut self) {
+        let mut seen: HashMap<Name, Span> = HashMap::new();
+        let mut twice = Vec::new();
+        for table in &self.program.tables {
+            if let Some(first) = seen.insert(table.name.clone(), table.span) {
+                twice.push((table.name.clone(), table.span, first));
+            }
+        }
+        for (name, span, first) in twice {
+            self.refuse(
+                "E0607",
+                span,
+                format!("two tables have the name `{name}` for the control plane"),
+            );
+            if let Some(diagnostic) = self.diagnostics.last_mut() {
+                let remedy = "an absolute `@name(\".t\")` names every instance of the table alike: leave out the dot or the annotation";
+                diagnostic.hint = Some(p4_check::sentence(remedy));
+                if first != span {
+                    diagnostic.labels.push((first, "the other".into()));
+                }
+            }
+        }
     }
 
     fn package_blocks(&mut self, package: &str, id: NodeId, args: &'a [Arg]) {
@@ -393,29 +423,109 @@ impl<'a> Lowerer<'a, '_> {
         })
     }
 
-    fn global_instance(&mut self, decl: &'a Decl, args: &'a [Arg], has_body: bool) {
-        if let Some(instance) = self.make_instance(decl, args, has_body) {
-            self.globals.insert(decl.id, instance);
+    fn global_instance(&mut self, decl: &'a Decl, args: &'a [Arg], body: Option<&'a [Decl]>) {
+        if let Some(instance) = self.make_instance(decl, args) {
+            self.globals.insert(decl.id, instance.clone());
+            self.methods(&instance, body);
         }
     }
 
-    pub(super) fn local_instance(&mut self, decl: &'a Decl, args: &'a [Arg], has_body: bool) {
-        if let Some(instance) = self.make_instance(decl, args, has_body) {
-            self.env.instances.insert(decl.id, instance);
-        }
-    }
-
-    fn make_instance(
+    pub(super) fn local_instance(
         &mut self,
         decl: &'a Decl,
         args: &'a [Arg],
-        has_body: bool,
-    ) -> Option<InstanceRef<'a>> {
-        if has_body {
+        body: Option<&'a [Decl]>,
+    ) {
+        if let Some(instance) = self.make_instance(decl, args) {
+            self.env.instances.insert(decl.id, instance.clone());
+            self.methods(&instance, body);
+        }
+    }
+
+    /// The abstract methods that the program implements, lowered where the instance stands, so
+    /// that they see what is declared above it.
+    fn methods(&mut self, instance: &InstanceRef<'a>, body: Option<&'a [Decl]>) {
+        let (InstanceRef::Extern(id), Some(body)) = (instance, body) else {
+            return;
+        };
+        let outer = self.env.this.replace(*id);
+        for decl in body {
+            match &decl.kind {
+                DeclKind::Function {
+                    ret, params, body, ..
+                } => {
+                    let routine = self.method_routine(params, ret, body);
+                    let method = self.method(decl, params, &routine);
+                    self.program.instances[*id as usize].methods.push(method);
+                    self.methods.insert((*id, decl.name.name.clone()), routine);
+                }
+                _ => self.local(decl),
+            }
+        }
+        self.env.this = outer;
+    }
+
+    fn method_routine(
+        &mut self,
+        params: &'a [Param],
+        ret: &'a TypeRef,
+        body: &'a Body,
+    ) -> FunctionRoutine {
+        let slots = self.param_slots(params);
+        let ret = self.type_ref(ret);
+        let n = self.words_of(&ret);
+        let result = (n > 0).then(|| (self.alloc(n), ret));
+        let outer = std::mem::replace(&mut self.env.result, result.clone());
+        let routine = self.routine(|this| this.block(body));
+        self.env.result = outer;
+        FunctionRoutine {
+            routine,
+            params: slots,
+            result,
+        }
+    }
+
+    fn method(&mut self, decl: &'a Decl, params: &'a [Param], routine: &FunctionRoutine) -> Method {
+        let params = params
+            .iter()
+            .zip(&routine.params)
+            .map(|(param, (slot, ty))| MethodParam {
+                name: param.name.name.clone(),
+                is_in: param.direction != Direction::Out,
+                is_out: matches!(param.direction, Direction::Out | Direction::InOut),
+                places: self.places_at(*slot, ty),
+            })
+            .collect();
+        let result = match &routine.result {
+            Some((slot, ty)) => self.places_at(*slot, ty),
+            None => Vec::new(),
+        };
+        Method {
+            name: decl.name.name.clone(),
+            entry: routine.routine,
+            params,
+            result,
+            span: decl.name.span,
+        }
+    }
+
+    /// The places of the leaves of a value of type `ty` at `slot`.
+    pub(super) fn places_at(&mut self, slot: Slot, ty: &Type) -> Vec<Place> {
+        let leaves = self.leaves(ty);
+        let place = |leaf: &Leaf| Place {
+            slot: slot + leaf.offset,
+            width: leaf.width,
+            kind: leaf.kind,
+        };
+        leaves.iter().map(place).collect()
+    }
+
+    fn make_instance(&mut self, decl: &'a Decl, args: &'a [Arg]) -> Option<InstanceRef<'a>> {
+        if let Type::Stack(..) = self.checked.expr_type(decl.id) {
             self.refuse(
                 "E0602",
                 decl.span,
-                "extern instances with methods of their own are not executed yet",
+                "arrays of extern instances cannot be executed",
             );
             return None;
         }
@@ -450,7 +560,7 @@ impl<'a> Lowerer<'a, '_> {
         info: &CallInfo<'a>,
         args: &'a [Arg],
         annotations: Vec<Annotation>,
-        span: p4_syntax::span::Span,
+        span: Span,
     ) -> Option<InstanceRef<'a>> {
         let CallKind::Construct(decl) = info.kind else {
             return None;
@@ -474,6 +584,7 @@ impl<'a> Lowerer<'a, '_> {
                     extern_type: decl.name.name.clone(),
                     types,
                     args: const_args,
+                    methods: Vec::new(),
                     annotations,
                     span,
                 });

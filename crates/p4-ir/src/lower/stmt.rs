@@ -108,7 +108,7 @@ impl<'a> Lowerer<'a, '_> {
             }
             DeclKind::Const { .. } => {}
             DeclKind::Instance { args, body, .. } => {
-                self.local_instance(decl, args, body.is_some())
+                self.local_instance(decl, args, body.as_deref())
             }
             DeclKind::Table(properties) => self.table(decl, properties),
             DeclKind::ValueSet { element, size } => self.value_set(decl, element, size),

@@ -335,7 +335,9 @@ pub(super) fn const_arg(value: &Value) -> Option<ConstArg> {
         Value::Int(v) | Value::Bits { value: v, .. } => ConstArg::Int(v.clone()),
         Value::Bool(b) => ConstArg::Bool(*b),
         Value::String(text) => ConstArg::String(text.clone()),
-        Value::Error(name) | Value::MatchKind(name) | Value::Enum { member: name, .. } => ConstArg::Member(name.clone()),
+        Value::Error(name) | Value::MatchKind(name) | Value::Enum { member: name, .. } => {
+            ConstArg::Member(name.clone())
+        }
         Value::List(items) => ConstArg::List(items.iter().map(const_arg).collect::<Option<_>>()?),
         Value::InvalidHeader => return None,
     })
