@@ -20,6 +20,7 @@ pub(crate) fn usual(code: &str) -> Option<&'static str> {
         "E0312" => "connect the two where they are declared, by a constructor argument",
         "E0313" => "write `enum bit<8> name { ... }`, or leave the type out",
         "E0314" => "with an underlying type every member has a value, without one none has",
+        "E0315" => "use a type that can be stored there, such as bit<W>",
         "E0317" => "move the parameters without direction to the end",
         "E0318" => "use bit<W>, bool, headers, structs and the like",
         "E0319" => "use a width from 1 to 2048",
@@ -34,6 +35,7 @@ pub(crate) fn usual(code: &str) -> Option<&'static str> {
         "E0333" => "check the name; headers have `isValid()`, `setValid()` and `setInvalid()`",
         "E0334" => "read in a state of a parser, and use the headers here",
         "E0335" => "call `.apply()` from the `apply` block, and use its result there",
+        "E0337" => "write the type arguments out",
         "E0338" => "name all arguments, each once, as the parameters are named",
         "E0339" => "give a value",
         "E0340" => "give an argument whose type is known, with a cast if need be",
@@ -46,6 +48,7 @@ pub(crate) fn usual(code: &str) -> Option<&'static str> {
         "E0350" => "run over a range, as in `for (bit<8> i in 0 .. 7)`",
         "E0351" => "a function returns a value of its type, an action or `apply` block none",
         "E0356" => "give the method the parameters and the result that the extern declares",
+        "E0358" => "extract a variable or field whose type is a header",
         "E0365" => {
             "give it another name, and end the program with the package: `Switch(...) main;`"
         }
