@@ -35,6 +35,7 @@ mod resolve;
 mod run;
 mod script;
 mod target;
+mod v1model;
 
 pub use judge::{judge, matches, Expected, Mode, Received, Verdict};
 pub use parse::parse;
@@ -42,3 +43,4 @@ pub use report::{Difference, Finding, Kind, Note, Report};
 pub use run::run;
 pub use script::*;
 pub use target::*;
+pub use v1model::V1Model;

@@ -1,0 +1,328 @@
+//! Calls of externs, worked out once: which extern it is and where its arguments are.
+
+use crate::error::ArchError;
+use crate::hash::Algorithm;
+use p4_ir::ir::{ArgValue, ExternCall, InstanceId, Place, Program, Slot, ValueKind};
+use p4_syntax::ast::Name;
+
+/// A call, ready to be executed.
+#[derive(Clone, Debug)]
+pub(crate) enum Call {
+    MarkToDrop {
+        egress_spec: Option<Slot>,
+        mcast_grp: Option<Slot>,
+    },
+    Count {
+        counter: InstanceId,
+        index: Slot,
+    },
+    /// Direct counters count by themselves on every hit.
+    DirectCount,
+    Meter {
+        meter: InstanceId,
+        index: Slot,
+        result: Place,
+    },
+    DirectMeter {
+        meter: InstanceId,
+        result: Place,
+    },
+    RegisterRead {
+        register: InstanceId,
+        index: Slot,
+        result: Vec<Place>,
+    },
+    RegisterWrite {
+        register: InstanceId,
+        index: Slot,
+        value: Vec<Place>,
+    },
+    Random {
+        result: Place,
+        low: Slot,
+        high: Slot,
+    },
+    Hash {
+        algorithm: Algorithm,
+        result: Place,
+        base: Place,
+        data: Vec<Place>,
+        max: Place,
+    },
+    Checksum(Checksum),
+    Clone {
+        session: Slot,
+        list: Option<Slot>,
+    },
+    Resubmit {
+        list: Slot,
+    },
+    Recirculate {
+        list: Slot,
+    },
+    Truncate {
+        length: Slot,
+    },
+    Digest {
+        data: Vec<Place>,
+    },
+    /// `assert` and `assume`
+    Require {
+        check: Slot,
+        name: &'static str,
+    },
+    Log {
+        message: Name,
+        data: Vec<Place>,
+    },
+}
+
+/// One of the four checksum calls.
+#[derive(Clone, Debug)]
+pub(crate) struct Checksum {
+    pub condition: Slot,
+    pub data: Vec<Place>,
+    pub value: Place,
+    pub algorithm: Algorithm,
+    pub payload: bool,
+    /// Store the checksum instead of comparing it.
+    pub update: bool,
+}
+
+/// All calls of a program, or the first that cannot be executed.
+pub(crate) fn compile(program: &Program) -> Result<Vec<Call>, ArchError> {
+    program
+        .calls
+        .iter()
+        .map(|call| Reader { program, call }.compile())
+        .collect()
+}
+
+struct Reader<'a> {
+    program: &'a Program,
+    call: &'a ExternCall,
+}
+
+impl Reader<'_> {
+    fn compile(&self) -> Result<Call, ArchError> {
+        Ok(match &*self.call.name {
+            "mark_to_drop" => self.mark_to_drop(),
+            "counter.count" => Call::Count {
+                counter: self.instance()?,
+                index: self.slot(0)?,
+            },
+            "direct_counter.count" => Call::DirectCount,
+            "meter.execute_meter" => Call::Meter {
+                meter: self.instance()?,
+                index: self.slot(0)?,
+                result: self.scalar(1)?,
+            },
+            "direct_meter.read" => Call::DirectMeter {
+                meter: self.instance()?,
+                result: self.scalar(0)?,
+            },
+            "register.read" => Call::RegisterRead {
+                register: self.instance()?,
+                index: self.slot(1)?,
+                result: self.places(0)?,
+            },
+            "register.write" => Call::RegisterWrite {
+                register: self.instance()?,
+                index: self.slot(0)?,
+                value: self.places(1)?,
+            },
+            "random" => {
+                let result = self.scalar(0)?;
+                if result.width > 64 {
+                    return Err(self.error("random gives at most 64 bits"));
+                }
+                Call::Random {
+                    result,
+                    low: self.slot(1)?,
+                    high: self.slot(2)?,
+                }
+            }
+            "hash" => Call::Hash {
+                result: self.scalar(0)?,
+                algorithm: self.algorithm(1)?,
+                base: self.scalar(2)?,
+                data: self.places(3)?,
+                max: self.scalar(4)?,
+            },
+            "verify_checksum" => self.checksum(false, false)?,
+            "update_checksum" => self.checksum(true, false)?,
+            "verify_checksum_with_payload" => self.checksum(false, true)?,
+            "update_checksum_with_payload" => self.checksum(true, true)?,
+            "clone" => self.clone_call(None)?,
+            "clone_preserving_field_list" => self.clone_call(Some(self.slot(2)?))?,
+            "resubmit_preserving_field_list" => Call::Resubmit {
+                list: self.slot(0)?,
+            },
+            "recirculate_preserving_field_list" => Call::Recirculate {
+                list: self.slot(0)?,
+            },
+            "truncate" => Call::Truncate {
+                length: self.slot(0)?,
+            },
+            "digest" => Call::Digest {
+                data: self.places(1)?,
+            },
+            "assert" => Call::Require {
+                check: self.slot(0)?,
+                name: "assert",
+            },
+            "assume" => Call::Require {
+                check: self.slot(0)?,
+                name: "assume",
+            },
+            "log_msg" => Call::Log {
+                message: self.text(0)?,
+                data: self.optional_places(1)?,
+            },
+            "clone3" | "resubmit" | "recirculate" => {
+                let message = format!(
+                    "{0} with a list of fields is not executed; use {1}_preserving_field_list",
+                    self.call.name,
+                    self.call.name.trim_end_matches('3')
+                );
+                return Err(ArchError::new(message, self.call.span));
+            }
+            other => return Err(self.error(&format!("the extern {other} is not executed"))),
+        })
+    }
+
+    fn error(&self, message: &str) -> ArchError {
+        ArchError::new(message, self.call.span)
+    }
+
+    fn odd(&self, at: usize) -> ArchError {
+        let message = format!(
+            "argument {} of {} is not what v1model declares",
+            at + 1,
+            self.call.name
+        );
+        ArchError::new(message, self.call.span)
+    }
+
+    fn value(&self, at: usize) -> Result<&ArgValue, ArchError> {
+        self.call
+            .args
+            .get(at)
+            .map(|arg| &arg.value)
+            .ok_or_else(|| self.odd(at))
+    }
+
+    fn scalar(&self, at: usize) -> Result<Place, ArchError> {
+        match self.value(at)? {
+            ArgValue::Scalar(place) => Ok(*place),
+            _ => Err(self.odd(at)),
+        }
+    }
+
+    fn slot(&self, at: usize) -> Result<Slot, ArchError> {
+        Ok(self.scalar(at)?.slot)
+    }
+
+    fn places(&self, at: usize) -> Result<Vec<Place>, ArchError> {
+        match self.value(at)? {
+            ArgValue::Scalar(place) => Ok(vec![*place]),
+            ArgValue::List(leaves) => Ok(leaves.iter().map(|leaf| leaf.0).collect()),
+            _ => Err(self.odd(at)),
+        }
+    }
+
+    fn optional_places(&self, at: usize) -> Result<Vec<Place>, ArchError> {
+        match self.call.args.get(at).map(|arg| &arg.value) {
+            None | Some(ArgValue::Missing) => Ok(Vec::new()),
+            Some(_) => self.places(at),
+        }
+    }
+
+    fn text(&self, at: usize) -> Result<Name, ArchError> {
+        match self.value(at)? {
+            ArgValue::String(text) => Ok(text.clone()),
+            _ => Err(self.odd(at)),
+        }
+    }
+
+    fn instance(&self) -> Result<InstanceId, ArchError> {
+        self.call
+            .instance
+            .ok_or_else(|| self.error("a method without an instance"))
+    }
+
+    /// The name of the enum member that argument `at` always has.
+    fn member(&self, at: usize) -> Result<&str, ArchError> {
+        let place = self.scalar(at)?;
+        let (ValueKind::Enum(id), Some(index)) = (place.kind, self.program.constant(place.slot))
+        else {
+            let message = format!(
+                "argument {} of {} must be a constant",
+                at + 1,
+                self.call.name
+            );
+            return Err(ArchError::new(message, self.call.span));
+        };
+        let members = self
+            .program
+            .enums
+            .get(id as usize)
+            .map(|info| &info.members);
+        let member = members.and_then(|members| members.get(index as usize));
+        member.map(|member| &*member.0).ok_or_else(|| self.odd(at))
+    }
+
+    fn algorithm(&self, at: usize) -> Result<Algorithm, ArchError> {
+        let member = self.member(at)?;
+        Algorithm::named(member).ok_or_else(|| {
+            self.error(&format!(
+                "the hash algorithm {member} is not executed; use crc32 or another"
+            ))
+        })
+    }
+
+    /// The argument is standard_metadata as a whole: its leaves are in the order of the storage's.
+    fn mark_to_drop(&self) -> Call {
+        let storage = self.program.storage("standard_metadata");
+        let place = |name: &str| {
+            storage
+                .and_then(|s| s.leaf(name))
+                .map(|var| &self.program.vars[var as usize])
+        };
+        let given = match self.call.args.first().map(|arg| &arg.value) {
+            Some(ArgValue::List(leaves)) => leaves.as_slice(),
+            _ => &[],
+        };
+        let slot = |name: &str| {
+            let own = place(name)?.place.slot;
+            let leaves = storage.map(|s| s.leaves.as_slice()).unwrap_or_default();
+            let at = leaves.iter().position(|leaf| &*leaf.0 == name);
+            Some(
+                at.and_then(|at| given.get(at))
+                    .map_or(own, |leaf| leaf.0.slot),
+            )
+        };
+        Call::MarkToDrop {
+            egress_spec: slot("egress_spec"),
+            mcast_grp: slot("mcast_grp"),
+        }
+    }
+
+    fn checksum(&self, update: bool, payload: bool) -> Result<Call, ArchError> {
+        Ok(Call::Checksum(Checksum {
+            condition: self.slot(0)?,
+            data: self.places(1)?,
+            value: self.scalar(2)?,
+            algorithm: self.algorithm(3)?,
+            payload,
+            update,
+        }))
+    }
+
+    fn clone_call(&self, list: Option<Slot>) -> Result<Call, ArchError> {
+        Ok(Call::Clone {
+            session: self.slot(1)?,
+            list,
+        })
+    }
+}

@@ -1,0 +1,396 @@
+//! What the externs do.
+
+use super::calls::{Call, Checksum};
+use super::fields::Field;
+use super::image::Image;
+use super::stats::Stats;
+use crate::hash::Algorithm;
+use crate::random::Random;
+use p4_ir::interp::{Halt, Host, Lookup, Machine};
+use p4_ir::ir::{mask, words, CallId, InstanceId, Place, TableId, ValueKind};
+use p4_ir::packet::Packet;
+use p4_ir::trace::{Event, Tracer};
+use p4_ir::trace_text::value;
+use p4_state::State;
+use std::sync::Arc;
+
+/// A clone that the running control has asked for; only the last request counts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CloneRequest {
+    pub session: u32,
+    pub list: Option<u32>,
+}
+
+/// What one pass through ingress or egress has asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Requests {
+    pub clone: Option<CloneRequest>,
+    pub resubmit: Option<u32>,
+    pub recirculate: Option<u32>,
+    /// The call of `digest`; its data are kept apart
+    pub digest: Option<CallId>,
+    /// Bytes that `truncate` leaves: the smallest of all calls
+    pub truncate: Option<u32>,
+}
+
+/// Tables and externs of one switch.
+#[derive(Debug)]
+pub(crate) struct Externs {
+    image: Arc<Image>,
+    pub state: State,
+    pub random: Random,
+    pub stats: Stats,
+    pub requests: Requests,
+    /// Words of the digest asked for
+    pub digest: Vec<Vec<u64>>,
+    /// Picoseconds
+    pub now: u64,
+    /// Bytes that counters and meters count for this packet
+    pub bytes: u64,
+    /// The colour of each direct meter's last hit, by instance
+    colors: Vec<u64>,
+    /// Fields being joined for a hash
+    joined: Packet,
+}
+
+impl Externs {
+    pub fn new(image: Arc<Image>, state: State, seed: u64) -> Externs {
+        let colors = vec![0; image.resources.len()];
+        Externs {
+            image,
+            state,
+            random: Random::new(seed),
+            stats: Stats::default(),
+            requests: Requests::default(),
+            digest: Vec::new(),
+            now: 0,
+            bytes: 0,
+            colors,
+            joined: Packet::default(),
+        }
+    }
+
+    /// Starts a pass: nothing asked for yet.
+    pub fn begin(&mut self, now: u64, bytes: u64) {
+        self.requests = Requests::default();
+        self.now = now;
+        self.bytes = bytes;
+    }
+
+    fn in_range(&mut self, done: bool) {
+        self.stats.out_of_range += u64::from(!done);
+    }
+
+    fn meter(&mut self, meter: InstanceId, index: u64) -> u64 {
+        let color = self.state.meter(meter, index, self.bytes, self.now);
+        self.in_range(color.is_some());
+        color.map_or(0, |color| color as u64)
+    }
+
+    fn register_read(
+        &mut self,
+        register: InstanceId,
+        index: u64,
+        result: &[Place],
+        frame: &mut [u64],
+    ) {
+        match self.state.register(register, index) {
+            Some(cell) => {
+                let mut at = 0;
+                for place in result {
+                    let n = words(place.width) as usize;
+                    let slot = place.slot as usize;
+                    if let Some(words) = cell.get(at..at + n) {
+                        frame[slot..slot + n].copy_from_slice(words);
+                    }
+                    at += n;
+                }
+            }
+            None => {
+                self.in_range(false);
+                for place in result {
+                    frame[place.slot as usize..][..words(place.width) as usize].fill(0);
+                }
+            }
+        }
+    }
+
+    fn register_write(&mut self, register: InstanceId, index: u64, value: &[Place], frame: &[u64]) {
+        let Some(cell) = self.state.register_mut(register, index) else {
+            self.in_range(false);
+            return;
+        };
+        let mut at = 0;
+        for place in value {
+            let n = words(place.width) as usize;
+            if let Some(words) = cell.get_mut(at..at + n) {
+                words.copy_from_slice(&frame[place.slot as usize..][..n]);
+            }
+            at += n;
+        }
+    }
+
+    fn checksum(&mut self, checksum: &Checksum, machine: &mut Machine) {
+        if machine.frame[checksum.condition as usize] == 0 {
+            return;
+        }
+        let payload = if checksum.payload {
+            machine.packet.payload()
+        } else {
+            &[]
+        };
+        let sum = hash(
+            checksum.algorithm,
+            &checksum.data,
+            &machine.frame,
+            payload,
+            &mut self.joined,
+        );
+        let frame = &mut machine.frame;
+        if checksum.update {
+            store(&checksum.value, sum, frame);
+            return;
+        }
+        let slot = checksum.value.slot as usize;
+        let given = &frame[slot..slot + words(checksum.value.width) as usize];
+        let expected = if checksum.value.width >= 64 {
+            sum
+        } else {
+            sum & mask(checksum.value.width)
+        };
+        if given[0] != expected || given[1..].iter().any(|word| *word != 0) {
+            Field::set(self.image.standard.checksum_error, frame, 1);
+        }
+    }
+
+    fn log<T: Tracer>(&self, message: &str, data: &[Place], frame: &[u64], tracer: &mut T) {
+        let program = self.image.program();
+        let mut values = data
+            .iter()
+            .map(|place| value(program, place, place_slice(place, frame)));
+        let mut text = String::from("log: ");
+        let mut rest = message;
+        while let Some((before, after)) = rest.split_once("{}") {
+            text.push_str(before);
+            text.push_str(&values.next().unwrap_or_else(|| "{}".into()));
+            rest = after;
+        }
+        text.push_str(rest);
+        tracer.note(Event::Note { text });
+    }
+}
+
+fn place_slice<'a>(place: &Place, frame: &'a [u64]) -> &'a [u64] {
+    &frame[place.slot as usize..][..p4_ir::place_words(place)]
+}
+
+/// The hash of the values at `data`, joined from the left and filled up with zero bits to a whole
+/// byte, and of the bytes `more`.
+fn hash(
+    algorithm: Algorithm,
+    data: &[Place],
+    frame: &[u64],
+    more: &[u8],
+    joined: &mut Packet,
+) -> u64 {
+    join(data, frame, joined);
+    if !more.is_empty() {
+        joined.pad();
+        more.iter().for_each(|byte| joined.put((*byte).into(), 8));
+    }
+    algorithm.hash(joined.output())
+}
+
+fn join(data: &[Place], frame: &[u64], joined: &mut Packet) {
+    joined.clear_output();
+    for place in data {
+        let value = place_slice(place, frame);
+        match place.kind {
+            ValueKind::Varbit => {
+                let length = value[0].min(place.width.into()) as u32;
+                joined.put_wide(&value[1..], length);
+            }
+            _ if place.width <= 64 => joined.put(value[0], place.width),
+            _ => joined.put_wide(value, place.width),
+        }
+    }
+}
+
+/// Stores the low bits of `number` at `place`.
+fn store(place: &Place, number: u64, frame: &mut [u64]) {
+    let slot = place.slot as usize;
+    let n = words(place.width) as usize;
+    frame[slot..slot + n].fill(0);
+    frame[slot] = number & mask(place.width);
+}
+
+/// `base + hash % max`, `base` if `max` is 0; the sum is cut only to the width of the result.
+fn store_hash(result: &Place, hash: u64, base: &Place, max: &Place, frame: &mut [u64]) {
+    let max = place_slice(max, frame);
+    let large = max[1..].iter().any(|word| *word != 0);
+    let mut carry = match (large, max[0]) {
+        (true, _) => hash,
+        (false, 0) => 0,
+        (false, max) => hash % max,
+    };
+    let n = words(result.width) as usize;
+    for i in 0..n {
+        let word = if i < words(base.width) as usize {
+            frame[base.slot as usize + i]
+        } else {
+            0
+        };
+        let (sum, over) = word.overflowing_add(carry);
+        frame[result.slot as usize + i] = sum;
+        carry = over.into();
+    }
+    let top = result.width - (n as u32 - 1) * 64;
+    frame[result.slot as usize + n - 1] &= mask(top);
+}
+
+impl Host for Externs {
+    #[inline]
+    fn lookup(&mut self, table: TableId, key: &[u64]) -> Lookup<'_> {
+        let Externs {
+            image,
+            state,
+            joined,
+            ..
+        } = self;
+        let found = state.lookup(table, key, self.bytes, self.now, |profile| {
+            let Some(Some(selector)) = image.selectors.get(profile as usize) else {
+                return 0;
+            };
+            joined.clear_output();
+            for (at, width) in &image.selector_keys[table as usize] {
+                joined.put_wide(&key[*at..*at + words(*width) as usize], *width);
+            }
+            selector.algorithm.hash(joined.output())
+        });
+        if let Some(meter) = image.direct_meters[table as usize] {
+            self.colors[meter as usize] = found.color.map_or(0, |color| color as u64);
+        }
+        Lookup {
+            hit: found.hit,
+            action: found.action,
+            data: found.data,
+            entry: found.entry,
+        }
+    }
+
+    fn call<T: Tracer>(
+        &mut self,
+        id: CallId,
+        machine: &mut Machine,
+        tracer: &mut T,
+    ) -> Result<(), Halt> {
+        let image = Arc::clone(&self.image);
+        let frame = &mut machine.frame;
+        match &image.calls[id as usize] {
+            Call::MarkToDrop {
+                egress_spec,
+                mcast_grp,
+            } => {
+                if let Some(slot) = egress_spec {
+                    frame[*slot as usize] = super::switch::DROP_PORT;
+                }
+                if let Some(slot) = mcast_grp {
+                    frame[*slot as usize] = 0;
+                }
+            }
+            Call::Count { counter, index } => {
+                let done = self
+                    .state
+                    .count(*counter, frame[*index as usize], self.bytes);
+                self.in_range(done);
+            }
+            Call::DirectCount => {}
+            Call::Meter {
+                meter,
+                index,
+                result,
+            } => {
+                let color = self.meter(*meter, frame[*index as usize]);
+                store(result, color, frame);
+            }
+            Call::DirectMeter { meter, result } => {
+                store(result, self.colors[*meter as usize], frame)
+            }
+            Call::RegisterRead {
+                register,
+                index,
+                result,
+            } => {
+                self.register_read(*register, frame[*index as usize], result, frame);
+            }
+            Call::RegisterWrite {
+                register,
+                index,
+                value,
+            } => {
+                self.register_write(*register, frame[*index as usize], value, frame);
+            }
+            Call::Random { result, low, high } => {
+                let number = self
+                    .random
+                    .between(frame[*low as usize], frame[*high as usize]);
+                store(result, number.unwrap_or(0), frame);
+            }
+            Call::Hash {
+                algorithm,
+                result,
+                base,
+                data,
+                max,
+            } => {
+                let number = hash(*algorithm, data, frame, &[], &mut self.joined);
+                store_hash(result, number, base, max, frame);
+            }
+            Call::Checksum(checksum) => self.checksum(checksum, machine),
+            Call::Clone { session, list } => {
+                // Session ids have 15 bits in simple_switch.
+                let session = (frame[*session as usize] & 0x7fff) as u32;
+                let list = list.map(|slot| frame[slot as usize] as u32);
+                self.requests.clone = Some(CloneRequest { session, list });
+            }
+            Call::Resubmit { list } => self.requests.resubmit = Some(frame[*list as usize] as u32),
+            Call::Recirculate { list } => {
+                self.requests.recirculate = Some(frame[*list as usize] as u32);
+            }
+            Call::Truncate { length } => {
+                let length = frame[*length as usize] as u32;
+                let shortest = self
+                    .requests
+                    .truncate
+                    .map_or(length, |other| other.min(length));
+                self.requests.truncate = Some(shortest);
+            }
+            Call::Digest { data } => {
+                self.requests.digest = Some(id);
+                self.digest.clear();
+                self.digest
+                    .extend(data.iter().map(|place| place_slice(place, frame).to_vec()));
+            }
+            Call::Require { check, name } => {
+                if frame[*check as usize] == 0 {
+                    if T::ON {
+                        tracer.note(Event::Note {
+                            text: format!("{name} failed"),
+                        });
+                    }
+                    return Err(Halt::Call(id));
+                }
+            }
+            Call::Log { message, data } => {
+                if T::ON {
+                    self.log(message, data, frame, tracer);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn in_value_set(&mut self, set: u32, key: &[u64]) -> bool {
+        self.state.in_value_set(set, key)
+    }
+}

@@ -1,0 +1,268 @@
+//! A program made ready for v1model; switches with the same program can share it.
+
+use super::calls::{self, Call};
+use super::fields::Standard;
+use crate::error::ArchError;
+use crate::hash::Algorithm;
+use p4_ir::interp::Prepared;
+use p4_ir::ir::{words, ConstArg, Instance, InstanceId, Program, Slot};
+use p4_ir::lower::Binding;
+use p4_ir::place_words;
+use p4_state::{MeterUnit, Resource};
+use p4_syntax::span::Span;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// v1model's say in lowering: headers, metadata and standard metadata are shared by all blocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct V1Model;
+
+const HEADERS: &str = "hdr";
+const METADATA: &str = "meta";
+const STANDARD: &str = "standard_metadata";
+
+impl Binding for V1Model {
+    fn storage(&self, package: &str, block: &str, param: usize) -> Option<&'static str> {
+        if package != "V1Switch" {
+            return None;
+        }
+        // Parser and deparser have the packet as their first parameter.
+        let param = match block {
+            "p" | "dep" => param.checked_sub(1)?,
+            _ => param,
+        };
+        [HEADERS, METADATA, STANDARD].get(param).copied()
+    }
+}
+
+/// Frame words that go together: start and number.
+pub(crate) type Region = (Slot, u32);
+
+/// An action selector's hash and the words of its fields in the table's key.
+#[derive(Clone, Debug)]
+pub(crate) struct Selector {
+    pub algorithm: Algorithm,
+}
+
+/// A program made ready to run.
+#[derive(Debug)]
+pub struct Image {
+    pub(crate) prepared: Prepared,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) standard: Standard,
+    /// The six blocks' entries are those of the program, in this order.
+    pub(crate) blocks: Blocks,
+    /// What goes with a packet from ingress to egress
+    pub(crate) carried: Vec<Region>,
+    /// What a clone does not keep: all metadata
+    pub(crate) metadata: Vec<Region>,
+    /// The fields of each `@field_list`
+    pub(crate) lists: BTreeMap<u32, Vec<Region>>,
+    pub(crate) resources: Vec<Resource>,
+    /// By instance
+    pub(crate) selectors: Vec<Option<Selector>>,
+    /// For each table the slots of its selector keys, relative to its key, with their widths
+    pub(crate) selector_keys: Vec<Vec<(usize, u32)>>,
+    /// For each table its direct meter
+    pub(crate) direct_meters: Vec<Option<InstanceId>>,
+}
+
+/// Indices of the blocks in the program.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blocks {
+    pub parser: u32,
+    pub verify: u32,
+    pub ingress: u32,
+    pub egress: u32,
+    pub compute: u32,
+    pub deparser: u32,
+}
+
+const BLOCKS: Blocks = Blocks {
+    parser: 0,
+    verify: 1,
+    ingress: 2,
+    egress: 3,
+    compute: 4,
+    deparser: 5,
+};
+
+impl Image {
+    /// Checks that `program` is a v1model program that can be executed in full.
+    pub fn new(program: Arc<Program>) -> Result<Image, ArchError> {
+        if &*program.package != "V1Switch" || program.blocks.len() != 6 {
+            let message = format!(
+                "the program is made for {}, not for v1model; its `main` must be a V1Switch of six blocks",
+                program.package
+            );
+            return Err(ArchError::new(message, Span::NONE));
+        }
+        let resources: Result<Vec<_>, _> = program.instances.iter().map(resource).collect();
+        let resources = resources?;
+        let is_direct_meter = |id: &InstanceId| {
+            matches!(
+                resources.get(*id as usize),
+                Some(Resource::DirectMeter { .. })
+            )
+        };
+        let direct_meters = program
+            .tables
+            .iter()
+            .map(|table| {
+                table
+                    .instances
+                    .iter()
+                    .map(|(_, id)| *id)
+                    .find(is_direct_meter)
+            })
+            .collect();
+        Ok(Image {
+            calls: calls::compile(&program)?,
+            standard: Standard::new(&program),
+            blocks: BLOCKS,
+            carried: regions(&program, &[HEADERS, METADATA, STANDARD]),
+            metadata: regions(&program, &[METADATA, STANDARD]),
+            lists: lists(&program),
+            selectors: program
+                .instances
+                .iter()
+                .map(selector)
+                .collect::<Result<_, _>>()?,
+            selector_keys: selector_keys(&program),
+            direct_meters,
+            resources,
+            prepared: Prepared::new(program)?,
+        })
+    }
+
+    pub fn program(&self) -> &Program {
+        self.prepared.program()
+    }
+}
+
+fn regions(program: &Program, keys: &[&str]) -> Vec<Region> {
+    let storages = keys.iter().filter_map(|key| program.storage(key));
+    storages
+        .map(|storage| (storage.base, storage.words))
+        .filter(|region| region.1 > 0)
+        .collect()
+}
+
+/// The words of the fields in each field list. In a header a field needs its validity as well.
+fn lists(program: &Program) -> BTreeMap<u32, Vec<Region>> {
+    let mut lists: BTreeMap<u32, Vec<Region>> = BTreeMap::new();
+    for storage in [METADATA, STANDARD]
+        .iter()
+        .filter_map(|key| program.storage(key))
+    {
+        for (_, var) in &storage.leaves {
+            let var = &program.vars[*var as usize];
+            for list in &var.field_lists {
+                let fields = lists.entry(*list).or_default();
+                if let Some(valid) = var.header.filter(|valid| !fields.contains(&(*valid, 1))) {
+                    fields.push((valid, 1));
+                }
+                let region = (var.place.slot, place_words(&var.place) as u32);
+                if !fields.contains(&region) {
+                    fields.push(region);
+                }
+            }
+        }
+    }
+    lists
+}
+
+fn selector_keys(program: &Program) -> Vec<Vec<(usize, u32)>> {
+    let keys = |table: &p4_ir::ir::Table| {
+        let mut at = 0;
+        let mut keys = Vec::new();
+        for key in &table.keys {
+            if &*key.match_kind == "selector" {
+                keys.push((at, key.place.width));
+            }
+            at += words(key.place.width) as usize;
+        }
+        keys
+    };
+    program.tables.iter().map(keys).collect()
+}
+
+fn size(instance: &Instance, at: usize) -> Result<u64, ArchError> {
+    let size = match instance.args.get(at) {
+        Some(ConstArg::Int(size)) => u64::try_from(size).ok(),
+        _ => None,
+    };
+    size.ok_or_else(|| {
+        ArchError::new(
+            format!("{} needs a size known at compile time", instance.name),
+            instance.span,
+        )
+    })
+}
+
+fn unit(instance: &Instance, at: usize) -> MeterUnit {
+    match instance.args.get(at) {
+        Some(ConstArg::Member(member)) if &**member == "bytes" => MeterUnit::Bytes,
+        _ => MeterUnit::Packets,
+    }
+}
+
+fn resource(instance: &Instance) -> Result<Resource, ArchError> {
+    Ok(match &*instance.extern_type {
+        "counter" => Resource::Counter {
+            size: size(instance, 0)?,
+        },
+        "direct_counter" => Resource::DirectCounter,
+        "meter" => Resource::Meter {
+            size: size(instance, 0)?,
+            unit: unit(instance, 1),
+        },
+        "direct_meter" => Resource::DirectMeter {
+            unit: unit(instance, 0),
+        },
+        "register" => {
+            let leaves = instance
+                .types
+                .first()
+                .map(|shape| shape.leaves.as_slice())
+                .unwrap_or_default();
+            let widths = leaves.iter().map(|leaf| leaf.1).collect();
+            Resource::Register {
+                size: size(instance, 0)?,
+                widths,
+            }
+        }
+        "action_profile" => Resource::Profile {
+            size: Some(size(instance, 0)?),
+            selector: false,
+        },
+        "action_selector" => Resource::Profile {
+            size: Some(size(instance, 1)?),
+            selector: true,
+        },
+        other => {
+            let message = format!("{}: the extern {other} is not executed", instance.name);
+            return Err(ArchError::new(message, instance.span));
+        }
+    })
+}
+
+fn selector(instance: &Instance) -> Result<Option<Selector>, ArchError> {
+    if &*instance.extern_type != "action_selector" {
+        return Ok(None);
+    }
+    let name = match instance.args.first() {
+        Some(ConstArg::Member(member)) => &**member,
+        _ => "",
+    };
+    match Algorithm::named(name) {
+        Some(algorithm) => Ok(Some(Selector { algorithm })),
+        None => {
+            let message = format!(
+                "{}: the hash algorithm {name} is not executed",
+                instance.name
+            );
+            Err(ArchError::new(message, instance.span))
+        }
+    }
+}

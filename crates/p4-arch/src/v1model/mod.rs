@@ -1,0 +1,20 @@
+//! v1model: the pipeline of bmv2's simple_switch.
+//!
+//! Where simple_switch differs from what v1model.p4 says, the text wins unless
+//! [`Config::bmv2_compat`] asks for simple_switch's way; each such place names it.
+
+mod calls;
+mod egress;
+mod externs;
+mod fields;
+mod image;
+mod ingress;
+mod queue;
+mod stats;
+mod switch;
+mod tree;
+
+pub use image::{Image, V1Model};
+pub use stats::{Drop, Stats};
+pub use switch::{Config, Digest, Switch};
+pub use tree::{Fate, Kind, PacketTrace, Trace};

@@ -1,0 +1,154 @@
+//! Packets that wait inside the switch, and their reused memory.
+
+use super::image::Region;
+use crate::Port;
+use std::collections::VecDeque;
+
+/// Buffers kept for reuse; one burst of copies must not hold its memory for ever.
+const MAX_FREE: usize = 64;
+
+/// How a packet on its way out came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    IngressClone,
+    EgressClone,
+    Replica,
+    Unicast,
+}
+
+/// A packet on its way out: the result of ingress, or a clone.
+#[derive(Debug, Default)]
+pub(super) struct Copy {
+    pub instance: Instance,
+    pub origin: Option<Origin>,
+    pub port: Port,
+    pub rid: u16,
+    /// Bytes as the last parse saw them
+    pub bytes: Vec<u8>,
+    /// Bits of them that the parser consumed
+    pub cursor: usize,
+    /// Headers and metadata; an ingress clone has none and is parsed again.
+    pub carried: Vec<u64>,
+    pub kept: Kept,
+    /// Value of `packet_length` in egress
+    pub length: u64,
+    pub truncate: Option<u32>,
+}
+
+/// A packet on its way back to the parser.
+#[derive(Debug, Default)]
+pub(super) struct Again {
+    pub instance: Instance,
+    pub recirculated: bool,
+    pub bytes: Vec<u8>,
+    pub kept: Kept,
+}
+
+/// What stays with a packet through all its passes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Instance {
+    /// Number in the trace
+    pub id: u32,
+    /// Where the packet arrived
+    pub ingress_port: Port,
+    /// How often it has been resubmitted or recirculated
+    pub passes: u32,
+    /// Bytes of the packet at the start of the pass, which counters and meters count
+    pub bytes: u64,
+}
+
+/// The fields of a field list.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub list: Option<u32>,
+    pub words: Vec<u64>,
+}
+
+pub(super) enum Waiting {
+    Egress(Copy),
+    Ingress(Again),
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Queues {
+    egress: VecDeque<Copy>,
+    ingress: VecDeque<Again>,
+    free_copies: Vec<Copy>,
+    free_again: Vec<Again>,
+}
+
+impl Queues {
+    pub fn next(&mut self) -> Option<Waiting> {
+        let copy = self.egress.pop_front().map(Waiting::Egress);
+        copy.or_else(|| self.ingress.pop_front().map(Waiting::Ingress))
+    }
+
+    /// Nothing waits to leave.
+    pub fn nothing_leaves(&self) -> bool {
+        self.egress.is_empty()
+    }
+
+    /// A copy to be filled; its buffers are empty.
+    pub fn blank_copy(&mut self) -> Copy {
+        self.free_copies.pop().unwrap_or_default()
+    }
+
+    pub fn blank_again(&mut self) -> Again {
+        self.free_again.pop().unwrap_or_default()
+    }
+
+    pub fn to_egress(&mut self, copy: Copy) {
+        self.egress.push_back(copy);
+    }
+
+    pub fn to_ingress(&mut self, again: Again) {
+        self.ingress.push_back(again);
+    }
+
+    pub fn done_copy(&mut self, mut copy: Copy) {
+        copy.bytes.clear();
+        copy.carried.clear();
+        copy.kept.clear();
+        if self.free_copies.len() < MAX_FREE {
+            self.free_copies.push(copy);
+        }
+    }
+
+    pub fn done_again(&mut self, mut again: Again) {
+        again.bytes.clear();
+        again.kept.clear();
+        if self.free_again.len() < MAX_FREE {
+            self.free_again.push(again);
+        }
+    }
+}
+
+impl Kept {
+    fn clear(&mut self) {
+        self.list = None;
+        self.words.clear();
+    }
+}
+
+/// Appends the words of the regions.
+pub(super) fn save(regions: &[Region], frame: &[u64], words: &mut Vec<u64>) {
+    for (start, n) in regions {
+        words.extend_from_slice(&frame[*start as usize..][..*n as usize]);
+    }
+}
+
+/// Puts back what [`save`] took.
+pub(super) fn restore(regions: &[Region], words: &[u64], frame: &mut [u64]) {
+    let mut rest = words;
+    for (start, n) in regions {
+        let (own, after) = rest.split_at((*n as usize).min(rest.len()));
+        frame[*start as usize..][..own.len()].copy_from_slice(own);
+        rest = after;
+    }
+}
+
+pub(super) fn clear(regions: &[Region], frame: &mut [u64]) {
+    for (start, n) in regions {
+        frame[*start as usize..][..*n as usize].fill(0);
+    }
+}

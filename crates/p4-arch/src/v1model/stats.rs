@@ -1,0 +1,105 @@
+//! What a switch counts about itself.
+
+use std::fmt;
+
+/// Why a packet went no further.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Drop {
+    /// `egress_spec` was the dropping port at the end of ingress: `mark_to_drop`, or an assignment.
+    IngressDrop,
+    /// The same at the end of egress.
+    EgressDrop,
+    /// The multicast group does not exist or has no copies to make.
+    NoGroup { group: u32 },
+    /// Resubmitted or recirculated more often than [`Config::max_passes`](super::Config::max_passes).
+    TooManyPasses,
+    /// One arriving packet became more than [`Config::max_packets`](super::Config::max_packets).
+    TooManyPackets,
+    /// A control took too many instructions.
+    OutOfFuel,
+    /// `assert` or `assume` of something false.
+    AssertionFailed,
+    /// `priority` beyond the port's only queue (simple_switch's way only).
+    NoQueue,
+    /// The program's code is not well formed.
+    IllFormed,
+}
+
+impl fmt::Display for Drop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Drop::IngressDrop => {
+                f.write_str("ingress dropped it (egress_spec is the dropping port)")
+            }
+            Drop::EgressDrop => f.write_str("egress dropped it (egress_spec is the dropping port)"),
+            Drop::NoGroup { group } => {
+                write!(f, "multicast group {group} does not exist or is empty")
+            }
+            Drop::TooManyPasses => f.write_str("it was resubmitted or recirculated too often"),
+            Drop::TooManyPackets => f.write_str("one packet became too many"),
+            Drop::OutOfFuel => f.write_str("a control ran for too long"),
+            Drop::AssertionFailed => f.write_str("an assertion failed"),
+            Drop::NoQueue => f.write_str("the port has no queue of this priority"),
+            Drop::IllFormed => f.write_str("the compiled program is not well formed"),
+        }
+    }
+}
+
+/// Counts since the switch began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stats {
+    /// Packets taken in, bytes of them
+    pub received: u64,
+    pub received_bytes: u64,
+    pub sent: u64,
+    pub sent_bytes: u64,
+    pub ingress_drops: u64,
+    pub egress_drops: u64,
+    pub no_group: u64,
+    pub too_many_passes: u64,
+    pub too_many_packets: u64,
+    pub out_of_fuel: u64,
+    pub failed_assertions: u64,
+    pub no_queue: u64,
+    pub ill_formed: u64,
+    pub clones: u64,
+    pub replicas: u64,
+    pub resubmitted: u64,
+    pub recirculated: u64,
+    /// Clones asked of a session that does not exist
+    pub unknown_session: u64,
+    /// Uses of a register, counter or meter beyond its size, which had no effect
+    pub out_of_range: u64,
+    /// Digests lost because nobody took the earlier ones
+    pub lost_digests: u64,
+}
+
+impl Stats {
+    pub(crate) fn count_drop(&mut self, reason: Drop) {
+        let counter = match reason {
+            Drop::IngressDrop => &mut self.ingress_drops,
+            Drop::EgressDrop => &mut self.egress_drops,
+            Drop::NoGroup { .. } => &mut self.no_group,
+            Drop::TooManyPasses => &mut self.too_many_passes,
+            Drop::TooManyPackets => &mut self.too_many_packets,
+            Drop::OutOfFuel => &mut self.out_of_fuel,
+            Drop::AssertionFailed => &mut self.failed_assertions,
+            Drop::NoQueue => &mut self.no_queue,
+            Drop::IllFormed => &mut self.ill_formed,
+        };
+        *counter += 1;
+    }
+
+    /// Packets dropped for any reason.
+    pub fn dropped(&self) -> u64 {
+        self.ingress_drops
+            + self.egress_drops
+            + self.no_group
+            + self.too_many_passes
+            + self.too_many_packets
+            + self.out_of_fuel
+            + self.failed_assertions
+            + self.no_queue
+            + self.ill_formed
+    }
+}

@@ -1,0 +1,101 @@
+//! The v1model switch as something that scripts run on.
+
+use crate::script::Port;
+use crate::target::{KeySchema, MatchKind, TableSchema, Target};
+use num_bigint::BigUint;
+use p4_arch::v1model::Switch;
+use p4_ir::ir::{Key, Program};
+use p4_state::{EntryKey, Update};
+use p4_time::Time;
+
+/// A packet is sent this much after the one before, in picoseconds.
+const STEP: u64 = 1_000_000_000;
+
+/// A switch and its clock, which begins at zero.
+pub struct V1Model<'a> {
+    switch: &'a mut Switch,
+    schema: Vec<TableSchema>,
+    now: u64,
+}
+
+impl<'a> V1Model<'a> {
+    pub fn new(switch: &'a mut Switch) -> V1Model<'a> {
+        let schema = tables(switch.image().program());
+        V1Model {
+            switch,
+            schema,
+            now: 0,
+        }
+    }
+}
+
+fn tables(program: &Program) -> Vec<TableSchema> {
+    let table = |table: &p4_ir::ir::Table| TableSchema {
+        name: table.name.to_string(),
+        keys: table.keys.iter().map(key).collect(),
+    };
+    program.tables.iter().map(table).collect()
+}
+
+fn key(key: &Key) -> KeySchema {
+    let kind = match &*key.match_kind {
+        "exact" => MatchKind::Exact,
+        "lpm" => MatchKind::Lpm,
+        "ternary" => MatchKind::Ternary,
+        "range" => MatchKind::Range,
+        "optional" => MatchKind::Optional,
+        _ => MatchKind::Other,
+    };
+    KeySchema {
+        name: key.name.to_string(),
+        kind,
+        width: key.place.width,
+    }
+}
+
+impl Target for V1Model<'_> {
+    fn schema(&self) -> &[TableSchema] {
+        &self.schema
+    }
+
+    fn write(&mut self, update: Update) -> Result<(), String> {
+        self.switch
+            .write(&[update])
+            .map_err(|error| match error.errors.first() {
+                Some((_, error)) => error.to_string(),
+                None => error.to_string(),
+            })
+    }
+
+    fn read_register(&self, register: &str, index: u64) -> Result<BigUint, String> {
+        self.switch
+            .state()
+            .read_register(register, index)
+            .map_err(|error| error.to_string())
+    }
+
+    fn read_counter(&self, counter: &str, index: u64) -> Result<(u64, u64), String> {
+        self.switch
+            .state()
+            .counter(counter, index)
+            .map_err(|error| error.to_string())
+    }
+
+    fn read_direct_counter(&self, entry: &EntryKey) -> Result<(u64, u64), String> {
+        self.switch
+            .state()
+            .direct_counter(entry)
+            .map_err(|error| error.to_string())
+    }
+
+    fn process(&mut self, port: Port, data: &[u8], out: &mut dyn FnMut(Port, &[u8])) {
+        self.now += STEP;
+        let mut sink = |port: Port, data: &[u8]| out(port, data);
+        self.switch
+            .process(Time::from_picos(self.now), port, data, &mut sink);
+    }
+
+    fn wait(&mut self, milliseconds: u64) {
+        self.now += milliseconds * 1_000_000_000;
+    }
+}

@@ -1,0 +1,153 @@
+//! Whole programs: the lab's own, beside which their scripts lie, and the probes of what real
+//! switches did, where they are at hand.
+
+use p4_arch::v1model::{Config, Image, Switch, V1Model as Binding};
+use p4_stf::{parse, run, Mode, Report, V1Model};
+use p4_syntax::{FileProvider, Options, Severity};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+struct Disk;
+
+impl FileProvider for Disk {
+    fn read(&self, path: &str) -> Option<Result<String, String>> {
+        let found = Path::new(path).is_file();
+        found.then(|| std::fs::read_to_string(path).map_err(|error| error.to_string()))
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn compile(path: &Path, defines: &[(&str, &str)]) -> Result<Arc<Image>, String> {
+    let defines = defines
+        .iter()
+        .map(|(n, v)| (n.to_string(), v.to_string()))
+        .collect();
+    let options = Options {
+        defines,
+        ..Options::default()
+    };
+    let parsed = p4_syntax::parse(&path.to_string_lossy(), &Disk, &options);
+    let checked = p4_check::check(&parsed.program);
+    let mut diagnostics = parsed.diagnostics;
+    diagnostics.extend(checked.diagnostics.clone());
+    diagnostics.retain(|diagnostic| diagnostic.severity == Severity::Error);
+    if !diagnostics.is_empty() {
+        return Err(p4_syntax::render(&diagnostics, &parsed.sources, false));
+    }
+    let program = p4_ir::lower::lower(&checked, &Binding)
+        .map_err(|errors| p4_syntax::render(&errors, &parsed.sources, false))?;
+    Image::new(Arc::new(program))
+        .map(Arc::new)
+        .map_err(|error| error.to_string())
+}
+
+fn run_script(image: &Arc<Image>, script: &Path, config: Config) -> Report {
+    let text = std::fs::read_to_string(script).expect("the script was listed");
+    let mut switch = Switch::new(Arc::clone(image), config).expect("a switch");
+    run(
+        &parse(&script.to_string_lossy(), &text),
+        &mut V1Model::new(&mut switch),
+        Mode::Strict,
+    )
+}
+
+fn scripts(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("the folder").flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "stf"));
+    paths.sort();
+    paths
+}
+
+/// p4/bier does what its scripts say, for every length of the BitString.
+#[test]
+fn bier() {
+    let folder = root().join("p4/bier");
+    let mut failures = Vec::new();
+    let all = scripts(&folder.join("tests"));
+    assert!(all.len() >= 20, "only {} scripts", all.len());
+    for bsl in ["64", "128", "256"] {
+        let image = compile(&folder.join("v1model.p4"), &[("BSL", bsl)]).expect("p4/bier compiles");
+        let suffix = format!(".bsl{bsl}.stf");
+        for script in all
+            .iter()
+            .filter(|path| path.to_string_lossy().ends_with(&suffix))
+        {
+            let report = run_script(&image, script, Config::default());
+            if !report.passed {
+                failures.push(report.render());
+            }
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+/// Probes in which simple_switch or p4c leaves the language; we follow the language. Each reason is
+/// from the probe's note.
+const DEPARTURES: [(&str, &str); 6] = [
+    ("for_loops", "p4c runs the body of a loop once"),
+    (
+        "invalid_headers",
+        "fields of invalid headers keep old bytes; ours read zero",
+    ),
+    (
+        "parse_short",
+        "p4c drops assignments before an extract that fails",
+    ),
+    (
+        "parse_stack",
+        "p4c drops assignments before an extract that fails",
+    ),
+    (
+        "reg_cells",
+        "int<8> cells lose their sign, and too wide a value is cut instead of refused",
+    ),
+    (
+        "tbl_const_entries",
+        "@priority on entries, which is p4c's and not the language's",
+    ),
+];
+
+/// The probes were recorded on simple_switch, so it is judged by its ways.
+#[test]
+fn what_simple_switch_did() {
+    let folder = root().join("../shared/observed/v1model");
+    let Ok(probes) = std::fs::read_dir(&folder) else {
+        eprintln!("no record of real switches here");
+        return;
+    };
+    let mut probes: Vec<_> = probes.flatten().map(|entry| entry.path()).collect();
+    probes.retain(|path| path.join("test.stf").is_file());
+    probes.sort();
+    let mut failures = Vec::new();
+    for probe in &probes {
+        let config = Config {
+            bmv2_compat: true,
+            ..Config::default()
+        };
+        let result = compile(&probe.join("prog.p4"), &[])
+            .map(|image| run_script(&image, &probe.join("test.stf"), config));
+        let departs = DEPARTURES.iter().any(|(name, _)| probe.ends_with(name));
+        match result {
+            Ok(report) if report.passed && departs => {
+                failures.push(format!(
+                    "{} passes: it is no departure any more",
+                    probe.display()
+                ));
+            }
+            Ok(report) if report.passed || departs => {}
+            Ok(report) => failures.push(report.render()),
+            Err(error) => failures.push(format!("{}: {error}", probe.display())),
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} of {}:\n{}",
+        failures.len(),
+        probes.len(),
+        failures.join("\n")
+    );
+}
