@@ -367,7 +367,7 @@ pub(crate) fn accepts(params: &[Param], args: &[Arg]) -> bool {
 }
 
 /// Whether `open` is still to be inferred and `ty` depends on it.
-fn contains(ty: &Type, open: &Type) -> bool {
+pub(crate) fn contains(ty: &Type, open: &Type) -> bool {
     let any = |types: &[Type]| types.iter().any(|t| contains(t, open));
     match ty {
         Type::Infer(_) => ty == open,

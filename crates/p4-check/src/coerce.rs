@@ -1,5 +1,6 @@
 //! Type inference and implicit conversion (specification 8.11, 8.26).
 
+use crate::args::contains;
 use crate::types::{Kind, Type};
 use crate::Checker;
 use p4_syntax::ast::*;
@@ -45,6 +46,12 @@ impl<'a> Checker<'a> {
             (Type::Unknown, _) | (_, Type::Unknown) => true,
             (Type::DontCare, _) | (_, Type::DontCare) => true,
             (Type::Infer(n), Type::Infer(m)) if n == m => true,
+            // A type cannot be part of itself.
+            (Type::Infer(_), other) | (other, Type::Infer(_))
+                if contains(other, if matches!(a, Type::Infer(_)) { &a } else { &b }) =>
+            {
+                false
+            }
             (Type::Infer(n), other) | (other, Type::Infer(n)) => {
                 self.inferred[*n as usize] = Some(other.clone());
                 true

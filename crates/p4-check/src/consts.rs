@@ -1,5 +1,6 @@
 //! Evaluation of what is known at compile time (specification 18.1).
 
+use crate::type_ref::MAX_WIDTH;
 use crate::types::{Kind, Type};
 use crate::value::{arith, compare, fits, limits, wrap, ArithError, Value};
 use crate::{Builtin, CallKind, Checked, Checker, Def};
@@ -7,6 +8,9 @@ use num_bigint::BigInt;
 use num_traits::{One, Signed, ToPrimitive};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
+
+/// The longest string that is put together at compile time, in bytes.
+const MAX_STRING: usize = 1 << 16;
 
 /// Gives the values of constructor parameters, for bodies that are being specialised.
 pub type ParamValues<'e> = dyn Fn(&Param) -> Option<Value> + 'e;
@@ -70,7 +74,9 @@ impl<'a> Checked<'a> {
             ExprKind::String(value) => Some(Value::String(value.clone())),
             ExprKind::Path(_) => match self.defs.get(&expr.id)? {
                 Def::Const(decl) => match &decl.kind {
-                    DeclKind::Const { value, .. } => self.eval(value, params),
+                    DeclKind::Const { value, .. } if !self.unknown_consts.contains(&decl.id) => {
+                        self.eval(value, params)
+                    }
                     _ => None,
                 },
                 Def::Param(param) => params(param),
@@ -90,7 +96,7 @@ impl<'a> Checked<'a> {
                 let base = self.eval(base, params)?;
                 let hi = self.eval(hi, params)?.as_int()?.to_u32()?;
                 let lo = self.eval(lo, params)?.as_int()?.to_u32()?;
-                slice(base.as_int()?, lo, hi.checked_sub(lo)? + 1)
+                slice(base.as_int()?, lo, hi.checked_sub(lo)?.checked_add(1)?)
             }
             ExprKind::PlusSlice(base, lo, width) => {
                 let base = self.eval(base, params)?;
@@ -323,6 +329,9 @@ impl<'a> Checked<'a> {
             })));
         }
         if let (Value::String(x), BinOp::Concat, Value::String(y)) = (&a, op, &b) {
+            if x.len() + y.len() > MAX_STRING {
+                return Err(ArithError::TooLarge);
+            }
             return Ok(Some(Value::String(format!("{x}{y}").into())));
         }
         let (Some(x), Some(y)) = (a.as_int(), b.as_int()) else {
@@ -380,6 +389,9 @@ impl<'a> Checked<'a> {
 }
 
 fn slice(value: &BigInt, lo: u32, width: u32) -> Option<Value> {
+    if width > MAX_WIDTH {
+        return None;
+    }
     let value = wrap(&(value >> lo), width, false);
     Some(Value::Bits {
         width,
@@ -457,8 +469,8 @@ impl<'a> Checker<'a> {
                 expr.span,
                 "division is defined for numbers that are not negative",
             ),
-            Err(ArithError::ShiftTooLarge) => {
-                self.error("E0503", b.span, "this shift is too large to compute")
+            Err(ArithError::TooLarge) => {
+                self.error("E0507", expr.span, "this number is too large to compute")
             }
             _ => {}
         }

@@ -8,6 +8,9 @@ use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
 use std::collections::HashMap;
 
+/// How many constants of a program can depend on constructor parameters.
+const MAX_DEPENDENT: u32 = 500;
+
 impl<'a> Checker<'a> {
     pub(crate) fn declaration(&mut self, decl: &'a Decl) {
         self.out.decls.insert(decl.id, decl);
@@ -263,6 +266,11 @@ impl<'a> Checker<'a> {
         self.coerce(value, &declared);
         if self.const_value(value).is_none() {
             self.require_constant(value, "the value of a constant");
+            // Looked for again and again otherwise, at every use of every constant that uses it.
+            self.dependent_consts += 1;
+            if !self.depends_on_constructor(value) || self.dependent_consts > MAX_DEPENDENT {
+                self.out.unknown_consts.insert(decl.id);
+            }
         }
         self.declare(&decl.name, Def::Const(decl));
     }
@@ -362,6 +370,10 @@ impl<'a> Checker<'a> {
             }
         });
         self.declare(&decl.name, Def::Type(decl));
+        if type_params.is_empty() {
+            let ty = Type::Named(kind, decl.id, decl.name.name.clone(), Vec::new());
+            self.reasonable_size(&ty, decl.name.span);
+        }
     }
 
     fn function(

@@ -1,5 +1,6 @@
 //! Types of expressions (specification 8).
 
+use crate::type_ref::MAX_WIDTH;
 use crate::types::{Kind, Type};
 use crate::value::Value;
 use crate::{Checker, Def};
@@ -42,6 +43,13 @@ impl<'a> Checker<'a> {
                 } else {
                     Type::Bit(*width)
                 };
+                if *width > MAX_WIDTH {
+                    let message = format!(
+                        "a width of {width} bits is more than the {MAX_WIDTH} that are supported"
+                    );
+                    self.error("E0319", expr.span, message);
+                    return Type::Unknown;
+                }
                 if *signed && *width == 0 {
                     self.error(
                         "E0319",
@@ -423,6 +431,11 @@ impl<'a> Checker<'a> {
             );
             return Type::Unknown;
         }
+        if hi - lo >= MAX_WIDTH {
+            let message = format!("a slice can have {MAX_WIDTH} bits at most");
+            self.error("E0307", expr.span, message);
+            return Type::Unknown;
+        }
         Type::Bit(hi - lo + 1)
     }
 
@@ -436,11 +449,14 @@ impl<'a> Checker<'a> {
                 "the lowest bit of a slice must be a number",
             );
         }
+        let bound_span = width.span;
         let width = self.slice_bound(width);
         let (Some((_, of)), Some(width)) = (shape, width) else {
             return Type::Unknown;
         };
-        if width == 0 {
+        if width == 0 || width > MAX_WIDTH {
+            let message = format!("a slice has 1 to {MAX_WIDTH} bits");
+            self.error("E0307", bound_span, message);
             return Type::Unknown;
         }
         let low = self.const_value(lo).and_then(|v| v.as_int().cloned());

@@ -71,6 +71,7 @@ pub(crate) fn usual(code: &str) -> Option<&'static str> {
         "E0503" => "shift by a number that is not negative",
         "E0504" => "cast the operands to bit<W>, or rewrite the sum",
         "E0506" => "change the constants that it speaks of",
+        "E0507" => "use smaller numbers",
         "W0404" => "let another state go there, or remove it",
         "W0419" => "remove the entry, or make its keys differ",
         "W0505" => "write a wider type, or a value that fits",

@@ -36,10 +36,10 @@ mod wellformed;
 
 pub use operators::operator_symbol;
 use p4_syntax::ast::{self, Decl, NodeId, Param};
-use p4_syntax::diag::Diagnostic;
+use p4_syntax::diag::{Diagnostic, Severity};
 use p4_syntax::span::Span;
 use scope::Scopes;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use types::Type;
 use value::Value;
 
@@ -138,6 +138,8 @@ pub struct Checked<'a> {
     pub calls: HashMap<NodeId, CallInfo<'a>>,
     /// Values known when checking (not those that depend on constructor parameters)
     pub values: HashMap<NodeId, Value>,
+    /// Constants without a value, because of an error
+    pub(crate) unknown_consts: HashSet<NodeId>,
     /// Every declaration by its id
     pub decls: HashMap<NodeId, &'a Decl>,
     /// What the names in table and entry action lists refer to, by the span of the reference
@@ -178,6 +180,7 @@ pub fn check(program: &ast::Program) -> Checked<'_> {
             defs: HashMap::new(),
             calls: HashMap::new(),
             values: HashMap::new(),
+            unknown_consts: HashSet::new(),
             decls: HashMap::new(),
             action_refs: HashMap::new(),
             action_args: HashMap::new(),
@@ -185,10 +188,14 @@ pub fn check(program: &ast::Program) -> Checked<'_> {
             main: None,
             diagnostics: Vec::new(),
         },
+        reported: [0; 2],
         scopes: Scopes::new(),
         inferred: Vec::new(),
         match_kinds: Vec::new(),
         overloads: HashMap::new(),
+        sizes: HashMap::new(),
+        oversized: HashSet::new(),
+        dependent_consts: 0,
         context: Context::default(),
     };
     for decl in &program.decls {
@@ -220,23 +227,45 @@ pub(crate) struct Context {
     pub this: Option<Type>,
 }
 
+/// So many errors are reported, and so many warnings.
+const MAX_REPORTED: u32 = 200;
+
 pub(crate) struct Checker<'a> {
     out: Checked<'a>,
+    /// Number of warnings and errors so far
+    reported: [u32; 2],
     scopes: Scopes<'a>,
     /// What each inference variable has been found to be
     inferred: Vec<Option<Type>>,
     match_kinds: Vec<ast::Name>,
     /// Functions of the same name declared earlier, by declaration
     overloads: HashMap<NodeId, &'a Decl>,
+    /// Number of values in each type with parts, and how deep they are nested
+    sizes: HashMap<Type, (u64, u32)>,
+    /// Types that are too large to be used
+    oversized: HashSet<NodeId>,
+    /// Constants whose values depend on constructor parameters
+    dependent_consts: u32,
     context: Context,
 }
 
 impl<'a> Checker<'a> {
     pub(crate) fn report(&mut self, mut diagnostic: Diagnostic) {
+        let is_error = diagnostic.severity == Severity::Error;
+        let reported = &mut self.reported[usize::from(is_error)];
+        *reported += 1;
+        if *reported > MAX_REPORTED {
+            return;
+        }
         diagnostic.message = sentence(&diagnostic.message);
         let hint = diagnostic.hint.as_deref();
         diagnostic.hint = hint.or(hints::usual(diagnostic.code)).map(sentence);
         self.out.diagnostics.push(diagnostic);
+    }
+
+    /// Whether no more errors are reported.
+    pub(crate) fn full(&self) -> bool {
+        self.reported[1] >= MAX_REPORTED
     }
 
     pub(crate) fn error(&mut self, code: &'static str, span: Span, message: impl Into<String>) {

@@ -8,6 +8,9 @@ use num_traits::ToPrimitive;
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 
+/// The widest value that is put together from others, in bits.
+const MAX_CONCAT: u32 = 1 << 16;
+
 impl<'a> Checker<'a> {
     pub(crate) fn unary(&mut self, op: UnOp, operand: &'a Expr) -> Type {
         let ty = self.value_expr(operand);
@@ -201,6 +204,11 @@ impl<'a> Checker<'a> {
             (Type::Unknown, _) | (_, Type::Unknown) => Type::Unknown,
             (Type::String, Type::String) => Type::String,
             (Type::Bit(x) | Type::Signed(x), Type::Bit(y) | Type::Signed(y)) => {
+                if x + y > MAX_CONCAT {
+                    let message = format!("a concatenation can have {MAX_CONCAT} bits at most");
+                    self.error("E0319", b.span, message);
+                    return Type::Unknown;
+                }
                 for (side, ty, base) in [(a, &ta, &widths.0), (b, &tb, &widths.1)] {
                     if ty != base {
                         self.coerce(side, base);

@@ -33,22 +33,20 @@ impl<'a> crate::Checked<'a> {
 
     /// The type behind a new type or an enum with an underlying type; other types are themselves.
     pub fn underlying(&self, ty: &Type) -> Type {
-        match ty {
-            Type::Named(Kind::NewType | Kind::SerEnum, id, ..) => {
-                match self.decls.get(id).map(|d| &d.kind) {
-                    Some(DeclKind::Typedef { ty, .. })
-                    | Some(DeclKind::Enum {
-                        underlying: Some(ty),
+        let mut ty = ty;
+        while let Type::Named(Kind::NewType | Kind::SerEnum, id, ..) = ty {
+            match self.decls.get(id).map(|d| &d.kind) {
+                Some(
+                    DeclKind::Typedef { ty: inner, .. }
+                    | DeclKind::Enum {
+                        underlying: Some(inner),
                         ..
-                    }) => {
-                        let inner = self.type_ref(ty.id).clone();
-                        self.underlying(&inner)
-                    }
-                    _ => Type::Unknown,
-                }
+                    },
+                ) => ty = self.type_ref(inner.id),
+                _ => return Type::Unknown,
             }
-            other => other.clone(),
         }
+        ty.clone()
     }
 
     /// Smallest and largest size in bits, as `minSizeInBits()` and `maxSizeInBits()` give it.

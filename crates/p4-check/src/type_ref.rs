@@ -10,7 +10,11 @@ use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
 
 /// The widest `bit<W>` that is accepted; bmv2 and p4c have 2048.
-const MAX_WIDTH: u32 = 2048;
+pub(crate) const MAX_WIDTH: u32 = 2048;
+/// The most values that a type can hold, counting each field of each element.
+const MAX_VALUES: u64 = 1 << 17;
+/// The deepest nesting of types.
+const MAX_DEPTH: u32 = 128;
 
 impl<'a> Checker<'a> {
     /// The type that `ty` denotes; noted by the `TypeRef`'s id.
@@ -97,7 +101,14 @@ impl<'a> Checker<'a> {
                     );
                 }
                 match self.positive(size, "the size of a stack") {
-                    Some(size) => Type::Stack(Box::new(element_type), size),
+                    Some(count) => {
+                        let ty = Type::Stack(Box::new(element_type), count);
+                        if self.reasonable_size(&ty, size.span) {
+                            ty
+                        } else {
+                            Type::Unknown
+                        }
+                    }
                     None => Type::Unknown,
                 }
             }
@@ -259,7 +270,59 @@ impl<'a> Checker<'a> {
         if !args.is_empty() && !self.specialisation_allowed(decl, kind, &args, span) {
             return Type::Unknown;
         }
-        Type::Named(kind, decl.id, decl.name.name.clone(), args)
+        let open = args.is_empty();
+        let ty = Type::Named(kind, decl.id, decl.name.name.clone(), args);
+        if self.oversized.contains(&decl.id) || !open && !self.reasonable_size(&ty, span) {
+            return Type::Unknown;
+        }
+        ty
+    }
+
+    /// Reports a type that would need more memory for each packet than makes sense.
+    pub(crate) fn reasonable_size(&mut self, ty: &Type, at: Span) -> bool {
+        let (values, depth) = self.extent(ty);
+        if values <= MAX_VALUES && depth <= MAX_DEPTH {
+            return true;
+        }
+        if let (Type::Named(_, id, ..), true) = (ty, values > 0) {
+            self.oversized.insert(*id);
+        }
+        let message = if depth > MAX_DEPTH {
+            format!("types can be nested {MAX_DEPTH} levels deep, not {depth}")
+        } else {
+            format!("a type can hold {MAX_VALUES} values, not {values}")
+        };
+        self.error("E0319", at, message);
+        false
+    }
+
+    /// How many values a type holds, and how deep it is nested. Remembered, so that types made of
+    /// types made of types take no longer than they are written.
+    fn extent(&mut self, ty: &Type) -> (u64, u32) {
+        if let Some(known) = self.sizes.get(ty) {
+            return *known;
+        }
+        let parts: Vec<Type> = match ty {
+            Type::Stack(element, count) => {
+                let (values, depth) = self.extent(element);
+                return (values.saturating_mul(u64::from(*count)), depth + 1);
+            }
+            Type::Tuple(items) => items.clone(),
+            Type::Named(Kind::Header | Kind::Union | Kind::Struct, ..) => self
+                .fields_of(ty)
+                .unwrap_or_default()
+                .into_iter()
+                .map(|(_, ty, _)| ty)
+                .collect(),
+            _ => return (1, 0),
+        };
+        let mut total = (1_u64, 0);
+        for part in &parts {
+            let (values, depth) = self.extent(part);
+            total = (total.0.saturating_add(values), total.1.max(depth + 1));
+        }
+        self.sizes.insert(ty.clone(), total);
+        total
     }
 
     /// The type a path names, quietly.

@@ -69,11 +69,13 @@ pub enum ArithError {
     DivisionByZero,
     NegativeOperand,
     NegativeShift,
-    ShiftTooLarge,
+    TooLarge,
 }
 
 /// The largest shift that is computed at compile time.
 const MAX_SHIFT: u32 = 1 << 14;
+/// The widest number that is computed at compile time, in bits.
+const MAX_BITS: u64 = 1 << 16;
 
 /// `a op b` on plain numbers, before wrapping; comparisons and logic are elsewhere.
 /// `limits` is `(min, max)` for the saturating operations.
@@ -88,6 +90,9 @@ pub fn arith(
         None => value,
     };
     Ok(match op {
+        BinOp::Mul | BinOp::Shl if a.bits() > MAX_BITS || b.bits() > MAX_BITS => {
+            return Err(ArithError::TooLarge)
+        }
         BinOp::Mul => a * b,
         BinOp::Add => a + b,
         BinOp::Sub => a - b,
@@ -114,7 +119,7 @@ pub fn arith(
                 Some(amount) if op == BinOp::Shl => a << amount,
                 Some(amount) => a >> amount,
                 None if op == BinOp::Shr => BigInt::from(if a.is_negative() { -1 } else { 0 }),
-                None => return Err(ArithError::ShiftTooLarge),
+                None => return Err(ArithError::TooLarge),
             }
         }
         BinOp::BitAnd => a & b,

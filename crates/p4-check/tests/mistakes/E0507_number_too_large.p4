@@ -1,0 +1,3 @@
+const int a = 1 << 16000;
+const int b = a * a * a * a * a;
+const int c = b * b;
