@@ -57,7 +57,6 @@ def stf(
     path: str,
     *,
     lax: bool = False,
-    cpu_port: int | None = None,
     seed: int = 0,
 ) -> dict[str, Any]:
     """Runs an STF script on a fresh switch: script, passed, packets_sent, packets_received,
@@ -72,7 +71,10 @@ class Switch:
     def process(self, port: int, data: bytes, now: int = 0) -> list[tuple[int, bytes]]:
         """Sends a packet in; gives what comes out, in order, as (port, bytes)."""
     def trace(self, port: int, data: bytes, now: int = 0) -> dict[str, Any]:
-        """The same, and everything that happened to the packet on the way."""
+        """The same, and everything that happened to the packet on the way: time, port, data, and
+        `packets`, the packet and all made from it. Each has id, parent, kind, pass, ingress_port,
+        steps, omitted and fate. A step has kind, text, its place in the source, and the fields of
+        its kind; a fate has kind ("sent", "dropped", "replicated", "again") and its fields."""
     def read_counter(self, counter: str, index: int) -> tuple[int, int]:
         """Packets and bytes of a cell."""
     def read_register(self, register: str, index: int) -> int: ...
@@ -147,6 +149,7 @@ class Network:
     def send_from_cpu(self, switch: int, data: bytes) -> None: ...
     def trace(self, switch: int, on: bool) -> None: ...
     def take_traces(self, switch: int) -> list[dict[str, Any]]: ...
+    def switch_stats(self, switch: int) -> dict[str, int]: ...
     def fingerprint_on(self) -> None: ...
     @property
     def fingerprint(self) -> int | None: ...
@@ -200,4 +203,4 @@ def bench_forwarder(
     program: Program | None, updates: Sequence[Update], frame: bytes, seconds: float
 ) -> dict[str, float]:
     """Floods port 0 of a switch on veth pairs and counts what leaves port 1: `seconds`, `offered`,
-    `forwarded`. Without a program a do-nothing forwarder is measured. Needs root; raises OSError."""
+    `forwarded`. Without a program a do-nothing forwarder is measured. Needs root (OSError)."""

@@ -1,16 +1,20 @@
 //! `compile`: a program from source text, with everything the front end has to say about it.
 
 use crate::files::DiskFiles;
+use crate::program::Program;
+use p4_arch::v1model::{Image, V1Model};
 use p4_syntax::{Diagnostic, FileProvider, MemoryFiles, Options, Severity, SourceMap, Span};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What came of a source file.
 #[pyclass(frozen, module = "p4lab._engine")]
 pub struct Compilation {
     diagnostics: Vec<Diagnostic>,
-    sources: SourceMap,
+    sources: Arc<SourceMap>,
+    program: Option<Py<Program>>,
 }
 
 #[pymethods]
@@ -18,10 +22,7 @@ impl Compilation {
     /// Whether no diagnostic is an error.
     #[getter]
     fn ok(&self) -> bool {
-        !self
-            .diagnostics
-            .iter()
-            .any(|diagnostic| diagnostic.severity == Severity::Error)
+        !has_error(&self.diagnostics)
     }
 
     /// The diagnostics as dictionaries, in the order of the source.
@@ -32,6 +33,12 @@ impl Compilation {
             list.append(diagnostic_dict(py, diagnostic, &self.sources)?)?;
         }
         Ok(list)
+    }
+
+    /// The program ready to run; None if there is an error or nothing to run (no `main`).
+    #[getter]
+    fn program(&self, py: Python<'_>) -> Option<Py<Program>> {
+        self.program.as_ref().map(|program| program.clone_ref(py))
     }
 
     /// Names of the files that were read, the main file first.
@@ -55,14 +62,15 @@ pub fn compile(
     path: &str,
     include_dirs: Vec<String>,
     defines: Vec<(String, String)>,
-) -> Compilation {
+) -> PyResult<Compilation> {
     let options = Options {
         include_dirs,
         defines,
         ..Options::default()
     };
     let files = DiskFiles::new(&options.limits);
-    py.detach(|| build(path, &files, &options))
+    let built = py.detach(|| build(path, &files, &options));
+    finish(py, built)
 }
 
 /// Compiles a program given as text; `files` are what it may include, by path.
@@ -74,24 +82,71 @@ pub fn compile_text(
     text: String,
     mut files: BTreeMap<String, String>,
     defines: Vec<(String, String)>,
-) -> Compilation {
+) -> PyResult<Compilation> {
     files.insert(name.to_string(), text);
     let options = Options {
         defines,
         ..Options::default()
     };
-    py.detach(|| build(name, &MemoryFiles(files), &options))
+    let built = py.detach(|| build(name, &MemoryFiles(files), &options));
+    finish(py, built)
 }
 
-fn build(main_file: &str, files: &dyn FileProvider, options: &Options) -> Compilation {
+fn finish(py: Python<'_>, built: Built) -> PyResult<Compilation> {
+    let sources = Arc::new(built.sources);
+    let program = match built.image {
+        Some(image) => Some(Py::new(
+            py,
+            Program {
+                image,
+                sources: Arc::clone(&sources),
+            },
+        )?),
+        None => None,
+    };
+    Ok(Compilation {
+        diagnostics: built.diagnostics,
+        sources,
+        program,
+    })
+}
+
+struct Built {
+    diagnostics: Vec<Diagnostic>,
+    sources: SourceMap,
+    image: Option<Arc<Image>>,
+}
+
+/// All passes, each as far as the ones before allow.
+fn build(main_file: &str, files: &dyn FileProvider, options: &Options) -> Built {
     let parsed = p4_syntax::parse(main_file, files, options);
     let mut diagnostics = parsed.diagnostics;
-    diagnostics.extend(p4_check::check(&parsed.program).diagnostics);
+    let checked = p4_check::check(&parsed.program);
+    diagnostics.extend(checked.diagnostics.iter().cloned());
+    let mut image = None;
+    if !has_error(&diagnostics) && checked.main.is_some() {
+        match p4_ir::lower::lower(&checked, &V1Model) {
+            Err(errors) => diagnostics.extend(errors),
+            Ok(program) => match Image::new(Arc::new(program)) {
+                Ok(ready) => image = Some(Arc::new(ready)),
+                Err(error) => {
+                    diagnostics.push(Diagnostic::error("E0901", error.span, error.message))
+                }
+            },
+        }
+    }
     diagnostics.sort_by_key(|diagnostic| diagnostic.span);
-    Compilation {
+    Built {
         diagnostics,
         sources: parsed.sources,
+        image,
     }
+}
+
+fn has_error(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics
+        .iter()
+        .any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
 fn diagnostic_dict<'py>(

@@ -4,6 +4,13 @@
 
 mod compile;
 mod files;
+mod io;
+mod net;
+mod program;
+mod stf;
+mod switch;
+mod trace;
+mod update;
 
 use pyo3::prelude::*;
 
@@ -12,4 +19,14 @@ use pyo3::prelude::*;
 mod _engine {
     #[pymodule_export]
     use super::compile::{compile, compile_text, Compilation};
+    #[pymodule_export]
+    use super::io::{bench_forwarder, Forwarder, Inbox};
+    #[pymodule_export]
+    use super::net::Network;
+    #[pymodule_export]
+    use super::program::Program;
+    #[pymodule_export]
+    use super::stf::stf;
+    #[pymodule_export]
+    use super::switch::Switch;
 }

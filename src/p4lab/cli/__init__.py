@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from p4lab.cli import compile_verb
+from p4lab.cli import bench_verb, compile_verb, stf_verb
 
 app = typer.Typer(
     name="p4lab",
@@ -14,8 +14,5 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("compile")(compile_verb.compile_program)
-
-
-@app.callback()
-def _verbs() -> None:
-    """Makes typer expect a verb even while there is only one."""
+app.command("stf")(stf_verb.stf)
+app.command("bench")(bench_verb.bench)

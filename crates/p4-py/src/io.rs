@@ -1,0 +1,224 @@
+//! Switches on Linux interfaces. Times are picoseconds since the inbox was made.
+
+use crate::net::count_dict;
+use crate::program::Program;
+use crate::switch::Device;
+use crate::trace::arrival_dict;
+use crate::update;
+use p4_io::{Config, IoError, MonotonicClock, PacketIn, PortStats, Stats};
+use p4_time::Clock;
+use pyo3::exceptions::{PyOSError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PySequence};
+use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Where the frames for the controller arrive, and the clock that all its switches share.
+#[pyclass(frozen, module = "p4lab._engine")]
+pub struct Inbox {
+    clock: MonotonicClock,
+    sender: SyncSender<PacketIn>,
+    receiver: Mutex<Receiver<PacketIn>>,
+}
+
+#[pymethods]
+impl Inbox {
+    #[new]
+    #[pyo3(signature = (capacity = 1024))]
+    fn new(capacity: usize) -> Inbox {
+        let (sender, receiver) = sync_channel(capacity.clamp(1, 1 << 20));
+        Inbox {
+            clock: MonotonicClock::new(),
+            sender,
+            receiver: Mutex::new(receiver),
+        }
+    }
+
+    /// The next frame as (switch, time, frame); None after `timeout` seconds without one.
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        timeout: f64,
+    ) -> PyResult<Option<(u32, u64, Bound<'py, PyBytes>)>> {
+        let wait = Duration::try_from_secs_f64(timeout)
+            .map_err(|error| PyValueError::new_err(format!("timeout {timeout}: {error}")))?;
+        let received = py.detach(|| {
+            // A poisoned lock only means that another caller was interrupted.
+            let receiver = self
+                .receiver
+                .lock()
+                .unwrap_or_else(|poison| poison.into_inner());
+            receiver.recv_timeout(wait)
+        });
+        match received {
+            Ok(PacketIn { switch, data, time }) => {
+                Ok(Some((switch, time.picos(), PyBytes::new(py, &data))))
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(None),
+        }
+    }
+
+    #[getter]
+    fn now(&self) -> u64 {
+        self.clock.now().picos()
+    }
+}
+
+/// A switch on Linux interfaces, in a thread of its own.
+#[pyclass(module = "p4lab._engine")]
+pub struct Forwarder {
+    /// `None` once stopped
+    inner: Option<p4_io::Forwarder<Device>>,
+    program: Py<Program>,
+}
+
+#[pymethods]
+impl Forwarder {
+    #[new]
+    #[pyo3(signature = (program, ports, inbox, *, switch = 0, cpu_port = None, seed = 0))]
+    fn new(
+        program: Py<Program>,
+        ports: Vec<(u16, String)>,
+        inbox: &Inbox,
+        switch: u32,
+        cpu_port: Option<u16>,
+        seed: u64,
+    ) -> PyResult<Forwarder> {
+        let device = Device::new(program.get(), seed)?;
+        let config = Config {
+            switch,
+            ports,
+            cpu_port,
+            clock: inbox.clock,
+        };
+        let inner = p4_io::Forwarder::start(config, device, inbox.sender.clone());
+        Ok(Forwarder {
+            inner: Some(inner.map_err(refused)?),
+            program,
+        })
+    }
+
+    /// Applies a batch of updates between two packets: all of them or none.
+    fn write(&self, py: Python<'_>, updates: &Bound<'_, PySequence>) -> PyResult<()> {
+        let batch = update::batch(updates)?;
+        let inner = self.running()?;
+        py.detach(|| inner.with_device(move |device| device.write(&batch)))
+            .map_err(refused)?
+            .map_err(PyValueError::new_err)
+    }
+
+    /// Hands a frame to the switch as if it came from its CPU port.
+    fn send_from_cpu(&self, data: Vec<u8>) -> PyResult<()> {
+        self.running()?.send_from_cpu(data).map_err(refused)
+    }
+
+    /// Takes a port down or up.
+    fn set_port(&self, port: u16, up: bool) -> PyResult<()> {
+        self.running()?.set_port(port, up).map_err(refused)
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let inner = self.running()?;
+        let stats = py.detach(|| inner.stats()).map_err(refused)?;
+        stats_dict(py, &stats)
+    }
+
+    /// From now on the switch keeps the trace of every packet; `take_traces` fetches them.
+    fn trace(&self, py: Python<'_>, on: bool) -> PyResult<()> {
+        let inner = self.running()?;
+        py.detach(|| inner.with_device(move |device| device.set_tracing(on)))
+            .map_err(refused)
+    }
+
+    /// The traces since the last call, oldest first.
+    fn take_traces<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let inner = self.running()?;
+        let taken = py
+            .detach(|| inner.with_device(Device::take_traces))
+            .map_err(refused)?;
+        let program = self.program.get();
+        taken
+            .iter()
+            .map(|arrival| arrival_dict(py, program, arrival))
+            .collect()
+    }
+
+    /// Ends the thread and gives its last counts.
+    fn stop<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let inner = self.inner.take().ok_or_else(stopped)?;
+        let (_, stats) = py.detach(|| inner.stop()).map_err(refused)?;
+        stats_dict(py, &stats)
+    }
+}
+
+impl Forwarder {
+    fn running(&self) -> PyResult<&p4_io::Forwarder<Device>> {
+        self.inner.as_ref().ok_or_else(stopped)
+    }
+}
+
+/// Floods a switch on veth pairs of its own and counts what it forwards from port 0 to port 1;
+/// without a program, a do-nothing forwarder.
+#[pyfunction]
+pub fn bench_forwarder<'py>(
+    py: Python<'py>,
+    program: Option<&Program>,
+    updates: &Bound<'py, PySequence>,
+    frame: Vec<u8>,
+    seconds: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let duration = Duration::try_from_secs_f64(seconds)
+        .map_err(|error| PyValueError::new_err(format!("seconds {seconds}: {error}")))?;
+    let measured = match program {
+        None => py.detach(|| p4_io::bench::measure(p4_io::Patch(0, 1), frame, duration)),
+        Some(program) => {
+            let mut device = Device::new(program, 0)?;
+            device
+                .write(&update::batch(updates)?)
+                .map_err(PyValueError::new_err)?;
+            py.detach(|| p4_io::bench::measure(device, frame, duration))
+        }
+    };
+    let measured = measured.map_err(refused)?;
+    let dict = PyDict::new(py);
+    dict.set_item("seconds", measured.seconds)?;
+    dict.set_item("offered", measured.offered)?;
+    dict.set_item("forwarded", measured.forwarded)?;
+    Ok(dict)
+}
+
+fn refused(error: IoError) -> PyErr {
+    PyOSError::new_err(error.to_string())
+}
+
+fn stopped() -> PyErr {
+    PyOSError::new_err("the switch has been stopped")
+}
+
+fn stats_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
+    let ports = PyDict::new(py);
+    for (number, port) in &stats.ports {
+        ports.set_item(number, port_dict(py, port)?)?;
+    }
+    let dict = PyDict::new(py);
+    dict.set_item("ports", ports)?;
+    dict.set_item("no_port", stats.no_port)?;
+    dict.set_item("cpu_full", stats.cpu_full)?;
+    Ok(dict)
+}
+
+fn port_dict<'py>(py: Python<'py>, port: &PortStats) -> PyResult<Bound<'py, PyDict>> {
+    let drops = PyDict::new(py);
+    drops.set_item("uncut", port.drops.uncut)?;
+    drops.set_item("bad_checksum", port.drops.bad_checksum)?;
+    drops.set_item("bad_length", port.drops.bad_length)?;
+    drops.set_item("overrun", port.drops.overrun)?;
+    drops.set_item("full", port.drops.full)?;
+    drops.set_item("down", port.drops.down)?;
+    let dict = PyDict::new(py);
+    dict.set_item("received", count_dict(py, &port.received)?)?;
+    dict.set_item("sent", count_dict(py, &port.sent)?)?;
+    dict.set_item("drops", drops)?;
+    Ok(dict)
+}

@@ -1,0 +1,387 @@
+//! A network in virtual time with our switches in it. Times are picoseconds.
+
+use crate::program::Program;
+use crate::switch::{stats_dict, Device};
+use crate::trace::arrival_dict;
+use crate::update;
+use p4_net::{
+    Count, End, Event, Exhausted, Flow, FlowReport, LinkConfig, LinkId, NetError, NodeId,
+};
+use p4_net::{Mac, Stream, WireStats};
+use p4_time::{Clock, Time};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PySequence, PyTuple};
+use std::collections::BTreeMap;
+
+/// Switches and hosts joined by links; time passes only in `run_until`.
+#[pyclass(module = "p4lab._engine")]
+pub struct Network {
+    inner: p4_net::Network<Device>,
+    /// What each switch runs, to name things in its traces
+    programs: BTreeMap<u32, Py<Program>>,
+}
+
+#[pymethods]
+impl Network {
+    #[new]
+    #[pyo3(signature = (seed = 0))]
+    fn new(seed: u64) -> Network {
+        Network {
+            inner: p4_net::Network::new(seed),
+            programs: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a switch that runs `program`; gives its node number. Without a CPU port nothing it
+    /// sends reaches the controller.
+    #[pyo3(signature = (name, program, *, cpu_port = None, seed = 0))]
+    fn add_switch(
+        &mut self,
+        name: &str,
+        program: Py<Program>,
+        cpu_port: Option<u16>,
+        seed: u64,
+    ) -> PyResult<u32> {
+        let device = Device::new(program.get(), seed)?;
+        let node = self.inner.add_switch(name, device, cpu_port).index();
+        self.programs.insert(node, program);
+        Ok(node)
+    }
+
+    /// Adds a host with one port, number 0; `mac` is a 48-bit number.
+    fn add_host(&mut self, name: &str, mac: u64) -> PyResult<u32> {
+        Ok(self.inner.add_host(name, mac_address(mac)?).index())
+    }
+
+    /// Joins two ends, each a (node, port); gives the link's number. `rate` is in bits per second,
+    /// None for a link that transmits in no time; `delay` and `jitter` in picoseconds; `queue` in
+    /// bytes, None for the default.
+    #[pyo3(signature = (a, b, *, rate = None, delay = 0, jitter = 0, loss = 0.0, queue = None))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments in Python
+    fn connect(
+        &mut self,
+        a: (u32, u16),
+        b: (u32, u16),
+        rate: Option<u64>,
+        delay: u64,
+        jitter: u64,
+        loss: f64,
+        queue: Option<u64>,
+    ) -> PyResult<u32> {
+        let config = link_config(rate, delay, jitter, loss, queue);
+        Ok(self
+            .inner
+            .connect(end(a), end(b), config)
+            .map_err(refused)?
+            .index())
+    }
+
+    /// Gives a link new properties, as in `connect`.
+    #[pyo3(signature = (link, *, rate = None, delay = 0, jitter = 0, loss = 0.0, queue = None))]
+    fn configure(
+        &mut self,
+        link: u32,
+        rate: Option<u64>,
+        delay: u64,
+        jitter: u64,
+        loss: f64,
+        queue: Option<u64>,
+    ) -> PyResult<()> {
+        let config = link_config(rate, delay, jitter, loss, queue);
+        self.inner
+            .configure(LinkId::from_index(link), config)
+            .map_err(refused)
+    }
+
+    /// Takes a link down or up, both directions at once.
+    fn set_link(&mut self, link: u32, up: bool) -> PyResult<()> {
+        self.inner
+            .set_link(LinkId::from_index(link), up)
+            .map_err(refused)
+    }
+
+    fn link_is_up(&self, link: u32) -> PyResult<bool> {
+        self.inner
+            .link_is_up(LinkId::from_index(link))
+            .map_err(refused)
+    }
+
+    /// What happened on a link: from its first end to its second, and back.
+    fn link_stats<'py>(
+        &self,
+        py: Python<'py>,
+        link: u32,
+    ) -> PyResult<(Bound<'py, PyDict>, Bound<'py, PyDict>)> {
+        let [there, back] = self
+            .inner
+            .link_stats(LinkId::from_index(link))
+            .map_err(refused)?;
+        Ok((wire_dict(py, &there)?, wire_dict(py, &back)?))
+    }
+
+    /// Starts to keep every frame that a link delivers.
+    fn capture(&mut self, link: u32) -> PyResult<()> {
+        self.inner
+            .capture(LinkId::from_index(link))
+            .map_err(refused)
+    }
+
+    /// pcapng bytes since the last call, to be appended to a file.
+    fn drain_capture<'py>(&mut self, py: Python<'py>, link: u32) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.inner.drain_capture(LinkId::from_index(link)))
+    }
+
+    /// Lets a host's card accept frames to a multicast address.
+    fn join(&mut self, host: u32, mac: u64) -> PyResult<()> {
+        self.inner
+            .join(node(host), mac_address(mac)?)
+            .map_err(refused)
+    }
+
+    fn leave(&mut self, host: u32, mac: u64) -> PyResult<()> {
+        self.inner
+            .leave(node(host), mac_address(mac)?)
+            .map_err(refused)
+    }
+
+    fn set_promiscuous(&mut self, host: u32, promiscuous: bool) -> PyResult<()> {
+        self.inner
+            .set_promiscuous(node(host), promiscuous)
+            .map_err(refused)
+    }
+
+    /// From now on frames for this host that are no probes end `run_until`.
+    fn notify(&mut self, host: u32) -> PyResult<()> {
+        self.inner.notify(node(host)).map_err(refused)
+    }
+
+    /// Lets a host send one frame.
+    fn send_at(&mut self, host: u32, time: u64, frame: &[u8]) -> PyResult<()> {
+        self.inner
+            .send_at(node(host), Time::from_picos(time), frame)
+            .map_err(refused)
+    }
+
+    /// Lets a host send a numbered stream: `template` with its last 24 bytes as probe trailers.
+    #[allow(clippy::too_many_arguments)] // keyword arguments in Python
+    #[pyo3(signature = (host, template, *, flow, sender, start, interval, count))]
+    fn start_stream(
+        &mut self,
+        host: u32,
+        template: Vec<u8>,
+        flow: u32,
+        sender: u32,
+        start: u64,
+        interval: u64,
+        count: u64,
+    ) -> PyResult<()> {
+        let stream = Stream {
+            template,
+            flow: Flow { flow, sender },
+            start: Time::from_picos(start),
+            interval: Time::from_picos(interval),
+            count,
+        };
+        self.inner.start_stream(node(host), stream).map_err(refused)
+    }
+
+    /// Frames that a stream's sender has sent so far.
+    fn sent(&self, flow: u32, sender: u32) -> u64 {
+        self.inner.sent(Flow { flow, sender })
+    }
+
+    /// What a host got of every stream: a list of dictionaries.
+    fn report<'py>(&self, py: Python<'py>, host: u32) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let reports = self.inner.report(node(host)).map_err(refused)?;
+        reports.iter().map(|report| flow_dict(py, report)).collect()
+    }
+
+    /// Frames that a node could not place: (sent to a port without a cable, filtered by a host).
+    fn node_stats(&self, number: u32) -> PyResult<(u64, u64)> {
+        let stats = self.inner.node_stats(node(number)).map_err(refused)?;
+        Ok((stats.no_cable, stats.filtered))
+    }
+
+    /// Applies a batch of updates (see `Switch.write`) to a switch: all of them or none.
+    fn write(&mut self, switch: u32, updates: &Bound<'_, PySequence>) -> PyResult<()> {
+        let batch = update::batch(updates)?;
+        self.device(switch)?
+            .write(&batch)
+            .map_err(PyValueError::new_err)
+    }
+
+    /// Hands a frame to a switch as if it came from its CPU port, now.
+    fn send_from_cpu(&mut self, switch: u32, data: &[u8]) -> PyResult<()> {
+        self.inner
+            .send_from_cpu(node(switch), data)
+            .map_err(refused)
+    }
+
+    /// From now on the switch keeps the trace of every packet; `take_traces` fetches them.
+    fn trace(&mut self, switch: u32, on: bool) -> PyResult<()> {
+        self.device(switch)?.set_tracing(on);
+        Ok(())
+    }
+
+    /// The traces since the last call, oldest first; each has `time` and `port` besides.
+    fn take_traces<'py>(
+        &mut self,
+        py: Python<'py>,
+        switch: u32,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let arrivals = self.device(switch)?.take_traces();
+        let Some(program) = self.programs.get(&switch) else {
+            return Ok(Vec::new());
+        };
+        arrivals
+            .iter()
+            .map(|arrival| arrival_dict(py, program.get(), arrival))
+            .collect()
+    }
+
+    /// What a switch counted about itself.
+    fn switch_stats<'py>(&mut self, py: Python<'py>, switch: u32) -> PyResult<Bound<'py, PyDict>> {
+        stats_dict(py, &self.device(switch)?.stats())
+    }
+
+    /// Begins to condense all deliveries into `fingerprint`.
+    fn fingerprint_on(&mut self) {
+        self.inner.fingerprint_on();
+    }
+
+    /// One number for all deliveries; equal runs have equal numbers.
+    #[getter]
+    fn fingerprint(&self) -> Option<u64> {
+        self.inner.fingerprint()
+    }
+
+    #[getter]
+    fn now(&self) -> u64 {
+        self.inner.now().picos()
+    }
+
+    /// When something will happen by itself; None if never.
+    #[getter]
+    fn next_event_time(&self) -> Option<u64> {
+        self.inner.next_event_time().map(Time::picos)
+    }
+
+    /// Lets time pass up to `end` or until the caller must act. Gives None when `end` has come, else
+    /// ("packet_in" | "host_frame", node, time, frame). Raises when frames run in a loop.
+    fn run_until<'py>(
+        &mut self,
+        py: Python<'py>,
+        end: u64,
+    ) -> PyResult<Option<Bound<'py, PyTuple>>> {
+        let inner = &mut self.inner;
+        let (kind, node, time, data) = match py.detach(|| inner.run_until(Time::from_picos(end))) {
+            Event::Reached => return Ok(None),
+            Event::PacketIn {
+                node, data, time, ..
+            } => ("packet_in", node, time, data),
+            Event::HostFrame { node, data, time } => ("host_frame", node, time, data),
+            Event::Exhausted(bound) => {
+                let what = match bound {
+                    Exhausted::Events => "events",
+                    Exhausted::Frames => "frames under way",
+                };
+                let message = format!("too many {what}: very likely frames run in a loop");
+                return Err(PyRuntimeError::new_err(message));
+            }
+        };
+        let data = PyBytes::new(py, &data);
+        Ok(Some(
+            (kind, node.index(), time.picos(), data).into_pyobject(py)?,
+        ))
+    }
+}
+
+impl Network {
+    fn device(&mut self, switch: u32) -> PyResult<&mut Device> {
+        self.inner.device_mut(node(switch)).map_err(refused)
+    }
+}
+
+fn node(index: u32) -> NodeId {
+    NodeId::from_index(index)
+}
+
+fn end((index, port): (u32, u16)) -> End {
+    End {
+        node: node(index),
+        port,
+    }
+}
+
+fn mac_address(mac: u64) -> PyResult<Mac> {
+    match mac.to_be_bytes() {
+        [0, 0, mac @ ..] => Ok(mac),
+        _ => Err(PyValueError::new_err(format!(
+            "{mac:#x} has more than the 48 bits of a MAC address"
+        ))),
+    }
+}
+
+fn link_config(
+    rate: Option<u64>,
+    delay: u64,
+    jitter: u64,
+    loss: f64,
+    queue: Option<u64>,
+) -> LinkConfig {
+    let default = LinkConfig::default();
+    LinkConfig {
+        rate,
+        delay: Time::from_picos(delay),
+        jitter: Time::from_picos(jitter),
+        loss,
+        queue: queue.unwrap_or(default.queue),
+        ..default
+    }
+}
+
+fn refused(error: NetError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+/// `frames`, `bytes`, `probes`
+pub fn count_dict<'py>(py: Python<'py>, count: &Count) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("frames", count.frames)?;
+    dict.set_item("bytes", count.bytes)?;
+    dict.set_item("probes", count.probes)?;
+    Ok(dict)
+}
+
+fn wire_dict<'py>(py: Python<'py>, wire: &WireStats) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("offered", count_dict(py, &wire.offered)?)?;
+    dict.set_item("sent", count_dict(py, &wire.sent)?)?;
+    dict.set_item("delivered", count_dict(py, &wire.delivered)?)?;
+    let drops = PyDict::new(py);
+    drops.set_item("queue_full", wire.drops.queue_full)?;
+    drops.set_item("link_down", wire.drops.link_down)?;
+    drops.set_item("cut", wire.drops.cut)?;
+    drops.set_item("loss", wire.drops.loss)?;
+    dict.set_item("drops", drops)?;
+    dict.set_item("queued", wire.queued)?;
+    dict.set_item("in_flight", wire.in_flight)?;
+    dict.set_item("peak_queue", wire.peak_queue)?;
+    Ok(dict)
+}
+
+fn flow_dict<'py>(py: Python<'py>, report: &FlowReport) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("flow", report.flow.flow)?;
+    dict.set_item("sender", report.flow.sender)?;
+    dict.set_item("sent", report.sent)?;
+    dict.set_item("received", report.received)?;
+    dict.set_item("duplicates", report.duplicates)?;
+    dict.set_item("missing", report.missing)?;
+    dict.set_item("out_of_order", report.out_of_order)?;
+    dict.set_item("unwanted", report.unwanted)?;
+    dict.set_item("first", report.first.map(Time::picos))?;
+    dict.set_item("last", report.last.map(Time::picos))?;
+    Ok(dict)
+}

@@ -1,0 +1,110 @@
+//! A compiled program, and what it offers to a control plane.
+
+use p4_arch::v1model::Image;
+use p4_ir::ir;
+use p4_syntax::{SourceMap, Span};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::Arc;
+
+use crate::compile::place_dict;
+
+/// A program ready to run, shared by all switches that run it.
+#[pyclass(frozen, module = "p4lab._engine")]
+pub struct Program {
+    pub image: Arc<Image>,
+    pub sources: Arc<SourceMap>,
+}
+
+impl Program {
+    pub fn ir(&self) -> &ir::Program {
+        self.image.program()
+    }
+}
+
+#[pymethods]
+impl Program {
+    /// What the program is made of: `package`, `blocks`, `tables`, `actions`, `instances`.
+    #[getter]
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let summary = PyDict::new(py);
+        summary.set_item("package", &*self.ir().package)?;
+        summary.set_item(
+            "blocks",
+            self.named(py, &self.ir().blocks, |block| (&block.name, block.span))?,
+        )?;
+        let tables = PyList::empty(py);
+        for table in &self.ir().tables {
+            tables.append(self.table(py, table)?)?;
+        }
+        summary.set_item("tables", tables)?;
+        let actions = PyList::empty(py);
+        for action in &self.ir().actions {
+            let dict = self.item(py, &action.name, action.span)?;
+            dict.set_item("params", params(py, action)?)?;
+            actions.append(dict)?;
+        }
+        summary.set_item("actions", actions)?;
+        let instances = PyList::empty(py);
+        for instance in &self.ir().instances {
+            let dict = self.item(py, &instance.name, instance.span)?;
+            dict.set_item("type", &*instance.extern_type)?;
+            instances.append(dict)?;
+        }
+        summary.set_item("instances", instances)?;
+        Ok(summary)
+    }
+}
+
+impl Program {
+    fn item<'py>(&self, py: Python<'py>, name: &str, span: Span) -> PyResult<Bound<'py, PyDict>> {
+        let dict = place_dict(py, span, &self.sources)?;
+        dict.set_item("name", name)?;
+        Ok(dict)
+    }
+
+    fn named<'py, T>(
+        &self,
+        py: Python<'py>,
+        items: &[T],
+        describe: impl Fn(&T) -> (&str, Span),
+    ) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for (name, span) in items.iter().map(describe) {
+            list.append(self.item(py, name, span)?)?;
+        }
+        Ok(list)
+    }
+
+    fn table<'py>(&self, py: Python<'py>, table: &ir::Table) -> PyResult<Bound<'py, PyDict>> {
+        let dict = self.item(py, &table.name, table.span)?;
+        let keys = PyList::empty(py);
+        for key in &table.keys {
+            let item = PyDict::new(py);
+            item.set_item("name", &*key.name)?;
+            item.set_item("match_kind", &*key.match_kind)?;
+            item.set_item("width", key.place.width)?;
+            keys.append(item)?;
+        }
+        dict.set_item("keys", keys)?;
+        let name =
+            |call: u32| &*self.ir().actions[table.actions[call as usize].action as usize].name;
+        let actions: Vec<&str> = (0..table.actions.len() as u32).map(name).collect();
+        dict.set_item("actions", actions)?;
+        dict.set_item("default", name(table.default.action))?;
+        dict.set_item("size", table.size)?;
+        dict.set_item("const_entries", table.const_entries)?;
+        Ok(dict)
+    }
+}
+
+fn params<'py>(py: Python<'py>, action: &ir::Action) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for param in &action.params {
+        let item = PyDict::new(py);
+        item.set_item("name", &*param.name)?;
+        item.set_item("width", param.place.width)?;
+        list.append(item)?;
+    }
+    Ok(list)
+}

@@ -1,0 +1,245 @@
+//! A switch: by itself, and as the device that networks and interfaces carry.
+
+use crate::program::Program;
+use crate::trace::arrival_dict;
+use crate::update;
+use num_bigint::BigUint;
+use p4_arch::v1model::{Config, Switch as V1Switch, Trace};
+use p4_state::{Match, Update, UpdateError};
+use p4_time::Time;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PySequence, PyTuple};
+use std::collections::VecDeque;
+use std::time::Instant;
+
+/// Traces that a device keeps for whoever fetches them; the oldest go first.
+const MAX_TRACES: usize = 10_000;
+
+/// What became of one packet that arrived.
+pub struct Arrival {
+    pub time: Time,
+    pub port: u16,
+    pub data: Vec<u8>,
+    pub trace: Trace,
+}
+
+/// A switch as networks and interfaces want it, with a memory for traces.
+pub struct Device {
+    switch: V1Switch,
+    tracing: bool,
+    traces: VecDeque<Arrival>,
+}
+
+impl Device {
+    pub fn new(program: &Program, seed: u64) -> PyResult<Device> {
+        let config = Config {
+            seed,
+            ..Config::default()
+        };
+        let switch = V1Switch::new(program.image.clone(), config)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Device {
+            switch,
+            tracing: false,
+            traces: VecDeque::new(),
+        })
+    }
+
+    /// Applies all updates or none; the error is for people.
+    pub fn write(&mut self, batch: &[Update]) -> Result<(), String> {
+        self.switch.write(batch).map_err(|error| error.to_string())
+    }
+
+    pub fn set_tracing(&mut self, on: bool) {
+        self.tracing = on;
+    }
+
+    pub fn take_traces(&mut self) -> Vec<Arrival> {
+        self.traces.drain(..).collect()
+    }
+
+    /// Packets that were sent to the switch and what it sent, by its own count.
+    pub fn stats(&self) -> p4_arch::v1model::Stats {
+        self.switch.stats()
+    }
+}
+
+impl p4_net::Device for Device {
+    fn receive(&mut self, now: Time, port: u16, data: &[u8], mut out: &mut dyn FnMut(u16, &[u8])) {
+        if !self.tracing {
+            return self.switch.process(now, port, data, &mut out);
+        }
+        let trace = self.switch.process_traced(now, port, data, &mut out);
+        if self.traces.len() == MAX_TRACES {
+            self.traces.pop_front();
+        }
+        self.traces.push_back(Arrival {
+            time: now,
+            port,
+            data: data.to_vec(),
+            trace,
+        });
+    }
+}
+
+/// One switch by itself.
+#[pyclass(module = "p4lab._engine")]
+pub struct Switch {
+    program: Py<Program>,
+    switch: V1Switch,
+}
+
+#[pymethods]
+impl Switch {
+    #[new]
+    #[pyo3(signature = (program, *, seed = 0))]
+    fn new(py: Python<'_>, program: Py<Program>, seed: u64) -> PyResult<Switch> {
+        let switch = Device::new(program.get(), seed)?.switch;
+        Ok(Switch {
+            program: program.clone_ref(py),
+            switch,
+        })
+    }
+
+    /// Applies all updates between two packets, or none of them and raises ValueError.
+    fn write(&mut self, updates: &Bound<'_, PySequence>) -> PyResult<()> {
+        let batch = update::batch(updates)?;
+        self.switch
+            .write(&batch)
+            .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Sends a packet in; gives what comes out, in order, as (port, bytes).
+    #[pyo3(signature = (port, data, now = 0))]
+    fn process<'py>(
+        &mut self,
+        py: Python<'py>,
+        port: u16,
+        data: &[u8],
+        now: u64,
+    ) -> Vec<(u16, Bound<'py, PyBytes>)> {
+        let mut sent = Vec::new();
+        let mut sink = |port: u16, data: &[u8]| sent.push((port, PyBytes::new(py, data)));
+        self.switch
+            .process(Time::from_picos(now), port, data, &mut sink);
+        sent
+    }
+
+    /// The same, and everything that happened to the packet on the way.
+    #[pyo3(signature = (port, data, now = 0))]
+    fn trace<'py>(
+        &mut self,
+        py: Python<'py>,
+        port: u16,
+        data: &[u8],
+        now: u64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let time = Time::from_picos(now);
+        let trace = self
+            .switch
+            .process_traced(time, port, data, &mut |_: u16, _: &[u8]| {});
+        let arrival = Arrival {
+            time,
+            port,
+            data: data.to_vec(),
+            trace,
+        };
+        arrival_dict(py, self.program.get(), &arrival)
+    }
+
+    /// Packets and bytes of a cell.
+    fn read_counter(&self, counter: &str, index: u64) -> PyResult<(u64, u64)> {
+        self.switch.state().counter(counter, index).map_err(refused)
+    }
+
+    fn read_register(&self, register: &str, index: u64) -> PyResult<BigUint> {
+        self.switch
+            .state()
+            .read_register(register, index)
+            .map_err(refused)
+    }
+
+    /// The entries of a table: `handle`, `matches` (by key, as in updates) and `priority`.
+    fn entries<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let entries = self.switch.state().entries(table).map_err(refused)?;
+        let dict = |entry: p4_state::EntryView| {
+            let dict = PyDict::new(py);
+            dict.set_item("handle", entry.handle)?;
+            let matches = PyDict::new(py);
+            for (key, value) in &entry.matches {
+                matches.set_item(key, match_tuple(py, value)?)?;
+            }
+            dict.set_item("matches", matches)?;
+            dict.set_item("priority", entry.priority)?;
+            Ok(dict)
+        };
+        entries.into_iter().map(dict).collect()
+    }
+
+    /// What the switch counted about itself.
+    #[getter]
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        stats_dict(py, &self.switch.stats())
+    }
+
+    /// Sends `count` copies of a packet in; gives the seconds it took and how many came out.
+    fn bench(&mut self, py: Python<'_>, port: u16, data: Vec<u8>, count: u64) -> (f64, u64) {
+        py.detach(|| {
+            let mut sent = 0;
+            let start = Instant::now();
+            for number in 0..count {
+                let now = Time::from_nanos(number);
+                self.switch
+                    .process(now, port, &data, &mut |_: u16, _: &[u8]| sent += 1);
+            }
+            (start.elapsed().as_secs_f64(), sent)
+        })
+    }
+}
+
+fn refused(error: UpdateError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn match_tuple<'py>(py: Python<'py>, value: &Match) -> PyResult<Bound<'py, PyTuple>> {
+    match value {
+        Match::Exact(value) => ("exact", value).into_pyobject(py),
+        Match::Lpm { value, length } => ("lpm", value, length).into_pyobject(py),
+        Match::Ternary { value, mask } => ("ternary", value, mask).into_pyobject(py),
+        Match::Range { low, high } => ("range", low, high).into_pyobject(py),
+        Match::Optional(value) => ("optional", value).into_pyobject(py),
+        Match::Any => ("any",).into_pyobject(py),
+    }
+}
+
+pub fn stats_dict<'py>(
+    py: Python<'py>,
+    stats: &p4_arch::v1model::Stats,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in [
+        ("received", stats.received),
+        ("received_bytes", stats.received_bytes),
+        ("sent", stats.sent),
+        ("sent_bytes", stats.sent_bytes),
+        ("ingress_drops", stats.ingress_drops),
+        ("egress_drops", stats.egress_drops),
+        ("no_group", stats.no_group),
+        ("too_many_passes", stats.too_many_passes),
+        ("too_many_packets", stats.too_many_packets),
+        ("out_of_fuel", stats.out_of_fuel),
+        ("failed_assertions", stats.failed_assertions),
+        ("ill_formed", stats.ill_formed),
+        ("clones", stats.clones),
+        ("replicas", stats.replicas),
+        ("resubmitted", stats.resubmitted),
+        ("recirculated", stats.recirculated),
+        ("unknown_session", stats.unknown_session),
+        ("out_of_range", stats.out_of_range),
+        ("lost_digests", stats.lost_digests),
+    ] {
+        dict.set_item(name, value)?;
+    }
+    Ok(dict)
+}

@@ -1,0 +1,221 @@
+//! Trace events as dictionaries: each has `kind`, `text` (one line for a reader), its place in the
+//! source, and the fields of its kind.
+
+use crate::compile::place_dict;
+use crate::program::Program;
+use crate::switch::Arrival;
+use num_bigint::BigUint;
+use p4_arch::v1model::{Fate, Kind, PacketTrace};
+use p4_ir::ir::{self, Place};
+use p4_ir::place_words;
+use p4_ir::trace::{Event, Step};
+use p4_ir::trace_text::{describe, error_name, fields, header_name, value};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+
+/// `time`, `port` and `data` of the arrival, and `packets`: the packet itself and all made from it.
+pub fn arrival_dict<'py>(
+    py: Python<'py>,
+    program: &Program,
+    arrival: &Arrival,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("time", arrival.time.picos())?;
+    dict.set_item("port", arrival.port)?;
+    dict.set_item("data", PyBytes::new(py, &arrival.data))?;
+    let packets = PyList::empty(py);
+    for packet in &arrival.trace.packets {
+        packets.append(packet_dict(py, program, packet)?)?;
+    }
+    dict.set_item("packets", packets)?;
+    Ok(dict)
+}
+
+fn packet_dict<'py>(
+    py: Python<'py>,
+    program: &Program,
+    packet: &PacketTrace,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("id", packet.id)?;
+    dict.set_item("parent", packet.parent)?;
+    let kind = match packet.kind {
+        Kind::Original => "original",
+        Kind::IngressClone => "ingress clone",
+        Kind::EgressClone => "egress clone",
+        Kind::Replica => "replica",
+        Kind::Resubmitted => "resubmitted",
+        Kind::Recirculated => "recirculated",
+    };
+    dict.set_item("kind", kind)?;
+    dict.set_item("pass", packet.pass)?;
+    dict.set_item("ingress_port", packet.ingress_port)?;
+    let steps = PyList::empty(py);
+    for step in &packet.steps {
+        steps.append(step_dict(py, program, step)?)?;
+    }
+    dict.set_item("steps", steps)?;
+    dict.set_item("omitted", packet.omitted)?;
+    dict.set_item(
+        "fate",
+        packet
+            .fate
+            .as_ref()
+            .map(|fate| fate_dict(py, program, fate))
+            .transpose()?,
+    )?;
+    Ok(dict)
+}
+
+fn fate_dict<'py>(py: Python<'py>, program: &Program, fate: &Fate) -> PyResult<Bound<'py, PyDict>> {
+    let dict = match fate {
+        Fate::Dropped { span, .. } => place_dict(py, *span, &program.sources)?,
+        _ => PyDict::new(py),
+    };
+    let kind = match fate {
+        Fate::Sent { port, data } => {
+            dict.set_item("port", port)?;
+            dict.set_item("data", PyBytes::new(py, data))?;
+            "sent"
+        }
+        Fate::Dropped { reason, .. } => {
+            dict.set_item("reason", reason.to_string())?;
+            "dropped"
+        }
+        Fate::Replicated { group, ids } => {
+            dict.set_item("group", group)?;
+            dict.set_item("ids", ids)?;
+            "replicated"
+        }
+        Fate::Again { id } => {
+            dict.set_item("id", id)?;
+            "again"
+        }
+    };
+    dict.set_item("kind", kind)?;
+    Ok(dict)
+}
+
+fn step_dict<'py>(py: Python<'py>, program: &Program, step: &Step) -> PyResult<Bound<'py, PyDict>> {
+    let ir = program.ir();
+    let dict = place_dict(py, step.span(ir), &program.sources)?;
+    dict.set_item("text", describe(ir, step))?;
+    let kind = match &step.event {
+        Event::Block { block } => {
+            dict.set_item(
+                "name",
+                ir.blocks.get(*block as usize).map(|block| &*block.name),
+            )?;
+            "block"
+        }
+        Event::State { state } => {
+            dict.set_item(
+                "name",
+                ir.states.get(*state as usize).map(|state| &*state.name),
+            )?;
+            "state"
+        }
+        Event::Extract {
+            layout,
+            base,
+            words,
+            ..
+        } => {
+            header(&dict, ir, *layout, *base, words)?;
+            "extract"
+        }
+        Event::Emit {
+            layout,
+            base,
+            words,
+        } => {
+            header(&dict, ir, *layout, *base, words)?;
+            "emit"
+        }
+        Event::Apply {
+            table,
+            key,
+            hit,
+            action,
+            data,
+            entry,
+        } => {
+            if let Some(table) = ir.tables.get(*table as usize) {
+                dict.set_item("table", &*table.name)?;
+                let keys = table.keys.iter().map(|key| (&*key.name, &key.place));
+                dict.set_item("key", named_values(py, ir, keys, key)?)?;
+                let action = table
+                    .actions
+                    .get(*action as usize)
+                    .map(|action| action.action);
+                let action = action.and_then(|action| ir.actions.get(action as usize));
+                dict.set_item("action", action.map(|action| &*action.name))?;
+                let params = action.map_or(&[][..], |action| &action.params[..]);
+                let params = params.iter().map(|param| (&*param.name, &param.place));
+                dict.set_item("args", named_values(py, ir, params, data)?)?;
+            }
+            dict.set_item("hit", hit)?;
+            dict.set_item("entry", entry)?;
+            "table"
+        }
+        Event::Extern { call, .. } => {
+            dict.set_item("name", ir.calls.get(*call as usize).map(|call| &*call.name))?;
+            "extern"
+        }
+        Event::Change { var, before, after } => {
+            if let Some(var) = ir.vars.get(*var as usize) {
+                dict.set_item("name", &*var.name)?;
+                dict.set_item("before", value(ir, &var.place, before))?;
+                dict.set_item("after", value(ir, &var.place, after))?;
+            }
+            "change"
+        }
+        Event::Reject { error } => {
+            dict.set_item("error", error_name(ir, *error))?;
+            "reject"
+        }
+        Event::OutOfFuel => "out_of_fuel",
+        Event::Note { .. } => "note",
+    };
+    dict.set_item("kind", kind)?;
+    Ok(dict)
+}
+
+fn header(
+    dict: &Bound<'_, PyDict>,
+    ir: &ir::Program,
+    layout: u32,
+    base: u32,
+    words: &[u64],
+) -> PyResult<()> {
+    dict.set_item("header", header_name(ir, base))?;
+    let values = PyDict::new(dict.py());
+    if let Some(layout) = ir.layouts.get(layout as usize) {
+        for (name, text) in fields(ir, layout, words) {
+            values.set_item(name, text)?;
+        }
+    }
+    dict.set_item("fields", values)
+}
+
+/// `name`, `text` and `value` (a number) of each of the places whose words follow one another.
+fn named_values<'a, 'py>(
+    py: Python<'py>,
+    ir: &ir::Program,
+    places: impl Iterator<Item = (&'a str, &'a Place)>,
+    words: &[u64],
+) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    let mut rest = words;
+    for (name, place) in places {
+        let (own, after) = rest.split_at(place_words(place).min(rest.len()));
+        rest = after;
+        let item = PyDict::new(py);
+        item.set_item("name", name)?;
+        item.set_item("text", value(ir, place, own))?;
+        let bytes: Vec<u8> = own.iter().flat_map(|word| word.to_le_bytes()).collect();
+        item.set_item("value", BigUint::from_bytes_le(&bytes))?;
+        list.append(item)?;
+    }
+    Ok(list)
+}

@@ -1,0 +1,94 @@
+"""`p4lab stf`: packets in, packets out, judged by a script."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
+from p4lab.cli.options import (
+    Defines,
+    IncludeDirs,
+    Json,
+    Program,
+    existing_dirs,
+    existing_file,
+    split_defines,
+)
+
+if TYPE_CHECKING:
+    from p4lab import _engine
+
+Tests = Annotated[list[Path], typer.Argument(metavar="TEST.stf...", help="The scripts to run.")]
+Lax = Annotated[
+    bool,
+    typer.Option(
+        "--lax", help="Judge as p4c's runner does: prefixes pass, other ports are not seen."
+    ),
+]
+
+
+def stf(
+    program: Program,
+    tests: Tests,
+    include: IncludeDirs = None,
+    define: Defines = None,
+    lax: Lax = False,
+    as_json: Json = False,
+) -> None:
+    """Run Simple Test Framework scripts on a program; exits 1 if one fails.
+
+    The JSON object has `ok`, `program`, `mode` and `tests`. Each test has script, passed,
+    packets_sent, packets_received, findings (line, column, kind, passed, message, difference) and
+    notes (line, column, message). A difference has port, expected and received (hexadecimal),
+    bytes (indices that differ) and cause (line of the packet).
+    """
+    existing_file(program, "P4 program")
+    for test in tests:
+        existing_file(test, "STF script")
+    compiled = compile_or_fail(program, include, define)
+    from p4lab import _engine
+
+    reports, readable = [], True
+    for test in tests:
+        try:
+            report = _engine.stf(compiled, str(test), lax=lax)
+        except (OSError, ValueError) as error:
+            fail(f"{test}: {error}")
+        readable &= not report["unreadable"]
+        reports.append(report)
+        if not as_json:
+            typer.echo(report.pop("text"), nl=False)
+    ok = all(report["passed"] for report in reports)
+    if as_json:
+        typer.echo(json.dumps(_json(program, lax, ok, reports), indent=2))
+    elif len(reports) > 1:
+        passed = sum(report["passed"] for report in reports)
+        typer.echo(f"{passed} passed, {len(reports) - passed} failed")
+    if not readable:
+        raise typer.Exit(BAD_INPUT)
+    if not ok:
+        raise typer.Exit(VERDICT_NO)
+
+
+def _json(program: Path, lax: bool, ok: bool, reports: list[dict[str, Any]]) -> dict[str, Any]:
+    tests = [{k: v for k, v in report.items() if k != "text"} for report in reports]
+    mode = "lax" if lax else "strict"
+    return {"ok": ok, "program": str(program), "mode": mode, "tests": tests}
+
+
+def compile_or_fail(
+    program: Path, include: list[Path] | None, define: list[str] | None
+) -> _engine.Program:
+    """The program ready to run; its diagnostics and status 2 where it has errors."""
+    from p4lab import _engine
+
+    result = _engine.compile(str(program), existing_dirs(include), split_defines(define))
+    if result.program is None:
+        typer.echo(result.render(color=sys.stderr.isatty()), err=True, nl=False)
+        fail(f"{program} does not compile, so there is nothing to run.")
+    return result.program

@@ -1,0 +1,81 @@
+"""The engine for the rest of the package: programs from files, and neutral entries as it wants them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from p4lab import _engine
+from p4lab.control.entries import (
+    CloneSession,
+    Exact,
+    Lpm,
+    Match,
+    MulticastGroup,
+    Optional,
+    Range,
+    TableEntry,
+    Ternary,
+    Update,
+)
+
+
+class ProgramError(Exception):
+    """A program that does not compile. The message is what the compiler said, with the places."""
+
+    def __init__(self, path: str, compilation: _engine.Compilation) -> None:
+        self.path = path
+        self.diagnostics = compilation.diagnostics
+        text = compilation.render() or f"{path} has no package instance called main.\n"
+        super().__init__(text)
+
+
+def load_program(
+    path: str | Path,
+    defines: Sequence[tuple[str, str]] = (),
+    include_dirs: Sequence[str] = (),
+) -> _engine.Program:
+    """The program in a file, ready to run. Raises ProgramError."""
+    compilation = _engine.compile(str(path), list(include_dirs), list(defines))
+    if compilation.program is None:
+        raise ProgramError(str(path), compilation)
+    return compilation.program
+
+
+def to_engine(updates: Iterable[Update]) -> list[_engine.Update]:
+    """A write batch in the engine's form. Raises ValueError for a session of several replicas."""
+    return [_update(update) for update in updates]
+
+
+def _update(update: Update) -> tuple[Any, ...]:
+    entity, gone = update.entity, update.kind == "delete"
+    if isinstance(entity, TableEntry):
+        matches = [(name, _match(match)) for name, match in entity.match]
+        key = (update.kind, "entry", entity.table, matches, entity.priority)
+        return key if gone else (*key, entity.action, list(entity.params))
+    if isinstance(entity, MulticastGroup):
+        return ("group", entity.group_id, None if gone else list(entity.replicas))
+    return ("session", entity.session_id, None if gone else _port(entity), None, entity.truncate)
+
+
+def _port(session: CloneSession) -> int:
+    if len(session.replicas) != 1:
+        raise ValueError(
+            f"clone session {session.session_id} has {len(session.replicas)} replicas; "
+            "the engine's sessions have one port, or the copies of a multicast group"
+        )
+    return session.replicas[0][0]
+
+
+def _match(match: Match) -> tuple[Any, ...]:
+    if isinstance(match, Exact):
+        return ("exact", match.value)
+    if isinstance(match, Lpm):
+        return ("lpm", match.value, match.prefix_len)
+    if isinstance(match, Ternary):
+        return ("ternary", match.value, match.mask)
+    if isinstance(match, Range):
+        return ("range", match.low, match.high)
+    assert isinstance(match, Optional)
+    return ("optional", match.value)
