@@ -1,4 +1,4 @@
-"""The engine for the rest of the package: programs from files, and neutral entries as it wants them."""
+"""The engine for the rest of the package: programs from files, entries in its own form."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from p4lab.cli import bench_verb, compile_verb, stf_verb
+from p4lab.cli import bench_verb, compile_verb, run_verb, stf_verb
 
 app = typer.Typer(
     name="p4lab",
@@ -13,6 +13,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command("run")(run_verb.run)
 app.command("compile")(compile_verb.compile_program)
 app.command("stf")(stf_verb.stf)
 app.command("bench")(bench_verb.bench)

@@ -1,0 +1,64 @@
+"""Lets a plan happen on a network: subscribe, send, count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from p4lab.control.plane import ControlPlane
+from p4lab.engine import load_program
+from p4lab.lab.plan import Plan
+from p4lab.lab.report import Report, make_report
+from p4lab.network import Network, NetworkError, open_network
+
+MILLISECOND = 1_000_000
+STEP = 50 * MILLISECOND  # how often memberships are looked at while they come in
+PATIENCE = 20_000 * MILLISECOND  # for all memberships to come in
+DRAIN = 500 * MILLISECOND  # for the last packets to arrive
+
+
+def run(
+    plan: Plan,
+    network: str = "virtual",
+    *,
+    pcap: Path | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Report:
+    """Carry out the plan and compare what happened with what should have; `say` hears the stages.
+
+    Raises NetworkError, ProgramError or BierNumberError if it cannot be carried out.
+    """
+    say(f"compiling {plan.program.name}")
+    program = load_program(plan.program, [("BSL", str(plan.bsl))])
+    say(f"building {plan.topology.name} ({network})")
+    with open_network(network, plan.topology, program, seed=plan.seed, pcap=pcap) as net:
+        plane = ControlPlane(plan.topology, plan.bsl, net.driver)
+        plane.start(net.now)
+        say("subscribing")
+        subscribe(plan, net, plane)
+        say("sending")
+        send(plan, net, plane)
+        return make_report(plan, network, net.observed())
+
+
+def subscribe(plan: Plan, net: Network, plane: ControlPlane) -> None:
+    """Every receiver joins, and the control plane comes to know it. Raises NetworkError."""
+    for stream in plan.streams:
+        for host in stream.receivers:
+            net.join(host, stream.group)
+    deadline = net.now + PATIENCE
+    while plane.membership != plan.membership:
+        if net.now >= deadline:
+            missing = len(plan.membership - plane.membership)
+            raise NetworkError(f"{missing} subscriptions did not reach the control plane.")
+        net.run_until(net.now + STEP, plane)
+
+
+def send(plan: Plan, net: Network, plane: ControlPlane) -> None:
+    """All streams at once, and time for the last packet to arrive."""
+    start = net.now + MILLISECOND
+    for stream in plan.streams:
+        net.start(stream, start)
+    longest = max(stream.packets * stream.interval_ns for stream in plan.streams)
+    travel = sum(link.delay_ns for link in plan.topology.links)
+    net.run_until(start + longest + travel + DRAIN, plane)

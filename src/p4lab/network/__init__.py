@@ -1,0 +1,9 @@
+"""Networks that run our switches, behind one interface: `virtual` and `mininet`.
+
+A network is built from a topology and a program. It owns switches and hosts; a controller gets
+its frames from it and gives it entries. Times are nanoseconds since the network began.
+"""
+
+from p4lab.network.base import Controller, Network, NetworkError, open_network
+
+__all__ = ["Controller", "Network", "NetworkError", "open_network"]

@@ -1,0 +1,94 @@
+"""What every network offers, and what it wants of a controller."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from p4lab import _engine
+    from p4lab.control.plane import Driver
+    from p4lab.lab.plan import Stream
+    from p4lab.lab.report import Observed
+    from p4lab.topology import Host, Topology
+
+NAMES = ("virtual", "mininet")
+
+
+class NetworkError(Exception):
+    """A network that cannot be built or run; the message says what is missing and what to do."""
+
+
+class Controller(Protocol):
+    """What a network calls: `p4lab.control.plane.ControlPlane` is one."""
+
+    def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
+        """`router` has sent a frame from `port` to its CPU port."""
+
+    def timer(self, now: int) -> None:
+        """Do what is due at `now`."""
+
+    def next_timer(self) -> int | None:
+        """When `timer` must be called at the latest."""
+
+
+class Network(Protocol):
+    """A running network. Use it as a context manager: leaving it leaves nothing behind."""
+
+    name: str
+
+    @property
+    def now(self) -> int:
+        """Nanoseconds since the network began."""
+
+    def driver(self, router: str) -> Driver:
+        """What writes a router's entries."""
+
+    def join(self, host: Host, group: IPv4Address) -> None:
+        """The host subscribes to the group by IGMP."""
+
+    def leave(self, host: Host, group: IPv4Address) -> None:
+        """The host unsubscribes."""
+
+    def start(self, stream: Stream, at: int) -> None:
+        """The stream's source sends its packets from the moment `at` on."""
+
+    def run_until(self, end: int, controller: Controller) -> None:
+        """Let time pass up to `end`; the controller acts on frames and timers meanwhile."""
+
+    def observed(self) -> Observed:
+        """What has been sent, received and carried so far."""
+
+    def __enter__(self) -> Network: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+def open_network(
+    name: str,
+    topology: Topology,
+    program: _engine.Program,
+    *,
+    seed: int = 0,
+    pcap: Path | None = None,
+) -> Network:
+    """The network called `name`. With `pcap`, each link's frames go to a file in that folder.
+
+    Raises NetworkError.
+    """
+    if name == "virtual":
+        from p4lab.network.virtual import VirtualNetwork
+
+        return VirtualNetwork(topology, program, seed=seed, pcap=pcap)
+    if name == "mininet":
+        from p4lab.network.mininet import MininetNetwork
+
+        return MininetNetwork(topology, program, seed=seed, pcap=pcap)
+    raise NetworkError(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")

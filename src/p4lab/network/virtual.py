@@ -1,0 +1,208 @@
+"""The network in virtual time: deterministic, in this process, without root."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from ipaddress import IPv4Address
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from p4lab import _engine
+from p4lab.control.bier import CPU_PORT
+from p4lab.control.entries import Update
+from p4lab.engine import to_engine
+from p4lab.lab.plan import Stream
+from p4lab.lab.report import Observed, Received
+from p4lab.network import cpu
+from p4lab.network.base import Controller, NetworkError
+from p4lab.network.igmp_host import IgmpHost
+from p4lab.packets.ip import multicast_mac
+from p4lab.packets.probe import probe_frame
+from p4lab.topology import Host, Link, Topology
+
+PICOSECONDS = 1000  # per nanosecond
+_UDP_CHECKSUM = slice(40, 42)  # behind Ethernet and an IPv4 header without options
+
+
+class VirtualNetwork:
+    """Switches, hosts and links in the engine; time passes only in `run_until`."""
+
+    name = "virtual"
+
+    def __init__(
+        self,
+        topology: Topology,
+        program: _engine.Program,
+        *,
+        seed: int = 0,
+        pcap: Path | None = None,
+    ) -> None:
+        """Raises NetworkError if the folder for captures cannot be made."""
+        self.topology = topology
+        self.engine = _engine.Network(seed)
+        self._nodes: dict[str, int] = {}
+        self._names: dict[int, str] = {}
+        self._links: dict[int, Link] = {}
+        self._hosts = {host.name: IgmpHost(host) for host in topology.hosts}
+        self._streams: list[Stream] = []
+        for router in topology.routers:
+            node = self.engine.add_switch(
+                router.name, program, cpu_port=CPU_PORT, seed=seed << 16 | router.number
+            )
+            self._add(router.name, node)
+        for host in topology.hosts:
+            self._add(host.name, self.engine.add_host(host.name, host.mac))
+            self.engine.notify(self._nodes[host.name])
+            self.engine.join(self._nodes[host.name], multicast_mac(IPv4Address("224.0.0.1")))
+        for link in topology.links:
+            number = self.engine.connect(
+                (self._nodes[link.a], link.a_port),
+                (self._nodes[link.b], link.b_port),
+                rate=link.rate,
+                delay=link.delay_ns * PICOSECONDS,
+                loss=link.loss,
+            )
+            self._links[number] = link
+        self._captures = self._open_captures(pcap) if pcap else {}
+
+    def _add(self, name: str, node: int) -> None:
+        self._nodes[name] = node
+        self._names[node] = name
+
+    def _open_captures(self, folder: Path) -> dict[int, Path]:
+        files = {}
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            for number, link in self._links.items():
+                safe = re.sub(r"[^A-Za-z0-9._-]", "_", f"{link.a}-{link.b}")
+                files[number] = folder / f"{safe}.pcapng"
+                files[number].write_bytes(b"")
+                self.engine.capture(number)
+        except OSError as error:
+            raise NetworkError(
+                f"captures cannot be written to {folder}: {error.strerror}"
+            ) from error
+        return files
+
+    @property
+    def now(self) -> int:
+        return self.engine.now // PICOSECONDS
+
+    def driver(self, router: str) -> VirtualDriver:
+        """What writes a router's entries."""
+        return VirtualDriver(self.engine, self._nodes[router])
+
+    def join(self, host: Host, group: IPv4Address) -> None:
+        """The host subscribes by IGMP, now."""
+        self.engine.join(self._nodes[host.name], multicast_mac(group))
+        self._send(host.name, self._hosts[host.name].join(group))
+
+    def leave(self, host: Host, group: IPv4Address) -> None:
+        """The host unsubscribes by IGMP, now."""
+        self.engine.leave(self._nodes[host.name], multicast_mac(group))
+        self._send(host.name, self._hosts[host.name].leave(group))
+
+    def start(self, stream: Stream, at: int) -> None:
+        """The stream's source sends its packets from `at` on."""
+        template = bytearray(probe_frame(stream.source, stream.group, stream.flow, 0))
+        template[_UDP_CHECKSUM] = bytes(2)  # none: the payload changes from packet to packet
+        self.engine.start_stream(
+            self._nodes[stream.source.name],
+            bytes(template),
+            flow=stream.flow,
+            sender=stream.source.id,
+            start=at * PICOSECONDS,
+            interval=stream.interval_ns * PICOSECONDS,
+            count=stream.packets,
+        )
+        self._streams.append(stream)
+
+    def run_until(self, end: int, controller: Controller) -> None:
+        """Let time pass up to `end`. Raises NetworkError if frames run in a loop."""
+        while True:
+            due = controller.next_timer()
+            target = end if due is None else min(end, max(due, self.now))
+            try:
+                event = self.engine.run_until(target * PICOSECONDS)
+            except RuntimeError as error:
+                raise NetworkError(f"{error}; p4lab trace shows where.") from error
+            if event is not None:
+                self._handle(event, controller)
+            elif due is not None and due <= target:
+                controller.timer(self.now)
+            elif target == end:
+                break
+        for number, path in self._captures.items():
+            with path.open("ab") as file:
+                file.write(self.engine.drain_capture(number))
+
+    def _handle(self, event: tuple[str, int, int, bytes], controller: Controller) -> None:
+        kind, node, time, data = event
+        name = self._names[node]
+        if kind == "packet_in":
+            port, frame = cpu.packet_in(data)
+            controller.packet_in(time // PICOSECONDS, name, port, frame)
+        else:
+            self._send(name, self._hosts[name].hear(data))
+
+    def _send(self, host: str, answers: Sequence[tuple[int, bytes]]) -> None:
+        for delay, frame in answers:
+            self.engine.send_at(self._nodes[host], self.engine.now + delay * PICOSECONDS, frame)
+
+    def observed(self) -> Observed:
+        """What has been sent, received and carried so far."""
+        sent = {s.flow: self.engine.sent(s.flow, s.source.id) for s in self._streams}
+        received = {}
+        for name in self._hosts:
+            for row in self.engine.report(self._nodes[name]):
+                unique = row["received"] + row["unwanted"]
+                if unique or row["duplicates"]:
+                    received[name, row["flow"]] = Received(unique, row["duplicates"])
+        copies: dict[tuple[str, str], int] = defaultdict(int)
+        for number, link in self._links.items():
+            there, back = self.engine.link_stats(number)
+            copies[link.a, link.b] = there["sent"]["probes"]
+            copies[link.b, link.a] = back["sent"]["probes"]
+        return Observed(sent, received, dict(copies))
+
+    def trace(self, on: bool = True) -> None:
+        """From now on all switches keep what happens to their packets."""
+        for router in self.topology.routers:
+            self.engine.trace(self._nodes[router.name], on)
+
+    def take_traces(self) -> dict[str, list[dict[str, Any]]]:
+        """Traces by router since the last call, oldest first."""
+        return {
+            router.name: self.engine.take_traces(self._nodes[router.name])
+            for router in self.topology.routers
+        }
+
+    def __enter__(self) -> VirtualNetwork:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Nothing is left behind: everything was in this object."""
+
+
+class VirtualDriver:
+    """Writes to one switch of a virtual network."""
+
+    def __init__(self, engine: _engine.Network, node: int) -> None:
+        self._engine = engine
+        self._node = node
+
+    def write(self, updates: Sequence[Update]) -> None:
+        """Apply all updates between two packets, or none and raise ValueError."""
+        self._engine.write(self._node, to_engine(updates))
+
+    def packet_out(self, port: int, frame: bytes) -> None:
+        """Send a frame out of a port."""
+        self._engine.send_from_cpu(self._node, cpu.packet_out(port, frame))
