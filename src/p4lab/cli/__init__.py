@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from p4lab.cli import bench_verb, compile_verb, run_verb, stf_verb
+from p4lab.cli import bench_verb, compile_verb, run_verb, stf_verb, trace_verb
 
 app = typer.Typer(
     name="p4lab",
@@ -14,6 +14,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command("run")(run_verb.run)
+app.command("trace")(trace_verb.trace)
 app.command("compile")(compile_verb.compile_program)
 app.command("stf")(stf_verb.stf)
 app.command("bench")(bench_verb.bench)

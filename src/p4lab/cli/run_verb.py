@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
 from p4lab.cli.options import Json
+
+if TYPE_CHECKING:
+    from p4lab.lab.plan import Plan
 
 Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
 NetworkName = Annotated[
@@ -50,26 +55,50 @@ def run(
     """
     from rich.console import Console
 
-    from p4lab.control.bier import BierNumberError
-    from p4lab.engine import ProgramError
-    from p4lab.lab.plan import LabError, load_plan
     from p4lab.lab.report import render
     from p4lab.lab.runner import run as run_plan
-    from p4lab.network import NetworkError
-    from p4lab.topology import TopologyError
 
-    try:
-        plan = load_plan(lab, topology=topology, bsl=bsl, packets=packets, seed=seed)
-        with Console(stderr=True).status("starting") as status:
-            report = run_plan(plan, net, pcap=pcap, say=lambda what: status.update(f"{what} ..."))
-    except (LabError, NetworkError, BierNumberError) as error:
-        fail(str(error))
-    except (TopologyError, ProgramError) as error:  # these name files and lines themselves
-        typer.echo(str(error).rstrip(), err=True)
-        raise typer.Exit(BAD_INPUT) from error
+    plan = plan_or_fail(lab, topology, bsl, packets, seed)
+    with reporting() as say:
+        report = run_plan(plan, net, pcap=pcap, say=say)
     if as_json:
         typer.echo(json.dumps(report.to_json(), indent=2))
     else:
         Console().print(render(report))
     if not report.ok:
         raise typer.Exit(VERDICT_NO)
+
+
+def plan_or_fail(
+    lab: str, topology: str | None, bsl: int | None, packets: int | None, seed: int
+) -> Plan:
+    """The plan of a lab; status 2 and the reason if there is none."""
+    from p4lab.lab.plan import LabError, load_plan
+    from p4lab.topology import TopologyError
+
+    try:
+        return load_plan(lab, topology=topology, bsl=bsl, packets=packets, seed=seed)
+    except LabError as error:
+        fail(str(error))
+    except TopologyError as error:  # it names file and line of every mistake itself
+        typer.echo(str(error), err=True)
+        raise typer.Exit(BAD_INPUT) from error
+
+
+@contextmanager
+def reporting() -> Iterator[Callable[[str], None]]:
+    """Shows what is under way, and ends the verb with status 2 where it cannot be carried out."""
+    from rich.console import Console
+
+    from p4lab.control.bier import BierNumberError
+    from p4lab.engine import ProgramError
+    from p4lab.network import NetworkError
+
+    try:
+        with Console(stderr=True).status("starting") as status:
+            yield lambda what: status.update(f"{what} ...")
+    except (NetworkError, BierNumberError) as error:
+        fail(str(error))
+    except ProgramError as error:  # it shows the places itself
+        typer.echo(str(error).rstrip(), err=True)
+        raise typer.Exit(BAD_INPUT) from error

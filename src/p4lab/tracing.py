@@ -1,0 +1,189 @@
+"""What one packet met at every hop: through parsers, tables and externs, across all switches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from p4lab.control.plane import ControlPlane
+from p4lab.engine import load_program
+from p4lab.lab.plan import Plan
+from p4lab.lab.runner import DRAIN, MILLISECOND, subscribe
+from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
+from p4lab.packets.probe import Probe
+from p4lab.topology import Topology
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+# Steps that repeat what others show: blocks are headings, emits follow from validity.
+_QUIET = {"emit"}
+
+
+@dataclass
+class Hop:
+    """One arrival at one switch. `packets` are the packet itself and all that the switch made of
+    it (clones, replicas, later passes), as the engine gives them; `next` are the arrivals that
+    its sent packets became, by packet id; `delivered` the hosts they reached."""
+
+    router: str
+    port: int
+    source: str
+    time: int
+    data: bytes
+    packets: list[dict[str, Any]]
+    next: dict[int, Hop] = field(default_factory=dict)
+    delivered: dict[int, str] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data: bytes as hexadecimal, time in nanoseconds."""
+        return {
+            "router": self.router,
+            "port": self.port,
+            "source": self.source,
+            "time": self.time,
+            "data": self.data.hex(),
+            "packets": [_plain(packet) for packet in self.packets],
+            "next": {str(number): hop.to_json() for number, hop in self.next.items()},
+            "delivered": {str(number): host for number, host in self.delivered.items()},
+        }
+
+
+def trace(plan: Plan, stream: int = 1, say: Callable[[str], None] = lambda _: None) -> Hop:
+    """Follows the first packet of a stream (counted from 1) through a network in virtual time.
+
+    Raises NetworkError, ProgramError, or IndexError if there is no such stream.
+    """
+    chosen = plan.streams[stream - 1]
+    say(f"compiling {plan.program.name}")
+    program = load_program(plan.program, [("BSL", str(plan.bsl))])
+    with VirtualNetwork(plan.topology, program, seed=plan.seed) as net:
+        plane = ControlPlane(plan.topology, plan.bsl, net.driver)
+        plane.start(net.now)
+        say("subscribing")
+        subscribe(plan, net, plane)
+        net.trace()
+        say("following one packet")
+        start = net.now + MILLISECOND
+        net.start(chosen, start)
+        travel = sum(link.delay_ns for link in plan.topology.links)
+        net.run_until(start + travel + DRAIN, plane)
+        arrivals = net.take_traces()
+    hops = _first_probe(arrivals, chosen.flow)
+    if not hops:
+        raise IndexError("the packet reached no switch")
+    return _join(plan.topology, hops)
+
+
+def _first_probe(arrivals: dict[str, list[dict[str, Any]]], flow: int) -> list[Hop]:
+    """Arrivals of the stream's packet number 0, in order of time."""
+    hops = []
+    for router, traces in arrivals.items():
+        for item in traces:
+            probe = Probe.of(item["data"])
+            if probe and (probe.flow, probe.sequence) == (flow, 0):
+                time = item["time"] // PICOSECONDS
+                hops.append(Hop(router, item["port"], "", time, item["data"], item["packets"]))
+    return sorted(hops, key=lambda hop: hop.time)
+
+
+def _join(topology: Topology, hops: list[Hop]) -> Hop:
+    """Ties what one switch has sent to what the next has received; gives the first hop."""
+    for hop in hops:
+        hop.source = topology.neighbour(hop.router, hop.port) or "?"
+    waiting = hops[1:]
+    for hop in hops:
+        for packet in hop.packets:
+            fate = packet["fate"]
+            if not fate or fate["kind"] != "sent":
+                continue
+            neighbour = topology.neighbour(hop.router, fate["port"])
+            if neighbour is None:
+                continue
+            if any(host.name == neighbour for host in topology.hosts):
+                hop.delivered[packet["id"]] = neighbour
+                continue
+            for other in waiting:
+                if (other.router, other.source, other.data) == (
+                    neighbour,
+                    hop.router,
+                    fate["data"],
+                ):
+                    hop.next[packet["id"]] = other
+                    waiting.remove(other)
+                    break
+    return hops[0]
+
+
+def render(first: Hop) -> Tree:
+    """The whole way as a tree for a terminal."""
+    from rich.tree import Tree
+
+    tree = Tree(f"[bold]{first.source}[/] sends {len(first.data)} bytes")
+    _render_hop(tree, first)
+    return tree
+
+
+def _render_hop(tree: Tree, hop: Hop) -> None:
+    node = tree.add(f"[bold cyan]{hop.router}[/], port {hop.port}, from {hop.source}")
+    nodes = {}
+    for packet in hop.packets:
+        parent = nodes.get(packet["parent"], node)
+        nodes[packet["id"]] = own = parent.add(_title(packet))
+        for step in packet["steps"]:
+            if step["kind"] not in _QUIET:
+                own.add(_step(step))
+        own.add(_fate(packet, hop))
+        if packet["id"] in hop.next:
+            _render_hop(own, hop.next[packet["id"]])
+
+
+def _title(packet: dict[str, Any]) -> str:
+    passes = f", pass {packet['pass'] + 1}" if packet["pass"] else ""
+    return f"[bold]packet {packet['id']}[/] ({packet['kind']}{passes})"
+
+
+def _step(step: dict[str, Any]) -> str:
+    from rich.markup import escape
+
+    place = f"  [dim]{escape(_place(step))}[/]" if step["file"] else ""
+    text = escape(step["text"])
+    style = {"table": "yellow", "block": "blue", "reject": "red", "change": "green"}
+    colour = style.get(step["kind"])
+    return f"[{colour}]{text}[/]{place}" if colour else f"{text}{place}"
+
+
+def _fate(packet: dict[str, Any], hop: Hop) -> str:
+    from rich.markup import escape
+
+    fate = packet["fate"]
+    if fate is None:
+        return "[red]lost without a word[/]"
+    if fate["kind"] == "sent":
+        target = hop.delivered.get(packet["id"]) or (
+            hop.next[packet["id"]].router if packet["id"] in hop.next else "nobody"
+        )
+        return f"[bold green]sent on port {fate['port']} to {target}[/], {len(fate['data'])} bytes"
+    if fate["kind"] == "dropped":
+        place = f" at {escape(_place(fate))}" if fate["file"] else ""
+        return f"[bold red]dropped[/]: {escape(fate['reason'])}{place}"
+    if fate["kind"] == "replicated":
+        copies = ", ".join(map(str, fate["ids"]))
+        return f"replicated to group {fate['group']} as packets {copies}"
+    return f"goes on as packet {fate['id']}"
+
+
+def _place(item: dict[str, Any]) -> str:
+    return f"{PurePath(item['file']).name}:{item['line']}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    return value

@@ -1,0 +1,118 @@
+"""`p4lab run`, `trace` and `bench` as a user meets them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from cli_runner import p4lab
+from p4lab.topology import names
+
+
+@pytest.mark.parametrize("topology", names())
+@pytest.mark.parametrize("bsl", [64, 256])
+def test_every_topology_is_served_exactly_once(topology: str, bsl: int) -> None:
+    done = p4lab("run", "01-bier", "--topology", topology, "--bsl", bsl, "--packets", 20, "--json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["ok"], report["problems"]) == (0, True, [])
+    assert (report["network"], report["bsl"]) == ("virtual", bsl)
+    subscribed = [row for row in report["hosts"] if row["subscribed"]]
+    assert subscribed and all(row["received"] == 20 for row in subscribed)
+    assert all(row["copies"] <= row["ideal"] for row in report["links"])
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    runs = [p4lab("run", "01-bier", "--packets", 5, "--seed", 9, "--json") for _ in range(2)]
+    assert runs[0].stdout == runs[1].stdout
+
+
+def test_the_table_and_the_verdict() -> None:
+    done = p4lab("run", "01-bier", "--topology", "paper", "--packets", 3)
+    assert done.returncode == 0
+    assert "01-bier on paper (virtual)" in done.stdout and "ideal" in done.stdout
+
+
+def test_captures_are_one_readable_file_per_link(tmp_path: Path) -> None:
+    folder = tmp_path / "captures"
+    done = p4lab("run", "01-bier", "--topology", "paper", "--packets", 3, "--pcap", folder)
+    assert done.returncode == 0
+    files = sorted(folder.glob("*.pcapng"))
+    assert len(files) == 7 and all(file.stat().st_size > 100 for file in files)
+    tshark = shutil.which("tshark")
+    if tshark is None:
+        pytest.skip("tshark is not installed")
+    read = subprocess.run(
+        [tshark, "-r", str(folder / "r1-r2.pcapng"), "-T", "fields", "-e", "eth.type"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert read.stdout.split().count("0xab37") >= 3
+
+
+BAD = [
+    (["02-nothing"], "there is no lab named '02-nothing'"),
+    (["01-bier", "--topology", "nowhere"], "there is no topology 'nowhere'"),
+    (["01-bier", "--bsl", "65"], "64, 128 or 256"),
+    (["01-bier", "--packets", "0"], "at least 1 packet"),
+    (["01-bier", "--net", "carrier-pigeon"], "there is virtual and mininet"),
+    (["01-bier", "--pcap", "/proc/nothing"], "captures cannot be written"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "sentence"), BAD)
+def test_bad_input_is_a_sentence_and_status_2(arguments: list[str], sentence: str) -> None:
+    done = p4lab("run", *arguments)
+    assert done.returncode == 2 and sentence in done.stderr
+
+
+def test_a_topology_with_an_unknown_node_names_file_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(
+        'name = "t"\ndescription = "d"\n[[router]]\nname = "r1"\nnumber = 1\n[[link]]\na = "r1"\nb = "r9"\n'
+    )
+    done = p4lab("run", "01-bier", "--topology", file)
+    assert done.returncode == 2 and "t.toml:" in done.stderr and "r9" in done.stderr
+
+
+def test_a_trace_reaches_every_receiver_through_tables_and_copies() -> None:
+    done = p4lab("trace", "01-bier", "--topology", "paper", "--json")
+    assert done.returncode == 0, done.stderr
+    reached, kinds, tables = set(), set(), set()
+
+    def walk(hop: dict) -> None:
+        reached.update(hop["delivered"].values())
+        for packet in hop["packets"]:
+            kinds.add(packet["kind"])
+            tables.update(step["table"] for step in packet["steps"] if step["kind"] == "table")
+            assert packet["fate"] is not None, packet
+        for following in hop["next"].values():
+            walk(following)
+
+    first = json.loads(done.stdout)
+    walk(first)
+    assert first["source"] == "h1" and reached == {"h2", "h3", "h4"}
+    assert {"original", "recirculated", "ingress clone", "replica"} <= kinds
+    assert {name.rsplit(".", 1)[1] for name in tables} >= {"encap", "bift", "group_ports"}
+
+
+def test_a_trace_reads_as_a_story() -> None:
+    done = p4lab("trace", "01-bier", "--topology", "paper")
+    assert done.returncode == 0
+    assert "h1 sends" in done.stdout and "sent on port" in done.stdout
+    assert "bier.p4:" in done.stdout
+    assert p4lab("trace", "01-bier", "--stream", 9).returncode == 2
+
+
+def test_bench_prints_every_measure() -> None:
+    done = p4lab("bench", "--seconds", 0.05, "--json")
+    assert done.returncode == 0, done.stderr
+    measures = json.loads(done.stdout)["measures"]
+    assert len(measures) >= 9
+    for row in measures:
+        assert (row["value"] is None) == bool(row["note"])
+        assert row["value"] is None or row["value"] > 0

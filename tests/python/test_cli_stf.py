@@ -1,0 +1,135 @@
+"""`p4lab stf`: a wrong program must not pass, and a failure must say where to look."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli_runner import ROOT, p4lab
+
+BIER = ROOT / "p4" / "bier"
+
+SWAP = """\
+#include <core.p4>
+#include <v1model.p4>
+header h_t { bit<8> kind; bit<8> value; }
+struct headers { h_t h; }
+struct metadata { }
+parser P(packet_in p, out headers h, inout metadata m, inout standard_metadata_t s) {
+    state start { p.extract(h.h); transition accept; }
+}
+control I(inout headers h, inout metadata m, inout standard_metadata_t s) {
+    counter(4, CounterType.packets_and_bytes) seen;
+    action send(bit<9> port) { s.egress_spec = port; }
+    action refuse() { mark_to_drop(s); }
+    table route {
+        key = { h.h.kind: ternary; }
+        actions = { send; refuse; }
+        default_action = refuse();
+    }
+    apply { route.apply(); seen.count(1); h.h.value = h.h.value + 1; }
+}
+control V(inout headers h, inout metadata m) { apply { } }
+control E(inout headers h, inout metadata m, inout standard_metadata_t s) { apply { } }
+control D(packet_out p, in headers h) { apply { p.emit(h.h); } }
+V1Switch(P(), V(), I(), E(), V(), D()) main;
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "swap.p4"
+    path.write_text(SWAP)
+    return path
+
+
+def script(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "test.stf"
+    path.write_text(text)
+    return path
+
+
+def test_what_the_lab_ships_passes() -> None:
+    tests = sorted((BIER / "tests").glob("*.bsl64.stf"))
+    done = p4lab("stf", BIER / "v1model.p4", *tests, "-D", "BSL=64")
+    assert done.returncode == 0, done.stdout
+    assert done.stdout.endswith(f"{len(tests)} passed, 0 failed\n")
+
+
+def test_entries_counters_and_drops(program: Path, tmp_path: Path) -> None:
+    text = """\
+add route 10 kind:0x0* send(port:2)
+add route 20 kind:0x01 refuse()
+packet 1 02 00 ff
+expect 2 02 01 ff $
+packet 1 01 00
+no_packet
+check_counter seen(1) packets == 2
+check_counter I.seen(1) bytes = 5
+"""
+    done = p4lab("stf", program, script(tmp_path, text))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_failure_names_line_bytes_and_cause(program: Path, tmp_path: Path) -> None:
+    text = "add route 1 send(port:2)\npacket 1 02 00\nexpect 2 02 00\npacket 1 03 00\n"
+    done = p4lab("stf", program, script(tmp_path, text))
+    assert done.returncode == 1
+    assert "test.stf:3:1: packet 1 on port 2 (from line 2) is not the expected one" in done.stdout
+    assert "test.stf:4:1: packet 2 on port 2 was not expected" in done.stdout
+    lax = p4lab(
+        "stf", program, script(tmp_path, text.replace("02 00\npacket", "02\npacket")), "--lax"
+    )
+    assert lax.returncode == 1  # one packet too many on a named port is seen even so
+
+
+def test_json_has_every_finding(program: Path, tmp_path: Path) -> None:
+    text = "add route 1 send(port:2)\npacket 1 02 00\nexpect 2 02 ff\n"
+    done = p4lab("stf", program, script(tmp_path, text), "--json")
+    report = json.loads(done.stdout)
+    assert (done.returncode, report["ok"], report["mode"]) == (1, False, "strict")
+    (finding,) = report["tests"][0]["findings"]
+    assert (finding["line"], finding["kind"], finding["passed"]) == (3, "expect", False)
+    difference = {"port": 2, "expected": "02 ff", "received": "02 01", "bytes": [1], "cause": 2}
+    assert finding["difference"] == difference
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("pakcet 1 00\n", "test.stf:1:1: unknown command `pakcet`; did you mean `packet`?"),
+        ("packet 1 0\n", "test.stf:1:10: 1 hexadecimal digits make no whole number of bytes"),
+    ],
+)
+def test_a_typo_is_named_and_exits_2(
+    program: Path, tmp_path: Path, text: str, sentence: str
+) -> None:
+    done = p4lab("stf", program, script(tmp_path, text))
+    assert done.returncode == 2 and sentence in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("add rout 1 send(port:2)", "there is no table `rout`"),
+        ("add route 1 sent(port:2)", "there is no action sent"),
+        ("add route 1 send(port:512)", "the value of port has 10 bits, but the field has 9"),
+        ("add route 1 kind:0x100 refuse()", "9 bits, but the field has 8"),
+        ("check_counter sen(1) packets == 1", "there is no counter sen"),
+        ("check_counter seen(9) packets == 1", "there is no index 9"),
+    ],
+)
+def test_a_line_that_cannot_be_carried_out_fails(
+    program: Path, tmp_path: Path, line: str, sentence: str
+) -> None:
+    done = p4lab("stf", program, script(tmp_path, line + "\n"))
+    assert done.returncode == 1 and sentence in done.stdout, done.stdout
+
+
+def test_a_program_with_errors_is_not_run(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.p4"
+    broken.write_text(SWAP.replace("h.h.kind", "h.h.kin"))
+    done = p4lab("stf", broken, script(tmp_path, "wait\n"))
+    assert done.returncode == 2 and "does not compile" in done.stderr
