@@ -104,12 +104,13 @@ impl<'a> Lowerer<'a, '_> {
             ExprKind::Conditional(cond, yes, no) => {
                 let size = self.words_of(ty);
                 let d = self.scratch(size);
-                let c = self.value(cond);
-                let otherwise = self.emit(Op::JmpIfNot { c, t: 0 });
+                let otherwise = self.branch(cond, false);
                 let s = self.value(yes);
                 self.move_words(d, s, size);
                 let done = self.emit(Op::Jmp { t: 0 });
-                self.patch(otherwise);
+                for at in otherwise {
+                    self.patch(at);
+                }
                 let s = self.value(no);
                 self.move_words(d, s, size);
                 self.patch(done);
@@ -555,6 +556,14 @@ impl<'a> Lowerer<'a, '_> {
             left_type
         };
         let leaves = self.leaves(ty);
+        if let [only] = leaves.as_slice() {
+            if only.kind != ValueKind::Varbit {
+                let alu = if op == BinOp::Eq { Alu::Eq } else { Alu::Ne };
+                let d = self.scratch(1);
+                self.alu(alu, only.width.max(1), d, left, right);
+                return d;
+            }
+        }
         let mut result = None;
         for leaf in leaves.iter().filter(|l| l.kind != ValueKind::NextIndex) {
             let d = self.scratch(1);

@@ -5,6 +5,7 @@ use crate::ir::*;
 
 impl Lowerer<'_, '_> {
     pub(super) fn link(mut self) -> Program {
+        self.straighten();
         let chunks = std::mem::take(&mut self.chunks);
         let mut starts = Vec::new();
         let mut scratch = Vec::new();
@@ -63,6 +64,7 @@ impl Lowerer<'_, '_> {
                 *t += start;
             }
         }
+        tail_calls(&mut program.code);
         for action in &mut program.actions {
             action.entry = starts[action.entry as usize];
         }
@@ -75,6 +77,15 @@ impl Lowerer<'_, '_> {
             block.entry = starts[block.entry as usize];
         }
         self.program
+    }
+}
+
+/// A routine that ends with a call lets the other return in its place.
+fn tail_calls(code: &mut [Op]) {
+    for at in 1..code.len() {
+        if let (Op::Call { t }, Op::Ret) = (code[at - 1], code[at]) {
+            code[at - 1] = Op::Jmp { t };
+        }
     }
 }
 

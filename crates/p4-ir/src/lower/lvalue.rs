@@ -376,7 +376,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     pub(super) fn move_words(&mut self, d: Slot, s: Slot, n: u32) {
-        if d == s || n == 0 {
+        if d == s || n == 0 || self.redirect(d, s, n) {
             return;
         }
         if n == 1 {

@@ -6,7 +6,9 @@
 //! are called. Each routine is a [`Chunk`] of code with its own scratch slots; [`link`] puts the
 //! chunks together and gives scratch and constants their final places.
 
+mod branch;
 mod call;
+mod dense;
 mod entries;
 mod expr;
 mod layout;
@@ -15,6 +17,7 @@ mod lvalue;
 mod package;
 mod parser;
 mod stmt;
+mod straighten;
 mod table;
 
 use crate::ir::*;
@@ -66,6 +69,8 @@ struct Chunk {
     to_end: Vec<usize>,
     /// Breaks and continues of the loops around, to be patched
     loops: Vec<LoopJumps>,
+    /// Jumps may lead here: results of instructions before it are not to be moved behind it.
+    barrier: usize,
     may_exit: bool,
 }
 
@@ -278,14 +283,9 @@ impl<'a, 'c> Lowerer<'a, 'c> {
         chunk.code.len() - 1
     }
 
-    /// Index of the next instruction.
-    fn here(&self) -> usize {
-        self.chunks[self.current].code.len()
-    }
-
     /// Lets the jump at `at` go to the next instruction.
     fn patch(&mut self, at: usize) {
-        let target = self.here();
+        let target = self.label();
         self.patch_to(at, target);
     }
 

@@ -1,11 +1,23 @@
 //! Parsers: states as labels, selects as tests.
 
+use super::branch::SwitchId;
 use super::call::ERROR_NO_MATCH;
 use super::Lowerer;
 use crate::ir::*;
 use p4_check::types::Type;
 use p4_syntax::ast::{Decl, Expr, ExprKind, Ident, Name, SelectCase, State, Transition};
 use std::collections::HashMap;
+
+/// A jump to a state, patched when all states have their place.
+struct Leap {
+    from: From,
+    to: Name,
+}
+
+enum From {
+    Op(usize),
+    Case(SwitchId, usize),
+}
 
 impl<'a> Lowerer<'a, '_> {
     /// The states of a parser, `start` first; `accept` returns.
@@ -16,13 +28,12 @@ impl<'a> Lowerer<'a, '_> {
             .unwrap_or(0);
         let order = std::iter::once(start).chain((0..states.len()).filter(|i| *i != start));
         let mut starts: HashMap<Name, usize> = HashMap::new();
-        // Jumps to states, patched when all have their place
-        let mut jumps: Vec<(usize, Name)> = Vec::new();
+        let mut jumps: Vec<Leap> = Vec::new();
         for index in order {
             let Some(state) = states.get(index) else {
                 continue;
             };
-            starts.insert(state.name.name.clone(), self.here());
+            starts.insert(state.name.name.clone(), self.label());
             self.span = state.name.span;
             let number = self.program.states.len() as u32;
             let name = format!("{}.{}", decl.name.name, state.name.name).into();
@@ -36,10 +47,11 @@ impl<'a> Lowerer<'a, '_> {
             self.transition(&state.transition, &mut jumps);
             self.chunks[self.current].scratch_top = mark;
         }
-        for (at, name) in jumps {
-            match starts.get(&name) {
-                Some(start) => self.patch_to(at, *start),
-                None => self.refuse(
+        for Leap { from, to: name } in jumps {
+            match (starts.get(&name), from) {
+                (Some(start), From::Op(at)) => self.patch_to(at, *start),
+                (Some(start), From::Case(switch, place)) => self.set_case(switch, place, *start),
+                (None, _) => self.refuse(
                     "E0403",
                     decl.name.span,
                     format!("the parser has no state `{name}`"),
@@ -48,7 +60,7 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    fn go_to(&mut self, next: &Ident, jumps: &mut Vec<(usize, Name)>) {
+    fn go_to(&mut self, next: &Ident, jumps: &mut Vec<Leap>) {
         match &*next.name {
             "accept" => self.jump_to_end(),
             "reject" => {
@@ -57,12 +69,15 @@ impl<'a> Lowerer<'a, '_> {
             }
             _ => {
                 let at = self.emit(Op::Jmp { t: 0 });
-                jumps.push((at, next.name.clone()));
+                jumps.push(Leap {
+                    from: From::Op(at),
+                    to: next.name.clone(),
+                });
             }
         }
     }
 
-    fn transition(&mut self, transition: &'a Transition, jumps: &mut Vec<(usize, Name)>) {
+    fn transition(&mut self, transition: &'a Transition, jumps: &mut Vec<Leap>) {
         match transition {
             Transition::Missing(span) => {
                 self.span = *span;
@@ -80,46 +95,112 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    fn select(
+    fn select(&mut self, keys: &'a [Expr], cases: &'a [SelectCase], jumps: &mut Vec<Leap>) {
+        let types: Vec<Type> = keys.iter().map(|k| self.target_type(k)).collect();
+        let slots = self.select_keys(keys, cases, &types);
+        let mut rest = cases;
+        while let Some(case) = rest.first() {
+            self.span = case.span;
+            let words = self.exact_cases(rest, &types);
+            if words.len() > 1 {
+                let (now, later) = rest.split_at(words.len());
+                self.select_switch(slots[0], &words, now, jumps);
+                rest = later;
+                continue;
+            }
+            let mark = self.chunks[self.current].scratch_top;
+            let test = self.case_matches(case, &slots, &types);
+            // The words of the test are free again; nothing between uses them.
+            self.chunks[self.current].scratch_top = mark;
+            let Some(c) = test else {
+                // Nothing after a case that always matches can be reached.
+                return self.go_to(&case.next, jumps);
+            };
+            let skip = self.emit(Op::JmpIfNot { c, t: 0 });
+            self.go_to(&case.next, jumps);
+            self.patch(skip);
+            rest = &rest[1..];
+        }
+        let err = self.number(ERROR_NO_MATCH);
+        self.emit(Op::Reject { err });
+    }
+
+    /// The slots of the components. Value sets of several fields want them in one run of words.
+    fn select_keys(
         &mut self,
         keys: &'a [Expr],
         cases: &'a [SelectCase],
-        jumps: &mut Vec<(usize, Name)>,
-    ) {
-        // Components in one run of words, as value sets of several fields want them.
-        let types: Vec<Type> = keys.iter().map(|k| self.target_type(k)).collect();
+        types: &[Type],
+    ) -> Vec<Slot> {
+        let whole = |case: &SelectCase| {
+            matches!(case.keyset.as_slice(), [only] if !matches!(
+                only.kind,
+                ExprKind::DontCare | ExprKind::Tuple(_) | ExprKind::List { .. }
+            ))
+        };
+        if keys.len() == 1 || !cases.iter().any(whole) {
+            let mut slots = Vec::new();
+            for (i, key) in keys.iter().enumerate() {
+                let changes = keys[i + 1..]
+                    .iter()
+                    .any(|later| self.has_side_effects(later));
+                slots.push(if changes {
+                    self.value_copy(key)
+                } else {
+                    self.value(key)
+                });
+            }
+            return slots;
+        }
         let sizes: Vec<u32> = types.iter().map(|t| self.words_of(t)).collect();
         let total: u32 = sizes.iter().sum();
-        let first = self.scratch(total.max(1));
+        let mut at = self.scratch(total.max(1));
         let mut slots = Vec::new();
-        let mut at = first;
         for (key, size) in keys.iter().zip(&sizes) {
             let s = self.value(key);
             self.move_words(at, s, *size);
             slots.push(at);
             at += size;
         }
-        for case in cases {
-            self.span = case.span;
-            let mark = self.chunks[self.current].scratch_top;
-            let test = self.case_matches(case, &slots, &types);
-            match test {
-                None => {
+        slots
+    }
+
+    /// The words that the first cases compare the only key with.
+    fn exact_cases(&mut self, cases: &'a [SelectCase], types: &[Type]) -> Vec<u64> {
+        let [ty] = types else { return Vec::new() };
+        let word = |case: &'a SelectCase| match case.keyset.as_slice() {
+            [item] => self.exact_word(item, ty),
+            _ => None,
+        };
+        cases.iter().map_while(word).collect()
+    }
+
+    /// Cases with constants: one switch, and behind it what goes on if none fits.
+    fn select_switch(
+        &mut self,
+        v: Slot,
+        words: &[u64],
+        cases: &'a [SelectCase],
+        jumps: &mut Vec<Leap>,
+    ) {
+        let (switch, places) = self.switch_on(v, words);
+        for (case, place) in cases.iter().zip(places) {
+            let Some(place) = place else { continue };
+            match &*case.next.name {
+                "accept" | "reject" => {
+                    let target = self.label();
+                    self.set_case(switch, place, target);
+                    self.span = case.span;
                     self.go_to(&case.next, jumps);
-                    // Nothing after a case that always matches can be reached.
-                    self.chunks[self.current].scratch_top = mark;
-                    return;
                 }
-                Some(c) => {
-                    let skip = self.emit(Op::JmpIfNot { c, t: 0 });
-                    self.go_to(&case.next, jumps);
-                    self.patch(skip);
-                }
+                _ => jumps.push(Leap {
+                    from: From::Case(switch, place),
+                    to: case.next.name.clone(),
+                }),
             }
-            self.chunks[self.current].scratch_top = mark;
         }
-        let err = self.number(ERROR_NO_MATCH);
-        self.emit(Op::Reject { err });
+        let next = self.label();
+        self.set_default(switch, next);
     }
 
     /// `None`: always.

@@ -5,9 +5,7 @@ use super::lvalue::Loc;
 use super::{LoopJumps, Lowerer};
 use crate::ir::*;
 use p4_check::types::{Kind, Type};
-use p4_syntax::ast::{
-    BinOp, Block, Decl, DeclKind, Expr, ExprKind, ForVar, Stmt, StmtKind, SwitchCase, SwitchLabel,
-};
+use p4_syntax::ast::{BinOp, Block, Decl, DeclKind, Expr, ExprKind, ForVar, Stmt, StmtKind};
 
 impl<'a> Lowerer<'a, '_> {
     pub(super) fn block(&mut self, block: &'a Block) {
@@ -178,77 +176,30 @@ impl<'a> Lowerer<'a, '_> {
             }
             return;
         }
-        let c = self.value(cond);
-        let skip = self.emit(Op::JmpIfNot { c, t: 0 });
+        let skips = self.branch(cond, false);
         self.statement(then);
-        match otherwise {
-            Some(otherwise) => {
-                let done = self.emit(Op::Jmp { t: 0 });
-                self.patch(skip);
-                self.statement(otherwise);
-                self.patch(done);
-            }
-            None => self.patch(skip),
+        let done = otherwise.map(|_| self.emit(Op::Jmp { t: 0 }));
+        for skip in skips {
+            self.patch(skip);
         }
-    }
-
-    fn switch(&mut self, value: &'a Expr, cases: &'a [SwitchCase]) {
-        let ty = self.type_of(value);
-        let v = self.value(value);
-        let table = match &ty {
-            Type::ActionRun(id) => self.env.tables.get(id).copied(),
-            _ => None,
-        };
-        // First the tests, each jumping to its body; then the bodies.
-        let mut jumps: Vec<(usize, usize)> = Vec::new();
-        let mut default = None;
-        for (i, case) in cases.iter().enumerate() {
-            match &case.label {
-                SwitchLabel::Default(_) => default = Some(i),
-                SwitchLabel::Expr(label) => {
-                    let c = match table {
-                        Some(table) => self.is_action(table, v, label),
-                        None => self.matches(label, v, &ty),
-                    };
-                    let Some(c) = c else { continue };
-                    jumps.push((self.emit(Op::JmpIf { c, t: 0 }), i));
-                }
-            }
+        if let (Some(otherwise), Some(done)) = (otherwise, done) {
+            self.statement(otherwise);
+            self.patch(done);
         }
-        let otherwise = self.emit(Op::Jmp { t: 0 });
-        let mut starts = vec![None; cases.len() + 1];
-        let mut to_done = Vec::new();
-        for (i, case) in cases.iter().enumerate() {
-            starts[i] = Some(self.here());
-            if let Some(body) = &case.body {
-                self.block(body);
-                to_done.push(self.emit(Op::Jmp { t: 0 }));
-            }
-        }
-        let done = self.here();
-        for at in to_done {
-            self.patch_to(at, done);
-        }
-        for (at, case) in jumps {
-            self.patch_to(at, starts[case].unwrap_or(done));
-        }
-        self.patch_to(otherwise, default.and_then(|d| starts[d]).unwrap_or(done));
     }
 
     fn for_loop(&mut self, init: &'a [Stmt], cond: &'a Expr, update: &'a [Stmt], body: &'a Stmt) {
         self.statements(init);
-        let top = self.here();
-        let c = self.value(cond);
-        let out = self.emit(Op::JmpIfNot { c, t: 0 });
+        let top = self.label();
+        let out = self.branch(cond, false);
         let jumps = self.loop_body(body);
-        let next = self.here();
+        let next = self.label();
         for at in jumps.continues {
             self.patch_to(at, next);
         }
         self.statements(update);
         self.emit(Op::Jmp { t: top as Pc });
-        self.patch(out);
-        for at in jumps.breaks {
+        for at in out.into_iter().chain(jumps.breaks) {
             self.patch(at);
         }
     }
@@ -311,7 +262,7 @@ impl<'a> Lowerer<'a, '_> {
             hi,
         );
         let none = self.emit(Op::JmpIfNot { c, t: 0 });
-        let top = self.here();
+        let top = self.label();
         self.write(place, counter);
         let jumps = self.loop_body(body);
         for at in jumps.continues {

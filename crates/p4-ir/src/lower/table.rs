@@ -236,32 +236,15 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    /// 1 if `chosen` is the action that a switch label names.
-    pub(super) fn is_action(
-        &mut self,
-        table: TableId,
-        chosen: Slot,
-        label: &'a Expr,
-    ) -> Option<Slot> {
+    /// Which of the table's actions a switch label names.
+    pub(super) fn action_position(&self, table: TableId, label: &'a Expr) -> Option<u64> {
         let id = match self.checked.defs.get(&label.id)? {
             p4_check::Def::Action(decl) => decl.id,
             _ => return None,
         };
-        let position = self
-            .table_actions
-            .get(&table)?
-            .iter()
-            .position(|p| *p == id)?;
-        let b = self.number(position as u64);
-        let d = self.scratch(1);
-        self.emit(Op::Alu {
-            op: Alu::Eq,
-            w: 64,
-            d,
-            a: chosen,
-            b,
-        });
-        Some(d)
+        let positions = self.table_actions.get(&table)?;
+        let found = positions.iter().position(|p| *p == id)?;
+        Some(found as u64)
     }
 
     pub(super) fn value_set(&mut self, decl: &'a Decl, element: &'a TypeRef, size: &'a Expr) {

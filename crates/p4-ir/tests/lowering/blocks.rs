@@ -1,0 +1,177 @@
+//! Parsers, deparsers, sub-controls, headers and abstract methods. If these fail, headers come out
+//! wrong or a block works on a copy of what it should change.
+
+use crate::bench::{compile, control, Bench};
+use p4_ir::interp::Outcome;
+use p4_ir::ir::Op;
+
+const HEADERS: &str = "
+header tag_t { bit<4> kind; bit<12> value; }
+header long_t { bit<128> bits; }
+header_union either_t { tag_t tag; long_t long; }
+struct headers_t { tag_t first; tag_t[3] tags; either_t either; }
+struct meta_t { bit<8> x; bit<8> y; }
+control MyDeparser(packet_out packet, in headers_t hdr) { apply { packet.emit(hdr); } }
+";
+
+fn program(parser: &str, control: &str) -> String {
+    format!(
+        "{HEADERS}
+parser MyParser(packet_in packet, out headers_t hdr, inout meta_t meta) {{ {parser} }}
+control MyControl(inout headers_t hdr, inout meta_t meta) {{ {control} }}
+Switch(MyParser(), MyControl(), MyDeparser()) main;
+"
+    )
+}
+
+const STACK: &str = "
+    state start { packet.extract(hdr.first); transition select(hdr.first.kind) {
+        1: tags;
+        2: long;
+        3 .. 4: reject;
+        8 &&& 8: accept;
+    } }
+    state tags {
+        packet.extract(hdr.tags.next);
+        transition select(hdr.tags.last.kind) { 0: accept; _: tags; }
+    }
+    state long { packet.extract(hdr.either.long); transition accept; }";
+
+#[test]
+fn selects_take_the_first_case_that_fits() {
+    let text = program(STACK, "apply { }");
+    for (packet, want) in [
+        (&[0x10, 5, 0x00, 6][..], Outcome::Done),
+        (&[0x90, 5], Outcome::Done),
+        (&[0x30, 5], Outcome::Rejected { error: 0 }),
+        (&[0x50, 5], Outcome::Rejected { error: 2 }),
+        (&[0x20, 5], Outcome::Rejected { error: 1 }),
+        (
+            &[0x10, 5, 0x10, 6, 0x10, 7, 0x10, 8, 0x00, 9],
+            Outcome::Rejected { error: 3 },
+        ),
+    ] {
+        let mut bench = Bench::new(&text);
+        bench.load(packet);
+        assert_eq!(bench.parse(), want, "{packet:x?}");
+    }
+}
+
+#[test]
+fn exact_cases_become_one_switch() {
+    let program = compile(&program(
+        "state start { packet.extract(hdr.first); transition select(hdr.first.kind) {
+            1: a; 2: b; 7: a; 1: reject; default: accept; } }
+         state a { packet.extract(hdr.tags[0]); transition b; }
+         state b { transition accept; }",
+        "apply { }",
+    ));
+    let switches = program
+        .code
+        .iter()
+        .filter(|op| matches!(op, Op::Switch { .. }));
+    assert_eq!(switches.count(), 1);
+    let values: Vec<u64> = program.switches[0].cases.iter().map(|c| c.0).collect();
+    assert_eq!(values, [1, 2, 7]);
+}
+
+#[test]
+fn what_is_parsed_is_emitted_again() {
+    let mut bench = Bench::new(&program(STACK, "apply { }"));
+    let packet = [0x1a, 0xbc, 0x10, 0x11, 0x20, 0x22, 0x00, 0x33];
+    bench.load(&packet);
+    assert_eq!(bench.parse(), Outcome::Done);
+    bench.control();
+    assert_eq!(bench.deparse(), packet);
+}
+
+#[test]
+fn fields_of_invalid_headers_stay_zero() {
+    let body = "apply {
+        hdr.first.value = 5;
+        hdr.tags[1].setValid();
+        hdr.tags[1].value = 7;
+        hdr.tags[meta.x].value = 9;
+        hdr.either.tag.setValid();
+        hdr.either.long.setValid();
+        meta.y = (bit<8>) hdr.first.value;
+    }";
+    let mut bench = Bench::new(&program(STACK, body));
+    bench.set("meta.x", &[2]);
+    bench.control();
+    assert_eq!(bench.get("meta.y"), 0);
+    let mut emitted = vec![0x00, 0x07];
+    emitted.extend([0; 16]);
+    assert_eq!(bench.deparse(), emitted);
+    bench.set("meta.x", &[1]);
+    bench.control();
+    assert_eq!(bench.get("hdr.tags[1].value"), 9);
+}
+
+#[test]
+fn sub_blocks_work_on_the_arguments() {
+    let declarations = "
+        control Add(inout bit<8> a, in bit<8> b)(bit<8> more) {
+            bit<8> sum = 0;
+            apply {
+                sum = a + b;
+                if (sum == 0) { return; }
+                a = sum + more;
+            }
+        }
+        control Leave(inout bit<8> a) { apply { a = a + 1; if (a == 9) { exit; } } }";
+    let locals = "Add(100) big; Add(1) small; Leave() leave;";
+    let body = "
+        big.apply(meta.x, meta.y);
+        small.apply(meta.x, meta.x);
+        small.apply(meta.y, meta.x);
+        leave.apply(meta.z);
+        meta.w = 1;";
+    let meta = "bit<8> x; bit<8> y; bit<8> z; bit<8> w;";
+    let text = control(declarations, meta, locals, body);
+    for (z, w) in [(1, 1), (8, 0)] {
+        let mut bench = Bench::new(&text);
+        for (leaf, value) in [("x", 2), ("y", 3), ("z", z)] {
+            bench.set(&format!("meta.{leaf}"), &[value]);
+        }
+        bench.control();
+        // x: 2 + 3 + 100 = 105, then 105 + 105 + 1 = 211; y: 3 + 211 + 1 = 215
+        let found = ["x", "y", "z", "w"].map(|leaf| bench.get(&format!("meta.{leaf}")));
+        assert_eq!(found, [211, 215, z + 1, w]);
+    }
+}
+
+#[test]
+fn abstract_methods_are_routines_of_their_instance() {
+    let declarations = "
+        extern Action<T> { Action(bit<8> size); abstract T step(inout T value, in T by); T run(in T x); }";
+    let locals = "
+        bit<8> seen = 0;
+        Action<bit<8>>(16) counter = {
+            bit<8> step(inout bit<8> value, in bit<8> by) {
+                seen = value;
+                value = value + by + meta.x;
+                return seen;
+            }
+        };";
+    let body = "
+        meta.y = meta.z;
+        meta.w = counter.step(meta.y, 2);
+        meta.z = seen;";
+    let meta = "bit<8> x; bit<8> y; bit<8> z; bit<8> w;";
+    let mut bench = Bench::new(&control(declarations, meta, locals, body));
+    let instance = &bench.program().instances[0];
+    assert_eq!(&*instance.name, "MyControl.counter");
+    let method = instance.method("step").expect("the method");
+    assert_eq!(method.params.len(), 2);
+    assert!(method.params[0].is_in && method.params[0].is_out && !method.params[1].is_out);
+    bench.set("meta.x", &[100]);
+    bench.set("meta.z", &[5]);
+    // Called by the program
+    bench.control();
+    let found = ["y", "w", "z"].map(|leaf| bench.get(&format!("meta.{leaf}")));
+    assert_eq!(found, [107, 5, 5]);
+    // Called by a host
+    let (outs, result) = bench.method("MyControl.counter", "step", &[("value", 7), ("by", 1)]);
+    assert_eq!((outs, result), (vec![108], 7));
+}

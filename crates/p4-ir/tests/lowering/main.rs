@@ -1,0 +1,7 @@
+//! Lowering, seen through the interpreter: what a program computes must be what the language says.
+
+mod arithmetic;
+mod bench;
+mod blocks;
+mod mutations;
+mod statements;
