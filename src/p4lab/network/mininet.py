@@ -1,0 +1,385 @@
+"""Real Linux hosts: Mininet's namespaces, the kernel's sockets and IGMP, our switches on veth.
+
+Everything lives in a network namespace of this process, apart from the machine's own network.
+When the process ends, in whatever way, the kernel takes away that namespace, the interfaces in it
+and with them their ends in the hosts; the hosts' shells and agents end with their standard input.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from ipaddress import IPv4Address
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from p4lab import _engine
+from p4lab.control.bier import CPU_PORT
+from p4lab.control.entries import Update
+from p4lab.engine import to_engine
+from p4lab.lab.plan import Stream
+from p4lab.lab.report import Observed, Received
+from p4lab.network import cpu
+from p4lab.network.base import Controller, NetworkError
+from p4lab.topology import Host, Link, Topology
+
+PICOSECONDS = 1000  # per nanosecond
+PROBE_LENGTH = 100
+CORE_MTU = 9000  # room for what encapsulation adds
+CLONE_NEWNET = 0x40000000
+TOOLS = {"mnexec": "mininet", "ifconfig": "net-tools", "ip": "iproute2", "ethtool": "ethtool"}
+# Kernels must neither leave checksums for later nor join packets: a P4 switch sees frames.
+OFFLOADS = "tx off rx off sg off tso off gso off gro off"
+
+
+class MininetNetwork:
+    """Hosts in namespaces, switches in threads. Needs root."""
+
+    name = "mininet"
+
+    def __init__(
+        self,
+        topology: Topology,
+        program: _engine.Program,
+        *,
+        seed: int = 0,
+        pcap: Path | None = None,
+    ) -> None:
+        """Raises NetworkError if something is missing or the system refuses."""
+        _check_system(pcap)
+        self.topology = topology
+        self._agents: dict[str, HostAgent] = {}
+        self._shells: list[Any] = []
+        self._forwarders: dict[str, _engine.Forwarder] = {}
+        self._captures: list[subprocess.Popen[bytes]] = []
+        self._streams: list[Stream] = []
+        self._pending: list[tuple[int, Stream]] = []
+        self._inbox = _engine.Inbox(4096)
+        self._numbers = {router.number: router.name for router in topology.routers}
+        self._home = _enter_own_namespace()
+        try:
+            with _readable_errors():
+                self._build(program, seed, pcap)
+        except BaseException:
+            self._stop()
+            raise
+
+    def _build(self, program: _engine.Program, seed: int, pcap: Path | None) -> None:
+        from mininet.log import setLogLevel
+        from mininet.node import Host as MininetHost
+        from mininet.node import Node
+
+        setLogLevel("critical")
+        _quiet_ipv6()
+        root = Node("root", inNamespace=False)
+        self._shells.append(root)
+        shells = {}
+        for host in self.topology.hosts:
+            shells[host.name] = MininetHost(host.name)
+            self._shells.append(shells[host.name])
+        for link in self.topology.links:
+            self._lay(link, root, shells)
+        if pcap:
+            self._capture(pcap)
+        for host in self.topology.hosts:
+            self._agents[host.name] = HostAgent(host, shells[host.name])
+        for router in self.topology.routers:
+            ports = self.topology.ports(router.name)
+            self._forwarders[router.name] = _engine.Forwarder(
+                program,
+                [(port, _interface(router.name, port)) for port in ports],
+                self._inbox,
+                switch=router.number,
+                cpu_port=CPU_PORT,
+                seed=seed << 16 | router.number,
+            )
+
+    def _lay(self, link: Link, root: Any, shells: dict[str, Any]) -> None:
+        """One veth pair, with its ends where they belong."""
+        from mininet.link import Link as MininetLink
+
+        near = _interface(link.a, link.a_port)
+        far = f"{link.b}-eth0" if link.is_access else _interface(link.b, link.b_port)
+        other = shells.get(link.b, root)
+        addresses = [_mac(self.topology.mac(link.a, link.a_port))]
+        addresses.append(_mac(self.topology.mac(link.b, link.b_port)))
+        MininetLink(
+            root,
+            other,
+            intfName1=near,
+            intfName2=far,
+            addr1=addresses[0],
+            addr2=addresses[1],
+        )
+        mtu = 1500 if link.is_access else CORE_MTU
+        commands = [f"ip link set {{0}} mtu {mtu} up", f"ethtool -K {{0}} {OFFLOADS}"]
+        for node, interface in ((root, near), (other, far)):
+            for command in commands:
+                node.cmd(command.format(interface) + " >/dev/null 2>&1")
+
+    def _capture(self, folder: Path) -> None:
+        """One file per link, written by dumpcap, which dies with this process."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for link in self.topology.links:
+            safe = re.sub(r"[^A-Za-z0-9._-]", "_", f"{link.a}-{link.b}")
+            interface = _interface(link.a, link.a_port)
+            command = ["setpriv", "--pdeathsig", "KILL", "dumpcap", "-q", "-i", interface]
+            command += ["-w", str(folder / f"{safe}.pcapng")]
+            quiet = subprocess.DEVNULL
+            self._captures.append(subprocess.Popen(command, stdout=quiet, stderr=quiet))
+
+    @property
+    def now(self) -> int:
+        return self._inbox.now // PICOSECONDS
+
+    def driver(self, router: str) -> MininetDriver:
+        """What writes a router's entries."""
+        return MininetDriver(self._forwarders[router])
+
+    def join(self, host: Host, group: IPv4Address) -> None:
+        """The host subscribes through a socket; its kernel speaks IGMP."""
+        self._agents[host.name].ask({"do": "join", "group": str(group)})
+
+    def leave(self, host: Host, group: IPv4Address) -> None:
+        """The host unsubscribes."""
+        self._agents[host.name].ask({"do": "leave", "group": str(group)})
+
+    def start(self, stream: Stream, at: int) -> None:
+        """The source sends from `at` on, as soon as `run_until` gets there."""
+        self._streams.append(stream)
+        self._pending.append((at, stream))
+
+    def run_until(self, end: int, controller: Controller) -> None:
+        """Real time passes; the controller acts on frames and timers meanwhile."""
+        while True:
+            self._start_due()
+            due = controller.next_timer()
+            moments = [end, *(at for at, _ in self._pending)]
+            target = min(moments if due is None else [*moments, due])
+            news = self._inbox.get(max(0.0, (target - self.now) / 1e9))
+            if news:
+                switch, time, data = news
+                port, frame = cpu.packet_in(data)
+                controller.packet_in(time // PICOSECONDS, self._numbers[switch], port, frame)
+            if due is not None and due <= self.now:
+                controller.timer(self.now)
+            if self.now >= end and not news:
+                return
+
+    def _start_due(self) -> None:
+        for at, stream in [item for item in self._pending if item[0] <= self.now]:
+            self._pending.remove((at, stream))
+            self._agents[stream.source.name].tell(
+                {
+                    "do": "send",
+                    "group": str(stream.group),
+                    "flow": stream.flow,
+                    "packets": stream.packets,
+                    "interval": stream.interval_ns / 1e9,
+                    "length": PROBE_LENGTH,
+                }
+            )
+
+    def observed(self) -> Observed:
+        """What has been sent, received and carried; waits for streams that are still under way."""
+        sent: dict[int, int] = {}
+        received: dict[tuple[str, int], Received] = {}
+        for name, agent in self._agents.items():
+            counts = agent.ask({"do": "count"})
+            sent |= {int(flow): number for flow, number in counts["sent"].items()}
+            for kind in ("received", "unwanted"):
+                for flow, (unique, duplicates) in counts[kind].items():
+                    received[name, int(flow)] = Received(unique, duplicates)
+        return Observed(sent, received, self._copies())
+
+    def _copies(self) -> dict[tuple[str, str], int]:
+        stats = {name: forwarder.stats() for name, forwarder in self._forwarders.items()}
+        copies: dict[tuple[str, str], int] = defaultdict(int)
+        for router, table in stats.items():
+            for port, neighbour in self.topology.ports(router).items():
+                copies[router, neighbour] = table["ports"][port]["sent"]["probes"]
+                if neighbour not in stats:
+                    copies[neighbour, router] = table["ports"][port]["received"]["probes"]
+        return dict(copies)
+
+    def __enter__(self) -> MininetNetwork:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        """Ends switches, agents, captures and hosts, and goes back to the machine's network."""
+        for forwarder in self._forwarders.values():
+            forwarder.stop()
+        self._forwarders.clear()
+        for agent in self._agents.values():
+            agent.stop()
+        self._agents.clear()
+        for capture in self._captures:
+            capture.terminate()
+            capture.wait()
+        self._captures.clear()
+        for shell in self._shells:
+            shell.terminate()
+        self._shells.clear()
+        if self._home is not None:
+            _setns(self._home)
+            self._home = None
+
+
+class HostAgent:
+    """The program inside a host (see host_agent), and the pipe to it."""
+
+    def __init__(self, host: Host, shell: Any) -> None:
+        self.host = host
+        interface = f"{host.name}-eth0"
+        version = 2 if host.number % 2 == 0 else 0  # 0 is the kernel's choice: version 3
+        shell.cmd(
+            f"ip addr add {host.ip}/24 dev {interface}; ip route add default via {host.gateway}; "
+            f"echo {version} > /proc/sys/net/ipv4/conf/{interface}/force_igmp_version; "
+            "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6"
+        )
+        module = [sys.executable, "-m", "p4lab.network.host_agent"]
+        package = str(Path(__file__).resolve().parents[2])
+        self._process = shell.popen(
+            [*module, str(host.ip), interface, str(host.id)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": package},
+        )
+        self._unanswered = 1  # it says when it is ready
+
+    def tell(self, command: dict[str, Any]) -> None:
+        """Sends a command without waiting for the answer. Raises NetworkError."""
+        try:
+            self._process.stdin.write(json.dumps(command).encode() + b"\n")
+            self._process.stdin.flush()
+        except OSError as error:
+            raise NetworkError(self._obituary()) from error
+        self._unanswered += 1
+
+    def ask(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Sends a command and waits for its answer. Raises NetworkError."""
+        self.tell(command)
+        answer: dict[str, Any] = {}
+        while self._unanswered:
+            line = self._process.stdout.readline()
+            if not line:
+                raise NetworkError(self._obituary())
+            answer = json.loads(line)
+            self._unanswered -= 1
+        return answer
+
+    def stop(self) -> None:
+        """Ends the agent by ending its input; by force if it does not listen."""
+        self._process.stdin.close()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+        self._process.stderr.close()
+
+    def _obituary(self) -> str:
+        lines = self._process.stderr.read().decode(errors="replace").strip().splitlines()
+        return f"the program in host {self.host.name} has ended: {lines[-1] if lines else '?'}"
+
+
+class MininetDriver:
+    """Writes to one switch."""
+
+    def __init__(self, forwarder: _engine.Forwarder) -> None:
+        self._forwarder = forwarder
+
+    def write(self, updates: Sequence[Update]) -> None:
+        """Apply all updates between two packets, or none and raise ValueError."""
+        self._forwarder.write(to_engine(updates))
+
+    def packet_out(self, port: int, frame: bytes) -> None:
+        """Send a frame out of a port."""
+        self._forwarder.send_from_cpu(cpu.packet_out(port, frame))
+
+
+def _check_system(pcap: Path | None) -> None:
+    """Raises NetworkError with what is missing and how to get it."""
+    if os.geteuid() != 0:
+        raise NetworkError(
+            "Mininet makes network interfaces, which needs root: start it with sudo, or leave "
+            "--net mininet away for the network in virtual time."
+        )
+    tools = {**TOOLS, "dumpcap": "tshark"} if pcap else TOOLS
+    os.environ["PATH"] += ":/usr/sbin:/sbin"
+    missing = sorted({package for tool, package in tools.items() if shutil.which(tool) is None})
+    if missing:
+        raise NetworkError(
+            f"Mininet needs programs that are not installed: apt-get install {' '.join(missing)}"
+        )
+    try:
+        import mininet.node  # noqa: F401
+    except ImportError as error:
+        raise NetworkError("the Python package mininet is not installed.") from error
+
+
+def _libc(function: str, *arguments: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    if getattr(libc, function)(*arguments) != 0:
+        number = ctypes.get_errno()
+        raise NetworkError(
+            f"the system refuses {function} for network namespaces: {os.strerror(number)}"
+        )
+
+
+def _enter_own_namespace() -> int:
+    """Leaves the machine's network; gives the way back."""
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    _libc("unshare", CLONE_NEWNET)
+    return home
+
+
+def _setns(home: int) -> None:
+    _libc("setns", home, CLONE_NEWNET)
+    os.close(home)
+
+
+def _quiet_ipv6() -> None:
+    """Kernels talk IPv6 on every interface unless told not to; a switch would have to carry it."""
+    for scope in ("all", "default"):
+        knob = Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6")
+        if knob.exists():
+            knob.write_text("1")
+
+
+def _interface(router: str, port: int) -> str:
+    return f"{router}-eth{port}"
+
+
+def _mac(number: int) -> str:
+    return ":".join(f"{byte:02x}" for byte in number.to_bytes(6, "big"))
+
+
+@contextmanager
+def _readable_errors() -> Iterator[None]:
+    """Turns the system's refusals and Mininet's way of exiting into NetworkError."""
+    try:
+        yield
+    except OSError as error:
+        raise NetworkError(f"the network cannot be built: {error}") from error
+    except SystemExit as error:
+        raise NetworkError("Mininet cannot start on this system.") from error
