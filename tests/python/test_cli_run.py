@@ -73,7 +73,8 @@ def test_bad_input_is_a_sentence_and_status_2(arguments: list[str], sentence: st
 def test_a_topology_with_an_unknown_node_names_file_and_line(tmp_path: Path) -> None:
     file = tmp_path / "t.toml"
     file.write_text(
-        'name = "t"\ndescription = "d"\n[[router]]\nname = "r1"\nnumber = 1\n[[link]]\na = "r1"\nb = "r9"\n'
+        'name = "t"\ndescription = "d"\n'
+        '[[router]]\nname = "r1"\nnumber = 1\n[[link]]\na = "r1"\nb = "r9"\n'
     )
     done = p4lab("run", "01-bier", "--topology", file)
     assert done.returncode == 2 and "t.toml:" in done.stderr and "r9" in done.stderr

@@ -1,0 +1,116 @@
+"""Mininet: real hosts get what they should, and nothing stays behind however a run ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cli_runner import ROOT, p4lab
+
+TOOLS = ("mnexec", "ifconfig", "ip", "ethtool")
+missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+needs_mininet = [
+    pytest.mark.skipif(os.geteuid() != 0, reason="Mininet needs root"),
+    pytest.mark.skipif(bool(missing), reason=f"not installed: {', '.join(missing)}"),
+]
+
+
+def left_behind() -> set[str]:
+    """Interfaces, named namespaces, and processes that belong to a network of ours."""
+    found = {f"interface {path.name}" for path in Path("/sys/class/net").iterdir()}
+    found |= {f"namespace {path}" for path in Path("/run").glob("netns/*")}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except OSError:
+            continue  # it has just ended
+        if any(word in command for word in ("mininet:", "host_agent", "dumpcap")):
+            found.add(f"process {command}")
+    return found
+
+
+def start(*arguments: str) -> subprocess.Popen[bytes]:
+    """A run that would take a minute, once its hosts are there."""
+    before = left_behind()
+    run = [sys.executable, "-m", "p4lab", "run", "01-bier", "--net", "mininet"]
+    process = subprocess.Popen(
+        [*run, "--topology", "paper", "--packets", "60000", *arguments],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    deadline = time.monotonic() + 60
+    while sum("host_agent" in item for item in left_behind() - before) < 4:
+        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
+        time.sleep(0.1)
+    return process
+
+
+def comes_back_to(before: set[str]) -> set[str]:
+    """What is left when everything had time to end."""
+    for _ in range(100):
+        if not left_behind() - before:
+            break
+        time.sleep(0.1)
+    return left_behind() - before
+
+
+class TestWithRoot:
+    pytestmark = needs_mininet
+
+    @pytest.mark.parametrize("topology", ["paper", "ring"])
+    def test_real_hosts_get_every_packet_once(self, topology: str, tmp_path: Path) -> None:
+        before = left_behind()
+        done = p4lab(
+            *("run", "01-bier", "--net", "mininet", "--topology", topology),
+            *("--packets", 50, "--json"),
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        report = json.loads(done.stdout)
+        assert (report["ok"], report["network"]) == (True, "mininet")
+        assert comes_back_to(before) == set()
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+    def test_an_end_in_the_middle_leaves_nothing(self, number: signal.Signals) -> None:
+        before = left_behind()
+        process = start()
+        process.send_signal(number)
+        _, error = process.communicate(timeout=30)
+        assert process.returncode != 0 and b"Traceback" not in error
+        assert comes_back_to(before) == set()
+
+    @pytest.mark.skipif(shutil.which("dumpcap") is None, reason="dumpcap is not installed")
+    def test_captures_end_with_their_process(self, tmp_path: Path) -> None:
+        before = left_behind()
+        process = start("--pcap", str(tmp_path / "captures"))
+        process.kill()
+        process.wait()
+        assert comes_back_to(before) == set()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="already not root")
+def test_without_root_it_says_so() -> None:
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    done = subprocess.run(
+        [*nobody, sys.executable, "-c", "import os, sys; sys.exit(os.geteuid() == 65534)"],
+        check=False,
+    )
+    if done.returncode != 1:
+        pytest.skip("another user cannot run this Python")
+    done = subprocess.run(
+        [*nobody, sys.executable, "-m", "p4lab", "run", "01-bier", "--net", "mininet"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "needs root" in done.stderr and "sudo" in done.stderr
