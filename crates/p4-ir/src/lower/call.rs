@@ -107,6 +107,8 @@ impl<'a> Lowerer<'a, '_> {
         args: &'a [Arg],
         routine: Routine,
     ) {
+        // If evaluating an argument may call something, it may be this very routine.
+        let apart = args.iter().any(|arg| self.has_side_effects(&arg.value));
         let mut inputs = Vec::new();
         let mut outputs = Vec::new();
         for (i, param) in params.iter().enumerate() {
@@ -114,40 +116,32 @@ impl<'a> Lowerer<'a, '_> {
                 continue;
             };
             let n = self.words_of(&ty);
-            let expr = match order.get(i).copied().flatten().and_then(|a| args.get(a)) {
-                Some(arg) => Some(&arg.value),
-                None => param.default.as_ref(),
+            let Some(expr) = argument(param, i, order, args) else {
+                continue;
             };
-            let Some(expr) = expr else { continue };
-            match param.direction {
-                Direction::None | Direction::In => {
-                    let s = self.value_copy(expr);
-                    inputs.push((slot, Some(s), n));
-                }
-                Direction::Out | Direction::InOut => {
-                    let place = self.place(expr);
-                    let value = match (&place, param.direction) {
-                        (Some(place), Direction::InOut) => {
-                            let s = self.read(place);
-                            let copy = self.scratch(n);
-                            self.move_words(copy, s, n);
-                            Some(copy)
-                        }
-                        _ => None,
-                    };
-                    inputs.push((slot, value, n));
-                    outputs.extend(place.map(|place| (place, slot)));
-                }
-            }
-        }
-        for (slot, value, n) in inputs {
+            let by_value = matches!(param.direction, Direction::None | Direction::In);
+            let place = if by_value { None } else { self.place(expr) };
+            let value = match (&place, param.direction) {
+                (Some(place), Direction::InOut) => Some(self.read(place)),
+                _ if by_value => Some(self.value(expr)),
+                _ => None,
+            };
             match value {
+                Some(s) if apart => {
+                    let copy = self.scratch(n);
+                    self.move_words(copy, s, n);
+                    inputs.push((slot, copy, n));
+                }
                 Some(s) => self.move_words(slot, s, n),
                 None if n > 0 => {
                     self.emit(Op::Zero { d: slot, n });
                 }
                 None => {}
             }
+            outputs.extend(place.map(|place| (place, slot)));
+        }
+        for (slot, copy, n) in inputs {
+            self.move_words(slot, copy, n);
         }
         self.emit(Op::Call { t: routine });
         for (place, slot) in outputs {
@@ -709,18 +703,8 @@ impl<'a> Lowerer<'a, '_> {
         let mut extern_args = Vec::new();
         let mut outputs = Vec::new();
         for (i, param) in proto.params.iter().enumerate() {
-            let expr = match info
-                .args
-                .get(i)
-                .copied()
-                .flatten()
-                .and_then(|a| args.get(a))
-            {
-                Some(arg) => Some(&arg.value),
-                None => param.default.as_ref(),
-            };
-            let value = match expr {
-                Some(expr) => self.extern_arg(param, expr, &mut outputs),
+            let value = match argument(param, i, &info.args, args) {
+                Some(expr) => self.extern_arg(param, expr, args, &mut outputs),
                 None => ArgValue::Missing,
             };
             extern_args.push(ExternArg {
@@ -773,6 +757,7 @@ impl<'a> Lowerer<'a, '_> {
         &mut self,
         param: &'a Param,
         expr: &'a Expr,
+        args: &'a [Arg],
         outputs: &mut Vec<(Loc, Slot)>,
     ) -> ArgValue {
         let ty = self.target_type(expr);
@@ -785,35 +770,88 @@ impl<'a> Lowerer<'a, '_> {
                 _ => ArgValue::Missing,
             };
         }
-        let slot = if matches!(param.direction, Direction::Out | Direction::InOut) {
-            let Some(place) = self.place(expr) else {
-                return ArgValue::Missing;
+        if matches!(param.direction, Direction::Out | Direction::InOut) {
+            return match self.extern_output(param, expr, args, outputs) {
+                Some(slot) => self.places_as_argument(slot, &ty),
+                None => ArgValue::Missing,
             };
-            let n = self.words_of(&ty);
-            let slot = self.scratch(n);
-            if param.direction == Direction::InOut {
-                let s = self.read(&place);
-                self.move_words(slot, s, n);
-            } else if n > 0 {
-                self.emit(Op::Zero { d: slot, n });
+        }
+        if let ExprKind::List { items, rest: false } = &expr.kind {
+            let pure = !items.iter().any(|item| self.has_side_effects(item));
+            if pure && self.eval(expr).is_none() {
+                return self.list_argument(items);
             }
-            outputs.push((place, slot));
-            slot
-        } else {
-            // Copied only if a later argument could change it.
-            self.value(expr)
-        };
-        if let Some((width, kind)) = self.scalar(&ty) {
+        }
+        let slot = self.value(expr);
+        self.places_as_argument(slot, &ty)
+    }
+
+    /// Where an extern puts a value: the argument itself, or, if that is a field of a header or
+    /// another argument speaks of it, words that are copied there afterwards.
+    fn extern_output(
+        &mut self,
+        param: &'a Param,
+        expr: &'a Expr,
+        args: &'a [Arg],
+        outputs: &mut Vec<(Loc, Slot)>,
+    ) -> Option<Slot> {
+        if let Some(Loc::Static {
+            slot,
+            ty,
+            valid: None,
+            union: None,
+        }) = self.fixed_place(expr)
+        {
+            let words = (slot, slot + self.words_of(&ty));
+            let others = args.iter().filter(|arg| arg.value.id != expr.id);
+            if !others
+                .into_iter()
+                .any(|arg| self.touches(&arg.value, words))
+            {
+                return Some(slot);
+            }
+        }
+        let place = self.place(expr)?;
+        let n = self.words_of(&place.ty());
+        let slot = self.scratch(n);
+        if param.direction == Direction::InOut {
+            let s = self.read(&place);
+            self.move_words(slot, s, n);
+        } else if n > 0 {
+            self.emit(Op::Zero { d: slot, n });
+        }
+        outputs.push((place, slot));
+        Some(slot)
+    }
+
+    /// A list as an argument: the extern reads its items where they are.
+    fn list_argument(&mut self, items: &'a [Expr]) -> ArgValue {
+        let mut leaves = Vec::new();
+        for item in items {
+            let slot = self.value(item);
+            let ty = self.target_type(item);
+            match self.places_as_argument(slot, &ty) {
+                ArgValue::Scalar(place) => leaves.push((place, None)),
+                ArgValue::List(inner) => leaves.extend(inner),
+                _ => {}
+            }
+        }
+        ArgValue::List(leaves)
+    }
+
+    /// The value of type `ty` at `slot`, as externs see it.
+    fn places_as_argument(&mut self, slot: Slot, ty: &Type) -> ArgValue {
+        if let Some((width, kind)) = self.scalar(ty) {
             return ArgValue::Scalar(Place { slot, width, kind });
         }
-        if ty == Type::Int {
+        if *ty == Type::Int {
             return ArgValue::Scalar(Place {
                 slot,
                 width: 64,
                 kind: ValueKind::Bit,
             });
         }
-        let leaves = self.leaves(&ty);
+        let leaves = self.leaves(ty);
         let value = leaves
             .iter()
             .filter(|l| !matches!(l.kind, ValueKind::Valid | ValueKind::NextIndex))
@@ -880,6 +918,9 @@ impl<'a> Lowerer<'a, '_> {
 
     /// One more level of nesting; false (and reported) if that is too deep.
     pub(super) fn deeper(&mut self, decl: &ast::Decl) -> bool {
+        if self.overgrown {
+            return false;
+        }
         if self.depth >= MAX_DEPTH {
             self.refuse(
                 "E0605",
@@ -893,5 +934,19 @@ impl<'a> Lowerer<'a, '_> {
         }
         self.depth += 1;
         true
+    }
+}
+
+/// The argument for parameter number `index`, or its default value.
+fn argument<'a>(
+    param: &'a Param,
+    index: usize,
+    order: &[Option<usize>],
+    args: &'a [Arg],
+) -> Option<&'a Expr> {
+    let given = order.get(index).copied().flatten();
+    match given.and_then(|at| args.get(at)) {
+        Some(arg) => Some(&arg.value),
+        None => param.default.as_ref(),
     }
 }

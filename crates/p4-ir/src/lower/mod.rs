@@ -16,6 +16,7 @@ mod link;
 mod lvalue;
 mod package;
 mod parser;
+mod quiet;
 mod stmt;
 mod straighten;
 mod table;
@@ -160,6 +161,8 @@ struct Lowerer<'a, 'c> {
     shared_blocks: HashMap<*const (), (Routine, Vec<Slot>)>,
     /// For each table the declarations of its actions, by position
     table_actions: HashMap<TableId, Vec<NodeId>>,
+    /// Tables whose keys are read where they are
+    keys_in_place: HashSet<TableId>,
     /// Tables with an action that may execute `exit`
     exiting_tables: HashSet<TableId>,
     /// The chunk that each switch table, wide operation and extern call belongs to
@@ -168,10 +171,18 @@ struct Lowerer<'a, 'c> {
     call_chunks: Vec<usize>,
     /// Set to 1 by `exit`, zeroed at the start of each block
     exit_flag: Slot,
+    /// Instructions so far
+    emitted: u32,
+    /// The program is too large, which has been reported.
+    overgrown: bool,
     /// Nesting of instances, functions and calls, to stop a program that nests without end
     depth: u32,
 }
 
+/// Instructions that a program may have: instances of instances of instances multiply.
+const MAX_CODE: u32 = 1 << 18;
+/// Words of memory that a packet may need, and that its constants may take.
+const MAX_WORDS: u32 = 1 << 22;
 /// How deep instances and functions may nest.
 const MAX_DEPTH: u32 = 64;
 
@@ -220,11 +231,14 @@ impl<'a, 'c> Lowerer<'a, 'c> {
             enums: HashMap::new(),
             shared_blocks: HashMap::new(),
             table_actions: HashMap::new(),
+            keys_in_place: HashSet::new(),
             exiting_tables: HashSet::new(),
             switch_chunks: Vec::new(),
             wide_chunks: Vec::new(),
             call_chunks: Vec::new(),
             exit_flag: 0,
+            emitted: 0,
+            overgrown: false,
             depth: 0,
         };
         lowerer.number_errors();
@@ -262,14 +276,33 @@ impl<'a, 'c> Lowerer<'a, 'c> {
     /// Frame words that keep their place for the whole packet.
     fn alloc(&mut self, words: u32) -> Slot {
         let slot = self.program.frame_words;
+        if slot.saturating_add(words) > MAX_WORDS {
+            self.outgrow();
+            return 0;
+        }
         self.program.frame_words += words;
         slot
+    }
+
+    /// Reports, once, a program that grows beyond all bounds. What is lowered after that is thrown
+    /// away, so the lowering only has to come to its end.
+    fn outgrow(&mut self) {
+        if !std::mem::replace(&mut self.overgrown, true) {
+            let message = format!(
+                "the program grows to more than {MAX_CODE} instructions, or needs more than {MAX_WORDS} words of memory per packet"
+            );
+            self.refuse("E0605", self.span, message);
+        }
     }
 
     /// Scratch words of the current routine, free again when the statement ends.
     fn scratch(&mut self, words: u32) -> Slot {
         let chunk = &mut self.chunks[self.current];
         let slot = SCRATCH + chunk.scratch_top;
+        if chunk.scratch_top.saturating_add(words) > MAX_WORDS {
+            self.outgrow();
+            return SCRATCH;
+        }
         chunk.scratch_top += words;
         chunk.scratch = chunk.scratch.max(chunk.scratch_top);
         slot
@@ -277,6 +310,10 @@ impl<'a, 'c> Lowerer<'a, 'c> {
 
     fn emit(&mut self, op: Op) -> usize {
         let span = self.span;
+        self.emitted += 1;
+        if self.emitted > MAX_CODE {
+            self.outgrow();
+        }
         let chunk = &mut self.chunks[self.current];
         chunk.code.push(op);
         chunk.spans.push(span);
@@ -334,6 +371,10 @@ impl<'a, 'c> Lowerer<'a, 'c> {
         if let Some(slot) = self.constants.get(words) {
             return *slot;
         }
+        if self.program.constants.len() + words.len() > MAX_WORDS as usize {
+            self.outgrow();
+            return CONSTANT;
+        }
         let slot = CONSTANT + self.program.constants.len() as u32;
         self.program.constants.extend_from_slice(words);
         self.constants.insert(words.to_vec(), slot);
@@ -385,7 +426,7 @@ fn remedy(code: &str) -> &'static str {
         "E0501" => "use literals and constants",
         "E0601" => "end the program with an instance of the architecture's package, such as `V1Switch(...) main;`",
         "E0602" => "declare the instances one by one",
-        "E0605" => "a chain of instances and functions this deep is most likely a mistake",
+        "E0605" => "instances that contain two of another, which contain two of the next, double with each level",
         "E0606" => "give the parameter the same type in all blocks of the package",
         "E0607" => "change the `@name` annotations",
         _ => "the language allows it, but this engine does not execute it: use variables and constants",

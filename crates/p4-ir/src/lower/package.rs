@@ -339,24 +339,27 @@ impl<'a> Lowerer<'a, '_> {
             };
             env.places.insert(param.id, place);
         }
-        let routine: Routine = match known {
-            Some((routine, _)) => routine,
-            None => {
-                let outer = std::mem::replace(&mut self.env, env);
-                let routine = self.routine(|this| this.body(instance));
-                self.env = outer;
-                if shared {
+        let may_exit = if shared {
+            let routine: Routine = match known {
+                Some((routine, _)) => routine,
+                None => {
+                    let outer = std::mem::replace(&mut self.env, env);
+                    let routine = self.routine(|this| this.body(instance));
+                    self.env = outer;
                     let slots = bound.iter().map(|b| match b {
                         Some(Bound::Copy { slot, .. }) => *slot,
                         _ => 0,
                     });
                     self.shared_blocks
                         .insert(Rc::as_ptr(instance).cast(), (routine, slots.collect()));
+                    routine
                 }
-                routine
-            }
+            };
+            self.emit(Op::Call { t: routine });
+            self.chunks[routine as usize].may_exit
+        } else {
+            self.inline(instance, env)
         };
-        self.emit(Op::Call { t: routine });
         for ((param, bound), place) in proto.params.iter().zip(&bound).zip(&places) {
             let gives_back = matches!(param.direction, Direction::Out | Direction::InOut);
             if let (true, Some(Bound::Copy { slot, .. }), Some(place)) = (gives_back, bound, place)
@@ -364,10 +367,54 @@ impl<'a> Lowerer<'a, '_> {
                 self.write(place, *slot);
             }
         }
-        if self.chunks[routine as usize].may_exit {
+        if may_exit {
             self.leave_on_exit();
         }
         self.depth -= 1;
+    }
+
+    /// Sets a place to zero, an invalid header or the like.
+    fn clear(&mut self, place: &Loc) {
+        let ty = place.ty();
+        let n = self.words_of(&ty);
+        match place {
+            Loc::Static {
+                slot,
+                valid: None,
+                union: None,
+                ..
+            } => {
+                if n > 0 {
+                    self.emit(Op::Zero { d: *slot, n });
+                }
+            }
+            _ => {
+                let zero = self.constant(&vec![0; n.max(1) as usize]);
+                self.write(place, zero);
+            }
+        }
+    }
+
+    /// Lowers the body of a block where it is applied.
+    fn inline(&mut self, instance: &Rc<BlockInstance<'a>>, env: Env<'a>) -> bool {
+        let outer = std::mem::replace(&mut self.env, env);
+        let chunk = &mut self.chunks[self.current];
+        let to_end = std::mem::take(&mut chunk.to_end);
+        let loops = std::mem::take(&mut chunk.loops);
+        let exits = std::mem::take(&mut chunk.may_exit);
+        let span = self.span;
+        self.body(instance);
+        self.span = span;
+        let ends = std::mem::replace(&mut self.chunks[self.current].to_end, to_end);
+        for at in ends {
+            self.patch(at);
+        }
+        let chunk = &mut self.chunks[self.current];
+        chunk.loops = loops;
+        let may_exit = std::mem::replace(&mut chunk.may_exit, exits);
+        chunk.may_exit |= may_exit;
+        self.env = outer;
+        may_exit
     }
 
     fn copy_in(
@@ -380,14 +427,10 @@ impl<'a> Lowerer<'a, '_> {
         for (i, param) in params.iter().enumerate() {
             match &bound[i] {
                 None => {}
-                Some(Bound::Alias(place)) => {
-                    if param.direction == Direction::Out {
-                        let ty = place.ty();
-                        let n = self.words_of(&ty).max(1);
-                        let zero = self.constant(&vec![0; n as usize]);
-                        self.write(place, zero);
-                    }
+                Some(Bound::Alias(place)) if param.direction == Direction::Out => {
+                    self.clear(place);
                 }
+                Some(Bound::Alias(_)) => {}
                 Some(Bound::Copy { slot, ty }) => {
                     let n = self.words_of(ty);
                     let s = match (param.direction, &places[i], exprs[i]) {

@@ -20,6 +20,9 @@ impl<'a> Lowerer<'a, '_> {
 
     /// One statement; its scratch is free again afterwards.
     fn statement(&mut self, stmt: &'a Stmt) {
+        if self.overgrown {
+            return;
+        }
         let mark = self.chunks[self.current].scratch_top;
         let outer = std::mem::replace(&mut self.span, stmt.span);
         self.statement_inner(stmt);
@@ -234,6 +237,9 @@ impl<'a> Lowerer<'a, '_> {
         };
         let mut breaks = Vec::new();
         for at in elements {
+            if self.overgrown {
+                break;
+            }
             self.write(&place, slot + at);
             let jumps = self.loop_body(body);
             for at in jumps.continues {

@@ -17,7 +17,11 @@ impl<'a> Lowerer<'a, '_> {
         }
         let keys = self.keys(properties);
         let key_words: u32 = keys.iter().map(|k| words(k.place.width)).sum();
-        let key = self.alloc(key_words.max(1));
+        let in_place = self.key_in_place(properties);
+        let key = match in_place {
+            Some(slot) => slot,
+            None => self.alloc(key_words.max(1)),
+        };
         let keys = place_keys(keys, key);
         let (hit, chosen) = (self.alloc(1), self.alloc(1));
         let mut table = Table {
@@ -60,6 +64,9 @@ impl<'a> Lowerer<'a, '_> {
         let id = self.program.tables.len() as TableId;
         self.program.tables.push(table);
         self.table_actions.insert(id, positions);
+        if in_place.is_some() {
+            self.keys_in_place.insert(id);
+        }
         if may_exit {
             self.exiting_tables.insert(id);
         }
@@ -86,6 +93,29 @@ impl<'a> Lowerer<'a, '_> {
             });
         }
         keys
+    }
+
+    /// The first word of the key, if its parts lie one after the other at fixed places, so that it
+    /// need not be put together.
+    fn key_in_place(&mut self, properties: &'a [TableProperty]) -> Option<Slot> {
+        let mut all: Option<(Slot, Slot)> = None;
+        for element in key_elements(properties) {
+            if self.checked.coercions.contains_key(&element.expr.id) {
+                return None;
+            }
+            let ty = self.type_of(&element.expr);
+            let (width, kind) = self.scalar(&ty)?;
+            let (from, to) = self.fixed_words(&element.expr)?;
+            if kind == ValueKind::Varbit || to - from != words(width) {
+                return None;
+            }
+            all = match all {
+                None => Some((from, to)),
+                Some((first, next)) if next == from => Some((first, to)),
+                Some(_) => return None,
+            };
+        }
+        all.map(|(first, _)| first)
     }
 
     fn listed_action(&mut self, action: &'a ActionRef) -> Option<(NodeId, TableAction, bool)> {
@@ -225,7 +255,9 @@ impl<'a> Lowerer<'a, '_> {
         let DeclKind::Table(properties) = &decl.kind else {
             return;
         };
-        for (i, element) in key_elements(properties).enumerate() {
+        let put_together = !self.keys_in_place.contains(&id);
+        let parts = key_elements(properties).enumerate();
+        for (i, element) in parts.filter(|_| put_together) {
             let place = self.program.tables[id as usize].keys[i].place;
             let s = self.value(&element.expr);
             self.move_words(place.slot, s, words(place.width));

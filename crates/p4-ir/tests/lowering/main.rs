@@ -3,5 +3,6 @@
 mod arithmetic;
 mod bench;
 mod blocks;
+mod limits;
 mod mutations;
 mod statements;
