@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io;
 
+use p4_net::NetError;
+
 /// Why a switch could not be put on its interfaces.
 #[derive(Debug)]
 pub enum IoError {
@@ -21,6 +23,8 @@ pub enum IoError {
     UnknownPort {
         port: u16,
     },
+    /// An emulated link with impossible properties.
+    Link(NetError),
     /// The thread of a switch is gone: stopped, or ended by an error of the engine.
     Stopped,
     NoThread {
@@ -75,6 +79,7 @@ impl fmt::Display for IoError {
                 )
             }
             IoError::UnknownPort { port } => write!(f, "the switch has no port {port}"),
+            IoError::Link(error) => error.fmt(f),
             IoError::NoThread { cause } => write!(f, "could not start a switch's thread: {cause}"),
             IoError::Stopped => write!(f, "the switch is not running any more"),
             IoError::Failed {

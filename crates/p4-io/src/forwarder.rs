@@ -5,7 +5,7 @@ use std::sync::mpsc::{channel, Receiver, Sender, SyncSender};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use p4_net::Device;
+use p4_net::{DelayLine, Device, LinkConfig};
 use p4_time::Time;
 
 use crate::clock::MonotonicClock;
@@ -107,6 +107,39 @@ impl<D: Device + Send + 'static> Forwarder<D> {
     pub fn set_port(&self, port: u16, up: bool) -> Result<(), IoError> {
         let (reply, answer) = channel();
         let known = self.ask(Command::SetPort { port, up, reply }, answer)?;
+        known.then_some(()).ok_or(IoError::UnknownPort { port })
+    }
+
+    /// Gives the link at a port a rate, delay, jitter, loss and queue, which the kernel's veth does
+    /// not have and many kernels cannot add (netem): `out` for frames sent, `into` for frames
+    /// received. Where both ends of a link are switches, `out` of each is enough.
+    ///
+    /// Frames on a link that was emulated before are lost. Late by as much as the machine is busy, so
+    /// meant for delays of 100 us and more.
+    pub fn emulate(
+        &self,
+        port: u16,
+        out: Option<LinkConfig>,
+        into: Option<LinkConfig>,
+        seed: u64,
+    ) -> Result<(), IoError> {
+        let line = |config: Option<LinkConfig>, seed| {
+            config
+                .map(|config| DelayLine::new(config, seed))
+                .transpose()
+                .map_err(IoError::Link)
+        };
+        let seed = seed ^ u64::from(port) << 32;
+        let lines = [line(out, seed)?, line(into, !seed)?];
+        let (reply, answer) = channel();
+        let known = self.ask(
+            Command::Emulate {
+                port,
+                lines: Box::new(lines),
+                reply,
+            },
+            answer,
+        )?;
         known.then_some(()).ok_or(IoError::UnknownPort { port })
     }
 

@@ -17,11 +17,15 @@ pub struct PortDrops {
     pub full: u64,
     /// The port or its interface was down.
     pub down: u64,
+    /// Lost on an emulated link: at random, or because its queue was full. Both directions.
+    pub loss: u64,
+    pub queue_full: u64,
 }
 
 impl PortDrops {
     pub fn total(&self) -> u64 {
-        self.uncut + self.bad_checksum + self.bad_length + self.overrun + self.full + self.down
+        let received = self.uncut + self.bad_checksum + self.bad_length + self.overrun;
+        received + self.full + self.down + self.loss + self.queue_full
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender};
 use std::sync::Arc;
 use std::time::Duration;
 
-use p4_net::Device;
+use p4_net::{DelayLine, Device, Drops};
 use p4_time::{Clock, Time};
 
 use crate::forwarder::{Config, PacketIn};
@@ -20,6 +20,12 @@ pub(crate) enum Command<D> {
     SetPort {
         port: u16,
         up: bool,
+        reply: Sender<bool>,
+    },
+    /// Emulated wires of a port: for frames sent, for frames received.
+    Emulate {
+        port: u16,
+        lines: Box<[Option<DelayLine>; 2]>,
         reply: Sender<bool>,
     },
     Stats(Sender<Stats>),
@@ -38,6 +44,16 @@ struct OutPort {
     sender: PacketSender,
     up: bool,
     stats: PortStats,
+    /// What frames to send pass before the kernel gets them.
+    line: Option<DelayLine>,
+}
+
+/// The half of a port by which frames come in.
+struct InPort {
+    number: u16,
+    receiver: PacketReceiver,
+    /// What received frames pass before the device gets them.
+    line: Option<DelayLine>,
 }
 
 impl Port {
@@ -49,6 +65,7 @@ impl Port {
                 sender,
                 up: true,
                 stats: PortStats::default(),
+                line: None,
             },
         }
     }
@@ -70,7 +87,7 @@ struct Exits {
 pub(crate) struct Worker<D> {
     device: D,
     clock: crate::MonotonicClock,
-    receivers: Vec<(u16, PacketReceiver)>,
+    receivers: Vec<InPort>,
     exits: Exits,
     inbox: Inbox,
     commands: Receiver<Command<D>>,
@@ -95,7 +112,11 @@ impl<D: Device> Worker<D> {
                 index.resize(number + 1, None);
             }
             index[number] = Some(at as u16);
-            receivers.push((port.number, port.receiver));
+            receivers.push(InPort {
+                number: port.number,
+                receiver: port.receiver,
+                line: None,
+            });
             out_ports.push(port.out);
         }
         let exits = Exits {
@@ -122,14 +143,16 @@ impl<D: Device> Worker<D> {
 
     /// Works until told to stop or until nobody is left who could tell.
     pub(crate) fn run(mut self) -> (D, Stats) {
-        let sockets = self.receivers.iter().map(|(_, receiver)| receiver.fd());
+        let sockets = self.receivers.iter().map(|port| port.receiver.fd());
         let descriptors: Vec<RawFd> = sockets.chain([self.bell.fd()]).collect();
         let mut waiting: Vec<libc::pollfd> = descriptors.into_iter().map(sys::readable).collect();
         while self.obey() {
             let mut idle = true;
             for at in 0..self.receivers.len() {
                 idle &= self.serve(at) == 0;
+                self.land(at);
             }
+            self.exits.land(self.clock.now());
             self.exits.flush();
             if idle {
                 self.wait(&mut waiting);
@@ -148,7 +171,10 @@ impl<D: Device> Worker<D> {
                 Ok(Command::FromCpu(data)) => self.receive_from_cpu(&data),
                 // Who asked may have given up; the answer is then nobody's loss.
                 Ok(Command::SetPort { port, up, reply }) => {
-                    let _ = reply.send(self.exits.set_port(port, up));
+                    let _ = reply.send(self.set_port(port, up));
+                }
+                Ok(Command::Emulate { port, lines, reply }) => {
+                    let _ = reply.send(self.emulate(port, *lines));
                 }
                 Ok(Command::Stats(reply)) => {
                     let _ = reply.send(self.stats());
@@ -162,15 +188,22 @@ impl<D: Device> Worker<D> {
     /// Processes one batch of a port; returns its size.
     fn serve(&mut self, at: usize) -> usize {
         let (device, exits) = (&mut self.device, &mut self.exits);
-        let (port, receiver) = &self.receivers[at];
+        let InPort {
+            number,
+            receiver,
+            line,
+        } = &mut self.receivers[at];
         let now = self.clock.now();
         let received = receiver.receive(&mut self.inbox, |frame| {
             let entry = &mut exits.ports[at];
             if entry.up {
                 entry.stats.received.add(frame);
-                device.receive(now, *port, frame, &mut |port, data| {
-                    exits.push(now, port, data)
-                });
+                match line {
+                    Some(line) => line.offer(now, frame),
+                    None => device.receive(now, *number, frame, &mut |port, data| {
+                        exits.push(now, port, data)
+                    }),
+                }
             } else {
                 entry.stats.drops.down += 1;
             }
@@ -182,6 +215,24 @@ impl<D: Device> Worker<D> {
         drops.bad_checksum += received.bad_checksum;
         drops.bad_length += received.too_long;
         received.frames
+    }
+
+    /// Gives the device what has come to the end of a port's emulated link.
+    fn land(&mut self, at: usize) {
+        let InPort {
+            number,
+            line: Some(line),
+            ..
+        } = &mut self.receivers[at]
+        else {
+            return;
+        };
+        let (now, device, exits) = (self.clock.now(), &mut self.device, &mut self.exits);
+        line.advance(now, |frame| {
+            device.receive(now, *number, frame, &mut |port, data| {
+                exits.push(now, port, data)
+            });
+        });
     }
 
     fn receive_from_cpu(&mut self, data: &[u8]) {
@@ -196,7 +247,7 @@ impl<D: Device> Worker<D> {
 
     fn wait(&mut self, waiting: &mut [libc::pollfd]) {
         // Not being able to wait is no reason to stop: the switch then polls.
-        if sys::wait(waiting, None::<Duration>).is_err() {
+        if sys::wait(waiting, self.time_to_next()).is_err() {
             std::thread::yield_now();
         }
         if waiting.last().is_some_and(|bell| bell.revents != 0) {
@@ -204,13 +255,60 @@ impl<D: Device> Worker<D> {
         }
     }
 
+    /// How long nothing is due on any emulated link; `None` if nothing is.
+    fn time_to_next(&self) -> Option<Duration> {
+        let arriving = self.receivers.iter().filter_map(|port| port.line.as_ref());
+        let leaving = self
+            .exits
+            .ports
+            .iter()
+            .filter_map(|port| port.line.as_ref());
+        let due = arriving
+            .chain(leaving)
+            .filter_map(DelayLine::next_due)
+            .min()?;
+        let rest = due - self.clock.now();
+        Some(Duration::from_nanos(rest.picos().div_ceil(1_000)))
+    }
+
+    fn set_port(&mut self, port: u16, up: bool) -> bool {
+        let Some(at) = self.exits.find(port) else {
+            return false;
+        };
+        let now = self.clock.now();
+        let exit = &mut self.exits.ports[at];
+        exit.up = up;
+        for line in [&mut self.receivers[at].line, &mut exit.line]
+            .into_iter()
+            .flatten()
+        {
+            line.set_up(now, up);
+        }
+        true
+    }
+
+    fn emulate(&mut self, port: u16, [out, into]: [Option<DelayLine>; 2]) -> bool {
+        let Some(at) = self.exits.find(port) else {
+            return false;
+        };
+        self.exits.ports[at].line = out;
+        self.receivers[at].line = into;
+        true
+    }
+
     fn stats(&mut self) -> Stats {
         // What has been processed counts as sent only once the kernel has it.
         self.exits.flush();
-        for ((_, receiver), port) in self.receivers.iter().zip(&mut self.exits.ports) {
-            port.stats.drops.overrun += receiver.overruns();
+        for (entry, exit) in self.receivers.iter().zip(&mut self.exits.ports) {
+            exit.stats.drops.overrun += entry.receiver.overruns();
+            let drops = [&entry.line, &exit.line].map(|line| match line {
+                Some(line) => line.stats().drops,
+                None => Drops::default(),
+            });
+            exit.stats.drops.loss = drops.iter().map(|drops| drops.loss).sum();
+            exit.stats.drops.queue_full = drops.iter().map(|drops| drops.queue_full).sum();
         }
-        let numbers = self.receivers.iter().map(|(number, _)| *number);
+        let numbers = self.receivers.iter().map(|port| port.number);
         let ports = numbers
             .zip(self.exits.ports.iter().map(|port| port.stats))
             .collect();
@@ -234,46 +332,64 @@ impl Exits {
             self.cpu_full += u64::from(self.packet_ins.try_send(packet_in).is_err());
             return;
         }
-        let Some(&Some(at)) = self.index.get(usize::from(port)) else {
+        let Some(at) = self.find(port) else {
             self.no_port += 1;
             return;
         };
-        let exit = &mut self.ports[usize::from(at)];
+        let exit = &mut self.ports[at];
         if !exit.up {
             exit.stats.drops.down += 1;
         } else if is_too_short(data) {
             exit.stats.drops.bad_length += 1;
+        } else if let Some(line) = &mut exit.line {
+            line.offer(now, data);
         } else if exit.sender.push(data) {
-            exit.flush(&mut self.outbox);
+            flush(&mut exit.sender, &mut exit.stats, &mut self.outbox);
         }
     }
 
     fn flush(&mut self) {
         for exit in &mut self.ports {
             if !exit.sender.is_empty() {
-                exit.flush(&mut self.outbox);
+                flush(&mut exit.sender, &mut exit.stats, &mut self.outbox);
             }
         }
     }
 
-    /// False if there is no such port.
-    fn set_port(&mut self, port: u16, up: bool) -> bool {
-        match self.index.get(usize::from(port)) {
-            Some(&Some(at)) => {
-                self.ports[usize::from(at)].up = up;
-                true
+    /// Sends what has come to the end of the emulated links.
+    fn land(&mut self, now: Time) {
+        let Exits { ports, outbox, .. } = self;
+        for OutPort {
+            sender,
+            line,
+            stats,
+            ..
+        } in ports
+        {
+            if let Some(line) = line {
+                line.advance(now, |frame| {
+                    if sender.push(frame) {
+                        flush(sender, stats, outbox);
+                    }
+                });
             }
-            _ => false,
         }
+    }
+
+    fn find(&self, port: u16) -> Option<usize> {
+        self.index
+            .get(usize::from(port))
+            .copied()
+            .flatten()
+            .map(usize::from)
     }
 }
 
-impl OutPort {
-    fn flush(&mut self, outbox: &mut Outbox) {
-        let sent = &mut self.stats.sent;
-        let lost = self.sender.flush(outbox, |frame| sent.add(frame));
-        self.stats.drops.full += lost.full;
-        self.stats.drops.bad_length += lost.bad_length;
-        self.stats.drops.down += lost.down;
-    }
+/// Gives the kernel what a port has collected.
+fn flush(sender: &mut PacketSender, stats: &mut PortStats, outbox: &mut Outbox) {
+    let sent = &mut stats.sent;
+    let lost = sender.flush(outbox, |frame| sent.add(frame));
+    stats.drops.full += lost.full;
+    stats.drops.bad_length += lost.bad_length;
+    stats.drops.down += lost.down;
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use p4_io::namespace::{in_own_namespace, ip};
 use p4_io::{Config, Forwarder, IoError, MonotonicClock, PacketIn, Patch};
-use p4_net::{Device, Probe};
+use p4_net::{Device, LinkConfig, Probe};
 use p4_time::Time;
 
 /// Long enough for a busy machine; a test that waits so long fails.
@@ -247,6 +247,63 @@ fn a_running_switch_can_be_asked_told_and_stopped() {
             Err(IoError::UnknownPort { port: 2 })
         ));
         assert_eq!(switch.stop()?.0 .1, 1);
+        Ok(())
+    });
+}
+
+// If this fails a topology's delay and loss are silently left out between real hosts.
+#[test]
+fn an_emulated_link_delays_loses_and_keeps_the_order() {
+    as_root(|| {
+        cable("a", "s")?;
+        let source = Forwarder::start(config(&[(1, "a")]), Patch(510, 1), nobody())?;
+        let (packet_ins, cpu) = sync_channel(1_000);
+        let switch = Forwarder::start(config(&[(1, "s")]), Patch(1, 510), packet_ins)?;
+        let slow = LinkConfig {
+            delay: Time::from_millis(20),
+            ..LinkConfig::default()
+        };
+        let lossy = LinkConfig {
+            loss: 0.5,
+            ..slow.clone()
+        };
+        source.emulate(1, Some(slow), None, 1)?;
+        switch.emulate(1, None, Some(lossy), 1)?;
+        // The clocks of the two switches differ: only the test's own spans both.
+        let start = std::time::Instant::now();
+        for number in 0..200 {
+            source.send_from_cpu(vec![number; 64])?;
+        }
+        let mut seen = vec![cpu.recv_timeout(PATIENCE).unwrap().data[0]];
+        assert!(
+            start.elapsed() >= Duration::from_millis(40),
+            "20 ms out and 20 ms in"
+        );
+        while let Ok(packet_in) = cpu.recv_timeout(Duration::from_millis(500)) {
+            seen.push(packet_in.data[0]);
+        }
+        let stats = switch.stats()?;
+        let port = stats.port(1).unwrap();
+        assert_eq!(
+            (port.received.frames, port.drops.loss),
+            (200, 200 - seen.len() as u64)
+        );
+        assert!(
+            (50..150).contains(&seen.len()),
+            "{} of 200 at 50 %",
+            seen.len()
+        );
+        assert!(seen.windows(2).all(|pair| pair[0] < pair[1]));
+        let wrong = LinkConfig {
+            loss: 1.5,
+            ..LinkConfig::default()
+        };
+        assert!(matches!(
+            switch.emulate(1, Some(wrong), None, 1),
+            Err(IoError::Link(_))
+        ));
+        let port = switch.emulate(9, None, None, 1);
+        assert!(matches!(port, Err(IoError::UnknownPort { port: 9 })));
         Ok(())
     });
 }

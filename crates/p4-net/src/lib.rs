@@ -41,6 +41,7 @@
 #![forbid(unsafe_code)]
 
 mod agenda;
+mod delay_line;
 mod error;
 mod fingerprint;
 mod host;
@@ -52,6 +53,7 @@ pub mod probe;
 mod rng;
 mod sequences;
 
+pub use delay_line::DelayLine;
 pub use error::NetError;
 pub use host::{Flow, FlowReport, Mac};
 pub use link::{
