@@ -8,6 +8,7 @@ use num_bigint::BigInt;
 use num_traits::{One, Signed, ToPrimitive};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
+use p4_syntax::span::Span;
 
 /// The longest string that is put together at compile time, in bytes.
 const MAX_STRING: usize = 1 << 16;
@@ -460,7 +461,11 @@ impl<'a> Checker<'a> {
                 "division is defined for numbers that are not negative",
             );
         }
-        let (Some(left), Some(right)) = (self.const_value(a), right) else {
+        let left = self.const_value(a);
+        if matches!(op, BinOp::Div | BinOp::Mod) && left.is_none() {
+            self.division_lint(expr.span, right.as_ref());
+        }
+        let (Some(left), Some(right)) = (left, right) else {
             return;
         };
         match self.out.eval_binary(op, left, right) {
@@ -473,6 +478,23 @@ impl<'a> Checker<'a> {
                 self.error("E0507", expr.span, "this number is too large to compute")
             }
             _ => {}
+        }
+    }
+
+    /// Division by anything but a power of two is beyond the hardware and beyond p4c's back ends.
+    pub(crate) fn division_lint(&mut self, at: Span, divisor: Option<&Value>) {
+        let power_of_two = divisor
+            .and_then(Value::as_int)
+            .is_some_and(|n| n.is_positive() && n.trailing_zeros() == Some(n.bits() - 1));
+        if !power_of_two {
+            self.report(
+                Diagnostic::warning(
+                    "W0508",
+                    at,
+                    "not portable to bmv2 and Tofino: they divide by powers of two only",
+                )
+                .hint("this engine executes it; elsewhere shift instead, or look the result up in a table"),
+            );
         }
     }
 

@@ -29,6 +29,7 @@ mod scope;
 mod shape;
 mod stmt;
 mod table;
+mod table_actions;
 mod type_ref;
 pub mod types;
 pub mod value;

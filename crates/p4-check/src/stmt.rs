@@ -136,8 +136,17 @@ impl<'a> Checker<'a> {
                     "a shift amount must be an unsigned number",
                 );
             }
-        } else {
-            self.coerce(rhs, &target);
+        } else if self.coerce(rhs, &target) && matches!(op, BinOp::Div | BinOp::Mod) {
+            let divisor = self.const_value(rhs);
+            if divisor
+                .as_ref()
+                .and_then(|v| v.as_int())
+                .is_some_and(|n| n.bits() == 0)
+            {
+                self.error("E0502", rhs.span, "division by zero");
+            } else {
+                self.division_lint(stmt.span, divisor.as_ref());
+            }
         }
     }
 
