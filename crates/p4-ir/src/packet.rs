@@ -162,6 +162,11 @@ impl Packet {
         }
     }
 
+    /// Appends zero bits up to a whole byte.
+    pub fn pad(&mut self) {
+        self.put(0, (self.emitted.div_ceil(8) * 8 - self.emitted) as u32);
+    }
+
     /// Forgets what was written.
     pub fn clear_output(&mut self) {
         self.emitted = 0;
