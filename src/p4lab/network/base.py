@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from p4lab.control.plane import Driver
     from p4lab.lab.plan import Stream
     from p4lab.lab.report import Observed
-    from p4lab.topology import Host, Topology
+    from p4lab.topology import Host, Link, Topology
 
 NAMES = ("virtual", "mininet")
 
@@ -51,6 +51,12 @@ class Network(Protocol):
 
     def leave(self, host: Host, group: IPv4Address) -> None:
         """The host unsubscribes."""
+
+    def set_link(self, link: Link, up: bool) -> None:
+        """Takes a link down, which loses what is on it, or up again, both directions at once.
+
+        The network tells nobody: whoever notices says so to the control plane.
+        """
 
     def start(self, stream: Stream, at: int) -> None:
         """The stream's source sends its packets from the moment `at` on."""

@@ -102,6 +102,25 @@ class MininetNetwork:
                 cpu_port=CPU_PORT,
                 seed=seed << 16 | router.number,
             )
+        for link in self.topology.links:
+            self._emulate(link, seed)
+
+    def _emulate(self, link: Link, seed: int) -> None:
+        """Rate, delay and loss of a link, by the switches at its ends: veth has none."""
+        if link.rate is None and not link.delay_ns and not link.loss:
+            return
+        ends = [(link.a, link.a_port)]
+        if not link.is_access:
+            ends.append((link.b, link.b_port))
+        for router, port in ends:
+            self._forwarders[router].emulate(
+                port,
+                rate=link.rate,
+                delay=link.delay_ns * PICOSECONDS,
+                loss=link.loss,
+                both=link.is_access,
+                seed=seed,
+            )
 
     def _lay(self, link: Link, root: Any, shells: dict[str, Any]) -> None:
         """One veth pair, with its ends where they belong."""
@@ -152,6 +171,12 @@ class MininetNetwork:
     def leave(self, host: Host, group: IPv4Address) -> None:
         """The host unsubscribes."""
         self._agents[host.name].ask({"do": "leave", "group": str(group)})
+
+    def set_link(self, link: Link, up: bool) -> None:
+        """Take a link down or up at the switches that it joins; the interfaces stay as they are."""
+        self._forwarders[link.a].set_port(link.a_port, up)
+        if not link.is_access:
+            self._forwarders[link.b].set_port(link.b_port, up)
 
     def start(self, stream: Stream, at: int) -> None:
         """The source sends from `at` on, as soon as `run_until` gets there."""

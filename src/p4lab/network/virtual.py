@@ -105,6 +105,11 @@ class VirtualNetwork:
         self.engine.leave(self._nodes[host.name], multicast_mac(group))
         self._send(host.name, self._hosts[host.name].leave(group))
 
+    def set_link(self, link: Link, up: bool) -> None:
+        """Take a link down or up, now."""
+        number = next(number for number, known in self._links.items() if known == link)
+        self.engine.set_link(number, up)
+
     def start(self, stream: Stream, at: int) -> None:
         """The stream's source sends its packets from `at` on."""
         template = bytearray(probe_frame(stream.source, stream.group, stream.flow, 0))
