@@ -44,9 +44,16 @@ fn words(data: &[u8]) -> impl Iterator<Item = u16> + '_ {
         .map(|pair| u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]))
 }
 
-/// The Internet checksum (RFC 1071).
+/// The Internet checksum (RFC 1071). 2^16 is 1 in ones' complement arithmetic, so words of 64 bits
+/// add up to the same as words of 16.
 fn csum16(data: &[u8]) -> u16 {
-    let mut sum: u64 = words(data).map(u64::from).sum();
+    let mut sum = 0u64;
+    let (chunks, rest) = data.as_chunks::<8>();
+    for chunk in chunks {
+        let (wrapped, carry) = sum.overflowing_add(u64::from_be_bytes(*chunk));
+        sum = wrapped + u64::from(carry);
+    }
+    let mut sum = (sum & 0xffff_ffff) + (sum >> 32) + words(rest).map(u64::from).sum::<u64>();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
     }
@@ -118,5 +125,19 @@ mod tests {
         assert_eq!(Algorithm::Csum16.hash(&header), 0xb861);
         assert_eq!(Algorithm::Csum16.hash(&[]), 0xffff);
         assert_eq!(Algorithm::Csum16.hash(&[0xff; 3]), 0x00ff);
+        assert_eq!(Algorithm::Csum16.hash(&[0xff; 19]), 0x00ff);
+        // All lengths against the sum word by word
+        let data: Vec<u8> = (0..400u32).map(|i| (i * i % 251) as u8 | 0xc0).collect();
+        for n in 0..data.len() {
+            let mut sum: u32 = words(&data[..n]).map(u32::from).sum();
+            while sum > 0xffff {
+                sum = (sum & 0xffff) + (sum >> 16);
+            }
+            assert_eq!(
+                Algorithm::Csum16.hash(&data[..n]),
+                u64::from(!(sum as u16)),
+                "{n} bytes"
+            );
+        }
     }
 }

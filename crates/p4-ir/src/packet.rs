@@ -167,6 +167,17 @@ impl Packet {
         self.put(0, (self.emitted.div_ceil(8) * 8 - self.emitted) as u32);
     }
 
+    /// Appends bytes.
+    pub fn append(&mut self, data: &[u8]) {
+        match self.room(data.len()) {
+            Some(room) => {
+                room[..data.len()].copy_from_slice(data);
+                self.wrote(data.len());
+            }
+            None => data.iter().for_each(|byte| self.put((*byte).into(), 8)),
+        }
+    }
+
     /// Forgets what was written.
     pub fn clear_output(&mut self) {
         self.emitted = 0;

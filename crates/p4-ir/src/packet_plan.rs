@@ -4,7 +4,8 @@
 //! fields are joined to words of 64 bits, whatever their widths, and each word is one store; so
 //! `4+4` bits or `20+3+1+8` bits cost no more than whole bytes.
 
-use crate::ir::{mask, words, HeaderLayout};
+use crate::interp_prepare::place_words;
+use crate::ir::{mask, words, HeaderLayout, Place, ValueKind};
 use crate::packet::{Packet, SLACK};
 
 /// The copy plan of one [`HeaderLayout`].
@@ -134,7 +135,7 @@ impl Plan {
         if self.quick {
             let bytes = self.bits / 8;
             if let Some(room) = packet.room(bytes) {
-                self.emit_words(room, header);
+                write_words(&self.puts, room, header);
                 packet.wrote(bytes);
                 return;
             }
@@ -150,23 +151,85 @@ impl Plan {
             packet.put_wide(&header[offset..offset + n], width);
         }
     }
+}
 
-    #[inline]
-    fn emit_words(&self, room: &mut [u8], header: &[u64]) {
-        let mut word = 0u64;
-        let mut at = 0;
-        for put in &self.puts {
-            let bits = header[put.offset as usize] >> put.down & put.mask;
-            word = word.unbounded_shl(put.bits.into()) | bits;
-            if put.store != 0 {
-                let aligned = word << (64 - put.store);
-                if let Some(place) = room.get_mut(at..at + 8) {
-                    place.copy_from_slice(&aligned.to_be_bytes());
+/// Writes the words that `puts` build from the frame words `from`, one after the other.
+#[inline]
+fn write_words(puts: &[Put], room: &mut [u8], from: &[u64]) {
+    let mut word = 0u64;
+    let mut at = 0;
+    for put in puts {
+        let bits = (from[put.offset as usize] >> put.down) & put.mask;
+        word = word.unbounded_shl(put.bits.into()) | bits;
+        if put.store != 0 {
+            let aligned = word << (64 - put.store);
+            if let Some(place) = room.get_mut(at..at + 8) {
+                place.copy_from_slice(&aligned.to_be_bytes());
+            }
+            at += 8;
+            word = 0;
+        }
+    }
+}
+
+/// How values are joined to a string of bytes, from the left, as hashes and checksums take them.
+#[derive(Clone, Debug)]
+pub struct Join {
+    places: Vec<Place>,
+    /// For all places but varbits
+    puts: Vec<Put>,
+    bytes: usize,
+    /// The words with the lengths of varbits
+    varbits: Vec<usize>,
+}
+
+impl Join {
+    pub fn new(places: Vec<Place>) -> Join {
+        let is_varbit = |place: &&Place| place.kind == ValueKind::Varbit;
+        let field = |place: &Place| Field {
+            offset: place.slot,
+            width: place.width,
+            varbit: place.kind == ValueKind::Varbit,
+        };
+        let fields: Vec<Field> = places.iter().map(field).collect();
+        let bits: u32 = fields
+            .iter()
+            .filter(|field| !field.varbit)
+            .map(|f| f.width)
+            .sum();
+        let varbits = places.iter().filter(is_varbit);
+        Join {
+            puts: puts(&fields),
+            bytes: bits.div_ceil(8) as usize,
+            varbits: varbits.map(|place| place.slot as usize).collect(),
+            places,
+        }
+    }
+
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// Makes the joined values, filled up with zero bits to a whole byte, the output of `buffer`.
+    pub fn write(&self, frame: &[u64], buffer: &mut Packet) {
+        buffer.clear_output();
+        if self.varbits.iter().all(|slot| frame[*slot] == 0) {
+            if let Some(room) = buffer.room(self.bytes) {
+                write_words(&self.puts, room, frame);
+                buffer.wrote(self.bytes);
+            }
+            return;
+        }
+        for place in &self.places {
+            let value = &frame[place.slot as usize..][..place_words(place)];
+            match place.kind {
+                ValueKind::Varbit => {
+                    buffer.put_wide(&value[1..], value[0].min(place.width.into()) as u32);
                 }
-                at += 8;
-                word = 0;
+                _ => buffer.put_wide(value, place.width),
             }
         }
+        buffer.pad();
     }
 }
 
@@ -242,7 +305,7 @@ fn puts(fields: &[Field]) -> Vec<Put> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::{FieldLayout, ValueKind};
+    use crate::ir::FieldLayout;
     use proptest::prelude::*;
 
     fn layout(widths: &[(u32, bool)]) -> HeaderLayout {
@@ -310,6 +373,39 @@ mod tests {
             let mut back = vec![3; layout.words as usize];
             plan.extract(&mut again, &mut back, 0);
             prop_assert_eq!(&back, &quick);
+        }
+
+        // If this fails, hashes and checksums are taken over the wrong bits.
+        #[test]
+        fn joined_values_are_their_bits(
+            values in prop::collection::vec((any::<[u64; 3]>(), 0u32..190, any::<bool>(), 0u32..190), 0..8),
+        ) {
+            let mut frame = Vec::new();
+            let mut places = Vec::new();
+            let mut expected = Packet::default();
+            for (limbs, width, varbit, length) in &values {
+                let kind = if *varbit { ValueKind::Varbit } else { ValueKind::Bit };
+                let place = Place { slot: frame.len() as u32, width: *width, kind };
+                let used = if *varbit { *length.min(width) } else { *width };
+                if *varbit {
+                    frame.push(used.into());
+                }
+                let n = words(*width) as usize;
+                // Limbs as a frame holds them: nothing above the width
+                let mut own = limbs[..n].to_vec();
+                for (i, limb) in own.iter_mut().enumerate() {
+                    *limb &= mask(used.saturating_sub(i as u32 * 64).min(64));
+                }
+                for bit in (0..used).rev() {
+                    expected.put(own[bit as usize / 64] >> (bit % 64) & 1, 1);
+                }
+                frame.extend(own);
+                places.push(place);
+            }
+            expected.pad();
+            let mut buffer = Packet::default();
+            Join::new(places).write(&frame, &mut buffer);
+            prop_assert_eq!(buffer.output(), expected.output());
         }
 
         // If this fails, headers with options change on their way.

@@ -181,13 +181,21 @@ impl Levels {
     }
 }
 
-/// Rules in the order in which they are tried.
+/// Rules in the order in which they are tried, apart for each value of the exact keys.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
+    /// The bits of the exact keys; no words if there are none
+    exact: Box<[u64]>,
+    groups: FxHashMap<Box<[u64]>, Group>,
+    places: FxHashMap<(Pattern, u32), Place>,
+    masked: Vec<u64>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Group {
     tests: Vec<Test>,
     /// For each test what its rule says in full and when it is tried
     rules: Vec<Rule>,
-    places: FxHashMap<(Pattern, u32), Place>,
 }
 
 /// The first thing to look at.
@@ -208,6 +216,90 @@ struct Rule {
 }
 
 impl Rules {
+    /// No rules yet; `exact` has the bits of all exact keys set.
+    pub fn new(exact: Vec<u64>) -> Rules {
+        let any = exact.iter().any(|mask| *mask != 0);
+        Rules {
+            exact: if any { exact.into() } else { Box::default() },
+            ..Rules::default()
+        }
+    }
+
+    #[inline]
+    fn find(&mut self, key: &[u64]) -> Option<Place> {
+        let Rules {
+            exact,
+            groups,
+            masked,
+            ..
+        } = self;
+        masked.clear();
+        masked.extend(key.iter().zip(&**exact).map(|(key, mask)| key & mask));
+        groups.get(masked.as_slice())?.find(key)
+    }
+
+    fn group_of(&self, pattern: &Pattern) -> Box<[u64]> {
+        let words = pattern.value.iter().zip(&self.exact);
+        words.map(|(value, mask)| value & mask).collect()
+    }
+
+    fn insert(&mut self, pattern: &Pattern, priority: u32, age: u64, place: Place) {
+        let order = (Reverse(priority), age);
+        let test = Test::new(pattern, &self.exact);
+        let group = self.groups.entry(self.group_of(pattern)).or_default();
+        let index = group.rules.partition_point(|rule| rule.order < order);
+        group.tests.insert(index, test);
+        let pattern = pattern.clone();
+        self.places.insert((pattern.clone(), priority), place);
+        group.rules.insert(
+            index,
+            Rule {
+                pattern,
+                place,
+                order,
+            },
+        );
+    }
+
+    fn remove(&mut self, pattern: &Pattern, priority: u32) {
+        let Some(place) = self.places.remove(&(pattern.clone(), priority)) else {
+            return;
+        };
+        let key = self.group_of(pattern);
+        let Some(group) = self.groups.get_mut(&key) else {
+            return;
+        };
+        if let Some(index) = group.rules.iter().position(|rule| rule.place == place) {
+            group.rules.remove(index);
+            group.tests.remove(index);
+        }
+        if group.rules.is_empty() {
+            self.groups.remove(&key);
+        }
+    }
+}
+
+impl Test {
+    /// Looks at the word in which the rule says most beyond its exact keys.
+    fn new(pattern: &Pattern, exact: &[u64]) -> Test {
+        let beyond = |i: usize| pattern.mask[i] & !exact.get(i).copied().unwrap_or(0);
+        let words = 0..pattern.mask.len();
+        let word = words
+            .clone()
+            .max_by_key(|i| (beyond(*i).count_ones(), Reverse(*i)))
+            .unwrap_or(0);
+        let others = words.into_iter().any(|i| i != word && beyond(i) != 0);
+        let mask = pattern.mask.get(word).copied().unwrap_or(0);
+        Test {
+            mask,
+            value: pattern.value.get(word).copied().unwrap_or(0),
+            word: word as u32,
+            more: others || !pattern.ranges.is_empty(),
+        }
+    }
+}
+
+impl Group {
     #[inline]
     fn find(&self, key: &[u64]) -> Option<Place> {
         let fits = |(index, test): (usize, &Test)| {
@@ -219,49 +311,5 @@ impl Rules {
             (!test.more || rule.pattern.matches(key)).then_some(rule.place)
         };
         self.tests.iter().enumerate().find_map(fits)
-    }
-
-    fn insert(&mut self, pattern: &Pattern, priority: u32, age: u64, place: Place) {
-        let order = (Reverse(priority), age);
-        let index = self.rules.partition_point(|rule| rule.order < order);
-        let words = pattern.mask.iter().enumerate();
-        let (word, mask) = words
-            .max_by_key(|(word, mask)| (mask.count_ones(), Reverse(*word)))
-            .map_or((0, 0), |(word, mask)| (word, *mask));
-        let value = pattern.value.get(word).copied().unwrap_or(0);
-        let others = pattern
-            .mask
-            .iter()
-            .enumerate()
-            .any(|(i, mask)| i != word && *mask != 0);
-        let more = others || !pattern.ranges.is_empty();
-        self.tests.insert(
-            index,
-            Test {
-                mask,
-                value,
-                word: word as u32,
-                more,
-            },
-        );
-        self.rules.insert(
-            index,
-            Rule {
-                pattern: pattern.clone(),
-                place,
-                order,
-            },
-        );
-        self.places.insert((pattern.clone(), priority), place);
-    }
-
-    fn remove(&mut self, pattern: &Pattern, priority: u32) {
-        let Some(place) = self.places.remove(&(pattern.clone(), priority)) else {
-            return;
-        };
-        if let Some(index) = self.rules.iter().position(|rule| rule.place == place) {
-            self.rules.remove(index);
-            self.tests.remove(index);
-        }
     }
 }

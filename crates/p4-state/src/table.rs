@@ -3,6 +3,7 @@
 use crate::cells::{Count, Meter};
 use crate::error::UpdateError;
 use crate::matcher::{Levels, Matcher, Pattern, Place, Rules};
+use crate::value::ones;
 use p4_ir::ir;
 use p4_syntax::ast::Name;
 use p4_syntax::span::Span;
@@ -144,7 +145,7 @@ impl Table {
             default: table.default.clone(),
             program_default: table.default.clone(),
             matcher: if priorities || several_prefixes {
-                Matcher::Rules(Rules::default())
+                Matcher::Rules(Rules::new(exact_bits(&keys)))
             } else {
                 Matcher::Levels(Levels::default())
             },
@@ -254,6 +255,15 @@ impl Table {
         let added = places.filter(|(_, entry)| entry.as_ref().is_some_and(is_added));
         added.map(|(place, _)| place as Place).collect()
     }
+}
+
+/// A mask over the words of a whole key with the bits of its exact keys.
+fn exact_bits(keys: &[KeyInfo]) -> Vec<u64> {
+    let bits = |key: &KeyInfo| match key.kind {
+        Kind::Exact => ones(0, key.width, key.words),
+        _ => vec![0; key.words],
+    };
+    keys.iter().flat_map(bits).collect()
 }
 
 /// Entries of a table that names no size, as p4c gives them.

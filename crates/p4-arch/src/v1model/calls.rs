@@ -3,6 +3,7 @@
 use crate::error::ArchError;
 use crate::hash::Algorithm;
 use p4_ir::ir::{ArgValue, ExternCall, InstanceId, Place, Program, Slot, ValueKind};
+use p4_ir::packet_plan::Join;
 use p4_syntax::ast::Name;
 
 /// A call, ready to be executed.
@@ -46,7 +47,7 @@ pub(crate) enum Call {
         algorithm: Algorithm,
         result: Place,
         base: Place,
-        data: Vec<Place>,
+        data: Join,
         max: Place,
     },
     Checksum(Checksum),
@@ -81,7 +82,7 @@ pub(crate) enum Call {
 #[derive(Clone, Debug)]
 pub(crate) struct Checksum {
     pub condition: Slot,
-    pub data: Vec<Place>,
+    pub data: Join,
     pub value: Place,
     pub algorithm: Algorithm,
     pub payload: bool,
@@ -146,7 +147,7 @@ impl Reader<'_> {
                 result: self.scalar(0)?,
                 algorithm: self.algorithm(1)?,
                 base: self.scalar(2)?,
-                data: self.places(3)?,
+                data: Join::new(self.places(3)?),
                 max: self.scalar(4)?,
             },
             "verify_checksum" => self.checksum(false, false)?,
@@ -311,7 +312,7 @@ impl Reader<'_> {
     fn checksum(&self, update: bool, payload: bool) -> Result<Call, ArchError> {
         Ok(Call::Checksum(Checksum {
             condition: self.slot(0)?,
-            data: self.places(1)?,
+            data: Join::new(self.places(1)?),
             value: self.scalar(2)?,
             algorithm: self.algorithm(3)?,
             payload,

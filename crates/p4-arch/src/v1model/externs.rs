@@ -7,12 +7,12 @@ use super::stats::Stats;
 use crate::hash::Algorithm;
 use crate::random::Random;
 use p4_ir::interp::{Halt, Host, Lookup, Machine};
-use p4_ir::ir::{mask, words, CallId, InstanceId, Place, TableId, ValueKind};
+use p4_ir::ir::{mask, words, CallId, InstanceId, Place, Program, TableId};
 use p4_ir::packet::Packet;
+use p4_ir::packet_plan::Join;
 use p4_ir::trace::{Event, Tracer};
 use p4_ir::trace_text::value;
 use p4_state::State;
-use std::sync::Arc;
 
 /// A clone that the running control has asked for; only the last request counts.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,6 @@ pub(crate) struct Requests {
 /// Tables and externs of one switch.
 #[derive(Debug)]
 pub(crate) struct Externs {
-    image: Arc<Image>,
     pub state: State,
     pub random: Random,
     pub stats: Stats,
@@ -54,10 +53,9 @@ pub(crate) struct Externs {
 }
 
 impl Externs {
-    pub fn new(image: Arc<Image>, state: State, seed: u64) -> Externs {
+    pub fn new(image: &Image, state: State, seed: u64) -> Externs {
         let colors = vec![0; image.resources.len()];
         Externs {
-            image,
             state,
             random: Random::new(seed),
             stats: Stats::default(),
@@ -130,7 +128,7 @@ impl Externs {
         }
     }
 
-    fn checksum(&mut self, checksum: &Checksum, machine: &mut Machine) {
+    fn checksum(&mut self, image: &Image, checksum: &Checksum, machine: &mut Machine) {
         if machine.frame[checksum.condition as usize] == 0 {
             return;
         }
@@ -159,61 +157,38 @@ impl Externs {
             sum & mask(checksum.value.width)
         };
         if given[0] != expected || given[1..].iter().any(|word| *word != 0) {
-            Field::set(self.image.standard.checksum_error, frame, 1);
+            Field::set(image.standard.checksum_error, frame, 1);
         }
     }
+}
 
-    fn log<T: Tracer>(&self, message: &str, data: &[Place], frame: &[u64], tracer: &mut T) {
-        let program = self.image.program();
-        let mut values = data
-            .iter()
-            .map(|place| value(program, place, place_slice(place, frame)));
-        let mut text = String::from("log: ");
-        let mut rest = message;
-        while let Some((before, after)) = rest.split_once("{}") {
-            text.push_str(before);
-            text.push_str(&values.next().unwrap_or_else(|| "{}".into()));
-            rest = after;
-        }
-        text.push_str(rest);
-        tracer.note(Event::Note { text });
+/// The message with each `{}` replaced by a value; a `{}` too many stays.
+fn log_text(program: &Program, message: &str, data: &[Place], frame: &[u64]) -> String {
+    let mut values = data
+        .iter()
+        .map(|place| value(program, place, place_slice(place, frame)));
+    let mut text = String::from("log: ");
+    let mut rest = message;
+    while let Some((before, after)) = rest.split_once("{}") {
+        text.push_str(before);
+        text.push_str(&values.next().unwrap_or_else(|| "{}".into()));
+        rest = after;
     }
+    text.push_str(rest);
+    text
 }
 
 fn place_slice<'a>(place: &Place, frame: &'a [u64]) -> &'a [u64] {
     &frame[place.slot as usize..][..p4_ir::place_words(place)]
 }
 
-/// The hash of the values at `data`, joined from the left and filled up with zero bits to a whole
-/// byte, and of the bytes `more`.
-fn hash(
-    algorithm: Algorithm,
-    data: &[Place],
-    frame: &[u64],
-    more: &[u8],
-    joined: &mut Packet,
-) -> u64 {
-    join(data, frame, joined);
+/// The hash of the joined values `data` and of the bytes `more`.
+fn hash(algorithm: Algorithm, data: &Join, frame: &[u64], more: &[u8], joined: &mut Packet) -> u64 {
+    data.write(frame, joined);
     if !more.is_empty() {
-        joined.pad();
-        more.iter().for_each(|byte| joined.put((*byte).into(), 8));
+        joined.append(more);
     }
     algorithm.hash(joined.output())
-}
-
-fn join(data: &[Place], frame: &[u64], joined: &mut Packet) {
-    joined.clear_output();
-    for place in data {
-        let value = place_slice(place, frame);
-        match place.kind {
-            ValueKind::Varbit => {
-                let length = value[0].min(place.width.into()) as u32;
-                joined.put_wide(&value[1..], length);
-            }
-            _ if place.width <= 64 => joined.put(value[0], place.width),
-            _ => joined.put_wide(value, place.width),
-        }
-    }
 }
 
 /// Stores the low bits of `number` at `place`.
@@ -248,16 +223,25 @@ fn store_hash(result: &Place, hash: u64, base: &Place, max: &Place, frame: &mut 
     frame[result.slot as usize + n - 1] &= mask(top);
 }
 
-impl Host for Externs {
+/// The externs together with the program that calls them, for one run of a block.
+pub(crate) struct Running<'a> {
+    pub image: &'a Image,
+    pub externs: &'a mut Externs,
+}
+
+impl Host for Running<'_> {
     #[inline]
     fn lookup(&mut self, table: TableId, key: &[u64]) -> Lookup<'_> {
+        let image = self.image;
         let Externs {
-            image,
             state,
             joined,
+            bytes,
+            now,
+            colors,
             ..
-        } = self;
-        let found = state.lookup(table, key, self.bytes, self.now, |profile| {
+        } = &mut *self.externs;
+        let found = state.lookup(table, key, *bytes, *now, |profile| {
             let Some(Some(selector)) = image.selectors.get(profile as usize) else {
                 return 0;
             };
@@ -268,7 +252,7 @@ impl Host for Externs {
             selector.algorithm.hash(joined.output())
         });
         if let Some(meter) = image.direct_meters[table as usize] {
-            self.colors[meter as usize] = found.color.map_or(0, |color| color as u64);
+            colors[meter as usize] = found.color.map_or(0, |color| color as u64);
         }
         Lookup {
             hit: found.hit,
@@ -284,7 +268,7 @@ impl Host for Externs {
         machine: &mut Machine,
         tracer: &mut T,
     ) -> Result<(), Halt> {
-        let image = Arc::clone(&self.image);
+        let Running { image, externs } = self;
         let frame = &mut machine.frame;
         match &image.calls[id as usize] {
             Call::MarkToDrop {
@@ -299,10 +283,10 @@ impl Host for Externs {
                 }
             }
             Call::Count { counter, index } => {
-                let done = self
+                let done = externs
                     .state
-                    .count(*counter, frame[*index as usize], self.bytes);
-                self.in_range(done);
+                    .count(*counter, frame[*index as usize], externs.bytes);
+                externs.in_range(done);
             }
             Call::DirectCount => {}
             Call::Meter {
@@ -310,28 +294,28 @@ impl Host for Externs {
                 index,
                 result,
             } => {
-                let color = self.meter(*meter, frame[*index as usize]);
+                let color = externs.meter(*meter, frame[*index as usize]);
                 store(result, color, frame);
             }
             Call::DirectMeter { meter, result } => {
-                store(result, self.colors[*meter as usize], frame)
+                store(result, externs.colors[*meter as usize], frame)
             }
             Call::RegisterRead {
                 register,
                 index,
                 result,
             } => {
-                self.register_read(*register, frame[*index as usize], result, frame);
+                externs.register_read(*register, frame[*index as usize], result, frame);
             }
             Call::RegisterWrite {
                 register,
                 index,
                 value,
             } => {
-                self.register_write(*register, frame[*index as usize], value, frame);
+                externs.register_write(*register, frame[*index as usize], value, frame);
             }
             Call::Random { result, low, high } => {
-                let number = self
+                let number = externs
                     .random
                     .between(frame[*low as usize], frame[*high as usize]);
                 store(result, number.unwrap_or(0), frame);
@@ -343,32 +327,35 @@ impl Host for Externs {
                 data,
                 max,
             } => {
-                let number = hash(*algorithm, data, frame, &[], &mut self.joined);
+                let number = hash(*algorithm, data, frame, &[], &mut externs.joined);
                 store_hash(result, number, base, max, frame);
             }
-            Call::Checksum(checksum) => self.checksum(checksum, machine),
+            Call::Checksum(checksum) => externs.checksum(image, checksum, machine),
             Call::Clone { session, list } => {
                 // Session ids have 15 bits in simple_switch.
                 let session = (frame[*session as usize] & 0x7fff) as u32;
                 let list = list.map(|slot| frame[slot as usize] as u32);
-                self.requests.clone = Some(CloneRequest { session, list });
+                externs.requests.clone = Some(CloneRequest { session, list });
             }
-            Call::Resubmit { list } => self.requests.resubmit = Some(frame[*list as usize] as u32),
+            Call::Resubmit { list } => {
+                externs.requests.resubmit = Some(frame[*list as usize] as u32)
+            }
             Call::Recirculate { list } => {
-                self.requests.recirculate = Some(frame[*list as usize] as u32);
+                externs.requests.recirculate = Some(frame[*list as usize] as u32);
             }
             Call::Truncate { length } => {
                 let length = frame[*length as usize] as u32;
-                let shortest = self
+                let shortest = externs
                     .requests
                     .truncate
                     .map_or(length, |other| other.min(length));
-                self.requests.truncate = Some(shortest);
+                externs.requests.truncate = Some(shortest);
             }
             Call::Digest { data } => {
-                self.requests.digest = Some(id);
-                self.digest.clear();
-                self.digest
+                externs.requests.digest = Some(id);
+                externs.digest.clear();
+                externs
+                    .digest
                     .extend(data.iter().map(|place| place_slice(place, frame).to_vec()));
             }
             Call::Require { check, name } => {
@@ -383,7 +370,8 @@ impl Host for Externs {
             }
             Call::Log { message, data } => {
                 if T::ON {
-                    self.log(message, data, frame, tracer);
+                    let text = log_text(image.program(), message, data, frame);
+                    tracer.note(Event::Note { text });
                 }
             }
         }
@@ -391,6 +379,6 @@ impl Host for Externs {
     }
 
     fn in_value_set(&mut self, set: u32, key: &[u64]) -> bool {
-        self.state.in_value_set(set, key)
+        self.externs.state.in_value_set(set, key)
     }
 }

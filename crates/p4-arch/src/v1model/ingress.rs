@@ -1,6 +1,7 @@
 //! Parser, checksum check and ingress, and what simple_switch does when ingress ends, in its order:
 //! clone, digest, then one of resubmit, multicast, drop, unicast.
 
+use super::externs::Running;
 use super::fields::{instance, Field};
 use super::queue::{clear, restore, save, Again, Instance, Origin};
 use super::stats::Drop;
@@ -110,13 +111,16 @@ impl Switch {
 
     pub(super) fn run_block<F: Follow>(&mut self, block: u32, follow: &mut F) -> Outcome {
         let entry = self.image.program().blocks[block as usize].entry;
-        let tracer = follow.tracer(block);
+        let mut host = Running {
+            image: &self.image,
+            externs: &mut self.externs,
+        };
         run(
             &self.image.prepared,
             entry,
             &mut self.machine,
-            &mut self.externs,
-            tracer,
+            &mut host,
+            follow.tracer(block),
         )
     }
 

@@ -74,7 +74,7 @@ impl Switch {
         let state = State::new(image.prepared.share(), &image.resources)?;
         Ok(Switch {
             machine: Machine::new(&image.prepared),
-            externs: Externs::new(Arc::clone(&image), state, config.seed),
+            externs: Externs::new(&image, state, config.seed),
             image,
             config,
             queues: Queues::default(),
