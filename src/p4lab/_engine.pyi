@@ -191,6 +191,20 @@ class Forwarder:
     def write(self, updates: Sequence[Update]) -> None: ...
     def send_from_cpu(self, data: bytes) -> None: ...
     def set_port(self, port: int, up: bool) -> None: ...
+    def emulate(
+        self,
+        port: int,
+        *,
+        rate: int | None = None,
+        delay: int = 0,
+        jitter: int = 0,
+        loss: float = 0.0,
+        queue: int | None = None,
+        both: bool = False,
+        seed: int = 0,
+    ) -> None:
+        """Gives the link at a port properties as `Network.connect` does: for what the switch
+        sends, and with `both` also for what it receives."""
     def stats(self) -> dict[str, Any]:
         """`ports`: by number received, sent (each frames, bytes, probes) and drops by reason;
         `no_port`, `cpu_full`."""

@@ -1,6 +1,6 @@
 //! Switches on Linux interfaces. Times are picoseconds since the inbox was made.
 
-use crate::net::count_dict;
+use crate::net::{count_dict, link_config};
 use crate::program::Program;
 use crate::switch::Device;
 use crate::trace::arrival_dict;
@@ -116,6 +116,28 @@ impl Forwarder {
     /// Takes a port down or up.
     fn set_port(&self, port: u16, up: bool) -> PyResult<()> {
         self.running()?.set_port(port, up).map_err(refused)
+    }
+
+    /// Gives the link at a port a rate (bits per second), delay, jitter (picoseconds), loss and
+    /// queue (bytes): for what the switch sends, and with `both` also for what it receives.
+    #[pyo3(signature = (port, *, rate = None, delay = 0, jitter = 0, loss = 0.0, queue = None, both = false, seed = 0))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments in Python
+    fn emulate(
+        &self,
+        port: u16,
+        rate: Option<u64>,
+        delay: u64,
+        jitter: u64,
+        loss: f64,
+        queue: Option<u64>,
+        both: bool,
+        seed: u64,
+    ) -> PyResult<()> {
+        let config = link_config(rate, delay, jitter, loss, queue);
+        let into = both.then(|| config.clone());
+        self.running()?
+            .emulate(port, Some(config), into, seed)
+            .map_err(refused)
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -323,7 +323,7 @@ fn mac_address(mac: u64) -> PyResult<Mac> {
     }
 }
 
-fn link_config(
+pub fn link_config(
     rate: Option<u64>,
     delay: u64,
     jitter: u64,
