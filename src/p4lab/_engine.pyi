@@ -65,7 +65,7 @@ def stf(
 class Switch:
     """One switch by itself."""
 
-    def __init__(self, program: Program, *, cpu_port: int | None = None, seed: int = 0) -> None: ...
+    def __init__(self, program: Program, *, seed: int = 0) -> None: ...
     def write(self, updates: Sequence[Update]) -> None:
         """Applies all updates between two packets, or none of them and raises ValueError."""
     def process(self, port: int, data: bytes, now: int = 0) -> list[tuple[int, bytes]]:

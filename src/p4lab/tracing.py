@@ -187,3 +187,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list):
         return [_plain(item) for item in value]
     return value
+
+
+def copies(first: Hop) -> dict[tuple[str, str], int]:
+    """Frames that one packet became, by directed link; names of routers and hosts."""
+    found: dict[tuple[str, str], int] = {}
+    waiting = [first]
+    while waiting:
+        hop = waiting.pop()
+        arrival = (hop.source, hop.router)
+        found[arrival] = found.get(arrival, 0) + 1
+        for host in hop.delivered.values():
+            found[hop.router, host] = found.get((hop.router, host), 0) + 1
+        waiting.extend(hop.next.values())
+    return found

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import random
+import sys
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Literal
 
-import tomllib
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from p4lab.control.bier import Member, ideal_copies
 from p4lab.topology import Host, Topology
 from p4lab.topology.lines import line_table
 from p4lab.topology.units import delay_nanoseconds
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 ROOT = Path(__file__).resolve().parents[3]
 LABS = ROOT / "labs"

@@ -166,7 +166,6 @@ impl Switch {
             let mut again = self.queues.blank_again();
             again.bytes.extend_from_slice(self.machine.packet.output());
             self.keep(Some(list), &mut again.kept);
-            self.externs.stats.recirculated += 1;
             again.recirculated = true;
             return self.send_back(departure.packet, again, follow);
         }
@@ -222,7 +221,7 @@ impl Switch {
             copy.length = self.length();
             copy.truncate = session.truncate;
             self.keep(list, &mut copy.kept);
-            self.queues.to_egress(copy);
+            self.queues.queue_for_egress(copy);
         }
     }
 }

@@ -170,7 +170,7 @@ impl Switch {
         let mut copy = self.copy_of_ingress(packet, port as Port);
         copy.origin = Some(Origin::Unicast);
         copy.truncate = requests.truncate;
-        self.queues.to_egress(copy);
+        self.queues.queue_for_egress(copy);
     }
 
     /// simple_switch has one queue per port, for priority 0, unless it is told otherwise.
@@ -219,7 +219,7 @@ impl Switch {
             copy.cursor = 0;
             copy.truncate = session.truncate;
             self.keep(list, &mut copy.kept);
-            self.queues.to_egress(copy);
+            self.queues.queue_for_egress(copy);
         }
     }
 
@@ -236,7 +236,6 @@ impl Switch {
         let mut again = self.queues.blank_again();
         again.bytes.extend_from_slice(self.machine.packet.bytes());
         self.keep(Some(list), &mut again.kept);
-        self.externs.stats.resubmitted += 1;
         again.recirculated = false;
         self.send_back(packet, again, follow);
     }
@@ -253,12 +252,16 @@ impl Switch {
             self.queues.done_again(again);
             return self.dropped(Drop::TooManyPasses, follow);
         }
-        if !self.may_become_more(follow) {
-            return self.queues.done_again(again);
+        if self.are_too_many() {
+            self.queues.done_again(again);
+            return self.dropped(Drop::TooManyPackets, follow);
         }
+        let stats = &mut self.externs.stats;
         let kind = if again.recirculated {
+            stats.recirculated += 1;
             Kind::Recirculated
         } else {
+            stats.resubmitted += 1;
             Kind::Resubmitted
         };
         let id = follow.born(Some(packet.id), kind, passes, Some(packet.ingress_port));
@@ -268,7 +271,7 @@ impl Switch {
             passes,
             ..packet
         };
-        self.queues.to_ingress(again);
+        self.queues.queue_for_ingress(again);
     }
 
     fn replicate<F: Follow>(&mut self, packet: Instance, group: u32, follow: &mut F) {
@@ -290,7 +293,7 @@ impl Switch {
             copy.origin = Some(Origin::Replica);
             copy.rid = replica.rid;
             copy.truncate = None;
-            self.queues.to_egress(copy);
+            self.queues.queue_for_egress(copy);
             ids.push(id);
         }
         follow.fate(|| Fate::Replicated { group, ids });

@@ -97,11 +97,11 @@ impl Queues {
         self.free_again.pop().unwrap_or_default()
     }
 
-    pub fn to_egress(&mut self, copy: Copy) {
+    pub fn queue_for_egress(&mut self, copy: Copy) {
         self.egress.push_back(copy);
     }
 
-    pub fn to_ingress(&mut self, again: Again) {
+    pub fn queue_for_ingress(&mut self, again: Again) {
         self.ingress.push_back(again);
     }
 

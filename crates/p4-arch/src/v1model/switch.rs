@@ -149,10 +149,15 @@ impl Switch {
         }
     }
 
-    /// Counts one packet more; false if they are too many.
-    pub(super) fn may_become_more<F: Follow>(&mut self, follow: &mut F) -> bool {
+    /// Counts one packet more.
+    pub(super) fn are_too_many(&mut self) -> bool {
         self.packets += 1;
-        if self.packets > self.config.max_packets {
+        self.packets > self.config.max_packets
+    }
+
+    /// Counts one copy more; false, said and counted, if they are too many.
+    pub(super) fn may_become_more<F: Follow>(&mut self, follow: &mut F) -> bool {
+        if self.are_too_many() {
             self.externs.stats.count_drop(Drop::TooManyPackets);
             follow.note(Drop::TooManyPackets.to_string());
             return false;
