@@ -157,6 +157,20 @@ impl Tree {
     }
 }
 
+impl Tree {
+    /// Where the packet under way was last seen in the source.
+    fn last_place(&self) -> Span {
+        let program = self.image.program();
+        let steps = self
+            .packets
+            .get(self.current)
+            .map_or(&[][..], |packet| &packet.steps);
+        let spans = steps.iter().rev().map(|step| step.span(program));
+        let mut known = spans.filter(|span| *span != Span::NONE);
+        known.next().unwrap_or(Span::NONE)
+    }
+}
+
 impl Follow for Tree {
     type Tracer = Recorder;
 
@@ -202,14 +216,7 @@ impl Follow for Tree {
             Drop::IngressDrop | Drop::EgressDrop => self.cause("egress_spec"),
             Drop::NoGroup { .. } => self.cause("mcast_grp"),
             Drop::NoQueue => self.cause("priority"),
-            _ => {
-                let program = self.image.program();
-                let steps = self
-                    .packets
-                    .get(self.current)
-                    .map_or(&[][..], |packet| &packet.steps);
-                steps.last().map_or(Span::NONE, |step| step.span(program))
-            }
+            _ => self.last_place(),
         };
         self.fate(|| Fate::Dropped { reason, span });
     }
