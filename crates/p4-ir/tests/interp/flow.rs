@@ -127,7 +127,8 @@ fn run_time_indices_stay_inside() {
 // If this fails, a broken program is executed, or the switch dies of it.
 #[test]
 fn broken_programs_are_refused_or_trapped() {
-    let broken: [(&str, fn(&mut Builder)); 6] = [
+    type Mistake = fn(&mut Builder);
+    let broken: [(&str, Mistake); 6] = [
         ("beyond", |b| {
             b.op(Op::Mov { d: 900, s: 0 });
         }),
