@@ -123,12 +123,13 @@ pub fn run<H: Host, T: Tracer>(
     host: &mut H,
     tracer: &mut T,
 ) -> Outcome {
-    machine.calls.clear();
+    // A host may run code while it is called, so there may be return addresses that are not ours.
+    let floor = machine.calls.len();
     let mut fuel = machine.fuel;
     let mut pc = entry;
     // The inner loop holds the frame as a slice; only a call to the host gives it back.
     let outcome = loop {
-        let call = match stretch(prepared, &mut pc, &mut fuel, machine, host, tracer) {
+        let call = match stretch(prepared, floor, &mut pc, &mut fuel, machine, host, tracer) {
             Ok(call) => call,
             Err(outcome) => break outcome,
         };
@@ -136,6 +137,7 @@ pub fn run<H: Host, T: Tracer>(
             break Outcome::Halted(halt);
         }
     };
+    machine.calls.truncate(floor);
     if T::ON {
         tracer.settle(prepared, &machine.frame);
         match outcome {
@@ -151,6 +153,7 @@ pub fn run<H: Host, T: Tracer>(
 #[inline(always)]
 fn stretch<H: Host, T: Tracer>(
     prepared: &Prepared,
+    floor: usize,
     at: &mut Pc,
     fuel: &mut u64,
     machine: &mut Machine,
@@ -272,16 +275,14 @@ fn stretch<H: Host, T: Tracer>(
                 pc = t;
                 continue;
             }
-            Op::Ret => match calls.pop() {
-                Some(back) => {
-                    pc = back;
-                    continue;
-                }
-                None => {
+            Op::Ret => {
+                if calls.len() == floor {
                     *at = pc;
                     return Err(Outcome::Done);
                 }
-            },
+                pc = calls.pop().unwrap_or_default();
+                continue;
+            }
 
             Op::SetValid { layout, base } => {
                 *length_delta += interp_headers::set_valid(prepared, layout, base, frame);

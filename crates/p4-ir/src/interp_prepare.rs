@@ -323,5 +323,9 @@ fn check_places(program: &Program) -> Result<(), Malformed> {
     {
         return Err(malformed(format!("block {} has no code", block.name)));
     }
+    let mut methods = program.instances.iter().flat_map(|i| &i.methods);
+    if let Some(method) = methods.find(|m| m.entry as usize >= program.code.len()) {
+        return Err(malformed(format!("method {} has no code", method.name)));
+    }
     Ok(())
 }

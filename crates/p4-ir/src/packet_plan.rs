@@ -13,7 +13,7 @@ use crate::packet::{Packet, SLACK};
 pub struct Plan {
     /// Packet bits without a varbit field
     pub bits: usize,
-    /// Whole bytes and no varbit: the quick way applies.
+    /// Whole bytes but for a varbit: the quick way applies, if the varbit is empty.
     quick: bool,
     takes: Vec<Take>,
     puts: Vec<Put>,
@@ -68,7 +68,7 @@ impl Plan {
         let bits = layout.fixed_bits as usize;
         Plan {
             bits,
-            quick: varbit.is_none() && bits.is_multiple_of(8),
+            quick: bits.is_multiple_of(8),
             takes: takes(&fields),
             puts: puts(&fields),
             varbit,
@@ -95,7 +95,7 @@ impl Plan {
     #[inline]
     pub(crate) fn extract(&self, packet: &mut Packet, header: &mut [u64], varbit: u32) {
         header[0] = 1;
-        if self.quick && packet.cursor().is_multiple_of(8) {
+        if self.quick && varbit == 0 && packet.cursor().is_multiple_of(8) {
             let ahead = packet.ahead();
             for take in &self.takes {
                 let byte = take.byte as usize;
@@ -105,6 +105,10 @@ impl Plan {
                     word(ahead, byte) >> take.down
                 };
                 header[take.offset as usize] = value & take.mask;
+            }
+            if let Some(index) = self.varbit {
+                let Field { offset, width, .. } = self.fields[index];
+                header[offset as usize..][..words(width) as usize + 1].fill(0);
             }
             packet.consume(self.bits);
             return;
@@ -132,7 +136,8 @@ impl Plan {
     /// Appends the header whose words are `header`, valid or not, to the outgoing packet.
     #[inline]
     pub(crate) fn emit(&self, packet: &mut Packet, header: &[u64]) {
-        if self.quick {
+        let empty = |index: usize| header[self.fields[index].offset as usize] == 0;
+        if self.quick && self.varbit.is_none_or(empty) {
             let bytes = self.bits / 8;
             if let Some(room) = packet.room(bytes) {
                 write_words(&self.puts, room, header);
