@@ -281,7 +281,7 @@ mod tests {
             packet.set_cursor(cursor);
             let mut expected: Vec<bool> = bits_of(u64::MAX, head).collect();
             expected.extend(&to_bits(&data)[packet.cursor()..]);
-            while expected.len() % 8 != 0 {
+            while !expected.len().is_multiple_of(8) {
                 expected.push(false);
             }
             packet.put(u64::MAX, head);
