@@ -245,7 +245,7 @@ mod tests {
                 packet.put(*value, *bits);
                 expected.extend(bits_of(*value, *bits));
             }
-            while expected.len() % 8 != 0 {
+            while !expected.len().is_multiple_of(8) {
                 expected.push(false);
             }
             prop_assert_eq!(to_bits(packet.output()), expected);
