@@ -292,8 +292,9 @@ impl<'a> Checker<'a> {
         underlying: Option<&'a TypeRef>,
         members: &'a [EnumMember],
     ) {
-        self.declare(&decl.name, Def::Type(decl));
+        // The type behind comes first, so that it cannot be the enum itself.
         let base = underlying.map(|ty| (ty, self.type_ref(ty)));
+        self.declare(&decl.name, Def::Type(decl));
         if let Some((ty, base)) = &base {
             if base.fixed_width().is_none() && *base != Type::Unknown {
                 self.error(

@@ -51,43 +51,41 @@ impl<'a> crate::Checked<'a> {
 
     /// Smallest and largest size in bits, as `minSizeInBits()` and `maxSizeInBits()` give it.
     pub fn size_in_bits(&self, ty: &Type) -> Option<(u64, u64)> {
-        Some(match ty {
-            Type::Bool => (1, 1),
-            Type::Bit(width) | Type::Signed(width) => (u64::from(*width), u64::from(*width)),
-            Type::Varbit(width) => (0, u64::from(*width)),
+        let add = |(a, b): (u64, u64), (c, d): (u64, u64)| (a + c, b + d);
+        let sum = |types: &mut dyn Iterator<Item = Type>| {
+            let mut total = (0, 0);
+            for ty in types {
+                total = add(total, self.size_in_bits(&ty)?);
+            }
+            Some(total)
+        };
+        match ty {
+            Type::Bool => Some((1, 1)),
+            Type::Bit(width) | Type::Signed(width) => Some((u64::from(*width), u64::from(*width))),
+            Type::Varbit(width) => Some((0, u64::from(*width))),
             Type::Named(Kind::NewType | Kind::SerEnum, ..) => {
-                self.size_in_bits(&self.underlying(ty))?
+                self.size_in_bits(&self.underlying(ty))
             }
             Type::Named(Kind::Header | Kind::Struct, ..) => {
-                let mut total = (0, 0);
-                for (_, field, _) in self.fields_of(ty)? {
-                    let (min, max) = self.size_in_bits(&field)?;
-                    total = (total.0 + min, total.1 + max);
-                }
-                total
+                sum(&mut self.fields_of(ty)?.into_iter().map(|(_, field, _)| field))
             }
             Type::Named(Kind::Union, ..) => {
-                let mut total = (u64::MAX, 0);
-                for (_, field, _) in self.fields_of(ty)? {
-                    let (min, max) = self.size_in_bits(&field)?;
-                    total = (total.0.min(min), total.1.max(max));
-                }
-                total
+                let fields = self.fields_of(ty)?.into_iter();
+                let sizes: Option<Vec<_>> = fields
+                    .map(|(_, field, _)| self.size_in_bits(&field))
+                    .collect();
+                let sizes = sizes?;
+                let least = sizes.iter().map(|size| size.0).min();
+                let most = sizes.iter().map(|size| size.1).max();
+                Some((least.unwrap_or(0), most.unwrap_or(0)))
             }
-            Type::Stack(element, size) => {
-                let (min, max) = self.size_in_bits(element)?;
-                (min * u64::from(*size), max * u64::from(*size))
+            Type::Stack(element, count) => {
+                let (least, most) = self.size_in_bits(element)?;
+                Some((least * u64::from(*count), most * u64::from(*count)))
             }
-            Type::Tuple(items) => {
-                let mut total = (0, 0);
-                for item in items {
-                    let (min, max) = self.size_in_bits(item)?;
-                    total = (total.0 + min, total.1 + max);
-                }
-                total
-            }
-            _ => return None,
-        })
+            Type::Tuple(items) => sum(&mut items.iter().cloned()),
+            _ => None,
+        }
     }
 
     /// The value of a member of an enum with an underlying type, wrapped to it.

@@ -113,3 +113,22 @@ fn mistakes_without_number_are_reported_in_part() {
     let count = codes(&text).len();
     assert!((100..=400).contains(&count), "{count} diagnostics");
 }
+
+/// Found by mutation: following the type behind the type behind ... went on for ever.
+#[test]
+fn an_enum_is_not_stored_as_itself() {
+    let text = "
+        enum color color { red, green }
+        control c(inout color x) { apply { x = x; } }";
+    assert!(codes(text).contains(&"E0201"));
+}
+
+/// Found by mutation: the smallest member of a union without members.
+#[test]
+fn an_empty_union_has_no_size() {
+    let text = "
+        header_union none_t { }
+        struct all_t { none_t a; none_t b; }
+        control c(inout all_t x, out bit<32> size) { apply { size = x.minSizeInBits(); } }";
+    assert!(codes(text).is_empty());
+}
