@@ -2,6 +2,7 @@
 
 use crate::cells::{Count, Meter, MeterConfig};
 use crate::error::UpdateError;
+use crate::idle::Idle;
 use crate::profile::Member;
 use crate::replication::SESSIONS;
 use crate::resolve::{action, checked, set_pattern, Use};
@@ -25,6 +26,8 @@ impl State {
             Update::Delete(key) => self.delete(key),
             Update::Clear { table } => self.clear(table),
             Update::SetDefault { table, action } => self.set_default(table, action.as_ref()),
+            Update::SetDefaultTarget { table, target } => self.set_default_target(table, target),
+            Update::SetIdleTimeout { key, ttl } => self.set_idle_timeout(key, *ttl),
             Update::SetValueSet { set, members } => self.set_value_set(set, members),
             Update::SetCounter {
                 counter,
@@ -216,14 +219,61 @@ impl State {
             None => table.program_default.clone(),
         };
         let old = std::mem::replace(&mut table.default, new);
-        Ok(Box::new(move |state| state.tables[index].default = old))
+        let old_leads = table.default_leads.take();
+        Ok(Box::new(move |state| {
+            state.tables[index].default = old;
+            state.tables[index].default_leads = old_leads;
+        }))
+    }
+
+    fn set_default_target(&mut self, table: &str, target: &Target) -> Applied {
+        if let Target::Action(spec) = target {
+            return self.set_default(table, Some(spec));
+        }
+        let index = self.table_named(table)?;
+        if self.tables[index].const_default {
+            return Err(UpdateError::ConstDefault {
+                table: self.tables[index].name.to_string(),
+            });
+        }
+        // bmv2 checks entries for empty groups, but not defaults.
+        let leads = match (target, self.leads(index, target)) {
+            (Target::Group(group), Err(UpdateError::EmptyMemberGroup { .. }))
+                if self.bmv2_compat =>
+            {
+                Leads::Group(*group)
+            }
+            (_, leads) => leads?,
+        };
+        let old = self.tables[index].default_leads.replace(leads);
+        Ok(Box::new(move |state| {
+            state.tables[index].default_leads = old;
+        }))
+    }
+
+    fn set_idle_timeout(&mut self, key: &EntryKey, ttl: Option<u64>) -> Applied {
+        let (table, pattern, priority) = self.entry_key(key)?;
+        if !self.tables[table].idle_timeout {
+            return Err(UpdateError::NoTimeout {
+                table: self.tables[table].name.to_string(),
+            });
+        }
+        let place = self.tables[table].locate(&pattern, priority)?;
+        let set = move |state: &mut State, idle: Idle| {
+            let stored = state.tables[table].entry_mut(place)?;
+            Some(std::mem::replace(&mut stored.idle, idle))
+        };
+        let old = set(self, Idle::new(ttl));
+        Ok(Box::new(move |state| {
+            old.and_then(|old| set(state, old));
+        }))
     }
 
     fn set_value_set(&mut self, set: &str, members: &[Vec<Match>]) -> Applied {
         let names = self.program.value_sets.iter().map(|set| &*set.name);
         let index = crate::names::find("value set", set, names)?;
         let info = &self.program.value_sets[index];
-        if members.len() as u64 > info.size {
+        if members.len() as u64 > info.size && !self.bmv2_compat {
             let set = info.name.to_string();
             return Err(UpdateError::SetTooLarge {
                 set,
@@ -342,7 +392,10 @@ impl State {
         let Cells::Registers(registers) = &mut self.cells[id] else {
             return Err(UpdateError::NotFound { table: name });
         };
-        let words = register_words(&name, &registers.widths, value)?;
+        let words = match self.bmv2_compat {
+            true => register_words(&name, &registers.widths, &cut(value, &registers.widths))?,
+            false => register_words(&name, &registers.widths, value)?,
+        };
         let Some(index) = index else {
             let size = registers.cells.len();
             let new = words.iter().copied().cycle().take(size).collect();
@@ -479,11 +532,15 @@ impl State {
 
     /// Whether an entry of a table with action profile `id` leads to what `is` says.
     fn refers(&self, id: usize, is: impl Fn(&Leads) -> bool) -> bool {
+        let is = &is;
         let mut users = self
             .tables
             .iter()
             .filter(|table| table.direct.profile == Some(id as u32));
-        users.any(|table| table.entries().iter().any(|entry| is(&entry.leads)))
+        users.any(|table| {
+            table.default_leads.as_ref().is_some_and(is)
+                || table.entries().iter().any(|entry| is(&entry.leads))
+        })
     }
 
     pub(crate) fn counter_named(&self, counter: &str) -> Result<usize, UpdateError> {
@@ -526,6 +583,12 @@ pub(crate) fn set_keys(set: &ir::ValueSet) -> Vec<KeyInfo> {
         }
     };
     set.fields.iter().map(key).collect()
+}
+
+/// The low bits of `value` that fit the leaves.
+fn cut(value: &BigUint, widths: &[u32]) -> BigUint {
+    let total: u32 = widths.iter().sum();
+    value & ((BigUint::from(1u8) << total) - 1u8)
 }
 
 /// The words of a register cell: the leaves of its type, the first one in the upper bits.

@@ -42,6 +42,7 @@ pub(crate) fn build(program: Arc<Program>, resources: &[Resource]) -> Result<Sta
         cells,
         groups: FxHashMap::default(),
         sessions: FxHashMap::default(),
+        bmv2_compat: false,
         program,
     })
 }
@@ -97,11 +98,21 @@ fn build_table(program: &Program, table: &ir::Table, cells: &[Cells]) -> Result<
             _ => {}
         }
     }
+    built.idle_timeout = supports_timeout(table);
     let priorities = entry_priorities(table);
     for (entry, priority) in table.entries.iter().zip(priorities) {
         add_entry(&mut built, entry, priority)?;
     }
     Ok(built)
+}
+
+/// v1model's property `support_timeout`
+fn supports_timeout(table: &ir::Table) -> bool {
+    let given = table
+        .properties
+        .iter()
+        .find(|(name, _)| &**name == "support_timeout");
+    matches!(given, Some((_, ConstArg::Bool(true))))
 }
 
 fn keys(table: &ir::Table) -> Result<Vec<KeyInfo>, BuildError> {

@@ -137,6 +137,10 @@ pub enum UpdateError {
         id: u32,
     },
     Rates,
+    /// An idle timeout for a table that does not keep any
+    NoTimeout {
+        table: String,
+    },
 }
 
 impl fmt::Display for UpdateError {
@@ -271,6 +275,10 @@ impl fmt::Display for UpdateError {
                     "{what} {id} of {profile} is in use; remove what refers to it first"
                 )
             }
+            NoTimeout { table } => write!(
+                f,
+                "{table} keeps no idle timeouts; give it `support_timeout = true`"
+            ),
             Rates => write!(
                 f,
                 "a meter's peak rate and burst must not be below the committed ones"

@@ -14,6 +14,7 @@ mod apply;
 mod build;
 mod cells;
 mod error;
+mod idle;
 mod matcher;
 mod names;
 mod profile;
@@ -27,6 +28,7 @@ mod value;
 
 pub use cells::{Color, MeterConfig, MeterUnit};
 pub use error::{UpdateError, WriteError};
+pub use idle::IdleEntry;
 pub use profile::Member;
 pub use read::EntryView;
 pub use replication::{CloneSession, Replica};

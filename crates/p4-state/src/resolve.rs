@@ -43,7 +43,7 @@ impl State {
                 table: table.name.to_string(),
             });
         }
-        let pattern = pattern(table, &key.matches)?;
+        let pattern = pattern(table, &key.matches, self.bmv2_compat)?;
         match (table.priorities, key.priority) {
             (true, 0) => Err(UpdateError::PriorityNeeded {
                 table: table.name.to_string(),
@@ -57,7 +57,11 @@ impl State {
 }
 
 /// The pattern of an entry of `table`.
-fn pattern(table: &Table, matches: &[(String, Match)]) -> Result<Pattern, UpdateError> {
+fn pattern(
+    table: &Table,
+    matches: &[(String, Match)],
+    any_mask: bool,
+) -> Result<Pattern, UpdateError> {
     let mut given = vec![None; table.keys.len()];
     for (name, one) in matches {
         let index = find("key", name, table.keys.iter().map(|key| &*key.name))?;
@@ -70,6 +74,7 @@ fn pattern(table: &Table, matches: &[(String, Match)]) -> Result<Pattern, Update
     }
     let words = table.key_words();
     let mut parts = Parts {
+        any_mask,
         value: vec![0; words],
         mask: vec![0; words],
         ranges: Vec::new(),
@@ -90,6 +95,7 @@ fn pattern(table: &Table, matches: &[(String, Match)]) -> Result<Pattern, Update
         mask,
         ranges,
         prefix,
+        ..
     } = parts;
     Ok(Pattern {
         value: value.into(),
@@ -103,6 +109,7 @@ fn pattern(table: &Table, matches: &[(String, Match)]) -> Result<Pattern, Update
 pub(crate) fn set_pattern(keys: &[KeyInfo], matches: &[Match]) -> Result<Pattern, UpdateError> {
     let words = keys.iter().map(|key| key.words).sum();
     let mut parts = Parts {
+        any_mask: false,
         value: vec![0; words],
         mask: vec![0; words],
         ranges: Vec::new(),
@@ -132,6 +139,8 @@ pub(crate) fn set_pattern(keys: &[KeyInfo], matches: &[Match]) -> Result<Pattern
 }
 
 struct Parts {
+    /// Optional keys take any mask, as p4c makes them ternary for bmv2.
+    any_mask: bool,
     value: Vec<u64>,
     mask: Vec<u64>,
     ranges: Vec<Range>,
@@ -167,6 +176,9 @@ impl Parts {
                 (number(value)?, ones(0, key.width, key.words))
             }
             (Kind::Ternary, Match::Ternary { value, mask }) => (number(value)?, number(mask)?),
+            (Kind::Optional, Match::Ternary { value, mask }) if self.any_mask => {
+                (number(value)?, number(mask)?)
+            }
             (Kind::Range, Match::Range { low, high }) => {
                 return self.add_range(key, number(low)?, number(high)?)
             }

@@ -91,6 +91,8 @@ pub struct State {
     pub(crate) value_sets: Vec<Vec<Pattern>>,
     pub(crate) groups: FxHashMap<u32, Vec<Replica>>,
     pub(crate) sessions: FxHashMap<u32, CloneSession>,
+    /// Do as bmv2's tables do where P4Runtime and the language say otherwise.
+    pub(crate) bmv2_compat: bool,
 }
 
 impl State {
@@ -98,6 +100,19 @@ impl State {
     /// what it is.
     pub fn new(program: Arc<Program>, resources: &[Resource]) -> Result<State, BuildError> {
         crate::build::build(program, resources)
+    }
+
+    /// The same with bmv2's ways: entries of the program are immutable even where they are not const,
+    /// of entries with the same priority the one in the lowest slot wins and slots are used again,
+    /// optional keys take any mask, value sets have no bound, and a register's value is cut to its
+    /// width.
+    pub fn with_bmv2_compat(mut self, on: bool) -> State {
+        self.bmv2_compat = on;
+        for table in &mut self.tables {
+            table.reuses_handles = on;
+            table.const_entries |= on && table.has_program_entries();
+        }
+        self
     }
 
     pub fn program(&self) -> &Program {
@@ -126,18 +141,26 @@ impl State {
     #[inline]
     pub fn lookup(
         &mut self,
-        table: TableId,
+        id: TableId,
         key: &[u64],
         bytes: u64,
         now: u64,
         choose: impl FnOnce(InstanceId) -> u64,
     ) -> Found<'_> {
-        let table = &mut self.tables[table as usize];
+        let table = &mut self.tables[id as usize];
         let Some(place) = table.matcher.find(key) else {
-            return miss(table);
+            return match table.default_leads {
+                None => miss(table),
+                Some(_) => miss_to_profile(table, &self.cells, choose),
+            };
         };
         let direct = table.direct;
         let mut color = None;
+        if table.idle_timeout {
+            if let Some(entry) = table.entry_mut(place) {
+                entry.idle.hit(now);
+            }
+        }
         if direct != Default::default() {
             if let Some(entry) = table.entry_mut(place) {
                 if direct.counter.is_some() {
@@ -245,6 +268,32 @@ fn miss(table: &Table) -> Found<'_> {
         data: &ir.data,
         entry: None,
         color: None,
+    }
+}
+
+/// A miss in a table whose default is a member or group of its action profile.
+fn miss_to_profile<'a>(
+    table: &'a Table,
+    cells: &'a [Cells],
+    choose: impl FnOnce(InstanceId) -> u64,
+) -> Found<'a> {
+    let none = miss(table);
+    let Some(id) = table.direct.profile else {
+        return none;
+    };
+    let Some(Cells::Profile(profile)) = cells.get(id as usize) else {
+        return none;
+    };
+    let member = match table.default_leads {
+        Some(Leads::Member(member)) => profile.members.get(&member),
+        Some(Leads::Group(group)) => profile.pick(group, choose(id)),
+        Some(Leads::Action(..)) | None => return none,
+    };
+    let (action, data) = member.map_or((u32::MAX, &[][..]), |m| (m.action, &*m.data));
+    Found {
+        action,
+        data,
+        ..none
     }
 }
 

@@ -2,11 +2,13 @@
 
 use crate::cells::{Count, Meter};
 use crate::error::UpdateError;
+use crate::idle::Idle;
 use crate::matcher::{Levels, Matcher, Pattern, Place, Rules};
 use crate::value::ones;
 use p4_ir::ir;
 use p4_syntax::ast::Name;
 use p4_syntax::span::Span;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// How a key is matched.
@@ -91,6 +93,7 @@ pub(crate) struct Stored {
     pub leads: Leads,
     pub count: Count,
     pub meter: Meter,
+    pub idle: Idle,
     /// Where the program says so, for entries written in it
     pub span: Option<Span>,
 }
@@ -106,12 +109,20 @@ pub(crate) struct Table {
     /// Entries are told apart by priority.
     pub priorities: bool,
     pub direct: Direct,
+    /// Entries note when they hit, so that idle ones can be told.
+    pub idle_timeout: bool,
+    /// bmv2's way: a new entry takes the lowest free number.
+    pub reuses_handles: bool,
+    /// A member or group that stands for the default action
+    pub default_leads: Option<Leads>,
     pub default: ir::ActionCall,
     pub program_default: ir::ActionCall,
     pub matcher: Matcher,
     slab: Vec<Option<Stored>>,
     free: Vec<Place>,
     next_handle: u64,
+    /// Numbers below `next_handle` to be used again
+    free_handles: BTreeSet<u64>,
     live: u64,
 }
 
@@ -142,6 +153,9 @@ impl Table {
             const_default: table.const_default,
             priorities: priorities || several_prefixes,
             direct: Direct::default(),
+            idle_timeout: false,
+            reuses_handles: false,
+            default_leads: None,
             default: table.default.clone(),
             program_default: table.default.clone(),
             matcher: if priorities || several_prefixes {
@@ -152,6 +166,7 @@ impl Table {
             slab: Vec::new(),
             free: Vec::new(),
             next_handle: 0,
+            free_handles: BTreeSet::new(),
             live: 0,
             keys,
         }
@@ -197,9 +212,8 @@ impl Table {
                 size: self.size,
             });
         }
-        let handle = self.next_handle;
-        self.next_handle += 1;
-        let (count, meter) = (Count::default(), Meter::default());
+        let handle = self.new_handle();
+        let (count, meter, idle) = (Count::default(), Meter::default(), Idle::default());
         Ok(self.put(Stored {
             handle,
             pattern,
@@ -207,8 +221,25 @@ impl Table {
             leads,
             count,
             meter,
+            idle,
             span,
         }))
+    }
+
+    fn new_handle(&mut self) -> u64 {
+        if self.reuses_handles {
+            if let Some(handle) = self.free_handles.first() {
+                return *handle;
+            }
+        }
+        let handle = self.next_handle;
+        self.next_handle += 1;
+        handle
+    }
+
+    /// Whether the program itself has put entries in.
+    pub fn has_program_entries(&self) -> bool {
+        self.slab.iter().flatten().any(|entry| entry.span.is_some())
     }
 
     /// Puts an entry (back) in. Its number also orders entries of equal priority: older first.
@@ -219,6 +250,7 @@ impl Table {
         });
         self.matcher
             .insert(&entry.pattern, entry.priority, entry.handle, place);
+        self.free_handles.remove(&entry.handle);
         self.slab[place as usize] = Some(entry);
         self.live += 1;
         place
@@ -229,6 +261,9 @@ impl Table {
         let entry = self.slab.get_mut(place as usize)?.take()?;
         self.matcher.remove(&entry.pattern, entry.priority);
         self.free.push(place);
+        if self.reuses_handles {
+            self.free_handles.insert(entry.handle);
+        }
         self.live -= 1;
         Some(entry)
     }
@@ -236,7 +271,9 @@ impl Table {
     /// Takes an entry out that was just put in, as if it had never been there.
     pub fn forget(&mut self, place: Place) {
         if let Some(entry) = self.take(place) {
-            self.next_handle = entry.handle;
+            if !self.reuses_handles {
+                self.next_handle = entry.handle;
+            }
         }
     }
 
@@ -246,6 +283,18 @@ impl Table {
         place.ok_or_else(|| UpdateError::NotFound {
             table: self.name.to_string(),
         })
+    }
+
+    /// Handles of the entries of which `is` says so, in the order of their numbers.
+    pub fn idle_handles(&mut self, mut is: impl FnMut(&mut Idle) -> bool) -> Vec<u64> {
+        let mut handles = Vec::new();
+        for entry in self.slab.iter_mut().flatten() {
+            if is(&mut entry.idle) {
+                handles.push(entry.handle);
+            }
+        }
+        handles.sort_unstable();
+        handles
     }
 
     /// Places of the entries that the control plane put in.

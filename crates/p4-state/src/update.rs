@@ -20,6 +20,17 @@ pub enum Update {
         table: String,
         action: Option<ActionSpec>,
     },
+    /// Makes a member or group of the table's action profile its default.
+    SetDefaultTarget {
+        table: String,
+        target: Target,
+    },
+    /// How long an entry may go without a hit before it is told, in picoseconds; `None`: for ever.
+    /// The table needs `support_timeout = true`.
+    SetIdleTimeout {
+        key: EntryKey,
+        ttl: Option<u64>,
+    },
     /// Replaces the members of a parser value set.
     SetValueSet {
         set: String,
