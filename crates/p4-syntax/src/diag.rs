@@ -35,6 +35,7 @@
 //! | E0119, E0120 | in a parser state: a foreign statement, `transition` not last |
 //! | E0121 | a `;` that ends nothing |
 
+use crate::source::{Location, SourceMap};
 use crate::span::Span;
 
 /// A step that has this much to say keeps silent about the rest.
@@ -82,6 +83,15 @@ impl Diagnostic {
             labels: Vec::new(),
             hint: None,
         }
+    }
+
+    /// Where to look: its own place first, then those of its labels, as far as they are in a file.
+    pub fn places(&self, sources: &SourceMap) -> Vec<Location> {
+        let labels = self.labels.iter().map(|(span, _)| *span);
+        std::iter::once(self.span)
+            .chain(labels)
+            .filter_map(|span| sources.locate(span.lo))
+            .collect()
     }
 
     /// Adds a second place with its own words, such as where a name was declared first.

@@ -8,6 +8,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ast;
+mod class;
 pub mod diag;
 mod lexer;
 mod options;
@@ -20,6 +21,7 @@ mod token;
 
 use std::collections::HashSet;
 
+pub use class::class;
 pub use diag::{Diagnostic, Severity};
 pub use options::{FileProvider, Limits, MemoryFiles, Options};
 pub use render::render;
