@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from p4lab.cli import bench_verb, compile_verb, run_verb, stf_verb, trace_verb
+from p4lab.cli import bench_verb, compile_verb, doctor_verb, run_verb, stf_verb, trace_verb
 
 app = typer.Typer(
     name="p4lab",
@@ -18,3 +18,4 @@ app.command("trace")(trace_verb.trace)
 app.command("compile")(compile_verb.compile_program)
 app.command("stf")(stf_verb.stf)
 app.command("bench")(bench_verb.bench)
+app.command("doctor")(doctor_verb.doctor)

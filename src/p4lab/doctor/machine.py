@@ -1,0 +1,100 @@
+"""The machine and the Python that p4lab runs in."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import socket
+import sys
+from pathlib import Path
+
+from p4lab.doctor import Finding
+
+GIGABYTE = 1 << 30
+MEMORY_NEEDED = 1 * GIGABYTE  # the largest lab in virtual time, JupyterLab and a browser tab
+DISK_NEEDED = 2 * GIGABYTE  # virtual environment and engine build
+ARCHITECTURES = ("x86_64", "aarch64")
+# Port, who listens there, and how to choose another.
+PORTS = (
+    (8888, "JupyterLab", "JupyterLab then takes the next free port by itself."),
+    (9559, "P4Runtime of the first switch", "End the program that listens there (ss -ltnp)."),
+)
+
+
+def system() -> Finding:
+    """Operating system and architecture."""
+    machine, release = platform.machine(), platform.release()
+    name = f"{_distribution()}, Linux {release}, {machine}"
+    if sys.platform != "linux":
+        return Finding("system", "broken", platform.platform(), "Use Linux, or the VM: vagrant up")
+    if machine not in ARCHITECTURES:
+        return Finding(
+            "system", "missing", f"{name}: not tried by us", "Nothing to do if ./lab test passes."
+        )
+    return Finding("system", "ok", name)
+
+
+def _distribution() -> str:
+    try:
+        fields = platform.freedesktop_os_release()
+    except OSError:
+        return "unknown distribution"
+    return fields.get("PRETTY_NAME", "unknown distribution")
+
+
+def python() -> Finding:
+    """Python."""
+    return Finding("Python", "ok", f"{platform.python_version()} in {sys.prefix}")
+
+
+def engine() -> Finding:
+    """The engine."""
+    try:
+        from p4lab import _engine
+    except ImportError as error:
+        return Finding("engine", "broken", str(error), "Start ./lab once: it builds the engine.")
+    result = _engine.compile_text("doctor.p4", "#include <core.p4>\n")
+    if not result.ok:
+        return Finding("engine", "broken", "does not compile an empty program", "rm -r .lab; ./lab")
+    return Finding("engine", "ok", "compiles")
+
+
+def memory() -> Finding:
+    """Memory."""
+    free = _available_memory()
+    detail = f"{free / GIGABYTE:.1f} GB free, {os.cpu_count()} cores"
+    if free < MEMORY_NEEDED:
+        return Finding("memory", "broken", detail, "Close programs: a lab wants 1 GB.")
+    return Finding("memory", "ok", detail)
+
+
+def _available_memory() -> int:
+    for line in Path("/proc/meminfo").read_text().splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+
+
+def disk() -> Finding:
+    """Disk."""
+    free = shutil.disk_usage(Path.cwd()).free
+    detail = f"{free / GIGABYTE:.1f} GB free here"
+    if free < DISK_NEEDED:
+        return Finding("disk", "broken", detail, "Free 2 GB: packages and the engine want that.")
+    return Finding("disk", "ok", detail)
+
+
+def ports() -> Finding:
+    """TCP ports."""
+    for port, user, fix in PORTS:
+        with socket.socket() as attempt:
+            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                attempt.bind(("127.0.0.1", port))
+            except OSError as error:
+                return Finding("ports", "missing", f"{port} ({user}): {error.strerror}", fix)
+    return Finding("ports", "ok", ", ".join(str(port) for port, _, _ in PORTS) + " are free")
+
+
+PROBES = (system, python, engine, memory, disk, ports)
