@@ -1,0 +1,434 @@
+//! Judges every program and holds the results against the manifest.
+
+use crate::compile::{compile, Compiled};
+use crate::golden;
+use crate::manifest::{Line, Manifest};
+use crate::pattern;
+use crate::pool;
+use crate::tree::{Checkout, Program, Set};
+use crate::verdict::{Board, Case, Excluded, Failure, Result, Stage};
+use p4_arch::v1model::{Config, Image, Switch};
+use p4_stf::Mode;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// How far a run has come, in programs.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub done: usize,
+    pub total: usize,
+}
+
+/// The outcome of a run.
+#[derive(Debug, Default)]
+pub struct Scoreboard {
+    /// In the order of boards, then files
+    pub tallies: BTreeMap<Board, Tally>,
+    pub excluded: Vec<Excluded>,
+    /// Failures that the manifest does not foresee, or foresees differently
+    pub unexpected_failures: Vec<(Case, Option<Line>)>,
+    pub expected_failures: Vec<(Case, Line)>,
+    /// Lines of the manifest whose case passes
+    pub unexpected_passes: Vec<Line>,
+    /// Lines of the manifest whose file is not in the checkout or not on that board
+    pub stale: Vec<Line>,
+    /// Sentences about boards that do not have the size that the manifest says
+    pub sizes: Vec<String>,
+    /// Whether those sizes are wrong for the very checkout that the manifest was made for
+    pub sizes_are_wrong: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub total: usize,
+    pub passed: usize,
+    pub expected: usize,
+}
+
+impl Scoreboard {
+    /// Whether everything passes or fails as the manifest says.
+    pub fn ok(&self) -> bool {
+        self.unexpected_failures.is_empty()
+            && self.unexpected_passes.is_empty()
+            && self.stale.is_empty()
+            && !self.sizes_are_wrong
+    }
+}
+
+/// Judges the programs of `checkout` of which a case fits `only`. `each` hears of every program done
+/// and may stop the run by saying false, which gives `None`. The error is one sentence.
+pub fn run(
+    checkout: &Checkout,
+    manifest: &Manifest,
+    only: Option<&str>,
+    mut each: impl FnMut(Progress) -> bool,
+) -> std::result::Result<Option<Scoreboard>, String> {
+    let programs = checkout.programs()?;
+    let chosen: Vec<Program> = match only {
+        None => programs,
+        Some(only) => programs
+            .into_iter()
+            .filter(|program| may_fit(only, program))
+            .collect(),
+    };
+    let mut progress = Progress {
+        done: 0,
+        total: chosen.len(),
+    };
+    let quiet = QuietPanics::new();
+    let outcomes = pool::map(
+        &chosen,
+        |program| outcome(checkout, program),
+        |_| {
+            progress.done += 1;
+            each(progress)
+        },
+    );
+    drop(quiet);
+    let Some(outcomes) = outcomes else {
+        return Ok(None);
+    };
+    let mut cases = Vec::new();
+    let mut excluded = Vec::new();
+    for outcome in outcomes {
+        cases.extend(outcome.cases);
+        excluded.extend(outcome.excluded);
+    }
+    if let Some(only) = only {
+        cases.retain(|case| pattern::matches(only, &case.id()));
+    }
+    cases.sort_by(|a, b| (a.board, &a.file).cmp(&(b.board, &b.file)));
+    Ok(Some(hold_against(
+        checkout, manifest, only, cases, excluded,
+    )))
+}
+
+/// Whether some board's name for this program may fit the pattern.
+fn may_fit(only: &str, program: &Program) -> bool {
+    let file = program.file();
+    Board::ALL
+        .into_iter()
+        .any(|board| pattern::matches(only, &crate::verdict::id(board, &file)))
+}
+
+/// While it lives, panics are not printed: they are results here.
+struct QuietPanics(Option<Hook>);
+type Hook = Box<dyn Fn(&std::panic::PanicHookInfo<'_>) + Send + Sync + 'static>;
+
+impl QuietPanics {
+    fn new() -> QuietPanics {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| {}));
+        QuietPanics(Some(hook))
+    }
+}
+
+impl Drop for QuietPanics {
+    fn drop(&mut self) {
+        if let Some(hook) = self.0.take() {
+            std::panic::set_hook(hook);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Outcome {
+    cases: Vec<Case>,
+    excluded: Vec<Excluded>,
+}
+
+impl Outcome {
+    fn case(&mut self, board: Board, program: &Program, result: Result) {
+        self.cases.push(Case {
+            board,
+            file: program.file(),
+            result,
+        });
+    }
+
+    fn excluded(&mut self, file: String, reason: impl Into<String>) {
+        self.excluded.push(Excluded {
+            file,
+            reason: reason.into(),
+        });
+    }
+}
+
+fn outcome(checkout: &Checkout, program: &Program) -> Outcome {
+    let mut outcome = Outcome::default();
+    if let Some(reason) = no_program(program) {
+        outcome.excluded(program.file(), reason);
+        return outcome;
+    }
+    match program.set {
+        Set::Samples => sample(checkout, program, &mut outcome),
+        Set::Errors => error(checkout, program, &mut outcome),
+        Set::P4_14 => p4_14(checkout, program, &mut outcome),
+    }
+    outcome
+}
+
+/// Why a file is no program of its own: p4c's tests take only `fabric.p4` of these folders.
+fn no_program(program: &Program) -> Option<&'static str> {
+    let part = program.name.starts_with("fabric_") && !program.name.ends_with("/fabric.p4");
+    part.then_some("part of fabric.p4")
+}
+
+fn compiled(checkout: &Checkout, file: &str) -> std::result::Result<Compiled, Failure> {
+    let include = checkout.root.join("p4include");
+    pool::catch(|| compile(&checkout.path(file), &include))
+        .map_err(|message| Failure::new(Stage::Panic, "-", message))
+}
+
+fn sample(checkout: &Checkout, program: &Program, outcome: &mut Outcome) {
+    let script = program.beside(".stf");
+    let script = checkout.path(&script).is_file().then_some(script);
+    let compiled = compiled(checkout, &program.file());
+    let (architecture, result) = match &compiled {
+        Err(failure) => (None, Err(failure.clone())),
+        Ok(compiled) => (compiled.architecture, compiled.failed().map_or(Ok(()), Err)),
+    };
+    let board = match architecture {
+        Some("v1model") => Board::AcceptedV1model,
+        Some(_) => Board::AcceptedOther,
+        None => Board::AcceptedCore,
+    };
+    outcome.case(board, program, result.clone());
+    match (architecture, script) {
+        (_, None) => {}
+        (Some("v1model"), Some(script)) => {
+            let image = compiled.ok().and_then(|compiled| compiled.image);
+            let boards = [(Board::StfLax, Mode::Lax), (Board::StfStrict, Mode::Strict)];
+            scripts(checkout, program, &script, result, image, boards, outcome);
+        }
+        (Some(other), Some(script)) => {
+            outcome.excluded(
+                script,
+                format!("script for {other}, which is no v1model switch"),
+            );
+        }
+        (None, Some(script)) => {
+            outcome.excluded(script, "script for a program without architecture")
+        }
+    }
+}
+
+fn p4_14(checkout: &Checkout, program: &Program, outcome: &mut Outcome) {
+    let script = program.beside(".stf");
+    if !checkout.path(&script).is_file() {
+        return outcome.excluded(program.file(), "P4_14 program without a script");
+    }
+    let translation = program.golden(".p4");
+    if !checkout.path(&translation).is_file() {
+        return outcome.excluded(script, "its program has no translation to P4_16");
+    }
+    let compiled = compiled(checkout, &translation);
+    let result = match &compiled {
+        Err(failure) => Err(failure.clone()),
+        Ok(compiled) => compiled.failed().map_or(Ok(()), Err),
+    };
+    let image = compiled.ok().and_then(|compiled| compiled.image);
+    let boards = [
+        (Board::P4_14StfLax, Mode::Lax),
+        (Board::P4_14StfStrict, Mode::Strict),
+    ];
+    scripts(checkout, program, &script, result, image, boards, outcome);
+}
+
+fn scripts(
+    checkout: &Checkout,
+    program: &Program,
+    script: &str,
+    compiled: Result,
+    image: Option<Arc<Image>>,
+    boards: [(Board, Mode); 2],
+    outcome: &mut Outcome,
+) {
+    let text = match checkout.read(script) {
+        Some(Ok(text)) => Ok(text),
+        Some(Err(error)) => Err(error),
+        None => Err("it is gone".to_string()),
+    };
+    for (board, mode) in boards {
+        let result = match (&compiled, &image, &text) {
+            (Err(failure), _, _) => Err(failure.clone()),
+            (Ok(()), None, _) => Err(Failure::new(Stage::Lower, "-", "it declares no `main`")),
+            (_, _, Err(error)) => Err(Failure::new(Stage::Read, "-", error)),
+            (Ok(()), Some(image), Ok(text)) => pool::catch(|| stf(script, text, image, mode))
+                .unwrap_or_else(|message| Err(Failure::new(Stage::Panic, "-", message))),
+        };
+        outcome.case(board, program, result);
+    }
+}
+
+fn stf(name: &str, text: &str, image: &Arc<Image>, mode: Mode) -> Result {
+    let script = p4_stf::parse(name, text);
+    let fatal = script
+        .errors
+        .iter()
+        .find(|error| !(mode == Mode::Lax && error.in_cli_command));
+    if let Some(error) = fatal {
+        return Err(Failure::new(
+            Stage::Script,
+            "-",
+            format!("line {}: {}", error.place.line, error.message),
+        ));
+    }
+    let mut switch = Switch::new(Arc::clone(image), Config::default())
+        .map_err(|error| Failure::new(Stage::Image, "E0901", error.to_string()))?;
+    let report = p4_stf::run(&script, &mut p4_stf::V1Model::new(&mut switch), mode);
+    if report.passed {
+        return Ok(());
+    }
+    let detail = match report.failures().next() {
+        None => "it failed without a finding".to_string(),
+        Some(finding) => {
+            let more = finding.difference.as_ref().map(|d| d.summary());
+            let more = more.filter(|more| !more.is_empty());
+            let more = more.map_or(String::new(), |more| format!(" ({more})"));
+            format!("line {}: {}{more}", finding.place.line, finding.message)
+        }
+    };
+    Err(Failure::new(Stage::Run, "-", detail))
+}
+
+fn error(checkout: &Checkout, program: &Program, outcome: &mut Outcome) {
+    let boards = [Board::Rejected, Board::RejectedLine, Board::RejectedClass];
+    let compiled = match compiled(checkout, &program.file()) {
+        Ok(compiled) => compiled,
+        Err(failure) => {
+            for board in boards {
+                outcome.case(board, program, Err(failure.clone()));
+            }
+            return;
+        }
+    };
+    let Some((stage, mistakes)) = &compiled.failure else {
+        let said = checkout.read(&program.golden(".p4-stderr"));
+        let said = said.and_then(std::result::Result::ok).unwrap_or_default();
+        let said = said
+            .lines()
+            .find(|line| line.contains("error"))
+            .unwrap_or("nothing");
+        let detail = format!("accepted; p4c says: {said}");
+        for board in boards {
+            outcome.case(
+                board,
+                program,
+                Err(Failure::new(Stage::Accepted, "-", &detail)),
+            );
+        }
+        return;
+    };
+    let unread = (*stage == Stage::Read).then(|| compiled.failed()).flatten();
+    outcome.case(Board::Rejected, program, unread.map_or(Ok(()), Err));
+    let golden = match checkout.read(&program.golden(".p4-stderr")) {
+        Some(Ok(text)) => golden::errors(&text),
+        Some(Err(error)) => return no_golden(program, &error, outcome),
+        None => return no_golden(program, "p4c has no golden output for it", outcome),
+    };
+    let placed: Vec<_> = golden
+        .iter()
+        .filter(|error| !error.places.is_empty())
+        .collect();
+    let code = mistakes.first().map_or("-", |mistake| mistake.code);
+    if placed.is_empty() {
+        outcome.excluded(program.file(), "rejected-line: p4c names no place");
+    } else {
+        let fits = mistakes.iter().any(|mistake| {
+            placed.iter().any(|error| {
+                error
+                    .places
+                    .iter()
+                    .any(|p| Some(p) == mistake.place.as_ref())
+            })
+        });
+        let ours: Vec<String> = mistakes
+            .iter()
+            .filter_map(|m| m.place.as_ref())
+            .map(|(_, line)| line.to_string())
+            .collect();
+        let theirs: Vec<String> = placed
+            .iter()
+            .filter_map(|e| e.places.first())
+            .map(|(_, line)| line.to_string())
+            .collect();
+        let detail = format!(
+            "ours at {}, p4c's at {}",
+            ours.join(", "),
+            theirs.join(", ")
+        );
+        let result = if fits {
+            Ok(())
+        } else {
+            Err(Failure::new(Stage::Line, code, detail))
+        };
+        outcome.case(Board::RejectedLine, program, result);
+    }
+}
+
+fn no_golden(program: &Program, error: &str, outcome: &mut Outcome) {
+    for board in [Board::RejectedLine, Board::RejectedClass] {
+        outcome.case(board, program, Err(Failure::new(Stage::Read, "-", error)));
+    }
+}
+
+fn hold_against(
+    checkout: &Checkout,
+    manifest: &Manifest,
+    only: Option<&str>,
+    cases: Vec<Case>,
+    excluded: Vec<Excluded>,
+) -> Scoreboard {
+    let mut board = Scoreboard {
+        excluded,
+        ..Scoreboard::default()
+    };
+    let mut lines: HashMap<String, &Line> = manifest
+        .lines
+        .iter()
+        .filter(|line| only.is_none_or(|only| pattern::matches(only, &line.id)))
+        .map(|line| (line.id.clone(), line))
+        .collect();
+    for case in cases {
+        let tally = board.tallies.entry(case.board).or_default();
+        tally.total += 1;
+        let line = lines.remove(&case.id());
+        match (&case.result, line) {
+            (Ok(()), None) => tally.passed += 1,
+            (Ok(()), Some(line)) => {
+                tally.passed += 1;
+                board.unexpected_passes.push(line.clone());
+            }
+            (Err(failure), Some(line))
+                if failure.stage == line.stage && failure.code == line.code =>
+            {
+                tally.expected += 1;
+                board.expected_failures.push((case, line.clone()));
+            }
+            (Err(_), line) => board.unexpected_failures.push((case, line.cloned())),
+        }
+    }
+    board.stale = lines.into_values().cloned().collect();
+    board.stale.sort_by_key(|line| line.number);
+    if only.is_none() {
+        compare_sizes(checkout, manifest, &mut board);
+    }
+    board
+}
+
+fn compare_sizes(checkout: &Checkout, manifest: &Manifest, board: &mut Scoreboard) {
+    for (&which, &count) in &manifest.counts {
+        let total = board.tallies.get(&which).map_or(0, |tally| tally.total);
+        if total != count {
+            board.sizes.push(format!(
+                "{which} has {total} programs here; the manifest was made for {count}."
+            ));
+        }
+    }
+    let same = match (&manifest.p4c, &checkout.version.commit) {
+        (Some((_, made_for)), Some(commit)) => commit.starts_with(made_for.as_str()),
+        _ => false,
+    };
+    board.sizes_are_wrong = same && !board.sizes.is_empty();
+}
