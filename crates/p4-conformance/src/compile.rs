@@ -23,8 +23,8 @@ pub struct Compiled {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
     pub code: &'static str,
-    /// Name without folders, and line
-    pub place: Option<(String, u32)>,
+    /// File names without folders, and lines: its own first, then those of its labels
+    pub places: Vec<(String, u32)>,
     pub message: String,
 }
 
@@ -99,7 +99,7 @@ impl Compiled {
         Some(match mistakes.first() {
             None => Failure::new(*stage, "-", "no error has a message"),
             Some(first) => {
-                let place = match &first.place {
+                let place = match first.places.first() {
                     Some((file, line)) => format!("{file}:{line}: "),
                     None => String::new(),
                 };
@@ -128,9 +128,11 @@ fn mistakes(diagnostics: &[Diagnostic], sources: &SourceMap) -> Vec<Mistake> {
     errors
         .map(|error| Mistake {
             code: error.code,
-            place: sources
-                .locate(error.span.lo)
-                .map(|at| (base(&at.file).to_string(), at.line)),
+            places: error
+                .places(sources)
+                .iter()
+                .map(|at| (base(&at.file).to_string(), at.line))
+                .collect(),
             message: error.message.clone(),
         })
         .collect()

@@ -3,7 +3,7 @@
 /// An error of a golden output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GoldenError {
-    /// `syntax`, or the tag that p4c prints, such as `type-error`
+    /// `syntax error`, or the tag that p4c prints, such as `type-error`
     pub tag: String,
     /// Every place that it names: file without folders, line
     pub places: Vec<(String, u32)>,
@@ -49,7 +49,7 @@ fn split_place(line: &str) -> (Option<(String, u32)>, &str) {
 
 fn error_tag(text: &str) -> Option<&str> {
     if text.starts_with("syntax error") {
-        return Some("syntax");
+        return Some("syntax error");
     }
     if let Some(rest) = text.strip_prefix("[--Werror=") {
         return rest.split_once(']').map(|(tag, _)| tag);
@@ -89,7 +89,7 @@ b.p4(3): error: SwitchStatement: not here
                     "type-error".to_string(),
                     vec![place("a.p4", 9), place("a.p4", 4)]
                 ),
-                ("syntax".to_string(), vec![place("a.p4", 12)]),
+                ("syntax error".to_string(), vec![place("a.p4", 12)]),
                 ("duplicate".to_string(), vec![]),
                 ("error".to_string(), vec![place("b.p4", 3)]),
             ]

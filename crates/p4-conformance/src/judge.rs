@@ -1,7 +1,7 @@
 //! Judges every program and holds the results against the manifest.
 
-use crate::compile::{compile, Compiled};
-use crate::golden;
+use crate::compile::{compile, Compiled, Mistake};
+use crate::golden::{self, GoldenError};
 use crate::manifest::{Line, Manifest};
 use crate::pattern;
 use crate::pool;
@@ -292,85 +292,85 @@ fn stf(name: &str, text: &str, image: &Arc<Image>, mode: Mode) -> Result {
     Err(Failure::new(Stage::Run, "-", detail))
 }
 
+/// A program that must be refused: that it is, where, and why.
 fn error(checkout: &Checkout, program: &Program, outcome: &mut Outcome) {
     let boards = [Board::Rejected, Board::RejectedLine, Board::RejectedClass];
-    let compiled = match compiled(checkout, &program.file()) {
-        Ok(compiled) => compiled,
-        Err(failure) => {
-            for board in boards {
-                outcome.case(board, program, Err(failure.clone()));
-            }
-            return;
+    let all = |outcome: &mut Outcome, failure: Failure| {
+        for board in boards {
+            outcome.case(board, program, Err(failure.clone()));
         }
     };
+    let compiled = match compiled(checkout, &program.file()) {
+        Ok(compiled) => compiled,
+        Err(failure) => return all(outcome, failure),
+    };
+    let golden = checkout.read(&program.golden(".p4-stderr"));
+    let golden = golden.unwrap_or(Err("p4c has no golden output for it".to_string()));
     let Some((stage, mistakes)) = &compiled.failure else {
-        let said = checkout.read(&program.golden(".p4-stderr"));
-        let said = said.and_then(std::result::Result::ok).unwrap_or_default();
-        let said = said
-            .lines()
-            .find(|line| line.contains("error"))
-            .unwrap_or("nothing");
-        let detail = format!("accepted; p4c says: {said}");
-        for board in boards {
-            outcome.case(
-                board,
-                program,
-                Err(Failure::new(Stage::Accepted, "-", &detail)),
-            );
-        }
-        return;
+        let text = golden.unwrap_or_default();
+        let said = text.lines().find(|line| line.contains("error"));
+        let detail = format!("p4c says: {}", said.unwrap_or("nothing"));
+        return all(outcome, Failure::new(Stage::Accepted, "-", detail));
     };
     let unread = (*stage == Stage::Read).then(|| compiled.failed()).flatten();
     outcome.case(Board::Rejected, program, unread.map_or(Ok(()), Err));
-    let golden = match checkout.read(&program.golden(".p4-stderr")) {
-        Some(Ok(text)) => golden::errors(&text),
-        Some(Err(error)) => return no_golden(program, &error, outcome),
-        None => return no_golden(program, "p4c has no golden output for it", outcome),
-    };
-    let placed: Vec<_> = golden
-        .iter()
-        .filter(|error| !error.places.is_empty())
-        .collect();
-    let code = mistakes.first().map_or("-", |mistake| mistake.code);
-    if placed.is_empty() {
-        outcome.excluded(program.file(), "rejected-line: p4c names no place");
-    } else {
-        let fits = mistakes.iter().any(|mistake| {
-            placed.iter().any(|error| {
-                error
-                    .places
-                    .iter()
-                    .any(|p| Some(p) == mistake.place.as_ref())
-            })
-        });
-        let ours: Vec<String> = mistakes
-            .iter()
-            .filter_map(|m| m.place.as_ref())
-            .map(|(_, line)| line.to_string())
-            .collect();
-        let theirs: Vec<String> = placed
-            .iter()
-            .filter_map(|e| e.places.first())
-            .map(|(_, line)| line.to_string())
-            .collect();
-        let detail = format!(
-            "ours at {}, p4c's at {}",
-            ours.join(", "),
-            theirs.join(", ")
-        );
-        let result = if fits {
-            Ok(())
-        } else {
-            Err(Failure::new(Stage::Line, code, detail))
-        };
-        outcome.case(Board::RejectedLine, program, result);
+    match golden {
+        Ok(text) => refused(program, mistakes, &golden::errors(&text), outcome),
+        Err(error) => {
+            for board in [Board::RejectedLine, Board::RejectedClass] {
+                outcome.case(board, program, Err(Failure::new(Stage::Read, "-", &error)));
+            }
+        }
     }
 }
 
-fn no_golden(program: &Program, error: &str, outcome: &mut Outcome) {
-    for board in [Board::RejectedLine, Board::RejectedClass] {
-        outcome.case(board, program, Err(Failure::new(Stage::Read, "-", error)));
+/// Our errors beside p4c's. p4c goes on after an error in another order than we do, so it is enough
+/// that one of ours is at a place of one of theirs; classes are compared there, or over all errors
+/// where no place is shared.
+fn refused(program: &Program, ours: &[Mistake], theirs: &[GoldenError], outcome: &mut Outcome) {
+    let all = || ours.iter().flat_map(|o| theirs.iter().map(move |t| (o, t)));
+    let mut pairs: Vec<(&Mistake, &GoldenError)> = all()
+        .filter(|(o, t)| o.places.iter().any(|place| t.places.contains(place)))
+        .collect();
+    let code = ours.first().map_or("-", |mistake| mistake.code);
+    if theirs.iter().all(|error| error.places.is_empty()) {
+        let reason = "rejected-line: p4c names no place in it";
+        outcome.excluded(program.file(), reason);
+    } else {
+        let lines = |places: Vec<&(String, u32)>| {
+            let lines: Vec<String> = places.iter().map(|(_, line)| line.to_string()).collect();
+            lines.join(", ")
+        };
+        let here = lines(ours.iter().flat_map(|o| o.places.first()).collect());
+        let there = lines(theirs.iter().flat_map(|t| t.places.first()).collect());
+        let detail = format!("ours at {here}, p4c's at {there}");
+        let result = match pairs.is_empty() {
+            true => Err(Failure::new(Stage::Line, code, detail)),
+            false => Ok(()),
+        };
+        outcome.case(Board::RejectedLine, program, result);
     }
+    if pairs.is_empty() {
+        pairs = all().collect();
+    }
+    let agree = |(o, t): &(&Mistake, &GoldenError)| p4_syntax::class(o.code) == t.tag;
+    let result = match pairs.iter().any(agree) {
+        true => Ok(()),
+        false => {
+            let class = |pair: Option<&(&Mistake, &GoldenError)>| match pair {
+                Some((o, t)) => format!(
+                    "ours is {}, p4c's {}: {}",
+                    p4_syntax::class(o.code),
+                    t.tag,
+                    o.message
+                ),
+                None => "one of the two has no error".to_string(),
+            };
+            let code = pairs.first().map_or(code, |(o, _)| o.code);
+            Err(Failure::new(Stage::Class, code, class(pairs.first())))
+        }
+    };
+    outcome.case(Board::RejectedClass, program, result);
 }
 
 fn hold_against(
