@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How a script is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Every packet on every port is accounted for, and compared whole.
+    /// Every packet on every port is accounted for and compared whole. Behind data without `$`
+    /// only what a switch passes on unread may come: the end of the packet that was sent.
     #[default]
     Strict,
     /// As p4c's runner judges: a prefix is enough unless the data ends in `$`, and ports that the
@@ -21,6 +22,21 @@ pub struct Received {
     pub data: Vec<u8>,
     /// Line of the `packet` command that caused it
     pub cause: u32,
+    /// As many bytes at its end are the end of the packet that was sent.
+    pub passed_on: usize,
+}
+
+impl Received {
+    /// A packet that came out when `sent` had been sent by the command in line `cause`.
+    pub fn new(port: Port, data: &[u8], sent: &[u8], cause: u32) -> Received {
+        let ends = data.iter().rev().zip(sent.iter().rev());
+        Received {
+            port,
+            data: data.to_vec(),
+            cause,
+            passed_on: ends.take_while(|(a, b)| a == b).count(),
+        }
+    }
 }
 
 /// An `expect`.
@@ -81,7 +97,7 @@ pub fn judge(
             );
         } else if mode == Mode::Strict || named.contains(&port) {
             let fits =
-                |e: usize, r: usize| matches(expected[e].pattern.as_ref(), &received[r].data, mode);
+                |e: usize, r: usize| matches(expected[e].pattern.as_ref(), &received[r], mode);
             align(&expects, &packets, fits, &mut verdicts);
         }
     }
@@ -100,16 +116,17 @@ pub fn judge(
 }
 
 /// Whether the packet is what the pattern describes; no pattern describes any packet.
-pub fn matches(pattern: Option<&Pattern>, data: &[u8], mode: Mode) -> bool {
+pub fn matches(pattern: Option<&Pattern>, packet: &Received, mode: Mode) -> bool {
     let Some(pattern) = pattern else { return true };
-    let whole = mode == Mode::Strict || pattern.ends;
-    let digits = data.len() * 2;
-    let length_fits = if whole {
-        pattern.nibbles.len() == digits
-    } else {
-        pattern.nibbles.len() <= digits
+    let Some(behind) = packet.data.len().checked_sub(pattern.nibbles.len() / 2) else {
+        return false;
     };
-    length_fits && different_bytes(pattern, data).is_empty()
+    let may_follow = match mode {
+        _ if pattern.ends => 0,
+        Mode::Lax => behind,
+        Mode::Strict => packet.passed_on,
+    };
+    behind <= may_follow && different_bytes(pattern, &packet.data).is_empty()
 }
 
 /// Indices of the bytes that both have and that differ.

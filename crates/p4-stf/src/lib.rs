@@ -2,14 +2,21 @@
 //!
 //! A script sends packets into a switch, fills tables, and says what must come out. [`parse`] turns
 //! its text into data, [`run`] carries it out on anything that is a [`Target`] and gives a
-//! [`Report`]. [`Mode::Strict`] accounts for every packet on every port and compares packets whole;
-//! [`Mode::Lax`] judges as p4c's runner for bmv2 does, which many of its tests rely on.
+//! [`Report`]. [`Mode::Lax`] judges as p4c's runner for bmv2 does: what comes behind the expected data
+//! and on ports that the script does not name is not looked at, failing commands fail nothing, and
+//! counters are not read. [`Mode::Strict`] looks at all of it: every packet on every port is accounted
+//! for and compared whole, and every command must succeed. It leaves two liberties, and says in a
+//! note where a script takes one:
+//!
+//! - Behind data without `$` may come the end of the packet that was sent, unchanged, as a switch
+//!   passes on what its parser did not read. Any other byte is a difference.
+//! - A script that expects no packet at all, but checks counters or registers, is about these alone.
 //!
 //! The language, one command a line, `#` starts a comment:
 //!
 //! ```text
 //! packet PORT HEXBYTES
-//! expect PORT [HEXBYTES] [$]      # * is any digit; $ says "and nothing behind it" to p4c's runner
+//! expect PORT [HEXBYTES] [$]      # * is any digit; $ says "and nothing behind it"
 //! no_packet [PORT]                # the packet sent last comes out nowhere (or not there)
 //! add TABLE [PRIORITY] KEY:VALUE... ACTION(ARG:VALUE, ...) [= LABEL]
 //! setdefault TABLE ACTION(ARG:VALUE, ...)

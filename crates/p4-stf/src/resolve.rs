@@ -88,20 +88,22 @@ pub fn entry(schema: &[TableSchema], add: &Add, mode: Mode) -> Result<Entry, Str
     })
 }
 
-/// `h.$valid$` and `h.valid` are older names of `h.isValid()`.
+/// `h.$valid$`, `h.valid` and just `h` are older names of `h.isValid()`.
 fn find_key<'a>(table: &'a TableSchema, used: &KeyUse) -> Result<&'a KeySchema, String> {
     let names = table.keys.iter().map(|key| key.name.as_str());
     let what = format!("key of table {}", table.name);
     let found = find(&what, &used.field, names.clone());
-    let older = used
+    let header = used
         .field
         .strip_suffix(".$valid$")
-        .or_else(|| used.field.strip_suffix(".valid"));
-    let index = match older {
-        Some(header) if found.is_err() => {
-            find(&what, &format!("{header}.isValid()"), names).or(found)
-        }
-        _ => found,
+        .or_else(|| used.field.strip_suffix(".valid"))
+        .unwrap_or(&used.field);
+    let validity = |suffix| find(&what, &format!("{header}.{suffix}"), names.clone());
+    let index = match found {
+        Ok(index) => Ok(index),
+        missing => validity("isValid()")
+            .or_else(|_| validity("$valid$"))
+            .or(missing),
     };
     Ok(&table.keys[index?])
 }

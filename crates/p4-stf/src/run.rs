@@ -160,12 +160,8 @@ impl<'a> Runner<'a> {
         self.sent += 1;
         self.since_last = self.received.len();
         let received = &mut self.received;
-        self.target.process(port, data, &mut |port, data| {
-            received.push(Received {
-                port,
-                data: data.to_vec(),
-                cause: place.line,
-            });
+        self.target.process(port, data, &mut |port, out| {
+            received.push(Received::new(port, out, data, place.line));
         });
     }
 
@@ -348,9 +344,48 @@ impl<'a> Runner<'a> {
     }
 
     fn judge_packets(&mut self) {
+        if self.mode == Mode::Strict && self.is_about_state_alone() {
+            if let Some(packet) = self.received.first() {
+                let line = packet.cause;
+                let message = format!(
+                    "{} packets came out that nobody judges: the script expects none, but checks counters or registers",
+                    self.received.len()
+                );
+                self.note(Place { line, column: 1 }, message);
+            }
+            return;
+        }
         for verdict in judge(&self.expected, &self.received, &self.named, self.mode) {
             let finding = self.explain(verdict);
             self.findings.push(finding);
+            if self.mode == Mode::Strict {
+                self.note_passed_on(verdict);
+            }
+        }
+    }
+
+    /// A script that says nothing about packets, but checks what they have left in the switch.
+    fn is_about_state_alone(&self) -> bool {
+        let kinds = || self.findings.iter().map(|finding| finding.kind);
+        self.expected.is_empty()
+            && kinds().any(|kind| kind == Kind::Check)
+            && !kinds().any(|kind| kind == Kind::NoPacket)
+    }
+
+    /// Says so if more came out than a datum without `$` describes.
+    fn note_passed_on(&mut self, verdict: Verdict) {
+        let Verdict::Met { expected, received } = verdict else {
+            return;
+        };
+        let (expected, packet) = (&self.expected[expected], &self.received[received]);
+        let described = expected.pattern.as_ref().map(|p| p.nibbles.len() / 2);
+        let behind = described.map_or(0, |described| packet.data.len() - described);
+        if behind > 0 {
+            let message = format!(
+                "behind these data came the last {behind} bytes of the packet sent in line {}; end the data in $ to forbid that",
+                packet.cause
+            );
+            self.note(expected.place, message);
         }
     }
 
@@ -367,7 +402,7 @@ impl<'a> Runner<'a> {
         };
         match verdict {
             Verdict::Met { expected, received } => {
-                let Received { port, cause, .. } = self.received[received];
+                let Received { port, cause, .. } = &self.received[received];
                 let message =
                     format!("a packet from line {cause} came out of port {port} as expected");
                 expect(expected, true, message, None)
@@ -408,7 +443,9 @@ impl<'a> Runner<'a> {
                 expect(expected, false, message, Some(difference))
             }
             Verdict::Unexpected { received } => {
-                let Received { port, data, cause } = &self.received[received];
+                let Received {
+                    port, data, cause, ..
+                } = &self.received[received];
                 let number = self.number_on_port(received);
                 Finding {
                     place: Place {

@@ -28,7 +28,15 @@ fn strict_sees_what_p4cs_runner_does_not() {
     let cases = [
         ("packet 1 0102\nexpect 2 0102", true, true),
         ("packet 1 0102\nexpect 2 0102 $", true, true),
-        ("packet 1 0102\nexpect 2 01", false, true),
+        // What the parser did not read follows unchanged; 02 here, which the packet ends in.
+        ("packet 1 0102\nexpect 2 01", true, true),
+        ("packet 1 01020304\nexpect 2 01", true, true),
+        // A packet that follows must not be taken for the data of the one expected.
+        (
+            "packet 1 01\npacket 1 0102\nexpect 2 01\nexpect 2 01",
+            true,
+            true,
+        ),
         ("packet 1 0102\nexpect 2 01 $", false, false),
         ("packet 1 0102\nexpect 2 *1 0*", true, true),
         ("packet 1 0102\nexpect 2 010203", false, false),
@@ -56,6 +64,17 @@ fn strict_sees_what_p4cs_runner_does_not() {
         ("pakcet 1 01\npacket 1 01\nexpect 2 01", false, false),
         (
             "check_counter seen(0) packets == 3\npacket 1 01\nexpect 2 01",
+            false,
+            true,
+        ),
+        // Without any `expect` the script is about the counter; with `no_packet` about packets too.
+        (
+            "packet 1 01\ncheck_counter seen(0) packets == 5",
+            true,
+            true,
+        ),
+        (
+            "packet 1 01\ncheck_counter seen(0) packets == 5\nno_packet",
             false,
             true,
         ),
