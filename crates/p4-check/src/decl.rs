@@ -4,7 +4,7 @@ use crate::types::{Kind, Type};
 use crate::wellformed::{what_holds, Owner};
 use crate::{CallKind, Checker, Def};
 use p4_syntax::ast::*;
-use p4_syntax::diag::Diagnostic;
+use p4_syntax::diag::{Diagnostic, Severity};
 use p4_syntax::span::Span;
 use std::collections::HashMap;
 
@@ -448,11 +448,20 @@ impl<'a> Checker<'a> {
         )
     }
 
+    /// Whether a mistake inside of `span` has been reported, of which others may follow.
+    fn has_error_within(&self, span: Span) -> bool {
+        self.out
+            .diagnostics
+            .iter()
+            .any(|d| d.severity == Severity::Error && span.lo <= d.span.lo && d.span.hi <= span.hi)
+    }
+
     /// Reports that `expr` should be known at compile time, unless something else is wrong with it.
     pub(crate) fn require_constant(&mut self, expr: &'a Expr, what: &str) {
         if *self.out.expr_type(expr.id) == Type::Unknown
             || self.depends_on_constructor(expr)
             || self.is_pure_call(expr)
+            || self.has_error_within(expr.span)
         {
             return;
         }

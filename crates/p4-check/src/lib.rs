@@ -20,6 +20,7 @@ mod expr;
 mod fit;
 mod hints;
 mod instance;
+pub mod lint;
 mod lvalue;
 mod names;
 mod operators;

@@ -81,7 +81,8 @@ impl<'a> Checker<'a> {
                 );
             }
         }
-        if !states.iter().any(|s| &*s.name.name == "start") {
+        // Of a parser without any state the grammar has spoken.
+        if !states.is_empty() && !states.iter().any(|s| &*s.name.name == "start") {
             self.report(
                 Diagnostic::error(
                     "E0402",
