@@ -1,0 +1,226 @@
+//! What a body of statements applies and calls.
+//!
+//! The control plane sees only what can be reached: a table that nobody applies and an action that
+//! no table lists and nobody calls do not exist for it.
+
+use p4_check::value::Value;
+use p4_check::{CallKind, Checked};
+use p4_syntax::ast::*;
+use std::collections::HashSet;
+
+/// Functions and actions that call each other deeper than this are walked no further; the language
+/// has no recursion, so it is a backstop.
+const MAX_DEPTH: u32 = 64;
+
+/// Something a body does that the control plane may get to see.
+pub(crate) enum Event<'a> {
+    Table(&'a Decl),
+    Action(&'a Decl),
+    /// `x.apply(...)`, where `x` is the expression
+    Block(&'a Expr),
+    /// `C.apply(...)`: an instance of `C` made on the spot
+    Direct(&'a Expr, &'a Decl),
+    ExternFunction(&'a Expr, &'a Decl),
+    /// An instance declared among the statements
+    Instance(&'a Decl),
+}
+
+pub(crate) struct Walker<'a, 'w> {
+    checked: &'w Checked<'a>,
+    /// Values of constructor parameters
+    params: &'w dyn Fn(&Param) -> Option<Value>,
+    /// Whether bodies of actions are walked where they are called
+    into_actions: bool,
+    events: Vec<Event<'a>>,
+    walked: HashSet<NodeId>,
+    depth: u32,
+}
+
+impl<'a, 'w> Walker<'a, 'w> {
+    pub fn new(
+        checked: &'w Checked<'a>,
+        params: &'w dyn Fn(&Param) -> Option<Value>,
+        into_actions: bool,
+    ) -> Walker<'a, 'w> {
+        Walker {
+            checked,
+            params,
+            into_actions,
+            events: Vec::new(),
+            walked: HashSet::new(),
+            depth: 0,
+        }
+    }
+
+    /// What `body` does, in its order.
+    pub fn block_events(mut self, body: &'a Block) -> Vec<Event<'a>> {
+        self.stmts(&body.stmts);
+        self.events
+    }
+
+    pub fn state_events(mut self, states: &'a [State]) -> Vec<Event<'a>> {
+        for state in states {
+            self.stmts(&state.body);
+            if let Transition::Select { keys, .. } = &state.transition {
+                self.exprs(keys);
+            }
+        }
+        self.events
+    }
+
+    fn stmts(&mut self, stmts: &'a [Stmt]) {
+        for stmt in stmts {
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &'a Stmt) {
+        match &stmt.kind {
+            StmtKind::Empty
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Exit
+            | StmtKind::Return(None) => {}
+            StmtKind::Decl(decl) => self.decl(decl),
+            StmtKind::Call(expr) | StmtKind::Return(Some(expr)) => self.expr(expr),
+            StmtKind::Assign { lhs, rhs } | StmtKind::AssignOp { lhs, rhs, .. } => {
+                self.expr(lhs);
+                self.expr(rhs);
+            }
+            StmtKind::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                self.expr(cond);
+                let known = match self.checked.eval(cond, self.params) {
+                    Some(Value::Bool(value)) => Some(value),
+                    _ => None,
+                };
+                if known != Some(false) {
+                    self.stmt(then);
+                }
+                if let Some(otherwise) = otherwise.as_deref().filter(|_| known != Some(true)) {
+                    self.stmt(otherwise);
+                }
+            }
+            StmtKind::Switch { value, cases } => {
+                self.expr(value);
+                for body in cases.iter().filter_map(|case| case.body.as_ref()) {
+                    self.stmts(&body.stmts);
+                }
+            }
+            StmtKind::For {
+                init,
+                cond,
+                update,
+                body,
+            } => {
+                self.stmts(init);
+                self.expr(cond);
+                self.stmts(update);
+                self.stmt(body);
+            }
+            StmtKind::ForIn { range, body, .. } => {
+                self.expr(range);
+                self.stmt(body);
+            }
+            StmtKind::Block(block) => self.stmts(&block.stmts),
+        }
+    }
+
+    fn decl(&mut self, decl: &'a Decl) {
+        match &decl.kind {
+            DeclKind::Variable {
+                init: Some(init), ..
+            } => self.expr(init),
+            DeclKind::Instance { .. } => self.events.push(Event::Instance(decl)),
+            _ => {}
+        }
+    }
+
+    fn exprs(&mut self, exprs: &'a [Expr]) {
+        for expr in exprs {
+            self.expr(expr);
+        }
+    }
+
+    fn expr(&mut self, expr: &'a Expr) {
+        match &expr.kind {
+            ExprKind::Member(base, _) | ExprKind::Unary(_, base) | ExprKind::Cast(_, base) => {
+                self.expr(base)
+            }
+            ExprKind::Index(a, b)
+            | ExprKind::Binary(_, a, b)
+            | ExprKind::Mask(a, b)
+            | ExprKind::Range(a, b) => {
+                self.expr(a);
+                self.expr(b);
+            }
+            ExprKind::Slice(a, b, c)
+            | ExprKind::PlusSlice(a, b, c)
+            | ExprKind::Conditional(a, b, c) => {
+                self.expr(a);
+                self.expr(b);
+                self.expr(c);
+            }
+            ExprKind::Call { func, args, .. } => {
+                self.expr(func);
+                for arg in args {
+                    self.expr(&arg.value);
+                }
+                self.call(expr, func);
+            }
+            ExprKind::Construct { args, .. } => {
+                for arg in args {
+                    self.expr(&arg.value);
+                }
+            }
+            ExprKind::List { items, .. } | ExprKind::Tuple(items) => self.exprs(items),
+            ExprKind::Struct { fields, .. } => {
+                for (_, value) in fields {
+                    self.expr(value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, expr: &'a Expr, func: &'a Expr) {
+        let Some(info) = self.checked.calls.get(&expr.id) else {
+            return;
+        };
+        match info.kind {
+            CallKind::Action(decl) => {
+                self.events.push(Event::Action(decl));
+                if let (true, DeclKind::Action { body, .. }) = (self.into_actions, &decl.kind) {
+                    self.routine(decl, body);
+                }
+            }
+            CallKind::Function(decl) => {
+                if let DeclKind::Function { body, .. } = &decl.kind {
+                    self.routine(decl, body);
+                }
+            }
+            CallKind::ExternFunction(decl) => {
+                self.events.push(Event::ExternFunction(expr, decl));
+            }
+            CallKind::TableApply(decl) => self.events.push(Event::Table(decl)),
+            CallKind::BlockApply(_) => {
+                if let ExprKind::Member(base, _) = &func.kind {
+                    self.events.push(Event::Block(base));
+                }
+            }
+            CallKind::TypeApply(decl) => self.events.push(Event::Direct(expr, decl)),
+            CallKind::Method { .. } | CallKind::Construct(_) | CallKind::Builtin(_) => {}
+        }
+    }
+
+    fn routine(&mut self, decl: &Decl, body: &'a Block) {
+        if self.depth < MAX_DEPTH && self.walked.insert(decl.id) {
+            self.depth += 1;
+            self.stmts(&body.stmts);
+            self.depth -= 1;
+        }
+    }
+}
