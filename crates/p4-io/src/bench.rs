@@ -50,11 +50,12 @@ pub fn measure<D: Device + Send + 'static>(
             switch: 0,
             ports: vec![(0, CABLES[0][1].to_string()), (1, CABLES[1][1].to_string())],
             cpu_port: None,
+            backend: None,
             clock: MonotonicClock::new(),
         };
         let (packet_ins, _nobody) = sync_channel(1);
         let forwarder = Forwarder::start(config, device, packet_ins)?;
-        let sender = PacketSender::open(CABLES[0][0])?;
+        let sender = PacketSender::open(CABLES[0][0], crate::packet::Path::Direct)?;
         let stop = Arc::new(AtomicBool::new(false));
         let start = Instant::now();
         let flood = std::thread::spawn({

@@ -25,6 +25,11 @@ pub enum IoError {
     },
     /// An emulated link with impossible properties.
     Link(NetError),
+    /// A back end that was asked for cannot serve this interface.
+    Unfit {
+        interface: String,
+        why: String,
+    },
     /// The thread of a switch is gone: stopped, or ended by an error of the engine.
     Stopped,
     NoThread {
@@ -80,6 +85,12 @@ impl fmt::Display for IoError {
             }
             IoError::UnknownPort { port } => write!(f, "the switch has no port {port}"),
             IoError::Link(error) => error.fmt(f),
+            IoError::Unfit { interface, why } => {
+                write!(
+                    f,
+                    "AF_XDP is not for network interface `{interface}`: {why}"
+                )
+            }
             IoError::NoThread { cause } => write!(f, "could not start a switch's thread: {cause}"),
             IoError::Stopped => write!(f, "the switch is not running any more"),
             IoError::Failed {

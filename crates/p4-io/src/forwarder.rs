@@ -8,9 +8,9 @@ use std::thread::JoinHandle;
 use p4_net::{DelayLine, Device, LinkConfig};
 use p4_time::Time;
 
+use crate::backend::{self, Backend, PortBackend};
 use crate::clock::MonotonicClock;
 use crate::error::IoError;
-use crate::packet::{PacketReceiver, PacketSender};
 use crate::stats::Stats;
 use crate::sys::Bell;
 use crate::worker::{Command, Port, Worker};
@@ -23,6 +23,8 @@ pub struct Config {
     /// Port numbers and the interfaces that they are.
     pub ports: Vec<(u16, String)>,
     pub cpu_port: Option<u16>,
+    /// How frames get to and from the kernel; `None`: for each port in the fastest way that works.
+    pub backend: Option<Backend>,
     /// Shared by all switches of a run, so that their times compare.
     pub clock: MonotonicClock,
 }
@@ -41,6 +43,7 @@ pub struct PacketIn {
 pub struct Forwarder<D> {
     commands: Sender<Command<D>>,
     bell: Arc<Bell>,
+    backends: Vec<PortBackend>,
     thread: Option<JoinHandle<(D, Stats)>>,
 }
 
@@ -48,14 +51,14 @@ impl<D: Device + Send + 'static> Forwarder<D> {
     /// Opens the interfaces and starts the thread. Frames for the CPU go to `packet_ins`; when that
     /// is full they are dropped and counted, since a switch does not wait for its controller.
     ///
-    /// Needs CAP_NET_RAW and CAP_NET_ADMIN.
+    /// Needs CAP_NET_RAW and CAP_NET_ADMIN; for AF_XDP root.
     pub fn start(
         config: Config,
         device: D,
         packet_ins: SyncSender<PacketIn>,
     ) -> Result<Forwarder<D>, IoError> {
         let mut numbers = BTreeSet::new();
-        let mut ports = Vec::new();
+        let (mut ports, mut backends) = (Vec::new(), Vec::new());
         for (number, interface) in &config.ports {
             let port = *number;
             if config.cpu_port == Some(port) {
@@ -64,9 +67,14 @@ impl<D: Device + Send + 'static> Forwarder<D> {
             if !numbers.insert(port) {
                 return Err(IoError::PortTwice { port });
             }
-            let receiver = PacketReceiver::open(interface)?;
-            let sender = PacketSender::open(interface)?;
-            ports.push(Port::new(port, receiver, sender));
+            let opened = backend::open(interface, config.backend, config.ports.len())?;
+            backends.push(PortBackend {
+                port,
+                interface: interface.clone(),
+                backend: opened.backend,
+                note: opened.note,
+            });
+            ports.push(Port::new(port, opened.receiver, opened.sender));
         }
         let thread_error = |cause| IoError::NoThread { cause };
         let bell = Arc::new(Bell::new().map_err(thread_error)?);
@@ -80,8 +88,14 @@ impl<D: Device + Send + 'static> Forwarder<D> {
         Ok(Forwarder {
             commands,
             bell,
+            backends,
             thread: Some(thread),
         })
+    }
+
+    /// Which back end each port has got, in the order of the configuration.
+    pub fn backends(&self) -> &[PortBackend] {
+        &self.backends
     }
 
     /// Runs `action` on the device between two packets and returns what it returns.

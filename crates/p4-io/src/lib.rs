@@ -4,20 +4,30 @@
 //! [`p4_net::Device`], so the same program runs here in real time and there in virtual time, and its
 //! counters count the same probes.
 //!
-//! Batches matter little on veth (the cost is per packet, in the kernel), but a system call per
-//! packet would still be a tenth of it; frames are received and sent up to 64 at a time.
+//! There are three ways to an interface ([`Backend`]); the fastest that works is taken, and all hand
+//! over the same frames. Batches matter little on veth (the cost is per packet, in the kernel), but a
+//! system call per packet would still be a tenth of it; frames are received and sent up to 64 at a
+//! time, and none costs an allocation.
 
+mod backend;
 pub mod bench;
 mod clock;
 mod error;
 mod forwarder;
+mod layers;
+mod link;
 pub mod namespace;
+mod netlink;
 mod offload;
 mod packet;
+mod ring;
+mod segment;
 mod stats;
 mod sys;
 mod worker;
+mod xdp;
 
+pub use backend::{Backend, PortBackend};
 pub use clock::MonotonicClock;
 pub use error::IoError;
 pub use forwarder::{Config, Forwarder, PacketIn, Patch};

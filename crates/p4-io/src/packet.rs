@@ -1,4 +1,4 @@
-//! One interface through AF_PACKET: works on every Linux, about 1.6 us per packet in and out.
+//! One interface through AF_PACKET: works on every Linux, at a system call per batch.
 
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -7,16 +7,17 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use libc::{c_int, iovec, mmsghdr};
 
 use crate::error::IoError;
-use crate::offload::{complete, Refusal, OFFLOAD_HEADER};
+use crate::offload::{finish, Refusal, OFFLOAD_HEADER};
 use crate::sys;
 
 /// Packets per system call. More brings nothing on veth, whose cost is per packet.
 pub(crate) const BATCH: usize = 64;
-/// Longest frame that can be received: jumbo frames, their VLAN tag and BIER header included.
-pub(crate) const LONGEST: usize = 9_728;
+/// Longest frame that can be received: one that its sender left to be cut, an IP packet's 64 kB with
+/// its Ethernet header and a VLAN tag.
+pub(crate) const LONGEST_UNCUT: usize = 65_535 + 18;
 /// A VLAN tag that the kernel has taken off is put back into this room.
-const VLAN_ROOM: usize = 4;
-const SLOT: usize = VLAN_ROOM + LONGEST;
+pub(crate) const VLAN_ROOM: usize = 4;
+const SLOT: usize = VLAN_ROOM + LONGEST_UNCUT;
 /// Bytes that may wait in the kernel; a lab has bursts and few cores.
 const SOCKET_BUFFER: c_int = 8 << 20;
 const ALL_PROTOCOLS: u16 = libc::ETH_P_ALL as u16;
@@ -31,9 +32,18 @@ pub(crate) struct Received {
     pub(crate) too_long: u64,
 }
 
-/// Room for one batch of received frames; one per switch, whatever its number of ports. Holds raw
-/// pointers into itself, so it stays in the thread that made it.
+/// Room for received frames; one per switch, whatever its number of ports.
+#[derive(Default)]
 pub(crate) struct Inbox {
+    /// For frames that are put together or cut.
+    pub(crate) scratch: Vec<u8>,
+    /// Only where there is a plain socket.
+    batch: Option<Batch>,
+}
+
+/// Room for one batch of frames of a plain socket. Holds raw pointers into itself, so it stays in the
+/// thread that made it.
+struct Batch {
     frames: Vec<u8>,
     offload: Vec<[u8; OFFLOAD_HEADER]>,
     control: Vec<Control>,
@@ -46,9 +56,9 @@ pub(crate) struct Inbox {
 #[derive(Clone, Copy)]
 struct Control([u8; 64]);
 
-impl Inbox {
-    pub(crate) fn new() -> Inbox {
-        let mut inbox = Inbox {
+impl Batch {
+    fn new() -> Batch {
+        let mut batch = Batch {
             frames: vec![0; BATCH * SLOT],
             offload: vec![[0; OFFLOAD_HEADER]; BATCH],
             control: vec![Control([0; 64]); BATCH],
@@ -56,26 +66,26 @@ impl Inbox {
             messages: Vec::with_capacity(BATCH),
         };
         for index in 0..BATCH {
-            let frame = &mut inbox.frames[index * SLOT + VLAN_ROOM..(index + 1) * SLOT];
-            let offload = &mut inbox.offload[index];
-            inbox.parts.push([
+            let frame = &mut batch.frames[index * SLOT + VLAN_ROOM..(index + 1) * SLOT];
+            let offload = &mut batch.offload[index];
+            batch.parts.push([
                 iovec {
                     iov_base: offload.as_mut_ptr().cast(),
                     iov_len: OFFLOAD_HEADER,
                 },
                 iovec {
                     iov_base: frame.as_mut_ptr().cast(),
-                    iov_len: LONGEST,
+                    iov_len: LONGEST_UNCUT,
                 },
             ]);
             // SAFETY: mmsghdr is integers and pointers, for which zeros are valid.
             let mut message: mmsghdr = unsafe { zeroed() };
-            message.msg_hdr.msg_iov = inbox.parts[index].as_mut_ptr();
+            message.msg_hdr.msg_iov = batch.parts[index].as_mut_ptr();
             message.msg_hdr.msg_iovlen = 2;
-            message.msg_hdr.msg_control = inbox.control[index].0.as_mut_ptr().cast();
-            inbox.messages.push(message);
+            message.msg_hdr.msg_control = batch.control[index].0.as_mut_ptr().cast();
+            batch.messages.push(message);
         }
-        inbox
+        batch
     }
 }
 
@@ -84,36 +94,59 @@ pub(crate) struct PacketReceiver {
     socket: OwnedFd,
 }
 
+/// A packet socket for an interface with all that receiving in either way wants, not bound yet.
+/// Returns the interface's number as well.
+pub(crate) fn receiving_socket(interface: &str) -> Result<(OwnedFd, u32), IoError> {
+    let fail = |step| move |cause| IoError::at(interface, step, cause);
+    let index = sys::interface_index(interface).map_err(fail("look it up"))?;
+    let socket = sys::raw_socket(libc::AF_PACKET).map_err(fail("open a packet socket"))?;
+    let options = [
+        (libc::PACKET_IGNORE_OUTGOING, "leave out our own packets"),
+        (libc::PACKET_VNET_HDR, "ask for offload information"),
+        (libc::PACKET_AUXDATA, "ask for VLAN tags"),
+    ];
+    for (option, step) in options {
+        sys::set_option(&socket, libc::SOL_PACKET, option, &(1 as c_int)).map_err(fail(step))?;
+    }
+    Ok((socket, index))
+}
+
+/// From now on the socket receives whatever arrives, for whomever it is.
+pub(crate) fn receive_all(socket: &OwnedFd, index: u32, interface: &str) -> Result<(), IoError> {
+    let fail = |step| move |cause| IoError::at(interface, step, cause);
+    sys::bind_packet(socket, index, ALL_PROTOCOLS).map_err(fail("bind"))?;
+    let promiscuous = libc::packet_mreq {
+        mr_ifindex: index as c_int,
+        mr_type: libc::PACKET_MR_PROMISC as u16,
+        mr_alen: 0,
+        mr_address: [0; 8],
+    };
+    let option = libc::PACKET_ADD_MEMBERSHIP;
+    sys::set_option(socket, libc::SOL_PACKET, option, &promiscuous)
+        .map_err(fail("become promiscuous"))
+}
+
+/// Frames that the kernel dropped since the last call because nobody fetched them in time.
+pub(crate) fn packet_overruns(socket: &OwnedFd) -> u64 {
+    #[repr(C)]
+    #[derive(Clone, Copy)]
+    struct Statistics {
+        packets: u32,
+        drops: u32,
+    }
+    // SAFETY: two integers; any bytes are valid. A ring's statistics begin with the same two.
+    let statistics: io::Result<Statistics> =
+        unsafe { sys::get_option(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS) };
+    statistics.map_or(0, |statistics| u64::from(statistics.drops))
+}
+
 impl PacketReceiver {
     pub(crate) fn open(interface: &str) -> Result<PacketReceiver, IoError> {
-        let fail = |step| move |cause| IoError::at(interface, step, cause);
-        let index = sys::interface_index(interface).map_err(fail("look it up"))?;
-        let socket = sys::raw_socket(libc::AF_PACKET).map_err(fail("open a packet socket"))?;
-        let (packet, one) = (libc::SOL_PACKET, 1 as c_int);
-        let options = [
-            (libc::PACKET_IGNORE_OUTGOING, "leave out our own packets"),
-            (libc::PACKET_VNET_HDR, "ask for offload information"),
-            (libc::PACKET_AUXDATA, "ask for VLAN tags"),
-        ];
-        for (option, step) in options {
-            sys::set_option(&socket, packet, option, &one).map_err(fail(step))?;
-        }
-        sys::set_option(
-            &socket,
-            libc::SOL_SOCKET,
-            libc::SO_RCVBUFFORCE,
-            &SOCKET_BUFFER,
-        )
-        .map_err(fail("enlarge the receive buffer"))?;
-        sys::bind_packet(&socket, index, ALL_PROTOCOLS).map_err(fail("bind"))?;
-        let promiscuous = libc::packet_mreq {
-            mr_ifindex: index as c_int,
-            mr_type: libc::PACKET_MR_PROMISC as u16,
-            mr_alen: 0,
-            mr_address: [0; 8],
-        };
-        sys::set_option(&socket, packet, libc::PACKET_ADD_MEMBERSHIP, &promiscuous)
-            .map_err(fail("become promiscuous"))?;
+        let (socket, index) = receiving_socket(interface)?;
+        let size = libc::SO_RCVBUFFORCE;
+        sys::set_option(&socket, libc::SOL_SOCKET, size, &SOCKET_BUFFER)
+            .map_err(|cause| IoError::at(interface, "enlarge the receive buffer", cause))?;
+        receive_all(&socket, index, interface)?;
         Ok(PacketReceiver { socket })
     }
 
@@ -127,15 +160,17 @@ impl PacketReceiver {
         inbox: &mut Inbox,
         mut visit: impl FnMut(&[u8]),
     ) -> io::Result<Received> {
-        for message in &mut inbox.messages {
+        let Inbox { scratch, batch } = inbox;
+        let batch = batch.get_or_insert_with(Batch::new);
+        for message in &mut batch.messages {
             message.msg_hdr.msg_controllen = size_of::<Control>();
         }
-        // SAFETY: the messages point to buffers that `inbox` owns and never moves (vectors of fixed
-        // length), and we hold `inbox` exclusively.
+        // SAFETY: the messages point to buffers that `batch` owns and never moves (vectors of fixed
+        // length), and we hold `batch` exclusively.
         let count = unsafe {
             libc::recvmmsg(
                 self.fd(),
-                inbox.messages.as_mut_ptr(),
+                batch.messages.as_mut_ptr(),
                 BATCH as u32,
                 libc::MSG_DONTWAIT,
                 std::ptr::null_mut(),
@@ -152,35 +187,46 @@ impl PacketReceiver {
             ..Received::default()
         };
         for index in 0..count {
-            let message = &inbox.messages[index];
-            if message.msg_hdr.msg_flags & libc::MSG_TRUNC != 0 {
-                received.too_long += 1;
-                continue;
-            }
+            let message = &batch.messages[index];
             let tag = vlan_tag(message);
             let length = (message.msg_len as usize).saturating_sub(OFFLOAD_HEADER);
-            let slot = &mut inbox.frames[index * SLOT..][..VLAN_ROOM + length];
-            match complete(&inbox.offload[index], &mut slot[VLAN_ROOM..]) {
-                Ok(()) => visit(insert_tag(slot, tag)),
-                Err(Refusal::Uncut) => received.uncut += 1,
-                Err(Refusal::Checksum) => received.bad_checksum += 1,
-            }
+            let whole = message.msg_hdr.msg_flags & libc::MSG_TRUNC == 0;
+            let slot = &mut batch.frames[index * SLOT..][..VLAN_ROOM + length];
+            let header = &batch.offload[index];
+            received.take(header, slot, tag, whole, scratch, &mut visit);
         }
         Ok(received)
     }
 
     /// Frames that the kernel dropped since the last call because we did not fetch them in time.
     pub(crate) fn overruns(&self) -> u64 {
-        #[repr(C)]
-        #[derive(Clone, Copy)]
-        struct Statistics {
-            packets: u32,
-            drops: u32,
+        packet_overruns(&self.socket)
+    }
+}
+
+impl Received {
+    /// Finishes the frame in `slot` behind its [`VLAN_ROOM`] and hands on what comes of it. A frame
+    /// that is not `whole` had no room.
+    pub(crate) fn take(
+        &mut self,
+        header: &[u8; OFFLOAD_HEADER],
+        slot: &mut [u8],
+        tag: Option<[u8; 4]>,
+        whole: bool,
+        scratch: &mut Vec<u8>,
+        visit: &mut impl FnMut(&[u8]),
+    ) {
+        if !whole {
+            self.too_long += 1;
+            return;
         }
-        // SAFETY: two integers; any bytes are valid.
-        let statistics: io::Result<Statistics> =
-            unsafe { sys::get_option(&self.socket, libc::SOL_PACKET, libc::PACKET_STATISTICS) };
-        statistics.map_or(0, |statistics| u64::from(statistics.drops))
+        let tagged = if tag.is_some() { VLAN_ROOM } else { 0 };
+        let frame = insert_tag(slot, tag);
+        match finish(header, tagged, frame, scratch, visit) {
+            Ok(()) => {}
+            Err(Refusal::Uncut) => self.uncut += 1,
+            Err(Refusal::Checksum) => self.bad_checksum += 1,
+        }
     }
 }
 
@@ -196,28 +242,33 @@ fn vlan_tag(message: &mmsghdr) -> Option<[u8; 4]> {
     // SAFETY: a PACKET_AUXDATA message carries a whole tpacket_auxdata, maybe unaligned.
     let data: libc::tpacket_auxdata =
         unsafe { std::ptr::read_unaligned(libc::CMSG_DATA(header).cast()) };
-    if data.tp_status & libc::TP_STATUS_VLAN_VALID == 0 {
+    tag_of(data.tp_status, data.tp_vlan_tpid, data.tp_vlan_tci)
+}
+
+/// The tag that a packet socket tells of, if any.
+pub(crate) fn tag_of(status: u32, kind: u16, control: u16) -> Option<[u8; 4]> {
+    if status & libc::TP_STATUS_VLAN_VALID == 0 {
         return None;
     }
-    let known = data.tp_status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
+    let known = status & libc::TP_STATUS_VLAN_TPID_VALID != 0;
     let kind = if known {
-        data.tp_vlan_tpid
+        kind
     } else {
         libc::ETH_P_8021Q as u16
     };
-    let [[a, b], [c, d]] = [kind.to_be_bytes(), data.tp_vlan_tci.to_be_bytes()];
+    let [[a, b], [c, d]] = [kind.to_be_bytes(), control.to_be_bytes()];
     Some([a, b, c, d])
 }
 
 /// The frame in `slot` behind its [`VLAN_ROOM`], with the tag put back behind the addresses.
-fn insert_tag(slot: &mut [u8], tag: Option<[u8; 4]>) -> &[u8] {
+fn insert_tag(slot: &mut [u8], tag: Option<[u8; 4]>) -> &mut [u8] {
     match tag {
         Some(tag) if slot.len() >= VLAN_ROOM + 12 => {
             slot.copy_within(VLAN_ROOM..VLAN_ROOM + 12, 0);
             slot[12..16].copy_from_slice(&tag);
             slot
         }
-        _ => &slot[VLAN_ROOM..],
+        _ => &mut slot[VLAN_ROOM..],
     }
 }
 
@@ -255,17 +306,26 @@ impl Outbox {
     }
 }
 
+/// How frames leave the machine's network stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Path {
+    /// Past queueing disciplines and captures, straight to the driver.
+    Direct,
+    /// As all packets go.
+    Queued,
+}
+
 impl PacketSender {
-    pub(crate) fn open(interface: &str) -> Result<PacketSender, IoError> {
+    pub(crate) fn open(interface: &str, path: Path) -> Result<PacketSender, IoError> {
         let fail = |step| move |cause| IoError::at(interface, step, cause);
         let index = sys::interface_index(interface).map_err(fail("look it up"))?;
         let socket = sys::raw_socket(libc::AF_PACKET).map_err(fail("open a packet socket"))?;
-        // No queueing discipline between the switch and its cable.
+        let bypass = c_int::from(path == Path::Direct);
         sys::set_option(
             &socket,
             libc::SOL_PACKET,
             libc::PACKET_QDISC_BYPASS,
-            &(1 as c_int),
+            &bypass,
         )
         .map_err(fail("bypass the queueing discipline"))?;
         sys::set_option(

@@ -27,6 +27,28 @@ pub(crate) fn interface_index(name: &str) -> io::Result<u32> {
     }
 }
 
+/// The name of an interface of this thread's namespace.
+pub(crate) fn interface_name(index: u32) -> io::Result<String> {
+    let mut name = [0 as libc::c_char; libc::IF_NAMESIZE];
+    // SAFETY: the kernel's names with their NUL fit into IF_NAMESIZE bytes.
+    if unsafe { libc::if_indextoname(index, name.as_mut_ptr()) }.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    let bytes: Vec<u8> = name
+        .iter()
+        .map(|c| *c as u8)
+        .take_while(|c| *c != 0)
+        .collect();
+    String::from_utf8(bytes).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))
+}
+
+/// Moves this thread, and it alone, into a network namespace.
+pub(crate) fn enter_network_namespace(namespace: &OwnedFd) -> io::Result<()> {
+    // SAFETY: takes no pointers.
+    check(unsafe { libc::setns(namespace.as_raw_fd(), libc::CLONE_NEWNET) })?;
+    Ok(())
+}
+
 /// A non-blocking raw socket of a family (AF_PACKET, AF_XDP).
 pub(crate) fn raw_socket(family: c_int) -> io::Result<OwnedFd> {
     let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC;
@@ -153,4 +175,110 @@ impl Bell {
         // SAFETY: eight bytes of a live local are written.
         unsafe { libc::read(self.fd(), std::ptr::from_mut(&mut count).cast(), 8) };
     }
+}
+
+/// Memory that the kernel has mapped for us.
+pub(crate) struct Mapping {
+    start: *mut u8,
+    length: usize,
+}
+
+// SAFETY: the memory belongs to nobody else; who shares a mapping says how its parts are divided.
+unsafe impl Send for Mapping {}
+// SAFETY: as above; a shared reference only gives out addresses.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Part of what a socket offers, shared with the kernel.
+    pub(crate) fn of_file(fd: &OwnedFd, offset: i64, length: usize) -> io::Result<Mapping> {
+        let flags = libc::MAP_SHARED | libc::MAP_POPULATE;
+        Mapping::new(fd.as_raw_fd(), flags, offset, length)
+    }
+
+    /// Fresh zeros.
+    pub(crate) fn anonymous(length: usize) -> io::Result<Mapping> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
+        Mapping::new(-1, flags, 0, length)
+    }
+
+    fn new(fd: RawFd, flags: c_int, offset: i64, length: usize) -> io::Result<Mapping> {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: asks for memory wherever the kernel likes; nothing existing is replaced.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), length, access, flags, fd, offset) };
+        if start == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        let start = start.cast();
+        Ok(Mapping { start, length })
+    }
+
+    /// The address of a byte, which must lie in the mapping.
+    pub(crate) fn at(&self, offset: usize) -> *mut u8 {
+        assert!(offset < self.length, "an address outside of a mapping");
+        // SAFETY: it lies in the mapping, as just seen.
+        unsafe { self.start.add(offset) }
+    }
+
+    /// The `length` bytes from `offset` on, or `None` if they do not all lie in the mapping.
+    ///
+    /// # Safety
+    /// Until the slice is gone nobody else may touch these bytes, the kernel included.
+    #[allow(clippy::mut_from_ref)] // shared by halves that use different parts of it
+    pub(crate) unsafe fn bytes(&self, offset: usize, length: usize) -> Option<&mut [u8]> {
+        let end = offset.checked_add(length)?;
+        if end > self.length {
+            return None;
+        }
+        // SAFETY: the range lies in the mapping; nobody else uses it, as the caller promises.
+        Some(unsafe { std::slice::from_raw_parts_mut(self.start.add(offset), length) })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: this is the mapping that `new` made, and nothing refers to it any more. The call
+        // can fail only for other arguments.
+        unsafe { libc::munmap(self.start.cast(), self.length) };
+    }
+}
+
+/// Asks about an interface by ioctl: `request` with `data` in the place of the request's union.
+pub(crate) fn interface_ioctl(
+    interface: &str,
+    request: libc::Ioctl,
+    data: &mut libc::__c_anonymous_ifr_ifru,
+) -> io::Result<()> {
+    let kind = libc::SOCK_DGRAM | libc::SOCK_CLOEXEC;
+    // SAFETY: takes no pointers.
+    let fd = check(unsafe { libc::socket(libc::AF_INET, kind, 0) })?;
+    // SAFETY: the kernel has just given us this descriptor and nobody else knows it.
+    let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+    // SAFETY: ifreq is integers and pointers, for which zeros are valid.
+    let mut message: libc::ifreq = unsafe { zeroed() };
+    if interface.len() >= message.ifr_name.len() {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    for (to, from) in message.ifr_name.iter_mut().zip(interface.bytes()) {
+        *to = from as libc::c_char;
+    }
+    message.ifr_ifru = *data;
+    // SAFETY: `message` is what interface requests take; where it holds an address, the caller has
+    // put that of a live structure there.
+    check(unsafe {
+        libc::ioctl(
+            socket.as_raw_fd(),
+            request,
+            std::ptr::from_mut(&mut message),
+        )
+    })?;
+    *data = message.ifr_ifru;
+    Ok(())
+}
+
+/// The longest packet, without the Ethernet header, that an interface takes.
+pub(crate) fn mtu(interface: &str) -> io::Result<usize> {
+    let mut data = libc::__c_anonymous_ifr_ifru { ifru_mtu: 0 };
+    interface_ioctl(interface, libc::SIOCGIFMTU as libc::Ioctl, &mut data)?;
+    // SAFETY: the request has filled in this member.
+    Ok(unsafe { data.ifru_mtu } as usize)
 }

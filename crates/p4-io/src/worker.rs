@@ -8,8 +8,9 @@ use std::time::Duration;
 use p4_net::{DelayLine, Device, Drops};
 use p4_time::{Clock, Time};
 
+use crate::backend::{Receiver as Rx, Sender as Tx};
 use crate::forwarder::{Config, PacketIn};
-use crate::packet::{is_too_short, Inbox, Outbox, PacketReceiver, PacketSender};
+use crate::packet::{is_too_short, Inbox, Outbox};
 use crate::stats::{PortStats, Stats};
 use crate::sys::{self, Bell};
 
@@ -35,13 +36,13 @@ pub(crate) enum Command<D> {
 /// One port of the switch.
 pub(crate) struct Port {
     number: u16,
-    receiver: PacketReceiver,
+    receiver: Rx,
     out: OutPort,
 }
 
 /// The half of a port that the device can reach while a frame from another port is processed.
 struct OutPort {
-    sender: PacketSender,
+    sender: Tx,
     up: bool,
     stats: PortStats,
     /// What frames to send pass before the kernel gets them.
@@ -51,13 +52,13 @@ struct OutPort {
 /// The half of a port by which frames come in.
 struct InPort {
     number: u16,
-    receiver: PacketReceiver,
+    receiver: Rx,
     /// What received frames pass before the device gets them.
     line: Option<DelayLine>,
 }
 
 impl Port {
-    pub(crate) fn new(number: u16, receiver: PacketReceiver, sender: PacketSender) -> Port {
+    pub(crate) fn new(number: u16, receiver: Rx, sender: Tx) -> Port {
         Port {
             number,
             receiver,
@@ -129,7 +130,7 @@ impl<D: Device> Worker<D> {
             no_port: 0,
             cpu_full: 0,
         };
-        let (clock, inbox) = (config.clock, Inbox::new());
+        let (clock, inbox) = (config.clock, Inbox::default());
         Worker {
             device,
             clock,
@@ -299,7 +300,7 @@ impl<D: Device> Worker<D> {
     fn stats(&mut self) -> Stats {
         // What has been processed counts as sent only once the kernel has it.
         self.exits.flush();
-        for (entry, exit) in self.receivers.iter().zip(&mut self.exits.ports) {
+        for (entry, exit) in self.receivers.iter_mut().zip(&mut self.exits.ports) {
             exit.stats.drops.overrun += entry.receiver.overruns();
             let drops = [&entry.line, &exit.line].map(|line| match line {
                 Some(line) => line.stats().drops,
@@ -386,7 +387,7 @@ impl Exits {
 }
 
 /// Gives the kernel what a port has collected.
-fn flush(sender: &mut PacketSender, stats: &mut PortStats, outbox: &mut Outbox) {
+fn flush(sender: &mut Tx, stats: &mut PortStats, outbox: &mut Outbox) {
     let sent = &mut stats.sent;
     let lost = sender.flush(outbox, |frame| sent.add(frame));
     stats.drops.full += lost.full;

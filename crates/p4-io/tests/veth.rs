@@ -1,167 +1,125 @@
-//! Switches on real interfaces. Each test has a network namespace of its own and leaves nothing.
-//! Without root they are skipped, and say so.
+//! Switches on real interfaces, by each way to them. Each test has a network namespace of its own and
+//! leaves nothing. Without root they are skipped, and say so.
 
-use std::net::UdpSocket;
-use std::os::fd::AsRawFd;
-use std::sync::mpsc::{channel, sync_channel, Receiver, Sender, SyncSender};
+mod common;
+
+use std::sync::mpsc::sync_channel;
 use std::time::Duration;
 
-use p4_io::namespace::{in_own_namespace, ip};
-use p4_io::{Config, Forwarder, IoError, MonotonicClock, PacketIn, Patch};
-use p4_net::{Device, LinkConfig, Probe};
+use common::*;
+use p4_io::namespace::ip;
+use p4_io::{Forwarder, IoError, Patch};
+use p4_net::{LinkConfig, Probe};
 use p4_time::Time;
 
-/// Long enough for a busy machine; a test that waits so long fails.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// Hands every frame to the test, then sends it on to `to`.
-struct Recorder {
-    frames: Sender<(u16, Vec<u8>)>,
-    to: Option<u16>,
-}
-
-impl Device for Recorder {
-    fn receive(&mut self, _: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
-        let _ = self.frames.send((port, data.to_vec()));
-        if let Some(to) = self.to {
-            out(to, data);
-        }
-    }
-}
-
-fn config(ports: &[(u16, &str)]) -> Config {
-    let ports = ports
-        .iter()
-        .map(|(number, interface)| (*number, interface.to_string()))
-        .collect();
-    Config {
-        switch: 1,
-        ports,
-        cpu_port: Some(510),
-        clock: MonotonicClock::new(),
-    }
-}
-
-fn cable(a: &str, b: &str) -> Result<(), IoError> {
-    ip(
-        a,
-        &["link", "add", "name", a, "type", "veth", "peer", "name", b],
-    )?;
-    for end in [a, b] {
-        ip(
-            end,
-            &["link", "set", "dev", end, "addrgenmode", "none", "up"],
-        )?;
-    }
-    Ok(())
-}
-
-fn nobody() -> SyncSender<PacketIn> {
-    sync_channel(1).0
-}
-
-fn recorder(to: Option<u16>) -> (Recorder, Receiver<(u16, Vec<u8>)>) {
-    let (frames, seen) = channel();
-    (Recorder { frames, to }, seen)
-}
-
-fn as_root(test: impl FnOnce() -> Result<(), IoError> + Send + 'static) {
-    match in_own_namespace(test) {
-        Ok(()) => {}
-        Err(IoError::NoPermission { .. }) => eprintln!("skipped: needs root"),
-        Err(error) => panic!("{error}"),
-    }
-}
-
-/// A UDP socket that sends through interface `h` to 10.9.0.2, whose MAC is made known.
-fn sender_on_h() -> Result<UdpSocket, IoError> {
-    ip("h", &["address", "add", "10.9.0.1/24", "dev", "h"])?;
-    let neighbour = [
-        "neighbour",
-        "add",
-        "10.9.0.2",
-        "lladdr",
-        "02:00:00:00:00:02",
-        "dev",
-        "h",
+/// Frames that switches must carry whatever is in them, each of its own length.
+fn frames_of_every_length(lengths: impl Iterator<Item = usize>) -> Vec<Vec<u8>> {
+    let starts: [&[u8]; 5] = [
+        &[2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 0x08, 0x00, 0x45], // IPv4 to somebody else
+        &[
+            1, 0, 0x5E, 0, 0, 22, 2, 0, 0, 0, 0, 1, 0x08, 0x00, 0x46, 0xC0,
+        ], // IGMP reports' address
+        &[0xFF; 12],                                             // broadcast, no known type
+        &[
+            0x33, 0x33, 0, 0, 0, 1, 2, 0, 0, 0, 0, 1, 0x81, 0x00, 0, 5, 0x86, 0xDD, 0x60,
+        ], // tagged
+        &[
+            2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 1, 0x88, 0xA8, 0, 7, 0x81, 0x00, 0, 5, 0xAB, 0x37,
+        ],
     ];
-    ip("h", &neighbour)?;
-    let socket = UdpSocket::bind("10.9.0.1:7000").unwrap();
-    socket.connect("10.9.0.2:7001").unwrap();
-    Ok(socket)
+    let frame = |length: usize| {
+        let mut frame: Vec<u8> = (0..length).map(|at| (at * 7 + length) as u8).collect();
+        let start = starts[length % starts.len()];
+        frame[..start.len()].copy_from_slice(start);
+        frame
+    };
+    lengths.map(frame).collect()
 }
 
-/// The next UDP frame, past whatever else the kernel says on a new interface.
-fn next_udp(seen: &Receiver<(u16, Vec<u8>)>) -> Vec<u8> {
-    loop {
-        let (_, frame) = seen.recv_timeout(PATIENCE).expect("a frame was sent");
-        if frame.len() > 34 && frame[12..14] == [8, 0] && frame[23] == 17 {
-            return frame;
-        }
-    }
-}
-
-// If this fails every checksum that a P4 program computes from a host's packet is wrong.
+// If this fails some lengths, tags or addresses of frames do not get through a lab.
 #[test]
-fn a_checksum_that_the_kernel_left_open_arrives_complete() {
-    as_root(|| {
-        cable("h", "s")?;
-        let socket = sender_on_h()?;
-        let (device, seen) = recorder(None);
-        let switch = Forwarder::start(config(&[(3, "s")]), device, nobody())?;
-        for length in [0, 1, 2, 999] {
-            socket.send(&vec![0xA5; length]).unwrap();
-            let frame = next_udp(&seen);
-            assert_eq!(frame.len(), 42 + length);
-            // RFC 768: pseudo header (addresses, protocol, length), header and data sum to all ones.
-            let mut covered = frame[26..].to_vec();
-            covered.extend([0, 17]);
-            covered.splice(covered.len()..covered.len(), frame[38..40].to_vec());
-            if covered.len() % 2 == 1 {
-                // An odd payload is padded where it ends, before what we have appended.
-                covered.insert(frame.len() - 26, 0);
-            }
-            let mut sum: u32 = covered
-                .chunks(2)
-                .map(|w| u32::from(u16::from_be_bytes([w[0], w[1]])))
-                .sum();
-            while sum > 0xFFFF {
-                sum = (sum & 0xFFFF) + (sum >> 16);
-            }
-            assert_eq!(sum, 0xFFFF, "payload of {length} bytes");
+fn frames_of_every_length_arrive_unchanged() {
+    for_each_backend(|backend| {
+        cable("a", "s1")?;
+        cable("b", "s2")?;
+        let source = start(backend, &[(1, "a")], Patch(510, 1))?;
+        let (sink, seen) = recorder(None);
+        let sink = start(backend, &[(1, "b")], sink)?;
+        let switch = start(backend, &[(1, "s1"), (2, "s2")], Patch(1, 2))?;
+        for frame in frames_of_every_length(60..=1514) {
+            source.send_from_cpu(frame.clone())?;
+            let (_, arrived) = seen.recv_timeout(PATIENCE).expect("it arrives");
+            assert_eq!(arrived, frame);
         }
+        let passed = [switch.stop()?.1, sink.stop()?.1].map(|stats| {
+            let drops: u64 = stats.ports.iter().map(|(_, port)| port.drops.total()).sum();
+            (stats.ports[0].1.received.frames, drops)
+        });
+        assert_eq!(passed, [(1455, 0), (1455, 0)]);
+        Ok(())
+    });
+}
+
+// If this fails labs whose encapsulation needs jumbo frames lose the longest ones.
+#[test]
+fn jumbo_frames_arrive_and_longer_ones_are_refused() {
+    for_each_backend(|backend| {
+        for (near, far) in [("a", "s1"), ("b", "s2")] {
+            cable(near, far)?;
+            for end in [near, far] {
+                ip(end, &["link", "set", "dev", end, "mtu", "9000"])?;
+            }
+        }
+        let source = start(backend, &[(1, "a")], Patch(510, 1))?;
+        let (sink, seen) = recorder(None);
+        let _sink = start(backend, &[(1, "b")], sink)?;
+        let switch = start(backend, &[(1, "s1"), (2, "s2")], Patch(1, 2))?;
+        for frame in frames_of_every_length((60..=9014).step_by(407)) {
+            source.send_from_cpu(frame.clone())?;
+            let (_, arrived) = seen.recv_timeout(PATIENCE).expect("it arrives");
+            assert_eq!(arrived, frame);
+        }
+        for length in [9014, 9019] {
+            source.send_from_cpu(vec![9; length])?;
+        }
+        seen.recv_timeout(PATIENCE).expect("the longest arrives");
+        assert_eq!(source.stats()?.port(1).unwrap().drops.bad_length, 1);
+        ip("s2", &["link", "set", "dev", "s2", "mtu", "1500"])?;
+        source.send_from_cpu(vec![9; 1514])?;
+        seen.recv_timeout(PATIENCE).expect("still short enough");
         drop(switch);
         Ok(())
     });
 }
 
-// If this fails one "packet" in P4 is forty on the wire, and nobody is told.
+// If this fails one busy switch of a process starves the others.
 #[test]
-fn frames_that_were_left_to_be_cut_are_refused_and_counted() {
-    as_root(|| {
-        cable("h", "s")?;
-        let socket = sender_on_h()?;
-        let (device, seen) = recorder(None);
-        let switch = Forwarder::start(config(&[(3, "s")]), device, nobody())?;
-        let (level, option, size) = (
-            libc::SOL_UDP,
-            103, /* UDP_SEGMENT */
-            100 as libc::c_int,
-        );
-        // SAFETY: pointer and length describe a live integer.
-        let result = unsafe {
-            let size = std::ptr::from_ref(&size).cast();
-            libc::setsockopt(socket.as_raw_fd(), level, option, size, 4)
-        };
-        assert_eq!(result, 0, "this kernel has UDP segmentation");
-        socket.send(&[1; 1000]).unwrap();
-        socket.send(&[2; 10]).unwrap();
-        assert_eq!(
-            next_udp(&seen).len(),
-            52,
-            "only the second one gets through"
-        );
-        assert_eq!(switch.stats()?.port(3).unwrap().drops.uncut, 1);
+fn switches_of_one_process_share_it_fairly() {
+    for_each_backend(|backend| {
+        const SWITCHES: usize = 2;
+        let mut switches = Vec::new();
+        let mut sources = Vec::new();
+        for number in 0..SWITCHES {
+            let [a, s, b, t] = ["a", "s", "b", "t"].map(|name| format!("{name}{number}"));
+            cable(&a, &s)?;
+            cable(&b, &t)?;
+            switches.push(start(backend, &[(1, &s), (2, &t)], Patch(1, 2))?);
+            sources.push(start(backend, &[(1, &a)], Patch(510, 1))?);
+        }
+        for _ in 0..20_000 {
+            for source in &sources {
+                source.send_from_cpu(vec![7; 64])?;
+            }
+        }
+        for source in &sources {
+            source.stats()?; // it has sent all
+        }
+        let mut sent = Vec::new();
+        for switch in &switches {
+            sent.push(switch.stats()?.port(2).unwrap().sent.frames);
+        }
+        let (least, most) = (sent.iter().min().unwrap(), sent.iter().max().unwrap());
+        assert!(*least * 4 > *most && *least > 0, "{sent:?}");
         Ok(())
     });
 }
@@ -169,13 +127,17 @@ fn frames_that_were_left_to_be_cut_are_refused_and_counted() {
 // If this fails frames change or are miscounted on their way through a switch.
 #[test]
 fn frames_cross_unchanged_and_are_counted_on_both_ports() {
-    as_root(|| {
+    for_each_backend(|backend| {
         cable("a", "s1")?;
         cable("b", "s2")?;
-        let source = Forwarder::start(config(&[(1, "a")]), Patch(510, 1), nobody())?;
+        let source = Forwarder::start(config(Some(backend), &[(1, "a")]), Patch(510, 1), nobody())?;
         let (sink, seen) = recorder(None);
-        let _sink = Forwarder::start(config(&[(1, "b")]), sink, nobody())?;
-        let switch = Forwarder::start(config(&[(1, "s1"), (2, "s2")]), Patch(1, 2), nobody())?;
+        let _sink = Forwarder::start(config(Some(backend), &[(1, "b")]), sink, nobody())?;
+        let switch = Forwarder::start(
+            config(Some(backend), &[(1, "s1"), (2, "s2")]),
+            Patch(1, 2),
+            nobody(),
+        )?;
         let frames: Vec<Vec<u8>> = (0..200u64)
             .map(|sequence| {
                 let mut frame = vec![sequence as u8; 64 + 7 * sequence as usize];
@@ -214,11 +176,15 @@ fn frames_cross_unchanged_and_are_counted_on_both_ports() {
 // If this fails a controller cannot talk to a running switch.
 #[test]
 fn a_running_switch_can_be_asked_told_and_stopped() {
-    as_root(|| {
+    for_each_backend(|backend| {
         cable("a", "s")?;
         let (packet_ins, cpu) = sync_channel(1);
-        let switch = Forwarder::start(config(&[(1, "s")]), Patch(1, 510), packet_ins)?;
-        let source = Forwarder::start(config(&[(1, "a")]), Patch(510, 1), nobody())?;
+        let switch = Forwarder::start(
+            config(Some(backend), &[(1, "s")]),
+            Patch(1, 510),
+            packet_ins,
+        )?;
+        let source = Forwarder::start(config(Some(backend), &[(1, "a")]), Patch(510, 1), nobody())?;
         source.send_from_cpu(vec![9; 64])?;
         let packet_in = cpu.recv_timeout(PATIENCE).unwrap();
         assert_eq!((packet_in.switch, packet_in.data), (1, vec![9; 64]));
@@ -254,11 +220,15 @@ fn a_running_switch_can_be_asked_told_and_stopped() {
 // If this fails a topology's delay and loss are silently left out between real hosts.
 #[test]
 fn an_emulated_link_delays_loses_and_keeps_the_order() {
-    as_root(|| {
+    for_each_backend(|backend| {
         cable("a", "s")?;
-        let source = Forwarder::start(config(&[(1, "a")]), Patch(510, 1), nobody())?;
+        let source = Forwarder::start(config(Some(backend), &[(1, "a")]), Patch(510, 1), nobody())?;
         let (packet_ins, cpu) = sync_channel(1_000);
-        let switch = Forwarder::start(config(&[(1, "s")]), Patch(1, 510), packet_ins)?;
+        let switch = Forwarder::start(
+            config(Some(backend), &[(1, "s")]),
+            Patch(1, 510),
+            packet_ins,
+        )?;
         let slow = LinkConfig {
             delay: Time::from_millis(20),
             ..LinkConfig::default()
@@ -311,16 +281,21 @@ fn an_emulated_link_delays_loses_and_keeps_the_order() {
 // If this fails a link failure in a lab ends the switch, or the link stays dead after its repair.
 #[test]
 fn a_switch_outlives_its_interfaces() {
-    as_root(|| {
+    for_each_backend(|backend| {
         cable("a", "s")?;
         cable("b", "t")?;
-        let source = Forwarder::start(config(&[(1, "a")]), Patch(510, 1), nobody())?;
+        let source = Forwarder::start(config(Some(backend), &[(1, "a")]), Patch(510, 1), nobody())?;
         let (device, seen) = recorder(None);
-        let switch = Forwarder::start(config(&[(1, "s"), (2, "t")]), device, nobody())?;
+        let switch = Forwarder::start(
+            config(Some(backend), &[(1, "s"), (2, "t")]),
+            device,
+            nobody(),
+        )?;
         ip("s", &["link", "set", "dev", "s", "down"])?;
         source.send_from_cpu(vec![1; 64])?;
         switch.stats()?;
         ip("s", &["link", "set", "dev", "s", "up"])?;
+        wait_until_up("a");
         source.send_from_cpu(vec![2; 64])?;
         assert_eq!(seen.recv_timeout(PATIENCE).unwrap(), (1, vec![2; 64]));
         ip("t", &["link", "delete", "dev", "t"])?;
@@ -337,7 +312,7 @@ fn what_cannot_work_is_refused_with_a_sentence() {
     as_root(|| {
         cable("a", "s")?;
         let start = |ports: &[(u16, &str)]| {
-            Forwarder::start(config(ports), Patch(1, 2), nobody())
+            Forwarder::start(config(None, ports), Patch(1, 2), nobody())
                 .err()
                 .map(|e| e.to_string())
         };

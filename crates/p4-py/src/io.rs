@@ -90,6 +90,7 @@ impl Forwarder {
             switch,
             ports,
             cpu_port,
+            backend: None,
             clock: inbox.clock,
         };
         let inner = p4_io::Forwarder::start(config, device, inbox.sender.clone());
