@@ -17,8 +17,9 @@ if [ "${INSIDE-}" != yes ]; then
     exit
 fi
 
-mirror=$(sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\).*/\2/p' \
-    /etc/apt/sources.list /etc/apt/sources.list.d/*.sources 2>/dev/null | head -n1)
+mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null |
+    sed -n 's/^URIs: *\([^ ]*\).*/\1/p; s/^deb \(\[[^]]*\] \)\?\([^ ]*\).*/\2/p' | head -n1) || true
+# shellcheck disable=SC2153 # set by the first half
 debootstrap --variant=minbase --include=ca-certificates "$suite" "$FRESH" "${mirror:-http://deb.debian.org/debian}" >"$FRESH.log" 2>&1 ||
     { tail -n 20 "$FRESH.log" >&2; exit 1; }
 rm -f "$FRESH.log"
