@@ -34,6 +34,8 @@ pub struct Machine {
     pub packet: Packet,
     /// Bytes by which `setValid` and `setInvalid` have changed the packet's length so far.
     pub length_delta: i64,
+    /// A run-time index was beyond its stack; the read gave zero, the write did nothing.
+    pub out_of_stack: bool,
     /// Instructions each run may take.
     pub fuel: u64,
     /// Return addresses
@@ -51,6 +53,7 @@ impl Machine {
             frame,
             packet: Packet::default(),
             length_delta: 0,
+            out_of_stack: false,
             fuel: DEFAULT_FUEL,
             calls: Vec::new(),
             scratch: Vec::new(),
@@ -61,6 +64,7 @@ impl Machine {
     pub fn reset(&mut self, prepared: &Prepared) {
         self.frame[..prepared.program().constant_base as usize].fill(0);
         self.length_delta = 0;
+        self.out_of_stack = false;
     }
 }
 
@@ -166,6 +170,7 @@ fn stretch<H: Host, T: Tracer>(
         frame,
         packet,
         length_delta,
+        out_of_stack,
         calls,
         scratch,
         ..
@@ -245,8 +250,12 @@ fn stretch<H: Host, T: Tracer>(
             Op::SignExtend { from, to, d, a } => word!(d) = sign_extend(word!(a), from, to),
             Op::Wide { op } => wide::execute(&program.wide[op as usize], frame, scratch),
 
-            Op::LoadAt { r, d, idx } => load_at(frame, &program.dynamic[r as usize], d, idx),
-            Op::StoreAt { r, s, idx } => store_at(frame, &program.dynamic[r as usize], s, idx),
+            Op::LoadAt { r, d, idx } => {
+                *out_of_stack |= !load_at(frame, &program.dynamic[r as usize], d, idx);
+            }
+            Op::StoreAt { r, s, idx } => {
+                *out_of_stack |= !store_at(frame, &program.dynamic[r as usize], s, idx);
+            }
 
             Op::Jmp { t } => jump!(t),
             Op::JmpIf { c, t } => {
@@ -440,28 +449,29 @@ fn copy(frame: &mut [u64], d: Slot, s: Slot, n: u32) {
     frame.copy_within(s..s + n, d);
 }
 
-fn load_at(frame: &mut [u64], r: &DynamicRef, d: Slot, idx: Slot) {
+/// Gives whether the index is within the stack.
+fn load_at(frame: &mut [u64], r: &DynamicRef, d: Slot, idx: Slot) -> bool {
     let (d, n) = (d as usize, r.n as usize);
-    match element(r, frame[idx as usize]) {
-        Some(offset) => {
-            let from = r.base as usize + offset;
-            frame.copy_within(from..from + n, d);
-        }
-        None => frame[d..d + n].fill(0),
-    }
+    let Some(offset) = element(r, frame[idx as usize]) else {
+        frame[d..d + n].fill(0);
+        return false;
+    };
+    let from = r.base as usize + offset;
+    frame.copy_within(from..from + n, d);
+    true
 }
 
-fn store_at(frame: &mut [u64], r: &DynamicRef, s: Slot, idx: Slot) {
+/// Gives whether the index is within the stack.
+fn store_at(frame: &mut [u64], r: &DynamicRef, s: Slot, idx: Slot) -> bool {
     let Some(offset) = element(r, frame[idx as usize]) else {
-        return;
+        return false;
     };
-    if r.valid
-        .is_some_and(|valid| frame[valid as usize + offset] == 0)
-    {
-        return;
+    let is_valid = |valid: Slot| frame[valid as usize + offset] != 0;
+    if r.valid.is_none_or(is_valid) {
+        let (s, n) = (s as usize, r.n as usize);
+        frame.copy_within(s..s + n, r.base as usize + offset);
     }
-    let (s, n) = (s as usize, r.n as usize);
-    frame.copy_within(s..s + n, r.base as usize + offset);
+    true
 }
 
 /// Words from the first element to element `index`, if there is one.

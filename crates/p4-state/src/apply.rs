@@ -419,7 +419,7 @@ impl State {
         }))
     }
 
-    fn profile_named(&self, profile: &str) -> Result<usize, UpdateError> {
+    pub(crate) fn profile_named(&self, profile: &str) -> Result<usize, UpdateError> {
         let is_profile = |id: usize| matches!(self.cells[id], Cells::Profile(_));
         self.instance_named("action profile", profile, is_profile)
     }
@@ -561,9 +561,7 @@ impl State {
 
 fn check_rates(config: Option<MeterConfig>) -> Result<(), UpdateError> {
     match config {
-        Some(c) if c.peak_rate < c.committed_rate || c.peak_burst < c.committed_burst => {
-            Err(UpdateError::Rates)
-        }
+        Some(c) if c.peak_rate < c.committed_rate => Err(UpdateError::Rates),
         _ => Ok(()),
     }
 }

@@ -281,7 +281,7 @@ impl fmt::Display for UpdateError {
             ),
             Rates => write!(
                 f,
-                "a meter's peak rate and burst must not be below the committed ones"
+                "a meter's peak rate must not be below its committed rate"
             ),
         }
     }

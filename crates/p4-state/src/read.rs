@@ -120,6 +120,32 @@ impl State {
             .config())
     }
 
+    /// The table whose direct meter `meter` is, if it is one.
+    pub fn direct_meter_table(&self, meter: &str) -> Result<Option<String>, UpdateError> {
+        let id = self.meter_named(meter)? as ir::InstanceId;
+        let mut tables = self.tables.iter();
+        let table = tables.find(|table| table.direct.meter == Some(id));
+        Ok(table.map(|table| table.name.to_string()))
+    }
+
+    /// The configuration of an entry's direct meter; `None` means that everything is green.
+    pub fn direct_meter_config(&self, key: &EntryKey) -> Result<Option<MeterConfig>, UpdateError> {
+        let (index, pattern, priority) = self.entry_key(key)?;
+        let table = &self.tables[index];
+        if table.direct.meter.is_none() {
+            let (table, what) = (table.name.to_string(), "meter");
+            return Err(UpdateError::NotDirect { table, what });
+        }
+        let place = table.locate(&pattern, priority)?;
+        Ok(table.entry(place).and_then(|entry| entry.meter.config()))
+    }
+
+    /// The full name of an action profile or selector.
+    pub fn profile_name(&self, profile: &str) -> Result<String, UpdateError> {
+        let id = self.profile_named(profile)?;
+        Ok(self.program.instances[id].name.to_string())
+    }
+
     /// The value of a register's cell; fields of a struct joined, the first one uppermost.
     pub fn read_register(&self, register: &str, index: u64) -> Result<BigUint, UpdateError> {
         let id = self.register_named(register)?;

@@ -64,7 +64,13 @@ fn pattern(
 ) -> Result<Pattern, UpdateError> {
     let mut given = vec![None; table.keys.len()];
     for (name, one) in matches {
-        let index = find("key", name, table.keys.iter().map(|key| &*key.name))?;
+        let first = find("key", name, table.keys.iter().map(|key| &*key.name))?;
+        // A field may be a key more than once; its matches come in the order of the keys.
+        let same = |at: &usize| table.keys[*at].name == table.keys[first].name;
+        let index = (first..table.keys.len())
+            .filter(same)
+            .find(|at| given[*at].is_none())
+            .unwrap_or(first);
         if given[index].replace(one).is_some() {
             return Err(UpdateError::TwiceGiven {
                 what: "key",

@@ -213,6 +213,16 @@ impl State {
         members.is_some_and(|members| members.iter().any(|member| member.matches(key)))
     }
 
+    /// Number of cells of an array of counters, registers or meters; 0 for other instances.
+    pub fn size(&self, instance: InstanceId) -> u64 {
+        match self.cells.get(instance as usize) {
+            Some(Cells::Counters(cells)) => cells.len() as u64,
+            Some(Cells::Registers(registers)) => registers.size,
+            Some(Cells::Meters(_, cells)) => cells.len() as u64,
+            _ => 0,
+        }
+    }
+
     /// Counts a packet; `false` if there is no such cell.
     pub fn count(&mut self, counter: InstanceId, index: u64, bytes: u64) -> bool {
         let Some(Cells::Counters(cells)) = self.cells.get_mut(counter as usize) else {

@@ -26,14 +26,26 @@
 //! wait
 //! ```
 //!
-//! and lines of bmv2's command line: `mirroring_add`, `mirroring_add_mc`, `mirroring_delete`,
-//! `mc_mgrp_create`, `mc_node_create`, `mc_node_associate`, `register_write`, `register_read`,
-//! `register_reset`, `counter_read`, `counter_reset`.
+//! and lines of bmv2's command line: `mirroring_*`, `mc_*`, `register_*`, `counter_*`, `meter_*`,
+//! `table_*`, `act_prof_*`, `pvs_*`, `set_crc16_parameters`, `set_crc32_parameters`,
+//! `set_queue_depth`, `set_queue_rate`, and what only shows something. In strict mode one that
+//! fails makes the script fail.
+//!
+//! A record of a session with a real switch is a script too:
+//!
+//! ```text
+//! cli COMMAND                     # a line of the command line,
+//!   | REPLY                       # and what it printed: it must fail here if it failed there
+//! packet PORT HEXBYTES
+//! out PORT [HEXBYTES]             # what came out, whole
+//! switch died CODE                # the switch takes no more packets
+//! ```
 //!
 //! Values are decimal, `0x`, `0o` or `0b`; in the last three `*` is a digit that may be anything
 //! (ternary and lpm keys). `VALUE/LENGTH`, `VALUE&&&MASK` and `LOW..HIGH` say it in full.
 #![forbid(unsafe_code)]
 
+mod cli;
 mod cursor;
 mod judge;
 mod parse;
@@ -44,6 +56,7 @@ mod script;
 mod target;
 mod v1model;
 
+pub use cli::{Cli, Line, Printed};
 pub use judge::{judge, matches, Expected, Mode, Received, Verdict};
 pub use parse::parse;
 pub use report::{Difference, Finding, Kind, Note, Report};

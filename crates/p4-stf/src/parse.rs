@@ -1,6 +1,7 @@
 //! Text to [`Script`], one command a line. Reading never fails: every line that says nothing known
 //! is an error with its place and a remedy, and the other lines are read all the same.
 
+use crate::cli;
 use crate::cursor::{Cursor, Result};
 use crate::script::*;
 
@@ -23,25 +24,14 @@ const COMMANDS: &[(&str, &str)] = &[
         "check_counter COUNTER(INDEX) packets|bytes == NUMBER",
     ),
     ("check_register", "check_register REGISTER(INDEX) == NUMBER"),
-    ("mirroring_add", "mirroring_add SESSION PORT"),
-    ("mirroring_add_mc", "mirroring_add_mc SESSION GROUP"),
-    ("mirroring_delete", "mirroring_delete SESSION"),
-    ("mc_mgrp_create", "mc_mgrp_create GROUP"),
-    ("mc_node_create", "mc_node_create RID PORT..."),
-    (
-        "mc_node_associate",
-        "mc_node_associate GROUP NODE, nodes counted from 0",
-    ),
-    ("register_write", "register_write REGISTER INDEX VALUE"),
-    ("register_read", "register_read REGISTER INDEX"),
-    ("register_reset", "register_reset REGISTER"),
-    ("counter_read", "counter_read COUNTER INDEX"),
-    ("counter_reset", "counter_reset COUNTER"),
     ("wait", "wait"),
+    (
+        "cli",
+        "cli COMMAND, and its replies in lines that begin with |",
+    ),
+    ("out", "out PORT [HEXBYTES]"),
+    ("switch", "switch died CODE"),
 ];
-
-/// What p4c hands to the switch's command line.
-const CLI_PREFIXES: &[&str] = &["mirroring_", "mc_", "register_", "counter_", "meter_"];
 
 const MAX_PORT: u64 = 511;
 const MAX_U32: u64 = u32::MAX as u64;
@@ -70,7 +60,14 @@ pub fn parse(name: &str, text: &str) -> Script {
 fn command(line: &mut Cursor) -> Result<Command> {
     let place = line.place();
     let word = line.word();
-    line.in_cli_command = CLI_PREFIXES.iter().any(|prefix| word.starts_with(prefix));
+    line.in_cli_command = cli::PREFIXES.iter().any(|prefix| word.starts_with(prefix));
+    if word.starts_with('|') {
+        let reply = line.take(|_| true);
+        return Ok(Command::Reply { text: reply });
+    }
+    if let Some(read) = cli::read(&word, line) {
+        return Ok(Command::Cli(read?));
+    }
     let Some((_, usage)) = COMMANDS.iter().find(|(name, _)| *name == word) else {
         return Err(line.error_at(place, format!("unknown command `{word}`"), unknown(&word)));
     };
@@ -113,59 +110,29 @@ fn command(line: &mut Cursor) -> Result<Command> {
                 value,
             }
         }
-        "mirroring_add" => Command::MirroringAdd {
-            session: number(line, "session", usage)?,
-            port: port(line, usage)?,
-        },
-        "mirroring_add_mc" => Command::MirroringAddMc {
-            session: number(line, "session", usage)?,
-            group: number(line, "group", usage)?,
-        },
-        "mirroring_delete" => Command::MirroringDelete {
-            session: number(line, "session", usage)?,
-        },
-        "mc_mgrp_create" => Command::McGroupCreate {
-            group: number(line, "group", usage)?,
-        },
-        "mc_node_create" => {
-            let rid = line.small("a replication id", 65_535, usage)?;
-            let mut ports = vec![port(line, usage)?];
-            while !line.at_end() {
-                ports.push(port(line, usage)?);
-            }
-            Command::McNodeCreate { rid, ports }
+        "cli" => {
+            let place = line.place();
+            let word = line.word();
+            line.in_cli_command = true;
+            let read = cli::read(&word, line).unwrap_or_else(|| {
+                Err(line.error_at(place, format!("unknown command `{word}`"), unknown(&word)))
+            });
+            return Ok(Command::Recorded(read?));
         }
-        "mc_node_associate" => Command::McNodeAssociate {
-            group: number(line, "group", usage)?,
-            node: number(line, "node", usage)?,
-        },
-        "register_write" => Command::RegisterWrite {
-            register: line.name("a register name", usage)?,
-            index: index(line, usage)?,
-            value: line.big(usage)?,
-        },
-        "register_read" => Command::RegisterRead {
-            register: line.name("a register name", usage)?,
-            index: index(line, usage)?,
-        },
-        "register_reset" => Command::RegisterReset {
-            register: line.name("a register name", usage)?,
-        },
-        "counter_read" => Command::CounterRead {
-            counter: line.name("a counter name", usage)?,
-            index: index(line, usage)?,
-        },
-        "counter_reset" => Command::CounterReset {
-            counter: line.name("a counter name", usage)?,
-        },
+        "out" => {
+            let (port, mut pattern) = (port(line, usage)?, pattern(line, usage)?);
+            pattern.get_or_insert_default().ends = true;
+            Command::Expect { port, pattern }
+        }
+        "switch" => {
+            line.want("died", usage)?;
+            line.take(|_| true);
+            Command::Died
+        }
         _ => Command::Wait,
     };
     line.finish(usage)?;
     Ok(command)
-}
-
-fn number(line: &mut Cursor, what: &str, usage: &str) -> Result<u32> {
-    line.small(&format!("a {what} number"), MAX_U32, usage)
 }
 
 fn port(line: &mut Cursor, usage: &str) -> Result<Port> {
@@ -392,14 +359,12 @@ fn bare_label(label: &str) -> String {
 }
 
 fn unknown(word: &str) -> String {
-    let near = COMMANDS
-        .iter()
-        .map(|(name, _)| *name)
-        .filter(|name| distance(name, word) <= 2);
+    let names = COMMANDS.iter().chain(cli::COMMANDS).map(|(name, _)| *name);
+    let near = names.clone().filter(|name| distance(name, word) <= 2);
     match near.min_by_key(|name| distance(name, word)) {
         Some(name) => format!("did you mean `{name}`?"),
         None => {
-            let names: Vec<_> = COMMANDS.iter().map(|(name, _)| *name).collect();
+            let names: Vec<_> = names.collect();
             format!("the commands are {}", names.join(", "))
         }
     }

@@ -1,13 +1,14 @@
 //! Carries a script out on a switch and judges what came out.
 
+use crate::cli::{Cli, Printed};
 use crate::judge::{judge, Expected, Mode, Received, Verdict};
 use crate::report::{Difference, Finding, Kind, Note, Report};
 use crate::resolve;
 use crate::script::*;
 use crate::target::Target;
 use num_bigint::BigUint;
-use p4_state::{CloneSession, EntryKey, Replica, Update};
-use std::collections::{BTreeMap, BTreeSet};
+use p4_state::{EntryKey, Update};
+use std::collections::BTreeSet;
 
 /// What `wait` waits, in milliseconds of the switch's time.
 const WAIT: u64 = 1000;
@@ -27,6 +28,7 @@ pub fn run(script: &Script, target: &mut dyn Target, mode: Mode) -> Report {
         for (place, command) in &script.commands {
             runner.carry_out(*place, command);
         }
+        runner.end_recorded();
         runner.judge_packets();
     }
     runner
@@ -43,6 +45,26 @@ pub fn run(script: &Script, target: &mut dyn Target, mode: Mode) -> Report {
     }
 }
 
+/// A line of a recorded session and what became of it.
+struct Recorded {
+    place: Place,
+    /// What it prints is compared too.
+    reads: bool,
+    outcome: Result<Printed, String>,
+    replies: Vec<String>,
+}
+
+/// Lines whose replies show nothing but state.
+const READS: &[&str] = &["counter_read", "register_read", "pvs_get"];
+
+/// Whether a reply of the command line says that a line was refused.
+fn is_refusal(reply: &str) -> bool {
+    let reply = reply.trim_start();
+    ["Invalid", "Error", "Table "]
+        .iter()
+        .any(|word| reply.starts_with(word))
+}
+
 struct Runner<'a> {
     target: &'a mut dyn Target,
     mode: Mode,
@@ -53,8 +75,11 @@ struct Runner<'a> {
     /// Index of the first packet received since the last `packet` command
     since_last: usize,
     entries: Vec<(Option<String>, EntryKey)>,
-    groups: BTreeMap<u32, Vec<Replica>>,
-    nodes: Vec<(u16, Vec<Port>)>,
+    cli: Cli,
+    /// The recorded line whose replies are being read
+    recorded: Option<Recorded>,
+    /// Line of the last `packet` command
+    cause: u32,
     findings: Vec<Finding>,
     notes: Vec<Note>,
 }
@@ -74,8 +99,9 @@ impl<'a> Runner<'a> {
             sent: 0,
             since_last: 0,
             entries: Vec::new(),
-            groups: BTreeMap::new(),
-            nodes: Vec::new(),
+            cli: Cli::default(),
+            recorded: None,
+            cause: 0,
             findings: Vec::new(),
             notes: Vec::new(),
         }
@@ -103,7 +129,24 @@ impl<'a> Runner<'a> {
     }
 
     fn carry_out(&mut self, place: Place, command: &Command) {
+        if let Command::Reply { text } = command {
+            if let Some(recorded) = &mut self.recorded {
+                recorded.replies.push(text.clone());
+            }
+            return;
+        }
+        self.end_recorded();
         match command {
+            Command::Recorded(line) => {
+                let outcome = self.cli.carry_out(self.target, line);
+                self.recorded = Some(Recorded {
+                    place,
+                    reads: READS.contains(&line.name),
+                    outcome,
+                    replies: Vec::new(),
+                });
+            }
+            Command::Died => self.died(place),
             Command::Packet { port, data } => self.send(place, *port, data),
             Command::Expect { port, pattern } => {
                 self.expected.push(Expected {
@@ -156,8 +199,48 @@ impl<'a> Runner<'a> {
         }
     }
 
+    /// Compares a recorded line with what it did here.
+    fn end_recorded(&mut self) {
+        let Some(recorded) = self.recorded.take() else {
+            return;
+        };
+        let Recorded {
+            place,
+            reads,
+            outcome,
+            replies,
+        } = recorded;
+        let failed_there = replies.iter().find(|reply| is_refusal(reply));
+        let difference = match (&outcome, failed_there) {
+            (Ok(_), Some(reply)) => Some(format!("this is done here, but there: {reply}")),
+            (Err(message), None) => Some(format!("this was done there, but here: {message}")),
+            (Ok(printed), None) if reads && *printed != replies => Some(format!(
+                "this printed `{}` there, but `{}` here",
+                replies.join(" / "),
+                printed.join(" / ")
+            )),
+            _ => None,
+        };
+        match (difference, outcome) {
+            (Some(message), _) => self.fail(place, Kind::Command, message),
+            (None, Ok(printed)) => printed.into_iter().for_each(|text| self.note(place, text)),
+            (None, Err(message)) => self.note(place, message),
+        }
+    }
+
+    fn died(&mut self, place: Place) {
+        match self.target.stopped() {
+            Some(reason) => self.note(place, reason),
+            None => {
+                let message = "the recorded switch ended here, but this one goes on".to_string();
+                self.fail(place, Kind::Command, message);
+            }
+        }
+    }
+
     fn send(&mut self, place: Place, port: Port, data: &[u8]) {
         self.sent += 1;
+        self.cause = place.line;
         self.since_last = self.received.len();
         let received = &mut self.received;
         self.target.process(port, data, &mut |port, out| {
@@ -229,7 +312,9 @@ impl<'a> Runner<'a> {
         match command {
             Command::Add(add) => {
                 let entry = resolve::entry(self.target.schema(), add, self.mode)?;
+                self.cli.handles.know(self.target, &entry.key.table);
                 self.target.write(Update::Insert(entry.clone()))?;
+                self.cli.handles.add(self.target, entry.key.clone());
                 self.entries.push((add.label.clone(), entry.key));
                 Ok(())
             }
@@ -239,107 +324,31 @@ impl<'a> Runner<'a> {
             }),
             Command::Remove { label: Some(label) } => {
                 let (_, key) = self.entries.remove(self.labelled(label)?);
-                self.target.write(Update::Delete(key))
+                self.remove(key)
             }
             Command::Remove { label: None } => {
                 let mut entries = std::mem::take(&mut self.entries).into_iter();
-                entries.try_for_each(|(_, key)| self.target.write(Update::Delete(key)))
+                entries.try_for_each(|(_, key)| self.remove(key))
             }
-            Command::MirroringAdd { session, port } => {
-                self.set_session(*session, Some(*port), None)
-            }
-            Command::MirroringAddMc { session, group } => {
-                self.set_session(*session, None, Some(*group))
-            }
-            Command::MirroringDelete { session } => self.set_session(*session, None, None),
-            Command::McGroupCreate { .. }
-            | Command::McNodeCreate { .. }
-            | Command::McNodeAssociate { .. } => self.change_groups(command),
-            Command::RegisterWrite {
-                register,
-                index,
-                value,
-            } => self.target.write(Update::SetRegister {
-                register: register.clone(),
-                index: Some(*index),
-                value: value.clone(),
-            }),
-            Command::RegisterRead { register, index } => {
-                let value = self.target.read_register(register, *index)?;
-                self.note(place, format!("{register}[{index}] = {value}"));
+            Command::Cli(line) => {
+                let printed = self.cli.carry_out(self.target, line)?;
+                printed.into_iter().for_each(|text| self.note(place, text));
                 Ok(())
             }
-            Command::RegisterReset { register } => self.target.write(Update::SetRegister {
-                register: register.clone(),
-                index: None,
-                value: BigUint::default(),
-            }),
-            Command::CounterRead { counter, index } => {
-                let (packets, bytes) = self.target.read_counter(counter, *index)?;
-                self.note(
-                    place,
-                    format!("{counter}[{index}] = {packets} packets, {bytes} bytes"),
-                );
-                Ok(())
-            }
-            Command::CounterReset { counter } => self.target.write(Update::SetCounter {
-                counter: counter.clone(),
-                index: None,
-                packets: 0,
-                bytes: 0,
-            }),
             _ => {
-                self.target.wait(WAIT);
+                let received = &mut self.received;
+                let cause = self.cause;
+                self.target.wait(WAIT, &mut |port, data| {
+                    received.push(Received::new(port, data, &[], cause));
+                });
                 Ok(())
             }
         }
     }
 
-    fn set_session(
-        &mut self,
-        session: u32,
-        port: Option<Port>,
-        group: Option<u32>,
-    ) -> Result<(), String> {
-        let to = CloneSession {
-            group,
-            port,
-            truncate: None,
-        };
-        let to = (port.is_some() || group.is_some()).then_some(to);
-        self.target.write(Update::SetSession { session, to })
-    }
-
-    fn set_group(&mut self, group: u32, replicas: &[Replica]) -> Result<(), String> {
-        self.target.write(Update::SetGroup {
-            group,
-            replicas: Some(replicas.to_vec()),
-        })
-    }
-
-    /// bmv2's way to a multicast group: nodes with a replication id, associated with groups.
-    fn change_groups(&mut self, command: &Command) -> Result<(), String> {
-        match command {
-            Command::McGroupCreate { group } => {
-                if self.groups.contains_key(group) {
-                    return Err(format!("multicast group {group} exists already"));
-                }
-                self.set_group(*group, &[])?;
-                self.groups.insert(*group, Vec::new());
-            }
-            Command::McNodeCreate { rid, ports } => self.nodes.push((*rid, ports.clone())),
-            Command::McNodeAssociate { group, node } => {
-                let unknown = format!("there is no node {node}; mc_node_create makes them, from 0");
-                let (rid, ports) = self.nodes.get(*node as usize).ok_or(unknown)?;
-                let unknown =
-                    format!("there is no multicast group {group}; mc_mgrp_create makes it");
-                let replicas = self.groups.get_mut(group).ok_or(unknown)?;
-                replicas.extend(ports.iter().map(|&port| Replica { port, rid: *rid }));
-                let replicas = replicas.clone();
-                self.set_group(*group, &replicas)?;
-            }
-            _ => {}
-        }
+    fn remove(&mut self, key: EntryKey) -> Result<(), String> {
+        self.target.write(Update::Delete(key.clone()))?;
+        self.cli.handles.remove(&key);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! A test as data: what [`crate::parse`] reads and [`crate::run`] carries out.
 
+use crate::cli::Line;
 use num_bigint::BigUint;
 use std::fmt;
 
@@ -82,48 +83,16 @@ pub enum Command {
         compare: Compare,
         value: BigUint,
     },
-    MirroringAdd {
-        session: u32,
-        port: Port,
+    /// A line of bmv2's command line; that it fails is a failure.
+    Cli(Line),
+    /// Such a line in a record of a session: it fails if it failed there.
+    Recorded(Line),
+    /// What the recorded line before it printed
+    Reply {
+        text: String,
     },
-    MirroringAddMc {
-        session: u32,
-        group: u32,
-    },
-    MirroringDelete {
-        session: u32,
-    },
-    McGroupCreate {
-        group: u32,
-    },
-    /// The nodes are numbered from 0 in the order of their creation, as bmv2's handles are.
-    McNodeCreate {
-        rid: u16,
-        ports: Vec<Port>,
-    },
-    McNodeAssociate {
-        group: u32,
-        node: u32,
-    },
-    RegisterWrite {
-        register: String,
-        index: u64,
-        value: BigUint,
-    },
-    RegisterRead {
-        register: String,
-        index: u64,
-    },
-    RegisterReset {
-        register: String,
-    },
-    CounterRead {
-        counter: String,
-        index: u64,
-    },
-    CounterReset {
-        counter: String,
-    },
+    /// The recorded switch ended here.
+    Died,
     /// One second of the switch's time.
     Wait,
 }
@@ -131,21 +100,7 @@ pub enum Command {
 impl Command {
     /// Whether p4c hands the line to the switch's command line without looking at it.
     pub fn is_cli(&self) -> bool {
-        use Command::*;
-        matches!(
-            self,
-            MirroringAdd { .. }
-                | MirroringAddMc { .. }
-                | MirroringDelete { .. }
-                | McGroupCreate { .. }
-                | McNodeCreate { .. }
-                | McNodeAssociate { .. }
-                | RegisterWrite { .. }
-                | RegisterRead { .. }
-                | RegisterReset { .. }
-                | CounterRead { .. }
-                | CounterReset { .. }
-        )
+        matches!(self, Command::Cli(_))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use crate::script::Port;
 use num_bigint::BigUint;
-use p4_state::{EntryKey, Update};
+use p4_arch::v1model::CrcParameters;
+use p4_state::{EntryKey, State, Update};
 
 /// A table and its keys, which say what a written value means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +44,15 @@ pub enum MatchKind {
     Other,
 }
 
+/// What can be set of an egress queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueueSetting {
+    /// Packets that it holds
+    Depth(u64),
+    /// Packets per second that leave it; 0 for no limit
+    Rate(u64),
+}
+
 /// A switch under test. Errors are one sentence for the author of the test.
 pub trait Target {
     /// The program's tables.
@@ -58,6 +68,36 @@ pub trait Target {
 
     /// Sends a packet in and gives everything that comes out, in order.
     fn process(&mut self, port: Port, data: &[u8], out: &mut dyn FnMut(Port, &[u8]));
-    /// Lets the switch's clock advance.
-    fn wait(&mut self, milliseconds: u64);
+    /// Lets the switch's clock advance; what it sends meanwhile goes to `out`.
+    fn wait(&mut self, milliseconds: u64, out: &mut dyn FnMut(Port, &[u8]));
+
+    /// Tables and externs to be read, if the switch shows them.
+    fn state(&self) -> Option<&State> {
+        None
+    }
+    /// Whether the switch does as bmv2 does where the specification says otherwise.
+    fn bmv2_compat(&self) -> bool {
+        false
+    }
+    /// Why the switch takes no more packets, if it does not.
+    fn stopped(&self) -> Option<String> {
+        None
+    }
+    /// Gives the custom CRC `name` other parameters.
+    fn set_crc(&mut self, name: &str, _: CrcParameters) -> Result<(), String> {
+        Err(format!("there is no custom CRC {name}"))
+    }
+    /// Sets egress queues: of all ports or one, of all priorities or one.
+    fn set_queue(
+        &mut self,
+        _port: Option<Port>,
+        _priority: Option<u8>,
+        _setting: QueueSetting,
+    ) -> Result<(), String> {
+        Err("this switch has no queues to set".to_string())
+    }
+    /// Widths in bits of the parameters of an action; none if the action is not known.
+    fn action_widths(&self, _action: &str) -> Vec<u32> {
+        Vec::new()
+    }
 }

@@ -1,11 +1,11 @@
 //! The v1model switch as something that scripts run on.
 
 use crate::script::Port;
-use crate::target::{KeySchema, MatchKind, TableSchema, Target};
+use crate::target::{KeySchema, MatchKind, QueueSetting, TableSchema, Target};
 use num_bigint::BigUint;
-use p4_arch::v1model::Switch;
+use p4_arch::v1model::{CrcParameters, Switch};
 use p4_ir::ir::{Key, Program};
-use p4_state::{EntryKey, Update};
+use p4_state::{EntryKey, State, Update};
 use p4_time::Time;
 
 /// A packet is sent this much after the one before, in picoseconds.
@@ -95,7 +95,52 @@ impl Target for V1Model<'_> {
             .process(Time::from_picos(self.now), port, data, &mut sink);
     }
 
-    fn wait(&mut self, milliseconds: u64) {
+    fn wait(&mut self, milliseconds: u64, out: &mut dyn FnMut(Port, &[u8])) {
         self.now += milliseconds * 1_000_000_000;
+        let mut sink = |port: Port, data: &[u8]| out(port, data);
+        self.switch.advance(Time::from_picos(self.now), &mut sink);
+    }
+
+    fn state(&self) -> Option<&State> {
+        Some(self.switch.state())
+    }
+
+    fn bmv2_compat(&self) -> bool {
+        self.switch.config().bmv2_compat
+    }
+
+    fn stopped(&self) -> Option<String> {
+        self.switch.stopped().map(|stop| stop.to_string())
+    }
+
+    fn set_crc(&mut self, name: &str, parameters: CrcParameters) -> Result<(), String> {
+        self.switch
+            .set_crc(name, parameters)
+            .map_err(|error| error.to_string())
+    }
+
+    fn set_queue(
+        &mut self,
+        port: Option<Port>,
+        priority: Option<u8>,
+        setting: QueueSetting,
+    ) -> Result<(), String> {
+        let done = match setting {
+            QueueSetting::Depth(packets) => self.switch.set_queue_depth(port, priority, packets),
+            QueueSetting::Rate(rate) => self.switch.set_queue_rate(port, priority, rate),
+        };
+        done.map_err(|error| error.to_string())
+    }
+
+    fn action_widths(&self, action: &str) -> Vec<u32> {
+        let actions = &self.switch.image().program().actions;
+        let names = actions.iter().map(|action| &*action.name);
+        let found = crate::resolve::find("action", action, names).ok();
+        let params = found.map(|index| actions[index].params.iter());
+        params
+            .into_iter()
+            .flatten()
+            .map(|p| p.place.width)
+            .collect()
     }
 }

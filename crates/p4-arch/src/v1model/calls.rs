@@ -1,5 +1,6 @@
 //! Calls of externs, worked out once: which extern it is and where its arguments are.
 
+use super::image::Custom;
 use crate::error::ArchError;
 use crate::hash::Algorithm;
 use p4_ir::ir::{ArgValue, ExternCall, InstanceId, Place, Program, Slot, ValueKind};
@@ -75,6 +76,8 @@ pub(crate) enum Call {
     Log {
         message: Name,
         data: Vec<Place>,
+        /// `{}` without a value
+        missing: usize,
     },
 }
 
@@ -91,20 +94,40 @@ pub(crate) struct Checksum {
 }
 
 /// All calls of a program, or the first that cannot be executed.
-pub(crate) fn compile(program: &Program) -> Result<Vec<Call>, ArchError> {
+pub(crate) fn compile(program: &Program, customs: &[Custom]) -> Result<Vec<Call>, ArchError> {
     program
         .calls
         .iter()
-        .map(|call| Reader { program, call }.compile())
+        .map(|call| {
+            let reader = Reader {
+                program,
+                customs,
+                call,
+            };
+            reader.compile()
+        })
         .collect()
+}
+
+/// The name of the hash algorithm of a call of `hash` or of a checksum.
+pub(crate) fn algorithm_name<'a>(program: &'a Program, call: &'a ExternCall) -> Option<&'a str> {
+    let at = if &*call.name == "hash" { 1 } else { 3 };
+    let customs = &[];
+    let reader = Reader {
+        program,
+        customs,
+        call,
+    };
+    reader.member(at).ok()
 }
 
 struct Reader<'a> {
     program: &'a Program,
+    customs: &'a [Custom],
     call: &'a ExternCall,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
     fn compile(&self) -> Result<Call, ArchError> {
         Ok(match &*self.call.name {
             "mark_to_drop" => self.mark_to_drop(),
@@ -176,10 +199,15 @@ impl Reader<'_> {
                 check: self.slot(0)?,
                 name: "assume",
             },
-            "log_msg" => Call::Log {
-                message: self.text(0)?,
-                data: self.optional_places(1)?,
-            },
+            "log_msg" => {
+                let (message, data) = (self.text(0)?, self.optional_places(1)?);
+                let missing = message.matches("{}").count().saturating_sub(data.len());
+                Call::Log {
+                    message,
+                    data,
+                    missing,
+                }
+            }
             "clone3" | "resubmit" | "recirculate" => {
                 let message = format!(
                     "{0} with a list of fields is not executed; use {1}_preserving_field_list",
@@ -253,7 +281,7 @@ impl Reader<'_> {
     }
 
     /// The name of the enum member that argument `at` always has.
-    fn member(&self, at: usize) -> Result<&str, ArchError> {
+    fn member(&self, at: usize) -> Result<&'a str, ArchError> {
         let place = self.scalar(at)?;
         let (ValueKind::Enum(id), Some(index)) = (place.kind, self.program.constant(place.slot))
         else {
@@ -275,6 +303,12 @@ impl Reader<'_> {
 
     fn algorithm(&self, at: usize) -> Result<Algorithm, ArchError> {
         let member = self.member(at)?;
+        if member.ends_with("_custom") {
+            let mut customs = self.customs.iter();
+            if let Some(index) = customs.position(|custom| custom.span == self.call.span) {
+                return Ok(Algorithm::Custom(index as u32));
+            }
+        }
         Algorithm::named(member).ok_or_else(|| {
             self.error(&format!(
                 "the hash algorithm {member} is not executed; use crc32 or another"
@@ -310,6 +344,9 @@ impl Reader<'_> {
     }
 
     fn checksum(&self, update: bool, payload: bool) -> Result<Call, ArchError> {
+        if self.algorithm(3)? == Algorithm::Random {
+            return Err(self.error("a random number is no checksum; use csum16 or another"));
+        }
         Ok(Call::Checksum(Checksum {
             condition: self.slot(0)?,
             data: Join::new(self.places(1)?),

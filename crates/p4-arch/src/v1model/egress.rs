@@ -2,7 +2,7 @@
 //! clone, drop, recirculate, transmit.
 
 use super::fields::{instance, Field};
-use super::queue::{restore, save, Copy, Instance, Origin};
+use super::queue::{restore, save, Copy, Instance, Origin, Wait};
 use super::stats::Drop;
 use super::switch::{Switch, DROP_PORT};
 use super::tree::{Fate, Follow, Kind};
@@ -20,6 +20,7 @@ struct Departure {
     length: u64,
     /// Bytes it is cut to when sent
     truncate: Option<u32>,
+    wait: Wait,
 }
 
 impl Switch {
@@ -41,6 +42,10 @@ impl Switch {
                 kind,
                 length,
                 truncate,
+                wait: Wait {
+                    enqueued: self.now,
+                    ..Wait::default()
+                },
             },
             out,
             follow,
@@ -98,6 +103,13 @@ impl Switch {
             kind,
             length,
             truncate: copy.truncate,
+            wait: match self.held.limited {
+                true => copy.wait,
+                false => Wait {
+                    enqueued: self.now,
+                    ..Wait::default()
+                },
+            },
         };
         self.queues.done_copy(copy);
         self.leave(departure, out, follow);
@@ -128,7 +140,12 @@ impl Switch {
         }
         Field::set(standard.egress_spec, frame, 0);
         Field::set(standard.packet_length, frame, departure.length);
-        Field::set(standard.enq_timestamp, frame, self.now.micros());
+        let wait = departure.wait;
+        let waited = self.now.micros().saturating_sub(wait.enqueued.micros());
+        Field::set(standard.enq_timestamp, frame, wait.enqueued.micros());
+        Field::set(standard.enq_qdepth, frame, wait.depth_before);
+        Field::set(standard.deq_timedelta, frame, waited);
+        Field::set(standard.deq_qdepth, frame, wait.depth_after);
         Field::set(standard.egress_global_timestamp, frame, self.now.micros());
         self.machine.length_delta = departure.length as i64 - self.machine.packet.length() as i64;
         self.externs.begin(self.now.picos(), departure.packet.bytes);
@@ -217,6 +234,7 @@ impl Switch {
             (copy.port, copy.rid) = (port, rid);
             copy.bytes.extend_from_slice(self.machine.packet.bytes());
             copy.cursor = self.machine.packet.cursor();
+            copy.priority = 0;
             save(&self.image.carried, &self.machine.frame, &mut copy.carried);
             copy.length = self.length();
             copy.truncate = session.truncate;

@@ -3,8 +3,9 @@
 use super::calls::{Call, Checksum};
 use super::fields::Field;
 use super::image::Image;
-use super::stats::Stats;
-use crate::hash::Algorithm;
+use super::stats::{Stats, Stop};
+use super::switch::{Assertions, Config};
+use crate::hash::{Algorithm, Crc, CrcParameters};
 use crate::random::Random;
 use p4_ir::interp::{Halt, Host, Lookup, Machine};
 use p4_ir::ir::{mask, words, CallId, InstanceId, Place, Program, TableId};
@@ -13,6 +14,7 @@ use p4_ir::packet_plan::Join;
 use p4_ir::trace::{Event, Tracer};
 use p4_ir::trace_text::value;
 use p4_state::State;
+use p4_syntax::span::Span;
 
 /// A clone that the running control has asked for; only the last request counts.
 #[derive(Clone, Copy, Debug)]
@@ -46,25 +48,64 @@ pub(crate) struct Externs {
     pub now: u64,
     /// Bytes that counters and meters count for this packet
     pub bytes: u64,
+    /// Why the switch is to stop, if an extern found a reason
+    pub stop: Option<Stop>,
+    bmv2_compat: bool,
+    stops_at_assertions: bool,
     /// The colour of each direct meter's last hit, by instance
     colors: Vec<u64>,
+    /// CRCs with parameters of their own, by the image's list
+    customs: Vec<Crc>,
     /// Fields being joined for a hash
     joined: Packet,
 }
 
 impl Externs {
-    pub fn new(image: &Image, state: State, seed: u64) -> Externs {
+    pub fn new(image: &Image, state: State, config: &Config) -> Externs {
         let colors = vec![0; image.resources.len()];
         Externs {
             state,
-            random: Random::new(seed),
+            random: Random::new(config.seed),
+            stop: None,
+            bmv2_compat: config.bmv2_compat,
+            stops_at_assertions: config.bmv2_compat || config.assertions == Assertions::Stop,
             stats: Stats::default(),
             requests: Requests::default(),
             digest: Vec::new(),
             now: 0,
             bytes: 0,
             colors,
+            customs: image
+                .customs
+                .iter()
+                .map(|custom| Crc::new(CrcParameters::standard(custom.width)))
+                .collect(),
             joined: Packet::default(),
+        }
+    }
+
+    /// Gives a custom CRC other parameters; they have its width.
+    pub fn set_custom(&mut self, index: usize, parameters: CrcParameters) {
+        let fits = |crc: &&mut Crc| crc.width() == parameters.width;
+        if let Some(crc) = self.customs.get_mut(index).filter(fits) {
+            *crc = Crc::new(parameters);
+        }
+    }
+
+    /// The hash of the joined values `data` and of the bytes `more`.
+    fn hash(&mut self, algorithm: Algorithm, data: &Join, frame: &[u64], more: &[u8]) -> u64 {
+        data.write(frame, &mut self.joined);
+        if !more.is_empty() {
+            self.joined.append(more);
+        }
+        let data = self.joined.output();
+        match algorithm {
+            Algorithm::Custom(index) => self
+                .customs
+                .get(index as usize)
+                .map_or(0, |crc| crc.hash(data)),
+            Algorithm::Random => self.random.next(),
+            _ => algorithm.hash(data),
         }
     }
 
@@ -75,13 +116,30 @@ impl Externs {
         self.bytes = bytes;
     }
 
-    fn in_range(&mut self, done: bool) {
-        self.stats.out_of_range += u64::from(!done);
+    /// Counts a use of a cell that there is not. simple_switch, built without checks, touches
+    /// whatever memory lies there: a little outside nothing is seen of it, far outside it ends.
+    fn out_of_range(&mut self, instance: InstanceId, index: u64) {
+        self.stats.out_of_range += 1;
+        let beyond = index.saturating_sub(self.state.size(instance));
+        if self.bmv2_compat && beyond >= FAR {
+            let span = Span::NONE;
+            self.stop = Some(Stop::OutOfRange { span });
+        }
+    }
+
+    /// Ends the run with [`Halt`] if there is a reason for the switch to stop.
+    fn go_on(&self, call: CallId) -> Result<(), Halt> {
+        match self.stop {
+            Some(_) => Err(Halt::Call(call)),
+            None => Ok(()),
+        }
     }
 
     fn meter(&mut self, meter: InstanceId, index: u64) -> u64 {
         let color = self.state.meter(meter, index, self.bytes, self.now);
-        self.in_range(color.is_some());
+        if color.is_none() {
+            self.out_of_range(meter, index);
+        }
         color.map_or(0, |color| color as u64)
     }
 
@@ -105,7 +163,7 @@ impl Externs {
                 }
             }
             None => {
-                self.in_range(false);
+                self.out_of_range(register, index);
                 for place in result {
                     frame[place.slot as usize..][..words(place.width) as usize].fill(0);
                 }
@@ -115,7 +173,7 @@ impl Externs {
 
     fn register_write(&mut self, register: InstanceId, index: u64, value: &[Place], frame: &[u64]) {
         let Some(cell) = self.state.register_mut(register, index) else {
-            self.in_range(false);
+            self.out_of_range(register, index);
             return;
         };
         let mut at = 0;
@@ -137,13 +195,7 @@ impl Externs {
         } else {
             &[]
         };
-        let sum = hash(
-            checksum.algorithm,
-            &checksum.data,
-            &machine.frame,
-            payload,
-            &mut self.joined,
-        );
+        let sum = self.hash(checksum.algorithm, &checksum.data, &machine.frame, payload);
         let frame = &mut machine.frame;
         if checksum.update {
             store(&checksum.value, sum, frame);
@@ -161,6 +213,9 @@ impl Externs {
         }
     }
 }
+
+/// Cells beyond the last that simple_switch was seen to survive
+const FAR: u64 = 128;
 
 /// The message with each `{}` replaced by a value; a `{}` too many stays.
 fn log_text(program: &Program, message: &str, data: &[Place], frame: &[u64]) -> String {
@@ -180,15 +235,6 @@ fn log_text(program: &Program, message: &str, data: &[Place], frame: &[u64]) -> 
 
 fn place_slice<'a>(place: &Place, frame: &'a [u64]) -> &'a [u64] {
     &frame[place.slot as usize..][..p4_ir::place_words(place)]
-}
-
-/// The hash of the joined values `data` and of the bytes `more`.
-fn hash(algorithm: Algorithm, data: &Join, frame: &[u64], more: &[u8], joined: &mut Packet) -> u64 {
-    data.write(frame, joined);
-    if !more.is_empty() {
-        joined.append(more);
-    }
-    algorithm.hash(joined.output())
 }
 
 /// Stores the low bits of `number` at `place`.
@@ -239,6 +285,9 @@ impl Host for Running<'_> {
             bytes,
             now,
             colors,
+            customs,
+            stop,
+            bmv2_compat,
             ..
         } = &mut *self.externs;
         let found = state.lookup(table, key, *bytes, *now, |profile| {
@@ -249,8 +298,17 @@ impl Host for Running<'_> {
             for (at, width) in &image.selector_keys[table as usize] {
                 joined.put_wide(&key[*at..*at + words(*width) as usize], *width);
             }
-            selector.algorithm.hash(joined.output())
+            match selector.algorithm {
+                Algorithm::Custom(index) => {
+                    let crc = customs.get(index as usize);
+                    crc.map_or(0, |crc| crc.hash(joined.output()))
+                }
+                algorithm => algorithm.hash(joined.output()),
+            }
         });
+        if *bmv2_compat && found.action == u32::MAX {
+            *stop = Some(Stop::EmptyGroup);
+        }
         if let Some(meter) = image.direct_meters[table as usize] {
             colors[meter as usize] = found.color.map_or(0, |color| color as u64);
         }
@@ -283,10 +341,11 @@ impl Host for Running<'_> {
                 }
             }
             Call::Count { counter, index } => {
-                let done = externs
-                    .state
-                    .count(*counter, frame[*index as usize], externs.bytes);
-                externs.in_range(done);
+                let index = frame[*index as usize];
+                if !externs.state.count(*counter, index, externs.bytes) {
+                    externs.out_of_range(*counter, index);
+                    externs.go_on(id)?;
+                }
             }
             Call::DirectCount => {}
             Call::Meter {
@@ -296,6 +355,7 @@ impl Host for Running<'_> {
             } => {
                 let color = externs.meter(*meter, frame[*index as usize]);
                 store(result, color, frame);
+                externs.go_on(id)?;
             }
             Call::DirectMeter { meter, result } => {
                 store(result, externs.colors[*meter as usize], frame)
@@ -306,6 +366,7 @@ impl Host for Running<'_> {
                 result,
             } => {
                 externs.register_read(*register, frame[*index as usize], result, frame);
+                externs.go_on(id)?;
             }
             Call::RegisterWrite {
                 register,
@@ -313,6 +374,7 @@ impl Host for Running<'_> {
                 value,
             } => {
                 externs.register_write(*register, frame[*index as usize], value, frame);
+                externs.go_on(id)?;
             }
             Call::Random { result, low, high } => {
                 let number = externs
@@ -327,7 +389,7 @@ impl Host for Running<'_> {
                 data,
                 max,
             } => {
-                let number = hash(*algorithm, data, frame, &[], &mut externs.joined);
+                let number = externs.hash(*algorithm, data, frame, &[]);
                 store_hash(result, number, base, max, frame);
             }
             Call::Checksum(checksum) => externs.checksum(image, checksum, machine),
@@ -365,10 +427,23 @@ impl Host for Running<'_> {
                             text: format!("{name} failed"),
                         });
                     }
+                    if externs.stops_at_assertions {
+                        let span = image.program().calls[id as usize].span;
+                        externs.stop = Some(Stop::AssertionFailed { name, span });
+                    }
                     return Err(Halt::Call(id));
                 }
             }
-            Call::Log { message, data } => {
+            Call::Log {
+                message,
+                data,
+                missing,
+            } => {
+                if externs.bmv2_compat && *missing > 0 {
+                    let span = image.program().calls[id as usize].span;
+                    externs.stop = Some(Stop::TooFewValues { span });
+                    return Err(Halt::Call(id));
+                }
                 if T::ON {
                     let text = log_text(image.program(), message, data, frame);
                     tracer.note(Event::Note { text });

@@ -63,6 +63,10 @@ pub struct Image {
     pub(crate) selectors: Vec<Option<Selector>>,
     /// For each table the slots of its selector keys, relative to its key, with their widths
     pub(crate) selector_keys: Vec<Vec<(usize, u32)>>,
+    /// CRCs whose parameters can be set
+    pub(crate) customs: Vec<Custom>,
+    /// A call that hashes with `HashAlgorithm.random`
+    pub(crate) random_hash: Option<Span>,
     /// For each table its direct meter
     pub(crate) direct_meters: Vec<Option<InstanceId>>,
 }
@@ -116,8 +120,12 @@ impl Image {
                     .find(is_direct_meter)
             })
             .collect();
+        let customs = customs(&program);
+        let calls = calls::compile(&program, &customs)?;
         Ok(Image {
-            calls: calls::compile(&program)?,
+            random_hash: random_hash(&program, &calls),
+            calls,
+            customs,
             standard: Standard::new(&program),
             blocks: BLOCKS,
             carried: regions(&program, &[HEADERS, METADATA, STANDARD]),
@@ -138,6 +146,68 @@ impl Image {
     pub fn program(&self) -> &Program {
         self.prepared.program()
     }
+}
+
+/// A call with a CRC whose parameters can be set
+#[derive(Clone, Debug)]
+pub(crate) struct Custom {
+    /// As p4c names it for bmv2
+    pub name: String,
+    /// Bits
+    pub width: u32,
+    /// Where the call stands; an action used in several tables is lowered more than once.
+    pub span: Span,
+}
+
+/// The calls with custom CRCs. p4c numbers the calculations of hashes in ingress and egress, then
+/// of checksums to update, then of those to verify.
+fn customs(program: &Program) -> Vec<Custom> {
+    let order = |name: &str| match name {
+        "hash" => Some(0),
+        "update_checksum" | "update_checksum_with_payload" => Some(1),
+        "verify_checksum" | "verify_checksum_with_payload" => Some(2),
+        _ => None,
+    };
+    let mut calls: Vec<_> = program
+        .calls
+        .iter()
+        .filter_map(|call| Some((order(&call.name)?, call)))
+        .collect();
+    calls.sort_by_key(|(order, _)| *order);
+    let mut seen = Vec::new();
+    let mut customs = Vec::new();
+    for (_, call) in calls {
+        if call.span != Span::NONE && seen.contains(&call.span) {
+            continue;
+        }
+        let name = match seen.len() {
+            0 => "calc".to_string(),
+            n => format!("calc_{}", n - 1),
+        };
+        seen.push(call.span);
+        let width = match calls::algorithm_name(program, call) {
+            Some("crc16_custom") => 16,
+            Some("crc32_custom") => 32,
+            _ => continue,
+        };
+        let span = call.span;
+        customs.push(Custom { name, width, span });
+    }
+    customs
+}
+
+fn random_hash(program: &Program, calls: &[Call]) -> Option<Span> {
+    let is_random = |call: &Call| {
+        matches!(
+            call,
+            Call::Hash {
+                algorithm: Algorithm::Random,
+                ..
+            }
+        )
+    };
+    let index = calls.iter().position(is_random)?;
+    program.calls.get(index).map(|call| call.span)
 }
 
 fn regions(program: &Program, keys: &[&str]) -> Vec<Region> {
@@ -256,8 +326,8 @@ fn selector(instance: &Instance) -> Result<Option<Selector>, ArchError> {
         _ => "",
     };
     match Algorithm::named(name) {
-        Some(algorithm) => Ok(Some(Selector { algorithm })),
-        None => {
+        Some(algorithm) if algorithm != Algorithm::Random => Ok(Some(Selector { algorithm })),
+        _ => {
             let message = format!(
                 "{}: the hash algorithm {name} is not executed",
                 instance.name

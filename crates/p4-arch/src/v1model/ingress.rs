@@ -4,12 +4,13 @@
 use super::externs::Running;
 use super::fields::{instance, Field};
 use super::queue::{clear, restore, save, Again, Instance, Origin};
-use super::stats::Drop;
+use super::stats::{Drop, Stop};
 use super::switch::{Switch, DROP_PORT};
 use super::tree::{Fate, Follow, Kind};
 use crate::{Port, Sink};
 use p4_ir::interp::{errors, run, Halt, Outcome};
 use p4_state::CloneSession;
+use p4_syntax::span::Span;
 
 impl Switch {
     /// A packet from outside.
@@ -126,11 +127,30 @@ impl Switch {
 
     /// Runs a control; says why the packet is lost if it did not end.
     pub(super) fn control<F: Follow>(&mut self, block: u32, follow: &mut F) -> Result<(), Drop> {
-        match self.run_block(block, follow) {
+        let outcome = self.run_block(block, follow);
+        if self.config.bmv2_compat && self.machine.out_of_stack {
+            let span = Span::NONE;
+            self.externs.stop = Some(Stop::OutOfRange { span });
+        }
+        if self.externs.stop.is_some() {
+            return Err(self.halted());
+        }
+        match outcome {
             Outcome::Done | Outcome::Rejected { .. } => Ok(()),
             Outcome::OutOfFuel => Err(Drop::OutOfFuel),
-            Outcome::Halted(Halt::Call(_)) => Err(Drop::AssertionFailed),
+            Outcome::Halted(Halt::Call(_)) => Err(self.halted()),
             Outcome::Halted(Halt::Trap(_)) => Err(Drop::IllFormed),
+        }
+    }
+
+    /// An extern has refused to go on.
+    fn halted(&mut self) -> Drop {
+        match self.externs.stop.take() {
+            Some(stop) => {
+                self.stopped = Some(stop);
+                Drop::Stopped
+            }
+            None => Drop::AssertionFailed,
         }
     }
 
@@ -163,7 +183,7 @@ impl Switch {
         if self.has_no_queue() {
             return self.dropped(Drop::NoQueue, follow);
         }
-        if self.queues.nothing_leaves() {
+        if self.queues.nothing_leaves() && !self.held.limited {
             // Nothing waits in front of it, so it needs no place in the queue.
             return self.unicast(packet, port as Port, out, follow);
         }
@@ -173,10 +193,14 @@ impl Switch {
         self.queues.queue_for_egress(copy);
     }
 
+    /// The queue that the packet is for: 0 to 7.
+    fn priority(&self) -> u8 {
+        Field::get(self.image.standard.priority, &self.machine.frame) as u8
+    }
+
     /// simple_switch has one queue per port, for priority 0, unless it is told otherwise.
     fn has_no_queue(&self) -> bool {
-        let priority = Field::get(self.image.standard.priority, &self.machine.frame);
-        self.config.bmv2_compat && priority != 0
+        self.priority() >= self.priorities()
     }
 
     pub(super) fn no_session<F: Follow>(&mut self, session: u32, follow: &mut F) {
@@ -217,6 +241,7 @@ impl Switch {
             (copy.port, copy.rid) = (port, rid);
             copy.bytes.extend_from_slice(self.machine.packet.bytes());
             copy.cursor = 0;
+            copy.priority = 0;
             copy.truncate = session.truncate;
             self.keep(list, &mut copy.kept);
             self.queues.queue_for_egress(copy);
@@ -308,6 +333,7 @@ impl Switch {
         copy.cursor = self.machine.packet.cursor();
         save(&self.image.carried, &self.machine.frame, &mut copy.carried);
         copy.length = self.length();
+        copy.priority = self.priority();
         copy
     }
 

@@ -5,6 +5,7 @@
 
 mod calls;
 mod egress;
+mod egress_queues;
 mod externs;
 mod fields;
 mod image;
@@ -14,7 +15,8 @@ mod stats;
 mod switch;
 mod tree;
 
+pub use crate::hash::CrcParameters;
 pub use image::{Image, V1Model};
-pub use stats::{Drop, Stats};
-pub use switch::{Config, Digest, Switch};
+pub use stats::{Drop, Stats, Stop};
+pub use switch::{Assertions, Config, Digest, Switch};
 pub use tree::{Fate, Kind, PacketTrace, Trace};

@@ -2,6 +2,7 @@
 
 use super::image::Region;
 use crate::Port;
+use p4_time::Time;
 use std::collections::VecDeque;
 
 /// Buffers kept for reuse; one burst of copies must not hold its memory for ever.
@@ -33,6 +34,19 @@ pub(super) struct Copy {
     /// Value of `packet_length` in egress
     pub length: u64,
     pub truncate: Option<u32>,
+    /// Of the queues at its port; the larger goes first.
+    pub priority: u8,
+    pub wait: Wait,
+}
+
+/// How long a packet waited in an egress queue, and with how many others.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wait {
+    pub enqueued: Time,
+    /// Packets at the port before it came
+    pub depth_before: u64,
+    /// Packets at the port after it left
+    pub depth_after: u64,
 }
 
 /// A packet on its way back to the parser.

@@ -1,5 +1,6 @@
 //! What a switch counts about itself.
 
+use p4_syntax::span::Span;
 use std::fmt;
 
 /// Why a packet went no further.
@@ -21,6 +22,10 @@ pub enum Drop {
     AssertionFailed,
     /// `priority` beyond the port's only queue (simple_switch's way only).
     NoQueue,
+    /// The egress queue holds as many packets as it may.
+    QueueFull,
+    /// The switch has stopped: see [`Stop`].
+    Stopped,
     /// The program's code is not well formed.
     IllFormed,
 }
@@ -39,8 +44,39 @@ impl fmt::Display for Drop {
             Drop::TooManyPackets => f.write_str("one packet became too many"),
             Drop::OutOfFuel => f.write_str("a control ran for too long"),
             Drop::AssertionFailed => f.write_str("an assertion failed"),
+            Drop::QueueFull => f.write_str("the port's queue is full"),
+            Drop::Stopped => f.write_str("the switch has stopped"),
             Drop::NoQueue => f.write_str("the port has no queue of this priority"),
             Drop::IllFormed => f.write_str("the compiled program is not well formed"),
+        }
+    }
+}
+
+/// Why a switch takes no more packets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// `assert` or `assume` of something false; its name, and where it stands
+    AssertionFailed { name: &'static str, span: Span },
+    /// `log_msg` with fewer values than `{}` (simple_switch's way only)
+    TooFewValues { span: Span },
+    /// An index so far outside of a register, counter or meter, or one past a header stack, that
+    /// simple_switch does not survive it (its way only)
+    OutOfRange { span: Span },
+    /// A packet met a group of an action selector without members (simple_switch's way only).
+    EmptyGroup,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stop::AssertionFailed { name, .. } => write!(f, "the switch stopped: {name} failed"),
+            Stop::TooFewValues { .. } => {
+                f.write_str("the switch stopped: log_msg has fewer values than `{}`")
+            }
+            Stop::OutOfRange { .. } => f.write_str("the switch stopped: an index is out of range"),
+            Stop::EmptyGroup => {
+                f.write_str("the switch stopped: a group of an action selector is empty")
+            }
         }
     }
 }
@@ -61,6 +97,9 @@ pub struct Stats {
     pub out_of_fuel: u64,
     pub failed_assertions: u64,
     pub no_queue: u64,
+    pub queue_full: u64,
+    /// Packets that came after the switch had stopped, or stopped it
+    pub stopped: u64,
     pub ill_formed: u64,
     pub clones: u64,
     pub replicas: u64,
@@ -85,6 +124,8 @@ impl Stats {
             Drop::OutOfFuel => &mut self.out_of_fuel,
             Drop::AssertionFailed => &mut self.failed_assertions,
             Drop::NoQueue => &mut self.no_queue,
+            Drop::QueueFull => &mut self.queue_full,
+            Drop::Stopped => &mut self.stopped,
             Drop::IllFormed => &mut self.ill_formed,
         };
         *counter += 1;
@@ -100,6 +141,8 @@ impl Stats {
             + self.out_of_fuel
             + self.failed_assertions
             + self.no_queue
+            + self.queue_full
+            + self.stopped
             + self.ill_formed
     }
 }

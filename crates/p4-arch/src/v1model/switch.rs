@@ -1,15 +1,18 @@
 //! One switch: what a packet meets from the moment it arrives until nothing of it is left.
 
+use super::egress_queues::EgressQueues;
 use super::externs::Externs;
 use super::image::Image;
-use super::queue::{Queues, Waiting};
-use super::stats::{Drop, Stats};
+use super::queue::{Copy, Queues, Waiting};
+use super::stats::{Drop, Stats, Stop};
 use super::tree::{Follow, Nothing, Trace, Tree};
 use crate::error::ArchError;
+use crate::hash::CrcParameters;
 use crate::{Port, Sink};
 use p4_ir::interp::Machine;
 use p4_ir::ir::CallId;
-use p4_state::{State, Update, WriteError};
+use p4_state::{IdleEntry, State, Update, WriteError};
+use p4_syntax::span::Span;
 use p4_time::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -25,10 +28,10 @@ const MAX_DIGESTS: usize = 4096;
 pub struct Config {
     /// Of the switch's own random numbers
     pub seed: u64,
-    /// Do as simple_switch does where v1model.p4 says otherwise: `ingress_port` reads 0 in resubmitted,
-    /// recirculated and cloned packets, `select` without a match is no parser error, and a
-    /// `priority` other than 0 drops, since simple_switch has one queue per port by default.
+    /// Do as simple_switch does where v1model.p4 says otherwise; docs/bmv2.md lists all of it. The
+    /// program should have been lowered with [`AsBmv2`](super::AsBmv2) too.
     pub bmv2_compat: bool,
+    pub assertions: Assertions,
     /// How often a packet may be resubmitted or recirculated
     pub max_passes: u32,
     /// How many packets one arriving packet may become
@@ -40,10 +43,22 @@ impl Default for Config {
         Config {
             seed: 0,
             bmv2_compat: false,
+            assertions: Assertions::default(),
             max_passes: 1024,
             max_packets: 16_384,
         }
     }
+}
+
+/// What `assert` or `assume` of something false does, besides being counted and told in the trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Assertions {
+    /// The packet is dropped.
+    #[default]
+    Drop,
+    /// The switch takes no more packets, as simple_switch does (and always with
+    /// [`Config::bmv2_compat`]).
+    Stop,
 }
 
 /// A message to the control plane.
@@ -66,26 +81,44 @@ pub struct Switch {
     pub(super) now: Time,
     /// Packets that the arriving packet has become so far
     pub(super) packets: u32,
+    pub(super) held: EgressQueues,
+    pub(super) stopped: Option<Stop>,
 }
 
 impl Switch {
     /// A switch that runs `image`, its tables as the program sets them.
     pub fn new(image: Arc<Image>, config: Config) -> Result<Switch, ArchError> {
-        let state = State::new(image.prepared.share(), &image.resources)?;
+        let state = State::new(image.prepared.share(), &image.resources)?
+            .with_bmv2_compat(config.bmv2_compat);
+        if let (true, Some(span)) = (config.bmv2_compat, image.random_hash) {
+            let message = "simple_switch has no HashAlgorithm.random; use crc32 or another";
+            return Err(ArchError::new(message, span));
+        }
         Ok(Switch {
             machine: Machine::new(&image.prepared),
-            externs: Externs::new(&image, state, config.seed),
+            externs: Externs::new(&image, state, &config),
             image,
             config,
             queues: Queues::default(),
             digests: VecDeque::new(),
             now: Time::ZERO,
             packets: 0,
+            held: EgressQueues::default(),
+            stopped: None,
         })
     }
 
     pub fn image(&self) -> &Arc<Image> {
         &self.image
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Why the switch takes no more packets, if it does not.
+    pub fn stopped(&self) -> Option<&Stop> {
+        self.stopped.as_ref()
     }
 
     /// What the control plane can read.
@@ -106,6 +139,99 @@ impl Switch {
     /// Digests since the last call, oldest first.
     pub fn take_digests(&mut self) -> Vec<Digest> {
         self.digests.drain(..).collect()
+    }
+
+    /// Entries that nothing has hit for their time, each told once per timeout; for tables with
+    /// `support_timeout = true`.
+    pub fn idle_entries(&mut self, now: Time) -> Vec<IdleEntry> {
+        self.externs.state.idle_entries(now.picos())
+    }
+
+    /// Gives the CRC of a call with `crc16_custom` or `crc32_custom` other parameters. Calls are
+    /// named as p4c names them for bmv2: `calc`, then `calc_0`, `calc_1`, counted over all calls of
+    /// `hash` in ingress and egress, then the checksums to update, then those to verify.
+    pub fn set_crc(&mut self, name: &str, parameters: CrcParameters) -> Result<(), ArchError> {
+        let known = &self.image.customs;
+        let named = known.iter().position(|custom| custom.name == name);
+        let fits = named.filter(|index| known[*index].width == parameters.width);
+        let Some(index) = fits else {
+            let names: Vec<_> = known.iter().map(|custom| custom.name.as_str()).collect();
+            let message = format!(
+                "there is no crc{}_custom calculation {name}; those with custom CRCs: {}",
+                parameters.width,
+                match names.is_empty() {
+                    true => "none".to_string(),
+                    false => names.join(", "),
+                }
+            );
+            return Err(ArchError::new(message, Span::NONE));
+        };
+        self.externs.set_custom(index, parameters);
+        Ok(())
+    }
+
+    /// Sets how many packets an egress queue holds: of one port or all, of one priority or all.
+    /// Without a rate nothing waits, so the depth matters only with [`Switch::set_queue_rate`].
+    pub fn set_queue_depth(
+        &mut self,
+        port: Option<Port>,
+        priority: Option<u8>,
+        packets: u64,
+    ) -> Result<(), ArchError> {
+        self.check_priority(priority)?;
+        self.held.set_depth(port, priority, packets);
+        Ok(())
+    }
+
+    /// Sets how many packets per second leave an egress queue, 0 for no limit. A caller that sets
+    /// a rate must call [`Switch::advance`] at [`Switch::next_departure`].
+    pub fn set_queue_rate(
+        &mut self,
+        port: Option<Port>,
+        priority: Option<u8>,
+        packets_per_second: u64,
+    ) -> Result<(), ArchError> {
+        self.check_priority(priority)?;
+        self.held.set_rate(port, priority, packets_per_second);
+        Ok(())
+    }
+
+    fn check_priority(&self, priority: Option<u8>) -> Result<(), ArchError> {
+        let queues = self.priorities();
+        match priority {
+            Some(priority) if priority >= queues => {
+                let message = format!("priority {priority} is not within 0 to {}", queues - 1);
+                Err(ArchError::new(message, Span::NONE))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Queues at each port; simple_switch has one unless it is started with more.
+    pub(super) fn priorities(&self) -> u8 {
+        match self.config.bmv2_compat {
+            true => 1,
+            false => super::egress_queues::PRIORITIES,
+        }
+    }
+
+    /// When a waiting packet's turn comes next, if one waits.
+    pub fn next_departure(&self) -> Option<Time> {
+        self.held.next_time()
+    }
+
+    /// Lets the packets leave whose turn comes until `now`.
+    pub fn advance(&mut self, now: Time, out: &mut impl Sink) {
+        let mut follow = Nothing::default();
+        while self.stopped.is_none() {
+            let Some((time, copy)) = self.held.leave(now) else {
+                break;
+            };
+            self.now = time;
+            self.packets = 1;
+            self.egress_of(copy, out, &mut follow);
+            self.settle(out, &mut follow);
+        }
     }
 
     /// Takes a packet in and runs it to completion; what leaves goes to `out`.
@@ -134,17 +260,42 @@ impl Switch {
         out: &mut impl Sink,
         follow: &mut F,
     ) {
+        if self.held.limited {
+            self.advance(now, out);
+        }
         self.now = now;
         self.packets = 1;
         let stats = &mut self.externs.stats;
         stats.received += 1;
         stats.received_bytes += data.len() as u64;
+        if self.stopped.is_some() {
+            self.externs.stats.count_drop(Drop::Stopped);
+            return;
+        }
         self.arrive(port, data, out, follow);
+        self.settle(out, follow);
+    }
+
+    /// Carries on until nothing of the packet is under way but what waits for its turn.
+    fn settle<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
         // Copies on their way out go first, as simple_switch's egress threads do not wait.
         while let Some(waiting) = self.queues.next() {
             match waiting {
+                Waiting::Egress(copy) if self.held.limited => self.queue_up(copy, out, follow),
                 Waiting::Egress(copy) => self.egress_of(copy, out, follow),
                 Waiting::Ingress(again) => self.ingress_of(again, out, follow),
+            }
+        }
+    }
+
+    fn queue_up<F: Follow>(&mut self, copy: Copy, out: &mut impl Sink, follow: &mut F) {
+        follow.resume(copy.instance.id);
+        match self.held.enqueue(self.now, copy) {
+            Ok(Some(copy)) => self.egress_of(copy, out, follow),
+            Ok(None) => follow.note("it waits in the queue of its port".to_string()),
+            Err(copy) => {
+                self.queues.done_copy(copy);
+                self.dropped(Drop::QueueFull, follow);
             }
         }
     }

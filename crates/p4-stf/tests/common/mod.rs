@@ -99,7 +99,7 @@ impl Target for Bench {
         }
     }
 
-    fn wait(&mut self, milliseconds: u64) {
+    fn wait(&mut self, milliseconds: u64, _: &mut dyn FnMut(Port, &[u8])) {
         self.waited += milliseconds;
     }
 }
