@@ -11,7 +11,7 @@ use p4_check::types::{Kind, Type};
 use p4_check::value::Value;
 use p4_check::{sentence, Checked};
 use p4_syntax::ast::{Annotation, Decl, DeclKind, Direction, NodeId, Param};
-use p4_syntax::{Diagnostic, Span};
+use p4_syntax::{Diagnostic, SourceMap, Span};
 use std::collections::{HashMap, HashSet};
 
 pub(crate) struct Builder<'a, 'c> {
@@ -27,9 +27,9 @@ pub(crate) struct Builder<'a, 'c> {
 }
 
 /// P4Info of a checked program, or why there is none.
-pub(crate) fn build(checked: &Checked<'_>) -> Result<P4Info, Vec<Diagnostic>> {
+pub(crate) fn build(checked: &Checked<'_>, sources: &SourceMap) -> Result<P4Info, Vec<Diagnostic>> {
     let mut builder = Builder {
-        program: Program::new(checked),
+        program: Program::new(checked, sources),
         symbols: Symbols::default(),
         types: Types::new(checked),
         info: P4Info::default(),

@@ -1,6 +1,7 @@
 //! Names of keys without `@name`, as p4c derives them from the expressions.
 
 use crate::program::{Env, Program};
+use num_bigint::BigInt;
 use p4_check::types::Type;
 use p4_check::Def;
 use p4_syntax::ast::*;
@@ -17,7 +18,9 @@ impl<'a> Program<'a, '_> {
                 },
                 _ => path.ident.name.to_string(),
             },
-            ExprKind::Int { value, .. } => value.to_string(),
+            ExprKind::Int { value, .. } => {
+                in_base_of(self.sources.snippet(expr.span)).map_or(value.to_string(), |f| f(value))
+            }
             ExprKind::This => "this".into(),
             ExprKind::Member(base, member) => {
                 let field = self.field_name(base, member);
@@ -58,5 +61,16 @@ impl<'a> Program<'a, '_> {
         field
             .and_then(|(.., list)| crate::notes::text_of(self.checked, list, "name"))
             .unwrap_or_else(|| member.name.to_string())
+    }
+}
+
+/// How to write a number in the base of the literal `text`; `None` for decimal ones.
+fn in_base_of(text: &str) -> Option<fn(&BigInt) -> String> {
+    let digits = text.find(['w', 's']).map_or(text, |at| &text[at + 1..]);
+    match digits.get(..2)? {
+        "0x" | "0X" => Some(|value| format!("0x{}", value.to_str_radix(16))),
+        "0b" | "0B" => Some(|value| format!("0b{}", value.to_str_radix(2))),
+        "0o" | "0O" => Some(|value| format!("0o{}", value.to_str_radix(8))),
+        _ => None,
     }
 }

@@ -37,11 +37,12 @@ mod usage;
 
 pub use model::P4Info;
 use p4_check::Checked;
-use p4_syntax::Diagnostic;
+use p4_syntax::{Diagnostic, SourceMap};
 
 /// P4Info of a checked program without errors, or what stands in the way (E07xx).
-pub fn p4info(checked: &Checked<'_>) -> Result<P4Info, Vec<Diagnostic>> {
-    build::build(checked)
+/// `sources` are those of the program: keys without a name are named after how they are written.
+pub fn p4info(checked: &Checked<'_>, sources: &SourceMap) -> Result<P4Info, Vec<Diagnostic>> {
+    build::build(checked, sources)
 }
 
 impl P4Info {

@@ -8,6 +8,7 @@ use p4_check::types::{Kind, Type};
 use p4_check::value::Value;
 use p4_check::{CallInfo, CallKind, Checked, Def};
 use p4_syntax::ast::*;
+use p4_syntax::SourceMap;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -76,6 +77,7 @@ pub(crate) struct Items<'a> {
 
 pub(crate) struct Program<'a, 'c> {
     pub checked: &'c Checked<'a>,
+    pub sources: &'c SourceMap,
     pub arch: &'static Arch,
     /// Ids of the declarations at the top level
     global: HashSet<NodeId>,
@@ -93,7 +95,7 @@ struct Parts<'a> {
 }
 
 impl<'a, 'c> Program<'a, 'c> {
-    pub fn new(checked: &'c Checked<'a>) -> Program<'a, 'c> {
+    pub fn new(checked: &'c Checked<'a>, sources: &'c SourceMap) -> Program<'a, 'c> {
         let package = checked.main.map(|main| checked.expr_type(main.id));
         let arch = match package {
             Some(Type::Named(_, _, name, _)) => of_package(name),
@@ -101,6 +103,7 @@ impl<'a, 'c> Program<'a, 'c> {
         };
         Program {
             checked,
+            sources,
             arch,
             global: checked.program.decls.iter().map(|d| d.id).collect(),
             top: Rc::new(Env::default()),
@@ -191,7 +194,8 @@ impl<'a, 'c> Program<'a, 'c> {
         let CallKind::Construct(decl) = info.kind else {
             return;
         };
-        let name = self.name(&self.top, decl);
+        // A `@name` of the control itself does not count.
+        let name = decl.name.name.to_string();
         let Some(env) = self.block_env(decl, info, args, name, &self.top) else {
             return;
         };
@@ -399,7 +403,8 @@ impl<'a, 'c> Program<'a, 'c> {
         match &expr.kind {
             ExprKind::Construct { args, .. } | ExprKind::Call { args, .. } => {
                 let info = self.checked.calls.get(&expr.id)?;
-                let name = self.full_name(env, &property.annotations, &property.name.name);
+                // p4c takes the names of properties for full names, whatever the table is in.
+                let name = self.full_name(&self.top, &property.annotations, &property.name.name);
                 let item = self.extern_item(env, info, args, name, &property.annotations)?;
                 Some(Rc::new(item))
             }

@@ -266,7 +266,7 @@ impl<'a, 'c> Types<'a, 'c> {
     }
 
     /// The fields of a header, with those of structs inside in their places.
-    pub fn flat_fields(&self, ty: &Type) -> Option<Vec<FlatField<'a>>> {
+    pub fn flat_fields(&self, ty: &Type) -> Option<Vec<FlatField>> {
         let mut flat = Vec::new();
         let mut nested = false;
         self.flatten(ty, "", &[], 0, &mut flat, &mut nested)?;
@@ -285,7 +285,7 @@ impl<'a, 'c> Types<'a, 'c> {
         prefix: &str,
         around: &[&'a [Annotation]],
         depth: u32,
-        flat: &mut Vec<FlatField<'a>>,
+        flat: &mut Vec<FlatField>,
         nested: &mut bool,
     ) -> Option<()> {
         if depth > MAX_DEPTH {
@@ -319,7 +319,7 @@ impl<'a, 'c> Types<'a, 'c> {
 }
 
 /// A field of a header without structs.
-pub(crate) struct FlatField<'a> {
+pub(crate) struct FlatField {
     pub name: String,
     path: String,
     pub ty: Type,

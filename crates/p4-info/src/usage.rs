@@ -93,10 +93,7 @@ impl<'a, 'w> Walker<'a, 'w> {
                 otherwise,
             } => {
                 self.expr(cond);
-                let known = match self.checked.eval(cond, self.params) {
-                    Some(Value::Bool(value)) => Some(value),
-                    _ => None,
-                };
+                let known = self.known(cond);
                 if known != Some(false) {
                     self.stmt(then);
                 }
@@ -129,6 +126,14 @@ impl<'a, 'w> Walker<'a, 'w> {
         }
     }
 
+    /// The value of a condition that is known at compile time.
+    fn known(&self, cond: &Expr) -> Option<bool> {
+        match self.checked.eval(cond, self.params) {
+            Some(Value::Bool(value)) => Some(value),
+            _ => None,
+        }
+    }
+
     fn decl(&mut self, decl: &'a Decl) {
         match &decl.kind {
             DeclKind::Variable {
@@ -157,9 +162,17 @@ impl<'a, 'w> Walker<'a, 'w> {
                 self.expr(a);
                 self.expr(b);
             }
-            ExprKind::Slice(a, b, c)
-            | ExprKind::PlusSlice(a, b, c)
-            | ExprKind::Conditional(a, b, c) => {
+            ExprKind::Conditional(cond, yes, no) => {
+                self.expr(cond);
+                let known = self.known(cond);
+                if known != Some(false) {
+                    self.expr(yes);
+                }
+                if known != Some(true) {
+                    self.expr(no);
+                }
+            }
+            ExprKind::Slice(a, b, c) | ExprKind::PlusSlice(a, b, c) => {
                 self.expr(a);
                 self.expr(b);
                 self.expr(c);
@@ -202,10 +215,15 @@ impl<'a, 'w> Walker<'a, 'w> {
                     self.routine(decl, body);
                 }
             }
+            // It is gone once the program is compiled.
+            CallKind::ExternFunction(decl) if &*decl.name.name == "static_assert" => {}
             CallKind::ExternFunction(decl) => {
                 self.events.push(Event::ExternFunction(expr, decl));
             }
-            CallKind::TableApply(decl) => self.events.push(Event::Table(decl)),
+            CallKind::TableApply(decl) => {
+                self.events.push(Event::Table(decl));
+                self.keys(decl);
+            }
             CallKind::BlockApply(_) => {
                 if let ExprKind::Member(base, _) = &func.kind {
                     self.events.push(Event::Block(base));
@@ -214,6 +232,25 @@ impl<'a, 'w> Walker<'a, 'w> {
             CallKind::TypeApply(decl) => self.events.push(Event::Direct(expr, decl)),
             CallKind::Method { .. } | CallKind::Construct(_) | CallKind::Builtin(_) => {}
         }
+    }
+
+    /// The key of a table can apply another table.
+    fn keys(&mut self, table: &'a Decl) {
+        let DeclKind::Table(properties) = &table.kind else {
+            return;
+        };
+        if self.depth >= MAX_DEPTH || !self.walked.insert(table.id) {
+            return;
+        }
+        self.depth += 1;
+        for property in properties {
+            if let PropertyValue::Key(elements) = &property.value {
+                for element in elements {
+                    self.expr(&element.expr);
+                }
+            }
+        }
+        self.depth -= 1;
     }
 
     fn routine(&mut self, decl: &Decl, body: &'a Block) {
