@@ -2,7 +2,7 @@
 picoseconds. Errors: ValueError for what the caller got wrong, OSError for the system's refusals.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
 # ("exact", v), ("lpm", v, length), ("ternary", v, mask), ("range", low, high), ("optional", v)
@@ -26,6 +26,9 @@ class Program:
     def summary(self) -> dict[str, Any]:
         """`package`, `blocks`, `tables`, `actions`, `instances`."""
 
+    def p4info(self, *, json: bool = False) -> str:
+        """P4Info in protobuf's text format or as JSON; ValueError if there is none."""
+
 class Compilation:
     """What came of a source file."""
 
@@ -40,6 +43,11 @@ class Compilation:
     @property
     def program(self) -> Program | None:
         """None if there is an error, or nothing to run: no `main`."""
+    @property
+    def p4info_diagnostics(self) -> list[dict[str, Any]]:
+        """What stands in the way of P4Info in a program that is otherwise right."""
+    def p4info(self, *, json: bool = False) -> str:
+        """P4Info in protobuf's text format or as JSON; ValueError if there is none."""
     def render(self, *, color: bool = False) -> str: ...
 
 def compile(
@@ -61,6 +69,15 @@ def stf(
 ) -> dict[str, Any]:
     """Runs an STF script on a fresh switch: script, passed, packets_sent, packets_received,
     findings, notes, text, unreadable."""
+
+def conformance(
+    path: str,
+    *,
+    manifest: str | None = None,
+    only: str | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> dict[str, Any]:
+    """Judges a checkout of p4c; `p4lab conformance --help` names what the dictionary holds."""
 
 class Switch:
     """One switch by itself."""

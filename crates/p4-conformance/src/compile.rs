@@ -17,6 +17,9 @@ pub struct Compiled {
     pub has_main: bool,
     /// For a v1model program without errors
     pub image: Option<Arc<Image>>,
+    /// P4Info as text, or the errors in its place, for a program that the checker passes and whose
+    /// architecture p4c writes P4Info for
+    pub p4info: Option<Result<String, Vec<Mistake>>>,
 }
 
 /// An error as far as it is compared with p4c's.
@@ -60,6 +63,7 @@ pub fn compile(path: &Path, include: &Path) -> Compiled {
         failure: None,
         has_main: false,
         image: None,
+        p4info: None,
     };
     if has_error(&parsed.diagnostics) {
         let unreadable = |d: &Diagnostic| matches!(d.code, "E0006" | "E0010" | "E0013");
@@ -75,6 +79,11 @@ pub fn compile(path: &Path, include: &Path) -> Compiled {
     if has_error(&checked.diagnostics) {
         compiled.failure = Some((Stage::Check, mistakes(&checked.diagnostics, sources)));
         return compiled;
+    }
+    if matches!(compiled.architecture, Some("v1model" | "psa" | "ubpf")) {
+        let info = p4_info::p4info(&checked, sources);
+        let info = info.map(|info| info.text());
+        compiled.p4info = Some(info.map_err(|errors| mistakes(&errors, sources)));
     }
     if compiled.architecture != Some("v1model") || !compiled.has_main {
         return compiled;
@@ -96,16 +105,21 @@ impl Compiled {
     /// The failure as a line of the scoreboard.
     pub fn failed(&self) -> Option<Failure> {
         let (stage, mistakes) = self.failure.as_ref()?;
-        Some(match mistakes.first() {
-            None => Failure::new(*stage, "-", "no error has a message"),
-            Some(first) => {
-                let place = match first.places.first() {
-                    Some((file, line)) => format!("{file}:{line}: "),
-                    None => String::new(),
-                };
-                Failure::new(*stage, first.code, format!("{place}{}", first.message))
-            }
-        })
+        Some(failed(*stage, mistakes))
+    }
+}
+
+/// Mistakes as a line of the scoreboard.
+pub fn failed(stage: Stage, mistakes: &[Mistake]) -> Failure {
+    match mistakes.first() {
+        None => Failure::new(stage, "-", "no error has a message"),
+        Some(first) => {
+            let place = match first.places.first() {
+                Some((file, line)) => format!("{file}:{line}: "),
+                None => String::new(),
+            };
+            Failure::new(stage, first.code, format!("{place}{}", first.message))
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Judges every program and holds the results against the manifest.
 
-use crate::compile::{compile, Compiled, Mistake};
+use crate::compile::{compile, failed, Compiled, Mistake};
 use crate::golden::{self, GoldenError};
 use crate::manifest::{Line, Manifest};
 use crate::pattern;
 use crate::pool;
+use crate::textproto;
 use crate::tree::{Checkout, Program, Set};
 use crate::verdict::{Board, Case, Excluded, Failure, Result, Stage};
 use p4_arch::v1model::{Config, Image, Switch};
@@ -194,6 +195,22 @@ fn sample(checkout: &Checkout, program: &Program, outcome: &mut Outcome) {
         None => Board::AcceptedCore,
     };
     outcome.case(board, program, result.clone());
+    let golden = program.golden(".p4.p4info.txtpb");
+    match (architecture, checkout.read(&golden)) {
+        (_, None) => {}
+        (Some("v1model"), Some(golden)) => {
+            let result = match &compiled {
+                Err(failure) => Err(failure.clone()),
+                Ok(compiled) => pool::catch(|| info(compiled, golden))
+                    .unwrap_or_else(|message| Err(Failure::new(Stage::Panic, "-", message))),
+            };
+            outcome.case(Board::P4Info, program, result);
+        }
+        (other, Some(_)) => {
+            let other = other.unwrap_or("no architecture");
+            outcome.excluded(golden, format!("P4Info for {other}, which is not judged"));
+        }
+    }
     match (architecture, script) {
         (_, None) => {}
         (Some("v1model"), Some(script)) => {
@@ -210,6 +227,26 @@ fn sample(checkout: &Checkout, program: &Program, outcome: &mut Outcome) {
         (None, Some(script)) => {
             outcome.excluded(script, "script for a program without architecture")
         }
+    }
+}
+
+/// Our P4Info beside p4c's.
+fn info(compiled: &Compiled, golden: std::result::Result<String, String>) -> Result {
+    let differs = |detail: String| Failure::new(Stage::Differs, "-", detail);
+    let ours = match &compiled.p4info {
+        None => {
+            return Err(compiled
+                .failed()
+                .unwrap_or_else(|| differs("there is none".into())))
+        }
+        Some(Err(mistakes)) => return Err(failed(Stage::P4Info, mistakes)),
+        Some(Ok(text)) => textproto::parse(text).map_err(|e| differs(format!("ours: {e}")))?,
+    };
+    let theirs = golden.and_then(|text| textproto::parse(&text));
+    let theirs = theirs.map_err(|error| Failure::new(Stage::Read, "-", error))?;
+    match textproto::difference(&ours, &theirs) {
+        None => Ok(()),
+        Some(difference) => Err(differs(difference)),
     }
 }
 
@@ -306,13 +343,18 @@ fn error(checkout: &Checkout, program: &Program, outcome: &mut Outcome) {
     };
     let golden = checkout.read(&program.golden(".p4-stderr"));
     let golden = golden.unwrap_or(Err("p4c has no golden output for it".to_string()));
-    let Some((stage, mistakes)) = &compiled.failure else {
+    let refusal = match (&compiled.failure, &compiled.p4info) {
+        (Some((stage, mistakes)), _) => Some((*stage, mistakes)),
+        (None, Some(Err(mistakes))) => Some((Stage::P4Info, mistakes)),
+        (None, _) => None,
+    };
+    let Some((stage, mistakes)) = refusal else {
         let text = golden.unwrap_or_default();
         let said = text.lines().find(|line| line.contains("error"));
         let detail = format!("p4c says: {}", said.unwrap_or("nothing"));
         return all(outcome, Failure::new(Stage::Accepted, "-", detail));
     };
-    let unread = (*stage == Stage::Read).then(|| compiled.failed()).flatten();
+    let unread = (stage == Stage::Read).then(|| compiled.failed()).flatten();
     outcome.case(Board::Rejected, program, unread.map_or(Ok(()), Err));
     match golden {
         Ok(text) => refused(program, mistakes, &golden::errors(&text), outcome),

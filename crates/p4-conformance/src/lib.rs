@@ -17,6 +17,7 @@ mod judge;
 mod manifest;
 mod pattern;
 mod pool;
+pub mod textproto;
 mod tree;
 mod verdict;
 

@@ -24,10 +24,12 @@ pub enum Board {
     /// A script of p4_14_samples on p4c's translation of the program
     P4_14StfLax,
     P4_14StfStrict,
+    /// P4Info of a v1model program of p4_16_samples beside p4c's
+    P4Info,
 }
 
 impl Board {
-    pub const ALL: [Board; 10] = [
+    pub const ALL: [Board; 11] = [
         Board::AcceptedV1model,
         Board::AcceptedCore,
         Board::AcceptedOther,
@@ -38,6 +40,7 @@ impl Board {
         Board::StfStrict,
         Board::P4_14StfLax,
         Board::P4_14StfStrict,
+        Board::P4Info,
     ];
 
     /// The name that manifest lines, `--only` and data formats use.
@@ -53,6 +56,7 @@ impl Board {
             Board::StfStrict => "stf-strict",
             Board::P4_14StfLax => "p4_14-stf-lax",
             Board::P4_14StfStrict => "p4_14-stf-strict",
+            Board::P4Info => "p4info",
         }
     }
 
@@ -71,6 +75,8 @@ pub enum Stage {
     Lower,
     /// The architecture refused the program
     Image,
+    /// There is no P4Info for the program
+    P4Info,
     /// The STF script has errors
     Script,
     /// The STF script ran and something was not as expected
@@ -86,12 +92,13 @@ pub enum Stage {
     Panic,
 }
 
-const STAGES: [(Stage, &str); 12] = [
+const STAGES: [(Stage, &str); 13] = [
     (Stage::Read, "read"),
     (Stage::Parse, "parse"),
     (Stage::Check, "check"),
     (Stage::Lower, "lower"),
     (Stage::Image, "image"),
+    (Stage::P4Info, "p4info"),
     (Stage::Script, "script"),
     (Stage::Run, "run"),
     (Stage::Accepted, "accepted"),

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod compile;
+mod conformance;
 mod files;
 mod io;
 mod net;
@@ -19,6 +20,8 @@ use pyo3::prelude::*;
 mod _engine {
     #[pymodule_export]
     use super::compile::{compile, compile_text, Compilation};
+    #[pymodule_export]
+    use super::conformance::conformance;
     #[pymodule_export]
     use super::io::{bench_forwarder, Forwarder, Inbox};
     #[pymodule_export]

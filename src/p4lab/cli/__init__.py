@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import typer
 
-from p4lab.cli import bench_verb, compile_verb, doctor_verb, run_verb, stf_verb, trace_verb
+from p4lab.cli import (
+    bench_verb,
+    compile_verb,
+    conformance_verb,
+    doctor_verb,
+    run_verb,
+    stf_verb,
+    trace_verb,
+)
 
 app = typer.Typer(
     name="p4lab",
@@ -19,3 +27,4 @@ app.command("compile")(compile_verb.compile_program)
 app.command("stf")(stf_verb.stf)
 app.command("bench")(bench_verb.bench)
 app.command("doctor")(doctor_verb.doctor)
+app.command("conformance")(conformance_verb.conformance)

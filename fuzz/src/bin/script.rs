@@ -1,0 +1,46 @@
+//! Any text as an STF script, run in both modes on a program of the corpus, which the first line
+//! chooses by its number (`# 7`).
+#![no_main]
+
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use p4_arch::v1model::{Config, Switch};
+use p4_stf::{Mode, V1Model};
+use p4lab_fuzz::{mutate, programs, Named};
+use std::sync::{Arc, OnceLock};
+
+static PROGRAMS: OnceLock<Vec<Named>> = OnceLock::new();
+
+fuzz_target!(|data: &[u8]| {
+    let programs = PROGRAMS.get_or_init(programs);
+    let text = String::from_utf8_lossy(data);
+    let number = text
+        .strip_prefix("# ")
+        .and_then(|rest| rest.lines().next()?.trim().parse().ok());
+    let named = &programs[number.unwrap_or(0usize) % programs.len()];
+    let script = p4_stf::parse("fuzz.stf", &text);
+    let mut reports = Vec::new();
+    for mode in [Mode::Strict, Mode::Lax, Mode::Strict] {
+        let config = Config {
+            max_passes: 64,
+            max_packets: 256,
+            ..Config::default()
+        };
+        let mut switch =
+            Switch::new(Arc::clone(&named.image), config).expect("a program that is ready");
+        let report = p4_stf::run(&script, &mut V1Model::new(&mut switch), mode);
+        assert!(!report.render().is_empty());
+        reports.push(report);
+    }
+    // Same seed, same run.
+    assert_eq!(reports[0], reports[2]);
+});
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    if seed % 4 == 0 {
+        return fuzzer_mutate(data, size, max_size);
+    }
+    let bytes = mutate(&data[..size], max_size, seed);
+    let size = bytes.len().min(data.len());
+    data[..size].copy_from_slice(&bytes[..size]);
+    size
+});
