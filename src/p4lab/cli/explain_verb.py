@@ -1,0 +1,79 @@
+"""`p4lab explain`: what a code of the compiler means, with a wrong and a right program."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from p4lab.cli.errors import fail
+from p4lab.cli.options import Json
+
+Code = Annotated[
+    str | None,
+    typer.Argument(metavar="[CODE]", help="Such as E0305, as messages name it; all, if left out."),
+]
+
+_PARTS = (("Wrong", "wrong"), ("Why", "why"), ("Right", "right"), ("See", "see"))
+
+
+def explain(code: Code = None, as_json: Json = False) -> None:
+    """Explain an error or warning code, or list all of them.
+
+    The JSON object of a code has `code`, `title`, `group`, `wrong`, `why`, `right` and `see`, all
+    text in Markdown; without a code it is the list of all of these objects.
+    """
+    from p4lab import _engine
+
+    if code is None:
+        pages = _engine.explanations()
+        typer.echo(json.dumps(pages, indent=2) if as_json else _listing(pages), nl=as_json)
+        return
+    page = _engine.explain(code)
+    if page is None:
+        nearest = ", ".join(_engine.nearest_codes(code))
+        fail(f"there is no code {code!r}; the nearest are {nearest} (p4lab explain lists all).")
+    if as_json:
+        typer.echo(json.dumps(page, indent=2))
+    elif sys.stdout.isatty():
+        _print_page(page)
+    else:
+        typer.echo(_markdown(page), nl=False)
+
+
+def pointer(diagnostics: list[dict[str, Any]]) -> str:
+    """One line that says where a newcomer reads on, for all diagnostics of a run; empty if there
+    are none."""
+    codes = list(dict.fromkeys(diagnostic["code"] for diagnostic in diagnostics))
+    if not codes:
+        return ""
+    others = f" (also: {', '.join(codes[1:])})" if len(codes) > 1 else ""
+    return f"What it means, with an example: p4lab explain {codes[0]}{others}\n"
+
+
+def _listing(pages: list[dict[str, Any]]) -> str:
+    lines: list[str] = []
+    group = None
+    for page in pages:
+        if page["group"] != group:
+            group = page["group"]
+            lines += ["", group] if lines else [group]
+        lines.append(f"  {page['code']}  {page['title']}")
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _markdown(page: dict[str, Any]) -> str:
+    """The page as it stands in docs/errors."""
+    parts = [f"# {page['code']}: {page['title']}"]
+    parts += [f"## {heading}\n\n{page[key]}" for heading, key in _PARTS]
+    return "\n\n".join(parts) + "\n"
+
+
+def _print_page(page: dict[str, Any]) -> None:
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    # rich has no P4; C is near enough to tell words, numbers and comments apart.
+    Console().print(Markdown(_markdown(page).replace("```p4", "```c"), code_theme="ansi_dark"))
