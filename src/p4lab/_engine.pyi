@@ -60,6 +60,15 @@ def compile_text(
 ) -> Compilation:
     """Compiles a program given as text; `files` are what it may include, by path."""
 
+def explain(code: str) -> dict[str, str] | None:
+    """The page of a diagnostic's code: code, title, group, wrong, why, right, see (Markdown)."""
+
+def explanations() -> list[dict[str, str]]:
+    """All pages, errors before warnings."""
+
+def nearest_codes(code: str) -> list[str]:
+    """Existing codes that look most like `code`."""
+
 def stf(
     program: Program,
     path: str,

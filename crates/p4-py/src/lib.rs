@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod compile;
+mod explain;
 mod conformance;
 mod files;
 mod io;
@@ -22,6 +23,8 @@ mod _engine {
     use super::compile::{compile, compile_text, Compilation};
     #[pymodule_export]
     use super::conformance::conformance;
+    #[pymodule_export]
+    use super::explain::{explain, explanations, nearest_codes};
     #[pymodule_export]
     use super::io::{bench_forwarder, Forwarder, Inbox};
     #[pymodule_export]

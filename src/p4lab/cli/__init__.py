@@ -9,6 +9,7 @@ from p4lab.cli import (
     compile_verb,
     conformance_verb,
     doctor_verb,
+    explain_verb,
     run_verb,
     stf_verb,
     trace_verb,
@@ -24,6 +25,7 @@ app = typer.Typer(
 app.command("run")(run_verb.run)
 app.command("trace")(trace_verb.trace)
 app.command("compile")(compile_verb.compile_program)
+app.command("explain")(explain_verb.explain)
 app.command("stf")(stf_verb.stf)
 app.command("bench")(bench_verb.bench)
 app.command("doctor")(doctor_verb.doctor)
