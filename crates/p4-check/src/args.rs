@@ -297,13 +297,16 @@ impl<'a> Checker<'a> {
                 .hint("give the number a width, as in `32w10`"),
             );
         } else if directed && inferred && !directed_allowed(found) && *found != Type::Unknown {
-            self.error(
-                "E0340",
-                value.span,
-                format!(
-                    "`{name}` is `{}`, so it cannot be {found}",
-                    direction_word(param.direction)
-                ),
+            self.report(
+                Diagnostic::error(
+                    "E0340",
+                    value.span,
+                    format!(
+                        "`{name}` is `{}`, so it cannot be {found}",
+                        direction_word(param.direction)
+                    ),
+                )
+                .label(param.name.span, "declared here"),
             );
         } else if !signature.constructor && !is_value(found) && !found.is_kind(Kind::Extern) {
             self.error(

@@ -462,8 +462,9 @@ impl<'a> Checker<'a> {
             );
         }
         let left = self.const_value(a);
-        if matches!(op, BinOp::Div | BinOp::Mod) && left.is_none() {
-            self.division_lint(expr.span, right.as_ref());
+        let known = left.is_some() || self.depends_on_constructor(a);
+        if matches!(op, BinOp::Div | BinOp::Mod) && !known {
+            self.division_at_run_time(expr.span, right.as_ref());
         }
         let (Some(left), Some(right)) = (left, right) else {
             return;
@@ -481,19 +482,16 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Division by anything but a power of two is beyond the hardware and beyond p4c's back ends.
-    pub(crate) fn division_lint(&mut self, at: Span, divisor: Option<&Value>) {
+    /// P4 divides when compiling only (specification 8.6 has no division of `bit<W>`); by a power
+    /// of two it is a shift, which p4c takes, too.
+    pub(crate) fn division_at_run_time(&mut self, at: Span, divisor: Option<&Value>) {
         let power_of_two = divisor
             .and_then(Value::as_int)
             .is_some_and(|n| n.is_positive() && n.trailing_zeros() == Some(n.bits() - 1));
         if !power_of_two {
             self.report(
-                Diagnostic::warning(
-                    "W0508",
-                    at,
-                    "not portable to bmv2 and Tofino: they divide by powers of two only",
-                )
-                .hint("this engine executes it; elsewhere shift instead, or look the result up in a table"),
+                Diagnostic::error("E0508", at, "at run time P4 divides by powers of two only")
+                    .hint("shift instead, as in `x >> 3`, or look the result up in a table"),
             );
         }
     }

@@ -1,6 +1,6 @@
 //! Controls (specification 14).
 
-use crate::types::Type;
+use crate::types::{Kind, Type};
 use crate::wellformed::Owner;
 use crate::{Checker, Context, Def};
 use p4_syntax::ast::*;
@@ -16,10 +16,11 @@ impl<'a> Checker<'a> {
     ) {
         self.with_type_params(decl, &proto.type_params, |c| {
             c.params(&proto.params, Owner::Block);
-            c.ctor_params(ctor_params);
+            c.ctor_params(ctor_params, Kind::ParserType);
             c.scopes.push();
             let context = Context {
                 return_type: Some(Type::Void),
+                in_control: true,
                 ..Context::default()
             };
             let outer = std::mem::replace(&mut c.context, context);

@@ -16,6 +16,12 @@ impl<'a> Checker<'a> {
         self.out.decls.insert(decl.id, decl);
         self.annotations(&decl.annotations);
         self.name_main(decl);
+        self.unfinished.push(&decl.name);
+        self.declared(decl);
+        self.unfinished.pop();
+    }
+
+    fn declared(&mut self, decl: &'a Decl) {
         match &decl.kind {
             DeclKind::Const { ty, value } => self.const_decl(decl, ty, value),
             // Out of place, as the parser has said; its name is known, so that uses are not errors.
@@ -448,6 +454,16 @@ impl<'a> Checker<'a> {
         )
     }
 
+    /// Reports that `expr` should be known at compile time, unless something else is wrong with it.
+    pub(crate) fn require_constant(&mut self, expr: &'a Expr, what: &str) {
+        self.require("E0501", expr, what);
+    }
+
+    /// The same for what decides how much room something takes.
+    pub(crate) fn require_constant_size(&mut self, expr: &'a Expr, what: &str) {
+        self.require("E0509", expr, what);
+    }
+
     /// Whether a mistake inside of `span` has been reported, of which others may follow.
     fn has_error_within(&self, span: Span) -> bool {
         self.out
@@ -456,8 +472,7 @@ impl<'a> Checker<'a> {
             .any(|d| d.severity == Severity::Error && span.lo <= d.span.lo && d.span.hi <= span.hi)
     }
 
-    /// Reports that `expr` should be known at compile time, unless something else is wrong with it.
-    pub(crate) fn require_constant(&mut self, expr: &'a Expr, what: &str) {
+    fn require(&mut self, code: &'static str, expr: &'a Expr, what: &str) {
         if *self.out.expr_type(expr.id) == Type::Unknown
             || self.depends_on_constructor(expr)
             || self.is_pure_call(expr)
@@ -467,7 +482,7 @@ impl<'a> Checker<'a> {
         }
         self.report(
             Diagnostic::error(
-                "E0501",
+                code,
                 expr.span,
                 format!("{what} must be known at compile time"),
             )

@@ -109,6 +109,10 @@ impl<'a> Checker<'a> {
             ExprKind::List { items, .. } => {
                 let mut types = Vec::new();
                 for item in items {
+                    if matches!(item.kind, ExprKind::Dots) {
+                        self.dots_not_last(item);
+                        return Type::Unknown;
+                    }
                     types.push(self.value_expr(item));
                 }
                 Type::Tuple(types)
@@ -140,6 +144,13 @@ impl<'a> Checker<'a> {
             }
             ExprKind::Error => Type::Unknown,
         }
+    }
+
+    fn dots_not_last(&mut self, dots: &'a Expr) {
+        self.report(
+            Diagnostic::error("E0325", dots.span, "`...` must come last")
+                .hint("it stands for all that follows: put it at the end, once"),
+        );
     }
 
     fn path(&mut self, expr: &'a Expr, path: &'a Path) -> Type {
@@ -479,7 +490,7 @@ impl<'a> Checker<'a> {
                 Some(number) => Some(number),
                 None => {
                     self.error(
-                        "E0307",
+                        "E0327",
                         bound.span,
                         "the bound of a slice must be a number that is not negative",
                     );

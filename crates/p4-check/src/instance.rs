@@ -201,6 +201,21 @@ impl<'a> Checker<'a> {
                 .hint(format!("write `{name}(...) x = {{ ... }};` above and use `x` here")),
             );
         }
+        let foreign = match &decl.kind {
+            DeclKind::Parser { .. } if self.context.in_control => Some(("parser", "control")),
+            DeclKind::Control { .. } if self.context.in_parser => Some(("control", "parser")),
+            _ => None,
+        };
+        if let Some((what, around)) = foreign {
+            self.report(
+                Diagnostic::error(
+                    "E0343",
+                    span,
+                    format!("a {around} cannot have an instance of a {what}, and `{name}` is one"),
+                )
+                .hint("parsers apply parsers, and controls apply controls"),
+            );
+        }
         if self.context.in_action || self.context.in_function {
             self.error(
                 "E0343",

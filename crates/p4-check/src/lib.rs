@@ -198,12 +198,15 @@ pub fn check(program: &ast::Program) -> Checked<'_> {
         sizes: HashMap::new(),
         oversized: HashSet::new(),
         dependent_consts: 0,
+        unfinished: Vec::new(),
+        missed_errors: false,
         context: Context::default(),
     };
     for decl in &program.decls {
         checker.declaration(decl);
     }
     checker.control_plane_names(&program.decls);
+    checker.shared_table_names(&program.decls);
     checker
         .out
         .diagnostics
@@ -218,6 +221,7 @@ pub(crate) struct Context {
     pub return_type: Option<Type>,
     pub in_action: bool,
     pub in_parser: bool,
+    pub in_control: bool,
     pub in_function: bool,
     /// The table whose properties are being checked
     pub in_table: Option<NodeId>,
@@ -248,6 +252,10 @@ pub(crate) struct Checker<'a> {
     oversized: HashSet<NodeId>,
     /// Constants whose values depend on constructor parameters
     dependent_consts: u32,
+    /// Names of the declarations around, which cannot be used yet
+    unfinished: Vec<&'a ast::Ident>,
+    /// Whether the use of `error` in a program without errors has been reported
+    missed_errors: bool,
     context: Context,
 }
 

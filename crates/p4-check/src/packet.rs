@@ -69,15 +69,32 @@ impl<'a> Checker<'a> {
                 )
                 .hint("write `extract(header)`"),
             ),
-            (2.., 2) => self.report(
-                Diagnostic::error(
+            (2.., 2) => {
+                let mut diagnostic = Diagnostic::error(
                     "E0358",
                     header.span,
                     format!("{ty} has {varbits} varbit fields, but one length can be given only"),
-                )
-                .hint("split the header in two"),
-            ),
+                );
+                for field in self.varbit_fields(&ty) {
+                    diagnostic = diagnostic.label(field.name.span, "a varbit field");
+                }
+                self.report(diagnostic.hint("split the header in two"));
+            }
             _ => {}
+        }
+    }
+
+    /// The varbit fields of a header as they are declared, without those of structs in it.
+    fn varbit_fields(&self, header: &Type) -> Vec<&'a Field> {
+        let Type::Named(Kind::Header, id, ..) = header else {
+            return Vec::new();
+        };
+        match self.out.decls.get(id).map(|decl| &decl.kind) {
+            Some(DeclKind::Header { fields, .. }) => fields
+                .iter()
+                .filter(|f| matches!(self.out.type_ref(f.ty.id), Type::Varbit(_)))
+                .collect(),
+            _ => Vec::new(),
         }
     }
 

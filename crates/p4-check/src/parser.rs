@@ -21,7 +21,7 @@ impl<'a> Checker<'a> {
         // Known inside, for states that apply another instance of the same type.
         self.with_type_params(decl, &proto.type_params, |c| {
             c.params(&proto.params, Owner::Block);
-            c.ctor_params(ctor_params);
+            c.ctor_params(ctor_params, Kind::ControlType);
             c.scopes.push();
             let outer = std::mem::replace(
                 &mut c.context,
@@ -41,9 +41,18 @@ impl<'a> Checker<'a> {
         self.declare(&decl.name, Def::Type(decl));
     }
 
-    pub(crate) fn ctor_params(&mut self, params: &'a [Param]) {
+    /// `foreign` is what cannot be applied inside: parsers in a control, controls in a parser.
+    pub(crate) fn ctor_params(&mut self, params: &'a [Param], foreign: Kind) {
         self.params(params, Owner::Constructor);
         for param in params {
+            let ty = self.out.type_ref(param.ty.id);
+            if ty.is_kind(foreign) {
+                let message = format!("`{}` could not be applied here", param.name.name);
+                self.report(
+                    Diagnostic::error("E0343", param.span, message)
+                        .hint("parsers apply parsers, and controls apply controls"),
+                );
+            }
             if param.direction != Direction::None {
                 self.error(
                     "E0310",

@@ -142,6 +142,19 @@ impl<'a> Checker<'a> {
         // Looking for a similar name takes a while; not for what is not reported any more.
         if found.is_none() && !self.full() {
             let name = &path.ident.name;
+            if let Some(around) = self.unfinished.iter().rfind(|n| n.name == *name) {
+                let around = around.span;
+                self.report(
+                    Diagnostic::error(
+                        "E0207",
+                        path.ident.span,
+                        format!("`{name}` is used in its own declaration"),
+                    )
+                    .label(around, "which begins here")
+                    .hint("P4 has no recursion: what a declaration uses is declared above it"),
+                );
+                return None;
+            }
             let mut diagnostic = Diagnostic::error(
                 "E0201",
                 path.ident.span,

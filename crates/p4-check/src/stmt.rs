@@ -1,5 +1,6 @@
 //! Statements (specification 12).
 
+use crate::coerce::article;
 use crate::types::{Kind, Type};
 use crate::{Checker, Def};
 use p4_syntax::ast::*;
@@ -23,8 +24,10 @@ impl<'a> Checker<'a> {
         match &stmt.kind {
             StmtKind::Empty => {}
             StmtKind::Decl(decl) => {
-                if let DeclKind::Variable { .. } = decl.kind {
-                    self.hides_parameter(&decl.name);
+                match decl.kind {
+                    DeclKind::Variable { .. } => self.hides_parameter(&decl.name),
+                    DeclKind::Instance { .. } => self.instance_among_statements(decl),
+                    _ => {}
                 }
                 self.local(decl);
             }
@@ -105,6 +108,20 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Instances exist before packets do. In actions and functions none can be declared at all.
+    fn instance_among_statements(&mut self, decl: &'a Decl) {
+        if !self.context.in_action && !self.context.in_function {
+            self.report(
+                Diagnostic::error(
+                    "E0343",
+                    decl.span,
+                    format!("`{}` cannot be made among statements", decl.name.name),
+                )
+                .hint("declare the instance above, beside the actions and tables"),
+            );
+        }
+    }
+
     fn scoped(&mut self, stmt: &'a Stmt) {
         self.scopes.push();
         self.statement(stmt);
@@ -145,7 +162,7 @@ impl<'a> Checker<'a> {
             {
                 self.error("E0502", rhs.span, "division by zero");
             } else {
-                self.division_lint(stmt.span, divisor.as_ref());
+                self.division_at_run_time(stmt.span, divisor.as_ref());
             }
         }
     }
@@ -220,7 +237,7 @@ impl<'a> Checker<'a> {
         ) || ty.fixed_width().is_some();
         if !known && !ty.is_kind(Kind::NewType) {
             self.error(
-                "E0349",
+                "E0404",
                 value.span,
                 format!(
                     "`switch` works on `table.apply().action_run`, numbers and enums, not on {ty}"
@@ -232,7 +249,7 @@ impl<'a> Checker<'a> {
     fn action_label(&mut self, table: NodeId, label: &'a Expr) -> Option<String> {
         let ExprKind::Path(path) = &label.kind else {
             self.error(
-                "E0349",
+                "E0413",
                 label.span,
                 "the labels of this switch must be names of the table's actions",
             );
@@ -243,7 +260,7 @@ impl<'a> Checker<'a> {
             let list: Vec<String> = names.iter().map(|(n, _)| format!("`{n}`")).collect();
             self.report(
                 Diagnostic::error(
-                    "E0349",
+                    "E0413",
                     label.span,
                     format!("`{}` is not an action of this table", path.ident.name),
                 )
@@ -380,10 +397,14 @@ impl<'a> Checker<'a> {
             DeclKind::ValueSet { element, size } => {
                 self.out.decls.insert(decl.id, decl);
                 self.annotations(&decl.annotations);
-                self.type_ref(element);
+                let ty = self.type_ref(element);
+                if !self.set_element_allowed(&ty) {
+                    let message = format!("a value set cannot hold {}", article(&ty));
+                    self.error("E0318", element.span, message);
+                }
                 self.expr(size);
                 if self.const_value(size).is_none() {
-                    self.require_constant(size, "the size of a value set");
+                    self.require_constant_size(size, "the size of a value set");
                 }
                 self.declare(&decl.name, Def::ValueSet(decl));
             }

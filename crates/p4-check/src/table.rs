@@ -71,8 +71,7 @@ impl<'a> Checker<'a> {
             match &property.value {
                 PropertyValue::Entries(entries) => {
                     if keys.is_empty() && !entries.is_empty() {
-                        let message = "a table without a key has no entries";
-                        self.error("E0408", property.span, message);
+                        self.entries_without_key(decl, property);
                         continue;
                     }
                     for entry in entries {
@@ -96,6 +95,20 @@ impl<'a> Checker<'a> {
         }
     }
 
+    fn entries_without_key(&mut self, decl: &'a Decl, entries: &'a TableProperty) {
+        self.report(
+            Diagnostic::error(
+                "E0408",
+                decl.name.span,
+                format!(
+                    "the table `{}` has no key, so it has no entries",
+                    decl.name.name
+                ),
+            )
+            .label(entries.name.span, "these entries"),
+        );
+    }
+
     /// A table without `default_action` does `NoAction`, which must be there.
     fn implied_default(&mut self, decl: &'a Decl) {
         let name = Path {
@@ -105,7 +118,8 @@ impl<'a> Checker<'a> {
                 span: decl.name.span,
             },
         };
-        let problem = match self.resolve_quietly(&name) {
+        let found = self.resolve_quietly(&name);
+        let problem = match found {
             Some(Def::Action(action)) => match &action.kind {
                 DeclKind::Action { params, .. } if params.is_empty() => return,
                 _ => "has parameters here",
@@ -113,14 +127,19 @@ impl<'a> Checker<'a> {
             Some(_) => "is not an action here",
             None => "is not declared",
         };
-        self.report(
-            Diagnostic::error(
-                "E0414",
-                decl.name.span,
-                format!("the table `{}` has no `default_action`, so it does `NoAction`, which {problem}", decl.name.name),
-            )
-            .hint("add `#include <core.p4>`, which declares it, or give a `default_action`"),
-        );
+        let mut diagnostic = Diagnostic::error(
+            "E0414",
+            decl.name.span,
+            format!(
+                "the table `{}` has no `default_action`, so it does `NoAction`, which {problem}",
+                decl.name.name
+            ),
+        )
+        .hint("add `#include <core.p4>`, which declares it, or give a `default_action`");
+        if let Some(found) = found {
+            diagnostic = diagnostic.label(found.span(), "declared here");
+        }
+        self.report(diagnostic);
     }
 
     /// `key` before `entries`, `actions` before `default_action`: what is referred to comes first.

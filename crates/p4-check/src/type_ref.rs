@@ -3,7 +3,6 @@
 use crate::hints::counted;
 use crate::types::{Kind, Type};
 use crate::{Checker, Def};
-use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
@@ -72,7 +71,10 @@ impl<'a> Checker<'a> {
     fn type_ref_inner(&mut self, ty: &'a TypeRef) -> Type {
         match &ty.kind {
             TypeKind::Bool => Type::Bool,
-            TypeKind::Error => Type::Error,
+            TypeKind::Error => {
+                self.errors_exist(ty.span);
+                Type::Error
+            }
             TypeKind::MatchKind => Type::MatchKind,
             TypeKind::String => Type::String,
             TypeKind::Void => Type::Void,
@@ -131,6 +133,16 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// Reports, once, the use of `error` in a program without errors.
+    fn errors_exist(&mut self, at: Span) {
+        if self.out.errors.is_empty() && !std::mem::replace(&mut self.missed_errors, true) {
+            self.report(
+                Diagnostic::error("E0201", at, "no member of `error` is declared here")
+                    .hint("add `#include <core.p4>`, which declares the usual errors"),
+            );
+        }
+    }
+
     fn width(&mut self, expr: &'a Expr, least: u32) -> Option<u32> {
         let width = self.positive(expr, "a width")?;
         if width > MAX_WIDTH {
@@ -158,7 +170,7 @@ impl<'a> Checker<'a> {
         let Some(value) = self.const_value(expr) else {
             if *self.out.expr_type(expr.id) != Type::Unknown {
                 let mut diagnostic = Diagnostic::error(
-                    "E0501",
+                    "E0509",
                     expr.span,
                     format!("{what} must be known at compile time"),
                 );
@@ -174,8 +186,7 @@ impl<'a> Checker<'a> {
         let number = value
             .as_int()
             .filter(|v| !v.is_negative())
-            .and_then(BigInt::to_u32)
-            .filter(|v| *v < 1 << 31);
+            .map(|v| v.to_u32().unwrap_or(u32::MAX));
         if number.is_none() {
             self.error(
                 "E0320",
@@ -183,7 +194,12 @@ impl<'a> Checker<'a> {
                 format!("{what} must be a number that is not negative"),
             );
         }
-        number
+        let limited = number.filter(|v| *v < 1 << 31);
+        if limited.is_none() && number.is_some() {
+            let message = format!("{what} must be less than {}", 1_u32 << 31);
+            self.error("E0319", expr.span, message);
+        }
+        limited
     }
 
     fn named_type(&mut self, path: &'a Path, args: Option<Vec<Type>>, span: Span) -> Type {

@@ -196,6 +196,11 @@ impl<'a> Checker<'a> {
                 && !matches!(ty, Type::Int | Type::String | Type::MatchKind))
     }
 
+    /// Whether the control plane can fill a value set with it.
+    pub(crate) fn set_element_allowed(&self, ty: &Type) -> bool {
+        self.component_allowed(ty) && !matches!(ty, Type::Int | Type::String | Type::MatchKind)
+    }
+
     /// Whether a generic type makes sense with these type arguments; reports why not.
     pub(crate) fn specialisation_allowed(
         &mut self,

@@ -120,7 +120,7 @@ fn an_enum_is_not_stored_as_itself() {
     let text = "
         enum color color { red, green }
         control c(inout color x) { apply { x = x; } }";
-    assert!(codes(text).contains(&"E0201"));
+    assert!(codes(text).contains(&"E0207"));
 }
 
 /// Found by mutation: the smallest member of a union without members.

@@ -10,6 +10,9 @@
 #ifndef V1MODEL_VERSION
 #define V1MODEL_VERSION 20180101
 #endif
+#if V1MODEL_VERSION < 20180101 || V1MODEL_VERSION > 20200408
+#error V1MODEL_VERSION is a date from 20180101 to 20200408
+#endif
 
 match_kind {
     range,      // from a lowest to a highest value

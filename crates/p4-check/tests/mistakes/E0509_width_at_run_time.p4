@@ -1,0 +1,3 @@
+control c(in bit<8> length) {
+    apply { bit<(length)> payload = 0; }
+}
