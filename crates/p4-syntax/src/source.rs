@@ -136,8 +136,14 @@ impl SourceMap {
         self.files.len().saturating_sub(1)
     }
 
+    /// Position of a byte of the file at `source_index`, or just behind its last one.
+    pub fn position(&self, source_index: usize, offset: usize) -> Option<u32> {
+        let file = self.files.get(source_index)?;
+        (offset <= file.text.len()).then_some(file.base + offset as u32)
+    }
+
     /// File index and byte range of a span; one that runs over the end of its file is cut there.
-    pub(crate) fn range(&self, span: Span) -> Option<(usize, std::ops::Range<usize>)> {
+    pub fn range(&self, span: Span) -> Option<(usize, std::ops::Range<usize>)> {
         let index = self.file_index(span.lo)?;
         let file = &self.files[index];
         let lo = (span.lo - file.base) as usize;
