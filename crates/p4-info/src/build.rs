@@ -2,7 +2,7 @@
 
 use crate::model::*;
 use crate::notes;
-use crate::program::{ActionItem, Items, Program, TableItem, ValueSetItem};
+use crate::program::{ActionItem, BlockItem, Items, Program, TableItem, ValueSetItem};
 use crate::symbols::{part_ids, Sort, Symbols};
 use crate::tables::property;
 use crate::types::Types;
@@ -71,13 +71,17 @@ impl<'a, 'c> Builder<'a, 'c> {
         for action in &items.actions {
             self.symbol(Sort::Action, &action.name, &action.decl.annotations);
         }
-        for table in &items.tables {
-            self.symbol(Sort::Table, &table.name, &table.decl.annotations);
-            self.collect_properties(table);
-        }
-        for item in &items.externs {
-            if let Some(sort) = self.sort_of(item) {
-                self.symbol(sort, &item.name, item.annotations);
+        for block in &items.blocks {
+            match block {
+                BlockItem::Table(table) => {
+                    self.symbol(Sort::Table, &table.name, &table.decl.annotations);
+                    self.collect_properties(table);
+                }
+                BlockItem::Extern(item) => {
+                    if let Some(sort) = self.sort_of(item) {
+                        self.symbol(sort, &item.name, item.annotations);
+                    }
+                }
             }
         }
         for set in &items.value_sets {
@@ -147,17 +151,20 @@ impl<'a, 'c> Builder<'a, 'c> {
                 self.action(action);
             }
         }
-        for table in &items.tables {
-            if !hidden(&table.decl.annotations) {
-                self.unique(Sort::Table, &table.name, table.decl.name.span);
-                self.table(table);
+        for block in &items.blocks {
+            match block {
+                BlockItem::Table(table) if hidden(&table.decl.annotations) => {}
+                BlockItem::Table(table) => {
+                    self.unique(Sort::Table, &table.name, table.decl.name.span);
+                    self.table(table);
+                }
+                BlockItem::Extern(item) => {
+                    if let Some(sort) = self.sort_of(item) {
+                        self.unique(sort, &item.name, Self::span_of(item));
+                    }
+                    self.declared_extern(item);
+                }
             }
-        }
-        for item in &items.externs {
-            if let Some(sort) = self.sort_of(item) {
-                self.unique(sort, &item.name, Self::span_of(item));
-            }
-            self.declared_extern(item);
         }
         for set in &items.value_sets {
             self.unique(Sort::ValueSet, &set.name, set.decl.name.span);

@@ -52,6 +52,11 @@ pub(crate) struct ExternItem<'a> {
     pub env: Rc<Env<'a>>,
 }
 
+pub(crate) enum BlockItem<'a> {
+    Table(TableItem<'a>),
+    Extern(Rc<ExternItem<'a>>),
+}
+
 pub(crate) struct ValueSetItem<'a> {
     pub decl: &'a Decl,
     pub name: String,
@@ -69,8 +74,8 @@ pub(crate) struct FunctionCall<'a> {
 #[derive(Default)]
 pub(crate) struct Items<'a> {
     pub actions: Vec<ActionItem<'a>>,
-    pub tables: Vec<TableItem<'a>>,
-    pub externs: Vec<Rc<ExternItem<'a>>>,
+    /// Tables and extern instances in their common order
+    pub blocks: Vec<BlockItem<'a>>,
     pub value_sets: Vec<ValueSetItem<'a>>,
     pub functions: Vec<FunctionCall<'a>>,
 }
@@ -149,7 +154,10 @@ impl<'a, 'c> Program<'a, 'c> {
             };
             match self.checked.expr_type(decl.id) {
                 Type::Named(Kind::Package, ..) => packages.push((decl.id, args)),
-                _ => items.externs.extend(self.extern_decl(&self.top, decl)),
+                _ => {
+                    let item = self.extern_decl(&self.top, decl);
+                    items.blocks.extend(item.map(BlockItem::Extern));
+                }
             }
         }
         let mut next = 0;
@@ -206,8 +214,11 @@ impl<'a, 'c> Program<'a, 'c> {
 
     /// Adds a whole block to the items, with copies of the global actions that it uses.
     fn finish(&self, mut parts: Parts<'a>, is_control: bool, items: &mut Items<'a>) {
-        let listed = parts.items.tables.iter().flat_map(|table| {
-            let actions = self.table_actions(table.decl);
+        let listed = parts.items.blocks.iter().flat_map(|block| {
+            let actions = match block {
+                BlockItem::Table(table) => self.table_actions(table.decl),
+                BlockItem::Extern(_) => Vec::new(),
+            };
             actions.into_iter().map(|decl| (decl, true))
         });
         let called = parts.called.iter().map(|decl| (*decl, false));
@@ -232,8 +243,7 @@ impl<'a, 'c> Program<'a, 'c> {
             items.functions.append(&mut parts.body_functions);
         }
         items.actions.append(&mut globals);
-        items.tables.append(&mut parts.items.tables);
-        items.externs.append(&mut parts.items.externs);
+        items.blocks.append(&mut parts.items.blocks);
         items.value_sets.append(&mut parts.items.value_sets);
     }
 
@@ -538,11 +548,11 @@ impl<'a, 'c> Program<'a, 'c> {
                 }
             }
             DeclKind::Table(_) if used.tables.contains(&decl.id) => {
-                items.tables.push(TableItem {
+                items.blocks.push(BlockItem::Table(TableItem {
                     decl,
                     name: self.name(env, decl),
                     env: Rc::clone(env),
-                });
+                }));
             }
             DeclKind::ValueSet { .. } => items.value_sets.push(ValueSetItem {
                 decl,
@@ -551,7 +561,7 @@ impl<'a, 'c> Program<'a, 'c> {
             }),
             DeclKind::Instance { .. } => {
                 if let Some(item) = self.extern_decl(env, decl) {
-                    items.externs.push(item);
+                    items.blocks.push(BlockItem::Extern(item));
                 } else if used.blocks.contains(&decl.id) {
                     let (block, inner) = self.instance_env(env, decl)?;
                     let mut parts = self.block(block, &inner, depth + 1);
@@ -578,8 +588,7 @@ struct Used<'a> {
 impl<'a> Items<'a> {
     fn append(&mut self, other: &mut Items<'a>) {
         self.actions.append(&mut other.actions);
-        self.tables.append(&mut other.tables);
-        self.externs.append(&mut other.externs);
+        self.blocks.append(&mut other.blocks);
         self.value_sets.append(&mut other.value_sets);
         self.functions.append(&mut other.functions);
     }

@@ -45,16 +45,24 @@ impl<'a, 'c> Types<'a, 'c> {
         let annotated = self
             .decl(*id)
             .and_then(|d| notes::text_of(self.checked, &d.annotations, "name"));
+        let annotated_or_plain = annotated.is_some() || args.is_empty();
         let base = match annotated {
             Some(text) => text.trim_start_matches('.').to_string(),
             None => name.to_string(),
         };
-        if args.is_empty() {
+        if annotated_or_plain {
             return base;
         }
-        // A generic type that is used with these arguments is a type of its own.
-        let args: Vec<String> = args.iter().map(Type::written).collect();
-        format!("{base}<{}>", args.join(","))
+        // A generic type that is used with these arguments is a type of its own, which p4c names
+        // after them: `pair<bit<8>, bool>` is `pair_bit8_bool`.
+        let mut name = base;
+        for arg in args {
+            name.push('_');
+            let written = arg.written();
+            let kept = written.chars().filter(|c| !matches!(c, '<' | '>' | ' '));
+            name.extend(kept.map(|c| if matches!(c, ',' | '.') { '_' } else { c }));
+        }
+        name
     }
 
     /// Describes `ty`; what cannot be described is reported at `span`.

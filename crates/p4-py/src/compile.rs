@@ -3,7 +3,9 @@
 use crate::files::DiskFiles;
 use crate::program::Program;
 use p4_arch::v1model::{Image, V1Model};
+use p4_info::P4Info;
 use p4_syntax::{Diagnostic, FileProvider, MemoryFiles, Options, Severity, SourceMap, Span};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeMap;
@@ -15,6 +17,7 @@ pub struct Compilation {
     diagnostics: Vec<Diagnostic>,
     sources: Arc<SourceMap>,
     program: Option<Py<Program>>,
+    p4info: Option<Result<Arc<P4Info>, Vec<Diagnostic>>>,
 }
 
 #[pymethods]
@@ -39,6 +42,34 @@ impl Compilation {
     #[getter]
     fn program(&self, py: Python<'_>) -> Option<Py<Program>> {
         self.program.as_ref().map(|program| program.clone_ref(py))
+    }
+
+    /// P4Info in protobuf's text format, or as JSON. ValueError if there is none, because of errors
+    /// in the program or of those that `p4info_diagnostics` lists.
+    #[pyo3(signature = (*, json = false))]
+    fn p4info(&self, json: bool) -> PyResult<String> {
+        match &self.p4info {
+            Some(Ok(info)) => Ok(written(info, json)),
+            Some(Err(errors)) => {
+                let text = p4_syntax::render(errors, &self.sources, false);
+                Err(PyValueError::new_err(text))
+            }
+            None => Err(PyValueError::new_err(
+                "the program has errors, so there is no P4Info of it",
+            )),
+        }
+    }
+
+    /// What stands in the way of P4Info in a program that is otherwise right.
+    #[getter]
+    fn p4info_diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        if let Some(Err(errors)) = &self.p4info {
+            for diagnostic in errors {
+                list.append(diagnostic_dict(py, diagnostic, &self.sources)?)?;
+            }
+        }
+        Ok(list)
     }
 
     /// Names of the files that were read, the main file first.
@@ -100,6 +131,10 @@ fn finish(py: Python<'_>, built: Built) -> PyResult<Compilation> {
             Program {
                 image,
                 sources: Arc::clone(&sources),
+                p4info: match &built.p4info {
+                    Some(Ok(info)) => Some(Arc::clone(info)),
+                    _ => None,
+                },
             },
         )?),
         None => None,
@@ -108,6 +143,7 @@ fn finish(py: Python<'_>, built: Built) -> PyResult<Compilation> {
         diagnostics: built.diagnostics,
         sources,
         program,
+        p4info: built.p4info,
     })
 }
 
@@ -115,6 +151,8 @@ struct Built {
     diagnostics: Vec<Diagnostic>,
     sources: SourceMap,
     image: Option<Arc<Image>>,
+    /// `None` for a program with errors
+    p4info: Option<Result<Arc<P4Info>, Vec<Diagnostic>>>,
 }
 
 /// All passes, each as far as the ones before allow.
@@ -123,6 +161,8 @@ fn build(main_file: &str, files: &dyn FileProvider, options: &Options) -> Built 
     let mut diagnostics = parsed.diagnostics;
     let checked = p4_check::check(&parsed.program);
     diagnostics.extend(checked.diagnostics.iter().cloned());
+    let p4info = (!has_error(&diagnostics))
+        .then(|| p4_info::p4info(&checked, &parsed.sources).map(Arc::new));
     let mut image = None;
     if !has_error(&diagnostics) && checked.main.is_some() {
         match p4_ir::lower::lower(&checked, &V1Model) {
@@ -140,6 +180,15 @@ fn build(main_file: &str, files: &dyn FileProvider, options: &Options) -> Built 
         diagnostics,
         sources: parsed.sources,
         image,
+        p4info,
+    }
+}
+
+/// P4Info as text or as JSON.
+pub fn written(info: &P4Info, json: bool) -> String {
+    match json {
+        true => info.json(),
+        false => info.text(),
     }
 }
 

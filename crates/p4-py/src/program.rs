@@ -1,19 +1,23 @@
 //! A compiled program, and what it offers to a control plane.
 
 use p4_arch::v1model::Image;
+use p4_info::P4Info;
 use p4_ir::ir;
 use p4_syntax::{SourceMap, Span};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 
-use crate::compile::place_dict;
+use crate::compile::{place_dict, written};
 
 /// A program ready to run, shared by all switches that run it.
 #[pyclass(frozen, module = "p4lab._engine")]
 pub struct Program {
     pub image: Arc<Image>,
     pub sources: Arc<SourceMap>,
+    /// `None` where P4Info cannot describe the program
+    pub p4info: Option<Arc<P4Info>>,
 }
 
 impl Program {
@@ -53,6 +57,18 @@ impl Program {
         }
         summary.set_item("instances", instances)?;
         Ok(summary)
+    }
+
+    /// P4Info in protobuf's text format, or as JSON. ValueError if the program has none; the
+    /// compilation's `p4info_diagnostics` say why.
+    #[pyo3(signature = (*, json = false))]
+    fn p4info(&self, json: bool) -> PyResult<String> {
+        match &self.p4info {
+            Some(info) => Ok(written(info, json)),
+            None => Err(PyValueError::new_err(
+                "P4Info cannot describe this program; the compilation's p4info_diagnostics say why",
+            )),
+        }
     }
 }
 

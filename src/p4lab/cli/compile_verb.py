@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from p4lab.cli.errors import VERDICT_NO
+from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.options import (
     Defines,
     IncludeDirs,
@@ -18,34 +20,61 @@ from p4lab.cli.options import (
     split_defines,
 )
 
+P4Info = Annotated[
+    Path | None,
+    typer.Option(
+        "--p4info",
+        metavar="FILE",
+        help="Also write P4Info: as JSON if FILE ends in .json, else as text.",
+    ),
+]
+
 
 def compile_program(
     program: Program,
     include: IncludeDirs = None,
     define: Defines = None,
     as_json: Json = False,
+    p4info: P4Info = None,
 ) -> None:
     """Check a P4 program: prints errors and warnings, exits 1 if there is an error.
 
     The JSON object has `ok`, `program` (its path), `diagnostics` (each with severity, code,
-    message, hint, file, line, column, end_line, end_column, labels).
+    message, hint, file, line, column, end_line, end_column, labels). With `--p4info` also what
+    only the control plane would stumble over is an error.
     """
     existing_file(program, "P4 program")
     from p4lab import _engine
 
     result = _engine.compile(str(program), existing_dirs(include), split_defines(define))
+    diagnostics, ok = result.diagnostics, result.ok
+    text = result.render(color=sys.stderr.isatty())
+    if p4info is not None and ok:
+        refused = result.p4info_diagnostics
+        diagnostics, ok = diagnostics + refused, not refused
+        try:
+            _write(p4info, result.p4info(json=p4info.suffix == ".json"))
+        except ValueError as error:
+            text += str(error)
     if as_json:
         report = {
-            "ok": result.ok,
+            "ok": ok,
             "program": str(program),
-            "diagnostics": result.diagnostics,
+            "diagnostics": diagnostics,
         }
         typer.echo(json.dumps(report, indent=2))
     else:
-        typer.echo(result.render(color=sys.stderr.isatty()), err=True, nl=False)
-        typer.echo(_verdict(str(program), result.diagnostics))
-    if not result.ok:
+        typer.echo(text, err=True, nl=False)
+        typer.echo(_verdict(str(program), diagnostics))
+    if not ok:
         raise typer.Exit(VERDICT_NO)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        fail(f"{path}: {error.strerror}.")
 
 
 def _verdict(program: str, diagnostics: list[dict]) -> str:
