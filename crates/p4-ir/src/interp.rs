@@ -36,6 +36,9 @@ pub struct Machine {
     pub length_delta: i64,
     /// A run-time index was beyond its stack; the read gave zero, the write did nothing.
     pub out_of_stack: bool,
+    /// Fields of invalid headers that keep what they held, as regions; none unless the program says
+    /// so.
+    stale: Vec<(Slot, u32)>,
     /// Instructions each run may take.
     pub fuel: u64,
     /// Return addresses
@@ -54,6 +57,7 @@ impl Machine {
             packet: Packet::default(),
             length_delta: 0,
             out_of_stack: false,
+            stale: stale_fields(program),
             fuel: DEFAULT_FUEL,
             calls: Vec::new(),
             scratch: Vec::new(),
@@ -62,10 +66,35 @@ impl Machine {
 
     /// Everything but the packet as at the start: variables zero, no length change.
     pub fn reset(&mut self, prepared: &Prepared) {
-        self.frame[..prepared.program().constant_base as usize].fill(0);
+        let end = prepared.program().constant_base as usize;
+        if self.stale.is_empty() {
+            self.frame[..end].fill(0);
+        } else {
+            let mut from = 0;
+            for (slot, n) in &self.stale {
+                self.frame[from..*slot as usize].fill(0);
+                from = (slot + n) as usize;
+            }
+            self.frame[from..end].fill(0);
+        }
         self.length_delta = 0;
         self.out_of_stack = false;
     }
+}
+
+/// The fields of a package's headers, in order, if the program keeps those of invalid headers.
+fn stale_fields(program: &crate::ir::Program) -> Vec<(Slot, u32)> {
+    if !program.keeps_invalid {
+        return Vec::new();
+    }
+    let headers = program.storages.iter().flat_map(|own| &own.headers);
+    let field = |header: &crate::ir::HeaderInst| {
+        let words = program.layouts.get(header.layout as usize)?.words;
+        Some((header.base + 1, words.checked_sub(1)?))
+    };
+    let mut fields: Vec<_> = headers.filter_map(field).collect();
+    fields.sort_unstable();
+    fields
 }
 
 /// What a table answers.

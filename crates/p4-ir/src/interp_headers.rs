@@ -33,7 +33,10 @@ pub(crate) fn set_invalid(
     } else {
         0
     };
-    header.fill(0);
+    match prepared.program().keeps_invalid {
+        true => header[0] = 0,
+        false => header.fill(0),
+    }
     lost as i64
 }
 

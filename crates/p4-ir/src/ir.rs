@@ -738,6 +738,9 @@ pub struct Program {
     /// PacketTooShort, NoMatch, StackOutOfBounds, HeaderTooShort, ParserTimeout,
     /// ParserInvalidArgument
     pub errors: Vec<Name>,
+    /// As in bmv2, the fields of an invalid header keep what they held: what this packet or an
+    /// earlier one left in them.
+    pub keeps_invalid: bool,
 }
 
 impl Program {

@@ -1,6 +1,7 @@
 //! The flat, architecture-free IR: lowering and the reference interpreter with traces.
 #![forbid(unsafe_code)]
 
+mod as_bmv2;
 pub mod interp;
 mod interp_access;
 mod interp_alu;

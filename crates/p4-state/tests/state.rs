@@ -108,6 +108,7 @@ fn program(keys: &[(&str, u32)], entries: Vec<ConstEntry>) -> Program {
         value_sets: vec![],
         enums: vec![],
         errors: vec![],
+        keeps_invalid: false,
     }
 }
 

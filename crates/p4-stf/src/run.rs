@@ -80,6 +80,8 @@ struct Runner<'a> {
     recorded: Option<Recorded>,
     /// Line of the last `packet` command
     cause: u32,
+    /// The switch refused the last entry or default action.
+    refused: bool,
     findings: Vec<Finding>,
     notes: Vec<Note>,
 }
@@ -102,6 +104,7 @@ impl<'a> Runner<'a> {
             cli: Cli::default(),
             recorded: None,
             cause: 0,
+            refused: false,
             findings: Vec::new(),
             notes: Vec::new(),
         }
@@ -189,14 +192,29 @@ impl<'a> Runner<'a> {
                 );
             }
             _ => {
+                self.refused = false;
                 if let Err(message) = self.change(place, command) {
-                    match self.mode == Mode::Lax && command.is_cli() {
+                    match self.goes_on(command) {
                         true => self.note(place, message),
                         false => self.fail(place, Kind::Command, message),
                     }
                 }
             }
         }
+    }
+
+    /// Whether a command that fails fails nothing else: p4c's runner looks neither at the command
+    /// line's replies nor at what the switch says to an entry.
+    fn goes_on(&self, command: &Command) -> bool {
+        let as_p4c = self.mode == Mode::Lax;
+        as_p4c && command.is_cli() || self.refused && (as_p4c || self.target.bmv2_compat())
+    }
+
+    /// A change by p4c's own commands; the switch may refuse it.
+    fn write(&mut self, update: Update) -> Result<(), String> {
+        let result = self.target.write(update);
+        self.refused = result.is_err();
+        result
     }
 
     /// Compares a recorded line with what it did here.
@@ -313,12 +331,12 @@ impl<'a> Runner<'a> {
             Command::Add(add) => {
                 let entry = resolve::entry(self.target.schema(), add, self.mode)?;
                 self.cli.handles.know(self.target, &entry.key.table);
-                self.target.write(Update::Insert(entry.clone()))?;
+                self.write(Update::Insert(entry.clone()))?;
                 self.cli.handles.add(self.target, entry.key.clone());
                 self.entries.push((add.label.clone(), entry.key));
                 Ok(())
             }
-            Command::SetDefault { table, action } => self.target.write(Update::SetDefault {
+            Command::SetDefault { table, action } => self.write(Update::SetDefault {
                 table: table.clone(),
                 action: Some(resolve::action(action)),
             }),

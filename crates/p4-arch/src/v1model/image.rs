@@ -17,6 +17,21 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct V1Model;
 
+/// The same, and the program does what p4c makes of it for bmv2; for switches with
+/// [`Config::bmv2_compat`](super::Config::bmv2_compat).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AsBmv2;
+
+impl Binding for AsBmv2 {
+    fn storage(&self, package: &str, block: &str, param: usize) -> Option<&'static str> {
+        V1Model.storage(package, block, param)
+    }
+
+    fn as_bmv2(&self) -> bool {
+        true
+    }
+}
+
 const HEADERS: &str = "hdr";
 const METADATA: &str = "meta";
 const STANDARD: &str = "standard_metadata";

@@ -16,7 +16,7 @@ mod switch;
 mod tree;
 
 pub use crate::hash::CrcParameters;
-pub use image::{Image, V1Model};
+pub use image::{AsBmv2, Image, V1Model};
 pub use stats::{Drop, Stats, Stop};
 pub use switch::{Assertions, Config, Digest, Switch};
 pub use tree::{Fate, Kind, PacketTrace, Trace};

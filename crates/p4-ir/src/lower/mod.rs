@@ -42,6 +42,12 @@ pub trait Binding {
     /// The name of the storage for parameter `param` (counted from 0) of the block given to the
     /// package's parameter `block`, or `None` for a storage of its own.
     fn storage(&self, package: &str, block: &str, param: usize) -> Option<&'static str>;
+
+    /// Whether the program is to do what p4c makes of it for bmv2 where that is not what the
+    /// language says. The lowering and [`crate::as_bmv2`] name each such place.
+    fn as_bmv2(&self) -> bool {
+        false
+    }
 }
 
 /// Lowers a program without errors to IR, or says what cannot be executed.
@@ -49,7 +55,10 @@ pub fn lower(checked: &Checked<'_>, binding: &dyn Binding) -> Result<Program, Ve
     let mut lowerer = Lowerer::new(checked, binding);
     lowerer.package();
     if lowerer.diagnostics.is_empty() {
-        let program = lowerer.link();
+        let mut program = lowerer.link();
+        if binding.as_bmv2() {
+            crate::as_bmv2::apply(&mut program);
+        }
         debug_assert_eq!(crate::verify(&program), Ok(()));
         Ok(program)
     } else {
@@ -215,6 +224,7 @@ impl<'a, 'c> Lowerer<'a, 'c> {
             value_sets: Vec::new(),
             enums: Vec::new(),
             errors: Vec::new(),
+            keeps_invalid: false,
         };
         let mut lowerer = Lowerer {
             checked,

@@ -278,7 +278,15 @@ impl<'a> Lowerer<'a, '_> {
             self.alu(Alu::Eq, leaf.width.max(1), d, l, r);
             result = Some(self.and(result, d));
         }
-        let equal = result.unwrap_or_else(|| self.number(1));
+        let mut equal = result.unwrap_or_else(|| self.number(1));
+        if self.binding.as_bmv2() && ty.is_kind(p4_check::types::Kind::Header) {
+            // There the fields of invalid headers hold something, so they do not count.
+            let (some, none, same) = (self.scratch(1), self.scratch(1), self.scratch(1));
+            self.alu(Alu::Or, 1, some, left, right);
+            self.emit(Op::NotBool { d: none, a: some });
+            self.alu(Alu::Or, 1, same, none, equal);
+            equal = same;
+        }
         if op == BinOp::Eq {
             return equal;
         }

@@ -148,6 +148,16 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         let s = self.value(rhs);
+        if let (true, Loc::Static { slot, ty, .. }) = (self.binding.as_bmv2(), &place) {
+            if ty.is_kind(Kind::Header) {
+                // The fields of an invalid header are not copied by bmv2.
+                let n = self.words_of(ty) as u16;
+                let (d, c) = (*slot, s);
+                self.emit(Op::MovNIf { d, s, c, n });
+                self.emit(Op::Mov { d, s });
+                return;
+            }
+        }
         self.write(&place, s);
     }
 
@@ -192,6 +202,9 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     fn for_loop(&mut self, init: &'a [Stmt], cond: &'a Expr, update: &'a [Stmt], body: &'a Stmt) {
+        if self.binding.as_bmv2() {
+            return self.body_alone(init, body);
+        }
         self.statements(init);
         let top = self.label();
         let out = self.branch(cond, false);
@@ -203,6 +216,24 @@ impl<'a> Lowerer<'a, '_> {
         self.statements(update);
         self.emit(Op::Jmp { t: top as Pc });
         for at in out.into_iter().chain(jumps.breaks) {
+            self.patch(at);
+        }
+    }
+
+    /// p4c for bmv2 emits the body of a loop once, without initialisation, test and step.
+    fn body_alone(&mut self, init: &'a [Stmt], body: &'a Stmt) {
+        for stmt in init {
+            let StmtKind::Decl(decl) = &stmt.kind else {
+                continue;
+            };
+            self.local(decl);
+            if let Some(Loc::Static { slot, ty, .. }) = self.env.places.get(&decl.id).cloned() {
+                let n = self.words_of(&ty);
+                self.emit(Op::Zero { d: slot, n });
+            }
+        }
+        let jumps = self.loop_body(body);
+        for at in jumps.continues.into_iter().chain(jumps.breaks) {
             self.patch(at);
         }
     }

@@ -40,6 +40,7 @@ impl Builder {
             value_sets: vec![],
             enums: vec![],
             errors: vec![],
+            keeps_invalid: false,
         };
         Builder {
             program,
