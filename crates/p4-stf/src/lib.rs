@@ -21,7 +21,7 @@
 //! add TABLE [PRIORITY] KEY:VALUE... ACTION(ARG:VALUE, ...) [= LABEL]
 //! setdefault TABLE ACTION(ARG:VALUE, ...)
 //! remove all | remove LABEL
-//! check_counter COUNTER(INDEX) packets|bytes == NUMBER
+//! check_counter COUNTER(INDEX) [packets|bytes == NUMBER]
 //! check_register REGISTER(INDEX) == NUMBER
 //! wait
 //! ```

@@ -21,7 +21,7 @@ const COMMANDS: &[(&str, &str)] = &[
     ("remove", "remove all, or remove LABEL"),
     (
         "check_counter",
-        "check_counter COUNTER(INDEX) packets|bytes == NUMBER",
+        "check_counter COUNTER(INDEX) [packets|bytes == NUMBER]",
     ),
     ("check_register", "check_register REGISTER(INDEX) == NUMBER"),
     ("wait", "wait"),
@@ -160,6 +160,13 @@ fn cell(line: &mut Cursor, usage: &str) -> Result<(String, CounterIndex)> {
 
 fn check_counter(line: &mut Cursor, usage: &str) -> Result<Command> {
     let (counter, index) = cell(line, usage)?;
+    if line.at_end() {
+        return Ok(Command::CheckCounter {
+            counter,
+            index,
+            check: None,
+        });
+    }
     let unit = if line.eat("packets") {
         Unit::Packets
     } else if line.eat("bytes") {
@@ -170,13 +177,11 @@ fn check_counter(line: &mut Cursor, usage: &str) -> Result<Command> {
             usage,
         ));
     };
-    let compare = comparison(line, usage)?;
+    let check = Some((unit, comparison(line, usage)?, line.big(usage)?));
     Ok(Command::CheckCounter {
         counter,
         index,
-        unit,
-        compare,
-        value: line.big(usage)?,
+        check,
     })
 }
 

@@ -165,17 +165,8 @@ impl<'a> Runner<'a> {
             Command::CheckCounter {
                 counter,
                 index,
-                unit,
-                compare,
-                value,
-            } => {
-                let read = self.read_counter(counter, index);
-                let count = read.map(|(packets, bytes)| match unit {
-                    Unit::Packets => packets.into(),
-                    Unit::Bytes => bytes.into(),
-                });
-                self.check(place, counter, count, *compare, value);
-            }
+                check,
+            } => self.check_counter(place, counter, index, check.as_ref()),
             Command::CheckRegister {
                 register,
                 index,
@@ -302,6 +293,30 @@ impl<'a> Runner<'a> {
                 self.find(place, Kind::Check, holds, message);
             }
             Err(message) => self.fail(place, Kind::Check, message),
+        }
+    }
+
+    fn check_counter(
+        &mut self,
+        place: Place,
+        counter: &str,
+        index: &CounterIndex,
+        check: Option<&(Unit, Compare, BigUint)>,
+    ) {
+        let read = self.read_counter(counter, index);
+        match (check, read) {
+            (Some((unit, compare, value)), read) => {
+                let count = read.map(|(packets, bytes)| match unit {
+                    Unit::Packets => packets.into(),
+                    Unit::Bytes => bytes.into(),
+                });
+                self.check(place, counter, count, *compare, value);
+            }
+            (None, Ok((packets, bytes))) => {
+                let message = format!("{counter} is {packets} packets, {bytes} bytes");
+                self.note(place, message);
+            }
+            (None, Err(message)) => self.fail(place, Kind::Check, message),
         }
     }
 

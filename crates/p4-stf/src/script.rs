@@ -73,9 +73,8 @@ pub enum Command {
     CheckCounter {
         counter: String,
         index: CounterIndex,
-        unit: Unit,
-        compare: Compare,
-        value: BigUint,
+        /// Nothing to compare with: the value is only said.
+        check: Option<(Unit, Compare, BigUint)>,
     },
     CheckRegister {
         register: String,
