@@ -5,7 +5,7 @@ use crate::ir::*;
 use num_bigint::BigInt;
 use p4_check::value::Value;
 use p4_syntax::ast::{
-    ActionRef, Decl, DeclKind, Expr, ExprKind, KeyElement, NodeId, PropertyValue, TableProperty,
+    ActionRef, Decl, DeclKind, Entry, Expr, ExprKind, KeyElement, NodeId, PropertyValue, TableProperty,
     TypeRef,
 };
 
@@ -61,6 +61,7 @@ impl<'a> Lowerer<'a, '_> {
         for property in properties {
             self.property(&mut table, &positions, property);
         }
+        annotated_priorities(&mut table, properties);
         let id = self.program.tables.len() as TableId;
         self.program.tables.push(table);
         self.table_actions.insert(id, positions);
@@ -325,6 +326,29 @@ impl<'a> Lowerer<'a, '_> {
             span: decl.name.span,
         });
         self.env.value_sets.insert(decl.id, id);
+    }
+}
+
+/// `@priority(n)` on const entries, from before entries could have priorities of their own: the
+/// smallest number wins, and an entry without has the number of its place, from 1.
+fn annotated_priorities(table: &mut Table, properties: &[TableProperty]) {
+    let entries = properties.iter().flat_map(|p| match &p.value {
+        PropertyValue::Entries(entries) => entries.as_slice(),
+        _ => &[],
+    });
+    let number = |entry: &Entry| -> Option<u64> {
+        super::annotation_text(&entry.annotations, "priority")?
+            .parse()
+            .ok()
+    };
+    let numbers: Vec<Option<u64>> = entries.map(number).collect();
+    let own = table.entries.iter().any(|entry| entry.priority.is_some());
+    if own || !table.const_entries || numbers.iter().all(Option::is_none) {
+        return;
+    }
+    table.largest_priority_wins = false;
+    for ((entry, number), place) in table.entries.iter_mut().zip(numbers).zip(1..) {
+        entry.priority = Some(number.unwrap_or(place));
     }
 }
 
