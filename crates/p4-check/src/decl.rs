@@ -206,9 +206,12 @@ impl<'a> Checker<'a> {
             if !fields.contains_key(&token.text) && self.resolve_quietly(&path).is_none() {
                 self.report(
                     Diagnostic::error(
-                        "E0368",
+                        "E0201",
                         token.span,
-                        format!("`{}` is not a field before this one", token.text),
+                        format!(
+                            "nothing named `{}` is declared before this field",
+                            token.text
+                        ),
                     )
                     .hint("the length must be known when the parser comes to the field"),
                 );

@@ -146,7 +146,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn dots_not_last(&mut self, dots: &'a Expr) {
+    pub(crate) fn dots_not_last(&mut self, dots: &'a Expr) {
         self.report(
             Diagnostic::error("E0325", dots.span, "`...` must come last")
                 .hint("it stands for all that follows: put it at the end, once"),

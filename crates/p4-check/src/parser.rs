@@ -194,7 +194,10 @@ impl<'a> Checker<'a> {
         let mut types = Vec::new();
         for key in keys {
             let mut ty = self.value_expr(key);
-            if ty == Type::Int {
+            if ty == Type::DotsLit {
+                self.dots_not_last(key);
+                ty = Type::Unknown;
+            } else if ty == Type::Int {
                 self.report(
                     Diagnostic::error("E0404", key.span, "the value to select on needs a width")
                         .hint("write it with a width, as in `8w1`"),

@@ -183,19 +183,15 @@ impl<'a> Checker<'a> {
             }
             return None;
         };
-        let number = value
-            .as_int()
-            .filter(|v| !v.is_negative())
-            .map(|v| v.to_u32().unwrap_or(u32::MAX));
-        if number.is_none() {
-            self.error(
-                "E0320",
-                expr.span,
-                format!("{what} must be a number that is not negative"),
-            );
-        }
-        let limited = number.filter(|v| *v < 1 << 31);
-        if limited.is_none() && number.is_some() {
+        let Some(number) = value.as_int() else {
+            self.error("E0509", expr.span, format!("{what} must be a number"));
+            return None;
+        };
+        let limited = number.to_u32().filter(|v| *v < 1 << 31);
+        if number.is_negative() {
+            let message = format!("{what} must be a number that is not negative");
+            self.error("E0320", expr.span, message);
+        } else if limited.is_none() {
             let message = format!("{what} must be less than {}", 1_u32 << 31);
             self.error("E0319", expr.span, message);
         }
