@@ -51,9 +51,14 @@ class Compilation:
     def render(self, *, color: bool = False) -> str: ...
 
 def compile(
-    path: str, include_dirs: Sequence[str] = ..., defines: Sequence[tuple[str, str]] = ...
+    path: str,
+    include_dirs: Sequence[str] = ...,
+    defines: Sequence[tuple[str, str]] = ...,
+    *,
+    bmv2_compat: bool = False,
 ) -> Compilation:
-    """Compiles the program in the file `path`."""
+    """Compiles the program in the file `path`; with bmv2's ways if `bmv2_compat`, which the
+    switches that run it follow."""
 
 def compile_text(
     name: str, text: str, files: dict[str, str] = ..., defines: Sequence[tuple[str, str]] = ...

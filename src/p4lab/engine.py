@@ -35,9 +35,13 @@ def load_program(
     path: str | Path,
     defines: Sequence[tuple[str, str]] = (),
     include_dirs: Sequence[str] = (),
+    *,
+    bmv2_compat: bool = False,
 ) -> _engine.Program:
     """The program in a file, ready to run. Raises ProgramError."""
-    compilation = _engine.compile(str(path), list(include_dirs), list(defines))
+    compilation = _engine.compile(
+        str(path), list(include_dirs), list(defines), bmv2_compat=bmv2_compat
+    )
     if compilation.program is None:
         raise ProgramError(str(path), compilation)
     return compilation.program

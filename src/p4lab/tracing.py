@@ -58,7 +58,8 @@ def trace(plan: Plan, stream: int = 1, say: Callable[[str], None] = lambda _: No
     """
     chosen = plan.streams[stream - 1]
     say(f"compiling {plan.program.name}")
-    program = load_program(plan.program, [("BSL", str(plan.bsl))])
+    defines = [("BSL", str(plan.bsl))]
+    program = load_program(plan.program, defines, bmv2_compat=plan.bmv2_compat)
     with VirtualNetwork(plan.topology, program, seed=plan.seed) as net:
         plane = ControlPlane(plan.topology, plan.bsl, net.driver)
         plane.start(net.now)

@@ -2,7 +2,7 @@
 
 use crate::files::DiskFiles;
 use crate::program::Program;
-use p4_arch::v1model::{Image, V1Model};
+use p4_arch::v1model::{AsBmv2, Image, V1Model};
 use p4_info::P4Info;
 use p4_syntax::{Diagnostic, FileProvider, MemoryFiles, Options, Severity, SourceMap, Span};
 use pyo3::exceptions::PyValueError;
@@ -85,14 +85,16 @@ impl Compilation {
     }
 }
 
-/// Compiles the program in the file `path`. `defines` are (name, value) pairs.
+/// Compiles the program in the file `path`. `defines` are (name, value) pairs. With `bmv2_compat`
+/// the program and the switches that run it do as bmv2 does.
 #[pyfunction]
-#[pyo3(signature = (path, include_dirs = Vec::new(), defines = Vec::new()))]
+#[pyo3(signature = (path, include_dirs = Vec::new(), defines = Vec::new(), *, bmv2_compat = false))]
 pub fn compile(
     py: Python<'_>,
     path: &str,
     include_dirs: Vec<String>,
     defines: Vec<(String, String)>,
+    bmv2_compat: bool,
 ) -> PyResult<Compilation> {
     let options = Options {
         include_dirs,
@@ -100,7 +102,7 @@ pub fn compile(
         ..Options::default()
     };
     let files = DiskFiles::new(&options.limits);
-    let built = py.detach(|| build(path, &files, &options));
+    let built = py.detach(|| build(path, &files, &options, bmv2_compat));
     finish(py, built)
 }
 
@@ -119,7 +121,7 @@ pub fn compile_text(
         defines,
         ..Options::default()
     };
-    let built = py.detach(|| build(name, &MemoryFiles(files), &options));
+    let built = py.detach(|| build(name, &MemoryFiles(files), &options, false));
     finish(py, built)
 }
 
@@ -156,7 +158,12 @@ struct Built {
 }
 
 /// All passes, each as far as the ones before allow.
-fn build(main_file: &str, files: &dyn FileProvider, options: &Options) -> Built {
+fn build(
+    main_file: &str,
+    files: &dyn FileProvider,
+    options: &Options,
+    bmv2_compat: bool,
+) -> Built {
     let parsed = p4_syntax::parse(main_file, files, options);
     let mut diagnostics = parsed.diagnostics;
     let checked = p4_check::check(&parsed.program);
@@ -165,7 +172,11 @@ fn build(main_file: &str, files: &dyn FileProvider, options: &Options) -> Built 
         .then(|| p4_info::p4info(&checked, &parsed.sources).map(Arc::new));
     let mut image = None;
     if !has_error(&diagnostics) && checked.main.is_some() {
-        match p4_ir::lower::lower(&checked, &V1Model) {
+        let lowered = match bmv2_compat {
+            true => p4_ir::lower::lower(&checked, &AsBmv2),
+            false => p4_ir::lower::lower(&checked, &V1Model),
+        };
+        match lowered {
             Err(errors) => diagnostics.extend(errors),
             Ok(program) => match Image::new(Arc::new(program)) {
                 Ok(ready) => image = Some(Arc::new(ready)),

@@ -25,6 +25,7 @@ pub fn stf<'py>(
     let text = String::from_utf8(bytes).map_err(|_| PyOSError::new_err("it is not UTF-8 text"))?;
     let config = Config {
         seed,
+        bmv2_compat: program.image.is_as_bmv2(),
         ..Config::default()
     };
     let mut switch = Switch::new(program.image.clone(), config)

@@ -35,6 +35,7 @@ impl Device {
     pub fn new(program: &Program, seed: u64) -> PyResult<Device> {
         let config = Config {
             seed,
+            bmv2_compat: program.image.is_as_bmv2(),
             ..Config::default()
         };
         let switch = V1Switch::new(program.image.clone(), config)

@@ -21,6 +21,11 @@ Defines = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
 
+Bmv2Compat = Annotated[
+    bool,
+    typer.Option("--bmv2-compat", help="Do as bmv2 does where P4 says otherwise: docs/bmv2.md."),
+]
+
 _MACRO = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

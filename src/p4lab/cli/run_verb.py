@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
-from p4lab.cli.options import Json
+from p4lab.cli.options import Bmv2Compat, Json
 
 if TYPE_CHECKING:
     from p4lab.lab.plan import Plan
@@ -45,6 +45,7 @@ def run(
     packets: Packets = None,
     seed: Seed = 1,
     pcap: Pcap = None,
+    bmv2_compat: Bmv2Compat = False,
     as_json: Json = False,
 ) -> None:
     """Run a lab and print who got what; exits 0 only if all is right.
@@ -58,7 +59,7 @@ def run(
     from p4lab.lab.report import render
     from p4lab.lab.runner import run as run_plan
 
-    plan = plan_or_fail(lab, topology, bsl, packets, seed)
+    plan = plan_or_fail(lab, topology, bsl, packets, seed, bmv2_compat)
     with reporting() as say:
         report = run_plan(plan, net, pcap=pcap, say=say)
     if as_json:
@@ -70,14 +71,26 @@ def run(
 
 
 def plan_or_fail(
-    lab: str, topology: str | None, bsl: int | None, packets: int | None, seed: int
+    lab: str,
+    topology: str | None,
+    bsl: int | None,
+    packets: int | None,
+    seed: int,
+    bmv2_compat: bool = False,
 ) -> Plan:
     """The plan of a lab; status 2 and the reason if there is none."""
     from p4lab.lab.plan import LabError, load_plan
     from p4lab.topology import TopologyError
 
     try:
-        return load_plan(lab, topology=topology, bsl=bsl, packets=packets, seed=seed)
+        return load_plan(
+            lab,
+            topology=topology,
+            bsl=bsl,
+            packets=packets,
+            seed=seed,
+            bmv2_compat=bmv2_compat,
+        )
     except LabError as error:
         fail(str(error))
     except TopologyError as error:  # it names file and line of every mistake itself

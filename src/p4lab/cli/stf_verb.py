@@ -11,6 +11,7 @@ import typer
 
 from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
 from p4lab.cli.options import (
+    Bmv2Compat,
     Defines,
     IncludeDirs,
     Json,
@@ -38,9 +39,12 @@ def stf(
     include: IncludeDirs = None,
     define: Defines = None,
     lax: Lax = False,
+    bmv2_compat: Bmv2Compat = False,
     as_json: Json = False,
 ) -> None:
     """Run Simple Test Framework scripts on a program; exits 1 if one fails.
+
+    Scripts may hold lines of simple_switch_CLI, and be records of sessions with it.
 
     The JSON object has `ok`, `program`, `mode` and `tests`. Each test has script, passed,
     packets_sent, packets_received, findings (line, column, kind, passed, message, difference) and
@@ -50,7 +54,7 @@ def stf(
     existing_file(program, "P4 program")
     for test in tests:
         existing_file(test, "STF script")
-    compiled = compile_or_fail(program, include, define)
+    compiled = compile_or_fail(program, include, define, bmv2_compat)
     from p4lab import _engine
 
     reports, readable = [], True
@@ -82,12 +86,16 @@ def _json(program: Path, lax: bool, ok: bool, reports: list[dict[str, Any]]) -> 
 
 
 def compile_or_fail(
-    program: Path, include: list[Path] | None, define: list[str] | None
+    program: Path,
+    include: list[Path] | None,
+    define: list[str] | None,
+    bmv2_compat: bool = False,
 ) -> _engine.Program:
     """The program ready to run; its diagnostics and status 2 where it has errors."""
     from p4lab import _engine
 
-    result = _engine.compile(str(program), existing_dirs(include), split_defines(define))
+    dirs, macros = existing_dirs(include), split_defines(define)
+    result = _engine.compile(str(program), dirs, macros, bmv2_compat=bmv2_compat)
     if result.program is None:
         typer.echo(result.render(color=sys.stderr.isatty()), err=True, nl=False)
         fail(f"{program} does not compile, so there is nothing to run.")

@@ -53,6 +53,7 @@ class Plan:
     bsl: int
     seed: int
     streams: tuple[Stream, ...]
+    bmv2_compat: bool = False
 
     @property
     def membership(self) -> frozenset[Member]:
@@ -108,6 +109,7 @@ def load_plan(
     bsl: int | None = None,
     packets: int | None = None,
     seed: int = 1,
+    bmv2_compat: bool = False,
 ) -> Plan:
     """The plan of the lab named `lab`, with what the caller wants to be different.
 
@@ -131,7 +133,8 @@ def load_plan(
         _stream(number, wanted, network, packets or run.packets, interval, draw)
         for number, wanted in enumerate(run.stream, 1)
     )
-    return Plan(lab, ROOT / run.program, network, bsl or run.bsl, seed, streams)
+    bits = bsl or run.bsl
+    return Plan(lab, ROOT / run.program, network, bits, seed, streams, bmv2_compat)
 
 
 def _stream(

@@ -29,7 +29,8 @@ def run(
     Raises NetworkError, ProgramError or BierNumberError if it cannot be carried out.
     """
     say(f"compiling {plan.program.name}")
-    program = load_program(plan.program, [("BSL", str(plan.bsl))])
+    defines = [("BSL", str(plan.bsl))]
+    program = load_program(plan.program, defines, bmv2_compat=plan.bmv2_compat)
     say(f"building {plan.topology.name} ({network})")
     with open_network(network, plan.topology, program, seed=plan.seed, pcap=pcap) as net:
         plane = ControlPlane(plan.topology, plan.bsl, net.driver)

@@ -158,6 +158,11 @@ impl Image {
         })
     }
 
+    /// Whether the program was lowered with [`AsBmv2`].
+    pub fn is_as_bmv2(&self) -> bool {
+        self.program().keeps_invalid
+    }
+
     pub fn program(&self) -> &Program {
         self.prepared.program()
     }
