@@ -100,7 +100,8 @@ impl<'a> Checker<'a> {
     }
 
     /// Actions that all have one name of their own, as in `@name(".drop")`, and the same parameters
-    /// are one action to the control plane, as they are in programs translated from P4_14.
+    /// are one action to the control plane. Programs translated from P4_14 have copies of an action
+    /// in each control, and `drop_0` beside `drop` where one of them counts.
     fn one_for_the_control_plane(&self, first: &Decl, second: &Decl) -> bool {
         let (DeclKind::Action { params: left, .. }, DeclKind::Action { params: right, .. }) =
             (&first.kind, &second.kind)
@@ -113,7 +114,9 @@ impl<'a> Checker<'a> {
                 .map(|p| (p.name.name.clone(), self.out.type_ref(p.ty.id).clone()))
                 .collect::<Vec<_>>()
         };
-        first.name.name == second.name.name
+        let copy = second.name.name.strip_prefix(&*first.name.name);
+        let is_copy = |rest: &str| rest.chars().all(|c| c == '_' || c.is_ascii_digit());
+        copy.is_some_and(is_copy)
             && name_of(first).starts_with('.')
             && name_of(second).starts_with('.')
             && given(left) == given(right)
