@@ -5,8 +5,8 @@ use crate::ir::*;
 use num_bigint::BigInt;
 use p4_check::value::Value;
 use p4_syntax::ast::{
-    ActionRef, Decl, DeclKind, Entry, Expr, ExprKind, KeyElement, NodeId, PropertyValue, TableProperty,
-    TypeRef,
+    ActionRef, Decl, DeclKind, Entry, Expr, ExprKind, KeyElement, NodeId, PropertyValue,
+    TableProperty, TypeRef,
 };
 
 impl<'a> Lowerer<'a, '_> {
