@@ -66,6 +66,7 @@ control Bfir(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
         hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
         decision.ipv4_changed = true;
 
+        // BEGIN SOLUTION encapsulate: all fields of a BIER header, and the port that brings it back
         hdr.ethernet.ether_type = ETHERTYPE_BIER;
         hdr.bier.setValid();
         hdr.bier.bift_id    = bift_id;
@@ -83,11 +84,14 @@ control Bfir(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
         hdr.bier.bfir_id    = bfir_id;
         hdr.bier.bit_string = bit_string;
         decision.egress_port = RECIRC_PORT;
+        // END SOLUTION
 
         // A BitString names BSL receivers. If the group has more, in other sets, the packet as it came
         // in passes once more and gets the BIER header of the next set.
+        // BEGIN SOLUTION sets: ask for that further pass, and remember which set it is for
         decision.again = more_sets == 1;
         carried.set = carried.set + 1;
+        // END SOLUTION
     }
 
     action drop() {
@@ -169,17 +173,25 @@ control Bfr(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
     // these, or a router further on would send duplicates. The packet loses them, or this router would
     // send the next hop another copy.
     action forward(bit<BSL> fbm, bit<9> port) {
+        // BEGIN SOLUTION forward: what the copy carries, and where it goes
         hdr.bier.bit_string = carried.remaining & fbm;
-        carried.remaining = carried.remaining & ~fbm;
         hdr.bier.ttl = hdr.bier.ttl - 1;
         decision.egress_port = port;
+        // END SOLUTION
+        // BEGIN SOLUTION remaining: who still waits for a copy
+        carried.remaining = carried.remaining & ~fbm;
+        // END SOLUTION
     }
 
     // The bit is our own: F-BM holds only this bit.
     action decapsulate(bit<BSL> fbm) {
+        // BEGIN SOLUTION remaining: who still waits for a copy
         carried.remaining = carried.remaining & ~fbm;
+        // END SOLUTION
+        // BEGIN SOLUTION decapsulate: the packet as it was before it met BIER
         hdr.bier.setInvalid();
         hdr.ethernet.ether_type = ETHERTYPE_IPV4;
+        // END SOLUTION
     }
 
     action drop() {
@@ -219,10 +231,14 @@ control Bfr(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
                     }
                 }
                 decapsulate: {
+                    // BEGIN SOLUTION decapsulate: hand it to the receivers at this router
                     bfer.apply(hdr, arrival, decision);
+                    // END SOLUTION
                 }
             }
+            // BEGIN SOLUTION remaining: whether another pass is needed
             decision.again = carried.remaining != 0;
+            // END SOLUTION
         }
     }
 }

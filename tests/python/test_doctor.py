@@ -1,4 +1,4 @@
-"""Without these, an admin would look for the cause of a failure that the doctor could have named."""
+"""Without these, an admin would search for what the doctor could have named."""
 
 import json
 import socket
