@@ -1,8 +1,17 @@
 //! What is allowed and yet deserves a word: constructs that other targets refuse (on request), and
 //! reads of values that nobody has written.
 
-use crate::Checked;
-use p4_syntax::diag::Diagnostic;
+mod bmv2;
+mod paths;
+mod program;
+mod tofino;
+mod tofino_actions;
+mod walk;
+
+use crate::{hints, sentence, Checked};
+use p4_syntax::diag::{Diagnostic, Severity};
+use p4_syntax::span::Span;
+use program::Blocks;
 
 /// A back end that refuses some of what the language allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +37,49 @@ impl Target {
     }
 }
 
-/// Warnings about what `targets` would refuse in a program without errors, in source order.
+/// Each lint says so much about one program; the rest would say the same.
+const MAX_WARNINGS: usize = 100;
+
+/// Warnings about what `targets` would refuse, in source order; none for a program with errors.
 pub fn lint(checked: &Checked<'_>, targets: &[Target]) -> Vec<Diagnostic> {
-    let _ = (checked, targets);
-    Vec::new()
+    if checked
+        .diagnostics
+        .iter()
+        .any(|d| d.severity == Severity::Error)
+    {
+        return Vec::new();
+    }
+    let blocks = Blocks::of(checked);
+    let mut found = Findings::default();
+    for target in targets {
+        match target {
+            Target::Bmv2 => bmv2::lint(checked, &blocks, &mut found),
+            Target::Tofino => tofino::lint(checked, &blocks, &mut found),
+        }
+    }
+    let mut diagnostics = found.diagnostics;
+    diagnostics.sort_by_key(|d| (d.span.lo, d.span.hi));
+    diagnostics.dedup_by(|a, b| (a.code, a.span) == (b.code, b.span));
+    diagnostics
+}
+
+#[derive(Default)]
+struct Findings {
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Findings {
+    fn warn(&mut self, code: &'static str, span: Span, message: impl AsRef<str>, hint: &str) {
+        self.push(Diagnostic::warning(code, span, message.as_ref()).hint(hint));
+    }
+
+    fn push(&mut self, mut diagnostic: Diagnostic) {
+        if self.diagnostics.len() >= MAX_WARNINGS {
+            return;
+        }
+        diagnostic.message = sentence(&diagnostic.message);
+        let hint = diagnostic.hint.as_deref();
+        diagnostic.hint = hint.or(hints::usual(diagnostic.code)).map(sentence);
+        self.diagnostics.push(diagnostic);
+    }
 }

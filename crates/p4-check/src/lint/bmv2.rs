@@ -1,0 +1,507 @@
+//! What p4c refuses when it compiles for bmv2's simple_switch, although the language allows it.
+
+use super::paths::{paths, Again};
+use super::program::{Blocks, Role};
+use super::walk::{self, Node, Place};
+use super::Findings;
+use crate::types::{Kind, Type};
+use crate::{CallKind, Checked, Def};
+use p4_syntax::ast::*;
+use p4_syntax::diag::Diagnostic;
+use p4_syntax::span::Span;
+use std::collections::{HashMap, HashSet};
+
+pub(super) fn lint<'a>(checked: &Checked<'a>, blocks: &Blocks<'a>, found: &mut Findings) {
+    let mut lints = Bmv2 {
+        checked,
+        found,
+        used: used_headers(checked),
+        meters: HashMap::new(),
+        attached: HashMap::new(),
+    };
+    walk::program(
+        &checked.program.decls,
+        blocks,
+        &mut |node, place| match node {
+            Node::Decl(decl) => lints.declaration(decl, place),
+            Node::Stmt(stmt) => lints.statement(stmt, place),
+            Node::Expr(expr) => lints.expression(expr, place),
+            Node::State(state) => lints.state(state),
+        },
+    );
+    lints.unattached_meters();
+    for (role, block) in &blocks.top {
+        match role {
+            Role::Ingress | Role::Egress => lints.tables(block),
+            Role::Checksum => lints.checksums(block),
+            Role::Deparser => lints.deparser(block),
+            _ => {}
+        }
+    }
+    if let (true, Some((_, parser))) = (blocks.v1model, blocks.top.first()) {
+        lints.headers_struct(parser);
+    }
+}
+
+struct Bmv2<'c, 'a> {
+    checked: &'c Checked<'a>,
+    found: &'c mut Findings,
+    /// Headers that the program uses as types
+    used: HashSet<NodeId>,
+    /// Direct meters
+    meters: HashMap<NodeId, &'a Decl>,
+    /// For each direct counter or meter the table it belongs to
+    attached: HashMap<NodeId, Span>,
+}
+
+fn used_headers(checked: &Checked<'_>) -> HashSet<NodeId> {
+    let mut used = HashSet::new();
+    for ty in checked.type_refs.iter().flatten() {
+        let element = match ty {
+            Type::Stack(element, _) => element,
+            other => other,
+        };
+        if let Type::Named(Kind::Header, id, ..) = element {
+            used.insert(*id);
+        }
+    }
+    used
+}
+
+impl<'a> Bmv2<'_, 'a> {
+    fn declaration(&mut self, decl: &'a Decl, place: Place<'a>) {
+        match &decl.kind {
+            DeclKind::Header { fields, .. } => self.header(decl, fields),
+            DeclKind::Table(properties) => self.table(decl, properties),
+            DeclKind::Instance { .. } => self.instance(decl, place),
+            _ => {}
+        }
+    }
+
+    fn header(&mut self, decl: &Decl, fields: &[Field]) {
+        if !self.used.contains(&decl.id) {
+            return;
+        }
+        let ty = Type::Named(Kind::Header, decl.id, decl.name.name.clone(), Vec::new());
+        if let Some((_, bits)) = self.checked.size_in_bits(&ty).filter(|(_, n)| n % 8 != 0) {
+            self.found.warn(
+                "W0602",
+                decl.name.span,
+                format!("not portable to bmv2: the header `{}` has {bits} bits, which are no whole bytes", decl.name.name),
+                "add a field that fills up the last byte",
+            );
+        }
+        let is_varbit =
+            |field: &&Field| matches!(self.checked.type_ref(field.ty.id), Type::Varbit(_));
+        if let Some(second) = fields.iter().filter(is_varbit).nth(1) {
+            self.found.warn(
+                "W0613",
+                second.name.span,
+                "not portable to bmv2: a header can have one varbit field there",
+                "make two headers of it, or one longer varbit field",
+            );
+        }
+    }
+
+    fn table(&mut self, decl: &'a Decl, properties: &'a [TableProperty]) {
+        for property in properties {
+            match &property.value {
+                PropertyValue::Key(keys) => {
+                    let lpm = |key: &&KeyElement| &*key.match_kind.name == "lpm";
+                    if let Some(second) = keys.iter().filter(lpm).nth(1) {
+                        self.found.warn(
+                            "W0603",
+                            second.span,
+                            "not portable to bmv2: a table can have one `lpm` key there",
+                            "match one of them as `ternary`, with a priority for each entry",
+                        );
+                    }
+                }
+                PropertyValue::Actions(actions) => {
+                    for action in actions {
+                        if let Some(action) = self.checked.action_refs.get(&action.span) {
+                            self.action_data(action);
+                        }
+                    }
+                }
+                PropertyValue::Expr(value) => {
+                    if matches!(&*property.name.name, "counters" | "meters") {
+                        self.attach(decl, value);
+                    }
+                }
+                PropertyValue::Entries(_) => {}
+            }
+        }
+    }
+
+    /// Data from the control plane is bit<W> or int<W>.
+    fn action_data(&mut self, action: &Decl) {
+        let DeclKind::Action { params, .. } = &action.kind else {
+            return;
+        };
+        for param in params.iter().filter(|p| p.direction == Direction::None) {
+            let ty = self.checked.underlying(self.checked.type_ref(param.ty.id));
+            if matches!(ty, Type::Bool | Type::Error | Type::Named(..)) {
+                self.found.warn(
+                    "W0614",
+                    param.span,
+                    format!(
+                        "not portable to bmv2: the control plane cannot give `{}` there, which is no number",
+                        param.name.name
+                    ),
+                    "use bit<1> in place of bool, and one number for each part of a struct",
+                );
+            }
+        }
+    }
+
+    fn attach(&mut self, table: &Decl, value: &Expr) {
+        let Some(Def::Instance(instance)) = self.checked.defs.get(&value.id) else {
+            return;
+        };
+        if let Some(first) = self.attached.insert(instance.id, table.name.span) {
+            let name = &instance.name.name;
+            self.found.push(
+                Diagnostic::warning(
+                    "W0617",
+                    value.span,
+                    format!("not portable to bmv2: `{name}` belongs to another table already"),
+                )
+                .label(first, "to this one")
+                .hint("declare one for each table"),
+            );
+        }
+    }
+
+    fn instance(&mut self, decl: &'a Decl, _place: Place<'a>) {
+        let Type::Named(Kind::Extern, _, name, args) = self.checked.expr_type(decl.id) else {
+            return;
+        };
+        if &**name == "direct_meter" {
+            self.meters.insert(decl.id, decl);
+        }
+        if &**name != "register" {
+            return;
+        }
+        let cell = args.first().map(|ty| self.checked.underlying(ty));
+        if !matches!(cell, Some(Type::Bit(_) | Type::Signed(_)) | None) {
+            self.found.warn(
+                "W0615",
+                decl.name.span,
+                "not portable to bmv2: the cells of a register are bit<W> or int<W> there",
+                "use bit<1> in place of bool, and one register for each part of a struct",
+            );
+        }
+    }
+
+    fn unattached_meters(&mut self) {
+        for (id, meter) in &self.meters {
+            if !self.attached.contains_key(id) {
+                self.found.warn(
+                    "W0617",
+                    meter.name.span,
+                    format!(
+                        "not portable to bmv2: no table has the meter `{}`",
+                        meter.name.name
+                    ),
+                    "name it in a table: `meters = name;`",
+                );
+            }
+        }
+    }
+
+    fn state(&mut self, state: &State) {
+        let rejects = |name: &&Ident| &*name.name == "reject";
+        let found = match &state.transition {
+            Transition::Missing(_) => None,
+            Transition::Direct(next) => Some(next).filter(rejects),
+            Transition::Select { cases, .. } => cases.iter().map(|c| &c.next).find(rejects),
+        };
+        if let Some(next) = found {
+            self.found.warn(
+                "W0605",
+                next.span,
+                "not portable to bmv2: simple_switch goes on as with `accept`",
+                "set a flag in the metadata and drop the packet in ingress, or use `verify`",
+            );
+        }
+    }
+
+    fn statement(&mut self, stmt: &Stmt, place: Place<'a>) {
+        match &stmt.kind {
+            StmtKind::ForIn { .. } => self.found.warn(
+                "W0609",
+                stmt.span,
+                "not portable to bmv2: there is no `for ... in` there",
+                "count yourself: `for (bit<8> i = 0; i < n; i = i + 1)`",
+            ),
+            StmtKind::Switch { .. } if place.in_action => self.found.warn(
+                "W0611",
+                stmt.span,
+                "not portable to bmv2: an action has no `switch` there",
+                "use `if` in the action, or `switch` in the `apply` block",
+            ),
+            StmtKind::AssignOp {
+                op: BinOp::Shl | BinOp::Shr,
+                rhs,
+                ..
+            } => self.shift(rhs),
+            _ => {}
+        }
+    }
+
+    fn expression(&mut self, expr: &Expr, place: Place<'a>) {
+        if let ExprKind::Binary(BinOp::Shl | BinOp::Shr, _, amount) = &expr.kind {
+            self.shift(amount);
+        }
+        let Some(call) = self.checked.calls.get(&expr.id) else {
+            return;
+        };
+        let in_parser = place.role == Role::Parser && place.routine.is_none();
+        match call.kind {
+            CallKind::Function(decl) if in_parser && branches(decl) => self.found.warn(
+                "W0610",
+                expr.span,
+                format!(
+                    "not portable to bmv2: a parser cannot call `{}` there, which branches",
+                    decl.name.name
+                ),
+                "branch with `transition select`, or call it in ingress",
+            ),
+            CallKind::ExternFunction(decl) => self.extern_function(decl, expr, place, in_parser),
+            CallKind::Method { object, method } => {
+                let packet = matches!(&*object.name.name, "packet_in" | "packet_out");
+                if in_parser && !packet {
+                    self.not_in_parsers(&method.name.name, expr.span);
+                }
+                if packet && &*method.name.name == "length" {
+                    self.found.warn(
+                        "W0618",
+                        expr.span,
+                        "not portable to bmv2: a parser cannot ask for the packet's length there",
+                        "use `standard_metadata.packet_length`",
+                    );
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn not_in_parsers(&mut self, name: &str, span: Span) {
+        self.found.warn(
+            "W0604",
+            span,
+            format!("not portable to bmv2: `{name}` cannot be called in a parser there"),
+            "do it in ingress; parsers have `extract`, `lookahead`, `advance`, `verify` and `log_msg`",
+        );
+    }
+
+    fn extern_function(&mut self, decl: &Decl, expr: &Expr, place: Place<'a>, in_parser: bool) {
+        let name = &*decl.name.name;
+        if in_parser && !matches!(name, "verify" | "log_msg" | "static_assert") {
+            self.not_in_parsers(name, expr.span);
+        }
+        let lists = name.ends_with("_checksum") || name.ends_with("_checksum_with_payload");
+        if let (true, ExprKind::Call { args, .. }) = (lists, &expr.kind) {
+            self.checksum_fields(args.get(1).map(|arg| &arg.value));
+        }
+        let first = match &expr.kind {
+            ExprKind::Call { args, .. } => args.first().map(|arg| &arg.value.kind),
+            _ => None,
+        };
+        let wanted = match (name, first) {
+            (
+                "clone" | "clone3" | "clone_preserving_field_list",
+                Some(ExprKind::Member(_, kind)),
+            ) => match &*kind.name {
+                "I2E" => Role::Ingress,
+                _ => Role::Egress,
+            },
+            ("resubmit" | "resubmit_preserving_field_list", _) => Role::Ingress,
+            ("recirculate" | "recirculate_preserving_field_list", _) => Role::Egress,
+            _ => return,
+        };
+        let known = matches!(place.role, Role::Ingress | Role::Egress);
+        if known && place.role != wanted {
+            let where_to = match wanted {
+                Role::Ingress => "ingress",
+                _ => "egress",
+            };
+            self.found.warn(
+                "W0616",
+                expr.span,
+                format!("not portable to bmv2: this works in {where_to} only there"),
+                &format!("call it in the {where_to} control"),
+            );
+        }
+    }
+
+    /// The fields of a checksum are fields, not sums of them.
+    fn checksum_fields(&mut self, list: Option<&Expr>) {
+        let Some(ExprKind::List { items, .. }) = list.map(|list| &list.kind) else {
+            return;
+        };
+        for item in items {
+            let computed = match &item.kind {
+                ExprKind::Binary(op, ..) => *op != BinOp::Concat,
+                ExprKind::Unary(..) | ExprKind::Conditional(..) | ExprKind::Call { .. } => true,
+                _ => false,
+            };
+            if computed && !self.checked.values.contains_key(&item.id) {
+                self.found.warn(
+                    "W0607",
+                    item.span,
+                    "not portable to bmv2: a checksum takes fields and constants there, nothing computed",
+                    "compute it into a field of the metadata in ingress or egress",
+                );
+            }
+        }
+    }
+
+    /// The amount of a shift is a byte.
+    fn shift(&mut self, amount: &Expr) {
+        const MOST: u32 = 256;
+        let ty = self.checked.expr_type(amount.id);
+        let value = self.checked.values.get(&amount.id).and_then(|v| v.as_int());
+        let refused = match ty {
+            Type::Int => value.is_some_and(|n| *n > MOST.into()),
+            Type::Bit(width) => *width > 8,
+            _ => false,
+        };
+        if refused {
+            self.found.warn(
+                "W0612",
+                amount.span,
+                "not portable to bmv2: it shifts by a number of at most 8 bits",
+                "cast the amount: `x << (bit<8>) n`",
+            );
+        }
+    }
+
+    fn tables(&mut self, block: &'a Decl) {
+        let found = paths(self.checked, block);
+        let again = found
+            .again
+            .iter()
+            .filter(|again| matches!(again.decl.kind, DeclKind::Table(_)));
+        for table in again {
+            self.applied_again(table, "a packet can come to this table twice");
+        }
+        for table in &found.diverging {
+            self.applied_again(table, "different things follow where this table is applied");
+        }
+    }
+
+    fn applied_again(&mut self, again: &Again<'a>, why: &str) {
+        self.found.push(
+            Diagnostic::warning("W0601", again.span, format!("not portable to bmv2: {why}"))
+                .label(again.first, "applied here, too")
+                .hint("declare a second table with the same keys and actions"),
+        );
+    }
+
+    /// Checksum controls call `verify_checksum` and the like, and nothing else.
+    fn checksums(&mut self, block: &'a Decl) {
+        let DeclKind::Control { apply, .. } = &block.kind else {
+            return;
+        };
+        for stmt in &apply.stmts {
+            let allowed = match &stmt.kind {
+                StmtKind::Call(call) => match self.checked.calls.get(&call.id).map(|c| c.kind) {
+                    Some(CallKind::ExternFunction(decl)) => decl.name.name.contains("_checksum"),
+                    Some(CallKind::BlockApply(_) | CallKind::TypeApply(_)) => true,
+                    _ => false,
+                },
+                StmtKind::Decl(_) | StmtKind::Empty => true,
+                _ => false,
+            };
+            if !allowed {
+                self.found.warn(
+                    "W0606",
+                    stmt.span,
+                    "not portable to bmv2: this control only calls `verify_checksum` or `update_checksum` there",
+                    "give conditions as the first argument of the call, and do the rest in ingress or egress",
+                );
+            }
+        }
+    }
+
+    /// A deparser emits one header after the other; a condition is a header's validity.
+    fn deparser(&mut self, block: &'a Decl) {
+        let DeclKind::Control { apply, .. } = &block.kind else {
+            return;
+        };
+        for stmt in &apply.stmts {
+            let refused = match &stmt.kind {
+                StmtKind::Call(call) => matches!(
+                    self.checked.calls.get(&call.id).map(|c| c.kind),
+                    Some(CallKind::TableApply(_) | CallKind::Builtin(_))
+                ),
+                StmtKind::If { .. }
+                | StmtKind::Switch { .. }
+                | StmtKind::For { .. }
+                | StmtKind::Exit => true,
+                _ => false,
+            };
+            if refused {
+                self.found.warn(
+                    "W0608",
+                    stmt.span,
+                    "not portable to bmv2: a deparser only emits there",
+                    "make headers valid or invalid in egress; `emit` leaves out those that are not valid",
+                );
+            }
+        }
+    }
+
+    /// The headers are a struct of headers, stacks and unions.
+    fn headers_struct(&mut self, parser: &Decl) {
+        let DeclKind::Parser { proto, .. } = &parser.kind else {
+            return;
+        };
+        let Some(Type::Named(Kind::Struct, id, ..)) = proto
+            .params
+            .get(1)
+            .map(|param| self.checked.type_ref(param.ty.id))
+        else {
+            return;
+        };
+        let Some(DeclKind::Struct { fields, .. }) = self.checked.decls.get(id).map(|d| &d.kind)
+        else {
+            return;
+        };
+        for field in fields {
+            let ty = self.checked.type_ref(field.ty.id);
+            let is_header = matches!(
+                ty,
+                Type::Stack(..) | Type::Named(Kind::Header | Kind::Union, ..)
+            );
+            if !is_header {
+                self.found.warn(
+                    "W0619",
+                    field.name.span,
+                    "not portable to bmv2: the headers are a struct of headers, stacks and unions there",
+                    "put it into the metadata",
+                );
+            }
+        }
+    }
+}
+
+/// Whether a function has statements that choose.
+fn branches(function: &Decl) -> bool {
+    let DeclKind::Function { body, .. } = &function.kind else {
+        return false;
+    };
+    fn any(stmts: &[Stmt]) -> bool {
+        stmts.iter().any(|stmt| match &stmt.kind {
+            StmtKind::If { .. }
+            | StmtKind::Switch { .. }
+            | StmtKind::For { .. }
+            | StmtKind::ForIn { .. } => true,
+            StmtKind::Block(inner) => any(&inner.stmts),
+            _ => false,
+        })
+    }
+    any(&body.stmts)
+}
