@@ -10,10 +10,12 @@
 
 mod error;
 mod hash;
+mod native;
 mod random;
 pub mod v1model;
 
 pub use error::ArchError;
+pub use native::{Argument, NativeExtern, NativeExterns, Value};
 pub use p4_time::{Clock, Time};
 
 /// Number of a switch port.

@@ -3,6 +3,7 @@
 use super::image::Custom;
 use crate::error::ArchError;
 use crate::hash::Algorithm;
+use crate::native::{NativeCall, NativeExterns};
 use p4_ir::ir::{ArgValue, ExternCall, InstanceId, Place, Program, Slot, ValueKind};
 use p4_ir::packet_plan::Join;
 use p4_syntax::ast::Name;
@@ -79,6 +80,8 @@ pub(crate) enum Call {
         /// `{}` without a value
         missing: usize,
     },
+    /// A function that whoever made the switch brought along
+    Native(NativeCall),
 }
 
 /// One of the four checksum calls.
@@ -94,7 +97,11 @@ pub(crate) struct Checksum {
 }
 
 /// All calls of a program, or the first that cannot be executed.
-pub(crate) fn compile(program: &Program, customs: &[Custom]) -> Result<Vec<Call>, ArchError> {
+pub(crate) fn compile(
+    program: &Program,
+    customs: &[Custom],
+    natives: &NativeExterns,
+) -> Result<Vec<Call>, ArchError> {
     program
         .calls
         .iter()
@@ -104,7 +111,10 @@ pub(crate) fn compile(program: &Program, customs: &[Custom]) -> Result<Vec<Call>
                 customs,
                 call,
             };
-            reader.compile()
+            match natives.prepare(call).filter(|_| !reader.is_known()) {
+                Some(native) => Ok(Call::Native(native)),
+                None => reader.compile(),
+            }
         })
         .collect()
 }
@@ -120,6 +130,28 @@ pub(crate) fn algorithm_name<'a>(program: &'a Program, call: &'a ExternCall) -> 
     };
     reader.member(at).ok()
 }
+
+const V1MODEL_FUNCTIONS: &[&str] = &[
+    "random",
+    "digest",
+    "mark_to_drop",
+    "hash",
+    "verify_checksum",
+    "update_checksum",
+    "verify_checksum_with_payload",
+    "update_checksum_with_payload",
+    "clone",
+    "clone3",
+    "clone_preserving_field_list",
+    "resubmit",
+    "resubmit_preserving_field_list",
+    "recirculate",
+    "recirculate_preserving_field_list",
+    "truncate",
+    "assert",
+    "assume",
+    "log_msg",
+];
 
 struct Reader<'a> {
     program: &'a Program,
@@ -218,6 +250,11 @@ impl<'a> Reader<'a> {
             }
             other => return Err(self.error(&format!("the extern {other} is not executed"))),
         })
+    }
+
+    /// Whether v1model.p4 itself declares the function.
+    fn is_known(&self) -> bool {
+        V1MODEL_FUNCTIONS.contains(&&*self.call.name)
     }
 
     fn error(&self, message: &str) -> ArchError {

@@ -434,6 +434,7 @@ impl Host for Running<'_> {
                     return Err(Halt::Call(id));
                 }
             }
+            Call::Native(native) => native.run(frame),
             Call::Log {
                 message,
                 data,

@@ -4,6 +4,7 @@ use super::calls::{self, Call};
 use super::fields::Standard;
 use crate::error::ArchError;
 use crate::hash::Algorithm;
+use crate::native::NativeExterns;
 use p4_ir::interp::Prepared;
 use p4_ir::ir::{words, ConstArg, Instance, InstanceId, Program, Slot};
 use p4_ir::lower::Binding;
@@ -109,6 +110,14 @@ const BLOCKS: Blocks = Blocks {
 impl Image {
     /// Checks that `program` is a v1model program that can be executed in full.
     pub fn new(program: Arc<Program>) -> Result<Image, ArchError> {
+        Image::with_externs(program, &NativeExterns::default())
+    }
+
+    /// The same for a program that declares extern functions of its own; `natives` executes them.
+    pub fn with_externs(
+        program: Arc<Program>,
+        natives: &NativeExterns,
+    ) -> Result<Image, ArchError> {
         if &*program.package != "V1Switch" || program.blocks.len() != 6 {
             let message = format!(
                 "the program is made for {}, not for v1model; its `main` must be a V1Switch of six blocks",
@@ -136,7 +145,7 @@ impl Image {
             })
             .collect();
         let customs = customs(&program);
-        let calls = calls::compile(&program, &customs)?;
+        let calls = calls::compile(&program, &customs, natives)?;
         Ok(Image {
             random_hash: random_hash(&program, &calls),
             calls,
