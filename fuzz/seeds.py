@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a folder of seeds: seeds.py front|script OUT FOLDER...
 
-front: every .p4 file below the folders, with what it includes by #include "..." written in its place.
+front: every .p4 file below the folders, with the files that it includes by "..." written in.
 script: every .stf file, behind a first line that chooses no program in particular.
 Files of the same text are one seed.
 """
@@ -33,7 +33,9 @@ def main() -> None:
     count = 0
     for folder in folders:
         for path in sorted(Path(folder).rglob("*.p4" if kind == "front" else "*.stf")):
-            text = flat(path) if kind == "front" else f"# {count}\n{path.read_text(errors='replace')}"
+            text = (
+                flat(path) if kind == "front" else f"# {count}\n{path.read_text(errors='replace')}"
+            )
             if len(text) <= LARGEST:
                 name = hashlib.sha1(text.encode()).hexdigest()
                 (Path(out) / name).write_text(text)

@@ -320,10 +320,7 @@ fn stf(name: &str, text: &str, image: &Arc<Image>, mode: Mode) -> Result {
     let detail = match report.failures().next() {
         None => "it failed without a finding".to_string(),
         Some(finding) => {
-            let more = finding.difference.as_ref().map(|d| d.summary());
-            let more = more.filter(|more| !more.is_empty());
-            let more = more.map_or(String::new(), |more| format!(" ({more})"));
-            format!("line {}: {}{more}", finding.place.line, finding.message)
+            format!("line {}: {}", finding.place.line, finding.message)
         }
     };
     Err(Failure::new(Stage::Run, "-", detail))

@@ -51,6 +51,9 @@ pub fn map<T: Sync, R: Send>(
             results[index] = Some(result);
         }
     });
+    if stop.into_inner() {
+        return None;
+    }
     results.into_iter().collect()
 }
 

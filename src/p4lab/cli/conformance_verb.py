@@ -50,16 +50,15 @@ def conformance(
 
     Exits 0 if every program passes or fails exactly as the manifest says, 1 otherwise.
 
-    The JSON object has `ok`, `p4c` and `made_for` (each release, commit), `boards` (board, total,
-    passed, expected, unexpected), `unexpected_failures` (board, file, stage, code, detail, foreseen:
-    the manifest's line or null), `expected_failures` (the same, and reason), `unexpected_passes` and
-    `stale` (lines of the manifest: line, board, file, stage, code, reason), `excluded` (file,
-    reason), `sizes` (sentences) and `sizes_are_wrong`.
+    The JSON object has `ok`, `p4c` and `made_for` (each release, commit), `boards` (board,
+    total, passed, expected, unexpected), `unexpected_failures` (board, file, stage, code,
+    detail, foreseen: the manifest's line or null), `expected_failures` (the same, and reason),
+    `unexpected_passes` and `stale` (lines of the manifest: line, board, file, stage, code,
+    reason), `excluded` (file, reason), `sizes` (sentences) and `sizes_are_wrong`.
     """
     if not p4c.is_dir():
         no_file(p4c, "directory")
-    lines = None if manifest is None else existing_file(manifest, "manifest").read_text("utf-8")
-    report = _judge(p4c, lines, only)
+    report = _judge(p4c, _text(manifest), only)
     if not report["boards"]:
         fail(f"Nothing fits --only {only}; names are BOARD:FILE, as in stf-lax:p4_16_samples/x.p4.")
     if as_json:
@@ -73,13 +72,23 @@ def conformance(
         raise typer.Exit(VERDICT_NO)
 
 
+def _text(manifest: Path | None) -> str | None:
+    if manifest is None:
+        return None
+    try:
+        return existing_file(manifest, "manifest").read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        fail(f"{manifest}: I cannot read it: {error}")
+
+
 def _judge(p4c: Path, manifest: str | None, only: str | None) -> dict[str, Any]:
     from rich.console import Console
     from rich.progress import Progress
 
     from p4lab import _engine
 
-    with Progress(console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("programs", total=None)
 
         def tell(done: int, total: int) -> None:
@@ -88,7 +97,8 @@ def _judge(p4c: Path, manifest: str | None, only: str | None) -> dict[str, Any]:
         try:
             return _engine.conformance(str(p4c), manifest=manifest, only=only, progress=tell)
         except ValueError as error:
-            fail(str(error))
+            problem = str(error)
+    fail(problem)
 
 
 def _show(report: dict[str, Any], excluded: bool) -> None:
@@ -126,6 +136,7 @@ def _name(case: dict[str, Any]) -> str:
 
 def _table(report: dict[str, Any]):  # -> rich.table.Table, imported only here
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None)
     table.add_column("board")
@@ -139,7 +150,7 @@ def _table(report: dict[str, Any]):  # -> rich.table.Table, imported only here
             str(row["passed"]),
             f"{row['passed'] / row['total']:.1%}",
             str(row["expected"]),
-            f"[red]{unexpected}[/red]" if unexpected else "0",
+            Text(str(unexpected), style="red" if unexpected else ""),
         )
     return table
 

@@ -1,0 +1,2 @@
+control Pipe(inout bit<8> x);
+package Psa(Pipe p);

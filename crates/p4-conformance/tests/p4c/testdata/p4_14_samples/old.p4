@@ -1,0 +1,1 @@
+header_type h_t { fields { kind : 8; } }

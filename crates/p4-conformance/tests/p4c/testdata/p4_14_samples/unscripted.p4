@@ -1,0 +1,1 @@
+parser start { return ingress; }
