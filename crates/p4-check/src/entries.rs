@@ -61,7 +61,13 @@ impl<'a> Checker<'a> {
                 Some((low, high)) => Match::Range(low, high),
                 None => Match::Unknown,
             },
-            _ => self.const_value(item).map_or(Match::Unknown, Match::Exact),
+            _ => match self.const_value(item) {
+                Some(value) => Match::Exact(value),
+                None => {
+                    self.require_constant(item, "a key of an entry");
+                    Match::Unknown
+                }
+            },
         }
     }
 
