@@ -3,7 +3,7 @@
 use super::layout::to_words;
 use super::Lowerer;
 use crate::ir::*;
-use p4_syntax::ast::{AnnotationBody, Arg, DeclKind, Direction, Entry, Expr, ExprKind, NodeId};
+use p4_syntax::ast::{Arg, DeclKind, Direction, Entry, Expr, ExprKind, NodeId};
 use p4_syntax::span::Span;
 
 impl<'a> Lowerer<'a, '_> {
@@ -69,14 +69,6 @@ impl<'a> Lowerer<'a, '_> {
             .as_ref()
             .and_then(|p| self.eval(p))
             .and_then(|v| v.as_int().and_then(|v| u64::try_from(v).ok()));
-        let priority = match annotated_priority(entry).filter(|_| self.binding.as_bmv2()) {
-            // p4c's own annotation, of which the smaller number wins
-            Some(annotated) => {
-                table.largest_priority_wins = false;
-                Some(annotated)
-            }
-            None => priority,
-        };
         let keyset: &[Expr] = match entry.keyset.as_slice() {
             [Expr {
                 kind: ExprKind::List { items, .. },
@@ -140,15 +132,5 @@ impl<'a> Lowerer<'a, '_> {
             },
             _ => ConstMatch::Exact(words_of(self, item)?),
         })
-    }
-}
-
-/// `@priority(N)` on an entry
-fn annotated_priority(entry: &Entry) -> Option<u64> {
-    let annotations = entry.annotations.iter().chain(&entry.action.annotations);
-    let mut named = annotations.filter(|annotation| &*annotation.name.name == "priority");
-    match &named.next()?.body {
-        AnnotationBody::Unstructured { tokens, .. } => tokens.first()?.text.parse().ok(),
-        _ => None,
     }
 }
