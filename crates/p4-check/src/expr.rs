@@ -109,11 +109,11 @@ impl<'a> Checker<'a> {
             ExprKind::List { items, .. } => {
                 let mut types = Vec::new();
                 for item in items {
-                    if matches!(item.kind, ExprKind::Dots) {
-                        self.dots_not_last(item);
-                        return Type::Unknown;
-                    }
                     types.push(self.value_expr(item));
+                }
+                if let Some(dots) = items.iter().find(|i| matches!(i.kind, ExprKind::Dots)) {
+                    self.dots_not_last(dots);
+                    return Type::Unknown;
                 }
                 Type::Tuple(types)
             }
