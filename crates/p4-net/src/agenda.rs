@@ -16,6 +16,8 @@ pub(crate) enum Happening {
     Arrival { wire: u32, epoch: u32 },
     /// A stream sends its next frame.
     Emission { stream: u32 },
+    /// A frame that waited in a switch leaves.
+    Departure { node: u32 },
     /// A host sends one prepared frame.
     Single { node: u32, frame: FrameId },
 }

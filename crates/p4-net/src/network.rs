@@ -18,11 +18,27 @@ pub trait Device {
     /// A frame has arrived on `port` at `now`. Frames to transmit go to `out(port, frame)`; what
     /// `out` gets for a port without a cable is counted and dropped.
     fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8]));
+
+    /// When a frame that waits inside leaves next, if one waits.
+    fn next_departure(&self) -> Option<Time> {
+        None
+    }
+
+    /// Lets the frames leave whose time has come.
+    fn advance(&mut self, _now: Time, _out: &mut dyn FnMut(u16, &[u8])) {}
 }
 
 impl<D: Device + ?Sized> Device for Box<D> {
     fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
         (**self).receive(now, port, data, out);
+    }
+
+    fn next_departure(&self) -> Option<Time> {
+        (**self).next_departure()
+    }
+
+    fn advance(&mut self, now: Time, out: &mut dyn FnMut(u16, &[u8])) {
+        (**self).advance(now, out);
     }
 }
 
@@ -115,6 +131,8 @@ struct Node<D> {
     /// The outgoing wire of each port.
     ports: Vec<Option<u32>>,
     stats: NodeStats,
+    /// When the switch was last arranged to run by itself
+    wake: Option<Time>,
 }
 
 enum Kind<D> {
@@ -205,6 +223,7 @@ impl<D: Device> Network<D> {
             kind,
             ports: Vec::new(),
             stats,
+            wake: None,
         });
         NodeId((self.nodes.len() - 1) as u32)
     }
@@ -498,6 +517,9 @@ impl<D: Device> Network<D> {
             }
             Happening::Emission { stream } => self.emit(stream),
             Happening::Single { node, frame } => self.transmit(NodeId(node), 0, frame),
+            Happening::Departure { node } => {
+                self.switch_runs(NodeId(node), |device, now, out| device.advance(now, out));
+            }
         }
     }
 
@@ -539,6 +561,17 @@ impl<D: Device> Network<D> {
     }
 
     fn switch_receive(&mut self, node_id: NodeId, port: u16, data: &[u8]) {
+        self.switch_runs(node_id, |device, now, out| {
+            device.receive(now, port, data, out)
+        });
+    }
+
+    /// Lets a switch run at this moment, and wakes it again when something that waits in it leaves.
+    fn switch_runs(
+        &mut self,
+        node_id: NodeId,
+        run: impl FnOnce(&mut D, Time, &mut dyn FnMut(u16, &[u8])),
+    ) {
         let node = &mut self.nodes[node_id.0 as usize];
         let Kind::Switch { device, cpu_port } = &mut node.kind else {
             return;
@@ -546,7 +579,7 @@ impl<D: Device> Network<D> {
         let cpu_port = *cpu_port;
         let (pool, news, now) = (&mut self.pool, &mut self.news, self.now);
         let mut outbox = std::mem::take(&mut self.outbox);
-        device.receive(now, port, data, &mut |port, data| {
+        run(device, now, &mut |port, data| {
             if cpu_port == Some(port) {
                 let data = data.to_vec();
                 news.push_back(Event::PacketIn {
@@ -563,6 +596,24 @@ impl<D: Device> Network<D> {
             self.transmit(node_id, port, frame);
         }
         self.outbox = outbox;
+        self.wake(node_id);
+    }
+
+    fn wake(&mut self, node_id: NodeId) {
+        let node = &mut self.nodes[node_id.0 as usize];
+        let Kind::Switch { device, .. } = &node.kind else {
+            return;
+        };
+        let Some(due) = device.next_departure() else {
+            return;
+        };
+        let is_arranged = node.wake.is_some_and(|wake| self.now < wake && wake <= due);
+        if !is_arranged {
+            node.wake = Some(due.max(self.now));
+            let node = node_id.0;
+            self.agenda
+                .arrange(due.max(self.now), Happening::Departure { node });
+        }
     }
 
     fn emit(&mut self, index: u32) {

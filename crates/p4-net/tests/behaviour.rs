@@ -289,3 +289,45 @@ fn wrong_requests_are_refused_with_a_sentence() {
         .connect(end(s, 9), end(s, 10), LinkConfig::default())
         .is_ok());
 }
+
+/// Keeps every frame for a while.
+struct Holder(std::collections::VecDeque<(Time, Vec<u8>)>);
+
+const HELD: Time = Time::from_micros(70);
+
+impl Device for Holder {
+    fn receive(&mut self, now: Time, _: u16, data: &[u8], _: &mut dyn FnMut(u16, &[u8])) {
+        let leaves = Time::from_picos(now.picos() + HELD.picos());
+        self.0.push_back((leaves, data.to_vec()));
+    }
+
+    fn next_departure(&self) -> Option<Time> {
+        self.0.front().map(|(leaves, _)| *leaves)
+    }
+
+    fn advance(&mut self, now: Time, out: &mut dyn FnMut(u16, &[u8])) {
+        while self.0.front().is_some_and(|(leaves, _)| *leaves <= now) {
+            if let Some((_, data)) = self.0.pop_front() {
+                out(2, &data);
+            }
+        }
+    }
+}
+
+// If this fails, a queue with a rate in a switch never lets its frames out, or at another time.
+#[test]
+fn what_waits_in_a_switch_leaves_in_time() {
+    let mut network = Network::new(7);
+    let a = network.add_host("a", [2, 0, 0, 0, 0, 1]);
+    let s = network.add_switch("s1", Holder(Default::default()), None);
+    let b = network.add_host("b", TO_B);
+    network.connect(end(a, 0), end(s, 1), gigabit()).unwrap();
+    network.connect(end(s, 2), end(b, 0), gigabit()).unwrap();
+    // Frames come while others wait: one every 30 us, each kept for 70 us.
+    let stream = stream(Time::from_micros(5), Time::from_micros(30), 5, 105);
+    network.start_stream(a, stream).unwrap();
+    assert_eq!(network.run_until(Time::from_secs(1)), Event::Reached);
+    let report = &network.report(b).unwrap()[0];
+    assert_eq!(report.received, 5);
+    assert_eq!(report.first, Some(Time::from_micros(5 + 2 * 11 + 70)));
+}

@@ -67,6 +67,14 @@ impl Device {
 }
 
 impl p4_net::Device for Device {
+    fn next_departure(&self) -> Option<Time> {
+        self.switch.next_departure()
+    }
+
+    fn advance(&mut self, now: Time, mut out: &mut dyn FnMut(u16, &[u8])) {
+        self.switch.advance(now, &mut out);
+    }
+
     fn receive(&mut self, now: Time, port: u16, data: &[u8], mut out: &mut dyn FnMut(u16, &[u8])) {
         if !self.tracing {
             return self.switch.process(now, port, data, &mut out);

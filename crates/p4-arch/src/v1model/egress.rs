@@ -118,6 +118,7 @@ impl Switch {
     fn restore_carried(&mut self, copy: &Copy) {
         self.machine.packet.set_cursor(copy.cursor);
         restore(&self.image.carried, &copy.carried, &mut self.machine.frame);
+        self.machine.put_undefined(&copy.unset);
     }
 
     /// An ingress clone has the headers of its bytes and no metadata, whatever its parser has set.
@@ -235,7 +236,7 @@ impl Switch {
             copy.bytes.extend_from_slice(self.machine.packet.bytes());
             copy.cursor = self.machine.packet.cursor();
             copy.priority = 0;
-            save(&self.image.carried, &self.machine.frame, &mut copy.carried);
+            self.save_carried(&mut copy);
             copy.length = self.length();
             copy.truncate = session.truncate;
             self.keep(list, &mut copy.kept);

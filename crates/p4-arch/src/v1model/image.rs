@@ -72,6 +72,8 @@ pub struct Image {
     pub(crate) carried: Vec<Region>,
     /// What a clone does not keep: all metadata
     pub(crate) metadata: Vec<Region>,
+    /// The program's own metadata, which nobody gives a value before the parser runs
+    pub(crate) user_metadata: Vec<Region>,
     /// The fields of each `@field_list`
     pub(crate) lists: BTreeMap<u32, Vec<Region>>,
     pub(crate) resources: Vec<Resource>,
@@ -154,6 +156,7 @@ impl Image {
             blocks: BLOCKS,
             carried: regions(&program, &[HEADERS, METADATA, STANDARD]),
             metadata: regions(&program, &[METADATA, STANDARD]),
+            user_metadata: regions(&program, &[METADATA]),
             lists: lists(&program),
             selectors: program
                 .instances

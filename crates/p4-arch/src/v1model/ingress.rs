@@ -22,6 +22,9 @@ impl Switch {
         follow: &mut F,
     ) {
         self.machine.reset(&self.image.prepared);
+        for (slot, n) in &self.image.user_metadata {
+            self.machine.undefine(&self.image.prepared, *slot, *n);
+        }
         self.machine.packet.load(data);
         let id = follow.born(None, Kind::Original, 0, Some(port));
         let bytes = data.len() as u64;
@@ -324,6 +327,16 @@ impl Switch {
         follow.fate(|| Fate::Replicated { group, ids });
     }
 
+    pub(super) fn save_carried(&self, copy: &mut super::queue::Copy) {
+        let carried = &self.image.carried;
+        save(carried, &self.machine.frame, &mut copy.carried);
+        if self.machine.shows_undefined() {
+            for (slot, n) in carried {
+                self.machine.list_undefined(*slot, *n, &mut copy.unset);
+            }
+        }
+    }
+
     /// The packet as ingress left it.
     fn copy_of_ingress(&mut self, packet: Instance, port: Port) -> super::queue::Copy {
         let mut copy = self.queues.blank_copy();
@@ -331,7 +344,7 @@ impl Switch {
         (copy.port, copy.rid) = (port, 0);
         copy.bytes.extend_from_slice(self.machine.packet.bytes());
         copy.cursor = self.machine.packet.cursor();
-        save(&self.image.carried, &self.machine.frame, &mut copy.carried);
+        self.save_carried(&mut copy);
         copy.length = self.length();
         copy.priority = self.priority();
         copy

@@ -30,6 +30,8 @@ pub(super) struct Copy {
     pub cursor: usize,
     /// Headers and metadata; an ingress clone has none and is parsed again.
     pub carried: Vec<u64>,
+    /// The words of them without a value, if the switch shows what is undefined
+    pub unset: Vec<Slot>,
     pub kept: Kept,
     /// Value of `packet_length` in egress
     pub length: u64,
@@ -122,6 +124,7 @@ impl Queues {
     pub fn done_copy(&mut self, mut copy: Copy) {
         copy.bytes.clear();
         copy.carried.clear();
+        copy.unset.clear();
         copy.kept.clear();
         if self.free_copies.len() < MAX_FREE {
             self.free_copies.push(copy);

@@ -28,6 +28,9 @@ const MAX_DIGESTS: usize = 4096;
 pub struct Config {
     /// Of the switch's own random numbers
     pub seed: u64,
+    /// Fill what P4 leaves undefined with noise from this seed, and mark its reads in traces: also
+    /// the program's metadata, which v1model.p4 does not promise to be zero. Costs speed.
+    pub undefined: Option<u64>,
     /// Do as simple_switch does where v1model.p4 says otherwise; docs/bmv2.md lists all of it. The
     /// program should have been lowered with [`AsBmv2`](super::AsBmv2) too.
     pub bmv2_compat: bool,
@@ -42,6 +45,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             seed: 0,
+            undefined: None,
             bmv2_compat: false,
             assertions: Assertions::default(),
             max_passes: 1024,
@@ -94,8 +98,12 @@ impl Switch {
             let message = "simple_switch has no HashAlgorithm.random; use crc32 or another";
             return Err(ArchError::new(message, span));
         }
+        let mut machine = Machine::new(&image.prepared);
+        if let Some(seed) = config.undefined {
+            machine.show_undefined(seed);
+        }
         Ok(Switch {
-            machine: Machine::new(&image.prepared),
+            machine,
             externs: Externs::new(&image, state, &config),
             image,
             config,
@@ -217,7 +225,7 @@ impl Switch {
 
     /// When a waiting packet's turn comes next, if one waits.
     pub fn next_departure(&self) -> Option<Time> {
-        self.held.next_time()
+        self.held.next_time().filter(|_| self.stopped.is_none())
     }
 
     /// Lets the packets leave whose turn comes until `now`.
@@ -236,7 +244,11 @@ impl Switch {
 
     /// Takes a packet in and runs it to completion; what leaves goes to `out`.
     pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut impl Sink) {
-        self.run(now, port, data, out, &mut Nothing::default());
+        if self.machine.shows_undefined() {
+            self.run(now, port, data, out, &mut Nothing::<Silent>::default());
+        } else {
+            self.run(now, port, data, out, &mut Nothing::<NoTrace>::default());
+        }
     }
 
     /// The same, and everything that happened on the way.

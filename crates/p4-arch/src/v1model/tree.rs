@@ -78,19 +78,20 @@ pub(super) trait Follow {
     fn dropped(&mut self, reason: Drop);
 }
 
+/// Keeps nothing; with [`NoTrace`] it costs nothing either.
 #[derive(Default)]
-pub(super) struct Nothing {
-    tracer: NoTrace,
+pub(super) struct Nothing<T = NoTrace> {
+    tracer: T,
 }
 
-impl Follow for Nothing {
-    type Tracer = NoTrace;
+impl<T: Tracer> Follow for Nothing<T> {
+    type Tracer = T;
 
     fn born(&mut self, _: Option<u32>, _: Kind, _: u32, _: Option<Port>) -> u32 {
         0
     }
     fn resume(&mut self, _: u32) {}
-    fn tracer(&mut self, _: u32) -> &mut NoTrace {
+    fn tracer(&mut self, _: u32) -> &mut T {
         &mut self.tracer
     }
     fn note(&mut self, _: String) {}
