@@ -42,11 +42,14 @@ fn deepest(make: impl Fn(usize) -> String) -> (usize, Vec<&'static str>) {
     (low, codes(make(low)))
 }
 
+/// A program nested so many levels deep
+type Make = Box<dyn Fn(usize) -> String>;
+
 #[test]
 fn whatever_is_nested_as_deep_as_allowed() {
     let in_const = |value: String| format!("const int x = {value};");
     let in_apply = |body: String| format!("control c(inout bit<8> x) {{ apply {{ {body} }} }}");
-    let cases: Vec<(&str, Box<dyn Fn(usize) -> String>)> = vec![
+    let cases: Vec<(&str, Make)> = vec![
         (
             "parens",
             Box::new(move |n| in_const(repeat("(", "1", ")", n))),
