@@ -3,7 +3,7 @@
 use super::paths::{paths, Again};
 use super::program::{Blocks, Role};
 use super::walk::{self, Node, Place};
-use super::Findings;
+use super::{constant, Findings};
 use crate::types::{Kind, Type};
 use crate::{CallKind, Checked, Def};
 use p4_syntax::ast::*;
@@ -347,7 +347,7 @@ impl<'a> Bmv2<'_, 'a> {
                 ExprKind::Unary(..) | ExprKind::Conditional(..) | ExprKind::Call { .. } => true,
                 _ => false,
             };
-            if computed && !self.checked.values.contains_key(&item.id) {
+            if computed && constant(self.checked, item).is_none() {
                 self.found.warn(
                     "W0607",
                     item.span,
@@ -362,9 +362,9 @@ impl<'a> Bmv2<'_, 'a> {
     fn shift(&mut self, amount: &Expr) {
         const MOST: u32 = 256;
         let ty = self.checked.expr_type(amount.id);
-        let value = self.checked.values.get(&amount.id).and_then(|v| v.as_int());
+        let value = constant(self.checked, amount).and_then(|v| v.as_int().cloned());
         let refused = match ty {
-            Type::Int => value.is_some_and(|n| *n > MOST.into()),
+            Type::Int => value.is_some_and(|n| n > MOST.into()),
             Type::Bit(width) => *width > 8,
             _ => false,
         };

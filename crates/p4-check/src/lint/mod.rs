@@ -2,13 +2,17 @@
 //! reads of values that nobody has written.
 
 mod bmv2;
+mod facts;
 mod paths;
 mod program;
 mod tofino;
 mod tofino_actions;
+mod undefined;
 mod walk;
 
+use crate::value::Value;
 use crate::{hints, sentence, Checked};
+use p4_syntax::ast::Expr;
 use p4_syntax::diag::{Diagnostic, Severity};
 use p4_syntax::span::Span;
 use program::Blocks;
@@ -42,11 +46,7 @@ const MAX_WARNINGS: usize = 100;
 
 /// Warnings about what `targets` would refuse, in source order; none for a program with errors.
 pub fn lint(checked: &Checked<'_>, targets: &[Target]) -> Vec<Diagnostic> {
-    if checked
-        .diagnostics
-        .iter()
-        .any(|d| d.severity == Severity::Error)
-    {
+    if has_error(checked) {
         return Vec::new();
     }
     let blocks = Blocks::of(checked);
@@ -61,6 +61,28 @@ pub fn lint(checked: &Checked<'_>, targets: &[Target]) -> Vec<Diagnostic> {
     diagnostics.sort_by_key(|d| (d.span.lo, d.span.hi));
     diagnostics.dedup_by(|a, b| (a.code, a.span) == (b.code, b.span));
     diagnostics
+}
+
+/// Warnings about reads of values that nobody has written (W0511 to W0514), in source order; none
+/// for a program with errors.
+pub fn undefined(checked: &Checked<'_>) -> Vec<Diagnostic> {
+    let mut found = Findings::default();
+    if !has_error(checked) {
+        undefined::lint(checked, &mut found);
+    }
+    found.diagnostics
+}
+
+fn has_error(checked: &Checked<'_>) -> bool {
+    checked
+        .diagnostics
+        .iter()
+        .any(|d| d.severity == Severity::Error)
+}
+
+/// The value of an expression that is known at compile time.
+fn constant(checked: &Checked<'_>, expr: &Expr) -> Option<Value> {
+    checked.eval(expr, &|_| None)
 }
 
 #[derive(Default)]

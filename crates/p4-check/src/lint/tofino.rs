@@ -6,7 +6,7 @@ use super::paths::{paths, What};
 use super::program::{Blocks, Role};
 use super::tofino_actions::action_body;
 use super::walk::{self, Node, Place};
-use super::Findings;
+use super::{constant, Findings};
 use crate::types::{Kind, Type};
 use crate::{CallKind, Checked};
 use num_traits::One;
@@ -157,7 +157,7 @@ impl<'a> Tofino<'_, 'a> {
             StmtKind::If { cond, .. } if place.role != Role::Parser => self.condition(cond),
             StmtKind::For { .. } => self.runtime_loop(stmt.span),
             StmtKind::ForIn { range, .. } => {
-                let constant = |e: &Expr| self.checked.values.contains_key(&e.id);
+                let constant = |e: &Expr| constant(self.checked, e).is_some();
                 let counted = match &range.kind {
                     ExprKind::Range(low, high) => constant(low) && constant(high),
                     _ => true,
@@ -185,7 +185,7 @@ impl<'a> Tofino<'_, 'a> {
             ExprKind::Binary(op, a, b) => self.operator(*op, a, b, expr.span),
             ExprKind::Index(base, index) => {
                 let is_stack = matches!(self.checked.expr_type(base.id), Type::Stack(..));
-                if is_stack && !self.checked.values.contains_key(&index.id) {
+                if is_stack && constant(self.checked, index).is_none() {
                     self.found.warn(
                         "W0705",
                         index.span,
@@ -227,12 +227,7 @@ impl<'a> Tofino<'_, 'a> {
     }
 
     fn operator(&mut self, op: BinOp, a: &Expr, b: &Expr, span: Span) {
-        let value = |e: &Expr| {
-            self.checked
-                .values
-                .get(&e.id)
-                .and_then(|v| v.as_int().cloned())
-        };
+        let value = |e: &Expr| constant(self.checked, e).and_then(|v| v.as_int().cloned());
         match op {
             BinOp::Mul => {
                 let power =
@@ -287,7 +282,7 @@ impl<'a> Tofino<'_, 'a> {
     }
 
     fn fields_in(&self, expr: &Expr, fields: &mut BTreeMap<String, u32>) {
-        if self.checked.values.contains_key(&expr.id) {
+        if constant(self.checked, expr).is_some() {
             return;
         }
         if let (Some(name), Some(width)) = (

@@ -2,7 +2,7 @@
 
 use super::tofino::written_path;
 use super::walk::expressions_in;
-use super::Findings;
+use super::{constant, Findings};
 use crate::Checked;
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
@@ -40,7 +40,7 @@ pub(super) fn action_body(checked: &Checked<'_>, body: &Block, found: &mut Findi
                 .hint("write one expression, or two tables one after the other"),
             );
         }
-        let constant = checked.values.contains_key(&rhs.id);
+        let constant = constant(checked, rhs).is_some();
         written.insert(
             place,
             Written {

@@ -1,4 +1,4 @@
-//! Programs of pages, compiled as `p4lab compile` compiles them, with all lints.
+//! Programs of pages, compiled as `p4lab compile` compiles them; those of lints with the lints.
 
 use p4_arch::v1model::{Image, V1Model};
 use p4_check::lint::Target;
@@ -56,6 +56,11 @@ pub fn compile(code: &str, text: &str) -> Compiled {
         Some("W07") => &[Target::Tofino],
         _ => &[],
     };
+    if code.starts_with("E07") && !broken(&diagnostics) {
+        if let Err(errors) = p4_info::p4info(&checked, &parsed.sources) {
+            diagnostics.extend(errors);
+        }
+    }
     if !broken(&diagnostics) {
         diagnostics.extend(p4_check::lint::lint(&checked, targets));
     }

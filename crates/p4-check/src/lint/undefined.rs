@@ -1,0 +1,797 @@
+//! Reads of values that nobody has written (specification 8.25): variables and `out` parameters
+//! before they get a value, fields of headers that are not valid. All ways through each parser,
+//! control and function are followed, and actions from where they are used. What is written through
+//! an index is not looked after: no warning is given where it may have been.
+
+use super::facts::{join, parts, Before, Facts, Known, Part, Sort};
+use super::walk::children;
+use super::Findings;
+use crate::types::{Kind, Type};
+use crate::{Builtin, CallInfo, CallKind, Checked, Def};
+use p4_syntax::ast::*;
+use p4_syntax::diag::Diagnostic;
+use p4_syntax::span::Span;
+use std::collections::{BTreeMap, HashMap};
+
+/// Warnings about a program that is otherwise right.
+pub(super) fn lint(checked: &Checked<'_>, found: &mut Findings) {
+    let mut walker = Walker {
+        checked,
+        names: names(checked),
+        reads: BTreeMap::new(),
+        silent: 0,
+        returns: None,
+        leaves: Vec::new(),
+        actions: 0,
+        steps: MAX_STEPS,
+    };
+    for decl in &checked.program.decls {
+        walker.root(decl);
+    }
+    if walker.steps == 0 {
+        // Not everything was seen, so nothing is certain.
+        return;
+    }
+    for (span, read) in walker.reads {
+        read.report(span, found);
+    }
+}
+
+/// So many statements are followed in all.
+const MAX_STEPS: u32 = 200_000;
+/// Rounds of a loop after which nothing new is found out: each part changes at most once.
+const MAX_ROUNDS: u32 = 600;
+/// Actions that call actions
+const MAX_ACTIONS: u32 = 16;
+
+/// One place that reads, over all ways to it.
+struct Read {
+    what: What,
+    name: String,
+    declared: Span,
+    known: Known,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum What {
+    Value,
+    /// A field of a header, read or written
+    Field,
+    /// An `out` parameter at the end of its block
+    Result,
+}
+
+impl Read {
+    fn report(&self, span: Span, found: &mut Findings) {
+        let name = &self.name;
+        let (code, message, hint) = match (self.what, self.known) {
+            (_, Known::Good) => return,
+            (What::Value, Known::Bad) => (
+                "W0511",
+                format!("`{name}` has no value here: nothing has been written to it"),
+                "assign to it first",
+            ),
+            (What::Value, Known::Either) => (
+                "W0512",
+                format!("`{name}` may have no value here: not every way to this place writes it"),
+                "assign to it where it is declared",
+            ),
+            (What::Field, Known::Bad) => (
+                "W0513",
+                format!("the header of `{name}` is not valid here, so the field has no meaning"),
+                "ask `isValid()` first, extract the header, or make it valid with `setValid()`",
+            ),
+            (What::Result, Known::Bad) => (
+                "W0514",
+                format!(
+                    "the `out` parameter `{name}` is never written, so the caller gets no value"
+                ),
+                "assign to it, or make it `inout` to hand on the caller's value",
+            ),
+            (What::Field | What::Result, Known::Either) => return,
+        };
+        let mut diagnostic = Diagnostic::warning(code, span, message).hint(hint);
+        if self.what != What::Result {
+            diagnostic = diagnostic.label(self.declared, "declared here");
+        }
+        found.push(diagnostic);
+    }
+}
+
+struct Walker<'c, 'a> {
+    checked: &'c Checked<'a>,
+    /// Where variables and parameters are declared
+    names: HashMap<NodeId, &'a Ident>,
+    reads: BTreeMap<Span, Read>,
+    /// In rounds that only find out what is known
+    silent: u32,
+    /// What is known at the `return`s of the body around
+    returns: Before,
+    /// What is known at the `break`s and `continue`s of the loops around
+    leaves: Vec<Before>,
+    actions: u32,
+    steps: u32,
+}
+
+fn names<'a>(checked: &Checked<'a>) -> HashMap<NodeId, &'a Ident> {
+    let name = |def: &Def<'a>| match def {
+        Def::Param(param) => Some((param.id, &param.name)),
+        Def::Var(decl) => Some((decl.id, &decl.name)),
+        _ => None,
+    };
+    checked.defs.values().filter_map(name).collect()
+}
+
+impl<'a> Walker<'_, 'a> {
+    fn root(&mut self, decl: &'a Decl) {
+        match &decl.kind {
+            DeclKind::Parser {
+                proto,
+                locals,
+                states,
+                ..
+            } => {
+                let mut before = Some(Facts::new());
+                self.parameters(&proto.params, &mut before);
+                for local in locals {
+                    before = self.local(local, before);
+                }
+                self.states(states, before);
+            }
+            DeclKind::Control {
+                proto,
+                locals,
+                apply,
+                ..
+            } => {
+                let mut before = Some(Facts::new());
+                self.parameters(&proto.params, &mut before);
+                for local in locals {
+                    before = self.local(local, before);
+                }
+                let after = self.body(apply, before);
+                self.results(&proto.params, &after);
+            }
+            DeclKind::Function { params, body, .. } => {
+                let mut before = Some(Facts::new());
+                self.parameters(params, &mut before);
+                let after = self.body(body, before);
+                self.results(params, &after);
+            }
+            _ => {}
+        }
+    }
+
+    fn parameters(&self, params: &'a [Param], before: &mut Before) {
+        for param in params {
+            let ty = self.checked.type_ref(param.ty.id);
+            let known = |sort| match (param.direction, sort) {
+                (Direction::Out, _) => Known::Bad,
+                (_, Sort::Value) => Known::Good,
+                (_, Sort::Header) => Known::Either,
+            };
+            self.declare(param.id, ty, before, &known);
+        }
+    }
+
+    fn declare(&self, id: NodeId, ty: &Type, before: &mut Before, known: &dyn Fn(Sort) -> Known) {
+        if let Some(state) = before {
+            for (path, sort) in parts(self.checked, ty) {
+                state.insert((id, path), known(sort));
+            }
+        }
+    }
+
+    /// `out` parameters that no way writes. Headers that are not valid are a result, too.
+    fn results(&mut self, params: &'a [Param], after: &Before) {
+        let Some(state) = after else { return };
+        for param in params.iter().filter(|p| p.direction == Direction::Out) {
+            let ty = self.checked.type_ref(param.ty.id);
+            let all = parts(self.checked, ty);
+            let bad = |(path, sort): &(Vec<Name>, Sort)| {
+                *sort == Sort::Value && state.get(&(param.id, path.clone())) == Some(&Known::Bad)
+            };
+            if !all.is_empty() && all.iter().all(bad) {
+                self.note(
+                    param.name.span,
+                    What::Result,
+                    &param.name.name,
+                    param.name.span,
+                    Known::Bad,
+                );
+            }
+        }
+    }
+
+    fn local(&mut self, decl: &'a Decl, mut before: Before) -> Before {
+        let DeclKind::Variable { ty, init } = &decl.kind else {
+            return before;
+        };
+        let ty = self.checked.type_ref(ty.id);
+        match init {
+            Some(init) => {
+                before = self.read(init, before);
+                let header = self.validity(init, &before);
+                let known = |sort| match sort {
+                    Sort::Value => Known::Good,
+                    Sort::Header => header,
+                };
+                self.declare(decl.id, ty, &mut before, &known);
+            }
+            None => self.declare(decl.id, ty, &mut before, &|_| Known::Bad),
+        }
+        before
+    }
+
+    fn states(&mut self, states: &'a [State], start: Before) {
+        let by_name: HashMap<&str, &'a State> = states
+            .iter()
+            .map(|state| (&*state.name.name, state))
+            .collect();
+        let mut known: HashMap<&str, Before> = HashMap::from([("start", start)]);
+        let mut waiting = vec!["start"];
+        self.silent += 1;
+        while let Some(name) = waiting.pop() {
+            let (Some(state), Some(before)) = (by_name.get(name), known.get(name)) else {
+                continue;
+            };
+            if self.steps == 0 {
+                break;
+            }
+            let after = self.state(state, before.clone());
+            for next in next_states(&state.transition) {
+                let old = known.get(next);
+                let new = match old {
+                    Some(old) => join(old.clone(), after.clone()),
+                    None => after.clone(),
+                };
+                if old != Some(&new) {
+                    known.insert(next, new);
+                    waiting.push(next);
+                }
+            }
+        }
+        self.silent -= 1;
+        for state in states {
+            if let Some(before) = known.get(&*state.name.name) {
+                self.state(state, before.clone());
+            }
+        }
+    }
+
+    fn state(&mut self, state: &'a State, before: Before) -> Before {
+        let mut before = self.statements(&state.body, before);
+        if let Transition::Select { keys, .. } = &state.transition {
+            for key in keys {
+                before = self.read(key, before);
+            }
+        }
+        before
+    }
+
+    /// A body, which may end at a `return`.
+    fn body(&mut self, body: &'a Block, before: Before) -> Before {
+        let outer = self.returns.take();
+        let after = self.statements(&body.stmts, before);
+        let returns = std::mem::replace(&mut self.returns, outer);
+        join(after, returns)
+    }
+
+    fn statements(&mut self, stmts: &'a [Stmt], mut before: Before) -> Before {
+        for stmt in stmts {
+            before = self.statement(stmt, before);
+        }
+        before
+    }
+
+    fn statement(&mut self, stmt: &'a Stmt, before: Before) -> Before {
+        if before.is_none() || self.steps == 0 {
+            return before;
+        }
+        self.steps -= 1;
+        match &stmt.kind {
+            StmtKind::Decl(decl) => self.local(decl, before),
+            StmtKind::Call(call) => self.read(call, before),
+            StmtKind::Assign { lhs, rhs } => {
+                let before = self.indices(lhs, before);
+                let before = self.read(rhs, before);
+                let header = self.validity(rhs, &before);
+                self.write(lhs, before, header)
+            }
+            StmtKind::AssignOp { lhs, rhs, .. } => {
+                let before = self.read(lhs, before);
+                let before = self.read(rhs, before);
+                self.write(lhs, before, Known::Either)
+            }
+            StmtKind::If {
+                cond,
+                then,
+                otherwise,
+            } => {
+                let before = self.read(cond, before);
+                let mut taken = before.clone();
+                self.assume(cond, true, &mut taken);
+                let mut other = before;
+                self.assume(cond, false, &mut other);
+                let taken = self.statement(then, taken);
+                let other = match otherwise {
+                    Some(otherwise) => self.statement(otherwise, other),
+                    None => other,
+                };
+                join(taken, other)
+            }
+            StmtKind::Switch { value, cases } => self.switch(value, cases, before),
+            StmtKind::For {
+                init,
+                cond,
+                update,
+                body,
+            } => {
+                let before = self.statements(init, before);
+                self.repeat(before, &mut |walker, before| {
+                    let before = walker.read(cond, before);
+                    let after = walker.round(body, before.clone());
+                    (before, walker.statements(update, after))
+                })
+            }
+            StmtKind::ForIn { var, range, body } => {
+                let mut before = self.read(range, before);
+                if let ForVar::Decl(decl) = var {
+                    if let DeclKind::Variable { ty, .. } = &decl.kind {
+                        let ty = self.checked.type_ref(ty.id);
+                        self.declare(decl.id, ty, &mut before, &|sort| match sort {
+                            Sort::Value => Known::Good,
+                            Sort::Header => Known::Either,
+                        });
+                    }
+                }
+                self.repeat(before, &mut |walker, mut before| {
+                    let none = before.clone();
+                    if let ForVar::Name(var) = var {
+                        before = walker.write(var, before, Known::Either);
+                    }
+                    (none, walker.round(body, before))
+                })
+            }
+            StmtKind::Break | StmtKind::Continue => {
+                if let Some(leaves) = self.leaves.last_mut() {
+                    *leaves = join(leaves.take(), before);
+                }
+                None
+            }
+            StmtKind::Return(value) => {
+                let before = match value {
+                    Some(value) => self.read(value, before),
+                    None => before,
+                };
+                self.returns = join(self.returns.take(), before);
+                None
+            }
+            StmtKind::Exit => None,
+            StmtKind::Block(inner) => self.statements(&inner.stmts, before),
+            StmtKind::Empty => before,
+        }
+    }
+
+    fn switch(&mut self, value: &'a Expr, cases: &'a [SwitchCase], before: Before) -> Before {
+        let before = self.read(value, before);
+        let has_default = cases
+            .iter()
+            .any(|case| matches!(case.label, SwitchLabel::Default(_)));
+        let mut after = match has_default {
+            true => None,
+            false => before.clone(),
+        };
+        for body in cases.iter().filter_map(|case| case.body.as_ref()) {
+            let case = self.statements(&body.stmts, before.clone());
+            after = join(after, case);
+        }
+        // The last labels may have no body.
+        match cases.last() {
+            Some(last) if last.body.is_none() => join(after, before),
+            _ => after,
+        }
+    }
+
+    /// One round of a loop; what leaves it early ends it, too.
+    fn round(&mut self, body: &'a Stmt, before: Before) -> Before {
+        self.leaves.push(None);
+        let after = self.statement(body, before);
+        join(after, self.leaves.pop().flatten())
+    }
+
+    /// A loop: `round` gives what is known where it may end and what is known behind a round.
+    fn repeat(
+        &mut self,
+        mut before: Before,
+        round: &mut dyn FnMut(&mut Self, Before) -> (Before, Before),
+    ) -> Before {
+        self.silent += 1;
+        for _ in 0..MAX_ROUNDS {
+            let (_, after) = round(self, before.clone());
+            let new = join(before.clone(), after);
+            if new == before {
+                break;
+            }
+            before = new;
+        }
+        self.silent -= 1;
+        let (end, after) = round(self, before);
+        join(end, after)
+    }
+
+    /// What `isValid()` tells in the branches that depend on it.
+    fn assume(&self, cond: &Expr, holds: bool, before: &mut Before) {
+        match &cond.kind {
+            ExprKind::Unary(UnOp::Not, inner) => self.assume(inner, !holds, before),
+            ExprKind::Binary(BinOp::And, a, b) if holds => {
+                self.assume(a, true, before);
+                self.assume(b, true, before);
+            }
+            ExprKind::Binary(BinOp::Or, a, b) if !holds => {
+                self.assume(a, false, before);
+                self.assume(b, false, before);
+            }
+            ExprKind::Call { func, .. } => {
+                let is_valid = matches!(
+                    self.checked.calls.get(&cond.id).map(|call| call.kind),
+                    Some(CallKind::Builtin(Builtin::IsValid))
+                );
+                if let (true, ExprKind::Member(header, _)) = (is_valid, &func.kind) {
+                    let known = match holds {
+                        true => Known::Good,
+                        false => Known::Bad,
+                    };
+                    self.set_header(header, known, before);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn set_header(&self, header: &Expr, known: Known, before: &mut Before) {
+        if let (Some(part), Some(state)) = (self.part(header), before) {
+            if let Some(old) = state.get_mut(&part) {
+                *old = known;
+            }
+        }
+    }
+
+    /// The part that an expression names, if no index is in it.
+    fn part(&self, expr: &Expr) -> Option<Part> {
+        match &expr.kind {
+            ExprKind::Path(_) => match self.checked.defs.get(&expr.id)? {
+                Def::Var(decl) => Some((decl.id, Vec::new())),
+                Def::Param(param) => Some((param.id, Vec::new())),
+                _ => None,
+            },
+            ExprKind::Member(base, member) => {
+                let (id, mut path) = self.part(base)?;
+                path.push(member.name.clone());
+                Some((id, path))
+            }
+            _ => None,
+        }
+    }
+
+    /// What is known of the validity of a header's value.
+    fn validity(&self, expr: &Expr, before: &Before) -> Known {
+        if let ExprKind::Invalid = expr.kind {
+            return Known::Bad;
+        }
+        let known = self
+            .part(expr)
+            .and_then(|part| before.as_ref()?.get(&part).copied());
+        match expr.kind {
+            ExprKind::List { .. } | ExprKind::Struct { .. } => Known::Good,
+            _ => known.unwrap_or(Known::Either),
+        }
+    }
+
+    /// Evaluates an expression: reports what it reads, and follows what it calls.
+    fn read(&mut self, expr: &'a Expr, mut before: Before) -> Before {
+        if before.is_none() {
+            return before;
+        }
+        if let Some(call) = self.checked.calls.get(&expr.id) {
+            return self.call(expr, call, before);
+        }
+        match &expr.kind {
+            ExprKind::Path(_) | ExprKind::Member(..) => {
+                if let Some(part) = self.part(expr) {
+                    self.read_part(expr, &part, &before);
+                    return before;
+                }
+                if let ExprKind::Member(base, _) = &expr.kind {
+                    return self.read(base, before);
+                }
+                before
+            }
+            // The right side is evaluated only sometimes; its own conditions hold there.
+            ExprKind::Binary(op @ (BinOp::And | BinOp::Or), a, b) => {
+                before = self.read(a, before);
+                let mut inner = before.clone();
+                self.assume(a, *op == BinOp::And, &mut inner);
+                let after = self.read(b, inner);
+                join(after, before)
+            }
+            ExprKind::Conditional(cond, a, b) => {
+                before = self.read(cond, before);
+                let mut taken = before.clone();
+                self.assume(cond, true, &mut taken);
+                let taken = self.read(a, taken);
+                let mut other = before.clone();
+                self.assume(cond, false, &mut other);
+                let other = self.read(b, other);
+                join(taken, other)
+            }
+            _ => {
+                for child in children(expr) {
+                    before = self.read(child, before);
+                }
+                before
+            }
+        }
+    }
+
+    fn read_part(&mut self, expr: &'a Expr, part: &Part, before: &Before) {
+        let Some(state) = before else { return };
+        let Some(declared) = self.names.get(&part.0).copied() else {
+            return;
+        };
+        if let Some(known) = state.get(part) {
+            let is_header = self.checked.expr_type(expr.id).is_kind(Kind::Header);
+            if !is_header {
+                let name = written(part, declared);
+                self.note(expr.span, What::Value, &name, declared.span, *known);
+            }
+            return;
+        }
+        // A field of a header?
+        let (id, path) = part;
+        if let Some((_, header)) = path.split_last() {
+            if let Some(known) = state.get(&(*id, header.to_vec())) {
+                let name = written(part, declared);
+                self.note(expr.span, What::Field, &name, declared.span, *known);
+                return;
+            }
+        }
+        // A whole struct is read: only if none of it has a value, something is wrong.
+        let inside: Vec<Known> = state
+            .iter()
+            .filter(|((other, fields), _)| other == id && fields.starts_with(path))
+            .map(|(_, known)| *known)
+            .collect();
+        let has_headers = parts(self.checked, self.checked.expr_type(expr.id))
+            .iter()
+            .any(|(_, sort)| *sort == Sort::Header);
+        if !inside.is_empty() && !has_headers {
+            let known = match inside.iter().all(|known| *known == Known::Bad) {
+                true => Known::Bad,
+                false => Known::Good,
+            };
+            let name = written(part, declared);
+            self.note(expr.span, What::Value, &name, declared.span, known);
+        }
+    }
+
+    fn note(&mut self, span: Span, what: What, name: &str, declared: Span, known: Known) {
+        if self.silent > 0 {
+            return;
+        }
+        let new = Read {
+            what,
+            name: name.to_string(),
+            declared,
+            known,
+        };
+        self.reads
+            .entry(span)
+            .and_modify(|read| read.known = read.known.join(known))
+            .or_insert(new);
+    }
+
+    /// Indices and slice bounds on the left of an assignment are read.
+    fn indices(&mut self, lhs: &'a Expr, mut before: Before) -> Before {
+        match &lhs.kind {
+            ExprKind::Index(base, index) => {
+                before = self.indices(base, before);
+                self.read(index, before)
+            }
+            ExprKind::Member(base, _) => {
+                let header = self.part(base);
+                let known = header
+                    .as_ref()
+                    .and_then(|part| before.as_ref()?.get(part).copied());
+                let is_header = self.checked.expr_type(base.id).is_kind(Kind::Header);
+                if let (Some(part), Some(known), true) = (self.part(lhs), known, is_header) {
+                    if let Some(declared) = self.names.get(&part.0).copied() {
+                        let name = written(&part, declared);
+                        self.note(lhs.span, What::Field, &name, declared.span, known);
+                    }
+                }
+                self.indices(base, before)
+            }
+            ExprKind::Slice(base, ..) | ExprKind::PlusSlice(base, ..) => self.indices(base, before),
+            _ => before,
+        }
+    }
+
+    /// Everything in the place has a value from here on; if it is a header, it is `header`.
+    fn write(&mut self, lhs: &'a Expr, mut before: Before, header: Known) -> Before {
+        if let ExprKind::Slice(base, ..) | ExprKind::PlusSlice(base, ..) = &lhs.kind {
+            return self.write(base, before, header);
+        }
+        let (Some((id, path)), Some(facts)) = (self.part(lhs), before.as_mut()) else {
+            return before;
+        };
+        for (fields, sort) in parts(self.checked, self.checked.expr_type(lhs.id)) {
+            let new = match (sort, fields.is_empty()) {
+                (Sort::Value, _) => Known::Good,
+                (Sort::Header, true) => header,
+                (Sort::Header, false) => Known::Either,
+            };
+            if let Some(known) = facts.get_mut(&(id, [path.as_slice(), &fields].concat())) {
+                *known = new;
+            }
+        }
+        before
+    }
+
+    fn call(&mut self, expr: &'a Expr, call: &CallInfo<'a>, mut before: Before) -> Before {
+        let ExprKind::Call { func, args, .. } = &expr.kind else {
+            return before;
+        };
+        if let (CallKind::Builtin(builtin), ExprKind::Member(base, _)) = (call.kind, &func.kind) {
+            for arg in args {
+                before = self.read(&arg.value, before);
+            }
+            match builtin {
+                Builtin::SetValid => self.set_header(base, Known::Good, &mut before),
+                Builtin::SetInvalid => self.set_header(base, Known::Bad, &mut before),
+                _ => {}
+            }
+            return before;
+        }
+        let Some(params) = parameters_of(call.kind) else {
+            if let CallKind::TableApply(table) = call.kind {
+                return self.table(table, before);
+            }
+            return before;
+        };
+        let bound = |index: usize| -> Option<&'a Expr> {
+            let arg = (*call.args.get(index)?)?;
+            args.get(arg).map(|arg| &arg.value)
+        };
+        for (index, param) in params.iter().enumerate() {
+            let Some(arg) = bound(index) else { continue };
+            before = match param.direction {
+                Direction::Out => self.indices(arg, before),
+                _ => self.read(arg, before),
+            };
+        }
+        if let CallKind::Action(action) = call.kind {
+            before = self.action(action, before);
+        }
+        let extracts = is_extract(call.kind);
+        for (index, param) in params.iter().enumerate() {
+            let Some(arg) = bound(index) else { continue };
+            if matches!(param.direction, Direction::Out | Direction::InOut) {
+                let header = match extracts {
+                    true => Known::Good,
+                    false => Known::Either,
+                };
+                before = self.write(arg, before, header);
+            }
+        }
+        before
+    }
+
+    fn action(&mut self, action: &'a Decl, mut before: Before) -> Before {
+        let DeclKind::Action { params, body } = &action.kind else {
+            return before;
+        };
+        if self.actions >= MAX_ACTIONS || self.steps == 0 {
+            self.steps = 0;
+            return before;
+        }
+        self.actions += 1;
+        self.parameters(params, &mut before);
+        let leaves = std::mem::take(&mut self.leaves);
+        let after = self.body(body, before);
+        self.leaves = leaves;
+        self.actions -= 1;
+        after
+    }
+
+    /// A table reads its key and executes one of its actions.
+    fn table(&mut self, table: &'a Decl, mut before: Before) -> Before {
+        let DeclKind::Table(properties) = &table.kind else {
+            return before;
+        };
+        let mut after: Option<Before> = None;
+        for property in properties {
+            if let PropertyValue::Key(keys) = &property.value {
+                for key in keys {
+                    before = self.read(&key.expr, before);
+                }
+            }
+        }
+        for property in properties {
+            let PropertyValue::Actions(actions) = &property.value else {
+                continue;
+            };
+            for reference in actions {
+                let one = self.listed_action(reference, before.clone());
+                after = Some(match after {
+                    Some(after) => join(after, one),
+                    None => one,
+                });
+            }
+        }
+        after.unwrap_or(before)
+    }
+
+    fn listed_action(&mut self, reference: &'a ActionRef, mut before: Before) -> Before {
+        let Some(action) = self.checked.action_refs.get(&reference.span).copied() else {
+            return before;
+        };
+        let DeclKind::Action { params, .. } = &action.kind else {
+            return before;
+        };
+        let args = reference.args.as_deref().unwrap_or_default();
+        for arg in args {
+            before = self.indices(&arg.value, before);
+        }
+        before = self.action(action, before);
+        for (param, arg) in params.iter().zip(args) {
+            if matches!(param.direction, Direction::Out | Direction::InOut) {
+                before = self.write(&arg.value, before, Known::Either);
+            }
+        }
+        before
+    }
+}
+
+fn next_states(transition: &Transition) -> Vec<&str> {
+    match transition {
+        Transition::Missing(_) => Vec::new(),
+        Transition::Direct(next) => vec![&*next.name],
+        Transition::Select { cases, .. } => cases.iter().map(|c| &*c.next.name).collect(),
+    }
+}
+
+fn parameters_of<'a>(kind: CallKind<'a>) -> Option<&'a [Param]> {
+    let decl = match kind {
+        CallKind::Action(decl)
+        | CallKind::Function(decl)
+        | CallKind::ExternFunction(decl)
+        | CallKind::BlockApply(decl)
+        | CallKind::TypeApply(decl)
+        | CallKind::Method { method: decl, .. } => decl,
+        CallKind::TableApply(_) | CallKind::Construct(_) | CallKind::Builtin(_) => return None,
+    };
+    match &decl.kind {
+        DeclKind::Action { params, .. } | DeclKind::Function { params, .. } => Some(params),
+        DeclKind::ExternFunction(proto) | DeclKind::Method { proto, .. } => Some(&proto.params),
+        DeclKind::Parser { proto, .. }
+        | DeclKind::Control { proto, .. }
+        | DeclKind::ParserType(proto)
+        | DeclKind::ControlType(proto) => Some(&proto.params),
+        _ => None,
+    }
+}
+
+fn is_extract(kind: CallKind<'_>) -> bool {
+    matches!(kind, CallKind::Method { object, method }
+        if &*object.name.name == "packet_in" && &*method.name.name == "extract")
+}
+
+fn written(part: &Part, declared: &Ident) -> String {
+    let mut name = declared.name.to_string();
+    for field in &part.1 {
+        name.push('.');
+        name.push_str(field);
+    }
+    name
+}
