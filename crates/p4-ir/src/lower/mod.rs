@@ -442,7 +442,6 @@ fn remedy(code: &str) -> &'static str {
         "E0602" => "declare the instances one by one",
         "E0605" => "instances that contain two of another, which contain two of the next, double with each level",
         "E0606" => "give the parameter the same type in all blocks of the package",
-        "E0607" => "change the `@name` annotations",
         _ => "the language allows it, but this engine does not execute it: use variables and constants",
     }
 }

@@ -70,7 +70,7 @@ impl<'a> Lowerer<'a, '_> {
         }
         for (name, span, first) in twice {
             self.refuse(
-                "E0607",
+                "E0425",
                 span,
                 format!("two tables have the name `{name}` for the control plane"),
             );
