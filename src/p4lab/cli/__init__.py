@@ -11,6 +11,7 @@ from p4lab.cli import (
     doctor_verb,
     explain_verb,
     run_verb,
+    start_verb,
     stf_verb,
     trace_verb,
 )
@@ -30,3 +31,5 @@ app.command("stf")(stf_verb.stf)
 app.command("bench")(bench_verb.bench)
 app.command("doctor")(doctor_verb.doctor)
 app.command("conformance")(conformance_verb.conformance)
+app.command("start")(start_verb.start)
+app.command("cut")(start_verb.cut)

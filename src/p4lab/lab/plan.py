@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -116,7 +116,7 @@ def load_plan(
     `interval` of the lab becomes nanoseconds, `bsl` is in bits. Raises LabError for a lab that
     does not exist or is not sound, and TopologyError for the topology.
     """
-    run = _read(lab)
+    run = read_lab(lab, _LabFile).run
     network = Topology.load(topology or run.topology)
     if bsl is not None and bsl not in BSLS:
         raise LabError(f"the BitStringLength can be 64, 128 or 256 bits, not {bsl}.")
@@ -158,7 +158,11 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in LABS.glob("*/lab.toml"))
 
 
-def _read(lab: str) -> _RunFile:
+Table = TypeVar("Table", bound=BaseModel)
+
+
+def read_lab(lab: str, model: type[Table]) -> Table:
+    """What `model` describes of a lab.toml. Raises LabError with the line of what is not sound."""
     if lab not in names():
         known = ", ".join(names())
         raise LabError(f"there is no lab named {lab!r}; there is {known}.")
@@ -166,7 +170,7 @@ def _read(lab: str) -> _RunFile:
     shown = f"labs/{lab}/lab.toml"
     text = file.read_text(encoding="utf-8")
     try:
-        return _LabFile.model_validate(tomllib.loads(text)).run
+        return model.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
         raise LabError(f"{shown}: {error}") from error
     except ValidationError as error:

@@ -1,0 +1,58 @@
+"""`p4lab start` and `p4lab cut`: a student's files, and how they come from the solution."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from p4lab.cli.errors import VERDICT_NO, fail
+
+Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where you want to work.")]
+Labs = Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", help="All labs unless told.")]
+Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file differs.")]
+
+NOTES = {"new": "new", "unchanged": "already there", "kept": "kept as you have it"}
+
+
+def start(lab: Lab, folder: Folder) -> None:
+    """Begin a lab: put its files into DIR. What is there already is never overwritten."""
+    from p4lab.course.material import start as place
+    from p4lab.course.material import student
+    from p4lab.lab.plan import LabError
+
+    try:
+        for name, state in place(lab, folder):
+            typer.echo(f"  {folder / name}  {NOTES[state]}")
+        edit = ", ".join(str(folder / name) for name in student(lab).edit)
+    except (LabError, OSError) as error:
+        fail(str(error))
+    typer.echo(f"Edit {edit}: every TODO is a task of the lab.")
+
+
+def cut(labs: Labs = None, check: Check = False) -> None:
+    """For authors: make starters and the quotations in handouts anew from the solutions in p4/."""
+    from p4lab.course.marks import MarkError
+    from p4lab.course.material import ROOT, cuts
+    from p4lab.lab.plan import LabError, names
+
+    drifted = False
+    try:
+        for lab in labs or names():
+            for made in cuts(lab):
+                if not made.drifted:
+                    continue
+                drifted = True
+                shown = made.path.relative_to(ROOT)
+                if check:
+                    typer.echo(f"{shown}: not as the solution has it; run: p4lab cut {lab}")
+                    continue
+                made.path.parent.mkdir(parents=True, exist_ok=True)
+                made.path.write_text(made.text, encoding="utf-8")
+                typer.echo(f"{shown}: made anew")
+    except (LabError, MarkError) as error:
+        fail(str(error))
+    if check and drifted:
+        raise typer.Exit(VERDICT_NO)
