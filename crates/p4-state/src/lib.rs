@@ -21,8 +21,10 @@ mod profile;
 mod read;
 mod replication;
 mod resolve;
+mod rules;
 mod state;
 mod table;
+mod tuples;
 mod update;
 mod value;
 

@@ -3,9 +3,10 @@
 //! Two structures serve every table. [`Levels`] holds one hash map per mask, tried from the most
 //! specific on: one level for exact keys, one per prefix length for a single lpm key. [`Rules`]
 //! tries rules in the order of their priority; each rule first tests the one word of the key that
-//! says most, so a rule on one bit of a wide bit string costs one comparison. Tuple space search
-//! for large ternary tables would be `Levels` with priorities.
+//! says most, so a rule on one bit of a wide bit string costs one comparison. Many rules with few
+//! masks are kept as [`crate::tuples::Tuples`] instead.
 
+use crate::rules::Rules;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
@@ -50,6 +51,9 @@ impl Range {
 /// Where an entry is kept: its index in the table's slab.
 pub(crate) type Place = u32;
 
+/// When a rule is tried: by priority, then by age. No two rules of a table agree in it.
+pub(crate) type Order = (Reverse<u32>, u64);
+
 #[derive(Clone, Debug)]
 pub(crate) enum Matcher {
     Levels(Levels),
@@ -70,7 +74,7 @@ impl Matcher {
     pub fn get(&self, pattern: &Pattern, priority: u32) -> Option<Place> {
         match self {
             Matcher::Levels(levels) => levels.get(pattern),
-            Matcher::Rules(rules) => rules.places.get(&(pattern.clone(), priority)).copied(),
+            Matcher::Rules(rules) => rules.get(pattern, priority),
         }
     }
 
@@ -178,138 +182,5 @@ impl Levels {
         if empty {
             self.levels.remove(index);
         }
-    }
-}
-
-/// Rules in the order in which they are tried, apart for each value of the exact keys.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Rules {
-    /// The bits of the exact keys; no words if there are none
-    exact: Box<[u64]>,
-    groups: FxHashMap<Box<[u64]>, Group>,
-    places: FxHashMap<(Pattern, u32), Place>,
-    masked: Vec<u64>,
-}
-
-#[derive(Clone, Debug, Default)]
-struct Group {
-    tests: Vec<Test>,
-    /// For each test what its rule says in full and when it is tried
-    rules: Vec<Rule>,
-}
-
-/// The first thing to look at.
-#[derive(Clone, Copy, Debug)]
-struct Test {
-    mask: u64,
-    value: u64,
-    word: u32,
-    /// There is more to compare.
-    more: bool,
-}
-
-#[derive(Clone, Debug)]
-struct Rule {
-    pattern: Pattern,
-    place: Place,
-    order: (Reverse<u32>, u64),
-}
-
-impl Rules {
-    /// No rules yet; `exact` has the bits of all exact keys set.
-    pub fn new(exact: Vec<u64>) -> Rules {
-        let any = exact.iter().any(|mask| *mask != 0);
-        Rules {
-            exact: if any { exact.into() } else { Box::default() },
-            ..Rules::default()
-        }
-    }
-
-    #[inline]
-    fn find(&mut self, key: &[u64]) -> Option<Place> {
-        let Rules {
-            exact,
-            groups,
-            masked,
-            ..
-        } = self;
-        masked.clear();
-        masked.extend(key.iter().zip(&**exact).map(|(key, mask)| key & mask));
-        groups.get(masked.as_slice())?.find(key)
-    }
-
-    fn group_of(&self, pattern: &Pattern) -> Box<[u64]> {
-        let words = pattern.value.iter().zip(&self.exact);
-        words.map(|(value, mask)| value & mask).collect()
-    }
-
-    fn insert(&mut self, pattern: &Pattern, priority: u32, age: u64, place: Place) {
-        let order = (Reverse(priority), age);
-        let test = Test::new(pattern, &self.exact);
-        let group = self.groups.entry(self.group_of(pattern)).or_default();
-        let index = group.rules.partition_point(|rule| rule.order < order);
-        group.tests.insert(index, test);
-        let pattern = pattern.clone();
-        self.places.insert((pattern.clone(), priority), place);
-        group.rules.insert(
-            index,
-            Rule {
-                pattern,
-                place,
-                order,
-            },
-        );
-    }
-
-    fn remove(&mut self, pattern: &Pattern, priority: u32) {
-        let Some(place) = self.places.remove(&(pattern.clone(), priority)) else {
-            return;
-        };
-        let key = self.group_of(pattern);
-        let Some(group) = self.groups.get_mut(&key) else {
-            return;
-        };
-        if let Some(index) = group.rules.iter().position(|rule| rule.place == place) {
-            group.rules.remove(index);
-            group.tests.remove(index);
-        }
-        if group.rules.is_empty() {
-            self.groups.remove(&key);
-        }
-    }
-}
-
-impl Test {
-    /// Looks at the word in which the rule says most beyond its exact keys.
-    fn new(pattern: &Pattern, exact: &[u64]) -> Test {
-        let beyond = |i: usize| pattern.mask[i] & !exact.get(i).copied().unwrap_or(0);
-        let words = 0..pattern.mask.len();
-        let word = words
-            .clone()
-            .max_by_key(|i| (beyond(*i).count_ones(), Reverse(*i)))
-            .unwrap_or(0);
-        let others = words.into_iter().any(|i| i != word && beyond(i) != 0);
-        let mask = pattern.mask.get(word).copied().unwrap_or(0);
-        Test {
-            mask,
-            value: pattern.value.get(word).copied().unwrap_or(0),
-            word: word as u32,
-            more: others || !pattern.ranges.is_empty(),
-        }
-    }
-}
-
-impl Group {
-    #[inline]
-    fn find(&self, key: &[u64]) -> Option<Place> {
-        let fits = |(index, test): (usize, &Test)| {
-            let word = key.get(test.word as usize)?;
-            if word & test.mask != test.value {
-                return None;
-            }
-            let rule = &self.rules[index];
-            (!test.more || rule.pattern.matches(key)).then_some(rule.place)
-        };
-        self.tests.iter().enumerate().find_map(fits)
     }
 }

@@ -3,7 +3,8 @@
 use crate::cells::{Count, Meter};
 use crate::error::UpdateError;
 use crate::idle::Idle;
-use crate::matcher::{Levels, Matcher, Pattern, Place, Rules};
+use crate::matcher::{Levels, Matcher, Pattern, Place};
+use crate::rules::Rules;
 use crate::value::ones;
 use p4_ir::ir;
 use p4_syntax::ast::Name;
