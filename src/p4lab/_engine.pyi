@@ -56,12 +56,19 @@ def compile(
     defines: Sequence[tuple[str, str]] = ...,
     *,
     bmv2_compat: bool = False,
+    lints: Sequence[str] = ...,
 ) -> Compilation:
     """Compiles the program in the file `path`; with bmv2's ways if `bmv2_compat`, which the
-    switches that run it follow."""
+    switches that run it follow. `lints` names targets ("bmv2", "tofino") whose refusals are to be
+    warnings; ValueError for others."""
 
 def compile_text(
-    name: str, text: str, files: dict[str, str] = ..., defines: Sequence[tuple[str, str]] = ...
+    name: str,
+    text: str,
+    files: dict[str, str] = ...,
+    defines: Sequence[tuple[str, str]] = ...,
+    *,
+    lints: Sequence[str] = ...,
 ) -> Compilation:
     """Compiles a program given as text; `files` are what it may include, by path."""
 

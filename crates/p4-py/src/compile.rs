@@ -3,6 +3,7 @@
 use crate::files::DiskFiles;
 use crate::program::Program;
 use p4_arch::v1model::{AsBmv2, Image, V1Model};
+use p4_check::lint::Target;
 use p4_info::P4Info;
 use p4_syntax::{Diagnostic, FileProvider, MemoryFiles, Options, Severity, SourceMap, Span};
 use pyo3::exceptions::PyValueError;
@@ -86,43 +87,59 @@ impl Compilation {
 }
 
 /// Compiles the program in the file `path`. `defines` are (name, value) pairs. With `bmv2_compat`
-/// the program and the switches that run it do as bmv2 does.
+/// the program and the switches that run it do as bmv2 does. `lints` names targets ("bmv2",
+/// "tofino"): what they would refuse is a warning. ValueError for an unknown one.
 #[pyfunction]
-#[pyo3(signature = (path, include_dirs = Vec::new(), defines = Vec::new(), *, bmv2_compat = false))]
+#[pyo3(signature = (path, include_dirs = Vec::new(), defines = Vec::new(), *, bmv2_compat = false, lints = Vec::new()))]
 pub fn compile(
     py: Python<'_>,
     path: &str,
     include_dirs: Vec<String>,
     defines: Vec<(String, String)>,
     bmv2_compat: bool,
+    lints: Vec<String>,
 ) -> PyResult<Compilation> {
+    let targets = targets(&lints)?;
     let options = Options {
         include_dirs,
         defines,
         ..Options::default()
     };
     let files = DiskFiles::new(&options.limits);
-    let built = py.detach(|| build(path, &files, &options, bmv2_compat));
+    let built = py.detach(|| build(path, &files, &options, bmv2_compat, &targets));
     finish(py, built)
 }
 
 /// Compiles a program given as text; `files` are what it may include, by path.
 #[pyfunction]
-#[pyo3(signature = (name, text, files = BTreeMap::new(), defines = Vec::new()))]
+#[pyo3(signature = (name, text, files = BTreeMap::new(), defines = Vec::new(), *, lints = Vec::new()))]
 pub fn compile_text(
     py: Python<'_>,
     name: &str,
     text: String,
     mut files: BTreeMap<String, String>,
     defines: Vec<(String, String)>,
+    lints: Vec<String>,
 ) -> PyResult<Compilation> {
+    let targets = targets(&lints)?;
     files.insert(name.to_string(), text);
     let options = Options {
         defines,
         ..Options::default()
     };
-    let built = py.detach(|| build(name, &MemoryFiles(files), &options, false));
+    let built = py.detach(|| build(name, &MemoryFiles(files), &options, false, &targets));
     finish(py, built)
+}
+
+/// The targets of these names.
+fn targets(names: &[String]) -> PyResult<Vec<Target>> {
+    let target = |name: &String| {
+        Target::from_name(name).ok_or_else(|| {
+            let known = Target::ALL.map(Target::name).join(", ");
+            PyValueError::new_err(format!("no lints for {name:?}; there are some for {known}"))
+        })
+    };
+    names.iter().map(target).collect()
 }
 
 fn finish(py: Python<'_>, built: Built) -> PyResult<Compilation> {
@@ -163,11 +180,13 @@ fn build(
     files: &dyn FileProvider,
     options: &Options,
     bmv2_compat: bool,
+    targets: &[Target],
 ) -> Built {
     let parsed = p4_syntax::parse(main_file, files, options);
     let mut diagnostics = parsed.diagnostics;
     let checked = p4_check::check(&parsed.program);
     diagnostics.extend(checked.diagnostics.iter().cloned());
+    diagnostics.extend(p4_check::lint::lint(&checked, targets));
     let p4info = (!has_error(&diagnostics))
         .then(|| p4_info::p4info(&checked, &parsed.sources).map(Arc::new));
     let mut image = None;

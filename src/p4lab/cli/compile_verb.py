@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.explain_verb import pointer
 from p4lab.cli.options import (
     Defines,
     IncludeDirs,
@@ -29,6 +30,15 @@ P4Info = Annotated[
     ),
 ]
 
+Lint = Annotated[
+    str | None,
+    typer.Option(
+        "--lint",
+        metavar="TARGETS",
+        help="Also warn of what these would refuse: bmv2, tofino, or both with a comma.",
+    ),
+]
+
 
 def compile_program(
     program: Program,
@@ -36,6 +46,7 @@ def compile_program(
     define: Defines = None,
     as_json: Json = False,
     p4info: P4Info = None,
+    lint: Lint = None,
 ) -> None:
     """Check a P4 program: prints errors and warnings, exits 1 if there is an error.
 
@@ -46,7 +57,12 @@ def compile_program(
     existing_file(program, "P4 program")
     from p4lab import _engine
 
-    result = _engine.compile(str(program), existing_dirs(include), split_defines(define))
+    dirs, macros = existing_dirs(include), split_defines(define)
+    targets = [name.strip() for name in lint.split(",")] if lint else []
+    try:
+        result = _engine.compile(str(program), dirs, macros, lints=targets)
+    except ValueError as error:
+        fail(f"--lint: {error}.")
     diagnostics, ok = result.diagnostics, result.ok
     text = result.render(color=sys.stderr.isatty())
     if p4info is not None and ok:
@@ -64,7 +80,7 @@ def compile_program(
         }
         typer.echo(json.dumps(report, indent=2))
     else:
-        typer.echo(text, err=True, nl=False)
+        typer.echo(text + pointer(diagnostics), err=True, nl=False)
         typer.echo(_verdict(str(program), diagnostics))
     if not ok:
         raise typer.Exit(VERDICT_NO)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
+from p4lab.cli.explain_verb import pointer
 from p4lab.cli.options import Bmv2Compat, Json
 
 if TYPE_CHECKING:
@@ -113,5 +114,5 @@ def reporting() -> Iterator[Callable[[str], None]]:
     except (NetworkError, BierNumberError) as error:
         fail(str(error))
     except ProgramError as error:  # it shows the places itself
-        typer.echo(str(error).rstrip(), err=True)
+        typer.echo(str(error).rstrip() + "\n" + pointer(error.diagnostics), err=True, nl=False)
         raise typer.Exit(BAD_INPUT) from error

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
+from p4lab.cli.explain_verb import pointer
 from p4lab.cli.options import (
     Bmv2Compat,
     Defines,
@@ -97,6 +98,7 @@ def compile_or_fail(
     dirs, macros = existing_dirs(include), split_defines(define)
     result = _engine.compile(str(program), dirs, macros, bmv2_compat=bmv2_compat)
     if result.program is None:
-        typer.echo(result.render(color=sys.stderr.isatty()), err=True, nl=False)
+        text = result.render(color=sys.stderr.isatty())
+        typer.echo(text + pointer(result.diagnostics), err=True, nl=False)
         fail(f"{program} does not compile, so there is nothing to run.")
     return result.program
