@@ -1,0 +1,83 @@
+"""`p4lab explain` and the warnings for other targets, as a student meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cli_runner import p4lab
+
+PAGES = Path(__file__).parents[2] / "docs" / "errors"
+BIER = Path(__file__).parents[2] / "p4" / "bier" / "v1model.p4"
+
+UNPORTABLE = """\
+#include <core.p4>
+header h_t { bit<7> x; }
+control c(inout h_t h, inout bit<32> y) {
+    apply { if (h.isValid()) { y = y * y; } }
+}
+"""
+
+
+def test_a_code_is_explained_with_a_wrong_and_a_right_program() -> None:
+    done = p4lab("explain", "e0305")
+    assert done.returncode == 0
+    assert done.stdout == (PAGES / "E0305.md").read_text()
+
+
+def test_the_page_as_data() -> None:
+    page = json.loads(p4lab("explain", "E0305", "--json").stdout)
+    assert page["code"] == "E0305" and "bier.tll" in page["wrong"] and "bier.ttl" in page["right"]
+
+
+def test_an_unknown_code_names_the_nearest() -> None:
+    done = p4lab("explain", "E0304x")
+    assert done.returncode == 2 and "E0304," in done.stderr
+
+
+def test_without_a_code_all_are_listed_in_groups() -> None:
+    listing = p4lab("explain").stdout
+    for path in PAGES.glob("*.md"):
+        assert f"  {path.stem}  " in listing
+    assert "Grammar\n  E0100" in listing
+    assert len(json.loads(p4lab("explain", "--json").stdout)) == len(list(PAGES.glob("*.md")))
+
+
+@pytest.fixture
+def unportable(tmp_path: Path) -> Path:
+    path = tmp_path / "unportable.p4"
+    path.write_text(UNPORTABLE)
+    return path
+
+
+def test_a_run_names_the_page_once(tmp_path: Path) -> None:
+    program = tmp_path / "m.p4"
+    program.write_text("const bit<8> a = b;\nconst bit<8> c = d;\n#define 2\n")
+    errors = p4lab("compile", program).stderr
+    assert errors.count("p4lab explain") == 1
+    assert errors.endswith("p4lab explain E0201 (also: E0015)\n")
+
+
+@pytest.mark.parametrize(
+    ("targets", "codes"),
+    [(None, set()), ("bmv2", {"W0602"}), ("tofino,bmv2", {"W0602", "W0716", "W0701"})],
+)
+def test_lints_are_given_on_request(unportable: Path, targets: str | None, codes: set[str]) -> None:
+    lint = ["--lint", targets] if targets else []
+    done = p4lab("compile", unportable, "--json", *lint)
+    report = json.loads(done.stdout)
+    assert done.returncode == 0 and report["ok"]
+    assert {diagnostic["code"] for diagnostic in report["diagnostics"]} == codes
+
+
+def test_an_unknown_target_is_refused(unportable: Path) -> None:
+    done = p4lab("compile", unportable, "--lint", "bmv3")
+    assert done.returncode == 2
+    assert "bmv3" in done.stderr and "bmv2, tofino" in done.stderr
+
+
+def test_our_own_programs_run_on_bmv2() -> None:
+    done = p4lab("compile", BIER, "-D", "BSL=64", "--lint", "bmv2")
+    assert (done.returncode, done.stderr) == (0, "")
