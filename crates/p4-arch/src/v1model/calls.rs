@@ -153,6 +153,17 @@ const V1MODEL_FUNCTIONS: &[&str] = &[
     "log_msg",
 ];
 
+/// The type of a call of `clone`, if it is a constant.
+pub(crate) fn clone_type<'a>(program: &'a Program, call: &'a ExternCall) -> Option<&'a str> {
+    let customs = &[];
+    let reader = Reader {
+        program,
+        customs,
+        call,
+    };
+    reader.member(0).ok()
+}
+
 struct Reader<'a> {
     program: &'a Program,
     customs: &'a [Custom],

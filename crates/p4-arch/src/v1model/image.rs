@@ -2,6 +2,7 @@
 
 use super::calls::{self, Call};
 use super::fields::Standard;
+use super::placement;
 use crate::error::ArchError;
 use crate::hash::Algorithm;
 use crate::native::NativeExterns;
@@ -146,6 +147,8 @@ impl Image {
                     .find(is_direct_meter)
             })
             .collect();
+        let entry = |block: u32| program.blocks[block as usize].entry;
+        placement::check(&program, entry(BLOCKS.ingress), entry(BLOCKS.egress))?;
         let customs = customs(&program);
         let calls = calls::compile(&program, &customs, natives)?;
         Ok(Image {

@@ -10,6 +10,7 @@ mod externs;
 mod fields;
 mod image;
 mod ingress;
+mod placement;
 mod queue;
 mod stats;
 mod switch;
