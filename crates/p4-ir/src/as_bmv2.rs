@@ -195,7 +195,7 @@ fn plain_store(op: &Op) -> Option<(Slot, u32)> {
         | Op::Concat { d, .. }
         | Op::Slice { d, .. }
         | Op::SignExtend { d, .. } => Some((d, 1)),
-        Op::MovN { d, n, .. } | Op::Zero { d, n } => Some((d, n)),
+        Op::MovN { d, n, .. } | Op::Zero { d, n } | Op::Undefine { d, n } => Some((d, n)),
         _ => None,
     }
 }

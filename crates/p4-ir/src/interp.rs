@@ -9,6 +9,7 @@ use crate::interp_alu::{alu, sign_extend};
 use crate::ir::{mask, words, CallId, DynamicRef, Op, Pc, Slot, TableId};
 use crate::packet::Packet;
 use crate::trace::{Event, Tracer};
+use crate::undefined::Undefined;
 use crate::{interp_headers, wide};
 
 pub use crate::interp_prepare::{Malformed, Prepared};
@@ -45,6 +46,8 @@ pub struct Machine {
     calls: Vec<Pc>,
     /// For operations on wide values
     pub(crate) scratch: Vec<u64>,
+    /// What is undefined, if it is to be seen
+    undefined: Option<Box<Undefined>>,
 }
 
 impl Machine {
@@ -61,6 +64,40 @@ impl Machine {
             fuel: DEFAULT_FUEL,
             calls: Vec::new(),
             scratch: Vec::new(),
+            undefined: None,
+        }
+    }
+
+    /// From now on reads of undefined values give noise from `seed` and are recorded as
+    /// [`Event::Undefined`]. That takes a tracer that is `ON`; [`Silent`](crate::trace::Silent) is
+    /// the least.
+    pub fn show_undefined(&mut self, seed: u64) {
+        self.undefined = Some(Box::new(Undefined::new(seed, self.frame.len())));
+    }
+
+    pub fn shows_undefined(&self) -> bool {
+        self.undefined.is_some()
+    }
+
+    /// Says that the `n` words at `slot` have no value by the language or the architecture. Does
+    /// nothing unless [`Self::show_undefined`] was called.
+    pub fn undefine(&mut self, prepared: &Prepared, slot: Slot, n: u32) {
+        if let Some(undefined) = &mut self.undefined {
+            undefined.undefine(prepared, slot, n, &mut self.frame);
+        }
+    }
+
+    /// Adds to `out` the words without a value in a region, for [`Self::put_undefined`] after a
+    /// [`Self::reset`].
+    pub fn list_undefined(&self, slot: Slot, n: u32, out: &mut Vec<Slot>) {
+        if let Some(undefined) = &self.undefined {
+            undefined.list(slot, n, out);
+        }
+    }
+
+    pub fn put_undefined(&mut self, words: &[Slot]) {
+        if let Some(undefined) = &mut self.undefined {
+            undefined.mark(words);
         }
     }
 
@@ -79,6 +116,9 @@ impl Machine {
         }
         self.length_delta = 0;
         self.out_of_stack = false;
+        if let Some(undefined) = &mut self.undefined {
+            undefined.reset();
+        }
     }
 }
 
@@ -172,6 +212,9 @@ pub fn run<H: Host, T: Tracer>(
     };
     machine.calls.truncate(floor);
     if T::ON {
+        if let Some(undefined) = &mut machine.undefined {
+            undefined.finish(prepared, &mut machine.frame);
+        }
         tracer.settle(prepared, &machine.frame);
         match outcome {
             Outcome::Rejected { error } => tracer.record(pc, Event::Reject { error }),
@@ -202,6 +245,7 @@ fn stretch<H: Host, T: Tracer>(
         out_of_stack,
         calls,
         scratch,
+        undefined,
         ..
     } = machine;
     let frame = frame.as_mut_slice();
@@ -248,7 +292,13 @@ fn stretch<H: Host, T: Tracer>(
             return Err(Outcome::Halted(Halt::Trap(pc)));
         };
         if T::ON {
+            if let Some(undefined) = undefined {
+                undefined.finish(prepared, frame);
+            }
             tracer.step(prepared, pc, frame);
+            if let Some(undefined) = undefined {
+                undefined.begin(prepared, pc, frame, tracer);
+            }
         }
         match *op {
             Op::Mov { d, s } => word!(d) = word!(s),
@@ -263,7 +313,9 @@ fn stretch<H: Host, T: Tracer>(
                     copy(frame, d, s, n.into());
                 }
             }
-            Op::Zero { d, n } => frame[d as usize..(d + n) as usize].fill(0),
+            Op::Zero { d, n } | Op::Undefine { d, n } => {
+                frame[d as usize..(d + n) as usize].fill(0)
+            }
             Op::Alu { op, w, d, a, b } => word!(d) = alu(op, w, word!(a), word!(b)),
             Op::Not { w, d, a } => word!(d) = !word!(a) & mask(w.into()),
             Op::Neg { w, d, a } => word!(d) = word!(a).wrapping_neg() & mask(w.into()),

@@ -43,7 +43,7 @@ pub(crate) fn accesses(
             });
             each(word(c));
         }
-        Op::Zero { d, n } => each(Write { slot: d, n }),
+        Op::Zero { d, n } | Op::Undefine { d, n } => each(Write { slot: d, n }),
         Op::Alu { w, d, a, b, .. } => {
             narrow(w)?;
             [set(d), word(a), word(b)].into_iter().for_each(&mut *each)

@@ -79,6 +79,12 @@ pub enum Op {
         d: Slot,
         n: u32,
     },
+    /// `Zero` of something that has no value yet by the language: a variable without initialiser,
+    /// an `out` parameter. See [`crate::undefined`].
+    Undefine {
+        d: Slot,
+        n: u32,
+    },
     /// `d = a op b`, both operands and the result `w` bits wide (comparisons give 0 or 1).
     /// Shifts take a shift amount of any width up to 64 in `b`.
     Alu {

@@ -13,8 +13,10 @@ pub mod packet;
 pub mod packet_plan;
 pub mod trace;
 pub mod trace_text;
+mod undefined;
 mod verify;
 mod wide;
 
 pub use interp_prepare::place_words;
+pub use undefined::Why;
 pub use verify::verify;

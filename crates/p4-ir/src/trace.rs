@@ -8,6 +8,7 @@ use crate::interp::Prepared;
 use crate::interp_access::{accesses, Access};
 use crate::interp_prepare::place_words;
 use crate::ir::{CallId, LayoutId, Op, Pc, Program, Slot, TableId, ValueKind};
+use crate::undefined::Why;
 use p4_syntax::span::Span;
 
 /// One thing that happened to a packet.
@@ -45,6 +46,10 @@ pub enum Event {
     },
     /// The parser ended with this error.
     Reject { error: u32 },
+    /// A variable was read that has no defined value, and gave this noise (empty if it was none of
+    /// the stack's elements); only if the machine was told to, see
+    /// [`Machine::show_undefined`](crate::interp::Machine::show_undefined).
+    Undefined { var: u32, why: Why, value: Vec<u64> },
     /// The block took too many instructions.
     OutOfFuel,
     /// A valid header was appended to the outgoing packet.
@@ -104,6 +109,18 @@ pub struct NoTrace;
 
 impl Tracer for NoTrace {
     const ON: bool = false;
+    fn step(&mut self, _: &Prepared, _: Pc, _: &[u64]) {}
+    fn settle(&mut self, _: &Prepared, _: &[u64]) {}
+    fn record(&mut self, _: Pc, _: Event) {}
+    fn note(&mut self, _: Event) {}
+}
+
+/// Follows, but keeps nothing: for machines that show what is undefined, which takes a tracer.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Tracer for Silent {
+    const ON: bool = true;
     fn step(&mut self, _: &Prepared, _: Pc, _: &[u64]) {}
     fn settle(&mut self, _: &Prepared, _: &[u64]) {}
     fn record(&mut self, _: Pc, _: Event) {}

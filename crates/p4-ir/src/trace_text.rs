@@ -2,7 +2,26 @@
 
 use crate::ir::{words, EnumInfo, HeaderLayout, LayoutId, Place, Program, Slot, ValueKind};
 use crate::trace::{Event, Step};
+use crate::undefined::Why;
 use std::fmt::Write;
+
+fn undefined(program: &Program, var: u32, why: Why, words: &[u64]) -> String {
+    let Some(var) = program.vars.get(var as usize) else {
+        return "?".into();
+    };
+    let what = match why {
+        Why::Invalid => "its header is invalid",
+        Why::Unset => "nothing was assigned to it",
+        Why::OutOfRange => {
+            return format!(
+                "undefined: {} and its like are read beyond the end of the stack",
+                var.name
+            )
+        }
+    };
+    let noise = value(program, &var.place, words);
+    format!("undefined: {} is read, but {what}; noise {noise}", var.name)
+}
 
 /// What happened in `step`, in one line.
 pub fn describe(program: &Program, step: &Step) -> String {
@@ -61,6 +80,7 @@ pub fn describe(program: &Program, step: &Step) -> String {
             );
             format!("{}: {before} -> {after}", var.name)
         }
+        Event::Undefined { var, why, value } => undefined(program, *var, *why, value),
         Event::Reject { error } => format!("parser error {}", error_name(program, *error)),
         Event::OutOfFuel => {
             "stopped: too many instructions, is there a loop without an end?".into()

@@ -10,6 +10,7 @@ use p4_ir::ir::{self, Place};
 use p4_ir::place_words;
 use p4_ir::trace::{Event, Step};
 use p4_ir::trace_text::{describe, error_name, fields, header_name, value};
+use p4_ir::Why;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
@@ -173,6 +174,18 @@ fn step_dict<'py>(py: Python<'py>, program: &Program, step: &Step) -> PyResult<B
         Event::Reject { error } => {
             dict.set_item("error", error_name(ir, *error))?;
             "reject"
+        }
+        Event::Undefined { var, why, .. } => {
+            if let Some(var) = ir.vars.get(*var as usize) {
+                dict.set_item("name", &*var.name)?;
+            }
+            let why = match why {
+                Why::Invalid => "invalid header",
+                Why::Unset => "unset",
+                Why::OutOfRange => "out of range",
+            };
+            dict.set_item("why", why)?;
+            "undefined"
         }
         Event::OutOfFuel => "out_of_fuel",
         Event::Note { .. } => "note",

@@ -2,7 +2,7 @@
 //! clone, drop, recirculate, transmit.
 
 use super::fields::{instance, Field};
-use super::queue::{restore, save, Copy, Instance, Origin, Wait};
+use super::queue::{restore, Copy, Instance, Origin, Wait};
 use super::stats::Drop;
 use super::switch::{Switch, DROP_PORT};
 use super::tree::{Fate, Follow, Kind};

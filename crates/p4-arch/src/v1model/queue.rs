@@ -2,6 +2,7 @@
 
 use super::image::Region;
 use crate::Port;
+use p4_ir::ir::Slot;
 use p4_time::Time;
 use std::collections::VecDeque;
 

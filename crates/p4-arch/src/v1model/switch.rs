@@ -11,6 +11,7 @@ use crate::hash::CrcParameters;
 use crate::{Port, Sink};
 use p4_ir::interp::Machine;
 use p4_ir::ir::CallId;
+use p4_ir::trace::{NoTrace, Silent};
 use p4_state::{IdleEntry, State, Update, WriteError};
 use p4_syntax::span::Span;
 use p4_time::Time;
@@ -230,15 +231,22 @@ impl Switch {
 
     /// Lets the packets leave whose turn comes until `now`.
     pub fn advance(&mut self, now: Time, out: &mut impl Sink) {
-        let mut follow = Nothing::default();
+        if self.machine.shows_undefined() {
+            self.depart(now, out, &mut Nothing::<Silent>::default());
+        } else {
+            self.depart(now, out, &mut Nothing::<NoTrace>::default());
+        }
+    }
+
+    fn depart<F: Follow>(&mut self, now: Time, out: &mut impl Sink, follow: &mut F) {
         while self.stopped.is_none() {
             let Some((time, copy)) = self.held.leave(now) else {
                 break;
             };
             self.now = time;
             self.packets = 1;
-            self.egress_of(copy, out, &mut follow);
-            self.settle(out, &mut follow);
+            self.egress_of(copy, out, follow);
+            self.settle(out, follow);
         }
     }
 

@@ -133,7 +133,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
                 Some(s) => self.move_words(slot, s, n),
                 None if n > 0 => {
-                    self.emit(Op::Zero { d: slot, n });
+                    self.emit(Op::Undefine { d: slot, n });
                 }
                 None => {}
             }
@@ -354,7 +354,7 @@ impl<'a> Lowerer<'a, '_> {
                     let s = this.read(&place);
                     this.move_words(slot, s, n);
                 } else {
-                    this.emit(Op::Zero { d: slot, n });
+                    this.emit(Op::Undefine { d: slot, n });
                 }
                 outputs.push((place, slot));
             }

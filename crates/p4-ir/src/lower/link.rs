@@ -110,6 +110,7 @@ fn relocate(op: Op, start: Pc, routines: &[Pc], m: &impl Fn(Slot) -> Slot) -> Op
             n,
         },
         Op::Zero { d, n } => Op::Zero { d: m(d), n },
+        Op::Undefine { d, n } => Op::Undefine { d: m(d), n },
         Op::Alu { op, w, d, a, b } => Op::Alu {
             op,
             w,

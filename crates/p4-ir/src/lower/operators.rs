@@ -259,6 +259,11 @@ impl<'a> Lowerer<'a, '_> {
                 return d;
             }
         }
+        let (left, right) = match leaves.iter().any(|leaf| leaf.kind == ValueKind::Valid) {
+            // Copies of invalid headers are compared by their words, which is no read of a field.
+            true => (self.copied(left, ty), self.copied(right, ty)),
+            false => (left, right),
+        };
         let mut result = None;
         for leaf in leaves.iter().filter(|l| l.kind != ValueKind::NextIndex) {
             let d = self.scratch(1);
@@ -292,6 +297,13 @@ impl<'a> Lowerer<'a, '_> {
         }
         let d = self.scratch(1);
         self.emit(Op::NotBool { d, a: equal });
+        d
+    }
+
+    fn copied(&mut self, slot: Slot, ty: &Type) -> Slot {
+        let n = self.words_of(ty);
+        let d = self.scratch(n);
+        self.emit(Op::MovN { d, s: slot, n });
         d
     }
 

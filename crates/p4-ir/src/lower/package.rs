@@ -381,7 +381,7 @@ impl<'a> Lowerer<'a, '_> {
                 ..
             } => {
                 if n > 0 {
-                    self.emit(Op::Zero { d: *slot, n });
+                    self.emit(Op::Undefine { d: *slot, n });
                 }
             }
             _ => {
@@ -437,7 +437,7 @@ impl<'a> Lowerer<'a, '_> {
                     match s {
                         Some(s) => self.move_words(*slot, s, n),
                         None if n > 0 => {
-                            self.emit(Op::Zero { d: *slot, n });
+                            self.emit(Op::Undefine { d: *slot, n });
                         }
                         None => {}
                     }

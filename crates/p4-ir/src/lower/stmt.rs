@@ -102,7 +102,7 @@ impl<'a> Lowerer<'a, '_> {
                         self.move_words(slot, s, n);
                     }
                     None if n > 0 => {
-                        self.emit(Op::Zero { d: slot, n });
+                        self.emit(Op::Undefine { d: slot, n });
                     }
                     None => {}
                 }
