@@ -133,3 +133,17 @@ def test_a_program_with_errors_is_not_run(tmp_path: Path) -> None:
     broken.write_text(SWAP.replace("h.h.kind", "h.h.kin"))
     done = p4lab("stf", broken, script(tmp_path, "wait\n"))
     assert done.returncode == 2 and "does not compile" in done.stderr
+
+
+LOOP = "for (bit<8> i = 0; i < 3; i = i + 1) { h.h.value = h.h.value + 1; }"
+
+
+def test_bmv2s_ways_are_an_option(tmp_path: Path) -> None:
+    program = tmp_path / "loop.p4"
+    program.write_text(SWAP.replace("h.h.value = h.h.value + 1;", LOOP))
+    text = "cli table_set_default I.route I.send 2\npacket 1 01 10\nout 2 01 {}\n"
+    for value, options in [("13", []), ("11", ["--bmv2-compat"])]:
+        done = p4lab("stf", program, script(tmp_path, text.format(value)), *options)
+        assert done.returncode == 0, done.stdout
+        other = script(tmp_path, text.format("12"))
+        assert p4lab("stf", program, other, *options).returncode == 1

@@ -60,7 +60,8 @@ pub fn parse(name: &str, text: &str) -> Script {
 fn command(line: &mut Cursor) -> Result<Command> {
     let place = line.place();
     let word = line.word();
-    line.in_cli_command = cli::PREFIXES.iter().any(|prefix| word.starts_with(prefix));
+    line.in_cli_command =
+        cli::PREFIXES.iter().any(|prefix| word.starts_with(prefix)) || cli::usage(&word).is_some();
     if word.starts_with('|') {
         let reply = line.take(|_| true);
         return Ok(Command::Reply { text: reply });
