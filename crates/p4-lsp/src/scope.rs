@@ -91,17 +91,17 @@ pub(crate) fn type_params(decl: &Decl) -> &[Ident] {
 /// name may come again further out. Types are not among them.
 pub(crate) fn values<'a>(checked: &Checked<'a>, around: Around<'a>, pos: u32) -> Vec<Target<'a>> {
     let mut found = Vec::new();
-    let mut variables = |body: Body<'a>| {
+    let mut variables = |stmts: &'a [Stmt], end: u32| {
         let mut decls = Vec::new();
-        body.declared(pos, &mut decls);
+        declared(stmts, end, pos, &mut decls);
         found.extend(decls.into_iter().rev().map(Target::Decl));
     };
     if let Some(state) = around.state {
-        variables(Body::Stmts(&state.body));
+        variables(&state.body, state.span.hi);
     }
     let bodies = around.local.into_iter().chain(around.container);
     for block in bodies.clone().filter_map(block_of) {
-        variables(Body::Block(block));
+        variables(&block.stmts, block.span.hi);
     }
     for decl in bodies {
         let (run_time, constructor) = params(decl);
@@ -242,55 +242,49 @@ fn block_of(decl: &Decl) -> Option<&Block> {
     }
 }
 
-/// Statements that may declare variables.
-enum Body<'a> {
-    Block(&'a Block),
-    Stmts(&'a [Stmt]),
-}
-
-impl<'a> Body<'a> {
-    /// Variables declared before `pos`, without those of blocks that end before it.
-    fn declared(&self, pos: u32, found: &mut Vec<&'a Decl>) {
-        let stmts = match self {
-            Body::Block(block) => &block.stmts,
-            Body::Stmts(stmts) => *stmts,
-        };
-        for (i, stmt) in stmts
-            .iter()
-            .enumerate()
-            .filter(|(_, stmt)| stmt.span.lo < pos)
-        {
-            // The end of the last statement may still have to be typed.
-            let inside = pos <= stmt.span.hi || i + 1 == stmts.len();
-            match &stmt.kind {
-                StmtKind::Decl(decl) if decl.name.span.lo < pos => found.push(decl),
-                StmtKind::Block(block) if inside => Body::Block(block).declared(pos, found),
-                StmtKind::If {
-                    then, otherwise, ..
-                } if inside => {
-                    for branch in std::iter::once(then).chain(otherwise) {
-                        Body::Stmts(std::slice::from_ref(branch)).declared(pos, found);
-                    }
-                }
-                StmtKind::Switch { cases, .. } if inside => {
-                    for body in cases.iter().filter_map(|case| case.body.as_ref()) {
-                        if body.span.lo <= pos && pos <= body.span.hi {
-                            Body::Block(body).declared(pos, found);
-                        }
-                    }
-                }
-                StmtKind::For { init, body, .. } if inside => {
-                    Body::Stmts(init).declared(pos, found);
-                    Body::Stmts(std::slice::from_ref(body)).declared(pos, found);
-                }
-                StmtKind::ForIn { var, body, .. } if inside => {
-                    if let ForVar::Decl(decl) = var {
-                        found.push(decl);
-                    }
-                    Body::Stmts(std::slice::from_ref(body)).declared(pos, found);
-                }
-                _ => {}
+/// Variables declared before `pos` in statements that end at `end`, without those of blocks that are
+/// closed before it.
+fn declared<'a>(stmts: &'a [Stmt], end: u32, pos: u32, found: &mut Vec<&'a Decl>) {
+    let before = |stmt: &&Stmt| stmt.span.lo < pos;
+    for stmt in stmts.iter().filter(before) {
+        // A block whose `}` is still to be typed ends where what is around it ends.
+        let hi = stmt.span.hi;
+        if let StmtKind::Decl(decl) = &stmt.kind {
+            if decl.name.span.lo < pos {
+                found.push(decl);
             }
+        }
+        if pos > hi && hi != end {
+            continue;
+        }
+        match &stmt.kind {
+            StmtKind::Block(block) => declared(&block.stmts, hi, pos, found),
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                for branch in std::iter::once(then).chain(otherwise) {
+                    declared(std::slice::from_ref(branch), hi, pos, found);
+                }
+            }
+            StmtKind::Switch { cases, .. } => {
+                let bodies = cases.iter().filter_map(|case| case.body.as_ref());
+                for body in
+                    bodies.filter(|b| b.span.lo < pos && (pos <= b.span.hi || b.span.hi == hi))
+                {
+                    declared(&body.stmts, body.span.hi, pos, found);
+                }
+            }
+            StmtKind::For { init, body, .. } => {
+                declared(init, hi, pos, found);
+                declared(std::slice::from_ref(body), hi, pos, found);
+            }
+            StmtKind::ForIn { var, body, .. } => {
+                if let ForVar::Decl(decl) = var {
+                    found.push(decl);
+                }
+                declared(std::slice::from_ref(body), hi, pos, found);
+            }
+            _ => {}
         }
     }
 }

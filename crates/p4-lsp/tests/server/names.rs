@@ -69,7 +69,7 @@ fn hover_tells_types_and_widths() {
         &["bit<16> 2048 = 0x800"],
     );
     tells(
-        &router("hdr.opt.d$0ata;"),
+        &router("hdr.opt.data = hdr.opt.d$0ata;"),
         &["varbit<64> data", "At most 64 bits."],
     );
     tells(
