@@ -4,7 +4,7 @@
 use p4_ir::interp::{run, Halt, Host, Lookup, Machine, Outcome, Prepared};
 use p4_ir::ir::{ConstMatch, Program, TableId, Var};
 use p4_ir::lower::{lower, Binding};
-use p4_ir::trace::{NoTrace, Tracer};
+use p4_ir::trace::{NoTrace, Recorder, Step, Tracer};
 use std::sync::Arc;
 
 /// `Switch(parser, control, deparser)`, whose `hdr` and `meta` are shared.
@@ -134,6 +134,21 @@ impl Bench {
 
     pub fn control(&mut self) {
         assert_eq!(self.run_block(1), Outcome::Done);
+    }
+
+    /// Runs the control and gives all that happened.
+    pub fn control_traced(&mut self) -> Vec<Step> {
+        let entry = self.program().blocks[1].entry;
+        let mut recorder = Recorder::default();
+        let outcome = run(
+            &self.prepared,
+            entry,
+            &mut self.machine,
+            &mut self.entries,
+            &mut recorder,
+        );
+        assert_eq!(outcome, Outcome::Done);
+        recorder.take()
     }
 
     /// The bytes that the deparser emits.

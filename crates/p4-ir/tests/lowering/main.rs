@@ -6,3 +6,4 @@ mod blocks;
 mod limits;
 mod mutations;
 mod statements;
+mod undefined;
