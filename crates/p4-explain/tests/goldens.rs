@@ -53,7 +53,11 @@ fn each_message_is_a_sentence_with_advice() {
                 continue;
             }
             let sentence = diagnostic.message.ends_with(['.', '?', '!']);
-            if !sentence || diagnostic.hint.is_none() {
+            // What was expected, or how many there should be, says what to do.
+            let advised = diagnostic.hint.is_some()
+                || diagnostic.message.starts_with("I expected")
+                || diagnostic.message.contains(" takes ");
+            if !sentence || !advised {
                 missing.push(format!("{}: {}", diagnostic.code, diagnostic.message));
             }
         }

@@ -23,7 +23,7 @@ pub(super) fn lint<'a>(checked: &Checked<'a>, blocks: &Blocks<'a>, found: &mut F
         &checked.program.decls,
         blocks,
         &mut |node, place| match node {
-            Node::Decl(decl) => lints.declaration(decl, place),
+            Node::Decl(decl) => lints.declaration(decl),
             Node::Stmt(stmt) => lints.statement(stmt, place),
             Node::Expr(expr) => lints.expression(expr, place),
             Node::State(state) => lints.state(state),
@@ -69,11 +69,11 @@ fn used_headers(checked: &Checked<'_>) -> HashSet<NodeId> {
 }
 
 impl<'a> Bmv2<'_, 'a> {
-    fn declaration(&mut self, decl: &'a Decl, place: Place<'a>) {
+    fn declaration(&mut self, decl: &'a Decl) {
         match &decl.kind {
             DeclKind::Header { fields, .. } => self.header(decl, fields),
             DeclKind::Table(properties) => self.table(decl, properties),
-            DeclKind::Instance { .. } => self.instance(decl, place),
+            DeclKind::Instance { .. } => self.instance(decl),
             _ => {}
         }
     }
@@ -173,7 +173,7 @@ impl<'a> Bmv2<'_, 'a> {
         }
     }
 
-    fn instance(&mut self, decl: &'a Decl, _place: Place<'a>) {
+    fn instance(&mut self, decl: &'a Decl) {
         let Type::Named(Kind::Extern, _, name, args) = self.checked.expr_type(decl.id) else {
             return;
         };
@@ -268,7 +268,7 @@ impl<'a> Bmv2<'_, 'a> {
                 ),
                 "branch with `transition select`, or call it in ingress",
             ),
-            CallKind::ExternFunction(decl) => self.extern_function(decl, expr, place, in_parser),
+            CallKind::ExternFunction(decl) => self.extern_function(decl, expr, in_parser),
             CallKind::Method { object, method } => {
                 let packet = matches!(&*object.name.name, "packet_in" | "packet_out");
                 if in_parser && !packet {
@@ -296,7 +296,7 @@ impl<'a> Bmv2<'_, 'a> {
         );
     }
 
-    fn extern_function(&mut self, decl: &Decl, expr: &Expr, place: Place<'a>, in_parser: bool) {
+    fn extern_function(&mut self, decl: &Decl, expr: &Expr, in_parser: bool) {
         let name = &*decl.name.name;
         if in_parser && !matches!(name, "verify" | "log_msg" | "static_assert") {
             self.not_in_parsers(name, expr.span);
@@ -304,35 +304,6 @@ impl<'a> Bmv2<'_, 'a> {
         let lists = name.ends_with("_checksum") || name.ends_with("_checksum_with_payload");
         if let (true, ExprKind::Call { args, .. }) = (lists, &expr.kind) {
             self.checksum_fields(args.get(1).map(|arg| &arg.value));
-        }
-        let first = match &expr.kind {
-            ExprKind::Call { args, .. } => args.first().map(|arg| &arg.value.kind),
-            _ => None,
-        };
-        let wanted = match (name, first) {
-            (
-                "clone" | "clone3" | "clone_preserving_field_list",
-                Some(ExprKind::Member(_, kind)),
-            ) => match &*kind.name {
-                "I2E" => Role::Ingress,
-                _ => Role::Egress,
-            },
-            ("resubmit" | "resubmit_preserving_field_list", _) => Role::Ingress,
-            ("recirculate" | "recirculate_preserving_field_list", _) => Role::Egress,
-            _ => return,
-        };
-        let known = matches!(place.role, Role::Ingress | Role::Egress);
-        if known && place.role != wanted {
-            let where_to = match wanted {
-                Role::Ingress => "ingress",
-                _ => "egress",
-            };
-            self.found.warn(
-                "W0616",
-                expr.span,
-                format!("not portable to bmv2: this works in {where_to} only there"),
-                &format!("call it in the {where_to} control"),
-            );
         }
     }
 
