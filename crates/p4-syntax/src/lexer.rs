@@ -265,12 +265,17 @@ impl Lexer {
 
     /// Whether the string that began at `start` may go on in the next line. It may, but a quote that
     /// was forgotten should not swallow half the file: text up to the next quote that looks like
-    /// program is not taken for a string.
+    /// program is not taken for a string. A quote with nothing behind it on its line was not forgotten
+    /// elsewhere: `@entry_restriction("` is how constraints of several lines begin.
     fn goes_on(&self, start: usize) -> bool {
         if self.in_directive {
             return false;
         }
         let rest = &self.text[start + 1..];
+        let first_line = rest.lines().next().unwrap_or_default();
+        if self.text[..start].ends_with('(') && first_line.trim().is_empty() {
+            return rest.contains('"');
+        }
         let end = rest.find(['"', ';', '{', '}']);
         end.is_some_and(|end| rest[end..].starts_with('"'))
     }

@@ -10,10 +10,17 @@ fn codes() -> BTreeSet<String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
         .expect("the folder of all crates");
-    let mut folders: Vec<_> = ["p4-syntax", "p4-check", "p4-ir", "p4-arch", "p4-py"]
-        .iter()
-        .map(|name| crates.join(name).join("src"))
-        .collect();
+    let mut folders: Vec<_> = [
+        "p4-syntax",
+        "p4-check",
+        "p4-ir",
+        "p4-arch",
+        "p4-info",
+        "p4-py",
+    ]
+    .iter()
+    .map(|name| crates.join(name).join("src"))
+    .collect();
     let mut found = BTreeSet::new();
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).expect("the folder is part of the repository") {

@@ -516,3 +516,14 @@ fn the_built_in_files_have_no_mistakes() {
         assert_eq!(names.contains(&"PortId_t"), version.contains("20200408"));
     }
 }
+
+/// Constraints on entries are written over several lines; programs with them would be refused.
+#[test]
+fn a_string_may_go_on_in_the_next_lines() {
+    for text in [
+        "@entry_restriction(\"\n  vlan != 0;\n  { a }\n\") const bit<8> a = 1;",
+        "@text(\"one\ntwo\") const bit<8> a = 1;",
+    ] {
+        clean(text);
+    }
+}
