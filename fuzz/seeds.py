@@ -2,7 +2,7 @@
 """Makes a folder of seeds: seeds.py front|script OUT FOLDER...
 
 front: every .p4 file below the folders, with the files that it includes by "..." written in.
-script: every .stf file, behind a first line that chooses no program in particular.
+script: every .stf file, behind a first line with the name of its program.
 Files of the same text are one seed.
 """
 
@@ -27,15 +27,23 @@ def flat(path: Path, depth: int = 0) -> str:
     return INCLUDE.sub(included, path.read_text(errors="replace"))
 
 
+def script(path: Path) -> str:
+    """The script, behind the end of the path of the program that it is for."""
+    program = path.with_suffix(".p4").name
+    if (path.parent / "prog.p4").is_file():
+        program = f"{path.parent.name}/prog.p4"
+    elif path.parent.name == "tests":
+        program = f"{path.parent.parent.name}/v1model.p4"
+    return f"# {program}\n{path.read_text(errors='replace')}"
+
+
 def main() -> None:
     kind, out, *folders = sys.argv[1:]
     Path(out).mkdir(parents=True, exist_ok=True)
     count = 0
     for folder in folders:
         for path in sorted(Path(folder).rglob("*.p4" if kind == "front" else "*.stf")):
-            text = (
-                flat(path) if kind == "front" else f"# {count}\n{path.read_text(errors='replace')}"
-            )
+            text = flat(path) if kind == "front" else script(path)
             if len(text) <= LARGEST:
                 name = hashlib.sha1(text.encode()).hexdigest()
                 (Path(out) / name).write_text(text)

@@ -3,6 +3,7 @@
 use crate::tree;
 use crate::verdict::{Failure, Stage};
 use p4_arch::v1model::{Image, V1Model};
+use p4_arch::{Argument, NativeExterns};
 use p4_syntax::{Diagnostic, FileProvider, Options, Severity, SourceMap};
 use std::path::Path;
 use std::sync::Arc;
@@ -90,7 +91,7 @@ pub fn compile(path: &Path, include: &Path) -> Compiled {
     }
     match p4_ir::lower::lower(&checked, &V1Model) {
         Err(errors) => compiled.failure = Some((Stage::Lower, mistakes(&errors, sources))),
-        Ok(program) => match Image::new(Arc::new(program)) {
+        Ok(program) => match Image::with_externs(Arc::new(program), &plug_ins()) {
             Ok(image) => compiled.image = Some(Arc::new(image)),
             Err(error) => {
                 let error = Diagnostic::error("E0901", error.span, error.message);
@@ -99,6 +100,16 @@ pub fn compile(path: &Path, include: &Path) -> Compiled {
         },
     }
     compiled
+}
+
+/// What p4c gives bmv2 as a module for one of its programs (extern-funcs-bmv2): the first argument
+/// becomes what the second one is.
+fn plug_ins() -> NativeExterns {
+    NativeExterns::default().with("extern_func", |arguments: &mut [Argument]| {
+        if let [to, from] = arguments {
+            to.values = from.values.clone();
+        }
+    })
 }
 
 impl Compiled {

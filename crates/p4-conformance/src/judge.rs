@@ -328,9 +328,20 @@ fn stf(name: &str, text: &str, image: &Arc<Image>, mode: Mode) -> Result {
 
 /// A program that must be refused: that it is, where, and why.
 fn error(checkout: &Checkout, program: &Program, outcome: &mut Outcome) {
-    let boards = [Board::Rejected, Board::RejectedLine, Board::RejectedClass];
+    let golden = checkout.read(&program.golden(".p4-stderr"));
+    let golden = golden.unwrap_or(Err("p4c has no golden output for it".to_string()));
+    let theirs = golden.as_deref().map(golden::errors);
+    let placeless = matches!(&theirs, Ok(errors) if errors.iter().all(|e| e.places.is_empty()));
+    if placeless {
+        let reason = "rejected-line: p4c names no place in it";
+        outcome.excluded(program.file(), reason);
+    }
     let all = |outcome: &mut Outcome, failure: Failure| {
-        for board in boards {
+        let line = (!placeless).then_some(Board::RejectedLine);
+        for board in [Board::Rejected, Board::RejectedClass]
+            .into_iter()
+            .chain(line)
+        {
             outcome.case(board, program, Err(failure.clone()));
         }
     };
@@ -338,26 +349,27 @@ fn error(checkout: &Checkout, program: &Program, outcome: &mut Outcome) {
         Ok(compiled) => compiled,
         Err(failure) => return all(outcome, failure),
     };
-    let golden = checkout.read(&program.golden(".p4-stderr"));
-    let golden = golden.unwrap_or(Err("p4c has no golden output for it".to_string()));
     let refusal = match (&compiled.failure, &compiled.p4info) {
+        // p4c writes P4Info before any back end looks at the program.
+        (None | Some((Stage::Lower | Stage::Image, _)), Some(Err(mistakes))) => {
+            Some((Stage::P4Info, mistakes))
+        }
         (Some((stage, mistakes)), _) => Some((*stage, mistakes)),
-        (None, Some(Err(mistakes))) => Some((Stage::P4Info, mistakes)),
         (None, _) => None,
     };
     let Some((stage, mistakes)) = refusal else {
-        let text = golden.unwrap_or_default();
+        let text = golden.as_deref().unwrap_or_default();
         let said = text.lines().find(|line| line.contains("error"));
         let detail = format!("p4c says: {}", said.unwrap_or("nothing"));
         return all(outcome, Failure::new(Stage::Accepted, "-", detail));
     };
     let unread = (stage == Stage::Read).then(|| compiled.failed()).flatten();
     outcome.case(Board::Rejected, program, unread.map_or(Ok(()), Err));
-    match golden {
-        Ok(text) => refused(program, mistakes, &golden::errors(&text), outcome),
+    match theirs {
+        Ok(theirs) => refused(program, mistakes, &theirs, outcome),
         Err(error) => {
             for board in [Board::RejectedLine, Board::RejectedClass] {
-                outcome.case(board, program, Err(Failure::new(Stage::Read, "-", &error)));
+                outcome.case(board, program, Err(Failure::new(Stage::Read, "-", error)));
             }
         }
     }
@@ -372,10 +384,7 @@ fn refused(program: &Program, ours: &[Mistake], theirs: &[GoldenError], outcome:
         .filter(|(o, t)| o.places.iter().any(|place| t.places.contains(place)))
         .collect();
     let code = ours.first().map_or("-", |mistake| mistake.code);
-    if theirs.iter().all(|error| error.places.is_empty()) {
-        let reason = "rejected-line: p4c names no place in it";
-        outcome.excluded(program.file(), reason);
-    } else {
+    if theirs.iter().any(|error| !error.places.is_empty()) {
         let lines = |places: Vec<&(String, u32)>| {
             let lines: Vec<String> = places.iter().map(|(_, line)| line.to_string()).collect();
             lines.join(", ")

@@ -1,5 +1,5 @@
 //! Any text as an STF script, run in both modes on a program of the corpus, which the first line
-//! chooses by its number (`# 7`).
+//! chooses by the end of its name (`# arith-bmv2.p4`); else it is the first one.
 #![no_main]
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
@@ -13,10 +13,9 @@ static PROGRAMS: OnceLock<Vec<Named>> = OnceLock::new();
 fuzz_target!(|data: &[u8]| {
     let programs = PROGRAMS.get_or_init(programs);
     let text = String::from_utf8_lossy(data);
-    let number = text
-        .strip_prefix("# ")
-        .and_then(|rest| rest.lines().next()?.trim().parse().ok());
-    let named = &programs[number.unwrap_or(0usize) % programs.len()];
+    let wanted = text.lines().next().and_then(|line| line.strip_prefix("# "));
+    let named = wanted.and_then(|end| programs.iter().find(|named| named.name.ends_with(end)));
+    let named = named.unwrap_or(&programs[0]);
     let script = p4_stf::parse("fuzz.stf", &text);
     let mut reports = Vec::new();
     for mode in [Mode::Strict, Mode::Lax, Mode::Strict] {
