@@ -22,6 +22,9 @@ Update: TypeAlias = tuple[Any, ...]
 class Program:
     """A program ready to run, shared by all switches that run it."""
 
+    def with_undefined(self, seed: int) -> Program:
+        """The same for switches that fill what P4 leaves undefined with noise from `seed` and mark
+        its reads in their traces (events of kind `undefined`: name, why)."""
     @property
     def summary(self) -> dict[str, Any]:
         """`package`, `blocks`, `tables`, `actions`, `instances`."""

@@ -37,13 +37,17 @@ def load_program(
     include_dirs: Sequence[str] = (),
     *,
     bmv2_compat: bool = False,
+    undefined: int | None = None,
 ) -> _engine.Program:
-    """The program in a file, ready to run. Raises ProgramError."""
+    """The program in a file, ready to run, undefined values as noise from the seed `undefined` if
+    there is one. Raises ProgramError."""
     compilation = _engine.compile(
         str(path), list(include_dirs), list(defines), bmv2_compat=bmv2_compat
     )
     if compilation.program is None:
         raise ProgramError(str(path), compilation)
+    if undefined is not None:
+        return compilation.program.with_undefined(undefined)
     return compilation.program
 
 

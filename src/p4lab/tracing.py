@@ -59,7 +59,9 @@ def trace(plan: Plan, stream: int = 1, say: Callable[[str], None] = lambda _: No
     chosen = plan.streams[stream - 1]
     say(f"compiling {plan.program.name}")
     defines = [("BSL", str(plan.bsl))]
-    program = load_program(plan.program, defines, bmv2_compat=plan.bmv2_compat)
+    program = load_program(
+        plan.program, defines, bmv2_compat=plan.bmv2_compat, undefined=plan.undefined
+    )
     with VirtualNetwork(plan.topology, program, seed=plan.seed) as net:
         plane = ControlPlane(plan.topology, plan.bsl, net.driver)
         plane.start(net.now)

@@ -154,6 +154,7 @@ fn finish(py: Python<'_>, built: Built) -> PyResult<Compilation> {
                     Some(Ok(info)) => Some(Arc::clone(info)),
                     _ => None,
                 },
+                undefined: None,
             },
         )?),
         None => None,

@@ -18,16 +18,35 @@ pub struct Program {
     pub sources: Arc<SourceMap>,
     /// `None` where P4Info cannot describe the program
     pub p4info: Option<Arc<P4Info>>,
+    /// The seed of the noise that switches show for undefined values, if they are to
+    pub undefined: Option<u64>,
 }
 
 impl Program {
     pub fn ir(&self) -> &ir::Program {
         self.image.program()
     }
+
+    /// The seed of the noise of one switch, so that switches with seeds of their own differ.
+    pub fn noise(&self, switch: u64) -> Option<u64> {
+        let spread = switch.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.undefined.map(|seed| seed.wrapping_add(spread))
+    }
 }
 
 #[pymethods]
 impl Program {
+    /// The same program for switches that fill what P4 leaves undefined with noise from `seed` and
+    /// mark its reads in their traces (events of kind `undefined`).
+    fn with_undefined(&self, seed: u64) -> Program {
+        Program {
+            image: Arc::clone(&self.image),
+            sources: Arc::clone(&self.sources),
+            p4info: self.p4info.clone(),
+            undefined: Some(seed),
+        }
+    }
+
     /// What the program is made of: `package`, `blocks`, `tables`, `actions`, `instances`.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -26,6 +26,7 @@ pub fn stf<'py>(
     let config = Config {
         seed,
         bmv2_compat: program.image.is_as_bmv2(),
+        undefined: program.noise(seed),
         ..Config::default()
     };
     let mut switch = Switch::new(program.image.clone(), config)

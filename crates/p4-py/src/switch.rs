@@ -36,6 +36,7 @@ impl Device {
         let config = Config {
             seed,
             bmv2_compat: program.image.is_as_bmv2(),
+            undefined: program.noise(seed),
             ..Config::default()
         };
         let switch = V1Switch::new(program.image.clone(), config)

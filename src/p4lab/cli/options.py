@@ -21,12 +21,29 @@ Defines = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
 
+Undefined = Annotated[
+    int | None,
+    typer.Option(
+        "--undefined",
+        metavar="SEED",
+        min=0,
+        max=(1 << 32) - 1,
+        help="Noise instead of zero for what P4 leaves undefined, marked in traces.",
+    ),
+]
+
 Bmv2Compat = Annotated[
     bool,
     typer.Option("--bmv2-compat", help="Do as bmv2 does where P4 says otherwise: docs/bmv2.md."),
 ]
 
 _MACRO = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def tell_undefined(seed: int | None) -> None:
+    """Says which seed the noise comes from, so that a run can be repeated."""
+    if seed is not None:
+        typer.echo(f"undefined values are noise from seed {seed}", err=True)
 
 
 def split_defines(defines: list[str] | None) -> list[tuple[str, str]]:

@@ -12,7 +12,7 @@ import typer
 
 from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
 from p4lab.cli.explain_verb import pointer
-from p4lab.cli.options import Bmv2Compat, Json
+from p4lab.cli.options import Bmv2Compat, Json, Undefined, tell_undefined
 
 if TYPE_CHECKING:
     from p4lab.lab.plan import Plan
@@ -47,6 +47,7 @@ def run(
     seed: Seed = 1,
     pcap: Pcap = None,
     bmv2_compat: Bmv2Compat = False,
+    undefined: Undefined = None,
     as_json: Json = False,
 ) -> None:
     """Run a lab and print who got what; exits 0 only if all is right.
@@ -60,7 +61,7 @@ def run(
     from p4lab.lab.report import render
     from p4lab.lab.runner import run as run_plan
 
-    plan = plan_or_fail(lab, topology, bsl, packets, seed, bmv2_compat)
+    plan = plan_or_fail(lab, topology, bsl, packets, seed, bmv2_compat, undefined)
     with reporting() as say:
         report = run_plan(plan, net, pcap=pcap, say=say)
     if as_json:
@@ -78,8 +79,10 @@ def plan_or_fail(
     packets: int | None,
     seed: int,
     bmv2_compat: bool = False,
+    undefined: int | None = None,
 ) -> Plan:
     """The plan of a lab; status 2 and the reason if there is none."""
+    tell_undefined(undefined)
     from p4lab.lab.plan import LabError, load_plan
     from p4lab.topology import TopologyError
 
@@ -91,6 +94,7 @@ def plan_or_fail(
             packets=packets,
             seed=seed,
             bmv2_compat=bmv2_compat,
+            undefined=undefined,
         )
     except LabError as error:
         fail(str(error))

@@ -17,9 +17,11 @@ from p4lab.cli.options import (
     IncludeDirs,
     Json,
     Program,
+    Undefined,
     existing_dirs,
     existing_file,
     split_defines,
+    tell_undefined,
 )
 
 if TYPE_CHECKING:
@@ -41,6 +43,7 @@ def stf(
     define: Defines = None,
     lax: Lax = False,
     bmv2_compat: Bmv2Compat = False,
+    undefined: Undefined = None,
     as_json: Json = False,
 ) -> None:
     """Run Simple Test Framework scripts on a program; exits 1 if one fails.
@@ -56,6 +59,9 @@ def stf(
     for test in tests:
         existing_file(test, "STF script")
     compiled = compile_or_fail(program, include, define, bmv2_compat)
+    tell_undefined(undefined)
+    if undefined is not None:
+        compiled = compiled.with_undefined(undefined)
     from p4lab import _engine
 
     reports, readable = [], True

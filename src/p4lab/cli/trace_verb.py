@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from p4lab.cli.options import Bmv2Compat, Json
+from p4lab.cli.options import Bmv2Compat, Json, Undefined
 from p4lab.cli.run_verb import Bsl, Lab, Seed, TopologyName, plan_or_fail, reporting
 
 StreamNumber = Annotated[
@@ -22,6 +22,7 @@ def trace(
     stream: StreamNumber = 1,
     seed: Seed = 1,
     bmv2_compat: Bmv2Compat = False,
+    undefined: Undefined = None,
     as_json: Json = False,
 ) -> None:
     """Follow one packet through every switch: states, tables, changed fields, copies, drops.
@@ -36,7 +37,7 @@ def trace(
     from p4lab.tracing import render
     from p4lab.tracing import trace as follow
 
-    plan = plan_or_fail(lab, topology, bsl, 1, seed, bmv2_compat)
+    plan = plan_or_fail(lab, topology, bsl, 1, seed, bmv2_compat, undefined)
     if stream > len(plan.streams):
         fail(f"the lab has {len(plan.streams)} streams, so there is no stream {stream}.")
     with reporting() as say:

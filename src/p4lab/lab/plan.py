@@ -54,6 +54,8 @@ class Plan:
     seed: int
     streams: tuple[Stream, ...]
     bmv2_compat: bool = False
+    undefined: int | None = None
+    """Seed of the noise for what P4 leaves undefined; None for zeros"""
 
     @property
     def membership(self) -> frozenset[Member]:
@@ -110,6 +112,7 @@ def load_plan(
     packets: int | None = None,
     seed: int = 1,
     bmv2_compat: bool = False,
+    undefined: int | None = None,
 ) -> Plan:
     """The plan of the lab named `lab`, with what the caller wants to be different.
 
@@ -134,7 +137,7 @@ def load_plan(
         for number, wanted in enumerate(run.stream, 1)
     )
     bits = bsl or run.bsl
-    return Plan(lab, ROOT / run.program, network, bits, seed, streams, bmv2_compat)
+    return Plan(lab, ROOT / run.program, network, bits, seed, streams, bmv2_compat, undefined)
 
 
 def _stream(

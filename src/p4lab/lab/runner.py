@@ -30,7 +30,9 @@ def run(
     """
     say(f"compiling {plan.program.name}")
     defines = [("BSL", str(plan.bsl))]
-    program = load_program(plan.program, defines, bmv2_compat=plan.bmv2_compat)
+    program = load_program(
+        plan.program, defines, bmv2_compat=plan.bmv2_compat, undefined=plan.undefined
+    )
     say(f"building {plan.topology.name} ({network})")
     with open_network(network, plan.topology, program, seed=plan.seed, pcap=pcap) as net:
         plane = ControlPlane(plan.topology, plan.bsl, net.driver)
