@@ -68,7 +68,7 @@ pub(crate) fn usual(code: &str) -> Option<&'static str> {
         "E0415" => "use another action here, or remove the annotation",
         "E0416" => "exchange the two",
         "E0419" => "remove one of the two",
-        "E0424" => "look at the property's value",
+        "E0424" => "`size` takes a number, `default_action` an action, and each other property a value of its kind",
         "E0501" => "use literals and constants",
         "E0502" => "make sure that the divisor cannot be zero",
         "E0503" => "shift by a number that is not negative",

@@ -150,8 +150,12 @@ impl<'a> Checker<'a> {
             ),
         );
         diagnostic = match (ta.fixed_width(), tb.fixed_width()) {
-            (Some(_), Some(_)) => diagnostic
-                .hint("both sides need the same width and sign: cast one, as in `(bit<32>) x`"),
+            (Some(a), Some(b)) => {
+                let wider = if a < b { tb } else { ta }.written();
+                diagnostic.hint(format!(
+                    "both sides need the same width and sign: cast one, as in `({wider}) x`"
+                ))
+            }
             _ if *ta == Type::Bool || *tb == Type::Bool => {
                 diagnostic.hint("on bools use `&&`, `||` and `!`")
             }
@@ -327,9 +331,16 @@ impl<'a> Checker<'a> {
             format!("{from} cannot be cast to {target}"),
         );
         let (f, t) = (self.out.underlying(&from), self.out.underlying(&target));
-        if f.fixed_width().is_some() && t.fixed_width().is_some() {
-            diagnostic =
-                diagnostic.hint("change width and sign in two steps: `(int<16>)(bit<16>) x`");
+        if let (Some(width), Some(_)) = (f.fixed_width(), t.fixed_width()) {
+            let between = match t {
+                Type::Signed(_) => Type::Signed(width),
+                _ => Type::Bit(width),
+            };
+            diagnostic = diagnostic.hint(format!(
+                "change the sign first, then the width: `({})({}) x`",
+                target.written(),
+                between.written()
+            ));
         }
         self.report(diagnostic);
         target

@@ -201,7 +201,8 @@ fn build(
             Ok(program) => match Image::new(Arc::new(program)) {
                 Ok(ready) => image = Some(Arc::new(ready)),
                 Err(error) => {
-                    diagnostics.push(Diagnostic::error("E0901", error.span, error.message))
+                    let message = p4_check::sentence(&error.message);
+                    diagnostics.push(Diagnostic::error("E0901", error.span, message))
                 }
             },
         }
