@@ -8,7 +8,9 @@ use pyo3::types::{PyDict, PyList};
 /// if there is no such code.
 #[pyfunction]
 pub fn explain<'py>(py: Python<'py>, code: &str) -> PyResult<Option<Bound<'py, PyDict>>> {
-    p4_explain::page(code).map(|page| dict(py, &page)).transpose()
+    p4_explain::page(code)
+        .map(|page| dict(py, &page))
+        .transpose()
 }
 
 /// All pages, errors before warnings.
