@@ -367,7 +367,10 @@ fn action_selectors() {
         target: Target::Group(7),
     });
     write(&mut switch, group(&[]));
-    assert!(switch.write(&[entry.clone()]).is_err(), "an empty group");
+    assert!(
+        switch.write(std::slice::from_ref(&entry)).is_err(),
+        "an empty group"
+    );
     write(&mut switch, group(&[3, 0, 2]));
     write(&mut switch, entry);
     // identity of y, mod 3, over the members in ascending order: 0, 2, 3
@@ -757,12 +760,12 @@ fn the_ways_of_bmv2_are_chosen() {
         };
         let mut switch = configured(&text, config);
         assert_eq!(
-            switch.write(&[insert.clone()]).is_err(),
+            switch.write(std::slice::from_ref(&insert)).is_err(),
             bmv2_compat,
             "entries without const"
         );
         assert_eq!(
-            switch.write(&[wide.clone()]).is_ok(),
+            switch.write(std::slice::from_ref(&wide)).is_ok(),
             bmv2_compat,
             "a wide value"
         );

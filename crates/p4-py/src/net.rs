@@ -211,6 +211,22 @@ impl Network {
             .map_err(PyValueError::new_err)
     }
 
+    /// Sets how many packets egress queues of a switch hold and how many leave them per second, of
+    /// one port or all and of one priority or all. Without a rate nothing waits.
+    #[pyo3(signature = (switch, *, port = None, priority = None, depth = None, rate = None))]
+    fn set_queue(
+        &mut self,
+        switch: u32,
+        port: Option<u16>,
+        priority: Option<u8>,
+        depth: Option<u64>,
+        rate: Option<u64>,
+    ) -> PyResult<()> {
+        self.device(switch)?
+            .set_queue(port, priority, depth, rate)
+            .map_err(PyValueError::new_err)
+    }
+
     /// Hands a frame to a switch as if it came from its CPU port, now.
     fn send_from_cpu(&mut self, switch: u32, data: &[u8]) -> PyResult<()> {
         self.inner

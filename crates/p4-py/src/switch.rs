@@ -53,6 +53,21 @@ impl Device {
         self.switch.write(batch).map_err(|error| error.to_string())
     }
 
+    /// Sets how many packets an egress queue holds and how many leave it per second (0: no limit),
+    /// of one port or all and of one priority or all.
+    pub fn set_queue(
+        &mut self,
+        port: Option<u16>,
+        priority: Option<u8>,
+        depth: Option<u64>,
+        rate: Option<u64>,
+    ) -> Result<(), String> {
+        let depth = depth.map(|depth| self.switch.set_queue_depth(port, priority, depth));
+        let rate = rate.map(|rate| self.switch.set_queue_rate(port, priority, rate));
+        let done = depth.into_iter().chain(rate).collect::<Result<(), _>>();
+        done.map_err(|error| error.to_string())
+    }
+
     pub fn set_tracing(&mut self, on: bool) {
         self.tracing = on;
     }
@@ -240,6 +255,9 @@ pub fn stats_dict<'py>(
         ("too_many_packets", stats.too_many_packets),
         ("out_of_fuel", stats.out_of_fuel),
         ("failed_assertions", stats.failed_assertions),
+        ("no_queue", stats.no_queue),
+        ("queue_full", stats.queue_full),
+        ("stopped", stats.stopped),
         ("ill_formed", stats.ill_formed),
         ("clones", stats.clones),
         ("replicas", stats.replicas),

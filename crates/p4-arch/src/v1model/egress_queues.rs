@@ -34,6 +34,13 @@ struct Queue {
     last: Option<Time>,
 }
 
+/// What becomes of a packet that is to be queued
+pub(super) enum Queued {
+    MayLeave(Copy),
+    Waits,
+    Full(Copy),
+}
+
 #[derive(Debug)]
 pub(super) struct EgressQueues {
     all: Limits,
@@ -98,8 +105,8 @@ impl EgressQueues {
         queues.map(|(_, queue)| queue.packets.len() as u64).sum()
     }
 
-    /// Takes a packet in. Gives it back if it may leave at once, and `Err` if its queue is full.
-    pub fn enqueue(&mut self, now: Time, mut copy: Copy) -> Result<Option<Copy>, Copy> {
+    /// Takes a packet in, unless it may leave at once or its queue is full.
+    pub fn enqueue(&mut self, now: Time, mut copy: Copy) -> Queued {
         let (port, priority) = (copy.port, copy.priority);
         let limits = self.limits(port, priority);
         copy.wait = Wait {
@@ -109,7 +116,7 @@ impl EgressQueues {
         };
         let queue = self.queues.entry((port, priority)).or_default();
         if queue.packets.len() as u64 >= limits.depth {
-            return Err(copy);
+            return Queued::Full(copy);
         }
         let turn = match (SECOND.checked_div(limits.rate), queue.last) {
             (Some(gap), Some(last)) => now.max(Time::from_picos(last.picos().saturating_add(gap))),
@@ -118,10 +125,10 @@ impl EgressQueues {
         queue.last = Some(turn);
         if turn <= now && queue.packets.is_empty() {
             copy.wait.depth_after = copy.wait.depth_before;
-            return Ok(Some(copy));
+            return Queued::MayLeave(copy);
         }
         queue.packets.push_back((turn, copy));
-        Ok(None)
+        Queued::Waits
     }
 
     /// The packet whose turn is next, not after `until`, and the moment of it.

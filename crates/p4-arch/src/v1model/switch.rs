@@ -1,6 +1,6 @@
 //! One switch: what a packet meets from the moment it arrives until nothing of it is left.
 
-use super::egress_queues::EgressQueues;
+use super::egress_queues::{EgressQueues, Queued};
 use super::externs::Externs;
 use super::image::Image;
 use super::queue::{Copy, Queues, Waiting};
@@ -311,9 +311,9 @@ impl Switch {
     fn queue_up<F: Follow>(&mut self, copy: Copy, out: &mut impl Sink, follow: &mut F) {
         follow.resume(copy.instance.id);
         match self.held.enqueue(self.now, copy) {
-            Ok(Some(copy)) => self.egress_of(copy, out, follow),
-            Ok(None) => follow.note("it waits in the queue of its port".to_string()),
-            Err(copy) => {
+            Queued::MayLeave(copy) => self.egress_of(copy, out, follow),
+            Queued::Waits => follow.note("it waits in the queue of its port".to_string()),
+            Queued::Full(copy) => {
                 self.queues.done_copy(copy);
                 self.dropped(Drop::QueueFull, follow);
             }
