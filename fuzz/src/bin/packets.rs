@@ -20,13 +20,15 @@ const MAX_PACKETS: u32 = 32;
 
 static PROGRAMS: OnceLock<Vec<Named>> = OnceLock::new();
 
-fuzz_target!(|data: &[u8]| {
+// Compiled before the first input, which would look slow otherwise.
+fuzz_target!(init: { PROGRAMS.get_or_init(programs); }, |data: &[u8]| {
     let programs = PROGRAMS.get_or_init(programs);
     let mut choices = Choices::new(data);
     let named = &programs[choices.u16() as usize % programs.len()];
     let ways = choices.byte();
     let config = Config {
         bmv2_compat: ways % 2 == 1,
+        undefined: (ways % 8 > 5).then_some(7),
         max_passes: MAX_PASSES,
         max_packets: MAX_PACKETS,
         ..Config::default()
