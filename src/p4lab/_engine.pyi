@@ -2,6 +2,7 @@
 picoseconds. Errors: ValueError for what the caller got wrong, OSError for the system's refusals.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -102,6 +103,20 @@ def conformance(
     progress: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
     """Judges a checkout of p4c; `p4lab conformance --help` names what the dictionary holds."""
+
+def serve_lsp(
+    include_dirs: Sequence[str],
+    defines: Sequence[tuple[str, str]],
+    *,
+    cache: os.PathLike[str] | None = None,
+    pages: str | None = None,
+) -> bool:
+    """Speaks the Language Server Protocol on standard input and output until the editor ends it:
+    whether that was in order. Built-in files are put in `cache` for the editor to open; `pages` is
+    a folder with a page for each code. Raises OSError."""
+
+def format_text(text: str) -> str:
+    """The program, formatted. Raises ValueError with "line:column: reason" if it cannot be read."""
 
 class Switch:
     """One switch by itself."""

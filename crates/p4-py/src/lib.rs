@@ -7,6 +7,7 @@ mod explain;
 mod conformance;
 mod files;
 mod io;
+mod lsp;
 mod net;
 mod program;
 mod stf;
@@ -27,6 +28,8 @@ mod _engine {
     use super::explain::{explain, explanations, nearest_codes};
     #[pymodule_export]
     use super::io::{bench_forwarder, Forwarder, Inbox};
+    #[pymodule_export]
+    use super::lsp::{format_text, serve_lsp};
     #[pymodule_export]
     use super::net::Network;
     #[pymodule_export]

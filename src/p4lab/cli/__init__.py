@@ -10,6 +10,8 @@ from p4lab.cli import (
     conformance_verb,
     doctor_verb,
     explain_verb,
+    fmt_verb,
+    lsp_verb,
     run_verb,
     start_verb,
     stf_verb,
@@ -27,6 +29,8 @@ app.command("run")(run_verb.run)
 app.command("trace")(trace_verb.trace)
 app.command("compile")(compile_verb.compile_program)
 app.command("explain")(explain_verb.explain)
+app.command("fmt")(fmt_verb.fmt)
+app.command("lsp")(lsp_verb.lsp)
 app.command("stf")(stf_verb.stf)
 app.command("bench")(bench_verb.bench)
 app.command("doctor")(doctor_verb.doctor)
