@@ -207,6 +207,8 @@ pub fn check(program: &ast::Program) -> Checked<'_> {
     }
     checker.control_plane_names(&program.decls);
     checker.shared_table_names(&program.decls);
+    let undefined = lint::undefined(&checker.out);
+    checker.out.diagnostics.extend(undefined);
     checker
         .out
         .diagnostics
