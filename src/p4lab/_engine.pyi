@@ -241,9 +241,14 @@ class Forwarder:
         switch: int = 0,
         cpu_port: int | None = None,
         seed: int = 0,
+        backend: str | None = None,
     ) -> None:
         """`ports` are numbers and interface names, `switch` the number that `inbox` tells.
-        Needs CAP_NET_RAW and CAP_NET_ADMIN; raises OSError."""
+        `backend` is "af_xdp", "tpacket_v3" or "socket"; None takes the fastest that works.
+        Needs root; raises OSError."""
+    @property
+    def backends(self) -> dict[int, tuple[str, str | None]]:
+        """By port: its back end, and why not a faster one."""
     def write(self, updates: Sequence[Update]) -> None: ...
     def send_from_cpu(self, data: bytes) -> None: ...
     def set_port(self, port: int, up: bool) -> None: ...
@@ -269,8 +274,25 @@ class Forwarder:
     def stop(self) -> dict[str, Any]:
         """Ends the thread; gives its last `stats`. Further calls raise OSError."""
 
-def bench_forwarder(
-    program: Program | None, updates: Sequence[Update], frame: bytes, seconds: float
+def bench_table(
+    program: Program, kind: str, entries: int, batch: int, lookups: int
 ) -> dict[str, float]:
-    """Floods port 0 of a switch on veth pairs and counts what leaves port 1: `seconds`, `offered`,
-    `forwarded`. Without a program a do-nothing forwarder is measured. Needs root (OSError)."""
+    """Fills the one table of `program`, whose one key of 32 bits matches by `kind` (exact, lpm,
+    ternary or range), looks keys up and empties it: `inserts_per_second`, `lookup_ns`,
+    `deletes_per_second`."""
+
+def bench_forwarder(
+    frame: bytes,
+    seconds: float,
+    *,
+    rate: float | None = None,
+    program: Program | None = None,
+    updates: Sequence[Update] | None = None,
+    backend: str | None = None,
+    command: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Puts copies of `frame` on a veth pair, `rate` a second or a flood of them, and counts what
+    comes out of another: `seconds`, `offered`, `forwarded`, `busy` (processor time in seconds).
+    Between the two is a switch of ours (`program`, on interfaces port0 and port1), another program
+    (`command`), or a loop that copies frames.
+    Needs root (OSError)."""

@@ -11,6 +11,7 @@
 
 mod backend;
 pub mod bench;
+mod bpf;
 mod clock;
 mod error;
 mod forwarder;

@@ -88,6 +88,7 @@ struct Value {
 
 const ETHTOOL_GTXCSUM: u32 = 0x16;
 const ETHTOOL_STXCSUM: u32 = 0x17;
+const ETHTOOL_SGRO: u32 = 0x2c;
 const ETHTOOL_GFLAGS: u32 = 0x25;
 const ETHTOOL_SFLAGS: u32 = 0x26;
 const FLAG_TX_VLAN: u32 = 1 << 7;
@@ -108,6 +109,11 @@ fn get(interface: &str, command: u32) -> io::Result<u32> {
 
 fn set(interface: &str, command: u32, data: u32) -> io::Result<()> {
     ethtool(interface, &mut Value { command, data })
+}
+
+/// Makes a veth poll for frames, which also takes those that an XDP program sends.
+pub(crate) fn switch_gro_on(interface: &str) -> io::Result<()> {
+    set(interface, ETHTOOL_SGRO, 1)
 }
 
 /// What the other end of a veth did for its senders before we switched it off. Dropping switches it

@@ -146,6 +146,75 @@ pub(crate) fn readable(fd: RawFd) -> libc::pollfd {
     }
 }
 
+/// The processors that this thread may run on.
+pub(crate) fn processors() -> io::Result<libc::cpu_set_t> {
+    // SAFETY: an array of integers, for which zeros are valid.
+    let mut set: libc::cpu_set_t = unsafe { zeroed() };
+    // SAFETY: the kernel writes at most the given size into a live local.
+    check(unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) })?;
+    Ok(set)
+}
+
+/// Lets this thread, and what it starts, run before all programs of ordinary priority, and before
+/// those of a lower real-time `priority` (from 1).
+pub(crate) fn come_first(priority: i32) -> io::Result<()> {
+    let priority = libc::sched_param {
+        sched_priority: priority,
+    };
+    // SAFETY: the kernel reads a live local.
+    check(unsafe { libc::sched_setscheduler(0, libc::SCHED_RR, &priority) })?;
+    Ok(())
+}
+
+/// Keeps this thread, and what it starts, on some processors.
+pub(crate) fn run_on(set: &libc::cpu_set_t) -> io::Result<()> {
+    // SAFETY: the kernel reads the given size from a live value.
+    check(unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), set) })?;
+    Ok(())
+}
+
+/// One processor for each of two busy threads, if `all` has that many; otherwise `all` for both.
+pub(crate) fn two_processors(all: &libc::cpu_set_t) -> [libc::cpu_set_t; 2] {
+    // SAFETY: the index stays within the set's size.
+    let has = |cpu: &usize| unsafe { libc::CPU_ISSET(*cpu, all) };
+    let mut found = (0..libc::CPU_SETSIZE as usize).filter(has);
+    let (Some(first), Some(second)) = (found.next(), found.next()) else {
+        return [*all; 2];
+    };
+    [first, second].map(|cpu| {
+        // SAFETY: an array of integers, for which zeros are valid; the index is one of the set's.
+        unsafe {
+            let mut set: libc::cpu_set_t = zeroed();
+            libc::CPU_SET(cpu, &mut set);
+            set
+        }
+    })
+}
+
+/// Processor time that this thread has used, in seconds.
+pub(crate) fn thread_time() -> f64 {
+    // This clock always exists.
+    clock_time(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or_default()
+}
+
+/// Processor time that a process has used, in seconds; `None` if it is gone.
+pub(crate) fn process_time(process: u32) -> Option<f64> {
+    let mut clock = 0;
+    // SAFETY: the number of a clock is written to a live local.
+    let result = unsafe { libc::clock_getcpuclockid(process as libc::pid_t, &mut clock) };
+    (result == 0).then(|| clock_time(clock)).flatten()
+}
+
+fn clock_time(clock: libc::clockid_t) -> Option<f64> {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: a live timespec is written.
+    check(unsafe { libc::clock_gettime(clock, &mut time) }).ok()?;
+    Some(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
+}
+
 /// A counter in the kernel by which another thread can end a [`wait`].
 pub(crate) struct Bell(OwnedFd);
 

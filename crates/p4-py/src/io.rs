@@ -5,7 +5,8 @@ use crate::program::Program;
 use crate::switch::Device;
 use crate::trace::arrival_dict;
 use crate::update;
-use p4_io::{Config, IoError, MonotonicClock, PacketIn, PortStats, Stats};
+use p4_io::bench::{Command, Contestant, Load};
+use p4_io::{Backend, Config, IoError, MonotonicClock, PacketIn, PortStats, Stats};
 use p4_time::Clock;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -76,7 +77,8 @@ pub struct Forwarder {
 #[pymethods]
 impl Forwarder {
     #[new]
-    #[pyo3(signature = (program, ports, inbox, *, switch = 0, cpu_port = None, seed = 0))]
+    #[pyo3(signature = (program, ports, inbox, *, switch = 0, cpu_port = None, seed = 0, backend = None))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments in Python
     fn new(
         program: Py<Program>,
         ports: Vec<(u16, String)>,
@@ -84,13 +86,15 @@ impl Forwarder {
         switch: u32,
         cpu_port: Option<u16>,
         seed: u64,
+        backend: Option<&str>,
     ) -> PyResult<Forwarder> {
+        let backend = named_backend(backend)?;
         let device = Device::new(program.get(), seed)?;
         let config = Config {
             switch,
             ports,
             cpu_port,
-            backend: None,
+            backend,
             clock: inbox.clock,
         };
         let inner = p4_io::Forwarder::start(config, device, inbox.sender.clone());
@@ -98,6 +102,16 @@ impl Forwarder {
             inner: Some(inner.map_err(refused)?),
             program,
         })
+    }
+
+    /// By port, which back end it has got and why not a faster one (None: nothing to say).
+    #[getter]
+    fn backends<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for port in self.running()?.backends() {
+            dict.set_item(port.port, (port.backend.name(), port.note.as_deref()))?;
+        }
+        Ok(dict)
     }
 
     /// Applies a batch of updates between two packets: all of them or none.
@@ -181,34 +195,68 @@ impl Forwarder {
     }
 }
 
-/// Floods a switch on veth pairs of its own and counts what it forwards from port 0 to port 1;
-/// without a program, a do-nothing forwarder.
+/// Puts copies of a frame on a veth pair and counts what comes out of another one, with between
+/// them: a switch of ours (`program`), another one (`command`), or, with neither, a loop that copies
+/// frames.
 #[pyfunction]
+#[pyo3(signature = (frame, seconds, *, rate = None, program = None, updates = None, backend = None, command = None))]
+#[allow(clippy::too_many_arguments)] // keyword arguments in Python
 pub fn bench_forwarder<'py>(
     py: Python<'py>,
-    program: Option<&Program>,
-    updates: &Bound<'py, PySequence>,
     frame: Vec<u8>,
     seconds: f64,
+    rate: Option<f64>,
+    program: Option<&Program>,
+    updates: Option<&Bound<'py, PySequence>>,
+    backend: Option<&str>,
+    command: Option<Vec<String>>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let duration = Duration::try_from_secs_f64(seconds)
         .map_err(|error| PyValueError::new_err(format!("seconds {seconds}: {error}")))?;
-    let measured = match program {
-        None => py.detach(|| p4_io::bench::measure(p4_io::Patch(0, 1), frame, duration)),
-        Some(program) => {
+    let backend = named_backend(backend)?;
+    let contestant = match (program, command) {
+        (Some(program), _) => {
             let mut device = Device::new(program, 0)?;
-            device
-                .write(&update::batch(updates)?)
-                .map_err(PyValueError::new_err)?;
-            py.detach(|| p4_io::bench::measure(device, frame, duration))
+            if let Some(updates) = updates {
+                device
+                    .write(&update::batch(updates)?)
+                    .map_err(PyValueError::new_err)?;
+            }
+            let device = Box::new(device);
+            Contestant::Switch { device, backend }
         }
+        (None, Some(words)) => Contestant::Program(command_of(words)?),
+        (None, None) => Contestant::Nothing,
     };
-    let measured = measured.map_err(refused)?;
+    let load = Load {
+        frame,
+        rate,
+        duration,
+    };
+    let measured = py
+        .detach(|| p4_io::bench::measure(contestant, load))
+        .map_err(refused)?;
     let dict = PyDict::new(py);
     dict.set_item("seconds", measured.seconds)?;
     dict.set_item("offered", measured.offered)?;
     dict.set_item("forwarded", measured.forwarded)?;
+    dict.set_item("busy", measured.busy)?;
     Ok(dict)
+}
+
+fn command_of(words: Vec<String>) -> PyResult<Command> {
+    let mut words = words.into_iter();
+    let program = words
+        .next()
+        .ok_or_else(|| PyValueError::new_err("a command needs a program"))?;
+    let arguments = words.collect();
+    Ok(Command { program, arguments })
+}
+
+fn named_backend(name: Option<&str>) -> PyResult<Option<Backend>> {
+    name.map(str::parse)
+        .transpose()
+        .map_err(PyValueError::new_err)
 }
 
 fn refused(error: IoError) -> PyErr {
@@ -239,6 +287,8 @@ fn port_dict<'py>(py: Python<'py>, port: &PortStats) -> PyResult<Bound<'py, PyDi
     drops.set_item("overrun", port.drops.overrun)?;
     drops.set_item("full", port.drops.full)?;
     drops.set_item("down", port.drops.down)?;
+    drops.set_item("loss", port.drops.loss)?;
+    drops.set_item("queue_full", port.drops.queue_full)?;
     let dict = PyDict::new(py);
     dict.set_item("received", count_dict(py, &port.received)?)?;
     dict.set_item("sent", count_dict(py, &port.sent)?)?;

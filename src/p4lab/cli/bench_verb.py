@@ -19,22 +19,27 @@ Seconds = Annotated[
 
 
 def bench(seconds: Seconds = 1.0, as_json: Json = False) -> None:
-    """Measure the engine on this machine: compiling, interpreting, forwarding, memory.
+    """Measure the engine on this machine: compiling, processing, forwarding, memory.
 
-    The JSON object has `measures`: each with name, unit, value (null if it could not be measured),
-    goal, at_most (the goal is an upper bound), met and note.
+    What is measured and how: docs/speed.md. The JSON object has `machine` (processor, cores,
+    kernel, load: programs that were busy before) and `measures`: each with group, name, unit, value
+    (the median, null if it could not be measured), least, most, goal, at_most (the goal is an upper
+    bound), met and note.
     """
     from rich.console import Console
 
-    from p4lab.bench import measure
+    from p4lab.bench import describe, measure_all
 
+    machine = describe()
     with Console(stderr=True).status("starting") as status:
-        measures = list(measure(seconds, lambda what: status.update(f"{what} ...")))
+        measures = list(measure_all(seconds, lambda what: status.update(f"{what} ...")))
     if as_json:
         rows = [{**asdict(row), "met": row.met} for row in measures]
-        typer.echo(json.dumps({"measures": rows}, indent=2))
+        typer.echo(json.dumps({"machine": asdict(machine), "measures": rows}, indent=2))
     else:
-        Console().print(_table(measures))
+        console = Console()
+        console.print(str(machine), highlight=False)
+        console.print(_table(measures))
 
 
 def _table(measures: list[Measure]):  # -> rich.table.Table, imported only here
@@ -42,18 +47,25 @@ def _table(measures: list[Measure]):  # -> rich.table.Table, imported only here
 
     table = Table(box=None)
     table.add_column("what")
-    for column in ("measured", "goal"):
+    for column in ("median", "least", "most", "goal"):
         table.add_column(column, justify="right")
     table.add_column("")
+    group = ""
     for row in measures:
-        value = "-" if row.value is None else _number(row.value, row.unit)
+        if row.group != group:
+            group = row.group
+            table.add_section()
+            table.add_row(f"[bold]{group}[/bold]")
         bound = "at most" if row.at_most else "at least"
         goal = "" if row.goal is None else f"{bound} {_number(row.goal, row.unit)}"
+        figures = [_number(value, row.unit) for value in (row.value, row.least, row.most)]
         verdict = {True: "met", False: "not met", None: row.note}[row.met]
-        table.add_row(row.name, value, goal, verdict)
+        table.add_row(f"  {row.name}", *figures, goal, verdict)
     return table
 
 
-def _number(value: float, unit: str) -> str:
+def _number(value: float | None, unit: str) -> str:
+    if value is None:
+        return "-"
     digits = 0 if value >= 100 else 2
     return f"{value:,.{digits}f} {unit}".rstrip()

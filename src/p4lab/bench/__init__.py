@@ -1,0 +1,32 @@
+"""How fast the engine is on this machine, next to what the project promises.
+
+A group of measures is a function of the seconds that a measurement may take and of who hears what
+is under way. To add one, write it in a module of its own and name it in GROUPS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from p4lab.bench import forwarding, inprocess
+from p4lab.bench.machine import Machine, describe
+from p4lab.bench.measure import Measure, Say
+
+Group = Callable[[float, Say], Iterator[Measure]]
+
+# In the order in which they run and are printed. Memory comes first: it is that of this process.
+GROUPS: tuple[Group, ...] = (
+    inprocess.memory,
+    inprocess.compiling,
+    inprocess.processing,
+    forwarding.forwarding,
+    forwarding.side_by_side,
+)
+
+__all__ = ["GROUPS", "Group", "Machine", "Measure", "Say", "describe", "measure_all"]
+
+
+def measure_all(seconds: float, say: Say = lambda _: None) -> Iterator[Measure]:
+    """All measures, one after the other; `say` hears what is under way."""
+    for group in GROUPS:
+        yield from group(seconds, say)
