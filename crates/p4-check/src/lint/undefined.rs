@@ -39,6 +39,8 @@ pub(super) fn lint(checked: &Checked<'_>, found: &mut Findings) {
 
 /// So many statements are followed in all.
 const MAX_STEPS: u32 = 200_000;
+/// So many known parts cost as much as a statement.
+const FACTS_PER_STEP: u32 = 32;
 /// Rounds of a loop after which nothing new is found out: each part changes at most once.
 const MAX_ROUNDS: u32 = 600;
 /// Actions that call actions
@@ -285,10 +287,15 @@ impl<'a> Walker<'_, 'a> {
     }
 
     fn statement(&mut self, stmt: &'a Stmt, before: Before) -> Before {
-        if before.is_none() || self.steps == 0 {
+        let Some(facts) = &before else {
+            return before;
+        };
+        if self.steps == 0 {
             return before;
         }
-        self.steps -= 1;
+        // What is known is copied at each branch.
+        let cost = 1 + facts.len() as u32 / FACTS_PER_STEP;
+        self.steps = self.steps.saturating_sub(cost);
         match &stmt.kind {
             StmtKind::Decl(decl) => self.local(decl, before),
             StmtKind::Call(call) => self.read(call, before),

@@ -46,7 +46,8 @@ pub fn compile(code: &str, text: &str) -> Compiled {
             Err(errors) => diagnostics.extend(errors),
             Ok(program) => {
                 if let Err(error) = Image::new(Arc::new(program)) {
-                    diagnostics.push(Diagnostic::error("E0901", error.span, error.message));
+                    let message = p4_check::sentence(&error.message);
+                    diagnostics.push(Diagnostic::error("E0901", error.span, message));
                 }
             }
         }
