@@ -2,9 +2,10 @@
 //! border on a hot path.
 #![forbid(unsafe_code)]
 
+mod bench_tables;
 mod compile;
-mod explain;
 mod conformance;
+mod explain;
 mod files;
 mod io;
 mod lsp;
@@ -20,6 +21,8 @@ use pyo3::prelude::*;
 /// The p4lab engine: P4 compiler, switch and networks.
 #[pymodule]
 mod _engine {
+    #[pymodule_export]
+    use super::bench_tables::bench_table;
     #[pymodule_export]
     use super::compile::{compile, compile_text, Compilation};
     #[pymodule_export]
