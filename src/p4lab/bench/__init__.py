@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from p4lab.bench import forwarding, inprocess
+from p4lab.bench import forwarding, inprocess, tables
 from p4lab.bench.machine import Machine, describe
 from p4lab.bench.measure import Measure, Say
 
@@ -19,6 +19,9 @@ GROUPS: tuple[Group, ...] = (
     inprocess.memory,
     inprocess.compiling,
     inprocess.processing,
+    tables.inserting,
+    tables.looking_up,
+    tables.compiling,
     forwarding.forwarding,
     forwarding.side_by_side,
 )
