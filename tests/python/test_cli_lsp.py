@@ -10,6 +10,7 @@ import pytest
 
 from cli_runner import p4lab
 from lsp_client import ROOT, Editor
+from p4lab.editor import jupyter_server
 
 BIER = ROOT / "p4" / "bier" / "v1model.p4"
 
@@ -114,12 +115,18 @@ def test_jupyter_finds_the_server() -> None:
 
 def test_the_extensions_agree_on_the_language() -> None:
     """VS Code and JupyterLab both must know `.p4` files, or the server is never asked."""
-    package = json.loads((ROOT / "editors" / "vscode" / "package.json").read_text())
+    vscode = ROOT / "editors" / "vscode"
+    package = json.loads((vscode / "package.json").read_text())
     (language,) = package["contributes"]["languages"]
     assert language["id"] == "p4" and ".p4" in language["extensions"]
-    for folder in ("vscode",):
-        for path in (ROOT / "editors" / folder).rglob("*.json"):
-            json.loads(path.read_text())
+    json.loads((vscode / language["configuration"]).read_text())
     (grammar,) = package["contributes"]["grammars"]
-    assert (ROOT / "editors" / "vscode" / grammar["path"]).is_file()
-    assert (ROOT / "editors" / "vscode" / package["main"]).is_file()
+    assert json.loads((vscode / grammar["path"]).read_text())["scopeName"] == grammar["scopeName"]
+    assert (vscode / package["main"]).is_file()
+
+    data = ROOT / "editors" / "jupyterlab" / "data"
+    lab = data / "share" / "jupyter" / "labextensions" / "p4lab"
+    build = json.loads((lab / "package.json").read_text())["jupyterlab"]["_build"]
+    script = (lab / build["load"]).read_text()
+    (mime_type,) = jupyter_server()["p4lab"]["mime_types"]
+    assert f'"{mime_type}"' in script and f'"{build["extension"]}"' in script
