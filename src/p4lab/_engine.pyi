@@ -202,6 +202,17 @@ class Network:
     def node_stats(self, number: int) -> tuple[int, int]:
         """Frames that a node could not place: sent to a port without a cable, filtered."""
     def write(self, switch: int, updates: Sequence[Update]) -> None: ...
+    def set_queue(
+        self,
+        switch: int,
+        *,
+        port: int | None = None,
+        priority: int | None = None,
+        depth: int | None = None,
+        rate: int | None = None,
+    ) -> None:
+        """Sets how many packets egress queues hold and how many leave them per second (0: no
+        limit), of one port or all, of one priority or all. Without a rate nothing waits."""
     def send_from_cpu(self, switch: int, data: bytes) -> None: ...
     def trace(self, switch: int, on: bool) -> None: ...
     def take_traces(self, switch: int) -> list[dict[str, Any]]: ...
