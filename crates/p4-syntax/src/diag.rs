@@ -2,7 +2,7 @@
 //! test read the same thing.
 //!
 //! Codes are stable. This crate gives E00xx (characters and preprocessor) and E01xx (grammar);
-//! E0200 and up belong to the passes above.
+//! E0200 and up belong to the passes above; E07xx is what only P4Info finds (`p4-info`).
 //!
 //! | code | what |
 //! |---|---|
