@@ -113,6 +113,11 @@ impl Bench {
         self.machine.frame[slot..][..words.len()].copy_from_slice(words);
     }
 
+    /// Ready for another packet.
+    pub fn restart(&mut self) {
+        self.machine.reset(&self.prepared);
+    }
+
     pub fn load(&mut self, packet: &[u8]) {
         self.machine.packet.load(packet);
     }

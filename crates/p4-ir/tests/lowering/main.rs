@@ -3,6 +3,7 @@
 mod arithmetic;
 mod bench;
 mod blocks;
+mod language;
 mod limits;
 mod mutations;
 mod statements;
