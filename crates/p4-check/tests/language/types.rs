@@ -331,7 +331,6 @@ fn types_with_names_of_their_own() {
                 raw = port; //~ E0302
                 port = raw; //~ E0302
                 port = port + port; //~ E0308
-                port = 3; //~ E0302
             }
         }",
     );
