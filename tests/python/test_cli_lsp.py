@@ -47,7 +47,7 @@ def test_a_session_from_beginning_to_end(editor: Editor, tmp_path: Path) -> None
     line = built_in.read_text().splitlines()[found["range"]["start"]["line"]]
     assert "mark_to_drop" in line
 
-    wrong = text.replace("BierRouter() router;", "BierRouter() router;  /* ü */ nowhere_t x;")
+    wrong = text.replace("BierRouter() router;", "BierRouter()router; /* ü */ nowhere_t x;")
     wrong = wrong.replace("mark_to_drop(standard_metadata);", "standard_metadata.", 1)
     editor.tell(
         "textDocument/didChange",
