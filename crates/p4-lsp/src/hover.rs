@@ -229,7 +229,7 @@ fn width(checked: &Checked, ty: &Type) -> Option<String> {
 fn bits(count: u64) -> String {
     match count {
         1 => "1 bit".to_string(),
-        _ if count % 8 == 0 && count > 8 => format!("{count} bits ({} bytes)", count / 8),
+        _ if count.is_multiple_of(8) && count > 8 => format!("{count} bits ({} bytes)", count / 8),
         _ => format!("{count} bits"),
     }
 }
