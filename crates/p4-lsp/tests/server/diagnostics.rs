@@ -130,7 +130,7 @@ fn later_passes_are_asked_about_sound_programs_with_a_main() {
     for (text, code) in [
         (router(""), Some("E0901")),
         ("struct empty {}\n".to_string(), None),
-        (router("count = true;"), Some("E0301")),
+        (router("count = true;"), Some("E0302")),
     ] {
         let document = json!({ "uri": "untitled:1", "version": 1, "text": text });
         let params = json!({ "textDocument": document });
