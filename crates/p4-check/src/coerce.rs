@@ -156,6 +156,17 @@ impl<'a> Checker<'a> {
                 self.check_fits(expr, target);
                 true
             }
+            // A strict reading of the specification (7.2.8) asks for a cast here; p4c does not, and
+            // programs in the field, such as those of PINS, are written that way.
+            (Type::Int, Type::Named(Kind::NewType, ..)) => {
+                let stored = self.out.underlying(target);
+                if !matches!(stored, Type::Bit(_) | Type::Signed(_)) {
+                    return false;
+                }
+                self.note_coercion(expr, target);
+                self.check_fits(expr, &stored);
+                true
+            }
             (Type::Bit(_) | Type::Signed(_), Type::Int) if self.const_value(expr).is_some() => {
                 self.note_coercion(expr, target);
                 true
