@@ -59,9 +59,7 @@ const CLASSES: &[(&str, &[&str])] = &[
     // More than this compiler takes.
     (
         "overlimit",
-        &[
-            "E0011", "E0026", "E0108", "E0319", "E0602", "E0605",
-        ],
+        &["E0011", "E0026", "E0108", "E0319", "E0602", "E0605"],
     ),
     (
         "unsupported",
