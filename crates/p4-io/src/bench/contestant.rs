@@ -93,6 +93,14 @@ impl Running {
         }
     }
 
+    /// Whether a program has ended by itself.
+    pub(super) fn has_ended(&mut self) -> bool {
+        match self {
+            Running::Program(process) => !matches!(process.0.try_wait(), Ok(None)),
+            Running::Switch(_) | Running::Nothing(_) => false,
+        }
+    }
+
     /// Ends it now, not at the end of a scope.
     pub(super) fn stop(self) {
         drop(self);

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use crate::error::IoError;
 use crate::namespace::{in_own_namespace, ip};
 use crate::sys;
+use contestant::Running;
 pub use contestant::{Command, Contestant};
 use generator::Generator;
 
@@ -22,6 +23,9 @@ const WARM_UP: Duration = Duration::from_millis(50);
 /// How long a program may take until it forwards, and frames per second by which that is seen.
 const PATIENCE: Duration = Duration::from_secs(30);
 const SLOW: f64 = 1000.0;
+/// Real-time priorities.
+const LOAD_PRIORITY: i32 = 1;
+const WATCH_PRIORITY: i32 = 3;
 
 /// What is put on the first cable.
 #[derive(Clone, Debug)]
@@ -52,22 +56,28 @@ pub struct Measured {
 /// other programs disturb it less, with a processor for the forwarding thread and one for the load. Needs root and the `ip` command.
 pub fn measure(contestant: Contestant, load: Load) -> Result<Measured, IoError> {
     in_own_namespace(move || {
-        // A refusal only makes the figures noisier. Threads and programs started inherit it.
-        let _ = sys::come_first(1);
         let fail = |cause| IoError::at(PORTS[0].1, "choose a processor", cause);
         let all = sys::processors().map_err(fail)?;
         let [ours, generators] = sys::two_processors(&all);
         lay_cables()?;
-        // A program of many threads may have them all.
-        let single = !matches!(contestant, Contestant::Program(_));
-        sys::run_on(if single { &ours } else { &all }).map_err(fail)?;
-        let running = contestant.start()?;
-        wait_until_it_forwards(&load.frame)?;
+        // A program of many threads may have all processors and comes before the load: with fewer
+        // processors than threads it would wait in vain for a load that never rests.
+        let (place, priority) = match contestant {
+            Contestant::Program(_) => (&all, LOAD_PRIORITY + 1),
+            _ => (&ours, LOAD_PRIORITY),
+        };
+        // A refusal only makes the figures noisier. Threads and programs started inherit it.
+        let _ = sys::come_first(priority);
+        sys::run_on(place).map_err(fail)?;
+        let mut running = contestant.start()?;
+        // Who holds the watch must not wait for those who run.
+        let _ = sys::come_first(WATCH_PRIORITY);
+        wait_until_it_forwards(&mut running, &load.frame)?;
+        let _ = sys::come_first(LOAD_PRIORITY);
         sys::run_on(&generators).map_err(fail)?;
         let generator = Generator::start(CABLES[0][0], &load.frame, load.rate)?;
         sys::run_on(&all).map_err(fail)?;
-        // Who holds the watch must not wait for those who run.
-        let _ = sys::come_first(2);
+        let _ = sys::come_first(WATCH_PRIORITY);
         std::thread::sleep(WARM_UP);
         let before = (running.busy(), frames()?);
         let start = Instant::now();
@@ -86,11 +96,11 @@ pub fn measure(contestant: Contestant, load: Load) -> Result<Measured, IoError> 
 }
 
 /// Sends frames slowly until the first one comes out.
-fn wait_until_it_forwards(frame: &[u8]) -> Result<(), IoError> {
+fn wait_until_it_forwards(running: &mut Running, frame: &[u8]) -> Result<(), IoError> {
     let _generator = Generator::start(CABLES[0][0], frame, Some(SLOW))?;
     let start = Instant::now();
     while frames()?[1] == 0 {
-        if start.elapsed() > PATIENCE {
+        if start.elapsed() > PATIENCE || running.has_ended() {
             let cause = io::Error::other("nothing comes out of what is measured");
             return Err(IoError::at(CABLES[1][0], "receive", cause));
         }
