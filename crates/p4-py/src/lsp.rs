@@ -37,7 +37,11 @@ pub fn serve_lsp(
     };
     py.detach(|| {
         let mut server = Server::new(config, Box::new(Disk { cache }), Box::new(later_passes));
-        p4_lsp::serve(&mut server, &mut io::stdin().lock(), &mut io::stdout().lock())
+        p4_lsp::serve(
+            &mut server,
+            &mut io::stdin().lock(),
+            &mut io::stdout().lock(),
+        )
     })
     .map_err(PyErr::from)
 }
@@ -71,7 +75,9 @@ impl Files for Disk {
             Err(error) if error.kind() == ErrorKind::NotFound => return None,
             Err(error) => return Some(Err(error.to_string())),
         };
-        let mut folders = within.iter().filter_map(|folder| fs::canonicalize(folder).ok());
+        let mut folders = within
+            .iter()
+            .filter_map(|folder| fs::canonicalize(folder).ok());
         if !folders.any(|folder| real.starts_with(folder)) {
             let reason = "it is a link to a place outside the folders that are open";
             return Some(Err(reason.to_string()));
