@@ -178,6 +178,7 @@ impl<D: Device> Worker<D> {
                     let _ = reply.send(self.emulate(port, *lines));
                 }
                 Ok(Command::Stats(reply)) => {
+                    self.exits.flush(); // what was ordered before is sent before the answer
                     let _ = reply.send(self.stats());
                 }
                 Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return false,

@@ -293,6 +293,7 @@ fn a_switch_outlives_its_interfaces() {
         )?;
         ip("s", &["link", "set", "dev", "s", "down"])?;
         source.send_from_cpu(vec![1; 64])?;
+        source.stats()?; // answered when that frame has been sent
         switch.stats()?;
         ip("s", &["link", "set", "dev", "s", "up"])?;
         wait_until_up("a");
