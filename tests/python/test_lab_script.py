@@ -76,6 +76,7 @@ def machine(tmp_path: Path) -> Machine:
     binaries = tmp_path / "bin"
     binaries.mkdir()
     (root / "crates" / "p4-py").mkdir(parents=True)
+    (root / "docs" / "errors").mkdir(parents=True)
     (root / "src" / "p4lab").mkdir(parents=True)
     for name in ("Cargo.toml", "Cargo.lock", "pyproject.toml", "requirements.lock"):
         (root / name).write_text(f"{name}\n")
