@@ -10,6 +10,7 @@ p4lab, a P4 teaching lab in a box
   ./lab trace 01-bier                    what one packet met at every hop
   ./lab compile PROG.p4                  check a P4 program
   ./lab stf PROG.p4 TEST.stf             send packets through it and judge what comes out
+  ./lab doctor                           what this machine lacks, and the remedy
   ./lab bench                            how fast the engine is on this machine
   ./lab test                             every test of the project
 
