@@ -11,6 +11,7 @@ if [ "${INSIDE-}" != yes ]; then
     [ "$(id -u)" = 0 ] || { echo "tests/provision.sh: start me as root." >&2; exit 2; }
     command -v debootstrap >/dev/null || { echo "tests/provision.sh: debootstrap is missing (apt-get install debootstrap)." >&2; exit 2; }
     fresh=$(mktemp -d)
+    chmod 755 "$fresh" # it becomes a root folder, which every user may enter
     trap 'rm -rf --one-file-system "$fresh"' EXIT
     # Mounts in a namespace of their own are gone with it, whatever happens.
     INSIDE=yes FRESH=$fresh unshare --mount --propagation private "${BASH_SOURCE[0]}" "$suite"
