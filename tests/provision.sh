@@ -26,7 +26,9 @@ debootstrap --variant=minbase --include=ca-certificates "$suite" "$FRESH" "${mir
 rm -f "$FRESH.log"
 # This machine's way to its packages (proxy, trust) is not what is under test.
 cp -a /etc/apt/sources.list* /etc/apt/apt.conf.d "$FRESH/etc/apt/" 2>/dev/null || true
-cp -aL /etc/ssl/certs/ca-certificates.crt "$FRESH/etc/ssl/certs/"
+mkdir -p "$FRESH/usr/local/share/ca-certificates"
+cp -L /etc/ssl/certs/ca-certificates.crt "$FRESH/usr/local/share/ca-certificates/this-machine.crt"
+chroot "$FRESH" update-ca-certificates >/dev/null 2>&1
 cp /etc/resolv.conf "$FRESH/etc/resolv.conf"
 [ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$FRESH/etc/pip.conf"
 mount -t proc proc "$FRESH/proc"

@@ -46,6 +46,8 @@ def start(*arguments: str) -> subprocess.Popen[bytes]:
         env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
+        # As from a terminal; a shell's background jobs, and so tests run by one, ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while sum("host_agent" in item for item in left_behind() - before) < 4:
