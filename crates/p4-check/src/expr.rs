@@ -279,11 +279,10 @@ impl<'a> Checker<'a> {
         );
         let nearest = names
             .iter()
-            .min_by_key(|n| crate::scope::edit_distance(n, &member.name));
+            .min_by_key(|n| p4_syntax::edit_distance(n, &member.name));
         if let Some(near) = nearest {
             let list: Vec<&str> = names.iter().map(|n| &**n).take(12).collect();
-            diagnostic = if crate::scope::edit_distance(near, &member.name) <= member.name.len() / 2
-            {
+            diagnostic = if p4_syntax::edit_distance(near, &member.name) <= member.name.len() / 2 {
                 diagnostic.hint(format!("did you mean `{near}`?"))
             } else {
                 diagnostic.hint(format!("it has {}", list.join(", ")))

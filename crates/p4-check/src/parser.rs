@@ -182,8 +182,8 @@ impl<'a> Checker<'a> {
             .iter()
             .map(|s| &*s.name.name)
             .chain(["accept", "reject"]);
-        if let Some(near) = names.min_by_key(|n| crate::scope::edit_distance(n, name)) {
-            if crate::scope::edit_distance(near, name) <= name.len() / 2 {
+        if let Some(near) = names.min_by_key(|n| p4_syntax::edit_distance(n, name)) {
+            if p4_syntax::edit_distance(near, name) <= name.len() / 2 {
                 diagnostic = diagnostic.hint(format!("did you mean `{near}`?"));
             }
         }

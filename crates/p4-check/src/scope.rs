@@ -164,9 +164,9 @@ impl<'a> Checker<'a> {
                 .scopes
                 .names()
                 .filter(|n| !n.is_empty())
-                .min_by_key(|n| (edit_distance(n, name), n.to_string()));
+                .min_by_key(|n| (p4_syntax::edit_distance(n, name), n.to_string()));
             diagnostic = match suggestion {
-                Some(near) if edit_distance(near, name) <= name.len() / 3 => {
+                Some(near) if p4_syntax::edit_distance(near, name) <= name.len() / 3 => {
                     diagnostic.hint(format!("did you mean `{near}`?"))
                 }
                 _ => diagnostic.hint(
@@ -195,34 +195,5 @@ fn overloadable(a: &Decl, b: &Decl) -> bool {
             names(x) != names(y)
         }
         _ => false,
-    }
-}
-
-/// The number of single-character edits between two names (Levenshtein).
-pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, cb) in b.iter().enumerate() {
-            let substitution = diagonal + usize::from(ca != *cb);
-            diagonal = row[j + 1];
-            row[j + 1] = substitution.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::edit_distance;
-
-    #[test]
-    fn distance_counts_edits() {
-        assert_eq!(edit_distance("egress_spec", "egress_spec"), 0);
-        assert_eq!(edit_distance("egres_spec", "egress_spec"), 1);
-        assert_eq!(edit_distance("", "abc"), 3);
-        assert_eq!(edit_distance("kitten", "sitting"), 3);
     }
 }

@@ -252,11 +252,11 @@ impl<'a> Checker<'a> {
             let near = self
                 .match_kinds
                 .iter()
-                .min_by_key(|k| crate::scope::edit_distance(k, name))
+                .min_by_key(|k| p4_syntax::edit_distance(k, name))
                 .cloned();
             let kinds: Vec<String> = self.match_kinds.iter().map(|k| k.to_string()).collect();
             diagnostic = match near {
-                Some(near) if crate::scope::edit_distance(&near, name) <= 2 => {
+                Some(near) if p4_syntax::edit_distance(&near, name) <= 2 => {
                     diagnostic.hint(format!("did you mean `{near}`?"))
                 }
                 _ if kinds.is_empty() => {

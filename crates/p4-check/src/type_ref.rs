@@ -345,26 +345,10 @@ impl<'a> Checker<'a> {
                     new_type: false,
                     ty,
                 } => self.out.type_ref(ty.id).clone(),
-                kind => {
-                    let kind = match kind {
-                        DeclKind::Typedef { .. } => Kind::NewType,
-                        DeclKind::Enum {
-                            underlying: None, ..
-                        } => Kind::Enum,
-                        DeclKind::Enum { .. } => Kind::SerEnum,
-                        DeclKind::Header { .. } => Kind::Header,
-                        DeclKind::HeaderUnion { .. } => Kind::Union,
-                        DeclKind::Struct { .. } => Kind::Struct,
-                        DeclKind::ExternObject { .. } => Kind::Extern,
-                        DeclKind::ParserType(_) => Kind::ParserType,
-                        DeclKind::ControlType(_) => Kind::ControlType,
-                        DeclKind::Parser { .. } => Kind::Parser,
-                        DeclKind::Control { .. } => Kind::Control,
-                        DeclKind::Package { .. } => Kind::Package,
-                        _ => return Type::Unknown,
-                    };
-                    Type::Named(kind, decl.id, decl.name.name.clone(), Vec::new())
-                }
+                _ => match Kind::of(decl) {
+                    Some(kind) => Type::Named(kind, decl.id, decl.name.name.clone(), Vec::new()),
+                    None => Type::Unknown,
+                },
             },
             _ => Type::Unknown,
         }

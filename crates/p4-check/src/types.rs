@@ -1,6 +1,6 @@
 //! Types as the checker knows them.
 
-use p4_syntax::ast::{Name, NodeId};
+use p4_syntax::ast::{Decl, DeclKind, Name, NodeId};
 use std::fmt;
 
 /// What a named type is; kept in the type so that most questions need no look-up.
@@ -20,6 +20,29 @@ pub enum Kind {
     Parser,
     Control,
     Package,
+}
+
+impl Kind {
+    /// The kind of type that a declaration makes; None for one that makes no type of its own.
+    pub fn of(decl: &Decl) -> Option<Kind> {
+        Some(match &decl.kind {
+            DeclKind::Enum {
+                underlying: None, ..
+            } => Kind::Enum,
+            DeclKind::Enum { .. } => Kind::SerEnum,
+            DeclKind::Header { .. } => Kind::Header,
+            DeclKind::HeaderUnion { .. } => Kind::Union,
+            DeclKind::Struct { .. } => Kind::Struct,
+            DeclKind::Typedef { new_type: true, .. } => Kind::NewType,
+            DeclKind::ExternObject { .. } => Kind::Extern,
+            DeclKind::ParserType(_) => Kind::ParserType,
+            DeclKind::ControlType(_) => Kind::ControlType,
+            DeclKind::Parser { .. } => Kind::Parser,
+            DeclKind::Control { .. } => Kind::Control,
+            DeclKind::Package { .. } => Kind::Package,
+            _ => return None,
+        })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

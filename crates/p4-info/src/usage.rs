@@ -151,51 +151,22 @@ impl<'a, 'w> Walker<'a, 'w> {
     }
 
     fn expr(&mut self, expr: &'a Expr) {
-        match &expr.kind {
-            ExprKind::Member(base, _) | ExprKind::Unary(_, base) | ExprKind::Cast(_, base) => {
-                self.expr(base)
+        if let ExprKind::Conditional(cond, yes, no) = &expr.kind {
+            self.expr(cond);
+            let known = self.known(cond);
+            if known != Some(false) {
+                self.expr(yes);
             }
-            ExprKind::Index(a, b)
-            | ExprKind::Binary(_, a, b)
-            | ExprKind::Mask(a, b)
-            | ExprKind::Range(a, b) => {
-                self.expr(a);
-                self.expr(b);
+            if known != Some(true) {
+                self.expr(no);
             }
-            ExprKind::Conditional(cond, yes, no) => {
-                self.expr(cond);
-                let known = self.known(cond);
-                if known != Some(false) {
-                    self.expr(yes);
-                }
-                if known != Some(true) {
-                    self.expr(no);
-                }
-            }
-            ExprKind::Slice(a, b, c) | ExprKind::PlusSlice(a, b, c) => {
-                self.expr(a);
-                self.expr(b);
-                self.expr(c);
-            }
-            ExprKind::Call { func, args, .. } => {
-                self.expr(func);
-                for arg in args {
-                    self.expr(&arg.value);
-                }
-                self.call(expr, func);
-            }
-            ExprKind::Construct { args, .. } => {
-                for arg in args {
-                    self.expr(&arg.value);
-                }
-            }
-            ExprKind::List { items, .. } | ExprKind::Tuple(items) => self.exprs(items),
-            ExprKind::Struct { fields, .. } => {
-                for (_, value) in fields {
-                    self.expr(value);
-                }
-            }
-            _ => {}
+            return;
+        }
+        for child in expr.children() {
+            self.expr(child);
+        }
+        if let ExprKind::Call { func, .. } = &expr.kind {
+            self.call(expr, func);
         }
     }
 

@@ -180,7 +180,7 @@ fn facts(checked: &Checked, target: Target) -> Vec<String> {
             DeclKind::Typedef { ty, .. } => facts.extend(width(checked, checked.type_ref(ty.id))),
             _ => {
                 if let Some(kind @ (Kind::Header | Kind::Union | Kind::Struct | Kind::SerEnum)) =
-                    scope::kind_of(decl)
+                    Kind::of(decl)
                 {
                     facts.extend(width(checked, &scope::named(kind, decl)));
                 }

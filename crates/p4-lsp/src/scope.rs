@@ -200,7 +200,7 @@ pub(crate) fn type_of(checked: &Checked, target: Target) -> Type {
                 new_type: false,
                 ty,
             } => Type::TypeName(Box::new(checked.type_ref(ty.id).clone())),
-            _ => match kind_of(decl) {
+            _ => match Kind::of(decl) {
                 Some(kind) => Type::TypeName(Box::new(named(kind, decl))),
                 None => Type::Unknown,
             },
@@ -212,26 +212,6 @@ pub(crate) fn type_of(checked: &Checked, target: Target) -> Type {
 /// The type that a declaration declares.
 pub(crate) fn named(kind: Kind, decl: &Decl) -> Type {
     Type::Named(kind, decl.id, decl.name.name.clone(), Vec::new())
-}
-
-pub(crate) fn kind_of(decl: &Decl) -> Option<Kind> {
-    Some(match &decl.kind {
-        DeclKind::Enum {
-            underlying: None, ..
-        } => Kind::Enum,
-        DeclKind::Enum { .. } => Kind::SerEnum,
-        DeclKind::Header { .. } => Kind::Header,
-        DeclKind::HeaderUnion { .. } => Kind::Union,
-        DeclKind::Struct { .. } => Kind::Struct,
-        DeclKind::Typedef { new_type: true, .. } => Kind::NewType,
-        DeclKind::ExternObject { .. } => Kind::Extern,
-        DeclKind::ParserType(_) => Kind::ParserType,
-        DeclKind::ControlType(_) => Kind::ControlType,
-        DeclKind::Parser { .. } => Kind::Parser,
-        DeclKind::Control { .. } => Kind::Control,
-        DeclKind::Package { .. } => Kind::Package,
-        _ => return None,
-    })
 }
 
 fn block_of(decl: &Decl) -> Option<&Block> {

@@ -1,6 +1,7 @@
 //! Finding things by a full name or a unique dotted suffix of it.
 
 use crate::error::UpdateError;
+use p4_syntax::edit_distance;
 
 /// Index of the one of `names` that `wanted` means. `what` names the kind of thing for the
 /// message: `table`, `action`.
@@ -39,13 +40,9 @@ pub(crate) fn find<'a>(
 
 /// Up to five of `names` for a message, those that look like `wanted` first.
 fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let last = |name| str::rsplit(name, '.').next().unwrap_or(name);
     let mut ranked: Vec<(usize, &str)> = names
-        .map(|name| {
-            (
-                distance(wanted, name.rsplit('.').next().unwrap_or(name)),
-                name,
-            )
-        })
+        .map(|name| (edit_distance(last(wanted), last(name)), name))
         .collect();
     ranked.sort();
     ranked
@@ -53,20 +50,4 @@ fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Vec<String
         .take(5)
         .map(|(_, name)| name.to_string())
         .collect()
-}
-
-/// Letters to change, add or remove to get from one word to the other.
-fn distance(a: &str, b: &str) -> usize {
-    let a = a.rsplit('.').next().unwrap_or(a);
-    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.chars().enumerate() {
-            let change = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }

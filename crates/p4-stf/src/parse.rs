@@ -4,6 +4,7 @@
 use crate::cli;
 use crate::cursor::{Cursor, Result};
 use crate::script::*;
+use p4_syntax::edit_distance;
 
 /// Every command with how it is written; the text is the remedy of most errors.
 const COMMANDS: &[(&str, &str)] = &[
@@ -366,28 +367,15 @@ fn bare_label(label: &str) -> String {
 
 fn unknown(word: &str) -> String {
     let names = COMMANDS.iter().chain(cli::COMMANDS).map(|(name, _)| *name);
-    let near = names.clone().filter(|name| distance(name, word) <= 2);
-    match near.min_by_key(|name| distance(name, word)) {
+    // A word may be as long as a script; a command is not.
+    let word: String = word.chars().take(64).collect();
+    let distance = |name: &str| edit_distance(name, &word);
+    let near = names.clone().filter(|name| distance(name) <= 2);
+    match near.min_by_key(|name| distance(name)) {
         Some(name) => format!("did you mean `{name}`?"),
         None => {
             let names: Vec<_> = names.collect();
             format!("the commands are {}", names.join(", "))
         }
     }
-}
-
-/// Letters to insert, delete or replace (Levenshtein), to guess what was meant.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().take(64).collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, left) in a.chars().take(64).enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, right) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(left != *right);
-            diagonal = row[j + 1];
-            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }

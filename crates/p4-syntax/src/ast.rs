@@ -423,6 +423,41 @@ pub struct Expr {
     pub kind: ExprKind,
 }
 
+impl Expr {
+    /// The expressions directly in this one, in the order they are written.
+    pub fn children(&self) -> Vec<&Expr> {
+        match &self.kind {
+            ExprKind::Member(base, _) | ExprKind::Unary(_, base) | ExprKind::Cast(_, base) => {
+                vec![base]
+            }
+            ExprKind::Index(a, b)
+            | ExprKind::Binary(_, a, b)
+            | ExprKind::Mask(a, b)
+            | ExprKind::Range(a, b) => vec![a, b],
+            ExprKind::Slice(a, b, c)
+            | ExprKind::PlusSlice(a, b, c)
+            | ExprKind::Conditional(a, b, c) => vec![a, b, c],
+            ExprKind::Call { func, args, .. } => {
+                let args = args.iter().map(|arg| &arg.value);
+                std::iter::once(&**func).chain(args).collect()
+            }
+            ExprKind::Construct { args, .. } => args.iter().map(|arg| &arg.value).collect(),
+            ExprKind::List { items, .. } | ExprKind::Tuple(items) => items.iter().collect(),
+            ExprKind::Struct { fields, .. } => fields.iter().map(|(_, value)| value).collect(),
+            ExprKind::Int { .. }
+            | ExprKind::Bool(_)
+            | ExprKind::String(_)
+            | ExprKind::Path(_)
+            | ExprKind::This
+            | ExprKind::DontCare
+            | ExprKind::Dots
+            | ExprKind::TypeMember(..)
+            | ExprKind::Invalid
+            | ExprKind::Error => Vec::new(),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub enum ExprKind {
     /// `5`, `8w5` (`width` 8, unsigned), `8s5` (signed)

@@ -15,6 +15,7 @@ mod options;
 mod parser;
 mod preprocess;
 mod render;
+mod similar;
 mod source;
 pub mod span;
 mod token;
@@ -25,6 +26,7 @@ pub use class::class;
 pub use diag::{Diagnostic, Severity};
 pub use options::{FileProvider, Limits, MemoryFiles, Options};
 pub use render::render;
+pub use similar::edit_distance;
 pub use source::{Location, SourceMap};
 pub use span::Span;
 

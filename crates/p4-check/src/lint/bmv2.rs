@@ -211,13 +211,7 @@ impl<'a> Bmv2<'_, 'a> {
     }
 
     fn state(&mut self, state: &State) {
-        let rejects = |name: &&Ident| &*name.name == "reject";
-        let found = match &state.transition {
-            Transition::Missing(_) => None,
-            Transition::Direct(next) => Some(next).filter(rejects),
-            Transition::Select { cases, .. } => cases.iter().map(|c| &c.next).find(rejects),
-        };
-        if let Some(next) = found {
+        if let Some(next) = walk::reject_in(&state.transition) {
             self.found.warn(
                 "W0605",
                 next.span,

@@ -1,7 +1,6 @@
 //! What one packet can meet twice: tables applied and registers accessed along the ways through a
 //! block, with sub-blocks, actions and functions followed where they are used.
 
-use super::walk::children;
 use crate::{CallKind, Checked, Def};
 use p4_syntax::ast::*;
 use p4_syntax::span::Span;
@@ -186,7 +185,7 @@ impl<'a> Walker<'_, 'a> {
     }
 
     fn expression(&mut self, expr: &'a Expr, mut before: Before, next: Next) -> Before {
-        for child in children(expr) {
+        for child in expr.children() {
             before = self.expression(child, before, next);
         }
         let Some(call) = self.checked.calls.get(&expr.id) else {

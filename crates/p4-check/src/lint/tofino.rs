@@ -135,13 +135,7 @@ impl<'a> Tofino<'_, 'a> {
     }
 
     fn state(&mut self, state: &State) {
-        let rejects = |name: &&Ident| &*name.name == "reject";
-        let found = match &state.transition {
-            Transition::Missing(_) => None,
-            Transition::Direct(next) => Some(next).filter(rejects),
-            Transition::Select { cases, .. } => cases.iter().map(|c| &c.next).find(rejects),
-        };
-        if let Some(next) = found {
+        if let Some(next) = walk::reject_in(&state.transition) {
             self.found.warn(
                 "W0712",
                 next.span,
@@ -292,7 +286,7 @@ impl<'a> Tofino<'_, 'a> {
             fields.insert(name, width);
             return;
         }
-        for child in walk::children(expr) {
+        for child in expr.children() {
             self.fields_in(child, fields);
         }
     }

@@ -4,7 +4,6 @@
 //! an index is not looked after: no warning is given where it may have been.
 
 use super::facts::{join, parts, Before, Facts, Known, Part, Sort};
-use super::walk::children;
 use super::Findings;
 use crate::types::{Kind, Type};
 use crate::{Builtin, CallInfo, CallKind, Checked, Def};
@@ -533,7 +532,7 @@ impl<'a> Walker<'_, 'a> {
                 join(taken, other)
             }
             _ => {
-                for child in children(expr) {
+                for child in expr.children() {
                     before = self.read(child, before);
                 }
                 before

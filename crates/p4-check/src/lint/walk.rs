@@ -12,6 +12,12 @@ pub(super) struct Place<'a> {
     pub in_action: bool,
 }
 
+const NOWHERE: Place = Place {
+    role: Role::Unknown,
+    routine: None,
+    in_action: false,
+};
+
 pub(super) enum Node<'a> {
     Decl(&'a Decl),
     Stmt(&'a Stmt),
@@ -23,44 +29,28 @@ type Visit<'v, 'a> = dyn FnMut(Node<'a>, Place<'a>) + 'v;
 
 /// Shows every node of the program to `visit`, outer ones first.
 pub(super) fn program<'a>(decls: &'a [Decl], blocks: &Blocks<'a>, visit: &mut Visit<'_, 'a>) {
-    let place = Place {
-        role: Role::Unknown,
-        routine: None,
-        in_action: false,
-    };
     for decl in decls {
-        declaration(decl, place, &mut |decl| blocks.role(decl), visit);
+        declaration(decl, NOWHERE, &mut |decl| blocks.role(decl), visit);
     }
 }
 
 /// Shows every expression of a declaration.
 pub(super) fn expressions_of<'a>(decl: &'a Decl, see: &mut dyn FnMut(&'a Expr)) {
-    let place = Place {
-        role: Role::Unknown,
-        routine: None,
-        in_action: false,
-    };
-    let mut visit = |node: Node<'a>, _: Place<'a>| {
-        if let Node::Expr(expr) = node {
-            see(expr);
-        }
-    };
-    declaration(decl, place, &mut |_| Role::Unknown, &mut visit);
+    declaration(decl, NOWHERE, &mut |_| Role::Unknown, &mut only(see));
 }
 
 /// Shows every expression of a statement and of the statements in it.
 pub(super) fn expressions_in<'a>(stmt: &'a Stmt, see: &mut dyn FnMut(&'a Expr)) {
-    let place = Place {
-        role: Role::Unknown,
-        routine: None,
-        in_action: false,
-    };
-    let mut visit = |node: Node<'a>, _: Place<'a>| {
+    statement(stmt, NOWHERE, &mut |_| Role::Unknown, &mut only(see));
+}
+
+/// A visitor that looks at expressions alone.
+fn only<'s, 'a: 's>(see: &'s mut dyn FnMut(&'a Expr)) -> impl FnMut(Node<'a>, Place<'a>) + 's {
+    move |node, _| {
         if let Node::Expr(expr) = node {
             see(expr);
         }
-    };
-    statement(stmt, place, &mut |_| Role::Unknown, &mut visit);
+    }
 }
 
 type RoleOf<'r, 'a> = dyn FnMut(&'a Decl) -> Role + 'r;
@@ -215,40 +205,17 @@ fn statement<'a>(
 
 fn expression<'a>(expr: &'a Expr, place: Place<'a>, visit: &mut Visit<'_, 'a>) {
     visit(Node::Expr(expr), place);
-    for child in children(expr) {
+    for child in expr.children() {
         expression(child, place, visit);
     }
 }
 
-/// The expressions directly in an expression.
-pub(super) fn children(expr: &Expr) -> Vec<&Expr> {
-    match &expr.kind {
-        ExprKind::Member(base, _) | ExprKind::Unary(_, base) | ExprKind::Cast(_, base) => {
-            vec![base]
-        }
-        ExprKind::Index(a, b)
-        | ExprKind::Binary(_, a, b)
-        | ExprKind::Mask(a, b)
-        | ExprKind::Range(a, b) => vec![a, b],
-        ExprKind::Slice(a, b, c)
-        | ExprKind::PlusSlice(a, b, c)
-        | ExprKind::Conditional(a, b, c) => vec![a, b, c],
-        ExprKind::Call { func, args, .. } => {
-            let args = args.iter().map(|arg| &arg.value);
-            std::iter::once(&**func).chain(args).collect()
-        }
-        ExprKind::Construct { args, .. } => args.iter().map(|arg| &arg.value).collect(),
-        ExprKind::List { items, .. } | ExprKind::Tuple(items) => items.iter().collect(),
-        ExprKind::Struct { fields, .. } => fields.iter().map(|(_, value)| value).collect(),
-        ExprKind::Int { .. }
-        | ExprKind::Bool(_)
-        | ExprKind::String(_)
-        | ExprKind::Path(_)
-        | ExprKind::This
-        | ExprKind::DontCare
-        | ExprKind::Dots
-        | ExprKind::TypeMember(..)
-        | ExprKind::Invalid
-        | ExprKind::Error => Vec::new(),
+/// The `reject` that a transition names, if it does.
+pub(super) fn reject_in(transition: &Transition) -> Option<&Ident> {
+    let rejects = |name: &&Ident| &*name.name == "reject";
+    match transition {
+        Transition::Missing(_) => None,
+        Transition::Direct(next) => Some(next).filter(rejects),
+        Transition::Select { cases, .. } => cases.iter().map(|c| &c.next).find(rejects),
     }
 }

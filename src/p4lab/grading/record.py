@@ -1,0 +1,144 @@
+"""What a grader found, in one neutral form; every report and file format is made from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+Status = Literal["passed", "failed", "skipped"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of the student's source."""
+
+    file: str
+    line: int
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class FieldDifference:
+    """A field, such as `bier.ttl`, that holds something else; None where the header is not there."""
+
+    field: str
+    expected: str | None
+    got: str | None
+
+
+@dataclass(frozen=True)
+class PacketDifference:
+    """A packet that differs: on another port, with other headers or fields, missing (`got_port` is
+    None) or not wanted (`expected_port` is None). Headers are in the order of the packet."""
+
+    expected_port: int | None
+    got_port: int | None
+    expected_headers: tuple[str, ...] = ()
+    got_headers: tuple[str, ...] = ()
+    fields: tuple[FieldDifference, ...] = ()
+
+
+@dataclass(frozen=True)
+class Story:
+    """How a case failed, for the student to read from top to bottom."""
+
+    steps: tuple[str, ...]
+    """What was done: entries written, packets sent"""
+    summary: str
+    """One sentence: what is wrong"""
+    signature: str
+    """The kind of the difference; hints are chosen by it"""
+    hint: str
+    differences: tuple[PacketDifference, ...] = ()
+    router: str = ""
+    """Where it went wrong first; empty if there is one switch only"""
+    place: Place | None = None
+    why: str = ""
+    """What happened at `place`"""
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """One check. `waits_for` are the ids of the failed checks that a skipped one needs."""
+
+    id: str
+    title: str
+    part: str
+    status: Status
+    points: float
+    max_points: float
+    story: Story | None = None
+    hidden: bool = False
+    """It failed in hidden cases only: the story must not reach the student before the release"""
+    waits_for: tuple[str, ...] = ()
+    cases: int = 0
+    """How many cases ran"""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All checks of one submission. `trouble` is the one sentence to read first if it could not be
+    judged as it is: not readable, too large, out of time."""
+
+    lab: str
+    student: str
+    checks: tuple[CheckResult, ...]
+    trouble: str = ""
+
+    @property
+    def points(self) -> float:
+        return sum(check.points for check in self.checks)
+
+    @property
+    def max_points(self) -> float:
+        return sum(check.max_points for check in self.checks)
+
+    @property
+    def passed(self) -> bool:
+        return not self.trouble and all(check.status == "passed" for check in self.checks)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Verdict:
+        """The verdict that `to_json` gave. Raises KeyError or TypeError for anything else."""
+        checks = tuple(_check(item) for item in data["checks"])
+        return cls(data["lab"], data["student"], checks, data["trouble"])
+
+
+def _check(data: Mapping[str, Any]) -> CheckResult:
+    story = data["story"]
+    rest = {**data, "waits_for": tuple(data["waits_for"])}
+    return CheckResult(**{**rest, "story": _story(story) if story else None})
+
+
+def _story(data: Mapping[str, Any]) -> Story:
+    place = data["place"]
+    return Story(
+        **{
+            **data,
+            "steps": tuple(data["steps"]),
+            "differences": tuple(_packet(item) for item in data["differences"]),
+            "place": Place(**place) if place else None,
+        }
+    )
+
+
+def _packet(data: Mapping[str, Any]) -> PacketDifference:
+    return PacketDifference(
+        data["expected_port"],
+        data["got_port"],
+        tuple(data["expected_headers"]),
+        tuple(data["got_headers"]),
+        tuple(FieldDifference(**item) for item in data["fields"]),
+    )
+
+
+def by_part(checks: Iterable[CheckResult]) -> dict[str, tuple[CheckResult, ...]]:
+    """Checks by their part, in the order of the lab."""
+    parts: dict[str, list[CheckResult]] = {}
+    for check in checks:
+        parts.setdefault(check.part, []).append(check)
+    return {part: tuple(found) for part, found in parts.items()}
