@@ -28,7 +28,8 @@ class Program:
         its reads in their traces (events of kind `undefined`: name, why)."""
     @property
     def summary(self) -> dict[str, Any]:
-        """`package`, `blocks`, `tables`, `actions`, `instances`."""
+        """`package`, `blocks`, `headers`, `tables`, `actions`, `instances`. A header has name, such
+        as `hdr.ipv4`, and fields in wire order (name, width in bits, varbit)."""
 
     def p4info(self, *, json: bool = False) -> str:
         """P4Info in protobuf's text format or as JSON; ValueError if there is none."""

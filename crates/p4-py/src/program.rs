@@ -47,7 +47,7 @@ impl Program {
         }
     }
 
-    /// What the program is made of: `package`, `blocks`, `tables`, `actions`, `instances`.
+    /// What the program is made of: `package`, `blocks`, `headers`, `tables`, `actions`, `instances`.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let summary = PyDict::new(py);
@@ -56,6 +56,7 @@ impl Program {
             "blocks",
             self.named(py, &self.ir().blocks, |block| (&block.name, block.span))?,
         )?;
+        summary.set_item("headers", self.headers(py)?)?;
         let tables = PyList::empty(py);
         for table in &self.ir().tables {
             tables.append(self.table(py, table)?)?;
@@ -107,6 +108,29 @@ impl Program {
         let list = PyList::empty(py);
         for (name, span) in items.iter().map(describe) {
             list.append(self.item(py, name, span)?)?;
+        }
+        Ok(list)
+    }
+
+    /// Every header that blocks share, once: `name` as the program writes it, and `fields` in wire
+    /// order (name, width in bits, varbit).
+    fn headers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        for storage in &self.ir().storages {
+            for header in &storage.headers {
+                let fields = PyList::empty(py);
+                for field in &self.ir().layouts[header.layout as usize].fields {
+                    let item = PyDict::new(py);
+                    item.set_item("name", &*field.name)?;
+                    item.set_item("width", field.width)?;
+                    item.set_item("varbit", field.varbit)?;
+                    fields.append(item)?;
+                }
+                let dict = PyDict::new(py);
+                dict.set_item("name", format!("{}.{}", storage.key, header.name))?;
+                dict.set_item("fields", fields)?;
+                list.append(dict)?;
+            }
         }
         Ok(list)
     }

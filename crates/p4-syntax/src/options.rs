@@ -9,14 +9,28 @@ pub trait FileProvider {
     fn read(&self, path: &str) -> Option<Result<String, String>>;
 }
 
-/// Files by path, for tests and for programs that are not on a disk.
+/// Files by path, for tests and for programs that are not on a disk. Paths have neither `.` nor
+/// `..`; where a program asks for such a path, it means what it would on a disk.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFiles(pub BTreeMap<String, String>);
 
 impl FileProvider for MemoryFiles {
     fn read(&self, path: &str) -> Option<Result<String, String>> {
-        self.0.get(path).cloned().map(Ok)
+        self.0.get(&plain(path)?).cloned().map(Ok)
     }
+}
+
+/// The path without `.` and `..`; `None` if it leads out of the root.
+fn plain(path: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
 }
 
 /// Preprocessor settings and limits.
@@ -53,5 +67,25 @@ impl Default for Limits {
             max_file_bytes: 4 << 20,
             max_nesting: 256,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A graded program is in memory, in the folders that it has on a disk; an `#include` that
+    /// climbs out of them must find nothing.
+    #[test]
+    fn includes_climb_within_the_root_only() {
+        let files = MemoryFiles([("include/a.p4".to_string(), "text".to_string())].into());
+        assert_eq!(
+            files.read("bier/../include/a.p4"),
+            Some(Ok("text".to_string()))
+        );
+        assert_eq!(files.read("./include/./a.p4"), Some(Ok("text".to_string())));
+        assert_eq!(files.read("../include/a.p4"), None);
+        assert_eq!(files.read("bier/../../include/a.p4"), None);
+        assert_eq!(files.read("/include/a.p4"), None);
     }
 }
