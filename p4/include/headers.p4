@@ -82,6 +82,31 @@ header ipv4_t {
     varbit<320> options;      // 0 to 40 bytes. IGMP carries Router Alert here.
 }
 
+#ifdef TUNNELS
+// An IPv4 header without options, put in front of a packet to take it through a tunnel.
+header ipv4_tunnel_t {
+    bit<4>  version;
+    bit<4>  ihl;
+    bit<8>  diffserv;
+    bit<16> total_len;
+    bit<16> identification;
+    bit<3>  flags;
+    bit<13> frag_offset;
+    bit<8>  ttl;
+    bit<8>  protocol;
+    bit<16> hdr_checksum;
+    bit<32> src_addr;
+    bit<32> dst_addr;
+}
+
+// What the control plane sends to port CPU_PORT is for the switch itself: the state of a port.
+header port_status_t {
+    bit<9> port;
+    bit<6> _pad;
+    bit<1> down;          // 1: nothing that is sent there arrives
+}
+#endif
+
 // In front of every packet to and from the control plane (P4Runtime: PacketIn, PacketOut).
 
 @controller_header("packet_in")
@@ -100,6 +125,10 @@ struct headers_t {
     packet_in_header_t  packet_in;
     packet_out_header_t packet_out;
     ethernet_t          ethernet;
+#ifdef TUNNELS
+    port_status_t       port_status;
+    ipv4_tunnel_t       tunnel;
+#endif
     bier_t              bier;
     ipv4_t              ipv4;
 }

@@ -61,6 +61,9 @@ control PacketDeparser(packet_out packet, in headers_t hdr) {
     apply {
         packet.emit(hdr.packet_in);
         packet.emit(hdr.ethernet);
+#ifdef TUNNELS
+        packet.emit(hdr.tunnel);
+#endif
         packet.emit(hdr.bier);
         packet.emit(hdr.ipv4);
     }

@@ -44,7 +44,12 @@ enum bit<8> drop_reason_t {
     NO_BIFT_ENTRY        = 9,   // unknown BIFT-id, or no receiver left that can be reached
     BIER_PAYLOAD         = 10,  // BFER: what follows the BIER header is not IPv4
     GROUP_WITHOUT_MEMBER = 11,  // BFER: no port wants this group
-    BACK_TO_SOURCE       = 12   // this copy would go back to the sender
+    BACK_TO_SOURCE       = 12,  // this copy would go back to the sender
+    // With fast reroute (p4/bier-frr):
+    NO_ROUTE             = 13,  // unicast: nobody has announced this destination
+    NOT_A_TUNNEL         = 14,  // addressed to this router, but nothing that it understands
+    PORT_DOWN            = 15,  // the link is down, and there is no way around it
+    NOTED                = 16   // a message to the switch itself, which has done its work
 }
 
 // What the switch shall do with the packet.
@@ -263,7 +268,7 @@ control BierRewrite(inout headers_t hdr, in bit<9> port, in bit<9> source_port,
         // from the control plane.) BIER travels in unicast frames to the next BFR: RFC 8296, 2.2.3.
         if ((hdr.bier.isValid() || hdr.ipv4.isValid()) && !hdr.packet_in.isValid()) {
             port_mac.apply();
-            if (!hdr.bier.isValid()) {
+            if (!hdr.bier.isValid() && hdr.ipv4.dst_addr[31:28] == 0xE) {
                 // To the hosts, in a multicast frame: 01-00-5E, a bit 0 and the low 23 bits of the
                 // group (RFC 1112, section 6.4).
                 hdr.ethernet.dst_addr = 25w0x200BC ++ hdr.ipv4.dst_addr[22:0];
