@@ -135,7 +135,9 @@ class Switch:
     def read_counter(self, counter: str, index: int) -> tuple[int, int]:
         """Packets and bytes of a cell."""
     def read_register(self, register: str, index: int) -> int: ...
-    def entries(self, table: str) -> list[dict[str, Any]]: ...
+    def entries(self, table: str) -> list[dict[str, Any]]:
+        """The entries of a table in the order in which they came: handle (the number that traces
+        show), matches (by key, as in updates), priority, action and args (by parameter)."""
     @property
     def stats(self) -> dict[str, int]: ...
     def bench(self, port: int, data: bytes, count: int) -> tuple[float, int]:
@@ -203,6 +205,8 @@ class Network:
     def node_stats(self, number: int) -> tuple[int, int]:
         """Frames that a node could not place: sent to a port without a cable, filtered."""
     def write(self, switch: int, updates: Sequence[Update]) -> None: ...
+    def entries(self, switch: int, table: str) -> list[dict[str, Any]]:
+        """As `Switch.entries`."""
     def set_queue(
         self,
         switch: int,

@@ -1,7 +1,7 @@
 //! A network in virtual time with our switches in it. Times are picoseconds.
 
 use crate::program::Program;
-use crate::switch::{stats_dict, Device};
+use crate::switch::{entry_dicts, stats_dict, Device};
 use crate::trace::arrival_dict;
 use crate::update;
 use p4_net::{
@@ -209,6 +209,16 @@ impl Network {
         self.device(switch)?
             .write(&batch)
             .map_err(PyValueError::new_err)
+    }
+
+    /// The entries of a switch's table, see `Switch.entries`.
+    fn entries<'py>(
+        &mut self,
+        py: Python<'py>,
+        switch: u32,
+        table: &str,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        entry_dicts(py, self.device(switch)?.state(), table)
     }
 
     /// Sets how many packets egress queues of a switch hold and how many leave them per second, of

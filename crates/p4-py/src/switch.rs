@@ -5,7 +5,7 @@ use crate::trace::arrival_dict;
 use crate::update;
 use num_bigint::BigUint;
 use p4_arch::v1model::{Config, Switch as V1Switch, Trace};
-use p4_state::{Match, Update, UpdateError};
+use p4_state::{Args, Match, State, Target, Update, UpdateError};
 use p4_time::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -74,6 +74,11 @@ impl Device {
 
     pub fn take_traces(&mut self) -> Vec<Arrival> {
         self.traces.drain(..).collect()
+    }
+
+    /// What the control plane has written.
+    pub fn state(&self) -> &State {
+        self.switch.state()
     }
 
     /// Packets that were sent to the switch and what it sent, by its own count.
@@ -185,21 +190,9 @@ impl Switch {
             .map_err(refused)
     }
 
-    /// The entries of a table: `handle`, `matches` (by key, as in updates) and `priority`.
+    /// The entries of a table, see `entry_dicts`.
     fn entries<'py>(&self, py: Python<'py>, table: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let entries = self.switch.state().entries(table).map_err(refused)?;
-        let dict = |entry: p4_state::EntryView| {
-            let dict = PyDict::new(py);
-            dict.set_item("handle", entry.handle)?;
-            let matches = PyDict::new(py);
-            for (key, value) in &entry.matches {
-                matches.set_item(key, match_tuple(py, value)?)?;
-            }
-            dict.set_item("matches", matches)?;
-            dict.set_item("priority", entry.priority)?;
-            Ok(dict)
-        };
-        entries.into_iter().map(dict).collect()
+        entry_dicts(py, self.switch.state(), table)
     }
 
     /// What the switch counted about itself.
@@ -221,6 +214,40 @@ impl Switch {
             (start.elapsed().as_secs_f64(), sent)
         })
     }
+}
+
+/// The entries of a table in the order in which they came: `handle` (the number that traces show),
+/// `matches` (by key, as in updates), `priority`, `action` and `args` (by parameter). An entry that
+/// leads to a member or a group of an action profile has no action of its own: None, and no args.
+pub fn entry_dicts<'py>(
+    py: Python<'py>,
+    state: &State,
+    table: &str,
+) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let entries = state.entries(table).map_err(refused)?;
+    let dict = |entry: p4_state::EntryView| {
+        let dict = PyDict::new(py);
+        dict.set_item("handle", entry.handle)?;
+        let matches = PyDict::new(py);
+        for (key, value) in &entry.matches {
+            matches.set_item(key, match_tuple(py, value)?)?;
+        }
+        dict.set_item("matches", matches)?;
+        dict.set_item("priority", entry.priority)?;
+        let (args, mut action) = (PyDict::new(py), None);
+        if let Target::Action(spec) = entry.target {
+            if let Args::Named(named) = spec.args {
+                for (name, value) in named {
+                    args.set_item(name, value)?;
+                }
+            }
+            action = Some(spec.name);
+        }
+        dict.set_item("action", action)?;
+        dict.set_item("args", args)?;
+        Ok(dict)
+    };
+    entries.into_iter().map(dict).collect()
 }
 
 fn refused(error: UpdateError) -> PyErr {
