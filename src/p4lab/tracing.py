@@ -74,22 +74,28 @@ def trace(plan: Plan, stream: int = 1, say: Callable[[str], None] = lambda _: No
         travel = sum(link.delay_ns for link in plan.topology.links)
         net.run_until(start + travel + DRAIN, plane)
         arrivals = net.take_traces()
-    hops = _first_probe(arrivals, chosen.flow)
-    if not hops:
+    found = follow(plan.topology, arrivals)
+    if (chosen.flow, 0) not in found:
         raise IndexError("the packet reached no switch")
-    return _join(plan.topology, hops)
+    return found[chosen.flow, 0]
 
 
-def _first_probe(arrivals: dict[str, list[dict[str, Any]]], flow: int) -> list[Hop]:
-    """Arrivals of the stream's packet number 0, in order of time."""
-    hops = []
+def follow(
+    topology: Topology, arrivals: dict[str, list[dict[str, Any]]]
+) -> dict[tuple[int, int], Hop]:
+    """The first hop of every probe in what `VirtualNetwork.take_traces` gave, by flow and sequence
+    number; a probe that reached no switch is not there."""
+    hops: dict[tuple[int, int], list[Hop]] = {}
     for router, traces in arrivals.items():
         for item in traces:
-            probe = Probe.of(item["data"])
-            if probe and (probe.flow, probe.sequence) == (flow, 0):
+            if probe := Probe.of(item["data"]):
                 time = item["time"] // PICOSECONDS
-                hops.append(Hop(router, item["port"], "", time, item["data"], item["packets"]))
-    return sorted(hops, key=lambda hop: hop.time)
+                hop = Hop(router, item["port"], "", time, item["data"], item["packets"])
+                hops.setdefault((probe.flow, probe.sequence), []).append(hop)
+    return {
+        probe: _join(topology, sorted(of_probe, key=lambda hop: hop.time))
+        for probe, of_probe in sorted(hops.items())
+    }
 
 
 def _join(topology: Topology, hops: list[Hop]) -> Hop:
