@@ -1,0 +1,338 @@
+"""Reads what one student handed in: a folder, a zip or a single .p4 file.
+
+All of it is hostile until proven otherwise. Nothing is unpacked to a disk, no link is followed, and
+of everything that a submission holds only the files that the lab asks for are read, each up to a
+limit. What cannot be graded is told in one sentence and never raises.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+FILE_BYTES = 1 << 20
+"""Largest file that is graded. The labs' own files have about 20 KiB."""
+ZIP_BYTES = 16 << 20
+"""Largest zip that is opened, packed. Its list of members alone takes 60 times as much memory."""
+MEMBERS = 5_000
+"""Most files that a submission may hold, whether they are of use or not."""
+FOLDERS = 5_000
+"""Most folders that are looked into."""
+DEPTH = 16
+"""Most folders inside one another."""
+PATH_CHARACTERS = 1_000
+"""Longest path of a file inside a submission."""
+SHOWN_CHARACTERS = 80
+"""Longest name that is repeated to the reader."""
+
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+# What the reader of zips is known to raise for damaged ones.
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
+_ENCRYPTED = 0x1  # of a member's flag bits
+
+
+@dataclass(frozen=True)
+class Submission:
+    """The text of the files to grade, by their path in the lab. `trouble` is the one sentence that
+    says why there is nothing to grade; `notes` say what was left out."""
+
+    files: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    trouble: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {"files": dict(self.files), "notes": list(self.notes), "trouble": self.trouble}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Submission:
+        """The submission that `to_json` gave. Raises KeyError for anything else."""
+        return cls(dict(data["files"]), tuple(data["notes"]), data["trouble"])
+
+
+class _Refused(Exception):
+    """The sentence that becomes `Submission.trouble`."""
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A file inside a submission: its path, and how to get its bytes."""
+
+    path: str
+    read: Callable[[], bytes]
+
+
+def read(path: Path, edit: Sequence[str]) -> Submission:
+    """What `path` holds of the files `edit` (paths in the lab, such as bier/bier.p4).
+
+    A file is recognised by its path, at the top or below a folder that was handed in with it, or
+    else by its name if only one file has it. Never raises for what a student may have made.
+    """
+    try:
+        return _read(path, edit)
+    except _Refused as refused:
+        return Submission(trouble=str(refused))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        return Submission(trouble=f"The submission cannot be read: {reason}.")
+
+
+def _read(path: Path, edit: Sequence[str]) -> Submission:
+    mode = os.lstat(path).st_mode
+    if stat.S_ISLNK(mode):
+        raise _Refused("The submission is a symbolic link; hand in the files themselves.")
+    if stat.S_ISDIR(mode):
+        return _choose(list(_in_folder(path)), edit)
+    if not stat.S_ISREG(mode):
+        raise _Refused(f"The submission is {_kind(mode)}; hand in a folder, a zip or a .p4 file.")
+    with _open(path) as file:
+        magic = file.read(4)
+        if path.suffix.lower() == ".p4":
+            return _single(path, edit)
+        if path.suffix.lower() == ".zip" or magic[:2] == b"PK":
+            file.seek(0)
+            return _in_zip(file, edit)
+    raise _Refused("The submission is neither a folder, nor a zip, nor a .p4 file.")
+
+
+def _single(path: Path, edit: Sequence[str]) -> Submission:
+    """One .p4 file. Many systems rename files after students: a lab of one file takes any name."""
+    found = _Found(path.name, lambda: _bytes_of(path))
+    if len(edit) == 1:
+        return Submission({edit[0]: _text(edit[0], found)})
+    return _choose([found], edit)
+
+
+# ---- Where files are ----------------------------------------------------------------------------
+
+
+def _in_folder(top: Path) -> Iterator[_Found]:
+    """The regular files below a folder, without those that tools leave behind."""
+    waiting = [(top, PurePosixPath(), 0)]
+    files = folders = 0
+    while waiting:
+        folder, inside, depth = waiting.pop()
+        folders += 1
+        if folders > FOLDERS:
+            raise _Refused(f"The submission has more than {FOLDERS} folders.")
+        for entry in _entries(folder):
+            name = inside / entry.name
+            if entry.is_dir(follow_symlinks=False):
+                if depth + 1 > DEPTH:
+                    raise _Refused(f"The submission has folders more than {DEPTH} deep.")
+                waiting.append((Path(entry.path), name, depth + 1))
+                continue
+            files += 1
+            if files > MEMBERS:
+                raise _Refused(_too_many())
+            yield _Found(str(name), _reader(Path(entry.path)))
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    """What is in a folder, sorted: the order of a file system is no property of a submission."""
+    with os.scandir(folder) as entries:
+        found = list(itertools.islice(entries, MEMBERS + 1))
+    if len(found) > MEMBERS:
+        raise _Refused(_too_many())
+    return sorted((one for one in found if not _is_litter(one.name)), key=lambda one: one.name)
+
+
+def _reader(path: Path) -> Callable[[], bytes]:
+    return lambda: _bytes_of(path)
+
+
+def _in_zip(file: IO[bytes], edit: Sequence[str]) -> Submission:
+    size = os.fstat(file.fileno()).st_size
+    if size > ZIP_BYTES:
+        raise _Refused(
+            f"The zip has {_mebibytes(size)}; at most {_mebibytes(ZIP_BYTES)} are opened. "
+            "Hand in only the files of the lab."
+        )
+    try:
+        with zipfile.ZipFile(file) as archive:
+            if len(archive.infolist()) > MEMBERS:
+                raise _Refused(_too_many())
+            return _choose(list(_members(archive)), edit)
+    except _DAMAGED as error:
+        raise _Refused("The zip is damaged and cannot be opened; make it anew.") from error
+
+
+def _members(archive: zipfile.ZipFile) -> Iterator[_Found]:
+    for info in archive.infolist():
+        path = info.filename.replace("\\", "/")
+        parts = PurePosixPath(path).parts
+        # A name that leads out of the archive leads nowhere here: nothing is unpacked.
+        if not parts or info.is_dir() or path.startswith("/") or ".." in parts:
+            continue
+        if any(_is_litter(part) for part in parts):
+            continue
+        if len(parts) - 1 > DEPTH:
+            raise _Refused(f"The submission has folders more than {DEPTH} deep.")
+        yield _Found(str(PurePosixPath(path)), _member_reader(archive, info))
+
+
+def _member_reader(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[[], bytes]:
+    def read_member() -> bytes:
+        name = shown(info.filename)
+        mode = info.external_attr >> 16
+        if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+            raise _Refused(f"{name} in the zip is {_kind(mode)}; hand in the file itself.")
+        if info.flag_bits & _ENCRYPTED:
+            raise _Refused(f"{name} in the zip has a password; hand it in without one.")
+        if info.compress_type not in _PACKED:
+            raise _Refused(f"{name} is packed in an unusual way; make the zip anew.")
+        if info.file_size > FILE_BYTES:
+            raise _Refused(_too_large(name, info.file_size))
+        with archive.open(info) as member:
+            # The size above is what the zip claims.
+            data = member.read(FILE_BYTES + 1)
+        if len(data) > FILE_BYTES:
+            raise _Refused(_too_large(name, len(data)))
+        return data
+
+    return read_member
+
+
+def _is_litter(name: str) -> bool:
+    """Whether a file or folder comes from a tool and not from the student."""
+    return name.startswith(".") or name == "__MACOSX"
+
+
+# ---- Which files are graded ---------------------------------------------------------------------
+
+
+def _choose(found: Sequence[_Found], edit: Sequence[str]) -> Submission:
+    chosen = {wanted: hit for wanted in edit if (hit := _match(wanted, found))}
+    programs = [file for file in found if file.path.lower().endswith(".p4")]
+    if not chosen and len(edit) == 1 and len(programs) == 1:
+        chosen = {edit[0]: programs[0]}
+    if not chosen:
+        raise _Refused(_nothing(found, edit))
+    notes = []
+    for wanted in edit:
+        if wanted not in chosen:
+            notes.append(f"{wanted} is missing: the starter's is graded.")
+        elif chosen[wanted].path != wanted:
+            notes.append(f"{wanted} is taken from {shown(chosen[wanted].path)}.")
+    left = len(found) - len(chosen)
+    if left:
+        notes.append(f"{left} other {'file was' if left == 1 else 'files were'} not looked at.")
+    return Submission({name: _text(name, hit) for name, hit in chosen.items()}, tuple(notes))
+
+
+def _match(wanted: str, found: Sequence[_Found]) -> _Found | None:
+    """The file that is meant by `wanted`, or None. Refuses to guess between several."""
+    name = PurePosixPath(wanted).name
+    ways: tuple[Callable[[str], bool], ...] = (
+        lambda path: path == wanted,
+        lambda path: path.endswith("/" + wanted),
+        lambda path: PurePosixPath(path).name == name,
+    )
+    for fits in ways:
+        hits = [file for file in found if fits(file.path)]
+        if len(hits) > 1:
+            places = ", ".join(sorted(shown(hit.path) for hit in hits)[:3])
+            raise _Refused(f"{len(hits)} files may be {wanted} ({places}); hand in one.")
+        if hits:
+            return hits[0]
+    return None
+
+
+def _nothing(found: Sequence[_Found], edit: Sequence[str]) -> str:
+    wanted = " or ".join(edit)
+    if not found:
+        return f"The submission is empty; hand in {wanted}."
+    if any(file.path.lower().endswith(".zip") for file in found):
+        return f"The submission has no {wanted}; a zip inside it is not opened."
+    return f"The submission has no {wanted}."
+
+
+def _text(name: str, file: _Found) -> str:
+    """The text of a file that is to be graded."""
+    if len(file.path) > PATH_CHARACTERS:
+        raise _Refused(f"The path of {name} has more than {PATH_CHARACTERS} characters.")
+    data = file.read()
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise _Refused(f"{name} is UTF-16; save it as UTF-8.")
+    nul = data.find(b"\0")
+    if nul >= 0:
+        raise _Refused(f"{name} is no text: byte {nul + 1} is zero.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise _Refused(f"{name}, line {line}, is not UTF-8; save the file as UTF-8.") from error
+
+
+# ---- Bytes --------------------------------------------------------------------------------------
+
+
+def _open(path: Path) -> IO[bytes]:
+    """Opens a regular file and nothing else: no link, and no pipe that would never end."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    return os.fdopen(fd, "rb")
+
+
+def _bytes_of(path: Path) -> bytes:
+    mode = os.lstat(path).st_mode
+    if not stat.S_ISREG(mode):
+        raise _Refused(f"{shown(path.name)} is {_kind(mode)}; hand in the file itself.")
+    with _open(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > FILE_BYTES:
+            raise _Refused(_too_large(shown(path.name), size))
+        data = file.read(FILE_BYTES + 1)
+    if len(data) > FILE_BYTES:
+        raise _Refused(_too_large(shown(path.name), len(data)))
+    return data
+
+
+# ---- Words --------------------------------------------------------------------------------------
+
+
+def shown(name: str) -> str:
+    """A name from a submission, fit to be printed: no control characters, not too long."""
+    text = "".join(char if char.isprintable() else "?" for char in name)
+    return text if len(text) <= SHOWN_CHARACTERS else text[: SHOWN_CHARACTERS - 1] + "…"
+
+
+def _kind(mode: int) -> str:
+    kinds = (
+        (stat.S_ISLNK, "a symbolic link"),
+        (stat.S_ISDIR, "a folder"),
+        (stat.S_ISFIFO, "a pipe"),
+        (stat.S_ISSOCK, "a socket"),
+        (stat.S_ISBLK, "a device"),
+        (stat.S_ISCHR, "a device"),
+    )
+    return next((name for test, name in kinds if test(mode)), "no regular file")
+
+
+def _too_many() -> str:
+    return f"The submission has more than {MEMBERS} files; hand in only those of the lab."
+
+
+def _too_large(name: str, size: int) -> str:
+    return f"{name} has {_mebibytes(size)}; at most {_mebibytes(FILE_BYTES)} are graded."
+
+
+def _mebibytes(size: int) -> str:
+    return f"{size / (1 << 20):.3g} MiB"
