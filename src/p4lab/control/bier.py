@@ -23,7 +23,7 @@ from p4lab.control.entries import (
     TableEntry,
     Ternary,
 )
-from p4lab.control.igp import Igp, shortest_paths
+from p4lab.control.igp import Igp, underlay
 from p4lab.topology import NO_FAILURES, Failures, Router, Topology
 
 CPU_PORT = 510
@@ -137,7 +137,7 @@ def ideal_copies(
     without any forwarding table.
     """
     home = topology.host(source)
-    igp = _paths(topology, down)
+    igp = underlay(topology, down)
     copies: dict[tuple[str, str], int] = defaultdict(int)
     if down.has(topology.link(source, home.router)):
         return {}
@@ -158,11 +158,6 @@ def ideal_copies(
 
 
 @lru_cache(maxsize=64)
-def _paths(topology: Topology, down: Failures) -> Igp:
-    return shortest_paths(topology, down)
-
-
-@lru_cache(maxsize=64)
 def _core(topology: Topology, bsl: int, down: Failures) -> tuple[dict[str, Entries], Igp]:
     """What does not depend on membership: BIFTs, port MACs and the recirculation session."""
     for router in topology.routers:
@@ -172,7 +167,7 @@ def _core(topology: Topology, bsl: int, down: Failures) -> tuple[dict[str, Entri
                 f"{set_identifier(router.bfr_id, bsl)} at a BitStringLength of {bsl}, but a "
                 f"BIFT-id holds sets 0 to {MAX_SI}: use a longer BitString or lower BFR-ids"
             )
-    igp = _paths(topology, down)
+    igp = underlay(topology, down)
     session = CloneSession(RECIRC_SESSION, ((RECIRC_PORT, 1),))
     entries = {
         router.name: frozenset(
@@ -184,18 +179,32 @@ def _core(topology: Topology, bsl: int, down: Failures) -> tuple[dict[str, Entri
     return entries, igp
 
 
+def forwarding_masks(
+    topology: Topology, igp: Igp, router: str, bsl: int
+) -> dict[tuple[int, str | None], int]:
+    """F-BMs of a router by SI and next hop (RFC 8279, section 6.4); next hop None is itself."""
+    masks: dict[tuple[int, str | None], int] = defaultdict(int)
+    for bfer in topology.routers:
+        if igp.reaches(router, bfer.name):
+            next_hop = igp.next_hop(router, bfer.name)
+            masks[set_identifier(bfer.bfr_id, bsl), next_hop] |= bit(bfer.bfr_id, bsl)
+    return dict(masks)
+
+
+def bit_priority(own: int, bsl: int) -> int:
+    """The priority of the row for one bit of a BitString: the lowest bit has the largest."""
+    return bsl - own.bit_length() + 1
+
+
 def _bift(topology: Topology, igp: Igp, router: Router, bsl: int) -> Iterable[Entity]:
     """One row per reachable BFER (RFC 8279, section 6.4); the lowest bit has precedence."""
+    masks = forwarding_masks(topology, igp, router.name, bsl)
     reachable = [other for other in topology.routers if igp.reaches(router.name, other.name)]
-    masks: dict[tuple[int, str | None], int] = defaultdict(int)
-    for bfer in reachable:
-        next_hop = igp.next_hop(router.name, bfer.name)
-        masks[set_identifier(bfer.bfr_id, bsl), next_hop] |= bit(bfer.bfr_id, bsl)
     for bfer in reachable:
         si, own = set_identifier(bfer.bfr_id, bsl), bit(bfer.bfr_id, bsl)
         next_hop = igp.next_hop(router.name, bfer.name)
         match = (("bift_id", Exact(bift_id(bsl, si))), ("remaining", Ternary(own, own)))
-        priority = bsl - own.bit_length() + 1
+        priority = bit_priority(own, bsl)
         if next_hop is None:
             yield TableEntry("bift", match, "decapsulate", (("fbm", own),), priority)
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import dataclass
+from functools import lru_cache
 
 from p4lab.topology import NO_FAILURES, Failures, Topology
 
@@ -41,6 +42,12 @@ class Igp:
         while hops[-1] != destination:
             hops.append(self.next_hops[hops[-1]][destination])
         return tuple(hops)
+
+
+@lru_cache(maxsize=64)
+def underlay(topology: Topology, down: Failures = NO_FAILURES) -> Igp:
+    """`shortest_paths`, kept for those who ask again: many tables follow from the same paths."""
+    return shortest_paths(topology, down)
 
 
 def shortest_paths(topology: Topology, down: Failures = NO_FAILURES) -> Igp:

@@ -54,7 +54,7 @@ class ControlPlane:
         self.membership: frozenset[Member] = frozenset()
         self.failures = Failures()
         self.ignored: Counter[str] = Counter()
-        self._wanted = bier_entries(topology, self.membership, bsl)
+        self._wanted = self._compute()
         self._written: dict[str, Entries] = {}
         self._drivers = {router.name: driver_for_router(router.name) for router in topology.routers}
         self._igmp = {
@@ -118,8 +118,12 @@ class ControlPlane:
             self._drivers[router].packet_out(port, frame)
 
     def _recompute(self) -> None:
-        self._wanted = bier_entries(self.topology, self.membership, self.bsl, self.failures)
+        self._wanted = self._compute()
         self._push()
+
+    def _compute(self) -> dict[str, Entries]:
+        """What every router shall hold, from all that is known now."""
+        return bier_entries(self.topology, self.membership, self.bsl, self.failures)
 
     def _push(self) -> None:
         """Bring every router to what is wanted: one batch each, none where nothing changed.

@@ -1,0 +1,147 @@
+"""Alternates for unicast: loop-free (RFC 5286) and remote loop-free (RFC 7490) ones.
+
+S is the router that computes, E its next hop towards the destination D, N another neighbour of S,
+P the end of a tunnel. All inequalities are strict, so that no path of equal cost can lead back over
+what has failed, whichever of them a router picks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from p4lab.control.igp import Igp, underlay
+from p4lab.topology import NO_FAILURES, Failures, Topology
+
+
+@dataclass(frozen=True)
+class Alternate:
+    """Where S sends a packet for D when it cannot send it to E.
+
+    `tunnel` is the router at whose address the packet is tunnelled (a remote alternate), None for
+    a neighbour that takes the packet as it is. `downstream`: N is nearer to D than S (RFC 5286,
+    inequality 2). `node_protecting`: good also if E itself has failed (inequality 3).
+    """
+
+    neighbour: str
+    tunnel: str | None
+    downstream: bool
+    node_protecting: bool
+
+
+@dataclass(frozen=True)
+class _View:
+    """One (S, E, D) and the working neighbours of S, as the inequalities see them."""
+
+    igp: Igp
+    s: str
+    e: str
+    d: str
+    neighbours: tuple[tuple[str, int], ...]
+
+    def distance(self, a: str, b: str) -> int:
+        return self.igp.distances[a][b]
+
+    def loop_free(self, n: str) -> bool:
+        """RFC 5286, inequality 1."""
+        return self.distance(n, self.d) < self.distance(n, self.s) + self.distance(self.s, self.d)
+
+    def downstream(self, n: str) -> bool:
+        """RFC 5286, inequality 2."""
+        return self.distance(n, self.d) < self.distance(self.s, self.d)
+
+    def avoids_e(self, n: str, d: str) -> bool:
+        """RFC 5286, inequality 3: no shortest path from `n` to `d` passes through E."""
+        return self.distance(n, d) < self.distance(n, self.e) + self.distance(self.e, d)
+
+    def reached_without_link(self, n: str, p: str) -> bool:
+        """RFC 7490, section 5.2.1.2: `p` is in the extended P-space of S through `n`."""
+        around = self.distance(n, self.s) + self.distance(self.s, self.e)
+        return self.distance(n, p) < around + self.distance(self.e, p)
+
+    def reaches_e_without_link(self, p: str) -> bool:
+        """RFC 7490, section 5.2.2: `p` is in the Q-space of E with respect to the link S-E."""
+        return self.distance(p, self.e) < self.distance(p, self.s) + self.distance(self.s, self.e)
+
+
+def alternate(
+    topology: Topology, source: str, destination: str, down: Failures = NO_FAILURES
+) -> Alternate | None:
+    """The best alternate of router `source` for router `destination`; None where there is none.
+
+    Node-protecting ones come first, then neighbours before tunnels, then downstream neighbours,
+    then the shortest way.
+    """
+    view = _view(topology, source, destination, down)
+    if view is None:
+        return None
+    candidates = [*_neighbours(view), *_remote(view)]
+    numbers = {router.name: router.number for router in topology.routers}
+
+    def rank(candidate: Alternate) -> tuple[int, ...]:
+        n, p = candidate.neighbour, candidate.tunnel or candidate.neighbour
+        length = view.distance(n, p) + view.distance(p, view.d) + dict(view.neighbours)[n]
+        return (
+            not candidate.node_protecting,
+            candidate.tunnel is not None,
+            not candidate.downstream,
+            length,
+            numbers[p],
+            numbers[n],
+        )
+
+    return min(candidates, key=rank, default=None)
+
+
+def downstream_alternate(
+    topology: Topology, source: str, destination: str, down: Failures = NO_FAILURES
+) -> Alternate | None:
+    """The best neighbour nearer to `destination` than `source`: for packets on a detour already.
+
+    On such ways the distance to the destination only shrinks, so they have no loop whatever else
+    has failed (RFC 5286, section 3.5).
+    """
+    view = _view(topology, source, destination, down)
+    if view is None:
+        return None
+    candidates = [candidate for candidate in _neighbours(view) if candidate.downstream]
+
+    def rank(candidate: Alternate) -> tuple[int, int]:
+        n = candidate.neighbour
+        return (
+            not candidate.node_protecting,
+            dict(view.neighbours)[n] + view.distance(n, view.d),
+        )
+
+    return min(candidates, key=rank, default=None)  # the first, of the lowest number, among equals
+
+
+def _view(topology: Topology, source: str, destination: str, down: Failures) -> _View | None:
+    igp = underlay(topology, down)
+    primary = igp.next_hop(source, destination)
+    if primary is None:
+        return None
+    neighbours = tuple(
+        (neighbour.name, link.cost)
+        for neighbour, link in topology.neighbours(source)
+        if not down.has(link) and neighbour.name != primary
+    )
+    return _View(igp, source, primary, destination, neighbours)
+
+
+def _neighbours(view: _View) -> Iterator[Alternate]:
+    for n, _ in view.neighbours:
+        if view.loop_free(n):
+            node = view.d == view.e or view.avoids_e(n, view.d)
+            yield Alternate(n, None, view.downstream(n), node)
+
+
+def _remote(view: _View) -> Iterator[Alternate]:
+    """Tunnel ends: PQ nodes for the link, and beyond RFC 7490 (as in RFC 8102) for the node E."""
+    for n, _ in view.neighbours:
+        for p in view.igp.distances[n]:
+            if p in (view.s, n, view.d) or not view.reached_without_link(n, p):
+                continue
+            node = view.avoids_e(n, p) and view.avoids_e(p, view.d)
+            if node or view.reaches_e_without_link(p):
+                yield Alternate(n, p, False, node or view.d == view.e)
