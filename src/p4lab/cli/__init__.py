@@ -6,6 +6,7 @@ import typer
 
 from p4lab.cli import (
     bench_verb,
+    check_verb,
     compile_verb,
     conformance_verb,
     doctor_verb,
@@ -37,3 +38,5 @@ app.command("doctor")(doctor_verb.doctor)
 app.command("conformance")(conformance_verb.conformance)
 app.command("start")(start_verb.start)
 app.command("cut")(start_verb.cut)
+app.command("check")(check_verb.check)
+app.command("watch")(check_verb.watch)

@@ -20,7 +20,7 @@ class Place:
 
 @dataclass(frozen=True)
 class FieldDifference:
-    """A field, such as `bier.ttl`, that holds something else; None where the header is not there."""
+    """A field that differs, such as `bier.ttl`; None where its header is not there."""
 
     field: str
     expected: str | None

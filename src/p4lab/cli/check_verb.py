@@ -1,0 +1,119 @@
+"""`p4lab check` and `p4lab watch`: a student's own verdict, as often as they like."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.options import Json
+
+if TYPE_CHECKING:
+    from p4lab.grading.course import Course
+    from p4lab.grading.record import Verdict
+
+Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
+Folder = Annotated[
+    Path, typer.Argument(metavar="[DIR]", help="The folder of `p4lab start`; else this folder.")
+]
+All = Annotated[bool, typer.Option("--all", help="Tell every failed check, not only the first.")]
+
+LOOK = 0.2  # seconds between two looks at the files
+
+
+def check(lab: Lab, folder: Folder = Path("."), all_: All = False, as_json: Json = False) -> None:
+    """Check your work on a lab; exits 0 only if everything passes.
+
+    The JSON object has lab, student, trouble and checks; each check has id, title, part, status,
+    points, max_points, waits_for, cases and story.
+    """
+    from rich.console import Console
+
+    from p4lab.grading.text import render
+
+    course = _course(lab)
+    verdict = _verdict(course, folder)
+    if as_json:
+        typer.echo(json.dumps(verdict.to_json(), indent=2))
+    else:
+        stories = len(verdict.checks) if all_ else 1
+        Console().print(render(course, verdict, stories=stories))
+    if not verdict.passed:
+        raise typer.Exit(VERDICT_NO)
+
+
+def watch(lab: Lab, folder: Folder = Path(".")) -> None:
+    """Check again whenever you save; Ctrl-C ends it."""
+    from rich.console import Console
+
+    from p4lab.grading.text import render
+
+    course = _course(lab)
+    console = Console()
+    for _ in _changes(course, folder):
+        verdict = _verdict(course, folder)
+        console.clear()
+        console.print(render(course, verdict))
+        console.print(f"\n[dim]Waiting for changes in {folder} (Ctrl-C to stop)[/]")
+        if verdict.passed:
+            console.print("[bold green]Everything passes.[/]")
+
+
+def _course(lab: str) -> Course:
+    from p4lab.grading.course import load
+    from p4lab.lab.plan import LabError
+
+    try:
+        return load(lab)
+    except LabError as error:
+        fail(str(error))
+
+
+def _verdict(course: Course, folder: Path) -> Verdict:
+    from rich.console import Console
+
+    from p4lab.grading.judge import judge
+    from p4lab.lab.plan import LabError
+
+    files = {}
+    for name in course.student.edit:
+        path = folder / name
+        try:
+            files[name] = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            fail(f"{path} is not there; p4lab start {course.name} {folder} makes the folder.")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+            fail(f"{path} cannot be read: {reason}.")
+    try:
+        with Console(stderr=True).status("checking") as status:
+            return judge(course, files, say=lambda what: status.update(f"{what} ..."))
+    except LabError as error:
+        fail(str(error))
+
+
+def _changes(course: Course, folder: Path) -> Iterator[None]:
+    """Now, and whenever one of the student's files has changed."""
+    last = None
+    while True:
+        now = [_stamp(folder / name) for name in course.student.edit]
+        if now != last:
+            last = now
+            yield
+        try:
+            time.sleep(LOOK)
+        except KeyboardInterrupt:
+            return
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

@@ -1,0 +1,259 @@
+"""A lab as its graders see it: parts, checks, hints, the reference program and the cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from p4lab import _engine
+from p4lab.course.material import SOURCES, Inside, Student
+from p4lab.grading import frames
+from p4lab.grading.hints import Hint
+from p4lab.grading.scenario import (
+    Case,
+    Kit,
+    Scenario,
+    ScenarioError,
+    make_case,
+    read,
+)
+from p4lab.lab.plan import LABS, LabError, read_lab
+
+Defines = tuple[tuple[str, str], ...]
+
+
+class Part(BaseModel):
+    """The table [[part]]: what a student solves as a whole."""
+
+    model_config = ConfigDict(extra="forbid")
+    id: str
+    title: str
+
+
+class Check(BaseModel):
+    """The table [[check]]. What is checked is one of `stage` (compiles, contract), `parses` (a
+    scenario whose packets the program must parse as the reference does), `scenario` and `stf`;
+    the files are below the lab's folder. `cases` and `hidden` are how many cases of a scenario
+    students see and how many more a grader draws."""
+
+    model_config = ConfigDict(extra="forbid")
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    title: str
+    part: str = ""
+    points: Annotated[float, Field(ge=0)] = 0
+    needs: list[str] = []
+    stage: Annotated[str | None, Field(pattern="^(compiles|contract)$")] = None
+    parses: Inside | None = None
+    scenario: Inside | None = None
+    stf: list[Inside] = []
+    cases: Annotated[int, Field(ge=1, le=1000)] = 1
+    hidden: Annotated[int, Field(ge=0, le=1000)] = 0
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> Check:
+        kinds = [self.stage, self.parses, self.scenario, self.stf or None]
+        if sum(kind is not None for kind in kinds) != 1:
+            raise ValueError("a check has one of stage, parses, scenario and stf")
+        return self
+
+
+class _Checks(BaseModel):
+    """The table [checks]: what all checks share."""
+
+    model_config = ConfigDict(extra="forbid")
+    starter_points: float = 0
+    defines: dict[str, str | int] = {}
+    header: dict[str, dict[str, Any]] = {}
+    packet: dict[str, dict[str, Any]] = {}
+
+
+class _LabHead(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    name: str
+    title: str
+
+
+class _CourseFile(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    lab: _LabHead
+    student: Student
+    checks: _Checks = _Checks()
+    part: list[Part] = []
+    check: list[Check] = []
+    hint: list[Hint] = []
+
+    @model_validator(mode="after")
+    def _sound(self) -> _CourseFile:
+        parts = {part.id for part in self.part}
+        seen: set[str] = set()
+        for check in self.check:
+            if check.part and check.part not in parts:
+                raise ValueError(f"check {check.id}: there is no part {check.part}")
+            if not check.part and check.points:
+                raise ValueError(f"check {check.id}: only a check of a part has points")
+            if check.id in seen:
+                raise ValueError(f"there are two checks {check.id}")
+            for need in check.needs:
+                if need not in seen:
+                    raise ValueError(f"check {check.id}: no check {need} stands before it")
+            seen.add(check.id)
+        return self
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A case and what the reference makes of it: for each packet sent, what comes out, as bytes by
+    port and in order of ports."""
+
+    case: Case
+    seed: str
+    outputs: tuple[tuple[tuple[int, bytes], ...], ...] = ()
+
+
+@dataclass
+class Course:
+    """A lab with everything that its checks need, read once."""
+
+    name: str
+    title: str
+    student: Student
+    parts: tuple[Part, ...]
+    checks: tuple[Check, ...]
+    hints: tuple[Hint, ...]
+    starter_points: float
+    kit: Kit
+    folder: Path
+    _programs: dict[Defines, _engine.Program] = field(default_factory=dict, repr=False)
+    _scenarios: dict[str, Scenario] = field(default_factory=dict, repr=False)
+    _cases: dict[tuple[str, str], Judged] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """The solution's files by path, those of the student included. Raises LabError."""
+        files = {}
+        for name in [*self.student.files, *self.student.edit]:
+            try:
+                files[name] = (SOURCES / name).read_text(encoding="utf-8")
+            except OSError as error:
+                raise LabError(f"labs/{self.name}: p4/{name}: {error.strerror}") from error
+        return files
+
+    @cached_property
+    def starter(self) -> dict[str, str]:
+        """What students begin with: their files by path. Raises LabError."""
+        try:
+            return {
+                name: (self.folder / "starter" / name).read_text(encoding="utf-8")
+                for name in self.student.edit
+            }
+        except OSError as error:
+            raise LabError(f"labs/{self.name}: {error}; p4lab cut {self.name}") from error
+
+    @cached_property
+    def contract(self) -> tuple[str, ...]:
+        """The tables that every submission must have: those of the starter. (A table is not in a
+        program while its control is never applied, which may be the student's task.)"""
+        files = {**self.sources, **self.starter}
+        compilation = compile_files(self.student.program, files, self.defines)
+        if compilation.program is None:
+            raise LabError(f"labs/{self.name}: the starter:\n{compilation.render()}")
+        return tuple(table["name"] for table in compilation.program.summary["tables"])
+
+    @property
+    def defines(self) -> Defines:
+        """The macros of all checks that do not say otherwise."""
+        return tuple((name, str(value)) for name, value in self.kit.defines.items())
+
+    def program(self, defines: Defines) -> _engine.Program:
+        """The reference. Raises LabError if it does not compile."""
+        if defines not in self._programs:
+            compilation = compile_files(self.student.program, self.sources, defines)
+            if compilation.program is None:
+                raise LabError(f"labs/{self.name}: the reference:\n{compilation.render()}")
+            self._programs[defines] = compilation.program
+        return self._programs[defines]
+
+    def headers(self, defines: Defines) -> dict[str, dict[str, int]]:
+        """The reference's headers: fields and widths."""
+        return frames.layout_of(self.program(defines))
+
+    def scenario(self, file: str) -> Scenario:
+        """A scenario below the lab's folder. Raises LabError."""
+        if file not in self._scenarios:
+            try:
+                self._scenarios[file] = Scenario.model_validate(read(self.folder / file))
+            except ValidationError as error:
+                first = error.errors()[0]
+                where = ".".join(map(str, first["loc"]))
+                raise LabError(f"labs/{self.name}/{file}: {where}: {first['msg']}") from error
+            except ScenarioError as error:
+                raise LabError(f"labs/{self.name}/{file}: {error}") from error
+        return self._scenarios[file]
+
+    def case(self, check: Check, seed: str) -> Judged:
+        """The case that a seed makes, with the reference's outputs. Raises LabError."""
+        file = check.scenario or check.parses
+        assert file is not None
+        key = (file, seed)
+        if key not in self._cases:
+            try:
+                case = make_case(self.scenario(file), self.kit, self, seed)
+                self._cases[key] = Judged(case, seed, self._outputs(case))
+            except (ScenarioError, ValueError) as error:
+                raise LabError(f"labs/{self.name}/{file}: {error}") from error
+        return self._cases[key]
+
+    def _outputs(self, case: Case) -> tuple[tuple[tuple[int, bytes], ...], ...]:
+        if case.network is not None:
+            return ()
+        switch = _engine.Switch(self.program(case.defines))
+        switch.write(list(case.updates))
+        return tuple(tuple(sorted(switch.process(s.port, s.data))) for s in case.sendings)
+
+    def prepare(self, seed: int | None) -> None:
+        """Makes all cases, so that what is forked afterwards has them. Raises LabError."""
+        for check in self.checks:
+            if check.scenario or check.parses:
+                for label in [*public_seeds(check), *hidden_seeds(check, seed)]:
+                    self.case(check, label)
+
+
+def public_seeds(check: Check) -> list[str]:
+    """The seeds of the cases that everybody sees."""
+    return [f"{check.id}/{number}" for number in range(1, check.cases + 1)]
+
+
+def hidden_seeds(check: Check, seed: int | None) -> list[str]:
+    """The seeds of the cases that only a grader with the secret seed draws."""
+    if seed is None:
+        return []
+    return [f"{seed}/{check.id}/{number}" for number in range(1, check.hidden + 1)]
+
+
+def load(lab: str) -> Course:
+    """A lab's checks. Raises LabError with the line of what is not sound."""
+    file = read_lab(lab, _CourseFile)
+    if not file.check:
+        raise LabError(f"labs/{lab}/lab.toml has no [[check]], so there is nothing to check.")
+    kit = Kit(file.checks.header, file.checks.packet, file.checks.defines)
+    return Course(
+        file.lab.name,
+        file.lab.title,
+        file.student,
+        tuple(file.part),
+        tuple(file.check),
+        tuple(file.hint),
+        file.checks.starter_points,
+        kit,
+        LABS / lab,
+    )
+
+
+def compile_files(program: str, files: Mapping[str, str], defines: Defines) -> _engine.Compilation:
+    """Compiles a program whose files are in memory: it can include nothing else."""
+    return _engine.compile_text(program, files[program], dict(files), list(defines))

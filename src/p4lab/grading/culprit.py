@@ -1,0 +1,233 @@
+"""Where a packet first went wrong: the line of the student's program, by two traces of a packet.
+
+The reference's trace says what should have happened; nothing of its source is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from p4lab.grading import difference
+from p4lab.grading.difference import Out, Pair, Wanted
+from p4lab.grading.record import Place
+
+Sources = Mapping[str, str]
+"""The student's files: text by path"""
+
+Packets = Sequence[dict[str, Any]]
+"""The packets of a trace"""
+
+Culprit = tuple[Place | None, str]
+"""A line, and what happened there"""
+
+# The engine's reasons to give up a packet that never ends.
+_ENDLESS = {
+    "it was resubmitted or recirculated too often",
+    "one packet became too many",
+    "a control ran for too long",
+}
+
+NOWHERE: Culprit = (None, "")
+
+
+def place(item: Mapping[str, Any], sources: Sources) -> Place | None:
+    """Where a step of a trace, or a declaration of a summary, is in the source."""
+    if not item.get("file"):
+        return None
+    file, line = _plain(str(item["file"])), int(item["line"])
+    lines = sources.get(file, "").splitlines()
+    return Place(file, line, lines[line - 1].strip() if 0 < line <= len(lines) else "")
+
+
+def _plain(path: str) -> str:
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == ".." and parts:
+            parts.pop()
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def of_field(name: str, pair: Pair, summary: Mapping[str, Any], sources: Sources) -> Culprit:
+    """Who gave a field, such as `bier.ttl`, its wrong value: the last line that wrote it, or the
+    action in which the reference writes it."""
+    assert pair.got is not None
+    step = _last_change(name, pair.got.lineage)
+    if step is not None:
+        told = f"here {name} became {step['after']} (it was {step['before']})"
+        return place(step, sources), told
+    action = _action_before_change(name, pair.wanted)
+    declared = _declaration(action, summary)
+    if declared is not None:
+        return place(declared, sources), f"this action leaves {name} as it is"
+    return None, f"no line of the program changes {name}"
+
+
+def of_validity(header: str, pair: Pair, summary: Mapping[str, Any], sources: Sources) -> Culprit:
+    """Who made a header valid or invalid, or in which action it should have been done."""
+    assert pair.got is not None
+    name = f"{header}.$valid"
+    step = _last_change(name, pair.got.lineage)
+    if step is not None:
+        return place(step, sources), f"here {header} became {step['after']}"
+    declared = _declaration(_action_before_change(name, pair.wanted), summary)
+    there = any(item.name == header for item in pair.got.headers)
+    state = "valid" if there else "invalid"
+    if declared is not None:
+        return place(declared, sources), f"this action leaves {header} {state}"
+    return None, f"no line of the program changes whether {header} is valid"
+
+
+def _last_change(name: str, lineage: Packets) -> dict[str, Any] | None:
+    """The last step that changed a field on the packet's way."""
+    for packet in reversed(lineage):
+        for step in reversed(packet["steps"]):
+            if step["kind"] == "change" and _is(step["name"], name):
+                return step
+    return None
+
+
+def _is(full: str, name: str) -> bool:
+    return full == name or full.split(".", 1)[-1] == name
+
+
+def _action_before_change(name: str, wanted: Wanted | None) -> str | None:
+    """The action that ran when the reference changed a field."""
+    found = action = None
+    for packet in wanted.lineage if wanted else ():
+        for step in packet["steps"]:
+            if step["kind"] == "table":
+                action = step["action"]
+            elif step["kind"] == "change" and _is(step["name"], name):
+                found = action
+    return found
+
+
+def _declaration(action: str | None, summary: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    if action is None:
+        return None
+    return next((item for item in summary["actions"] if item["name"] == action), None)
+
+
+def of_fate(
+    reference: Packets, student: Packets, summary: Mapping[str, Any], sources: Sources
+) -> tuple[str, Culprit]:
+    """Where two traces of one packet part: the kind of the difference (empty if unknown), and the
+    place in the student's program."""
+    for mine, theirs in zip(_course(reference), _course(student), strict=False):
+        if mine[0] == theirs[0]:
+            continue
+        packet, step = theirs[1], theirs[2]
+        if theirs[0][0] == "table" or mine[0][0] == "table":
+            return _table_parted(mine[2], step, packet, summary, sources)
+        return _fate_parted(mine[1], packet, summary, sources)
+    ended = list(_course(student))
+    if len(ended) > len(list(_course(reference))):
+        packet = ended[-1][1]
+        if is_loop(packet):
+            return difference.LOOP, _last_line(packet, summary, sources)
+        return "", _last_line(student[-1], summary, sources)
+    return "", _last_line(student[-1], summary, sources) if student else NOWHERE
+
+
+def _course(packets: Packets) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]]:
+    """What decides about a packet, in order: table results and fates; each with its packet and
+    its step."""
+    for packet in packets:
+        for step in packet["steps"]:
+            if step["kind"] == "table":
+                key = tuple((item["name"], item["value"]) for item in step["key"])
+                args = tuple(item["value"] for item in step["args"])
+                said = ("table", step["table"], key, step["hit"], step["action"], args)
+                yield said, packet, step
+        fate = packet["fate"] or {"kind": "lost"}
+        yield ("fate", packet["kind"], fate["kind"], fate.get("port")), packet, fate
+
+
+def _table_parted(
+    mine: dict[str, Any],
+    theirs: dict[str, Any],
+    packet: dict[str, Any],
+    summary: Mapping[str, Any],
+    sources: Sources,
+) -> tuple[str, Culprit]:
+    if theirs.get("kind") != "table":  # the reference asks a table, the student's packet is through
+        table = _brief(mine["table"])
+        line = _last_line(packet, summary, sources)[0]
+        return "", (line, f"after this the packet should meet the table {table}, but does not")
+    if mine.get("kind") != "table" or mine["table"] != theirs["table"]:
+        table = _brief(theirs["table"])
+        return "", (place(theirs, sources), f"the packet meets the table {table} here")
+    key = ", ".join(f"{item['name']}={item['text']}" for item in theirs["key"])
+    table = _brief(theirs["table"])
+    for own, other in zip(theirs["key"], mine["key"], strict=False):
+        if own["value"] != other["value"]:
+            told = (
+                f"the table {table} is asked with {own['name']}={own['text']} "
+                f"instead of {other['text']}"
+            )
+            kind = "" if theirs["hit"] else difference.TABLE_MISSED
+            return kind, (place(theirs, sources), told)
+    if theirs["hit"] != mine["hit"]:
+        word = "hits" if theirs["hit"] else "misses"
+        kind = "" if theirs["hit"] else difference.TABLE_MISSED
+        return kind, (place(theirs, sources), f"the table {table} [{key}] {word}")
+    action = _brief(theirs["action"])
+    return "", (place(theirs, sources), f"the table {table} [{key}] runs {action}")
+
+
+def _fate_parted(
+    mine: dict[str, Any],
+    theirs: dict[str, Any],
+    summary: Mapping[str, Any],
+    sources: Sources,
+) -> tuple[str, Culprit]:
+    fate = theirs["fate"]
+    if fate and fate["kind"] == "dropped":
+        if is_loop(theirs):
+            return difference.LOOP, _last_line(theirs, summary, sources)
+        told = f"here the packet is dropped: {fate['reason']}"
+        line = place(fate, sources) or _last_line(theirs, summary, sources)[0]
+        return difference.DROPPED, (line, told)
+    line = _last_line(theirs, summary, sources)[0]
+    if mine["kind"] != theirs["kind"]:
+        return "", (line, f"after this the packet goes on as a {theirs['kind']} packet")
+    if fate and fate["kind"] == "sent":
+        told = f"after this the packet is sent on port {fate['port']}"
+        return (difference.WRONG_PORT if (mine["fate"] or {}).get("kind") == "sent" else ""), (
+            line,
+            told,
+        )
+    return "", (line, "after this the packet goes another way")
+
+
+def is_loop(packet: dict[str, Any]) -> bool:
+    """Whether the switch gave a packet up because there was no end to it."""
+    fate = packet["fate"]
+    return bool(fate and fate["kind"] == "dropped" and fate["reason"] in _ENDLESS)
+
+
+def _last_line(packet: dict[str, Any], summary: Mapping[str, Any], sources: Sources) -> Culprit:
+    """The last line that did something for a packet in a file of the student: what its last table
+    ran, or where a field last changed."""
+    for step in reversed(packet["steps"]):
+        if step["kind"] in ("table", "change", "reject"):
+            found = place(step, sources)
+            if step["kind"] == "table":
+                declared = _declaration(step["action"], summary)
+                found = place(declared, sources) if declared else found
+                return found, f"the last table on its way, {_brief(step['table'])}, ran this action"
+            if found is not None:
+                return found, step["text"]
+    return NOWHERE
+
+
+def _brief(name: str) -> str:
+    return name.rsplit(".", 1)[-1]
+
+
+def lineage_of(out: Out | Wanted | None) -> Packets:
+    """The packets that led to one that came out."""
+    return out.lineage if out else ()

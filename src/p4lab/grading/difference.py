@@ -1,0 +1,249 @@
+"""What came out beside what should have: packet by packet, field by field, and of which kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from p4lab import _engine
+from p4lab.grading import frames
+from p4lab.grading.frames import Header, Layout
+from p4lab.grading.record import FieldDifference, PacketDifference
+
+# Kinds of differences, each with the sentence that a student reads when nothing better is known.
+LOOP = "loop"
+TABLE_MISSED = "table missed"
+DROPPED = "dropped"
+COPY_MISSING = "copy missing"
+COPY_TOO_MANY = "copy too many"
+WRONG_PORT = "wrong port"
+HEADER_NOT_REMOVED = "header not removed"
+HEADER_MISSING = "header missing"
+BITS_NOT_CLEARED = "bits not cleared"
+BITS_LOST = "bits lost"
+TTL = "TTL not decremented"
+CHECKSUM = "stale checksum"
+WRONG_FIELD = "wrong field"
+PAYLOAD = "payload changed"
+
+_TTLS = {"ttl", "hop_limit", "hoplimit", "time_to_live"}
+
+
+@dataclass(frozen=True)
+class Out:
+    """A packet that came out. `lineage` are the trace's packets from the one that came in to this
+    one; `rest` is what follows the headers."""
+
+    port: int
+    data: bytes
+    headers: tuple[Header, ...]
+    rest: bytes = b""
+    lineage: tuple[dict[str, Any], ...] = field(default=(), compare=False)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A packet that should come out. Fields of its headers that are not there do not matter;
+    `rest` None: nor does what follows the headers."""
+
+    port: int
+    headers: tuple[Header, ...]
+    rest: bytes | None = None
+    lineage: tuple[dict[str, Any], ...] = field(default=(), compare=False)
+
+
+def outs(program: _engine.Program, trace: dict[str, Any]) -> list[Out]:
+    """The packets that a trace says were sent, in order."""
+    sizes = {
+        frames.short(header["name"]): header["fields"] for header in program.summary["headers"]
+    }
+    packets = {packet["id"]: packet for packet in trace["packets"]}
+    found = []
+    for packet in trace["packets"]:
+        fate = packet["fate"]
+        if not fate or fate["kind"] != "sent":
+            continue
+        emits = [step for step in packet["steps"] if step["kind"] == "emit"]
+        bits = sum(_bits(step, sizes) for step in emits)
+        headers = frames.headers_of(emits, "emit")
+        rest = fate["data"][bits // 8 :]
+        found.append(Out(fate["port"], fate["data"], headers, rest, _lineage(packet, packets)))
+    return found
+
+
+def _bits(step: dict[str, Any], sizes: dict[str, list[dict[str, Any]]]) -> int:
+    """Bits on the wire of an emitted header; a varbit says its own length."""
+    total = 0
+    for item in sizes.get(frames.short(step["header"]), []):
+        text = step["fields"].get(item["name"], "")
+        total += int(text.partition(" bits ")[0]) if item["varbit"] else item["width"]
+    return total
+
+
+def _lineage(
+    packet: dict[str, Any], packets: dict[int, dict[str, Any]]
+) -> tuple[dict[str, Any], ...]:
+    line = [packet]
+    while line[-1]["parent"] is not None:
+        line.append(packets[line[-1]["parent"]])
+    return tuple(reversed(line))
+
+
+def wanted(out: Out, ignore: frozenset[str]) -> Wanted:
+    """What the reference sent, as the thing to expect; `ignore` are fields such as `bier.tc`."""
+    headers = tuple(
+        Header(
+            header.name,
+            {
+                name: number
+                for name, number in header.fields.items()
+                if f"{header.name}.{name}" not in ignore
+            },
+        )
+        for header in out.headers
+    )
+    return Wanted(out.port, headers, out.rest, out.lineage)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A wanted packet and the one taken for it; one of them may be missing."""
+
+    wanted: Wanted | None
+    got: Out | None
+
+
+def fits(expected: Wanted, got: Out) -> bool:
+    """Whether a packet is as it should be."""
+    return expected.port == got.port and not _unlike(expected, got)
+
+
+def _unlike(expected: Wanted, got: Out) -> int:
+    """How much two packets differ apart from their ports; 0: not at all."""
+    if [header.name for header in expected.headers] != [header.name for header in got.headers]:
+        return 1000
+    count = sum(
+        other.fields.get(name) != number
+        for header, other in zip(expected.headers, got.headers, strict=True)
+        for name, number in header.fields.items()
+    )
+    return count + (expected.rest is not None and expected.rest != got.rest)
+
+
+def unequal(expected: Sequence[Wanted], got: Sequence[Out], others: bool) -> list[Pair]:
+    """What is left when equal packets are put aside, the rest paired by likeness; empty if all is
+    as expected. `others` allows packets that nobody expects."""
+    missing = list(expected)
+    extra: list[Out] = []
+    for packet in got:
+        same = next((item for item in missing if fits(item, packet)), None)
+        if same is None:
+            extra.append(packet)
+        else:
+            missing.remove(same)
+    pairs = []
+    costs = sorted(
+        (
+            (_unlike(item, packet) + 2 * (item.port != packet.port), i, j)
+            for i, item in enumerate(missing)
+            for j, packet in enumerate(extra)
+        ),
+    )
+    used_missing: set[int] = set()
+    used_extra: set[int] = set()
+    for _, i, j in costs:
+        if i not in used_missing and j not in used_extra:
+            used_missing.add(i)
+            used_extra.add(j)
+            pairs.append(Pair(missing[i], extra[j]))
+    pairs += [Pair(item, None) for i, item in enumerate(missing) if i not in used_missing]
+    if not others:
+        pairs += [Pair(None, item) for j, item in enumerate(extra) if j not in used_extra]
+    return pairs
+
+
+def describe(pair: Pair, layout: Layout) -> PacketDifference:
+    """The difference for a reader; fields that do not matter are left out."""
+    expected, got = pair.wanted, pair.got
+    fields: list[FieldDifference] = []
+    if expected is not None and got is not None:
+        theirs = {header.name: header for header in got.headers}
+        for header in expected.headers:
+            other = theirs.get(header.name)
+            for name, number in header.fields.items():
+                found = other.fields.get(name) if other else None
+                if other is not None and found != number:
+                    fields.append(_field(header.name, name, number, found, layout))
+        if expected.rest is not None and expected.rest != got.rest and not fields:
+            fields.append(
+                FieldDifference(
+                    frames.PAYLOAD, f"{len(expected.rest)} bytes", f"{len(got.rest)} other bytes"
+                )
+            )
+    return PacketDifference(
+        expected.port if expected else None,
+        got.port if got else None,
+        tuple(header.name for header in expected.headers) if expected else (),
+        tuple(header.name for header in got.headers) if got else (),
+        tuple(fields),
+    )
+
+
+def _field(
+    header: str, name: str, expected: int, got: int | None, layout: Layout
+) -> FieldDifference:
+    width = layout.get(header, {}).get(name, 0)
+    return FieldDifference(
+        f"{header}.{name}",
+        frames.shown(name, expected, width),
+        None if got is None else frames.shown(name, got, width),
+    )
+
+
+def signature(pair: Pair, layout: Layout) -> tuple[str, str]:
+    """The kind of a difference between two packets and the field it shows in (may be empty)."""
+    expected, got = pair.wanted, pair.got
+    if got is None:
+        return COPY_MISSING, ""
+    if expected is None:
+        return COPY_TOO_MANY, ""
+    names = [header.name for header in expected.headers]
+    theirs = [header.name for header in got.headers]
+    if surplus := [name for name in theirs if name not in names]:
+        return HEADER_NOT_REMOVED, surplus[0]
+    if lacking := [name for name in names if name not in theirs]:
+        return HEADER_MISSING, lacking[0]
+    changed = _changed(expected, got)
+    # What is computed over other fields differs because of them: it counts only by itself.
+    telling = [item for item in changed if "checksum" not in item[0]] or changed
+    # A set of receivers says most; a field that only one of many is wrong in comes last.
+    telling.sort(key=lambda item: -_width(item[0], layout))
+    for name, want, have in telling:
+        if _width(name, layout) >= 64 and want & have == want:
+            return BITS_NOT_CLEARED, name
+        if _width(name, layout) >= 64 and want & have == have:
+            return BITS_LOST, name
+    if expected.port != got.port:
+        return WRONG_PORT, ""
+    for name, want, have in telling:
+        if name.rsplit(".", 1)[-1] in _TTLS and have == want + 1:
+            return TTL, name
+    if telling:
+        name = telling[0][0]
+        return (CHECKSUM if "checksum" in name else WRONG_FIELD), name
+    return PAYLOAD, ""
+
+
+def _changed(expected: Wanted, got: Out) -> list[tuple[str, int, int]]:
+    return [
+        (f"{header.name}.{name}", number, other.fields.get(name, 0))
+        for header, other in zip(expected.headers, got.headers, strict=True)
+        for name, number in header.fields.items()
+        if other.fields.get(name) != number
+    ]
+
+
+def _width(name: str, layout: Layout) -> int:
+    header, _, field_name = name.rpartition(".")
+    return layout.get(header, {}).get(field_name, 0)

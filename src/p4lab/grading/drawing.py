@@ -1,0 +1,148 @@
+"""Values of a scenario: drawn at random from a seed, and computed from what was drawn.
+
+A string that begins with `=` is an expression in a small part of Python: numbers, strings, lists,
+arithmetic, comparisons, indexing, comprehensions and the functions below. Nothing else can be
+reached from it: no attributes, no other names.
+"""
+
+from __future__ import annotations
+
+import ast
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache, reduce
+from ipaddress import IPv4Address, IPv6Address
+from operator import or_
+from types import CodeType
+from typing import Any
+
+
+class DrawError(ValueError):
+    """A value that cannot be computed; the message says which and why."""
+
+
+def bit(number: int) -> int:
+    """The number with the bit `number` set; bit 0 is the lowest."""
+    return 1 << number
+
+
+def union(values: Iterable[int]) -> int:
+    """All bits that are set in one of the values."""
+    return reduce(or_, values, 0)
+
+
+def ones(value: int) -> list[int]:
+    """The numbers of the bits that are set, lowest first."""
+    return [number for number in range(value.bit_length()) if value >> number & 1]
+
+
+def ip(text: str) -> int:
+    """An IPv4 or IPv6 address as a number."""
+    return int(IPv6Address(text) if ":" in text else IPv4Address(text))
+
+
+FUNCTIONS = {
+    function.__name__: function
+    for function in (bit, union, ones, ip, len, range, sum, min, max, abs, sorted, enumerate, zip)
+}
+
+_ALLOWED = (
+    ast.Expression, ast.Constant, ast.Name, ast.Load, ast.Store, ast.List, ast.Tuple, ast.Subscript,
+    ast.Slice, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Call, ast.ListComp,
+    ast.comprehension, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
+)  # fmt: skip
+
+
+@lru_cache(maxsize=4096)
+def _compiled(text: str) -> CodeType:
+    try:
+        tree = ast.parse(text.strip(), mode="eval")
+    except SyntaxError as error:
+        raise DrawError(f"`{text.strip()}` is no expression: {error.msg}") from error
+    for node in ast.walk(tree):
+        if not isinstance(node, _ALLOWED):
+            what = type(node).__name__
+            raise DrawError(f"`{text.strip()}`: {what} cannot be used in a scenario")
+        if isinstance(node, ast.Call) and (
+            not isinstance(node.func, ast.Name) or node.func.id not in FUNCTIONS or node.keywords
+        ):
+            known = ", ".join(FUNCTIONS)
+            raise DrawError(f"`{text.strip()}`: the functions are {known}")
+    return compile(tree, "<scenario>", "eval")
+
+
+def evaluate(text: str, names: Mapping[str, Any]) -> Any:
+    """The value of an expression. Raises DrawError."""
+    try:
+        # Comprehensions see globals only, so the names go there. The tree has been checked.
+        return eval(_compiled(text), {"__builtins__": {}, **FUNCTIONS, **names})
+    except DrawError:
+        raise
+    except Exception as error:  # whatever the expression does wrong is the scenario's mistake
+        raise DrawError(f"`{text.strip()}`: {error}") from error
+
+
+def value(written: Any, names: Mapping[str, Any]) -> Any:
+    """What a value of the TOML file stands for: expressions computed, everything else as it is."""
+    if isinstance(written, str) and written.startswith("="):
+        return evaluate(written[1:], names)
+    if isinstance(written, list):
+        return [value(item, names) for item in written]
+    return written
+
+
+def rounds(each: str | None, names: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The names for every round of `each`, such as `i in range(3)`; one round without it."""
+    if each is None:
+        yield dict(names)
+        return
+    try:
+        tree = ast.parse(f"[0 for {each}]", mode="eval").body
+    except SyntaxError as error:
+        raise DrawError(f"`{each}`: write it as `i in range(3)`") from error
+    if not isinstance(tree, ast.ListComp):
+        raise DrawError(f"`{each}`: write it as `i in range(3)`")
+    bound = [
+        node.id
+        for generator in tree.generators
+        for node in ast.walk(generator.target)
+        if isinstance(node, ast.Name)
+    ]
+    for found in evaluate(f"[({''.join(name + ',' for name in bound)}) for {each}]", names):
+        yield {**names, **dict(zip(bound, found, strict=True))}
+
+
+def draw(table: Mapping[str, Any], chance: random.Random) -> dict[str, Any]:
+    """The names of a scenario's [draw], in the order of the file, so that later ones may use
+    earlier ones. Each is
+
+    - a value or an expression,
+    - `{ from = 1, to = 6 }`: a whole number, both ends included,
+    - `{ pick = [...] }`: one of a list,
+    - `{ some = 3, of = [...] }`: three different ones of a list, in the order drawn,
+    - `{ bits = 64, ones = 3 }`: a number of 64 bits of which three are set.
+
+    Raises DrawError.
+    """
+    names: dict[str, Any] = {}
+    for name, written in table.items():
+        try:
+            names[name] = _draw(written, names, chance)
+        except (TypeError, ValueError, KeyError, OverflowError) as error:
+            raise DrawError(f"draw.{name}: {error}") from error
+    return names
+
+
+def _draw(written: Any, names: Mapping[str, Any], chance: random.Random) -> Any:
+    if not isinstance(written, Mapping):
+        return value(written, names)
+    given = {key: value(item, names) for key, item in written.items()}
+    if set(given) == {"from", "to"}:
+        return chance.randint(given["from"], given["to"])
+    if set(given) == {"pick"}:
+        return chance.choice(list(given["pick"]))
+    if set(given) == {"some", "of"}:
+        return chance.sample(list(given["of"]), given["some"])
+    if set(given) == {"bits", "ones"}:
+        return union(bit(number) for number in chance.sample(range(given["bits"]), given["ones"]))
+    raise ValueError("a draw is { from, to }, { pick }, { some, of } or { bits, ones }")

@@ -1,0 +1,184 @@
+"""Packets as headers and fields: built from the names of a scenario, shown to a reader.
+
+What headers there are is asked of the reference program, so a lab needs no packet library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address
+from typing import Any
+
+from p4lab import _engine
+from p4lab.grading.drawing import ip
+from p4lab.packets.ip import checksum
+
+PAYLOAD = "payload"
+
+Fields = dict[str, int]
+Layout = Mapping[str, Mapping[str, int]]
+"""Header to field to width in bits, in the order of the wire"""
+
+
+class FrameError(ValueError):
+    """A packet that cannot be built; the message names header and field."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """A header of a packet; `fields` by name, in the order of the wire. A varbit field that holds
+    nothing is left out."""
+
+    name: str
+    fields: Mapping[str, int]
+
+
+def layout_of(program: _engine.Program) -> dict[str, dict[str, int]]:
+    """The headers of a program, without the name of the struct they are in (`hdr.`)."""
+    layout: dict[str, dict[str, int]] = {}
+    for header in program.summary["headers"]:
+        fields = {f["name"]: f["width"] for f in header["fields"] if not f["varbit"]}
+        layout.setdefault(short(header["name"]), fields)
+    return layout
+
+
+def short(name: str) -> str:
+    """`hdr.bier` is `bier` to its readers."""
+    return name.split(".", 1)[-1]
+
+
+def number(written: Any, width: int) -> int:
+    """A field's value as a number: addresses as one writes them, or numbers. Raises ValueError."""
+    if isinstance(written, bool) or not isinstance(written, int | str):
+        raise ValueError(f"{written!r} is neither a number nor an address")
+    if isinstance(written, str):
+        text = written.strip()
+        if width == 48 and text.count(":") == 5:
+            written = int(text.replace(":", ""), 16)
+        elif "." in text or ":" in text:
+            written = ip(text)
+        else:
+            written = int(text, 0)
+    if not 0 <= written < 1 << width:
+        raise ValueError(f"{written} does not fit into {width} bits")
+    return written
+
+
+def build(packet: Mapping[str, Any], layout: Layout) -> bytes:
+    """The bytes of a packet given as header to fields, in the order of the wire, and `payload`.
+
+    A 16-bit field may be "checksum" (RFC 1071, over its header) or "length" (bytes from its header
+    to the end of the packet). Fields left out are 0. Raises FrameError.
+    """
+    parts: list[tuple[str, bytearray]] = []
+    late: list[tuple[int, str, str]] = []
+    for name, fields in packet.items():
+        if name == PAYLOAD:
+            parts.append((name, bytearray(payload(fields))))
+            continue
+        if name not in layout:
+            raise FrameError(f"there is no header {name}; there is {', '.join(layout)}")
+        known, values = layout[name], {}
+        for field, written in fields.items():
+            if field not in known:
+                raise FrameError(f"{name} has no field {field}; it has {', '.join(known)}")
+            if written in ("checksum", "length"):
+                late.append((len(parts), field, written))
+                continue
+            try:
+                values[field] = number(written, known[field])
+            except ValueError as error:
+                raise FrameError(f"{name}.{field}: {error}") from error
+        parts.append((name, bytearray(_pack(values, known))))
+    # Lengths before checksums, which cover them.
+    for index, field, what in sorted(late, key=lambda item: item[2], reverse=True):
+        name, data = parts[index]
+        offset = _offset(layout[name], field)
+        length = sum(len(part) for _, part in parts[index:])
+        filled = length if what == "length" else checksum(bytes(data))
+        data[offset : offset + 2] = filled.to_bytes(2, "big")
+    return b"".join(bytes(data) for _, data in parts)
+
+
+def payload(written: Any) -> bytes:
+    """`hex:00ff` are bytes, other text is text. Raises FrameError."""
+    text = str(written)
+    if not text.startswith("hex:"):
+        return text.encode()
+    try:
+        return bytes.fromhex(text[4:])
+    except ValueError as error:
+        raise FrameError(f"payload {text!r}: {error}") from error
+
+
+def _pack(values: Mapping[str, int], fields: Mapping[str, int]) -> bytes:
+    bits = 0
+    for field, width in fields.items():
+        bits = bits << width | values.get(field, 0)
+    return bits.to_bytes(sum(fields.values()) // 8, "big")
+
+
+def _offset(fields: Mapping[str, int], wanted: str) -> int:
+    """The byte at which a 16-bit field begins. Raises FrameError if it is none."""
+    bits = 0
+    for field, width in fields.items():
+        if field == wanted:
+            if width != 16 or bits % 8:
+                raise FrameError(f'{wanted} has {width} bits: "checksum" and "length" need 16')
+            return bits // 8
+        bits += width
+    raise FrameError(f"there is no field {wanted}")
+
+
+def headers_of(steps: list[dict[str, Any]], kind: str) -> tuple[Header, ...]:
+    """The headers that the steps of a trace extracted or emitted (`kind`)."""
+    return tuple(
+        Header(short(step["header"]), dict(_numbers(step["fields"])))
+        for step in steps
+        if step["kind"] == kind
+    )
+
+
+def _numbers(fields: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    for name, text in fields.items():
+        found = trace_number(text)
+        if found is not None:
+            yield name, found
+
+
+def trace_number(text: str) -> int | None:
+    """A value as a trace writes it: a number, a truth value, or a varbit, `32 bits 0x94040000`,
+    which is None if it is empty; None for what is no number."""
+    length, _, bits = text.partition(" bits ")
+    if bits and length == "0":
+        return None
+    try:
+        return int(bits or text, 0)
+    except ValueError:
+        return {"true": 1, "false": 0}.get(text)
+
+
+def dissect(program: _engine.Program, data: bytes, port: int = 1) -> tuple[Header, ...]:
+    """The headers of a frame as the program's own parser finds them."""
+    packets = _engine.Switch(program).trace(port, data)["packets"]
+    return headers_of(packets[0]["steps"], "extract") if packets else ()
+
+
+def shown(field: str, value: int, width: int) -> str:
+    """A field's value as its readers know it: an address, a set of bits, or a number."""
+    name = field.rsplit(".", 1)[-1]
+    if width == 32 and "addr" in name:
+        return str(IPv4Address(value))
+    if width == 48 and "addr" in name:
+        return ":".join(f"{value >> shift & 0xFF:02x}" for shift in range(40, -1, -8))
+    if width >= 64:
+        return f"{value:#x} ({bits_named(value)})" if value else "0 (no bit)"
+    return str(value) if value < 1024 else f"{value:#x}"
+
+
+def bits_named(value: int) -> str:
+    """The bits that are set, counted from 1 as BIER does."""
+    bits = [str(number + 1) for number in range(value.bit_length()) if value >> number & 1]
+    listed = ", ".join(bits[:8]) + (", ..." if len(bits) > 8 else "")
+    return f"bit {listed}" if len(bits) == 1 else f"bits {listed}"

@@ -1,0 +1,53 @@
+"""What to say to a student whose packet differs: the lab's own words, or what holds in any lab."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from p4lab.grading import difference
+
+
+class Hint(BaseModel):
+    """The table [[hint]]: said if everything that it names fits; the first that fits is taken."""
+
+    model_config = ConfigDict(extra="forbid")
+    text: str
+    signature: str | None = None
+    field: str | None = None
+    check: str | None = None
+
+
+GENERAL = {
+    difference.LOOP: "The packet goes through the switch again and again. What tells it that it "
+    "is done, and does every pass bring it nearer to that?",
+    difference.TABLE_MISSED: "The table has no entry for this key. Compare the key with the "
+    "entries above: is the value complete when the table is applied?",
+    difference.DROPPED: "The packet was dropped. The trace says where; which condition led there?",
+    difference.COPY_MISSING: "A packet that should have left never did. Follow the trace: which "
+    "is the last line that did something for it?",
+    difference.COPY_TOO_MANY: "More packets leave than should. Who makes a copy, and who is to "
+    "stop it?",
+    difference.WRONG_PORT: "The packet is right but leaves elsewhere. Where is its port decided?",
+    difference.HEADER_NOT_REMOVED: "A header is still in the packet: only valid headers are sent. "
+    "What makes one invalid?",
+    difference.HEADER_MISSING: "A header is not in the packet: only valid headers are sent. Who "
+    "makes it valid?",
+    difference.BITS_NOT_CLEARED: "There are bits left that should be gone. Which mask says which "
+    "bits may stay?",
+    difference.BITS_LOST: "Bits are gone that should still be there. Which mask took them away?",
+    difference.TTL: "Every router takes one from the hop count of what it forwards.",
+    difference.CHECKSUM: "The header changed, its checksum did not. Who is told to compute it?",
+    difference.WRONG_FIELD: "The field holds another value than it should. Which line wrote it?",
+    difference.PAYLOAD: "What follows the headers must stay as it came in.",
+}
+
+
+def choose(hints: Sequence[Hint], check: str, signature: str, field: str) -> str:
+    """The hint for a difference; empty if nothing fits."""
+    for hint in hints:
+        given = ((hint.check, check), (hint.signature, signature), (hint.field, field))
+        if all(wanted is None or wanted == found for wanted, found in given):
+            return hint.text
+    return GENERAL.get(signature, "")

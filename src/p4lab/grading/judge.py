@@ -1,0 +1,144 @@
+"""The verdict on a submission: every check that its needs allow, with the story of what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from p4lab import _engine
+from p4lab.grading import scripts, stages
+from p4lab.grading.course import Check, Course, Judged, hidden_seeds, public_seeds
+from p4lab.grading.record import CheckResult, Story, Verdict
+from p4lab.grading.story import compare_traces, shortened
+from p4lab.grading.work import Work
+
+Found = tuple[Story | None, int, bool]
+"""What is wrong (None: nothing), how many cases ran, and whether the failing one was hidden"""
+
+
+def judge(
+    course: Course,
+    files: Mapping[str, str],
+    *,
+    student: str = "",
+    seed: int | None = None,
+    say: Callable[[str], None] = lambda _: None,
+) -> Verdict:
+    """The verdict on the student's files (text by path, such as `bier/bier.p4`); files of the lab
+    that students do not edit are taken from the lab whatever is handed in.
+
+    With a seed hidden cases are drawn, too. `say` hears each check before it runs. Raises LabError
+    if the lab itself is not sound.
+    """
+    own = {name: text for name, text in files.items() if name in course.student.edit}
+    missing = [name for name in course.student.edit if name not in own]
+    if missing:
+        trouble = f"There is no {missing[0]} in the submission."
+        return _nothing(course, student, trouble)
+    if not any(text.strip() for text in own.values()):
+        return _nothing(course, student, f"{next(iter(own))} is empty.")
+    work = Work(course.student.program, {**course.sources, **own})
+    results: list[CheckResult] = []
+    for check in course.checks:
+        say(check.title)
+        results.append(_result(course, check, work, results, seed))
+    return Verdict(course.name, student, tuple(results))
+
+
+def _nothing(course: Course, student: str, trouble: str) -> Verdict:
+    """No points, for a reason that no check can tell."""
+    checks = tuple(
+        CheckResult(check.id, check.title, check.part, "skipped", 0, check.points)
+        for check in course.checks
+    )
+    return Verdict(course.name, student, checks, trouble)
+
+
+def _result(
+    course: Course,
+    check: Check,
+    work: Work,
+    before: list[CheckResult],
+    seed: int | None,
+) -> CheckResult:
+    passed = {result.id for result in before if result.status == "passed"}
+    waits = tuple(need for need in check.needs if need not in passed)
+    head = (check.id, check.title, check.part)
+    if waits:
+        return CheckResult(*head, "skipped", 0, check.points, waits_for=waits)
+    story, cases, hidden = _run(course, check, work, seed)
+    if story is None:
+        return CheckResult(*head, "passed", check.points, check.points, cases=cases)
+    return CheckResult(*head, "failed", 0, check.points, story, hidden, cases=cases)
+
+
+def _run(course: Course, check: Check, work: Work, seed: int | None) -> Found:
+    if check.stage == "compiles":
+        return stages.compiles(course, work), 1, False
+    if check.stage == "contract":
+        return stages.contract(course, work), 1, False
+    if check.stf:
+        return scripts.run(course, check, work)
+    return _cases(course, check, work, seed)
+
+
+# ---- Scenarios --------------------------------------------------------------------------------
+
+
+def _cases(course: Course, check: Check, work: Work, seed: int | None) -> Found:
+    count = 0
+    for hidden, labels in ((False, public_seeds(check)), (True, hidden_seeds(check, seed))):
+        for label in labels:
+            count += 1
+            judged = course.case(check, label)
+            story = _case(course, check, judged, work)
+            if story is not None:
+                return story, count, hidden
+    return None, count, False
+
+
+def _case(course: Course, check: Check, judged: Judged, work: Work) -> Story | None:
+    case = judged.case
+    compilation = work.compiled(case.defines)
+    if compilation.program is None:
+        return stages.compile_story(compilation, work, case.defines)
+    program = compilation.program
+    if case.network is not None:
+        from p4lab.grading import networks
+
+        return networks.story(course, check, case, work, program)
+    if (story := stages.absent(case, work)) is not None:
+        return story
+    switch = _engine.Switch(program)
+    try:
+        switch.write(list(case.updates))
+    except ValueError as error:
+        hint = "Tables, keys, actions and parameters keep the names and widths of the starter."
+        return Story(case.steps, f"The entries do not fit: {error}.", "contract", hint)
+    if check.parses:
+        return stages.parses(course, judged, work, program)
+    for number, sending in enumerate(case.sendings, 1):
+        got = switch.process(sending.port, sending.data)
+        if case.expected is None and tuple(sorted(got)) == judged.outputs[number - 1]:
+            continue
+        story = _compare(course, check, judged, work, program, number)
+        if story is not None:
+            return story
+    return None
+
+
+def _compare(
+    course: Course,
+    check: Check,
+    judged: Judged,
+    work: Work,
+    program: _engine.Program,
+    number: int,
+) -> Story | None:
+    """What is wrong with what became of packet `number` (from 1), if anything that matters is."""
+    case = judged.case
+    reference = course.program(case.defines)
+    ours, theirs = (stages.traced(p, judged, number) for p in (reference, program))
+    steps = (*shortened(case.steps), *(s.text for s in case.sendings[:number]))
+    return compare_traces(
+        course, check, case, (reference, ours), (program, theirs), steps, work, number
+    )

@@ -1,0 +1,55 @@
+"""STF scripts as checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from p4lab import _engine
+from p4lab.grading import difference, frames, hints
+from p4lab.grading.course import Check, Course
+from p4lab.grading.difference import Pair, Wanted
+from p4lab.grading.record import Story
+from p4lab.grading.stages import compile_story
+from p4lab.grading.story import pair_story
+from p4lab.grading.work import Work
+
+
+def run(course: Course, check: Check, work: Work) -> tuple[Story | None, int, bool]:
+    """What is wrong with the first script that fails, how many ran, and that none was hidden."""
+    for number, file in enumerate(check.stf, 1):
+        compilation = work.compiled(course.defines)
+        if compilation.program is None:
+            return compile_story(compilation, work, course.defines), number, False
+        report = _engine.stf(compilation.program, str(course.folder / file))
+        if not report["passed"]:
+            return _stf_story(course, check, report, file), number, False
+    return None, len(check.stf), False
+
+
+def _stf_story(course: Course, check: Check, report: Mapping[str, Any], file: str) -> Story:
+    finding = next(item for item in report["findings"] if not item["passed"])
+    told = finding["difference"]
+    steps = (f"the script {file} runs, up to its line {finding['line']}",)
+    if not told or not told.get("received") or not told.get("expected"):
+        hint = hints.choose(course.hints, check.id, difference.COPY_MISSING, "")
+        return Story(steps, finding["message"], difference.COPY_MISSING, hint)
+    pair = _stf_pair(course, told)
+    return pair_story(course, check, pair, course.defines, steps, "", (None, ""))
+
+
+def _stf_pair(course: Course, told: Mapping[str, Any]) -> Pair:
+    """The packets of a failed `expect`, parsed by the reference; digits `*` do not matter."""
+    program = course.program(course.defines)
+    received = bytes.fromhex(told["received"])
+    mask = told["expected"].replace(" ", "")
+    expected = bytes(
+        int(digits.replace("*", "0"), 16) if "*" not in digits else received[index]
+        for index, digits in enumerate(mask[i : i + 2] for i in range(0, len(mask), 2))
+        if index < len(received) or "*" not in digits
+    )
+    port = told["port"]
+    return Pair(
+        Wanted(port, frames.dissect(program, expected)),
+        difference.Out(port, received, frames.dissect(program, received)),
+    )

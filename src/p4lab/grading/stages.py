@@ -1,0 +1,167 @@
+"""The first checks: it compiles, the control plane finds its tables, packets are parsed."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from p4lab import _engine
+from p4lab.grading import culprit, difference, frames
+from p4lab.grading.course import Course, Defines, Judged, public_seeds
+from p4lab.grading.difference import Pair, Wanted
+from p4lab.grading.record import Story
+from p4lab.grading.scenario import Case
+from p4lab.grading.work import Work
+
+
+def compiles(course: Course, work: Work) -> Story | None:
+    for defines in _all_defines(course):
+        compilation = work.compiled(defines)
+        if compilation.program is None:
+            return compile_story(compilation, work, defines)
+    return None
+
+
+def _all_defines(course: Course) -> Iterator[Defines]:
+    """Every set of macros that a public case uses, the lab's own first."""
+    seen = {course.defines: None}
+    for check in course.checks:
+        if check.scenario or check.parses:
+            for label in public_seeds(check):
+                seen.setdefault(course.case(check, label).case.defines)
+    yield from seen
+
+
+def compile_story(compilation: _engine.Compilation, work: Work, defines: Defines) -> Story:
+    told = "".join(f" -D{name}={value}" for name, value in defines)
+    steps = (f"{work.program} is compiled{told}",)
+    errors = [item for item in compilation.diagnostics if item["severity"] == "error"]
+    if not errors:
+        summary = "The program has no package instance called main."
+        return Story(steps, summary, "does not compile", "")
+    first = errors[0]
+    rest = len(errors) - 1
+    more = f" ({rest} more error{'s' if rest > 1 else ''})" if rest else ""
+    hint = " ".join(
+        part
+        for part in (first["hint"], f"More: p4lab explain {first['code']}" if first["code"] else "")
+        if part
+    )
+    return Story(
+        steps,
+        f"{first['message']}{more}",
+        "does not compile",
+        hint,
+        place=culprit.place(first, work.files),
+        why=f"[{first['code']}]",
+    )
+
+
+def contract(course: Course, work: Work) -> Story | None:
+    """The control plane writes tables by name: they must be as in the reference."""
+    program = work.compiled(course.defines).program
+    if program is None:
+        return compile_story(work.compiled(course.defines), work, course.defines)
+    theirs, ours = program.summary, course.program(course.defines).summary
+    steps = ("the control plane looks for the tables and actions that it writes",)
+    for summary, where in _broken_contract(ours, theirs, course.contract):
+        line = culprit.place(where, work.files) if where else None
+        hint = "Tables, keys, actions and parameters keep the names and widths of the starter."
+        return Story(steps, summary, "contract", hint, place=line)
+    return None
+
+
+def _broken_contract(
+    ours: Mapping[str, Any], theirs: Mapping[str, Any], needed: Container[str]
+) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+    tables = {item["name"]: item for item in theirs["tables"]}
+    actions = {item["name"]: item for item in theirs["actions"]}
+    wanted = {item["name"]: item for item in ours["actions"]}
+    for table in ours["tables"]:
+        name = table["name"].rsplit(".", 1)[-1]
+        found = tables.get(table["name"])
+        if found is None:
+            if table["name"] in needed:
+                yield f"The table {name} is not there ({table['name']}).", None
+            continue
+        keys = [(key["name"], key["match_kind"], key["width"]) for key in table["keys"]]
+        their_keys = [(key["name"], key["match_kind"], key["width"]) for key in found["keys"]]
+        if keys != their_keys:
+            yield f"The table {name} has the key {_key(their_keys)}, not {_key(keys)}.", found
+        for action in table["actions"]:
+            short = action.rsplit(".", 1)[-1]
+            if action not in found["actions"]:
+                yield f"The table {name} does not offer the action {short}.", found
+                continue
+            params = [(p["name"], p["width"]) for p in wanted[action]["params"]]
+            own = [(p["name"], p["width"]) for p in actions[action]["params"]]
+            if params != own:
+                yield (
+                    f"The action {short} has the parameters {_params(own)}, not {_params(params)}.",
+                    actions[action],
+                )
+
+
+def absent(case: Case, work: Work) -> Story | None:
+    """A table that the case writes, but that is not part of the program."""
+    program = work.compiled(case.defines).program
+    tables = program.summary["tables"] if program else []
+    for update in case.updates:
+        if update[1] != "entry":
+            continue
+        name = update[2]
+        if not any(table["name"].endswith(f".{name}") or table["name"] == name for table in tables):
+            summary = f"The table {name} is not part of the program."
+            hint = (
+                "A table is there only where its control is applied: who should apply the control "
+                f"that holds {name}?"
+            )
+            steps = tuple(text for text in case.steps if text.startswith(f"table {name}:"))[:1]
+            return Story(steps, summary, "table not applied", hint)
+    return None
+
+
+def _key(keys: list[tuple[str, str, int]]) -> str:
+    return ", ".join(f"{name}: {kind} ({width} bits)" for name, kind, width in keys) or "nothing"
+
+
+def _params(params: list[tuple[str, int]]) -> str:
+    return ", ".join(f"bit<{width}> {name}" for name, width in params) or "nothing"
+
+
+def traced(program: _engine.Program, judged: Judged, upto: int) -> dict[str, Any]:
+    """The trace of packet number `upto` behind all before it."""
+    switch = _engine.Switch(program)
+    switch.write(list(judged.case.updates))
+    for sending in judged.case.sendings[: upto - 1]:
+        switch.process(sending.port, sending.data)
+    sending = judged.case.sendings[upto - 1]
+    return switch.trace(sending.port, sending.data)
+
+
+def parses(course: Course, judged: Judged, work: Work, program: _engine.Program) -> Story | None:
+    """Whether every packet's headers are found as the reference finds them."""
+    reference = course.program(judged.case.defines)
+    layout = course.headers(judged.case.defines)
+    for number, sending in enumerate(judged.case.sendings, 1):
+        ours = traced(reference, judged, number)["packets"][0]
+        theirs = traced(program, judged, number)["packets"][0]
+        mine, found = (frames.headers_of(item["steps"], "extract") for item in (ours, theirs))
+        if mine == found:
+            continue
+        pair = Pair(Wanted(sending.port, mine), difference.Out(sending.port, b"", found))
+        told = difference.describe(pair, layout)
+        states = [
+            step for step in theirs["steps"] if step["kind"] in ("state", "extract", "reject")
+        ]
+        return Story(
+            (sending.text,),
+            "The parser finds other headers than there are.",
+            "parser",
+            "Follow the states: which value chooses the next one?",
+            (replace(told, expected_port=None, got_port=None),),
+            place=culprit.place(states[-1], work.files) if states else None,
+            why=states[-1]["text"] if states else "",
+        )
+    return None

@@ -1,0 +1,127 @@
+"""Why a packet is wrong, as a story: sentence, difference, line and hint from two traces of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from p4lab import _engine
+from p4lab.grading import culprit, difference, hints
+from p4lab.grading.course import Check, Course, Defines
+from p4lab.grading.difference import Pair, Wanted
+from p4lab.grading.record import Place, Story
+from p4lab.grading.scenario import Case
+from p4lab.grading.work import Work
+
+SHOWN_STEPS = 12
+MAX_DIFFERENCES = 8  # of one packet that became many
+
+
+def compare_traces(
+    course: Course,
+    check: Check,
+    case: Case,
+    ours: tuple[_engine.Program, dict[str, Any]],
+    theirs: tuple[_engine.Program, dict[str, Any]],
+    steps: tuple[str, ...],
+    work: Work,
+    number: int = 1,
+) -> Story | None:
+    """The story of two traces of one packet, the reference's and the student's; None if all that
+    matters is alike."""
+    got = difference.outs(*theirs)
+    reference = difference.outs(*ours)
+    if case.expected is None:
+        wanted = [difference.wanted(out, case.ignore) for out in reference]
+    else:
+        # What the file says counts; the reference's way to the same port explains it.
+        ways = {out.port: out.lineage for out in reference}
+        wanted = [
+            Wanted(item.port, item.headers, lineage=ways.get(item.port, ()))
+            for item in case.expected
+            if item.send == number
+        ]
+    pairs = difference.unequal(wanted, got, case.others)
+    if not pairs:
+        return None
+    summary = theirs[0].summary
+    kind, where = culprit.of_fate(ours[1]["packets"], theirs[1]["packets"], summary, work.files)
+    if any(culprit.is_loop(packet) for packet in theirs[1]["packets"]):
+        kind = difference.LOOP
+    return pair_story(
+        course,
+        check,
+        pairs[0],
+        case.defines,
+        steps,
+        kind,
+        where,
+        summary=summary,
+        files=work.files,
+        others=tuple(pairs[1:]),
+    )
+
+
+def pair_story(
+    course: Course,
+    check: Check,
+    pair: Pair,
+    defines: Defines,
+    steps: tuple[str, ...],
+    kind: str,
+    where: tuple[Place | None, str],
+    *,
+    summary: Mapping[str, Any] | None = None,
+    files: Mapping[str, str] | None = None,
+    others: tuple[Pair, ...] = (),
+) -> Story:
+    layout = course.headers(defines)
+    signature, name = difference.signature(pair, layout)
+    if kind == difference.LOOP or (kind and signature in (difference.COPY_MISSING,)):
+        signature, name = kind, ""
+    elif name and pair.got is not None and summary is not None and files is not None:
+        if signature in (difference.HEADER_MISSING, difference.HEADER_NOT_REMOVED):
+            where = culprit.of_validity(name, pair, summary, files)
+        else:
+            where = culprit.of_field(name, pair, summary, files)
+    differences = tuple(
+        difference.describe(item, layout) for item in (pair, *others[:MAX_DIFFERENCES])
+    )
+    return Story(
+        steps,
+        _sentence(signature, name, pair),
+        signature,
+        hints.choose(course.hints, check.id, signature, name),
+        differences,
+        place=where[0],
+        why=where[1],
+    )
+
+
+def _sentence(signature: str, name: str, pair: Pair) -> str:
+    """The difference in one sentence."""
+    expected = pair.wanted.port if pair.wanted else None
+    port = pair.got.port if pair.got else expected
+    sentences = {
+        difference.LOOP: "The packet never comes to an end: it runs in a loop in the switch.",
+        difference.TABLE_MISSED: f"No packet leaves on port {expected}: a table missed.",
+        difference.DROPPED: f"No packet leaves on port {expected}: it was dropped.",
+        difference.COPY_MISSING: f"No packet leaves on port {expected}.",
+        difference.COPY_TOO_MANY: f"A packet leaves on port {port} that nobody should get.",
+        difference.WRONG_PORT: f"The packet leaves on port {port} instead of port {expected}.",
+        difference.HEADER_NOT_REMOVED: f"The packet on port {port} still has the header {name}.",
+        difference.HEADER_MISSING: f"The packet on port {port} lacks the header {name}.",
+        difference.BITS_NOT_CLEARED: f"In the packet on port {port}, {name} has bits that it "
+        "should not have.",
+        difference.BITS_LOST: f"In the packet on port {port}, {name} lacks bits.",
+        difference.TTL: f"In the packet on port {port}, {name} was not decremented.",
+        difference.CHECKSUM: f"In the packet on port {port}, {name} does not fit the header.",
+        difference.PAYLOAD: f"The packet on port {port} has another payload.",
+    }
+    return sentences.get(signature, f"In the packet on port {port}, {name} is wrong.")
+
+
+def shortened(steps: tuple[str, ...]) -> tuple[str, ...]:
+    if len(steps) <= SHOWN_STEPS:
+        return steps
+    return (*steps[:SHOWN_STEPS], f"... and {len(steps) - SHOWN_STEPS} more entries")

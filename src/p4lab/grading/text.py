@@ -1,0 +1,112 @@
+"""A verdict for a terminal: what passed, and the story of what did not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Group, RenderableType
+from rich.markup import escape
+from rich.padding import Padding
+from rich.rule import Rule
+from rich.table import Table
+from rich.text import Text
+
+from p4lab.grading.course import Course
+from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict
+
+_MARKS = {
+    "passed": "[green]PASSED [/]",
+    "failed": "[bold red]FAILED [/]",
+    "skipped": "[yellow]SKIPPED[/]",
+}
+
+
+def render(course: Course, verdict: Verdict, *, stories: int = 1) -> RenderableType:
+    """The whole verdict; the first `stories` failures are told in full."""
+    parts: list[RenderableType] = [_table(course, verdict)]
+    if verdict.trouble:
+        parts.append(Text(verdict.trouble, style="bold red"))
+    failed = [check for check in verdict.checks if check.story is not None]
+    for check in failed[:stories]:
+        parts += [Text(), Rule(f"[bold red]{escape(check.title)}[/]", align="left")]
+        parts.append(Padding(story(check.story), (0, 2)) if check.story else Text())
+    if len(failed) > stories:
+        left = len(failed) - stories
+        word = "check" if left == 1 else "checks"
+        parts += [Text(), Text(f"{left} more failed {word}: p4lab check {course.name} --all")]
+    return Group(*parts)
+
+
+def _table(course: Course, verdict: Verdict) -> Table:
+    titles = {part.id: part.title for part in course.parts}
+    table = Table(title=course.title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("")
+    table.add_column("check", overflow="fold")
+    table.add_column("points", justify="right")
+    part = None
+    for check in verdict.checks:
+        if check.part and check.part != part:
+            part = check.part
+            table.add_row("", f"[bold]{escape(titles.get(part, part))}[/]", "")
+        told = escape(check.title)
+        if check.waits_for:
+            told += f" [dim](waits for: {', '.join(_titles(course, check.waits_for))})[/]"
+        table.add_row(_MARKS[check.status], told, _points(check))
+    table.add_row("", "[bold]total[/]", f"{verdict.points:g}/{verdict.max_points:g}")
+    return table
+
+
+def _titles(course: Course, ids: Iterable[str]) -> list[str]:
+    known = {check.id: check.title for check in course.checks}
+    return [known.get(number, number) for number in ids]
+
+
+def _points(check: CheckResult) -> str:
+    return f"{check.points:g}/{check.max_points:g}" if check.max_points else ""
+
+
+def story(told: Story) -> RenderableType:
+    """How a case failed, from top to bottom."""
+    parts: list[RenderableType] = [Text("These are the steps:", style="dim")]
+    parts += [Text(f"{number:>3}. {step}") for number, step in enumerate(told.steps, 1)]
+    parts += [Text(), Text(told.summary, style="bold")]
+    for difference in told.differences[:3]:
+        parts += [Text(), packet(difference)]
+    if len(told.differences) > 3:
+        parts.append(Text(f"... and {len(told.differences) - 3} more packets differ", style="dim"))
+    if told.place is not None:
+        where = f"{told.place.file}:{told.place.line}"
+        parts += [Text(), Text.assemble((where, "bold cyan"), ("  " + told.why, ""))]
+        if told.place.text:
+            parts.append(Text(f"{told.place.line:>6} | {told.place.text}", style="cyan"))
+    elif told.why:
+        parts += [Text(), Text(told.why)]
+    if told.hint:
+        parts += [Text(), Text.assemble(("Hint: ", "bold"), told.hint)]
+    return Group(*parts)
+
+
+def packet(told: PacketDifference) -> RenderableType:
+    """What was expected beside what came, by field names."""
+    table = Table(box=None, pad_edge=False)
+    table.add_column("")
+    table.add_column("expected", overflow="fold")
+    table.add_column("got", overflow="fold")
+    for name, expected, got in _rows(told):
+        style = "red" if expected != got else None
+        table.add_row(escape(name), escape(expected), escape(got), style=style)
+    return table
+
+
+def _rows(told: PacketDifference) -> Iterable[tuple[str, str, str]]:
+    if told.expected_port is not None or told.got_port is not None:
+        yield "port", _port(told.expected_port), _port(told.got_port)
+    expected = " ".join(told.expected_headers) or "-"
+    got = " ".join(told.got_headers) or "-"
+    yield "headers", expected, got
+    for field in told.fields:
+        yield field.field, field.expected or "-", field.got or "-"
+
+
+def _port(port: int | None) -> str:
+    return "no packet" if port is None else str(port)
