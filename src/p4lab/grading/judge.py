@@ -106,7 +106,8 @@ def _case(course: Course, check: Check, judged: Judged, work: Work) -> Story | N
         from p4lab.grading import networks
 
         return networks.story(course, check, case, work, program)
-    if (story := stages.absent(case, work)) is not None:
+    tables = [update[2] for update in case.updates if update[1] == "entry"]
+    if (story := stages.absent(tables, program, ())) is not None:
         return story
     switch = _engine.Switch(program)
     try:

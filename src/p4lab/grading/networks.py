@@ -14,6 +14,7 @@ from p4lab.grading import difference
 from p4lab.grading.course import Check, Course
 from p4lab.grading.record import Story
 from p4lab.grading.scenario import Case, NetworkCase
+from p4lab.grading.stages import absent
 from p4lab.grading.story import compare_traces
 from p4lab.grading.work import Work
 from p4lab.lab.plan import Plan, Stream, load_plan
@@ -35,6 +36,9 @@ def story(
     assert case.network is not None
     plan = make_plan(course.name, case.network)
     steps = _steps(plan)
+    tables = [table["name"] for table in course.program(case.defines).summary["tables"]]
+    if (missing := absent(tables, program, steps[:1])) is not None:
+        return missing
     wrong, arrivals = _run(plan, program)
     reference = course.program(case.defines)
     for time, router, arrival, entries in arrivals:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,6 @@ from p4lab.grading import culprit, difference, frames
 from p4lab.grading.course import Course, Defines, Judged, public_seeds
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Story
-from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
 
 
@@ -103,22 +102,23 @@ def _broken_contract(
                 )
 
 
-def absent(case: Case, work: Work) -> Story | None:
-    """A table that the case writes, but that is not part of the program."""
-    program = work.compiled(case.defines).program
-    tables = program.summary["tables"] if program else []
-    for update in case.updates:
-        if update[1] != "entry":
+def absent(tables: Iterable[str], program: _engine.Program, steps: tuple[str, ...]) -> Story | None:
+    """The first of the tables that is not part of the program, as a story."""
+    there = [table["name"] for table in program.summary["tables"]]
+    for table in tables:
+        if any(name == table or name.endswith(f".{table}") for name in there):
             continue
-        name = update[2]
-        if not any(table["name"].endswith(f".{name}") or table["name"] == name for table in tables):
-            summary = f"The table {name} is not part of the program."
-            hint = (
-                "A table is there only where its control is applied: who should apply the control "
-                f"that holds {name}?"
-            )
-            steps = tuple(text for text in case.steps if text.startswith(f"table {name}:"))[:1]
-            return Story(steps, summary, "table not applied", hint)
+        brief = table.rsplit(".", 1)[-1]
+        hint = (
+            "A table is there only where its control is applied: who should apply the control "
+            f"that holds {brief}?"
+        )
+        return Story(
+            (*steps, f"entries are written into the table {brief}"),
+            f"The table {brief} is not part of the program.",
+            "table not applied",
+            hint,
+        )
     return None
 
 
