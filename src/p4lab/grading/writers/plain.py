@@ -1,0 +1,96 @@
+"""A check as plain text, for the systems that show text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from p4lab.grading.record import CheckResult, PacketDifference, Story
+from p4lab.grading.writers.text import number
+
+HIDDEN = "All public cases are right; a hidden case is not."
+RESULTS = {"passed": "passed", "failed": "failed", "skipped": "not run"}
+NOTHING = "-"
+
+
+def result(check: CheckResult) -> str:
+    """One or two words."""
+    return RESULTS[check.status]
+
+
+def score(check: CheckResult) -> str:
+    return f"{number(check.points)} of {number(check.max_points)}"
+
+
+def waiting(check: CheckResult) -> str:
+    """Why a check did not run."""
+    if not check.waits_for:
+        return "It did not run."
+    return f"It waits for: {', '.join(check.waits_for)}."
+
+
+def told(check: CheckResult) -> str:
+    """Everything there is to say, several lines; empty for a check that passed."""
+    if check.status == "skipped":
+        return waiting(check)
+    if check.status == "passed" or check.story is None:
+        return ""
+    return "\n".join(_lines(check, check.story))
+
+
+def _lines(check: CheckResult, story: Story) -> Iterator[str]:
+    if check.hidden:
+        yield HIDDEN
+    if story.summary:
+        yield story.summary
+    yield f"Kind: {story.signature}"
+    if story.steps:
+        yield "Steps:"
+        yield from (f"  {count}. {step}" for count, step in enumerate(story.steps, 1))
+    for packet in story.differences:
+        yield f"{headline(packet)}:"
+        yield from (f"  {line}" for line in header_lines(packet))
+        for item in packet.fields:
+            expected, got = item.expected or NOTHING, item.got or NOTHING
+            yield f"  {item.field}: expected {expected}, got {got}"
+    yield from (f"First wrong: {line}" for line in where(story))
+    if story.hint:
+        yield f"Hint: {story.hint}"
+
+
+def headline(packet: PacketDifference) -> str:
+    """Which packet this is."""
+    expected, got = packet.expected_port, packet.got_port
+    if expected is None and got is None:
+        return "The packet"
+    if got is None:
+        return f"Missing: a packet on port {expected}"
+    if expected is None:
+        return f"Not wanted: a packet on port {got}"
+    if expected != got:
+        return f"The packet on port {got}, which belongs on port {expected}"
+    return f"The packet on port {got}"
+
+
+def header_lines(packet: PacketDifference) -> Iterator[str]:
+    """The headers; both rows only if they differ."""
+    both = packet.expected_headers and packet.got_headers
+    if both and packet.expected_headers == packet.got_headers:
+        yield f"headers: {', '.join(packet.got_headers)}"
+        return
+    if packet.expected_headers:
+        yield f"headers expected: {', '.join(packet.expected_headers)}"
+    if packet.got_headers:
+        yield f"headers got: {', '.join(packet.got_headers)}"
+
+
+def where(story: Story) -> Iterator[str]:
+    """Router, line and what happened there, as far as they are known."""
+    parts = [f"on {story.router}"] if story.router else []
+    if story.place:
+        parts.append(f"{story.place.file}, line {story.place.line}")
+    if parts:
+        yield ", ".join(parts)
+    if story.place and story.place.text.strip():
+        yield story.place.text.strip()
+    if story.why:
+        yield story.why

@@ -1,0 +1,160 @@
+"""The class, for the instructor: how checks went, what went wrong most, everybody's points."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from p4lab.grading.record import Verdict
+from p4lab.grading.writers import heatmap
+from p4lab.grading.writers.report import Heading, page
+from p4lab.grading.writers.text import escaped, markdown, markdown_code, number
+
+COMMON = 10
+"""How many kinds of mistakes are listed."""
+
+
+@dataclass(frozen=True)
+class CheckCount:
+    """How one check went; numbers of students."""
+
+    title: str
+    passed: int
+    failed: int
+    hidden: int
+    """failed in hidden cases only"""
+    skipped: int
+    trouble: int
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A kind of difference in one check, and how many students have it."""
+
+    check: str
+    signature: str
+    students: int
+
+
+def counts(verdicts: Sequence[Verdict]) -> list[CheckCount]:
+    """In the order of the lab."""
+    rows = []
+    for place, check in enumerate(verdicts[0].checks if verdicts else ()):
+        tally = Counter(heatmap.state(verdict, verdict.checks[place]) for verdict in verdicts)
+        rows.append(CheckCount(check.title, *(tally[name] for name in _ORDER)))
+    return rows
+
+
+_ORDER = ("passed", "failed", "hidden", "skipped", "trouble")
+_HEADS = ("passed", "failed", "hidden only", "not run", "not graded")
+
+
+def mistakes(verdicts: Sequence[Verdict]) -> list[Mistake]:
+    """The most frequent ones first."""
+    tally = Counter(
+        (check.title, check.story.signature)
+        for verdict in verdicts
+        for check in verdict.checks
+        if check.status == "failed" and check.story
+    )
+    ranked = sorted(tally.items(), key=lambda item: (-item[1], item[0]))
+    return [Mistake(check, kind, students) for (check, kind), students in ranked[:COMMON]]
+
+
+def median(verdicts: Sequence[Verdict]) -> float:
+    points = sorted(verdict.points for verdict in verdicts)
+    middle = len(points) // 2
+    return points[middle] if len(points) % 2 else (points[middle - 1] + points[middle]) / 2
+
+
+def _facts(verdicts: Sequence[Verdict]) -> str:
+    most = verdicts[0].max_points
+    full = sum(verdict.passed for verdict in verdicts)
+    trouble = sum(bool(verdict.trouble) for verdict in verdicts)
+    return (
+        f"{len(verdicts)} submissions, median {number(median(verdicts))} of {number(most)} points, "
+        f"{full} with every check passed, {trouble} that could not be graded"
+    )
+
+
+def as_markdown(
+    lab: str, verdicts: Sequence[Verdict], heading: Heading, files: Mapping[str, str]
+) -> str:
+    """`files` are the names of the students' reports."""
+    return "\n".join(_markdown(lab, verdicts, heading, files)) + "\n"
+
+
+def _markdown(
+    lab: str, verdicts: Sequence[Verdict], heading: Heading, files: Mapping[str, str]
+) -> Iterator[str]:
+    yield f"# {markdown(lab)}: {markdown(heading.title)}"
+    yield from ("", f"{_facts(verdicts)}.")
+    yield from ("", "## Checks", "")
+    yield f"| check | {' | '.join(_HEADS)} |"
+    yield f"|---|{'---:|' * len(_HEADS)}"
+    for row in counts(verdicts):
+        yield f"| {markdown(row.title)} | {' | '.join(map(str, _numbers(row)))} |"
+    found = mistakes(verdicts)
+    if found:
+        yield from ("", "## Most frequent mistakes", "")
+        yield from ("| check | kind | students |", "|---|---|---:|")
+        for one in found:
+            yield f"| {markdown(one.check)} | {markdown(one.signature)} | {one.students} |"
+    yield from ("", "![One row per student, one column per check](heatmap.svg)", "")
+    yield from ("## Students", "", "| student | points | |", "|---|---:|---|")
+    for verdict in verdicts:
+        name = markdown_code(verdict.student).replace("|", "\\|")
+        link = f"[report](students/{_quoted(files[verdict.student])}.md)"
+        yield f"| {name} | {number(verdict.points)} | {link} {markdown(verdict.trouble)} |"
+
+
+def as_html(
+    lab: str, verdicts: Sequence[Verdict], heading: Heading, files: Mapping[str, str]
+) -> str:
+    """The same with the heat map in it."""
+    return page(
+        f"{lab}: {len(verdicts)} submissions", "\n".join(_html(lab, verdicts, heading, files))
+    )
+
+
+def _html(
+    lab: str, verdicts: Sequence[Verdict], heading: Heading, files: Mapping[str, str]
+) -> Iterator[str]:
+    yield f"<h1>{escaped(lab)}: {escaped(heading.title)}</h1>"
+    yield f"<p>{_facts(verdicts)}.</p>"
+    heads = "".join(f'<th class="n">{name}</th>' for name in _HEADS)
+    yield f"<h2>Checks</h2><table><tr><th>check</th>{heads}</tr>"
+    for row in counts(verdicts):
+        cells = "".join(f'<td class="n">{value}</td>' for value in _numbers(row))
+        yield f"<tr><td>{escaped(row.title)}</td>{cells}</tr>"
+    yield "</table>"
+    found = mistakes(verdicts)
+    if found:
+        yield "<h2>Most frequent mistakes</h2>"
+        yield '<table><tr><th>check</th><th>kind</th><th class="n">students</th></tr>'
+        for one in found:
+            yield (
+                f"<tr><td>{escaped(one.check)}</td><td>{escaped(one.signature)}</td>"
+                f'<td class="n">{one.students}</td></tr>'
+            )
+        yield "</table>"
+    yield "<h2>Students and checks</h2>"
+    yield heatmap.draw(lab, verdicts)
+    yield '<h2>Students</h2><table><tr><th>student</th><th class="n">points</th><th></th></tr>'
+    for verdict in verdicts:
+        link = f"students/{_quoted(files[verdict.student])}.html"
+        yield (
+            f'<tr><td><a href="{link}">{escaped(verdict.student)}</a></td>'
+            f'<td class="n">{number(verdict.points)}</td><td>{escaped(verdict.trouble)}</td></tr>'
+        )
+    yield "</table>"
+
+
+def _numbers(row: CheckCount) -> tuple[int, ...]:
+    return row.passed, row.failed, row.hidden, row.skipped, row.trouble
+
+
+def _quoted(name: str) -> str:
+    """A name of `text.file_names` in a link: a per cent sign is its only special character."""
+    return name.replace("%", "%25")
