@@ -33,9 +33,9 @@ def judge(
     missing = [name for name in course.student.edit if name not in own]
     if missing:
         trouble = f"There is no {missing[0]} in the submission."
-        return _nothing(course, student, trouble)
+        return nothing(course, student, trouble)
     if not any(text.strip() for text in own.values()):
-        return _nothing(course, student, f"{next(iter(own))} is empty.")
+        return nothing(course, student, f"{next(iter(own))} is empty.")
     work = Work(course.student.program, {**course.sources, **own})
     results: list[CheckResult] = []
     for check in course.checks:
@@ -44,7 +44,7 @@ def judge(
     return Verdict(course.name, student, tuple(results))
 
 
-def _nothing(course: Course, student: str, trouble: str) -> Verdict:
+def nothing(course: Course, student: str, trouble: str) -> Verdict:
     """No points, for a reason that no check can tell."""
     checks = tuple(
         CheckResult(check.id, check.title, check.part, "skipped", 0, check.points)
