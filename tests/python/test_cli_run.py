@@ -109,6 +109,22 @@ def test_a_trace_reads_as_a_story() -> None:
     assert p4lab("trace", "01-bier", "--stream", 9).returncode == 2
 
 
+def test_a_student_runs_the_program_in_their_own_folder(tmp_path: Path) -> None:
+    assert p4lab("start", "01-bier", tmp_path).returncode == 0
+    done = p4lab("run", "01-bier", tmp_path, "--topology", "paper", "--packets", 2)
+    assert done.returncode == 1  # the starter forwards nothing yet
+    assert "misses 2 of 2 packets" in done.stdout
+    traced = p4lab("trace", "01-bier", tmp_path, "--topology", "paper")
+    assert "sent on port 0 to nobody" in traced.stdout
+
+    mine = tmp_path / "bier" / "bier.p4"
+    mine.write_text(mine.read_text().replace("table group_ports", "table ports_of_group"))
+    done = p4lab("run", "01-bier", tmp_path, "--topology", "paper")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert p4lab("run", "01-bier", tmp_path / "nowhere").returncode == 2
+
+
 def test_bench_prints_every_measure() -> None:
     done = p4lab("bench", "--seconds", 0.05, "--json")
     assert done.returncode == 0, done.stderr

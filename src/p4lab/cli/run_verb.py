@@ -12,12 +12,16 @@ import typer
 
 from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
 from p4lab.cli.explain_verb import pointer
-from p4lab.cli.options import Bmv2Compat, Json, Undefined, tell_undefined
+from p4lab.cli.options import Bmv2Compat, Json, Undefined, existing_file, tell_undefined
 
 if TYPE_CHECKING:
     from p4lab.lab.plan import Plan
 
 Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
+Folder = Annotated[
+    Path | None,
+    typer.Argument(metavar="[DIR]", help="Your folder; without it the lab's solution runs."),
+]
 NetworkName = Annotated[
     str,
     typer.Option("--net", metavar="virtual|mininet", help="In virtual time, or on Linux hosts."),
@@ -40,6 +44,7 @@ Pcap = Annotated[
 
 def run(
     lab: Lab,
+    folder: Folder = None,
     net: NetworkName = "virtual",
     topology: TopologyName = None,
     bsl: Bsl = None,
@@ -61,7 +66,7 @@ def run(
     from p4lab.lab.report import render
     from p4lab.lab.runner import run as run_plan
 
-    plan = plan_or_fail(lab, topology, bsl, packets, seed, bmv2_compat, undefined)
+    plan = plan_or_fail(lab, folder, topology, bsl, packets, seed, bmv2_compat, undefined)
     with reporting() as say:
         report = run_plan(plan, net, pcap=pcap, say=say)
     if as_json:
@@ -74,6 +79,7 @@ def run(
 
 def plan_or_fail(
     lab: str,
+    folder: Path | None,
     topology: str | None,
     bsl: int | None,
     packets: int | None,
@@ -83,12 +89,17 @@ def plan_or_fail(
 ) -> Plan:
     """The plan of a lab; status 2 and the reason if there is none."""
     tell_undefined(undefined)
+    from p4lab.course.material import student
     from p4lab.lab.plan import LabError, load_plan
     from p4lab.topology import TopologyError
 
     try:
+        program = None
+        if folder is not None:
+            program = existing_file(folder / student(lab).program, "P4 program")
         return load_plan(
             lab,
+            program=program,
             topology=topology,
             bsl=bsl,
             packets=packets,
@@ -109,13 +120,14 @@ def reporting() -> Iterator[Callable[[str], None]]:
     from rich.console import Console
 
     from p4lab.control.bier import BierNumberError
+    from p4lab.control.plane import RefusedError
     from p4lab.engine import ProgramError
     from p4lab.network import NetworkError
 
     try:
         with Console(stderr=True).status("starting") as status:
             yield lambda what: status.update(f"{what} ...")
-    except (NetworkError, BierNumberError) as error:
+    except (NetworkError, BierNumberError, RefusedError) as error:
         fail(str(error))
     except ProgramError as error:  # it shows the places itself
         typer.echo(str(error).rstrip() + "\n" + pointer(error.diagnostics), err=True, nl=False)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from p4lab.cli.options import Bmv2Compat, Json, Undefined
-from p4lab.cli.run_verb import Bsl, Lab, Seed, TopologyName, plan_or_fail, reporting
+from p4lab.cli.run_verb import Bsl, Folder, Lab, Seed, TopologyName, plan_or_fail, reporting
 
 StreamNumber = Annotated[
     int, typer.Option("--stream", min=1, help="Follow the first packet of this stream.")
@@ -17,6 +17,7 @@ StreamNumber = Annotated[
 
 def trace(
     lab: Lab,
+    folder: Folder = None,
     topology: TopologyName = None,
     bsl: Bsl = None,
     stream: StreamNumber = 1,
@@ -37,7 +38,7 @@ def trace(
     from p4lab.tracing import render
     from p4lab.tracing import trace as follow
 
-    plan = plan_or_fail(lab, topology, bsl, 1, seed, bmv2_compat, undefined)
+    plan = plan_or_fail(lab, folder, topology, bsl, 1, seed, bmv2_compat, undefined)
     if stream > len(plan.streams):
         fail(f"the lab has {len(plan.streams)} streams, so there is no stream {stream}.")
     with reporting() as say:

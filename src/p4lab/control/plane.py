@@ -22,6 +22,10 @@ from p4lab.packets.ip import ETHERTYPE_IPV4, ethernet, multicast_mac
 from p4lab.topology import Failures, Link, Router, Topology
 
 
+class RefusedError(ValueError):
+    """A router's program has no place for its entries: a table or an action is missing."""
+
+
 class Driver(Protocol):
     """What a target has to offer for one router."""
 
@@ -138,6 +142,8 @@ class ControlPlane:
             try:
                 self._drivers[router].write(updates)
                 self._written[router] = wanted
+            except ValueError as error:
+                failure = failure or RefusedError(f"{router} refuses its entries: {error}")
             except Exception as error:
                 failure = failure or error
         if failure is not None:

@@ -107,6 +107,7 @@ class _LabFile(BaseModel):
 def load_plan(
     lab: str,
     *,
+    program: Path | None = None,
     topology: str | Path | None = None,
     bsl: int | None = None,
     packets: int | None = None,
@@ -137,7 +138,8 @@ def load_plan(
         for number, wanted in enumerate(run.stream, 1)
     )
     bits = bsl or run.bsl
-    return Plan(lab, ROOT / run.program, network, bits, seed, streams, bmv2_compat, undefined)
+    source = program or ROOT / run.program
+    return Plan(lab, source, network, bits, seed, streams, bmv2_compat, undefined)
 
 
 def _stream(
