@@ -16,12 +16,14 @@ const bit<8> BIER_TTL = 64;  // hops a fresh BIER packet may make
 
 // A packet with several next hops goes through the pipeline once for each of them. This is what it
 // remembers from one pass to the next.
+// BEGIN QUOTE carried
 struct carried_t {
     bit<BSL> remaining;    // receivers that still wait for their copy
     bit<1>   in_progress;  // 1: `remaining` holds, this is not the first pass of a BIER packet
     bit<8>   set;          // BFIR: the next set of receivers (SI) to make a BIER packet for
     bit<9>   source_port;  // BFIR: the port where the multicast packet came in, 0 on other routers
 }
+// END QUOTE
 
 // What the switch knows about the packet when it arrives.
 struct arrival_t {
@@ -53,6 +55,7 @@ enum bit<8> drop_reason_t {
 }
 
 // What the switch shall do with the packet.
+// BEGIN QUOTE decision
 struct decision_t {
     drop_reason_t drop;          // NONE: send it
     bit<9>        egress_port;   // to this port,
@@ -60,6 +63,7 @@ struct decision_t {
     bool          again;         // send the packet, as it came in, through the pipeline once more
     bool          ipv4_changed;  // the IPv4 checksum has to be computed anew
 }
+// END QUOTE
 
 // ---- BFIR: where multicast packets enter the BIER domain -------------------------------------------
 
@@ -67,6 +71,7 @@ control Bfir(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
              inout decision_t decision) {
     // Put a BIER header in front of the IPv4 header (RFC 8296, section 3). The result goes to the
     // recirculation port and comes back as a BIER packet, which is then forwarded like any other.
+    // BEGIN QUOTE encapsulate
     action encapsulate(bit<20> bift_id, bit<16> bfir_id, bit<BSL> bit_string, bit<1> more_sets) {
         hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
         decision.ipv4_changed = true;
@@ -98,6 +103,7 @@ control Bfir(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
         carried.set = carried.set + 1;
         // END SOLUTION
     }
+    // END QUOTE
 
     action drop() {
         decision.drop = drop_reason_t.GROUP_WITHOUT_BFER;
@@ -177,6 +183,7 @@ control Bfr(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
     // The F-BM (forwarding bit mask) holds all receivers behind the same next hop. The copy keeps only
     // these, or a router further on would send duplicates. The packet loses them, or this router would
     // send the next hop another copy.
+    // BEGIN QUOTE forward
     action forward(bit<BSL> fbm, bit<9> port) {
         // BEGIN SOLUTION forward: what the copy carries, and where it goes
         hdr.bier.bit_string = carried.remaining & fbm;
@@ -187,8 +194,10 @@ control Bfr(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
         carried.remaining = carried.remaining & ~fbm;
         // END SOLUTION
     }
+    // END QUOTE
 
     // The bit is our own: F-BM holds only this bit.
+    // BEGIN QUOTE decapsulate
     action decapsulate(bit<BSL> fbm) {
         // BEGIN SOLUTION remaining: who still waits for a copy
         carried.remaining = carried.remaining & ~fbm;
@@ -198,6 +207,7 @@ control Bfr(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
         hdr.ethernet.ether_type = ETHERTYPE_IPV4;
         // END SOLUTION
     }
+    // END QUOTE
 
     action drop() {
         carried.remaining = 0;
@@ -206,6 +216,7 @@ control Bfr(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
 
     // One entry per receiver: its bit must be set in `remaining`, all other bits do not matter. The
     // priorities of the entries make the lowest bit win.
+    // BEGIN QUOTE bift
     table bift {
         key = {
             hdr.bier.bift_id:  exact   @name("bift_id");
@@ -215,6 +226,7 @@ control Bfr(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
         const default_action = drop();
         size = 4096;
     }
+    // END QUOTE
 
     apply {
         if (carried.in_progress == 0) {
@@ -236,9 +248,7 @@ control Bfr(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
                     }
                 }
                 decapsulate: {
-                    // BEGIN SOLUTION decapsulate: hand it to the receivers at this router
                     bfer.apply(hdr, arrival, decision);
-                    // END SOLUTION
                 }
             }
             // BEGIN SOLUTION remaining: whether another pass is needed

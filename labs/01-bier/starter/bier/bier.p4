@@ -204,7 +204,7 @@ control Bfr(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
                     }
                 }
                 decapsulate: {
-                    // TODO decapsulate: hand it to the receivers at this router
+                    bfer.apply(hdr, arrival, decision);
                 }
             }
             // TODO remaining: whether another pass is needed
