@@ -212,9 +212,13 @@ def signature(pair: Pair, layout: Layout) -> tuple[str, str]:
     theirs = [header.name for header in got.headers]
     if surplus := [name for name in theirs if name not in names]:
         return HEADER_NOT_REMOVED, surplus[0]
-    if lacking := [name for name in names if name not in theirs]:
-        return HEADER_MISSING, lacking[0]
     changed = _changed(expected, got)
+    # Longer than it should be behind the headers: one is there, but a field in front of it made the
+    # next pass take it for payload. That field is the difference.
+    hidden = expected.rest is not None and len(got.rest) > len(expected.rest) and bool(changed)
+    lacking = [name for name in names if name not in theirs]
+    if lacking and not hidden:
+        return HEADER_MISSING, lacking[0]
     # What is computed over other fields differs because of them: it counts only by itself.
     telling = [item for item in changed if "checksum" not in item[0]] or changed
     # A set of receivers says most; a field that only one of many is wrong in comes last.
@@ -236,11 +240,14 @@ def signature(pair: Pair, layout: Layout) -> tuple[str, str]:
 
 
 def _changed(expected: Wanted, got: Out) -> list[tuple[str, int, int]]:
+    """Fields of headers that both have and that differ: name, wanted, found."""
+    theirs = {header.name: header.fields for header in got.headers}
     return [
-        (f"{header.name}.{name}", number, other.fields.get(name, 0))
-        for header, other in zip(expected.headers, got.headers, strict=True)
+        (f"{header.name}.{name}", number, theirs[header.name].get(name, 0))
+        for header in expected.headers
+        if header.name in theirs
         for name, number in header.fields.items()
-        if other.fields.get(name) != number
+        if theirs[header.name].get(name) != number
     ]
 
 

@@ -1,0 +1,93 @@
+"""Packets built from field names are what scapy makes of the same fields."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scapy.layers.inet import IP, UDP
+from scapy.layers.l2 import Ether
+
+from p4lab.engine import load_program
+from p4lab.grading.frames import FrameError, build, dissect, layout_of, shown
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = load_program(ROOT / "p4/bier/v1model.p4", [("BSL", "64")])
+LAYOUT = layout_of(PROGRAM)
+
+
+@given(
+    ttl=st.integers(0, 255),
+    source=st.integers(0, 2**32 - 1),
+    mac=st.integers(0, 2**48 - 1),
+    text=st.text(alphabet="abc", max_size=40),
+)
+def test_a_frame_is_scapys(ttl: int, source: int, mac: int, text: str) -> None:
+    made = build(
+        {
+            "ethernet": {"dst_addr": "01:00:5e:01:01:01", "src_addr": mac, "ether_type": 0x800},
+            "ipv4": {
+                "version": 4,
+                "ihl": 5,
+                "total_len": "length",
+                "ttl": ttl,
+                "protocol": 17,
+                "hdr_checksum": "checksum",
+                "src_addr": source,
+                "dst_addr": "239.1.1.1",
+            },
+            "payload": "hex:" + text.encode().hex(),
+        },
+        LAYOUT,
+    )
+    octets = ":".join(f"{byte:02x}" for byte in mac.to_bytes(6, "big"))
+    address = ".".join(str(byte) for byte in source.to_bytes(4, "big"))
+    want = Ether(dst="01:00:5e:01:01:01", src=octets, type=0x800) / IP(
+        id=0, ttl=ttl, proto=17, src=address, dst="239.1.1.1"
+    )
+    assert made == bytes(want / text.encode())
+
+
+@given(st.integers(0, 2**64 - 1), st.integers(0, 255))
+def test_the_programs_own_parser_finds_what_was_built(bits: int, ttl: int) -> None:
+    fields = {"bift_id": 0x10000, "ttl": ttl, "proto": 4, "bit_string": bits}
+    inner = bytes(IP(src="10.0.0.1", dst="239.1.1.1") / UDP())
+    made = build(
+        {
+            "ethernet": {"ether_type": 0xAB37},
+            "bier": fields,
+            "payload": "hex:" + inner.hex(),
+        },
+        LAYOUT,
+    )
+    headers = {header.name: header.fields for header in dissect(PROGRAM, made)}
+    assert list(headers) == ["ethernet", "bier", "ipv4"]
+    assert {name: headers["bier"][name] for name in fields} == fields
+    assert headers["ipv4"]["dst_addr"] == 0xEF010101
+
+
+@pytest.mark.parametrize(
+    ("packet", "said"),
+    [
+        ({"bear": {}}, "there is no header bear; there is"),
+        ({"bier": {"tll": 1}}, "bier has no field tll; it has bift_id"),
+        ({"bier": {"ttl": 256}}, "bier.ttl: 256 does not fit into 8 bits"),
+        ({"bier": {"ttl": "x"}}, "bier.ttl"),
+        ({"bier": {"ttl": "checksum"}}, "need 16"),
+        ({"payload": "hex:0g"}, "payload"),
+    ],
+)
+def test_a_packet_that_cannot_be_built_is_named(packet: dict, said: str) -> None:
+    with pytest.raises(FrameError, match=said):
+        build(packet, LAYOUT)
+
+
+def test_values_read_as_their_readers_know_them() -> None:
+    assert shown("ipv4.dst_addr", 0xEF010101, 32) == "239.1.1.1"
+    assert shown("ethernet.dst_addr", 0x01005E010101, 48) == "01:00:5e:01:01:01"
+    assert shown("bier.bit_string", 0b101, 64) == "0x5 (bits 1, 3)"
+    assert shown("bier.bit_string", 0, 64) == "0 (no bit)"
+    assert shown("bier.ttl", 64, 8) == "64"
+    assert shown("ethernet.ether_type", 0xAB37, 16) == "0xab37"

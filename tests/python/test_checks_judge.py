@@ -1,0 +1,193 @@
+"""A student's mistake is told with its line, its kind and the packet; a right answer passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from p4lab.grading import difference
+from p4lab.grading.course import load
+from p4lab.grading.judge import judge
+from p4lab.grading.record import Verdict
+from p4lab.grading.text import render
+
+ROOT = Path(__file__).parents[2]
+SOURCE = (ROOT / "p4/bier/bier.p4").read_text(encoding="utf-8")
+COURSE = load("01-bier")
+
+
+def verdict(old: str = "", new: str = "") -> Verdict:
+    assert not old or old in SOURCE
+    return judge(COURSE, {"bier/bier.p4": SOURCE.replace(old, new) if old else SOURCE})
+
+
+def line_of(text: str) -> int:
+    """The first line of the solution that holds a text."""
+    lines = SOURCE.splitlines()
+    return next(number for number, line in enumerate(lines, 1) if text in line)
+
+
+def test_the_solution_passes_everything() -> None:
+    found = verdict()
+    assert found.passed
+    assert found.points == found.max_points == 100
+    assert {check.status for check in found.checks} == {"passed"}
+
+
+def test_a_verdict_is_the_same_every_time() -> None:
+    old, new = "carried.remaining & fbm;", "carried.remaining;"
+    assert verdict(old, new) == verdict(old, new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "signature", "line", "field"),
+    [
+        (
+            "hdr.bier.bit_string = carried.remaining & fbm;",
+            "hdr.bier.bit_string = carried.remaining | fbm;",
+            difference.BITS_NOT_CLEARED,
+            "hdr.bier.bit_string = carried.remaining & fbm;",
+            "bier.bit_string",
+        ),
+        (
+            "hdr.bier.ttl = hdr.bier.ttl - 1;",
+            "",
+            difference.TTL,
+            "action forward(",
+            "bier.ttl",
+        ),
+        (
+            "hdr.bier.proto      = BIER_PROTO_IPV4;",
+            "hdr.bier.proto      = 5;",
+            difference.WRONG_FIELD,
+            "hdr.bier.proto      = BIER_PROTO_IPV4;",
+            "bier.proto",
+        ),
+        (
+            "        decision.egress_port = port;",
+            "        decision.egress_port = port + 1;",
+            difference.WRONG_PORT,
+            "",
+            "",
+        ),
+    ],
+)
+def test_a_mistake_is_told_with_kind_line_and_field(
+    old: str, new: str, signature: str, line: str, field: str
+) -> None:
+    failed = [check for check in verdict(old, new).checks if check.status == "failed"]
+    assert failed
+    story = failed[0].story
+    assert story is not None
+    assert story.signature == signature
+    assert story.hint
+    if line:
+        assert story.place is not None
+        assert (story.place.file, story.place.line) == ("bier/bier.p4", line_of(line))
+    if field:
+        assert field in [item.field for item in story.differences[0].fields]
+
+
+def test_a_program_that_does_not_compile_is_told_where_and_the_rest_waits() -> None:
+    found = verdict("decision.egress_port = port;", "decision.egress_port = prt;")
+    first = found.checks[0]
+    assert first.status == "failed"
+    assert first.story is not None
+    assert first.story.place is not None
+    assert first.story.place.line == line_of("decision.egress_port = port;")
+    assert "port" in first.story.hint
+    assert {check.status for check in found.checks[1:]} == {"skipped"}
+    assert all(check.waits_for for check in found.checks[1:])
+    assert found.points == 0
+
+
+def test_a_renamed_table_breaks_the_contract() -> None:
+    found = verdict("table bift {", "table bifft {")
+    failed = next(check for check in found.checks if check.status == "failed")
+    assert failed.id in ("compiles", "contract")
+
+
+def test_a_changed_parameter_breaks_the_contract() -> None:
+    found = verdict(
+        "action forward(bit<BSL> fbm, bit<9> port)", "action forward(bit<BSL> fbm, bit<9> out_port)"
+    )
+    assert found.checks[0].status == "failed"
+    changed = SOURCE.replace(
+        "action forward(bit<BSL> fbm, bit<9> port) {",
+        "action forward(bit<BSL> mask, bit<9> port) { bit<BSL> fbm = mask;",
+    )
+    found = judge(COURSE, {"bier/bier.p4": changed})
+    contract = next(check for check in found.checks if check.id == "contract")
+    assert contract.status == "failed"
+    assert contract.story is not None
+    assert "parameters bit<64> mask, bit<9> port, not bit<64> fbm" in contract.story.summary
+
+
+def test_what_is_not_there_or_empty_has_no_points_and_one_sentence() -> None:
+    for files, said in (
+        ({}, "There is no bier/bier.p4 in the submission."),
+        ({"bier/bier.p4": " \n"}, "bier/bier.p4 is empty."),
+    ):
+        found = judge(COURSE, files)
+        assert (found.points, found.trouble) == (0, said)
+        assert not found.passed
+
+
+def test_files_that_students_do_not_edit_come_from_the_lab() -> None:
+    broken = {"bier/bier.p4": SOURCE, "include/headers.p4": "nonsense", "bier/v1model.p4": ""}
+    assert judge(COURSE, broken).passed
+
+
+def test_hidden_cases_are_others_and_change_with_the_seed() -> None:
+    from p4lab.grading.course import hidden_seeds, public_seeds
+
+    check = next(check for check in COURSE.checks if check.scenario and check.hidden)
+    shown = {COURSE.case(check, seed).case.sendings for seed in public_seeds(check)}
+    one = {COURSE.case(check, seed).case.sendings for seed in hidden_seeds(check, 1)}
+    two = {COURSE.case(check, seed).case.sendings for seed in hidden_seeds(check, 2)}
+    assert not shown & one
+    assert not one & two
+    assert not hidden_seeds(check, None)
+
+
+def test_a_mistake_in_a_network_is_told_with_its_router() -> None:
+    found = verdict(
+        "        hdr.bier.setInvalid();\n        hdr.ethernet.ether_type = ETHERTYPE_IPV4;",
+        "        hdr.bier.setInvalid();",
+    )
+    routers = [check.story.router for check in found.checks if check.story]
+    assert any(routers)
+
+
+def test_records_survive_the_way_through_json() -> None:
+    import json
+
+    found = verdict("carried.remaining & fbm;", "carried.remaining;")
+    assert Verdict.from_json(json.loads(json.dumps(found.to_json()))) == found
+
+
+def test_the_story_reads_from_top_to_bottom() -> None:
+    """What a student sees; look at it when it changes."""
+    found = verdict(
+        "hdr.bier.bit_string = carried.remaining & fbm;",
+        "hdr.bier.bit_string = carried.remaining | fbm;",
+    )
+    console = Console(width=100, no_color=True, record=True, file=open("/dev/null", "w"))
+    console.print(render(COURSE, found))
+    text = console.export_text()
+    order = [
+        "FAILED",
+        "total",
+        "These are the steps:",
+        "table bift",
+        "a packet comes in on port",
+        "bier.bit_string has bits that it should not have.",
+        "expected",
+        f"bier/bier.p4:{line_of('hdr.bier.bit_string = carried')}",
+        "Hint:",
+    ]
+    places = [text.find(part) for part in order]
+    assert -1 not in places, (order, places, text)
+    assert places == sorted(places)
