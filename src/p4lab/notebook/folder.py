@@ -1,0 +1,63 @@
+"""Where a student's files of a lab are, and the program in them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from p4lab import _engine
+from p4lab.course.material import SOURCES, start, student
+from p4lab.lab.plan import ROOT
+
+WORK = ROOT / "work"
+
+ENVIRONMENT = "P4LAB_FOLDER"
+"""Names another folder for the notebooks: an instructor's, or `p4/`, which is the reference."""
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder as `p4lab start` makes it. `edit` are the files with tasks, below `path`."""
+
+    lab: str
+    path: Path
+    program: Path
+    edit: tuple[Path, ...]
+    files: tuple[Path, ...]
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether this is the solution itself and not a student's work."""
+        return self.path.resolve() == SOURCES.resolve()
+
+    def age(self) -> Mapping[Path, int]:
+        """When each file was last written, in nanoseconds; 0 for one that is gone."""
+        return {path: path.stat().st_mtime_ns if path.is_file() else 0 for path in self.files}
+
+    def compile(self, bsl: int) -> _engine.Compilation:
+        """The program as the files are now, for a BitStringLength in bits."""
+        return _engine.compile(str(self.program), [], [("BSL", str(bsl))])
+
+
+def lab_folder(lab: str, path: str | Path | None = None) -> Folder:
+    """The folder with a student's files of a lab, begun if it is not there yet.
+
+    `path` says where; else the environment variable P4LAB_FOLDER; else it is `work/LAB` beside
+    the notebooks. Nothing that is there is overwritten. Raises LabError, and OSError where the
+    folder cannot be written.
+    """
+    files = student(lab)
+    place = Path(path or os.environ.get(ENVIRONMENT) or WORK / lab).expanduser().resolve()
+    names = [*files.edit, *files.files]
+    if not all((place / name).is_file() for name in names):
+        for _ in start(lab, place):
+            pass
+    return Folder(
+        lab,
+        place,
+        place / files.program,
+        tuple(place / name for name in files.edit),
+        tuple(place / name for name in names),
+    )

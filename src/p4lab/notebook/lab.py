@@ -1,0 +1,188 @@
+"""The lab of a notebook: a student's program in a running network, and views of what it does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from p4lab import _engine
+from p4lab.lab.plan import load_plan
+from p4lab.notebook.folder import Folder, lab_folder
+from p4lab.notebook.running import Running, Sent
+from p4lab.notebook.saying import does_not_compile, say
+from p4lab.topology import Link, Topology
+
+if TYPE_CHECKING:
+    from ipywidgets import Widget
+
+    from p4lab.widgets.bits import BitView
+    from p4lab.widgets.packet import PacketView
+    from p4lab.widgets.table import TableView
+    from p4lab.widgets.topology import TopologyView
+
+
+class Cell(Protocol):
+    """A program from a `%%p4` cell."""
+
+    name: str
+    compilation: _engine.Compilation
+
+
+class Lab:
+    """A running lab. A changed file is compiled anew before the next packet."""
+
+    def __init__(
+        self,
+        name: str,
+        folder: Folder,
+        topology: str | Path | None,
+        bsl: int | None,
+        seed: int,
+        cell: Cell | None = None,
+    ) -> None:
+        self.name = name
+        self.folder = folder
+        self.cell = cell
+        plan = load_plan(name, topology=topology, bsl=bsl, packets=1, seed=seed)
+        self.plan = replace(plan, program=folder.program)
+        self.sent: Sent | None = None
+        self._watchers: list[Callable[[], None]] = []
+        self._age = folder.age()
+        self._running = self._begin()
+
+    def _begin(self) -> Running:
+        running = Running(self.plan, self._compile())
+        for table in sorted(running.unused):
+            say(f"The program does not apply the table {table} yet; nothing is written to it.")
+        return running
+
+    def _compile(self) -> _engine.Program:
+        """The program that is to run; shows what the compiler said if there is none."""
+        compilation = self.cell.compilation if self.cell else self.folder.compile(self.plan.bsl)
+        if compilation.program is None:
+            name = self.cell.name if self.cell else self.folder.program.name
+            raise does_not_compile(name, compilation, self.folder.path)
+        return compilation.program
+
+    @property
+    def topology(self) -> Topology:
+        return self.plan.topology
+
+    @property
+    def program(self) -> _engine.Program:
+        """The program that runs."""
+        return self._running.program
+
+    @property
+    def down(self) -> frozenset[frozenset[str]]:
+        """The links that are down."""
+        return self._running.down
+
+    def reload(self) -> None:
+        """Compiles the files anew; the network begins anew, with its own table entries and all
+        links up. Raises DoesNotCompile."""
+        age = self.folder.age()
+        running = self._begin()
+        self._age, self._running = age, running
+        self._tell()
+
+    def send(self, stream: int = 1, packets: int = 1) -> Sent:
+        """Sends packets of a stream of the lab (1 is the first) and follows each of them.
+
+        Raises DoesNotCompile if the files have changed and no longer compile.
+        """
+        if self._running_is_old():
+            say("The program has changed: compiled anew, and the network begins anew.")
+            self.reload()
+        self.sent = self._running.send(stream, packets)
+        if self.sent.problem:
+            self._running = Running(self.plan, self._running.program)
+        self._tell()
+        return self.sent
+
+    def _running_is_old(self) -> bool:
+        return self.cell is None and self.folder.age() != self._age
+
+    def last(self) -> Sent:
+        """What was sent last; the first packet is sent if there was none."""
+        return self.sent or self.send()
+
+    def link(self, a: str, b: str) -> Link:
+        """The link between two nodes. Raises KeyError."""
+        return self.topology.link(a, b)
+
+    def set_link(self, a: str, b: str, up: bool, *, tell: bool = False) -> None:
+        """Takes the link between two nodes down or up. The control plane hears of it if told."""
+        self._running.set_link(self.link(a, b), up, tell=tell)
+        self._tell()
+
+    def entries(self, router: str, table: str) -> list[dict[str, Any]]:
+        """The rows of a table of a running switch."""
+        return self._running.entries(router, table)
+
+    def write(self, router: str, updates: list[_engine.Update]) -> None:
+        """Changes rows of a running switch by hand, all or none. Raises ValueError."""
+        self._running.write(router, updates)
+        self._tell()
+
+    def watch(self, watcher: Callable[[], None]) -> None:
+        """Calls `watcher` whenever something was sent, a row written or a link switched."""
+        self._watchers.append(watcher)
+
+    def _tell(self) -> None:
+        for watcher in self._watchers:
+            watcher()
+
+    def topology_view(self, sent: Sent | None = None, **options: Any) -> TopologyView:
+        """The network, with the packets of `sent` (else the last) on their way."""
+        from p4lab.widgets.topology import TopologyView
+
+        return TopologyView(self, sent or self.last(), **options)
+
+    def bit_view(self, router: str, sent: Sent | None = None) -> BitView:
+        """The passes of one packet through one router, bit by bit."""
+        from p4lab.widgets.bits import BitView
+
+        return BitView(self, router, sent or self.last())
+
+    def packet_view(self, router: str, sent: Sent | None = None) -> PacketView:
+        """What a router made of a packet: header by header, before and after."""
+        from p4lab.widgets.packet import PacketView
+
+        return PacketView(self, router, sent or self.last())
+
+    def table_view(self, router: str, table: str) -> TableView:
+        """The rows of a table of a running switch, to be edited."""
+        from p4lab.widgets.table import TableView
+
+        return TableView(self, router, table)
+
+    def link_buttons(self) -> Widget:
+        """A button for every link between routers."""
+        from p4lab.widgets.links import link_buttons
+
+        return link_buttons(self)
+
+
+def open_lab(
+    name: str,
+    *,
+    folder: str | Path | None = None,
+    program: Cell | None = None,
+    topology: str | Path | None = None,
+    bsl: int | None = None,
+    seed: int = 1,
+) -> Lab:
+    """Starts a lab in virtual time, with the program in the student's folder.
+
+    `folder` is another folder than `lab_folder` finds, `program` a program from a `%%p4` cell to
+    run instead, `topology` and `bsl` (bits) something else than the lab's own. Raises LabError,
+    TopologyError, NetworkError, and DoesNotCompile after showing what the compiler said.
+    """
+    lab = Lab(name, lab_folder(name, folder), topology, bsl, seed, program)
+    if program is None:
+        whose = "the reference solution" if lab.folder.is_reference else "your program"
+        say(f"Running {whose}, {lab.folder.edit[0]}, on {lab.topology.name}.")
+    return lab

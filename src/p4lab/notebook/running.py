@@ -1,0 +1,230 @@
+"""A network that keeps running between the cells of a notebook, and what is sent through it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from p4lab import _engine
+from p4lab.control.entries import TableEntry, Update
+from p4lab.control.plane import ControlPlane, Driver
+from p4lab.engine import to_engine
+from p4lab.lab.plan import Plan, Stream
+from p4lab.lab.report import Received
+from p4lab.lab.runner import DRAIN, MILLISECOND, subscribe
+from p4lab.network import NetworkError
+from p4lab.network.virtual import VirtualNetwork
+from p4lab.topology import Link, Topology
+from p4lab.tracing import Hop, copies, follow
+
+Ends = frozenset[str]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What became of the packets of one `send`.
+
+    `hops` are the first hops of the packets, in the order in which they were sent; `received` is
+    by host; `down` are the links that were down; `problem` says why the network was stopped.
+    """
+
+    topology: Topology
+    stream: Stream
+    start: int
+    hops: tuple[Hop, ...]
+    received: Mapping[str, Received]
+    down: frozenset[Ends]
+    problem: str = ""
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Subscribers that did not get every packet."""
+        return tuple(
+            host.name
+            for host in self.stream.receivers
+            if self.received[host.name].unique < self.stream.packets
+        )
+
+    @property
+    def duplicates(self) -> tuple[str, ...]:
+        """Hosts that got a packet more than once."""
+        return tuple(name for name, got in self.received.items() if got.duplicates)
+
+    @property
+    def ok(self) -> bool:
+        """Every subscriber got every packet, exactly once."""
+        return not (self.problem or self.missing or self.duplicates)
+
+    def hop(self, router: str, packet: int = 0) -> Hop | None:
+        """The first arrival of a packet at a router; None if it never came there."""
+        found = [hop for hop in self.all_hops(packet) if hop.router == router]
+        return min(found, key=lambda hop: hop.time, default=None)
+
+    def all_hops(self, packet: int | None = None) -> list[Hop]:
+        """Every arrival at a switch, of one packet or all, in the order of time."""
+        chosen = self.hops if packet is None else self.hops[packet : packet + 1]
+        found: list[Hop] = []
+        waiting = list(chosen)
+        while waiting:
+            hop = waiting.pop()
+            found.append(hop)
+            waiting.extend(hop.next.values())
+        return sorted(found, key=lambda hop: hop.time)
+
+    def copies(self, source: str, target: str | None = None) -> int:
+        """Frames that a node put on its cables, on all of them or towards one neighbour."""
+        total = 0
+        for first in self.hops:
+            for (a, b), count in copies(first).items():
+                total += count if a == source and target in (None, b) else 0
+        return total
+
+    def __str__(self) -> str:
+        if self.problem:
+            return self.problem
+        what = "the packet" if self.stream.packets == 1 else f"all {self.stream.packets} packets"
+        got = [name for name, got in self.received.items() if got.unique >= self.stream.packets]
+        parts = [f"{_names(got) or 'nobody'} got {what} to {self.stream.group}"]
+        if self.missing:
+            parts.append(f"{_names(self.missing)} did not")
+        if self.duplicates:
+            parts.append(f"{_names(self.duplicates)} got duplicates")
+        return "; ".join(parts) + "."
+
+
+def _names(names: Sequence[str]) -> str:
+    *most, last = names or [""]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+class Running:
+    """A plan's network with its control plane and all subscriptions, ready to send.
+
+    Entries can be changed by hand. What the control plane writes later wins over them. `unused`
+    are the tables that it wanted to write and that the program does not apply (yet).
+    """
+
+    def __init__(self, plan: Plan, program: _engine.Program) -> None:
+        """Raises NetworkError or BierNumberError."""
+        self.plan = plan
+        self.net = VirtualNetwork(plan.topology, program, seed=plan.seed)
+        self.program = program
+        self.down: frozenset[Ends] = frozenset()
+        self._numbers = {router.name: i for i, router in enumerate(plan.topology.routers)}
+        self._hands = {name: _ByHand() for name in self._numbers}
+        self._tables = {table["name"] for table in program.summary["tables"]}
+        self.unused: set[str] = set()
+        self._flow = 0
+        self.plane = ControlPlane(plan.topology, plan.bsl, self._driver)
+        self.plane.start(self.net.now)
+        subscribe(plan, self.net, self.plane)
+
+    def _driver(self, router: str) -> Driver:
+        return _Reconciled(self.net.driver(router), self._hands[router], self._has)
+
+    def _has(self, table: str) -> bool:
+        """Whether the program has a table. A program without it can still be watched."""
+        if any(name == table or name.endswith(f".{table}") for name in self._tables):
+            return True
+        self.unused.add(table)
+        return False
+
+    def send(self, stream: int = 1, packets: int = 1) -> Sent:
+        """Sends packets of one of the plan's streams, counted from 1, and follows each of them.
+
+        Raises IndexError if there is no such stream.
+        """
+        self._flow += 1
+        plan = self.plan
+        chosen = replace(plan.streams[stream - 1], flow=self._flow, packets=packets)
+        self.net.trace()
+        start = self.net.now + MILLISECOND
+        self.net.start(chosen, start)
+        travel = sum(link.delay_ns for link in plan.topology.links)
+        problem = ""
+        try:
+            self.net.run_until(start + packets * chosen.interval_ns + travel + DRAIN, self.plane)
+        except NetworkError as error:
+            problem = str(error)
+        self.net.trace(False)
+        found = follow(plan.topology, self.net.take_traces())
+        hops = tuple(hop for (flow, _), hop in found.items() if flow == self._flow)
+        seen = self.net.observed().received
+        received = {
+            host.name: seen.get((host.name, self._flow), Received(0, 0))
+            for host in plan.topology.hosts
+            if host in chosen.receivers or (host.name, self._flow) in seen
+        }
+        return Sent(plan.topology, chosen, start, hops, received, self.down, problem)
+
+    def set_link(self, link: Link, up: bool, *, tell: bool = False) -> None:
+        """Takes a link down or up; the control plane hears of it only if told."""
+        self.net.set_link(link, up)
+        self.down = self.down - {link.ends} if up else self.down | {link.ends}
+        if tell:
+            self.plane.link_changed(self.net.now, link, up)
+
+    def entries(self, router: str, table: str) -> list[dict[str, Any]]:
+        """The rows of a table as the switch has them. Raises ValueError for an unknown table."""
+        return self.net.engine.entries(self._numbers[router], table)
+
+    def write(self, router: str, updates: Sequence[_engine.Update]) -> None:
+        """Changes rows by hand, all or none. Raises ValueError with what the switch says."""
+        self.net.engine.write(self._numbers[router], updates)
+        for update in updates:
+            if update[1] == "entry":
+                self._hands[router].note(update)
+
+
+class _ByHand:
+    """Which rows of a switch were made and removed behind the control plane's back."""
+
+    def __init__(self) -> None:
+        self.made: set[Any] = set()
+        self.gone: set[Any] = set()
+
+    def note(self, update: _engine.Update) -> None:
+        row = _row(update)
+        if update[0] == "delete":
+            self.made.discard(row)
+            self.gone.add(row)
+        elif update[0] == "insert":
+            self.gone.discard(row)
+            self.made.add(row)
+
+
+def _row(update: _engine.Update) -> Any:
+    """What identifies a row, the same for hand-made updates and the control plane's."""
+    _, _, table, matches, priority = update[:5]
+    return table.rsplit(".", 1)[-1], tuple(sorted(matches)), priority
+
+
+class _Reconciled:
+    """A driver for a switch with rows that its control plane does not know, and for a program that
+    lacks a table: its rows are left out."""
+
+    def __init__(self, driver: Driver, hand: _ByHand, has: Callable[[str], bool]) -> None:
+        self._driver = driver
+        self._hand = hand
+        self._has = has
+
+    def write(self, updates: Sequence[Update]) -> None:
+        self._driver.write([fit for update in updates for fit in self._fit(update)])
+
+    def _fit(self, update: Update) -> list[Update]:
+        if not isinstance(update.entity, TableEntry):
+            return [update]
+        if not self._has(update.entity.table):
+            return []
+        row = _row(to_engine([Update("insert", update.entity)])[0])
+        made, gone = row in self._hand.made, row in self._hand.gone
+        self._hand.made.discard(row)
+        self._hand.gone.discard(row)
+        if update.kind == "delete":
+            return [] if gone else [update]
+        kind = "modify" if made else "insert" if gone else update.kind
+        return [Update(kind, update.entity)]
+
+    def packet_out(self, port: int, frame: bytes) -> None:
+        self._driver.packet_out(port, frame)

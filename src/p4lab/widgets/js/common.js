@@ -1,0 +1,82 @@
+// What the views share: making elements, BitStrings, buttons, keys, and the colours of P4.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function fill(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+// An HTML element: attributes by name, `onclick` and the like are listeners.
+export function html(tag, attributes = {}, ...children) {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+// The same in SVG.
+export function svg(tag, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), attributes, children);
+}
+
+// The box of a view. Keys typed in it are its own: JupyterLab's shortcuts stay out.
+export function box(name, label, ...children) {
+  return html(
+    "section",
+    { class: `p4v ${name}`, role: "group", "aria-label": label, "data-lm-suppress-shortcuts": "true" },
+    ...children,
+  );
+}
+
+export function button(sign, label, onclick, more = {}) {
+  return html("button", { type: "button", title: label, "aria-label": label, onclick, ...more }, sign);
+}
+
+// Calls what belongs to a key, unless somebody writes or the key is a button's own.
+export function keys(node, actions) {
+  node.addEventListener("keydown", (event) => {
+    const action = actions[event.key];
+    const own = event.target.tagName;
+    if (!action || event.ctrlKey || event.altKey || event.metaKey) return;
+    if (["INPUT", "SELECT", "TEXTAREA"].includes(own)) return;
+    if (own === "BUTTON" && [" ", "Enter"].includes(event.key)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    action();
+  });
+}
+
+// The numbers of the bits that are set in a BitString, from 1.
+export function bitNumbers(bits) {
+  return [...bits].reverse().flatMap((bit, index) => (bit === "1" ? [index + 1] : []));
+}
+
+// A BitString as text of exactly `width` digits, or longer if it is.
+export function padded(bits, width) {
+  return bits.padStart(width, "0");
+}
+
+const KEYWORDS = new Set(
+  ("abstract action actions apply break const continue control default else entries enum exit extern " +
+    "for header header_union if in inout key match_kind out package parser return select state struct " +
+    "switch table this transition type typedef value_set").split(" "),
+);
+const TYPES = new Set("bit bool error int string tuple varbit void".split(" "));
+const TOKEN = /(\/\/.*|\/\*.*?\*\/)|(^\s*#.*)|("(?:\\.|[^"\\])*")|(\b[0-9][0-9A-Za-z_]*)|([A-Za-z_]\w*)|(\s+|.)/g;
+
+// A line of P4 as spans with the classes of its tokens.
+export function coloured(line) {
+  return [...line.matchAll(TOKEN)].map(([text, comment, meta, string, number, word]) => {
+    let kind = null;
+    if (comment) kind = "comment";
+    else if (meta) kind = "meta";
+    else if (string) kind = "string";
+    else if (number) kind = "number";
+    else if (TYPES.has(word)) kind = "type";
+    else if (KEYWORDS.has(word)) kind = "keyword";
+    return kind ? html("span", { class: `p4v-${kind}` }, text) : text;
+  });
+}

@@ -1,0 +1,266 @@
+import { bitNumbers, box, button, html, keys, padded, svg } from "./common.js";
+
+const FLIGHT_SECONDS = 1.1; // a usual flight, on the screen
+const RADIUS = 20;
+const CELL = 7.5; // width of a bit in a packet
+
+// The BitString of a frame as a row of cells, the lowest bit on the right.
+function packet(flight, width) {
+  if (flight.bits === null) return svg("g", { class: "p4v-packet plain" }, pill(34, "IPv4"));
+  if (width > 16) {
+    const count = bitNumbers(flight.bits).length;
+    return svg("g", { class: "p4v-packet" }, pill(46, `${count} bit${count === 1 ? "" : "s"}`));
+  }
+  const bits = padded(flight.bits, width);
+  const all = bits.length * CELL;
+  const cells = [...bits].map((bit, index) =>
+    svg(
+      "g",
+      { class: bit === "1" ? "on" : "off" },
+      svg("rect", { x: index * CELL - all / 2, y: -7, width: CELL - 1, height: 14, rx: 1.5 }),
+      svg("text", { x: (index + 0.5) * CELL - all / 2 - 0.5, y: 3.5 }, bit),
+    ),
+  );
+  const back = svg("rect", { class: "p4v-pill", x: -all / 2 - 3, y: -10, width: all + 5, height: 20, rx: 5 });
+  return svg("g", { class: "p4v-packet" }, back, cells);
+}
+
+function pill(width, text) {
+  return [
+    svg("rect", { class: "p4v-pill", x: -width / 2, y: -9, width, height: 18, rx: 9 }),
+    svg("text", { y: 3.5 }, text),
+  ];
+}
+
+function milliseconds(nanoseconds) {
+  return `${(Math.max(0, nanoseconds) / 1e6).toFixed(2)} ms`;
+}
+
+function render({ model, el }) {
+  let data, time, first, last, stops, speed;
+  let running = null;
+  const at = {};
+  let lines, trails, counts, flying, glyphs, nodes;
+
+  const scene = html("div", { class: "p4v-scene" });
+  const log = html("ol", { class: "p4v-log", "aria-label": "What happened" });
+  const clock = html("output", { class: "p4v-clock" });
+  const verdict = html("p", { class: "p4v-verdict", role: "status" });
+  const slider = html("input", {
+    type: "range", min: 0, max: 1000, step: 1, value: 0, "aria-label": "Virtual time",
+    oninput: () => { pause(); seek(first + (slider.value / 1000) * (last - first)); },
+  });
+  const back = button("◀", "One hop back (arrow left)", () => step(-1), { class: "p4v-back" });
+  const play = button("▶ play", "Play or pause (space)", () => toggle(), { class: "p4v-play" });
+  const next = button("▶|", "One hop on (arrow right)", () => step(1), { class: "p4v-next" });
+  const send = button("✉ send a packet", "Send one more packet and watch it", () => {
+    verdict.textContent = "sending…";
+    model.send({ do: "send" });
+  }, { class: "p4v-send" });
+  const root = box(
+    "p4v-topology", "The network and the packets on its links",
+    html("div", { class: "p4v-bar" }, send, back, play, next, slider, clock),
+    html("div", { class: "p4v-columns" }, scene, log),
+    verdict,
+  );
+  root.tabIndex = 0;
+  keys(root, {
+    " ": toggle, ArrowLeft: () => step(-1), ArrowRight: () => step(1),
+    Home: () => { pause(); seek(first); }, End: () => { pause(); seek(last); },
+  });
+
+  function build() {
+    data = model.get("data");
+    for (const node of data.nodes) at[node.name] = [node.x, node.y];
+    first = Math.min(0, ...data.flights.map((flight) => flight.start));
+    last = Math.max(1, ...data.flights.map((flight) => flight.end));
+    const starts = [...new Set(data.flights.map((flight) => flight.start))].sort((a, b) => a - b);
+    stops = starts.map((start, index) => (start + (starts[index + 1] ?? last)) / 2);
+    stops.push(last);
+    const lengths = data.flights.map((flight) => flight.end - flight.start).sort((a, b) => a - b);
+    speed = (lengths[lengths.length >> 1] || last - first) / FLIGHT_SECONDS; // ns per second
+    lines = data.links.map(([a, b]) => svg("line", {
+      class: "p4v-link", "data-link": `${a} ${b}`, x1: at[a][0], y1: at[a][1], x2: at[b][0], y2: at[b][1],
+    }));
+    trails = svg("g");
+    counts = svg("g");
+    flying = svg("g");
+    glyphs = new Map();
+    nodes = new Map(data.nodes.map((node) => [node.name, drawNode(node)]));
+    const tip = svg(
+      "marker",
+      { id: "p4v-tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" },
+      svg("path", { d: "M0 0L8 4L0 8z", class: "p4v-tip" }),
+    );
+    scene.replaceChildren(svg(
+      "svg",
+      { viewBox: `0 0 ${data.width} ${data.height}`, class: "p4v-net", role: "img", "aria-label": data.summary },
+      svg("defs", {}, tip), lines, trails, [...nodes.values()], counts, flying,
+    ));
+    log.replaceChildren(...data.events.map((event) => html("li", {
+      onclick: () => { pause(); seek(stops.find((stop) => stop > event.time) ?? last); },
+    }, event.text)));
+    verdict.textContent = data.summary;
+    verdict.classList.toggle("bad", !data.ok);
+    links();
+  }
+
+  function drawNode({ name, kind, x, y, note }) {
+    const shape = kind === "router"
+      ? svg("circle", { cx: x, cy: y, r: 17 })
+      : svg("rect", { x: x - 17, y: y - 14, width: 34, height: 28, rx: 6 });
+    return svg(
+      "g",
+      { class: `p4v-node ${kind} ${note}`, "data-node": name },
+      svg("title", {}, `${name}, ${note || kind}`), shape, svg("text", { x, y: y + 4 }, name),
+    );
+  }
+
+  // What is true of the links now, not when the packets flew.
+  function links() {
+    const down = new Set((model.get("down") ?? []).map((ends) => [...ends].sort().join(" ")));
+    for (const line of lines) {
+      const is = down.has(line.dataset.link.split(" ").sort().join(" "));
+      line.classList.toggle("down", is);
+      line.setAttribute("aria-label", is ? `${line.dataset.link}: down` : line.dataset.link);
+    }
+  }
+
+  function point(flight, part) {
+    const [x1, y1] = at[flight.source];
+    const [x2, y2] = at[flight.target];
+    return [x1 + (x2 - x1) * part, y1 + (y2 - y1) * part];
+  }
+
+  function seek(to) {
+    time = Math.min(last, Math.max(first, to));
+    slider.value = Math.round(((time - first) / (last - first)) * 1000);
+    clock.textContent = milliseconds(time);
+    const carried = new Map();
+    const busy = new Set();
+    const rows = new Map();
+    const shown = new Set();
+    data.flights.forEach((flight, number) => {
+      if (flight.start >= time && time < last) return;
+      const way = `${flight.source} ${flight.target}`;
+      carried.set(way, { flight, count: (carried.get(way)?.count ?? 0) + 1 });
+      const done = (time - flight.start) / (flight.end - flight.start || 1);
+      if (done < 1 || (flight.lost && done < 1.001)) busy.add(flight.source);
+      if (done >= 1 && !flight.lost) { if (time < last) busy.delete(flight.target); return; }
+      if (flight.lost && done > 1.6) return;
+      shown.add(number);
+      // Copies that fly the same way at the same moment stand above each other.
+      const row = rows.get(`${way} ${flight.start}`) ?? 0;
+      rows.set(`${way} ${flight.start}`, row + 1);
+      place(number, flight, Math.min(done, flight.lost ? 0.5 : 1), row);
+    });
+    for (const [number, glyph] of glyphs) glyph.style.display = shown.has(number) ? "" : "none";
+    trace(carried);
+    for (const [name, node] of nodes) {
+      node.classList.toggle("busy", busy.has(name));
+      node.classList.toggle("reached", data.flights.some(
+        (flight) => flight.target === name && !flight.lost && flight.end <= time));
+    }
+    current();
+  }
+
+  function place(number, flight, done, row) {
+    if (!glyphs.has(number)) {
+      const glyph = packet(flight, data.bits);
+      if (flight.lost) {
+        glyph.classList.add("lost");
+        glyph.append(svg("text", { class: "p4v-cross", y: 7 }, "✕"), svg("title", {}, flight.lost));
+      }
+      glyph.dataset.way = `${flight.source} ${flight.target}`;
+      glyphs.set(number, glyph);
+      flying.append(glyph);
+    }
+    const [x, y] = point(flight, done);
+    glyphs.get(number).setAttribute("transform", `translate(${x.toFixed(1)} ${(y - row * 21).toFixed(1)})`);
+  }
+
+  // Arrows where copies have gone so far, and how many beside them.
+  function trace(carried) {
+    const arrows = [];
+    const numbers = [];
+    for (const [way, { flight, count }] of carried) {
+      const [x1, y1] = at[flight.source];
+      const [x2, y2] = at[flight.target];
+      const length = Math.hypot(x2 - x1, y2 - y1) || 1;
+      const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
+      arrows.push(svg("line", {
+        class: flight.lost ? "p4v-trail lost" : "p4v-trail", "marker-end": "url(#p4v-tip)",
+        x1: x1 + ux * RADIUS, y1: y1 + uy * RADIUS, x2: x2 - ux * RADIUS, y2: y2 - uy * RADIUS,
+      }));
+      const side = flight.source < flight.target ? 1 : -1;
+      numbers.push(svg("text", {
+        class: "p4v-count", "data-count": way,
+        x: x1 + (x2 - x1) * 0.3 + uy * 11 * side, y: y1 + (y2 - y1) * 0.3 - Math.abs(ux) * 7 + 4,
+      }, String(count)));
+    }
+    trails.replaceChildren(...arrows);
+    counts.replaceChildren(...numbers);
+  }
+
+  function current() {
+    let chosen = null;
+    data.events.forEach((event, index) => {
+      const happened = event.time < time || time >= last;
+      log.children[index].classList.toggle("past", happened);
+      log.children[index].removeAttribute("aria-current");
+      if (happened) chosen = log.children[index];
+    });
+    if (!chosen) return;
+    chosen.setAttribute("aria-current", "step");
+    log.scrollTop = Math.max(0, chosen.offsetTop - log.offsetTop - log.clientHeight + chosen.offsetHeight + 4);
+  }
+
+  function step(way) {
+    pause();
+    const ahead = stops.filter((stop) => (way > 0 ? stop > time + 1 : stop < time - 1));
+    seek(ahead.length ? (way > 0 ? Math.min(...ahead) : Math.max(...ahead)) : way > 0 ? last : first);
+  }
+
+  function toggle() {
+    if (running) return pause();
+    if (time >= last) seek(first);
+    let before = performance.now();
+    play.firstChild.data = "❚❚ pause";
+    const frame = (now) => {
+      seek(time + ((now - before) / 1000) * speed);
+      before = now;
+      if (time < last) running = requestAnimationFrame(frame);
+      else pause();
+    };
+    running = requestAnimationFrame(frame);
+  }
+
+  function pause() {
+    if (running) cancelAnimationFrame(running);
+    running = null;
+    play.firstChild.data = "▶ play";
+  }
+
+  function restart() {
+    pause();
+    build();
+    seek(first);
+    toggle();
+  }
+
+  model.on("change:data", restart);
+  model.on("change:down", links);
+  const problem = ({ error }) => { if (error) verdict.textContent = error; };
+  model.on("msg:custom", problem);
+  el.append(root);
+  build();
+  seek(stops[0] ?? last);
+  return () => {
+    pause();
+    model.off("change:data", restart);
+    model.off("change:down", links);
+    model.off("msg:custom", problem);
+  };
+}
+
+export default { render };

@@ -1,0 +1,173 @@
+"""The network, with packets on their way."""
+
+from __future__ import annotations
+
+from collections import Counter
+from html import escape
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import traitlets
+
+from p4lab.notebook.running import Sent
+from p4lab.widgets.flights import MAX_FLIGHTS, Flight, bit_numbers, flights
+from p4lab.widgets.layout import Places, place
+from p4lab.widgets.view import View, script
+
+if TYPE_CHECKING:
+    from p4lab.notebook.lab import Lab
+
+SHOWN_BITS = 16  # BitStrings of more routers are shown as a number of bits
+
+
+class TopologyView(View):
+    """Plays what one `send` put on the links. `follow`: show later ones as soon as they are sent."""
+
+    _esm = script("topology.js")
+    down = traitlets.List().tag(sync=True)
+    """Links that are down now, as pairs of names"""
+
+    def __init__(self, lab: Lab, sent: Sent, *, follow: bool = False) -> None:
+        self._lab = lab
+        self._follow = follow
+        self._places = place(lab.topology, sent.stream.source.name)
+        super().__init__()
+        self.show(sent)
+        self._watch()
+        lab.watch(self._watch)
+        self.on_msg(self._message)
+
+    def show(self, sent: Sent) -> None:
+        """Shows other packets."""
+        self._sent = sent
+        self._flights = flights(sent)
+        self.data = {
+            "width": self._places.width,
+            "height": self._places.height,
+            "nodes": _nodes(sent, self._places),
+            "links": [[link.a, link.b] for link in sent.topology.links],
+            "flights": [flight.to_json() for flight in self._flights[:MAX_FLIGHTS]],
+            "events": _events(sent, self._flights[:MAX_FLIGHTS]),
+            "bits": max(router.bfr_id for router in sent.topology.routers),
+            "summary": self.summary(),
+            "ok": sent.ok,
+        }
+
+    def _watch(self) -> None:
+        self.down = sorted(sorted(ends) for ends in self._lab.down)
+        if self._follow and self._lab.sent is not None and self._lab.sent is not self._sent:
+            self.show(self._lab.sent)
+
+    def _message(self, _: object, content: dict[str, Any], __: object) -> None:
+        """The button: send one more packet of the same stream and show it."""
+        if content.get("do") == "send":
+            streams = self._lab.plan.streams
+            groups = [stream.group for stream in streams]
+            try:
+                self.show(self._lab.send(groups.index(self._sent.stream.group) + 1))
+            except Exception as error:
+                self.send({"error": str(error)})
+
+    def summary(self) -> str:
+        left_out = len(self._flights) - MAX_FLIGHTS
+        more = f" The first {MAX_FLIGHTS} of {len(self._flights)} frames are shown."
+        return f"{self._sent}{more if left_out > 0 else ''}"
+
+    def picture(self) -> str:
+        events = "".join(f"<li>{escape(event['text'])}</li>" for event in self.data["events"])
+        return (
+            f"{_svg(self.data, self._flights, self.down)}"
+            f"<p>{escape(self.summary())}</p><ol>{events}</ol>"
+        )
+
+
+def _nodes(sent: Sent, places: Places) -> list[dict[str, Any]]:
+    receivers = {host.name for host in sent.stream.receivers}
+    nodes = []
+    for router in sent.topology.routers:
+        x, y = places.nodes[router.name]
+        nodes.append({"name": router.name, "kind": "router", "x": x, "y": y, "note": ""})
+    for host in sent.topology.hosts:
+        x, y = places.nodes[host.name]
+        role = "source" if host.name == sent.stream.source.name else ""
+        role = "receiver" if host.name in receivers else role
+        nodes.append({"name": host.name, "kind": "host", "x": x, "y": y, "note": role})
+    return nodes
+
+
+def _events(sent: Sent, found: list[Flight]) -> list[dict[str, Any]]:
+    """One line for each node that sends at a moment, and one for what reached the hosts."""
+    events = []
+    order = sorted(found, key=lambda flight: (flight.start, flight.source))
+    for (start, source), group in groupby(order, key=lambda flight: (flight.start, flight.source)):
+        text = "; ".join(f"to {_said(flight)}" for flight in group)
+        events.append({"time": start, "text": f"{source} sends {text}"})
+    seen = {flight.source for flight in found}
+    for hop in sent.all_hops():
+        if hop.router not in seen:
+            fates = ", ".join(sorted({_fate(packet) for packet in hop.packets} - {""}))
+            at = hop.time - sent.all_hops()[0].time
+            events.append({"time": at, "text": f"{hop.router} sends nothing: {fates}"})
+    events.sort(key=lambda event: event["time"])
+    end = max((flight.end for flight in found), default=0)
+    return [*events, {"time": end, "text": str(sent)}]
+
+
+def _said(flight: Flight) -> str:
+    what = "" if flight.bits is None else f" with {bit_numbers(flight.bits)}"
+    return f"{flight.target}{what}{f', but {flight.lost}' if flight.lost else ''}"
+
+
+def _fate(packet: dict[str, Any]) -> str:
+    fate = packet["fate"]
+    if fate is None:
+        return "the packet was lost"
+    if fate["kind"] == "dropped":
+        return str(fate["reason"])
+    if fate["kind"] == "sent":
+        return f"it was sent to port {fate['port']}, which has no cable"
+    return ""
+
+
+def _svg(data: dict[str, Any], found: list[Flight], down: list[list[str]]) -> str:
+    """The whole way at once: an arrow where copies went, with how many."""
+    at = {node["name"]: (node["x"], node["y"]) for node in data["nodes"]}
+    parts = [
+        f'<svg viewBox="0 0 {data["width"]:.0f} {data["height"]:.0f}" role="img" '
+        f'aria-label="{escape(data["summary"])}" class="p4v-net" '
+        f'style="max-width:{data["width"]:.0f}px">',
+        '<defs><marker id="p4v-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="6" '
+        'markerHeight="6" orient="auto"><path d="M0 0L8 4L0 8z" class="p4v-tip"/></marker></defs>',
+    ]
+    for a, b in data["links"]:
+        (x1, y1), (x2, y2) = at[a], at[b]
+        off = " down" if sorted((a, b)) in down else ""
+        parts.append(
+            f'<line class="p4v-link{off}" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}"/>'
+        )
+    carried = Counter((flight.source, flight.target) for flight in found)
+    for (source, target), count in carried.items():
+        (x1, y1), (x2, y2) = at[source], at[target]
+        length = max(1.0, ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5)
+        dx, dy = (x2 - x1) / length * 20, (y2 - y1) / length * 20
+        parts.append(
+            f'<line class="p4v-trail" marker-end="url(#p4v-tip)" x1="{x1 + dx:.0f}" '
+            f'y1="{y1 + dy:.0f}" x2="{x2 - dx:.0f}" y2="{y2 - dy:.0f}"/>'
+        )
+        if count > 1:
+            parts.append(
+                f'<text class="p4v-count" x="{(x1 + x2) / 2:.0f}" y="{(y1 + y2) / 2 - 6:.0f}">'
+                f"{count}</text>"
+            )
+    for node in data["nodes"]:
+        shape = (
+            f'<circle cx="{node["x"]:.0f}" cy="{node["y"]:.0f}" r="17"/>'
+            if node["kind"] == "router"
+            else f'<rect x="{node["x"] - 17:.0f}" y="{node["y"] - 14:.0f}" width="34" height="28" '
+            'rx="6"/>'
+        )
+        parts.append(
+            f'<g class="p4v-node {node["kind"]}">{shape}<text x="{node["x"]:.0f}" '
+            f'y="{node["y"] + 4:.0f}">{escape(node["name"])}</text></g>'
+        )
+    return "".join([*parts, "</svg>"])

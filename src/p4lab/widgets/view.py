@@ -1,0 +1,55 @@
+"""What all views share: their script and style, and what is shown where scripts do not run."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import anywidget
+import traitlets
+
+_JS = Path(__file__).parent / "js"
+_IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>[a-z]+\.js)";\n', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=function|const)", re.MULTILINE)
+
+
+@lru_cache
+def script(name: str) -> str:
+    """The module `name` with the modules that it imports put in front of it: a notebook loads one
+    text, which cannot import others."""
+    text = (_JS / name).read_text(encoding="utf-8")
+    parts = [
+        _EXPORT.sub("", (_JS / found["file"]).read_text(encoding="utf-8"))
+        for found in _IMPORT.finditer(text)
+    ]
+    return "".join([*parts, _IMPORT.sub("", text)])
+
+
+@lru_cache
+def style() -> str:
+    """The style sheet of all views."""
+    return (_JS / "views.css").read_text(encoding="utf-8")
+
+
+class View(anywidget.AnyWidget):
+    """A view of a lab. Subclasses set `_esm`, fill `data` and make the static picture."""
+
+    _css = style()
+    data = traitlets.Dict().tag(sync=True)
+
+    def picture(self) -> str:
+        """The view as HTML without scripts."""
+        raise NotImplementedError
+
+    def summary(self) -> str:
+        """The view in plain text, for terminals and screen readers."""
+        raise NotImplementedError
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The live view, and for those who cannot show it the picture and the text."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        data, metadata = bundle if bundle is not None else ({}, {})
+        picture = f'<div class="p4v"><style>{style()}</style>{self.picture()}</div>'
+        return {**data, "text/html": picture, "text/plain": self.summary()}, metadata
