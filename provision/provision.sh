@@ -1,33 +1,69 @@
 #!/usr/bin/env bash
 # Makes a fresh Debian or Ubuntu a lab machine: packages, p4lab, JupyterLab on a port, Mininet, and
-# p4c with bmv2 where packages of them exist. The Vagrantfile, the cloud-init file and the dev
-# container all call this one script; run again, it does only what is missing.
+# p4c with bmv2 where packages of them exist. The Vagrantfile, the cloud-init file, the Lima file and
+# the dev container all call this one script; run again, it does only what is missing.
 #
-#   sudo provision/provision.sh [--user NAME] [--into DIR] [--no-p4lang] [--no-service]
+#   sudo provision/provision.sh [--user NAME] [--into DIR] [--listen ADDRESS] [--no-p4lang] [--no-service]
 #
-#   --user NAME    who works with the lab (default: who called sudo, else root)
-#   --into DIR     where the lab goes (default: p4lab in that user's home; work there is kept)
-#   --no-p4lang    leave p4c and bmv2 out
-#   --no-service   do not start JupyterLab with the machine
-set -euo pipefail
+#   --user NAME       who works with the lab (default: who called sudo, else root)
+#   --into DIR        where the lab goes (default: p4lab in that user's home; what is there stays)
+#   --listen ADDRESS  where JupyterLab listens (default: 127.0.0.1, this machine alone; a virtual
+#                     machine whose port is forwarded wants 0.0.0.0)
+#   --no-p4lang       leave p4c and bmv2 out
+#   --no-service      do not start JupyterLab with the machine
+#
+# Tried: Debian 12, Ubuntu 22.04 and 24.04; amd64 and arm64. docs/machine.md tells the rest.
+set -Eeuo pipefail
 
 source_dir=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 user=${SUDO_USER:-root}
 into=
+listen=127.0.0.1
 p4lang=yes
 service=yes
 port=8888
-notes=() # what was left out and why; said at the end
+notes=() # what an admin should know at the end
+step=
+remedy=
+own_words= # set in steps that say themselves what went wrong
+number=0
+log=/var/log/p4lab-provision.log
 
-say() { printf '\n== %s\n' "$*"; }
 die() { printf 'provision: %s\n' "$*" >&2; exit 2; }
 have() { command -v "$1" >/dev/null; }
 as_user() { runuser -u "$user" -- env HOME="$home" "$@"; }
+
+# begin NAME REMEDY: says what comes; the remedy is printed if it fails.
+begin() {
+    step=$1 remedy=$2 number=$((number + 1))
+    printf '[%d/%d] %s\n' "$number" "$total" "$step" | tee -a "$log"
+}
+
+note() { printf '      %s\n' "$*"; }
+
+# quiet COMMAND...: what a package manager prints goes to the log.
+quiet() { "$@" >>"$log" 2>&1 </dev/null; }
+
+on_exit() {
+    local status=$?
+    if [ "$status" = 0 ] || [ -z "$step" ]; then return; fi
+    printf '\nprovision: step %d (%s) failed.\n' "$number" "$step"
+    if [ -z "$own_words" ]; then
+        printf '%s ends:\n' "$log"
+        tail -n 12 "$log" | sed 's/^/    /'
+    fi
+    printf '%s\nThen start the same command again: what is done is not done twice.\n' "$remedy"
+} >&2
+trap on_exit EXIT
+
+network="See that this machine reaches the network; behind a proxy, export http_proxy and https_proxy and
+keep them with sudo -E."
 
 while [ $# -gt 0 ]; do
     case $1 in
     --user) user=${2:?--user wants a name}; shift 2 ;;
     --into) into=${2:?--into wants a folder}; shift 2 ;;
+    --listen) listen=${2:?--listen wants an address}; shift 2 ;;
     --no-p4lang) p4lang=no; shift ;;
     --no-service) service=no; shift ;;
     *) die "unknown option $1; the top of this script lists them." ;;
@@ -35,95 +71,120 @@ while [ $# -gt 0 ]; do
 done
 [ "$(id -u)" = 0 ] || die "start me with sudo: packages are installed."
 have apt-get || die "this is no Debian or Ubuntu; use ./lab directly, it says what is missing."
-home=$(getent passwd "$user" | cut -d: -f6)
+home=$(getent passwd "$user" | cut -d: -f6) || true
 [ -n "$home" ] || die "there is no user '$user'; name one with --user."
 into=${into:-$home/p4lab}
 # shellcheck source=/dev/null
 . /etc/os-release
+architecture=$(dpkg --print-architecture)
+total=5
+[ $p4lang = no ] || total=$((total + 1))
+[ $service = no ] || total=$((total + 1))
+# A fresh machine may still be busy with its own updates: wait for the lock, and ask nothing.
+apt=(-o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
+export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
+printf '%s: provision.sh for %s\n' "$(date)" "$user" >>"$log"
+
+install() {
+    quiet apt-get "${apt[@]}" install -q -y --no-install-recommends "$@"
+}
 
 packages() {
-    say "packages"
-    export DEBIAN_FRONTEND=noninteractive
-    apt-get update -q
-    apt-get install -q -y --no-install-recommends \
-        ca-certificates curl ethtool gcc git gnupg iproute2 libc6-dev mininet net-tools \
+    begin "packages of $PRETTY_NAME, $architecture" "$network"
+    quiet apt-get "${apt[@]}" update -q
+    install ca-certificates curl ethtool gcc git gnupg iproute2 libc6-dev mininet net-tools \
         procps python3 python3-venv sudo tshark util-linux
 }
 
+# The version of a package that apt would install; nothing where it knows none.
+candidate() { apt-cache policy "$1" | sed -n 's/^ *Candidate: *//p' | grep -v none || true; }
+
 # The engine wants Rust 1.95. Debian 12 has it as cargo-web; elsewhere rustup brings it.
 rust() {
-    say "Rust"
+    begin "Rust" "$network Or install Rust 1.95 or newer by hand (rustup.rs)."
+    local web
+    web=$(candidate cargo-web)
     # shellcheck disable=SC2016 # HOME is the user's
-    if as_user sh -c 'PATH=$PATH:$HOME/.cargo/bin; cargo --version || rustup --version' >/dev/null 2>&1; then
-        echo "there; ./lab looks at the version"
-    elif apt-cache show cargo-web >/dev/null 2>&1; then
-        apt-get install -q -y --no-install-recommends cargo-web rustc-web rustfmt-web
-    elif apt-cache show rustup >/dev/null 2>&1; then
-        apt-get install -q -y --no-install-recommends rustup
+    if [ -e "$source_dir/wheelhouse/engine.digest" ]; then
+        note "not needed: the wheelhouse has the engine"
+    elif as_user sh -c 'PATH=$PATH:$HOME/.cargo/bin; cargo --version || rustup --version' >/dev/null 2>&1; then
+        note "already there; ./lab looks at the version"
+    elif [ -n "$web" ] && dpkg --compare-versions "$web" ge 1.95; then
+        install cargo-web rustc-web rustfmt-web
+    elif [ -n "$(candidate rustup)" ]; then
+        install rustup
     else
-        as_user sh -c 'curl --proto "=https" --tlsv1.2 -fsS https://sh.rustup.rs |
+        quiet as_user sh -c 'curl --proto "=https" --tlsv1.2 --retry 3 -fsS https://sh.rustup.rs |
             sh -s -- -y --profile minimal --default-toolchain none --no-modify-path'
     fi
 }
 
 # A copy in the user's home: a shared folder may lack links, permissions and speed.
 copy() {
-    say "p4lab in $into"
+    begin "p4lab in $into" "See that $into can be written and that the disk has 3 GB."
     if [ -e "$into/lab" ]; then
-        echo "already there, left as it is"
-        return
+        note "already there, left as it is; to renew it, move it away and start me again"
+    else
+        mkdir -p "$into"
+        tar -C "$source_dir" --exclude=./.venv --exclude=./target --exclude=./.lab \
+            --exclude='*.abi3.so' --exclude=./.vagrant -cf - . | tar -C "$into" --no-same-owner -xf -
+        chown -R "$user": "$into"
     fi
-    mkdir -p "$into"
-    tar -C "$source_dir" --exclude=./.venv --exclude=./target --exclude=./.lab --exclude='*.abi3.so' \
-        --exclude=./.vagrant -cf - . | tar -C "$into" --no-same-owner -xf -
-    chown -R "$user": "$into"
+    printf '#!/bin/sh\nexec "%s/lab" "$@"\n' "$into" >/usr/local/bin/p4lab
+    chmod 755 /usr/local/bin/p4lab
 }
 
 set_up() {
-    say "p4lab's own set-up (a few minutes)"
-    as_user "$into/lab" --version
+    begin "p4lab's own set-up (a few minutes)" "$network"
+    own_words=yes
+    as_user "$into/lab" --help >>"$log"
+    own_words=
 }
 
 # p4lang's packages are built for some releases and architectures only. Building p4c and bmv2 takes
 # hours and is never done here: the engine needs neither.
 p4lang() {
-    say "p4c and bmv2"
-    local release url
+    begin "p4c and bmv2" "Leave them out with --no-p4lang: the engine needs neither."
+    local release project url
+    if have p4c-bm2-ss && have simple_switch_grpc; then
+        note "already there"
+        return
+    fi
     case $ID in
     ubuntu) release=xUbuntu_$VERSION_ID ;;
     debian) release=Debian_$VERSION_ID ;;
-    *) release= ;;
+    *) release=$ID ;;
     esac
-    if have p4c-bm2-ss && have simple_switch_grpc; then
-        echo "already there"
-        return
-    fi
-    url=https://download.opensuse.org/repositories/home:/p4lang/$release
-    if [ -z "$release" ] || ! curl -fsSL --max-time 60 "$url/Release.key" -o /tmp/p4lang.key; then
-        notes+=("p4c and bmv2: p4lang has no packages for $PRETTY_NAME; --target bmv2 stays off, all else works.")
-        return
-    fi
-    gpg --dearmor --yes -o /usr/share/keyrings/p4lang.gpg /tmp/p4lang.key
-    echo "deb [signed-by=/usr/share/keyrings/p4lang.gpg] $url/ /" >/etc/apt/sources.list.d/p4lang.list
-    if ! { apt-get update -q && apt-get install -q -y p4lang-p4c p4lang-bmv2; }; then
-        rm -f /etc/apt/sources.list.d/p4lang.list
-        apt-get update -q
-        notes+=("p4c and bmv2: p4lang's packages do not install on $PRETTY_NAME $(dpkg --print-architecture); --target bmv2 stays off, all else works.")
-    fi
+    # The newer project first; both are p4lang's.
+    for project in home:/p4lang:/latest home:/p4lang; do
+        url=https://download.opensuse.org/repositories/$project/$release
+        if p4lang_from "$url"; then return; fi
+    done
+    notes+=("p4c and bmv2: p4lang has no packages that install on $PRETTY_NAME, $architecture. Only"
+        "  --target bmv2 needs them; the engine runs the same P4 files. Nothing is built from source here.")
+    note "none to be had; a note at the end says so"
+}
+
+# Installs from one archive, or leaves apt as it was.
+p4lang_from() {
+    local key=/usr/share/keyrings/p4lang.gpg list=/etc/apt/sources.list.d/p4lang.list
+    curl -fsSL --max-time 60 "$1/Release.key" 2>/dev/null | gpg --dearmor --yes -o $key 2>/dev/null || return 1
+    echo "deb [signed-by=$key arch=$architecture] $1/ /" >$list
+    if quiet apt-get "${apt[@]}" update -q && install p4lang-p4c p4lang-bmv2; then return; fi
+    rm -f $list $key
+    quiet apt-get "${apt[@]}" update -q || true
+    return 1
 }
 
 # JupyterLab as a service; the token is made once and readable by its user alone.
 jupyter() {
-    say "JupyterLab on port $port"
+    begin "JupyterLab on port $port" "See what systemctl status p4lab and journalctl -u p4lab say."
     local token=$home/.config/p4lab/token
     if [ ! -s "$token" ]; then
         as_user mkdir -p "$(dirname "$token")"
         as_user sh -c "umask 077; od -An -N16 -tx1 /dev/urandom | tr -d ' \n' >'$token'"
     fi
-    if ! [ -d /run/systemd/system ]; then
-        notes+=("JupyterLab is not started with the machine: there is no systemd here. Start $into/lab instead.")
-        return
-    fi
+    mkdir -p /etc/systemd/system
     cat >/etc/systemd/system/p4lab.service <<UNIT
 [Unit]
 Description=JupyterLab with p4lab
@@ -132,15 +193,23 @@ After=network.target
 [Service]
 User=$user
 WorkingDirectory=$into
-ExecStart=/bin/sh -c 'exec $into/.venv/bin/jupyter lab --no-browser --ip 0.0.0.0 --port $port --IdentityProvider.token="\$(cat $token)"'
+Environment="PATH=$into/.venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+Environment="JUPYTER_TOKEN_FILE=$token"
+ExecStart="$into/.venv/bin/jupyter" lab --no-browser --ip $listen --port $port --ServerApp.port_retries=0
 Restart=on-failure
 
 [Install]
 WantedBy=multi-user.target
 UNIT
-    systemctl daemon-reload
-    systemctl enable --now p4lab.service
-    notes+=("JupyterLab: http://127.0.0.1:$port/lab?token=$(cat "$token")")
+    if [ -d /run/systemd/system ]; then
+        quiet systemctl daemon-reload
+        quiet systemctl enable p4lab.service
+        systemctl restart p4lab.service
+        notes+=("JupyterLab runs: http://127.0.0.1:$port/lab?token=$(cat "$token")")
+    else
+        notes+=("JupyterLab is not started with this machine: systemd does not run here. Start $into/lab instead.")
+    fi
+    notes+=("Its token is in $token: sudo cat $token")
 }
 
 packages
@@ -149,7 +218,9 @@ copy
 set_up
 [ $p4lang = no ] || p4lang
 [ $service = no ] || jupyter
-say "p4lab doctor"
+begin "p4lab doctor" "Each line that says broken has its remedy below it."
+own_words=yes
 as_user "$into/lab" doctor
-say "ready: cd $into && ./lab"
-printf '   %s\n' ${notes[@]+"${notes[@]}"}
+step=
+printf '\nready: cd %s && ./lab, or p4lab from any folder\n' "$into"
+printf '  %s\n' ${notes[@]+"${notes[@]}"}
