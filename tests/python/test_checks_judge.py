@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -174,7 +175,7 @@ def test_the_story_reads_from_top_to_bottom() -> None:
         "hdr.bier.bit_string = carried.remaining & fbm;",
         "hdr.bier.bit_string = carried.remaining | fbm;",
     )
-    console = Console(width=100, no_color=True, record=True, file=open("/dev/null", "w"))
+    console = Console(width=100, no_color=True, record=True, file=io.StringIO())
     console.print(render(COURSE, found))
     text = console.export_text()
     order = [
@@ -191,3 +192,25 @@ def test_the_story_reads_from_top_to_bottom() -> None:
     places = [text.find(part) for part in order]
     assert -1 not in places, (order, places, text)
     assert places == sorted(places)
+
+
+def test_stf_scripts_are_checks_and_their_packets_are_told_by_fields() -> None:
+    from dataclasses import replace
+
+    from p4lab.grading.course import Check
+
+    check = Check(id="script", title="A script", stf=["bier/tests/table1.bsl64.stf"])
+    course = replace(COURSE, checks=(check,))
+    assert judge(course, {"bier/bier.p4": SOURCE}).passed
+    broken = SOURCE.replace("hdr.bier.ttl = hdr.bier.ttl - 1;", "")
+    story = judge(course, {"bier/bier.p4": broken}).checks[0].story
+    assert story is not None
+    assert story.signature == difference.TTL
+    assert [item.field for item in story.differences[0].fields] == ["bier.ttl"]
+    assert "table1.bsl64.stf" in story.steps[0]
+    # Nothing comes out at all.
+    silent = SOURCE.replace("decision.egress_port = port;", "decision.drop = NO_BIFT_ENTRY;")
+    silent = silent.replace("= NO_BIFT_ENTRY", "= drop_reason_t.NO_BIFT_ENTRY")
+    story = judge(course, {"bier/bier.p4": silent}).checks[0].story
+    assert story is not None
+    assert story.summary

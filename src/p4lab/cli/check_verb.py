@@ -37,7 +37,10 @@ def check(lab: Lab, folder: Folder = Path("."), all_: All = False, as_json: Json
     from p4lab.grading.text import render
 
     course = _course(lab)
-    verdict = _verdict(course, folder)
+    try:
+        verdict = _verdict(course, folder)
+    except _UnreadableError as error:
+        fail(str(error))
     if as_json:
         typer.echo(json.dumps(verdict.to_json(), indent=2))
     else:
@@ -56,12 +59,20 @@ def watch(lab: Lab, folder: Folder = Path(".")) -> None:
     course = _course(lab)
     console = Console()
     for _ in _changes(course, folder):
-        verdict = _verdict(course, folder)
+        try:
+            verdict = _verdict(course, folder)
+        except _UnreadableError as error:  # an editor may be about to put it there
+            console.print(f"[red]{error}[/]")
+            continue
         console.clear()
         console.print(render(course, verdict))
         console.print(f"\n[dim]Waiting for changes in {folder} (Ctrl-C to stop)[/]")
         if verdict.passed:
             console.print("[bold green]Everything passes.[/]")
+
+
+class _UnreadableError(Exception):
+    """A student's file that is not there or no text; the message says so."""
 
 
 def _course(lab: str) -> Course:
@@ -86,10 +97,11 @@ def _verdict(course: Course, folder: Path) -> Verdict:
         try:
             files[name] = path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            fail(f"{path} is not there; p4lab start {course.name} {folder} makes the folder.")
+            told = f"{path} is not there; p4lab start {course.name} {folder} makes the folder."
+            raise _UnreadableError(told) from None
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            fail(f"{path} cannot be read: {reason}.")
+            raise _UnreadableError(f"{path} cannot be read: {reason}.") from error
     try:
         with Console(stderr=True).status("checking") as status:
             return judge(course, files, say=lambda what: status.update(f"{what} ..."))

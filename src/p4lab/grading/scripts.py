@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from p4lab import _engine
+from p4lab.course.material import SOURCES
 from p4lab.grading import difference, frames, hints
 from p4lab.grading.course import Check, Course
 from p4lab.grading.difference import Pair, Wanted
@@ -13,6 +15,7 @@ from p4lab.grading.record import Story
 from p4lab.grading.stages import compile_story
 from p4lab.grading.story import pair_story
 from p4lab.grading.work import Work
+from p4lab.lab.plan import LabError
 
 
 def run(course: Course, check: Check, work: Work) -> tuple[Story | None, int, bool]:
@@ -21,10 +24,18 @@ def run(course: Course, check: Check, work: Work) -> tuple[Story | None, int, bo
         compilation = work.compiled(course.defines)
         if compilation.program is None:
             return compile_story(compilation, work, course.defines), number, False
-        report = _engine.stf(compilation.program, str(course.folder / file))
+        report = _engine.stf(compilation.program, str(_found(course, file)))
         if not report["passed"]:
             return _stf_story(course, check, report, file), number, False
     return None, len(check.stf), False
+
+
+def _found(course: Course, file: str) -> Path:
+    """The script below the lab's folder, or else below p4/. Raises LabError."""
+    for folder in (course.folder, SOURCES):
+        if (folder / file).is_file():
+            return folder / file
+    raise LabError(f"labs/{course.name}/lab.toml: there is no script {file}, nor p4/{file}.")
 
 
 def _stf_story(course: Course, check: Check, report: Mapping[str, Any], file: str) -> Story:

@@ -1,0 +1,94 @@
+"""`p4lab check` and `watch` as a student uses them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from cli_runner import ROOT, p4lab
+
+
+def begun(tmp_path: Path) -> Path:
+    folder = tmp_path / "mylab"
+    assert p4lab("start", "01-bier", folder).returncode == 0
+    return folder
+
+
+def test_the_starter_fails_with_a_story_and_the_solution_passes(tmp_path: Path) -> None:
+    folder = begun(tmp_path)
+    done = p4lab("check", "01-bier", folder)
+    assert done.returncode == 1
+    for part in ("PASSED", "FAILED", "total", "These are the steps:", "expected", "Hint:"):
+        assert part in done.stdout
+    done = p4lab("check", "01-bier", ROOT / "p4")
+    assert done.returncode == 0
+    assert "100/100" in done.stdout
+
+
+def test_json_is_the_neutral_record(tmp_path: Path) -> None:
+    done = p4lab("check", "01-bier", begun(tmp_path), "--json")
+    assert done.returncode == 1
+    record = json.loads(done.stdout)
+    assert {"lab", "student", "trouble", "checks"} <= set(record)
+    assert record["checks"][0]["status"] == "passed"
+
+
+def test_a_compile_error_is_told_with_its_line(tmp_path: Path) -> None:
+    folder = begun(tmp_path)
+    source = folder / "bier/bier.p4"
+    source.write_text("control Broken( {\n" + source.read_text())
+    done = p4lab("check", "01-bier", folder)
+    assert done.returncode == 1
+    assert "bier/bier.p4:1" in done.stdout
+    assert "SKIPPED" in done.stdout
+    assert "p4lab explain" in done.stdout
+
+
+def test_what_is_not_there_is_said_with_its_remedy(tmp_path: Path) -> None:
+    done = p4lab("check", "01-bier", tmp_path)
+    assert done.returncode == 2
+    assert "p4lab start 01-bier" in done.stderr
+    done = p4lab("check", "99-none", tmp_path)
+    assert done.returncode == 2
+    assert "01-bier" in done.stderr
+    (tmp_path / "bier").mkdir()
+    (tmp_path / "bier/bier.p4").write_bytes(b"\xff\xfe")
+    done = p4lab("check", "01-bier", tmp_path)
+    assert done.returncode == 2
+    assert "UTF-8" in done.stderr
+
+
+def test_watch_checks_again_when_a_file_is_saved(tmp_path: Path) -> None:
+    folder = begun(tmp_path)
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1", "PYTHONUNBUFFERED": "1"}
+    log = tmp_path / "log"
+    with log.open("w") as file:
+        child = subprocess.Popen(
+            [sys.executable, "-m", "p4lab", "watch", "01-bier", str(folder)],
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+        )
+        try:
+            wait_for(log, "Waiting for changes", 1)
+            solution = (ROOT / "p4/bier/bier.p4").read_text()
+            (folder / "bier/bier.p4").write_text("broken {")
+            wait_for(log, "Waiting for changes", 2)
+            (folder / "bier/bier.p4").write_text(solution)
+            wait_for(log, "Everything passes.", 1)
+        finally:
+            child.terminate()
+            child.wait()
+    assert "Traceback" not in log.read_text()
+
+
+def wait_for(log: Path, text: str, times: int) -> None:
+    deadline = time.monotonic() + 60
+    while log.read_text().count(text) < times:
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.05)
