@@ -12,6 +12,7 @@ from p4lab.cli import (
     doctor_verb,
     explain_verb,
     fmt_verb,
+    grade_verb,
     lsp_verb,
     run_verb,
     start_verb,
@@ -40,3 +41,4 @@ app.command("start")(start_verb.start)
 app.command("cut")(start_verb.cut)
 app.command("check")(check_verb.check)
 app.command("watch")(check_verb.watch)
+app.command("grade")(grade_verb.grade)

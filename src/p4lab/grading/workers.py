@@ -1,0 +1,293 @@
+"""Processes that judge submissions: each loads a lab once and forks for every submission.
+
+A worker is a Python process of its own that reads one JSON object per line and answers each with
+one. It has a single thread, so that it can fork, whatever the process that started it is doing: a
+Dask worker starts one just as the command line does. It is told the secret seed on its standard
+input, where no list of processes shows it.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeVar
+
+from p4lab.grading import sandbox, submission
+from p4lab.grading.record import Verdict
+from p4lab.grading.sandbox import Limits, Stopped
+from p4lab.grading.submission import Submission
+from p4lab.grading.writers.text import tidied
+
+if TYPE_CHECKING:
+    from p4lab.grading.course import Course
+
+Answer = TypeVar("Answer")
+
+SOURCE = Path(__file__).resolve().parents[2]
+
+
+class GradingError(Exception):
+    """Grading cannot go on, whatever was handed in; the message says what to do."""
+
+
+class WorkerDied(Exception):
+    """A worker ended while it was asked for something."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a grader does with every submission of a class."""
+
+    lab: str
+    edit: tuple[str, ...]
+    seed: int
+    limits: Limits = field(default_factory=Limits)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A verdict, and what else is known that only instructors may read: how the grader failed."""
+
+    verdict: Verdict
+    detail: str = ""
+
+
+# ---- The side that asks -------------------------------------------------------------------------
+
+
+class Worker:
+    """A worker process. Not for several threads at once."""
+
+    def __init__(self) -> None:
+        paths = [str(SOURCE), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+        env = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(map(os.path.abspath, paths)),
+            "PYTHONHASHSEED": "0",
+            # A fork wants one thread; numpy's library would start one for each core.
+            "OPENBLAS_NUM_THREADS": "1",
+            "OMP_NUM_THREADS": "1",
+        }
+        # Python looks for modules in the folder it is started in: that must not be a student's.
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "p4lab.grading.workers"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd="/",
+            env=env,
+            start_new_session=True,
+        )
+
+    def read(self, path: Path, task: Task) -> Submission:
+        """What a student handed in. Raises WorkerDied."""
+        request = {
+            "read": os.path.abspath(path),
+            "edit": task.edit,
+            "limits": asdict(task.limits),
+        }
+        return Submission.from_json(self._ask(request)["submission"])
+
+    def judge(self, student: str, files: Mapping[str, str], task: Task) -> Judged:
+        """The verdict on the text of files. Raises WorkerDied and GradingError."""
+        request = {
+            "judge": dict(files),
+            "student": student,
+            "lab": task.lab,
+            "seed": task.seed,
+            "limits": asdict(task.limits),
+        }
+        answer = self._ask(request)
+        if "fault" in answer:
+            raise GradingError(answer["fault"])
+        return Judged(Verdict.from_json(answer["verdict"]), answer["detail"])
+
+    def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        assert self._process.stdin and self._process.stdout
+        try:
+            self._process.stdin.write(json.dumps(request).encode() + b"\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except OSError as error:
+            raise WorkerDied(str(error)) from error
+        if not line.endswith(b"\n"):
+            raise WorkerDied(f"it ended with status {self._process.wait()}")
+        return json.loads(line)
+
+    def close(self) -> None:
+        """Ends the worker, and what it is doing."""
+        self._process.terminate()
+        self._process.communicate()
+
+
+class Hand:
+    """A worker that is replaced when it dies. Not for several threads at once."""
+
+    def __init__(self) -> None:
+        self._worker: Worker | None = None
+
+    def read(self, path: Path, task: Task) -> Submission:
+        """What a student handed in."""
+        try:
+            return self._twice(lambda worker: worker.read(path, task))
+        except WorkerDied:
+            return Submission(trouble="Reading it ended the grader twice; ask your instructor.")
+
+    def judge(self, student: str, files: Mapping[str, str], task: Task) -> Judged:
+        """The verdict on the text of files. Raises GradingError."""
+        try:
+            return self._twice(lambda worker: worker.judge(student, files, task))
+        except WorkerDied:
+            from p4lab.grading.course import load
+            from p4lab.grading.judge import nothing
+
+            trouble = "Judging it ended the grader twice; ask your instructor."
+            return Judged(nothing(load(task.lab), student, trouble))
+
+    def _twice(self, ask: Callable[[Worker], Answer]) -> Answer:
+        try:
+            return self._once(ask)
+        except WorkerDied:
+            # Perhaps the system was short of memory; whatever it was, the next worker is fresh.
+            return self._once(ask)
+
+    def _once(self, ask: Callable[[Worker], Answer]) -> Answer:
+        if self._worker is None:
+            self._worker = Worker()
+        try:
+            return ask(self._worker)
+        except WorkerDied:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Ends the worker process, if there is one."""
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+
+_mine = threading.local()
+
+
+def judge_here(student: str, files: Mapping[str, str], task: Task) -> Judged:
+    """The verdict, from a worker process that belongs to the calling thread and stays for its next
+    call: what a Dask worker runs. The process ends with the one that called. Raises GradingError.
+    """
+    if not hasattr(_mine, "hand"):
+        _mine.hand = Hand()
+    return _mine.hand.judge(student, files, task)
+
+
+# ---- The worker ---------------------------------------------------------------------------------
+
+
+def prepared(lab: str, seed: int) -> Course:
+    """A lab with all its cases, after the solution has passed them, so that forks find everything
+    at hand. Raises LabError, and GradingError for a lab whose solution fails."""
+    from p4lab.grading.course import load
+    from p4lab.grading.judge import judge
+
+    course = load(lab)
+    course.prepare(seed)
+    solution = {name: course.sources[name] for name in course.student.edit}
+    verdict = judge(course, solution, seed=seed)
+    lost = [check.id for check in verdict.checks if check.status != "passed"]
+    if lost:
+        raise GradingError(
+            f"labs/{lab}: the solution does not pass {', '.join(lost)}, so no submission can; "
+            f"correct the lab, or take another seed."
+        )
+    gc.collect()
+    gc.freeze()
+    return course
+
+
+def judge_apart(
+    course: Course, student: str, files: Mapping[str, str], seed: int, limits: Limits
+) -> Judged:
+    """The verdict of a fork of this process, or one that says why there is none."""
+    from p4lab.grading.judge import judge, nothing
+
+    def work() -> bytes:
+        return _encoded(judge(course, files, student=student, seed=seed))
+
+    try:
+        return Judged(Verdict.from_json(json.loads(sandbox.run(work, limits))))
+    except Stopped as stopped:
+        verdict = nothing(course, student, str(stopped))
+        return Judged(Verdict.from_json(json.loads(_encoded(verdict))), stopped.detail)
+
+
+def read_apart(path: Path, edit: tuple[str, ...], limits: Limits) -> Submission:
+    """The submission, read by a fork of this process."""
+
+    def work() -> bytes:
+        return json.dumps(submission.read(path, edit).to_json()).encode()
+
+    try:
+        return Submission.from_json(json.loads(sandbox.run(work, limits)))
+    except Stopped as stopped:
+        return Submission(trouble=str(stopped).replace("Judging", "Reading", 1))
+
+
+def _encoded(verdict: Verdict) -> bytes:
+    """As plain data of bounded size, whatever the submission made the judge say."""
+    data = tidied(verdict.to_json())
+    # Who it is about is the grader's word, and the key to everything else.
+    return json.dumps({**data, "student": verdict.student}).encode()
+
+
+class _Server:
+    def __init__(self) -> None:
+        self._courses: dict[tuple[str, int], Course] = {}
+
+    def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        from p4lab.lab.plan import LabError
+
+        limits = Limits(**request["limits"])
+        if "read" in request:
+            found = read_apart(Path(request["read"]), tuple(request["edit"]), limits)
+            return {"submission": found.to_json()}
+        key = (request["lab"], request["seed"])
+        try:
+            if key not in self._courses:
+                self._courses[key] = prepared(*key)
+        except (LabError, GradingError) as error:
+            return {"fault": str(error)}
+        judged = judge_apart(
+            self._courses[key], request["student"], request["judge"], request["seed"], limits
+        )
+        return {"verdict": judged.verdict.to_json(), "detail": judged.detail}
+
+
+def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
+    """Answers until there are no more requests."""
+    server = _Server()
+    for line in requests:
+        answers.write(json.dumps(server.answer(json.loads(line))).encode() + b"\n")
+        answers.flush()
+
+
+def _stop(*_: object) -> NoReturn:
+    # As an exception it also ends the fork that is at work.
+    raise SystemExit(0)
+
+
+def main() -> None:
+    signal.signal(signal.SIGTERM, _stop)
+    answers = os.fdopen(os.dup(1), "wb")
+    # A stray print must not be taken for an answer.
+    os.dup2(2, 1)
+    serve(sys.stdin.buffer, answers)
+
+
+if __name__ == "__main__":
+    main()
