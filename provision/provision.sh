@@ -3,16 +3,17 @@
 # p4c with bmv2 where packages of them exist. The Vagrantfile, the cloud-init file, the Lima file and
 # the dev container all call this one script; run again, it does only what is missing.
 #
-#   sudo provision/provision.sh [--user NAME] [--into DIR] [--listen ADDRESS] [--no-p4lang] [--no-service]
+#   sudo provision/provision.sh [OPTIONS]
 #
-#   --user NAME       who works with the lab (default: who called sudo, else root)
-#   --into DIR        where the lab goes (default: p4lab in that user's home; what is there stays)
-#   --listen ADDRESS  where JupyterLab listens (default: 127.0.0.1, this machine alone; a virtual
-#                     machine whose port is forwarded wants 0.0.0.0)
-#   --no-p4lang       leave p4c and bmv2 out
-#   --no-service      do not start JupyterLab with the machine
+#   --user NAME          who works with the lab (default: who called sudo, else root)
+#   --into DIR           where the lab goes (default: p4lab in that user's home; what is there stays)
+#   --listen ADDRESS     where JupyterLab listens (default: 127.0.0.1, this machine alone; a virtual
+#                        machine whose port is forwarded wants 0.0.0.0)
+#   --seen-as HOST:PORT  how a browser outside reaches it (default: 127.0.0.1:8888); it is only said
+#   --no-p4lang          leave p4c and bmv2 out
+#   --no-service         do not start JupyterLab with the machine
 #
-# Tried: Debian 12, Ubuntu 22.04 and 24.04; amd64 and arm64. docs/machine.md tells the rest.
+# For Debian 12, Ubuntu 22.04 and 24.04, on amd64 and arm64; docs/machine.md says how each was tried.
 set -Eeuo pipefail
 
 source_dir=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -22,6 +23,7 @@ listen=127.0.0.1
 p4lang=yes
 service=yes
 port=8888
+seen_as=127.0.0.1:$port
 notes=() # what an admin should know at the end
 step=
 remedy=
@@ -64,12 +66,14 @@ while [ $# -gt 0 ]; do
     --user) user=${2:?--user wants a name}; shift 2 ;;
     --into) into=${2:?--into wants a folder}; shift 2 ;;
     --listen) listen=${2:?--listen wants an address}; shift 2 ;;
+    --seen-as) seen_as=${2:?--seen-as wants HOST:PORT}; shift 2 ;;
     --no-p4lang) p4lang=no; shift ;;
     --no-service) service=no; shift ;;
     *) die "unknown option $1; the top of this script lists them." ;;
     esac
 done
 [ "$(id -u)" = 0 ] || die "start me with sudo: packages are installed."
+[ -e "$source_dir/lab" ] || die "I must be started where I lie, in p4lab's folder provision: what I copy lies beside it."
 have apt-get || die "this is no Debian or Ubuntu; use ./lab directly, it says what is missing."
 home=$(getent passwd "$user" | cut -d: -f6) || true
 [ -n "$home" ] || die "there is no user '$user'; name one with --user."
@@ -205,7 +209,7 @@ UNIT
         quiet systemctl daemon-reload
         quiet systemctl enable p4lab.service
         systemctl restart p4lab.service
-        notes+=("JupyterLab runs: http://127.0.0.1:$port/lab?token=$(cat "$token")")
+        notes+=("JupyterLab runs: http://$seen_as/lab?token=$(cat "$token")")
     else
         notes+=("JupyterLab is not started with this machine: systemd does not run here. Start $into/lab instead.")
     fi
