@@ -10,7 +10,7 @@ import typer
 from p4lab.cli.errors import VERDICT_NO
 from p4lab.cli.options import Json
 
-WORDS = {"ok": "[green]OK[/]", "missing": "[yellow]optional[/]", "broken": "[red]broken[/]"}
+COLOURS = {"ok": "green", "missing": "yellow", "broken": "red"}
 
 
 def doctor(as_json: Json = False) -> None:
@@ -20,20 +20,18 @@ def doctor(as_json: Json = False) -> None:
     `findings`: each with name, state (ok, missing or broken), detail and fix.
     """
     from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
 
-    from p4lab.doctor import examine
+    from p4lab.doctor import all_probes, examine, lines
 
     with Console(stderr=True).status("looking") as status:
-        findings = list(examine(lambda what: status.update(f"{what} ...")))
+        findings = list(examine(all_probes(), lambda what: status.update(f"{what} ...")))
     if as_json:
         typer.echo(json.dumps({"findings": [asdict(row) for row in findings]}, indent=2))
     else:
-        table = Table(box=None, show_header=False)
-        for row in findings:
-            fix = "" if row.state == "ok" else f"\n[dim]{escape(row.fix)}[/]"
-            table.add_row(WORDS[row.state], escape(row.name), escape(row.detail) + fix)
-        Console().print(table)
+        for state, line in lines(findings):
+            if state is None:
+                typer.echo(typer.style(line, dim=True))
+            else:
+                typer.echo(typer.style(line[:8], fg=COLOURS[state]) + line[8:])
     if any(row.state == "broken" for row in findings):
         raise typer.Exit(VERDICT_NO)

@@ -1,16 +1,21 @@
 """What this machine has of what p4lab uses, and how to get the rest.
 
 Every probe is a function that returns one `Finding`; it asks the machine itself (a namespace of its
-own, a socket, a program's version) rather than the name of a distribution.
+own, a socket, a program's version) rather than the name of a distribution. Nothing that a probe
+makes outlives it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 State = Literal["ok", "missing", "broken"]
+Probe = Callable[[], "Finding"]
+
+WORDS: dict[State, str] = {"ok": "OK", "missing": "optional", "broken": "broken"}
 
 
 @dataclass(frozen=True)
@@ -23,11 +28,39 @@ class Finding:
     fix: str = ""
 
 
-def examine(on_probe: Callable[[str], None] = lambda name: None) -> Iterator[Finding]:
-    """Carries out every probe in turn; `on_probe` hears what is being looked at."""
+def all_probes() -> tuple[Probe, ...]:
+    """What is looked at, in the order in which it is shown."""
     from p4lab.doctor import kernel, machine, tools
 
-    for module in (machine, kernel, tools):
-        for probe in module.PROBES:
-            on_probe((probe.__doc__ or probe.__name__).splitlines()[0].rstrip("."))
+    return machine.PROBES + kernel.PROBES + tools.PROBES
+
+
+def examine(
+    probes: Iterable[Probe], on_probe: Callable[[str], None] = lambda name: None
+) -> Iterator[Finding]:
+    """Carries out each probe in turn; `on_probe` hears what is being looked at."""
+    for probe in probes:
+        name = (probe.__doc__ or probe.__name__).splitlines()[0].rstrip(".")
+        on_probe(name)
+        try:
             yield probe()
+        except (OSError, ValueError) as error:  # a machine unlike any that we know
+            yield Finding(
+                name, "broken", f"cannot be looked at: {error}", "See whether ./lab test passes."
+            )
+
+
+def lines(findings: Sequence[Finding]) -> Iterator[tuple[State | None, str]]:
+    """The report: lines of text, those of a finding with its state; the last line sums up."""
+    width = max((len(row.name) for row in findings), default=0)
+    for row in findings:
+        yield row.state, f"{WORDS[row.state]:8}  {row.name:{width}}  {row.detail}"
+        if row.state != "ok":
+            yield None, f"{'':8}  {'':{width}}  -> {row.fix}"
+    number = Counter(row.state for row in findings)
+    verdict = "something needs repair" if number["broken"] else "this machine runs the labs"
+    yield (
+        None,
+        f"{number['ok']} OK, {number['missing']} optional and missing, "
+        f"{number['broken']} broken: {verdict}",
+    )

@@ -3,25 +3,47 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import socket
 import subprocess
+from pathlib import Path
 
 from p4lab.doctor import Finding
 
 AF_XDP = 44
+CAP_NET_ADMIN = 12
 ROOT_FIX = "Only for --net mininet: start with sudo."
+INTERFACES = Path("/sys/class/net")
+STATUS = Path("/proc/self/status")
+# What merges or splits frames on their way, by the names that ethtool prints and takes.
+MERGING = {
+    "tcp-segmentation-offload": "tso",
+    "generic-segmentation-offload": "gso",
+    "generic-receive-offload": "gro",
+    "large-receive-offload": "lro",
+}
 
 
 def privileges() -> Finding:
-    """Privileges."""
-    if os.geteuid() == 0:
-        return Finding("privileges", "ok", "root: real Linux hosts can be made")
-    return Finding("privileges", "missing", "no root: virtual time only", ROOT_FIX)
+    """privileges."""
+    if os.geteuid() != 0:
+        return Finding("privileges", "missing", "no root: virtual time only", ROOT_FIX)
+    if not _capabilities() >> CAP_NET_ADMIN & 1:
+        fix = "Only for --net mininet: give the container more (docker run --privileged)."
+        return Finding("privileges", "missing", "root, but without CAP_NET_ADMIN", fix)
+    return Finding("privileges", "ok", "root: real Linux hosts can be made")
+
+
+def _capabilities() -> int:
+    for line in STATUS.read_text().splitlines():
+        if line.startswith("CapEff:"):
+            return int(line.split()[1], 16)
+    return 0
 
 
 def veth() -> Finding:
-    """Virtual Ethernet."""
+    """veth."""
     said = _in_namespace("true")
     if said is None:
         return Finding("veth", "ok", "pairs can be made")
@@ -29,13 +51,63 @@ def veth() -> Finding:
 
 
 def offloads() -> Finding:
-    """Offload settings."""
-    if shutil.which("ethtool") is None:
+    """offloads."""
+    if _ethtool() is None:
         return Finding("offloads", "missing", "no ethtool", "sudo apt-get install ethtool")
     said = _in_namespace("ethtool -K p4lab0 tx off rx off sg off tso off gso off gro off")
     if said is None:
         return Finding("offloads", "ok", "can be switched off on veth (p4lab does so by itself)")
     return Finding("offloads", "missing", said, ROOT_FIX)
+
+
+def interfaces() -> Finding:
+    """interfaces."""
+    name = "interfaces"
+    ethtool = _ethtool()
+    if ethtool is None:
+        return Finding(name, "missing", "no ethtool", "sudo apt-get install ethtool")
+    merging = {each: _merging(ethtool, each) for each in _interfaces_that_are_up()}
+    merging = {each: features for each, features in merging.items() if features}
+    if not merging:
+        return Finding(name, "ok", "none of them merges frames")
+    detail = "; ".join(f"{each} has {' '.join(on)} on" for each, on in merging.items())
+    first, on = next(iter(merging.items()))
+    switch_off = " ".join(f"{feature} off" for feature in on)
+    fix = f"Only where a switch or a capture uses one of them: sudo ethtool -K {first} {switch_off}"
+    return Finding(name, "missing", detail, fix)
+
+
+def _interfaces_that_are_up() -> list[str]:
+    if not INTERFACES.is_dir():
+        return []
+    return sorted(
+        each.name
+        for each in INTERFACES.iterdir()
+        if each.name != "lo" and _read(each / "operstate") == "up"
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:  # an interface may go while we look
+        return ""
+
+
+def _merging(ethtool: str, interface: str) -> list[str]:
+    """The features of an interface that make several frames one, where they are on."""
+    try:
+        done = subprocess.run(
+            [ethtool, "--show-features", interface], capture_output=True, text=True, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    rows = (line.split(":", 1) for line in done.stdout.splitlines() if ":" in line)
+    return [
+        MERGING[feature.strip()]
+        for feature, value in rows
+        if feature.strip() in MERGING and value.split()[:1] == ["on"]
+    ]
 
 
 def netem() -> Finding:
@@ -59,24 +131,37 @@ def af_xdp() -> Finding:
     return Finding("AF_XDP", "ok", "sockets can be opened")
 
 
+def _path() -> str:
+    """Where ip, tc and ethtool are; users' PATHs often lack those folders."""
+    return os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
+
+
+def _ethtool() -> str | None:
+    return shutil.which("ethtool", path=_path())
+
+
 def _in_namespace(command: str) -> str | None:
-    """Runs a command beside a veth pair p4lab0, p4lab1; None, or the first line of what failed."""
+    """Runs a command beside a veth pair p4lab0, p4lab1; None, or the first line of what failed.
+
+    The pair is in a namespace that ends with the command, and the kernel takes it away with that.
+    """
     unshare = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--net", "--map-root-user"]
     script = f"ip link add p4lab0 type veth peer name p4lab1 && {command}"
-    path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
     try:
         done = subprocess.run(
             [*unshare, "sh", "-c", script],
             capture_output=True,
             text=True,
             timeout=10,
-            env={**os.environ, "PATH": path},
+            env={**os.environ, "PATH": _path(), "LC_ALL": "C"},
         )
+    except FileNotFoundError:
+        return "no unshare (package util-linux)"
     except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
+        return f"{shlex.join(unshare)}: {error}"
     if done.returncode == 0:
         return None
     return (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[0]
 
 
-PROBES = (privileges, veth, offloads, netem, af_xdp)
+PROBES = (privileges, veth, offloads, interfaces, netem, af_xdp)

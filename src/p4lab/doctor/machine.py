@@ -14,16 +14,15 @@ from p4lab.doctor import Finding
 GIGABYTE = 1 << 30
 MEMORY_NEEDED = 1 * GIGABYTE  # the largest lab in virtual time, JupyterLab and a browser tab
 DISK_NEEDED = 2 * GIGABYTE  # virtual environment and engine build
+PYTHON_NEEDED = (3, 10)
+MEMINFO = Path("/proc/meminfo")
 ARCHITECTURES = ("x86_64", "aarch64")
-# Port, who listens there, and how to choose another.
-PORTS = (
-    (8888, "JupyterLab", "JupyterLab then takes the next free port by itself."),
-    (9559, "P4Runtime of the first switch", "End the program that listens there (ss -ltnp)."),
-)
+JUPYTERLAB_PORT = 8888
+P4RUNTIME_PORT = 9559
 
 
 def system() -> Finding:
-    """Operating system and architecture."""
+    """system."""
     machine, release = platform.machine(), platform.release()
     name = f"{_distribution()}, Linux {release}, {machine}"
     if sys.platform != "linux":
@@ -45,11 +44,18 @@ def _distribution() -> str:
 
 def python() -> Finding:
     """Python."""
-    return Finding("Python", "ok", f"{platform.python_version()} in {sys.prefix}")
+    found = f"{platform.python_version()} in {sys.prefix}"
+    if sys.version_info < PYTHON_NEEDED:
+        fix = "Install Python 3.10 or newer, then start ./lab."
+        return Finding("Python", "broken", found, fix)
+    if sys.prefix == sys.base_prefix:
+        fix = "Nothing to do if you meant that; ./lab keeps its packages in .venv."
+        return Finding("Python", "missing", f"{found}, no environment of its own", fix)
+    return Finding("Python", "ok", found)
 
 
 def engine() -> Finding:
-    """The engine."""
+    """engine."""
     try:
         from p4lab import _engine
     except ImportError as error:
@@ -61,7 +67,7 @@ def engine() -> Finding:
 
 
 def memory() -> Finding:
-    """Memory."""
+    """memory."""
     free = _available_memory()
     detail = f"{free / GIGABYTE:.1f} GB free, {os.cpu_count()} cores"
     if free < MEMORY_NEEDED:
@@ -70,14 +76,14 @@ def memory() -> Finding:
 
 
 def _available_memory() -> int:
-    for line in Path("/proc/meminfo").read_text().splitlines():
+    for line in MEMINFO.read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) * 1024
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
 
 
 def disk() -> Finding:
-    """Disk."""
+    """disk."""
     free = shutil.disk_usage(Path.cwd()).free
     detail = f"{free / GIGABYTE:.1f} GB free here"
     if free < DISK_NEEDED:
@@ -85,16 +91,26 @@ def disk() -> Finding:
     return Finding("disk", "ok", detail)
 
 
-def ports() -> Finding:
-    """TCP ports."""
-    for port, user, fix in PORTS:
-        with socket.socket() as attempt:
-            attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                attempt.bind(("127.0.0.1", port))
-            except OSError as error:
-                return Finding("ports", "missing", f"{port} ({user}): {error.strerror}", fix)
-    return Finding("ports", "ok", ", ".join(str(port) for port, _, _ in PORTS) + " are free")
+def jupyterlab_port() -> Finding:
+    """port of JupyterLab."""
+    fix = "Nothing to do: JupyterLab takes the next free port and says which."
+    return _port("port 8888", JUPYTERLAB_PORT, "for JupyterLab", fix)
 
 
-PROBES = (system, python, engine, memory, disk, ports)
+def p4runtime_port() -> Finding:
+    """port of P4Runtime."""
+    fix = f"Find out who listens there: ss -ltnp 'sport = :{P4RUNTIME_PORT}'"
+    return _port("port 9559", P4RUNTIME_PORT, "for P4Runtime", fix)
+
+
+def _port(name: str, port: int, user: str, fix: str) -> Finding:
+    with socket.socket() as attempt:
+        attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            attempt.bind(("127.0.0.1", port))
+        except OSError as error:
+            return Finding(name, "missing", f"{user}: {(error.strerror or '').lower()}", fix)
+    return Finding(name, "ok", f"{user}: free")
+
+
+PROBES = (system, python, engine, memory, disk, jupyterlab_port, p4runtime_port)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
+import platform
 import shutil
 import subprocess
 from pathlib import Path
 
 from p4lab.doctor import Finding
 
-P4LANG_FIX = "Only for --target bmv2: install p4lang's packages (github.com/p4lang/p4c, README)."
+P4LANG_FIX = "Only for --target bmv2: docs/machine.md says where p4lang has packages."
 SDE_FIX = "Only for Tofino: set SDE and SDE_INSTALL to an installed SDE."
+# As Debian, Ubuntu, Fedora and Google call it.
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
 def jupyterlab() -> Finding:
@@ -44,6 +47,15 @@ def tshark() -> Finding:
         fix = "Only to look at captures: sudo apt-get install tshark"
         return Finding("Wireshark", "missing", "no tshark", fix)
     return Finding("Wireshark", "ok", "tshark is there")
+
+
+def chromium() -> Finding:
+    """Chromium."""
+    found = next((name for name in CHROMIUM if _find(name)), None)
+    if found is None:
+        fix = "Only for the browser tests of ./lab test: sudo apt-get install chromium"
+        return Finding("Chromium", "missing", "no chromium", fix)
+    return Finding("Chromium", "ok", f"{found} is there")
 
 
 def p4c() -> Finding:
@@ -82,6 +94,9 @@ def tofino_sde() -> Finding:
     ]
     if missing:
         return Finding("Tofino SDE", "broken", f"no {', '.join(missing)} in {home}/bin", SDE_FIX)
+    if platform.machine() != "x86_64":
+        fix = "Use the engine here, or an x86_64 machine: the model is built for no other."
+        return Finding("Tofino SDE", "broken", f"{home}, on {platform.machine()}", fix)
     return Finding("Tofino SDE", "ok", home)
 
 
@@ -91,4 +106,4 @@ def _find(command: str) -> str | None:
     return shutil.which(command, path=path)
 
 
-PROBES = (jupyterlab, mininet, tshark, p4c, simple_switch_grpc, tofino_sde)
+PROBES = (jupyterlab, mininet, tshark, chromium, p4c, simple_switch_grpc, tofino_sde)
