@@ -18,6 +18,7 @@ from pathlib import Path
 from p4lab.lab.plan import ROOT
 
 START_SECONDS = 90  # a cold disk and a busy machine
+EXTENSIONS = ROOT / "editors" / "jupyterlab" / "data" / "share" / "jupyter" / "labextensions"
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ class Cell(Protocol):
 
     name: str
     compilation: _engine.Compilation
+    sources: dict[str, str]
 
 
 class Lab:
@@ -79,6 +80,20 @@ class Lab:
     def down(self) -> frozenset[frozenset[str]]:
         """The links that are down."""
         return self._running.down
+
+    @property
+    def own_files(self) -> frozenset[str]:
+        """The files with tasks, as traces name them; empty for a program from a cell."""
+        return frozenset() if self.cell else frozenset(map(str, self.folder.edit))
+
+    def source(self, file: str) -> str:
+        """The text of a file that a trace names; empty if it is built in or gone."""
+        if self.cell and file in self.cell.sources:
+            return self.cell.sources[file]
+        try:
+            return Path(file).read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""
 
     def reload(self) -> None:
         """Compiles the files anew; the network begins anew, with its own table entries and all

@@ -21,7 +21,7 @@ SHOWN_BITS = 16  # BitStrings of more routers are shown as a number of bits
 
 
 class TopologyView(View):
-    """Plays what one `send` put on the links. `follow`: show later ones as soon as they are sent."""
+    """Plays what one `send` put on the links. `follow`: shows later ones as they are sent."""
 
     _esm = script("topology.js")
     down = traitlets.List().tag(sync=True)

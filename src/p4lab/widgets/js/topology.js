@@ -41,6 +41,7 @@ function render({ model, el }) {
   let running = null;
   const at = {};
   let lines, trails, counts, flying, glyphs, nodes;
+  const tipId = `p4v-tip-${Math.random().toString(36).slice(2)}`; // views on one page share ids
 
   const scene = html("div", { class: "p4v-scene" });
   const log = html("ol", { class: "p4v-log", "aria-label": "What happened" });
@@ -89,7 +90,7 @@ function render({ model, el }) {
     nodes = new Map(data.nodes.map((node) => [node.name, drawNode(node)]));
     const tip = svg(
       "marker",
-      { id: "p4v-tip", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" },
+      { id: tipId, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" },
       svg("path", { d: "M0 0L8 4L0 8z", class: "p4v-tip" }),
     );
     scene.replaceChildren(svg(
@@ -189,7 +190,7 @@ function render({ model, el }) {
       const length = Math.hypot(x2 - x1, y2 - y1) || 1;
       const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
       arrows.push(svg("line", {
-        class: flight.lost ? "p4v-trail lost" : "p4v-trail", "marker-end": "url(#p4v-tip)",
+        class: flight.lost ? "p4v-trail lost" : "p4v-trail", "marker-end": `url(#${tipId})`,
         x1: x1 + ux * RADIUS, y1: y1 + uy * RADIUS, x2: x2 - ux * RADIUS, y2: y2 - uy * RADIUS,
       }));
       const side = flight.source < flight.target ? 1 : -1;

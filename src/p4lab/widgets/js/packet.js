@@ -1,0 +1,64 @@
+import { box, html } from "./common.js";
+
+const SIGNS = { added: "added", removed: "removed", changed: "changed", same: "unchanged" };
+
+function render({ model, el }) {
+  let data;
+  let chosen = 0;
+
+  const title = html("b", {});
+  const choice = html("select", { "aria-label": "Which copy", onchange: () => { chosen = choice.selectedIndex; draw(); } });
+  const all = html("input", { type: "checkbox", onchange: () => draw() });
+  const packets = html("div", { class: "p4v-packets" });
+  const bar = html("div", { class: "p4v-bar" }, title, choice, html("label", {}, all, " all fields"));
+  const root = box("p4v-diff", "The packet before and after", bar, packets);
+
+  function build() {
+    data = model.get("data");
+    chosen = 0;
+    title.textContent = data.title;
+    choice.replaceChildren(...data.variants.map((variant) => html("option", {}, variant.label)));
+    choice.hidden = data.variants.length < 2;
+    draw();
+  }
+
+  function draw() {
+    const variant = data.variants[chosen];
+    packets.replaceChildren(...(variant ? [
+      html("table", { "aria-label": `Packet before and after, ${variant.label}` },
+        html("thead", {}, html("tr", {}, html("th", { scope: "col" }, "header and field"),
+          html("th", { scope: "col" }, "as it came"), html("th", { scope: "col" }, `as it left, ${variant.label}`))),
+        variant.headers.map(header)),
+    ] : []));
+  }
+
+  function header({ name, state, fields }) {
+    const shown = fields.filter((field) => all.checked || state === "added" || state === "removed" || field.changed);
+    const folded = fields.length - shown.length;
+    return html(
+      "tbody",
+      { class: state, "data-header": name },
+      html("tr", { class: "p4v-head" }, html("th", { scope: "rowgroup" }, name),
+        cell(state === "added" ? null : name), cell(state === "removed" ? null : `${name} · ${SIGNS[state]}`)),
+      shown.map((field) => html(
+        "tr",
+        { class: field.changed ? "changed" : "", "data-field": `${name}.${field.name}` },
+        html("th", { scope: "row" }, field.name), cell(field.before), cell(field.after, field.changed),
+      )),
+      folded && shown.length + folded > 0 && !all.checked && state === "changed"
+        ? html("tr", { class: "p4v-folded" }, html("th", {}, `${folded} unchanged`), html("td"), html("td")) : null,
+    );
+  }
+
+  function cell(text, changed) {
+    if (text === null || text === undefined) return html("td", { class: "none", "aria-label": "not there" }, "–");
+    return html("td", {}, changed ? html("mark", {}, text) : text);
+  }
+
+  model.on("change:data", build);
+  el.append(root);
+  build();
+  return () => model.off("change:data", build);
+}
+
+export default { render };

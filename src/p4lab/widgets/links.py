@@ -1,0 +1,47 @@
+"""Buttons that take links down and up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import ipywidgets
+
+if TYPE_CHECKING:
+    from p4lab.notebook.lab import Lab
+    from p4lab.topology import Link
+
+MOST = 40  # more buttons than that help nobody
+
+
+def link_buttons(lab: Lab) -> ipywidgets.Widget:
+    """A toggle for every link between routers, and whether the control plane hears of a change.
+
+    A network of more than 40 links gets buttons for the first 40.
+    """
+    tell = ipywidgets.Checkbox(
+        description="tell the control plane", value=False, indent=False, layout={"width": "auto"}
+    )
+    links = [link for link in lab.topology.links if not link.is_access][:MOST]
+    buttons = [_button(lab, link, tell) for link in links]
+    row = ipywidgets.HBox(buttons, layout={"flex_flow": "row wrap"})
+    return ipywidgets.VBox([ipywidgets.Label("Links: click to break, click to mend."), row, tell])
+
+
+def _button(lab: Lab, link: Link, tell: ipywidgets.Checkbox) -> ipywidgets.ToggleButton:
+    button = ipywidgets.ToggleButton(value=link.ends not in lab.down, layout={"width": "auto"})
+
+    def paint() -> None:
+        up = link.ends not in lab.down
+        button.value = up
+        button.description = f"{link.a} – {link.b}" if up else f"{link.a} ✕ {link.b}"
+        button.button_style = "" if up else "danger"
+        button.tooltip = f"The link is {'up' if up else 'down'}: click to change that"
+
+    def clicked(change: dict[str, Any]) -> None:
+        if change["new"] == (link.ends in lab.down):
+            lab.set_link(link.a, link.b, change["new"], tell=tell.value)
+
+    paint()
+    lab.watch(paint)
+    button.observe(clicked, "value")
+    return button

@@ -1,0 +1,173 @@
+"""What a router made of a packet: header by header, before and after."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from p4lab.notebook.running import Sent
+from p4lab.tracing import Hop
+from p4lab.widgets.flights import bit_numbers, emitted_bits
+from p4lab.widgets.values import BIT_STRINGS, shown
+from p4lab.widgets.view import View, script
+
+if TYPE_CHECKING:
+    from p4lab.notebook.lab import Lab
+
+_KNOWN = {("ether_type", 0x0800): "IPv4", ("ether_type", 0xAB37): "BIER", ("proto", 4): "IPv4"}
+
+Headers = dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field before and after; None where its header is not in the packet."""
+
+    name: str
+    before: str | None
+    after: str | None
+
+    @property
+    def changed(self) -> bool:
+        return self.before is not None and self.after is not None and self.before != self.after
+
+
+@dataclass(frozen=True)
+class Header:
+    """A header: `same`, `changed`, `added` or `removed`."""
+
+    name: str
+    state: str
+    fields: tuple[Field, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        fields = [{**asdict(field), "changed": field.changed} for field in self.fields]
+        return {"name": self.name, "state": self.state, "fields": fields}
+
+
+def compare(before: Headers, after: Headers) -> list[Header]:
+    """The headers of both packets in their order, those that were removed where they stood."""
+    names = list(after)
+    for name in reversed(before):
+        if name not in after:
+            place = list(before).index(name) + 1
+            behind = next((n for n in list(before)[place:] if n in names), None)
+            names.insert(names.index(behind) if behind else len(names), name)
+    return [_header(name, before.get(name), after.get(name)) for name in names]
+
+
+def _header(name: str, before: dict[str, str] | None, after: dict[str, str] | None) -> Header:
+    fields = tuple(
+        Field(field, before and before.get(field), after and after.get(field))
+        for field in (before or after or {})
+    )
+    state = "changed" if any(field.changed for field in fields) else "same"
+    if before is None:
+        state = "added"
+    elif after is None:
+        state = "removed"
+    return Header(name, state, fields)
+
+
+class PacketView(View):
+    """The packet as it came to a router next to each packet that the router sent."""
+
+    _esm = script("packet.js")
+
+    def __init__(self, lab: Lab, router: str, sent: Sent) -> None:
+        super().__init__()
+        self._lab = lab
+        self._router = router
+        self.show(sent)
+
+    def show(self, sent: Sent) -> None:
+        """Shows the first packet of something else that was sent."""
+        hop = sent.hop(self._router)
+        self._title = f"{self._router} got no packet"
+        self._variants: list[tuple[str, list[Header]]] = []
+        if hop is not None:
+            self._title = f"{self._router}: what came from {hop.source}, and what left"
+            self._variants = list(self._compared(hop))
+            if not self._variants:
+                self._title = f"{self._router} got a packet from {hop.source} and sent nothing"
+        self.data = {
+            "title": self._title,
+            "variants": [
+                {"label": label, "headers": [header.to_json() for header in headers]}
+                for label, headers in self._variants
+            ],
+        }
+
+    def _compared(self, hop: Hop) -> list[tuple[str, list[Header]]]:
+        before = self._headers(hop.packets[0], "extract")
+        found = []
+        for packet in hop.packets:
+            fate = packet["fate"]
+            if fate and fate["kind"] == "sent":
+                to = self._lab.topology.neighbour(hop.router, fate["port"]) or "nobody"
+                bits = emitted_bits(packet)
+                what = "" if bits is None else f" with {bit_numbers(bits)}"
+                label = f"to {to}, port {fate['port']}{what}"
+                found.append((label, compare(before, self._headers(packet, "emit"))))
+        return found
+
+    def _headers(self, packet: dict[str, Any], kind: str) -> Headers:
+        """What the parser read or the deparser wrote, as text by header and field."""
+        widths = {
+            header["name"]: {field["name"]: field["width"] for field in header["fields"]}
+            for header in self._lab.program.summary["headers"]
+        }
+        return {
+            step["header"].removeprefix("hdr."): {
+                name: self._text(name, text, widths.get(step["header"], {}).get(name, 0))
+                for name, text in step["fields"].items()
+            }
+            for step in packet["steps"]
+            if step["kind"] == kind
+        }
+
+    def _text(self, name: str, text: str, width: int) -> str:
+        try:
+            value = int(text, 0)
+        except ValueError:
+            return text  # variable length, or an enum
+        if name in BIT_STRINGS:
+            return bit_numbers(value)
+        known = _KNOWN.get((name, value))
+        return f"{shown(name, value, width, 0)}{f' ({known})' if known else ''}"
+
+    def summary(self) -> str:
+        lines = [self._title]
+        for label, headers in self._variants:
+            parts = [_said(header) for header in headers if header.state != "same"]
+            lines.append(f"{label}: {'; '.join(parts) or 'unchanged'}")
+        return "\n".join(lines)
+
+    def picture(self) -> str:
+        parts = [f"<p>{escape(self._title)}</p>"]
+        for label, headers in self._variants:
+            rows = "".join(_rows(header) for header in headers if header.state != "same")
+            parts.append(
+                f"<table><caption>{escape(label)}</caption><thead><tr><th>field<th>before<th>after"
+                f"</tr></thead><tbody>{rows}</tbody></table>"
+            )
+        return "".join(parts)
+
+
+def _said(header: Header) -> str:
+    if header.state != "changed":
+        return f"{header.name} {header.state}"
+    changes = [f"{f.name} {f.before} → {f.after}" for f in header.fields if f.changed]
+    return f"{header.name}: {', '.join(changes)}"
+
+
+def _rows(header: Header) -> str:
+    if header.state != "changed":
+        return f"<tr><th>{escape(header.name)}<td colspan=2>{header.state}</tr>"
+    return "".join(
+        f"<tr><th>{escape(header.name)}.{escape(field.name)}<td>{escape(field.before or '')}"
+        f"<td><b>{escape(field.after or '')}</b></tr>"
+        for field in header.fields
+        if field.changed
+    )
