@@ -3,8 +3,9 @@
 # machine. Needs root, debootstrap and a network, else it ends with status 77 and says which is
 # missing. Everything it makes goes when it ends.
 #
-#   tests/provision.sh [--wheelhouse DIR] [--user-data FILE] [SUITE]
+#   tests/provision.sh [--check | [--wheelhouse DIR] [--user-data FILE] [SUITE]]
 #
+#   --check            only say whether it can run here
 #   --wheelhouse DIR   take wheels and engine from there (provision/wheelhouse makes it) and let
 #                      pip and cargo reach nothing: quick, and a test of rooms without a network
 #   --user-data FILE   have the cloud-init of that system judge what provision/cloud-init printed
@@ -14,18 +15,20 @@ here=$(cd -P "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 suite=bookworm
 wheelhouse=
 user_data=
+check_only=
 arguments=("$@")
 while [ $# -gt 0 ]; do
     case $1 in
     --wheelhouse) wheelhouse=$(realpath "$2"); shift 2 ;;
     --user-data) user_data=$(realpath "$2"); shift 2 ;;
+    --check) check_only=yes; shift ;;
     *) suite=$1; shift ;;
     esac
 done
 
 say() { printf '== %4d s  %s\n' "$SECONDS" "$*"; }
 fail() { printf 'tests/provision.sh: %s\n' "$*" >&2; exit 1; }
-lacks() { printf 'tests/provision.sh: %s\n' "$*"; exit 77; }
+lacks() { printf 'the provisioner in a clean root: %s\n' "$*"; exit 77; }
 
 mirror() {
     local found
@@ -38,6 +41,7 @@ if [ "${INSIDE-}" != yes ]; then
     [ "$(id -u)" = 0 ] || lacks "needs root"
     command -v debootstrap >/dev/null || lacks "needs debootstrap (apt-get install debootstrap)"
     wget -q --spider --tries=2 --timeout=20 "$(mirror)/dists/$suite/Release" || lacks "needs a network: $(mirror) does not answer"
+    [ -z "$check_only" ] || exit 0
     fresh=$(mktemp -d)
     chmod 755 "$fresh" # it becomes a root folder, which every user may enter
     trap 'rm -rf --one-file-system "$fresh"' EXIT
