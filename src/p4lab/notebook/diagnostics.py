@@ -107,6 +107,11 @@ def _name(file: str, folder: Path | None) -> str:
     return path
 
 
+def _unfenced(text: str) -> str:
+    """A block of Markdown code without its fences."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith("```"))
+
+
 def _explanation(code: str) -> str:
     page = _engine.explain(code) if code else None
     if page is None:
@@ -117,6 +122,8 @@ def _explanation(code: str) -> str:
         ("Right", page["right"], "pre"),
     ]
     body = "".join(
-        f"<b>{name}</b><{tag}>{escape(text.strip())}</{tag}>" for name, text, tag in blocks if text
+        f"<b>{name}</b><{tag}>{escape(_unfenced(text))}</{tag}>"
+        for name, text, tag in blocks
+        if text
     )
     return f"<details><summary>{escape(code)}: {escape(page['title'])}</summary>{body}</details>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,6 +17,7 @@ from p4lab.topology import Link, Topology
 if TYPE_CHECKING:
     from ipywidgets import Widget
 
+    from p4lab.notebook.checks import Checked
     from p4lab.widgets.bits import BitView
     from p4lab.widgets.packet import PacketView
     from p4lab.widgets.table import TableView
@@ -28,7 +29,7 @@ class Cell(Protocol):
 
     name: str
     compilation: _engine.Compilation
-    sources: dict[str, str]
+    sources: Mapping[str, str]
 
 
 class Lab:
@@ -174,6 +175,12 @@ class Lab:
 
         return TableView(self, router, table)
 
+    def check(self, part: str | None = None) -> Checked:
+        """The verdict of `p4lab check` on the student's folder, of one part or of all."""
+        from p4lab.notebook.checks import check
+
+        return check(self.folder, part)
+
     def link_buttons(self) -> Widget:
         """A button for every link between routers."""
         from p4lab.widgets.links import link_buttons
@@ -199,5 +206,5 @@ def open_lab(
     lab = Lab(name, lab_folder(name, folder), topology, bsl, seed, program)
     if program is None:
         whose = "the reference solution" if lab.folder.is_reference else "your program"
-        say(f"Running {whose}, {lab.folder.edit[0]}, on {lab.topology.name}.")
+        say(f"Running {whose} on {lab.topology.name}:", lab.folder.edit[0])
     return lab

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 
 from p4lab import _engine
@@ -26,9 +29,27 @@ def does_not_compile(
     return DoesNotCompile(f"{name} does not compile: {errors}. Correct it and run this cell again.")
 
 
-def say(text: str) -> None:
+@dataclass(frozen=True)
+class Said:
+    """A line in a cell's output, which may end in a file to open."""
+
+    text: str
+    file: Path | None = None
+
+    def __repr__(self) -> str:
+        return f"{self.text} {self.file}" if self.file else self.text
+
+    def _repr_html_(self) -> str:
+        if self.file is None:
+            return f"<div>{escape(self.text)}</div>"
+        # JupyterLab opens files by their place beside the notebook, where the kernel runs.
+        beside = escape(os.path.relpath(self.file))
+        return f'<div>{escape(self.text)} <a href="{beside}"><code>{beside}</code></a></div>'
+
+
+def say(text: str, file: Path | None = None) -> None:
     """One line in the cell's output."""
-    print(text)
+    show(Said(text, file))
 
 
 def show(thing: object) -> None:

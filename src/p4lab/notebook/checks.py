@@ -1,0 +1,131 @@
+"""The verdict of `p4lab check` in a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from p4lab.grading.course import Course, load
+from p4lab.grading.judge import judge
+from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict
+from p4lab.notebook.folder import Folder
+
+_SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "skipped": "– waits"}
+_COLOURS = {"passed": "#2b8a3e", "failed": "#d9480f", "skipped": "#868e96"}
+
+STYLE = """
+.p4c { font: 13px/1.45 var(--jp-ui-font-family, system-ui, sans-serif);
+  color: var(--jp-ui-font-color1, currentColor); max-width: 62em }
+.p4c table { border-collapse: collapse; margin: 6px 0; font-size: 13px }
+.p4c td, .p4c th { text-align: left; padding: 2px 10px 2px 2px; background: none }
+.p4c .n { text-align: right } .p4c .s { font-weight: 600; white-space: nowrap }
+.p4c .dim { opacity: .7 }
+.p4c-story { border-left: 4px solid #d9480f; padding: 2px 12px; margin: 8px 0 }
+.p4c-story pre { margin: 4px 0; background: none; color: inherit; white-space: pre-wrap;
+  font: 13px/1.4 var(--jp-code-font-family, monospace) }
+.p4c .differs { color: #d9480f; font-weight: 600 }
+"""
+
+
+class Checked:
+    """What the checks said, of one part of the lab or of all parts."""
+
+    def __init__(self, course: Course, verdict: Verdict, part: str | None) -> None:
+        self.verdict = verdict
+        self.course = course
+        self.part = part
+
+    @property
+    def checks(self) -> list[CheckResult]:
+        """The checks of the part, and those without a part that did not pass."""
+        return [
+            check
+            for check in self.verdict.checks
+            if self.part in (None, check.part) or (not check.part and check.status != "passed")
+        ]
+
+    @property
+    def passed(self) -> bool:
+        return not self.verdict.trouble and all(one.status == "passed" for one in self.checks)
+
+    def __repr__(self) -> str:
+        lines = [f"{_SIGNS[one.status]}: {one.title}" for one in self.checks]
+        told = next((one.story for one in self.checks if one.story), None)
+        told_lines = [told.summary, told.hint] if told else []
+        return "\n".join([*lines, self._sum(), self.verdict.trouble, *told_lines]).strip()
+
+    def _sum(self) -> str:
+        points = sum(one.points for one in self.checks)
+        return f"{points:g} of {sum(one.max_points for one in self.checks):g} points"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(self._row(one) for one in self.checks)
+        parts = [f"<table><tbody>{rows}</tbody></table><b>{self._sum()}</b>"]
+        if self.verdict.trouble:
+            parts.append(f'<div class="p4c-story">{escape(self.verdict.trouble)}</div>')
+        told = next((one for one in self.checks if one.story), None)
+        if told is not None and told.story is not None:
+            parts.append(f'<div class="p4c-story"><b>{escape(told.title)}</b>')
+            parts.extend(_told(told.story))
+            parts.append("</div>")
+        return f'<div class="p4c"><style>{STYLE}</style>{"".join(parts)}</div>'
+
+    def _row(self, one: CheckResult) -> str:
+        titles = {check.id: check.title for check in self.course.checks}
+        points = f"{one.points:g}/{one.max_points:g}" if one.max_points else ""
+        waits = "; ".join(titles.get(number, number) for number in one.waits_for)
+        more = f' <span class="dim">for: {escape(waits)}</span>' if waits else ""
+        return (
+            f'<tr><td class="s" style="color:{_COLOURS[one.status]}">{_SIGNS[one.status]}'
+            f'<td>{escape(one.title)}{more}<td class="n">{points}</tr>'
+        )
+
+
+def _told(story: Story) -> Iterator[str]:
+    """What was done, what came of it, where, and a hint."""
+    steps = "".join(f"<li>{escape(step)}</li>" for step in story.steps)
+    yield f"<ol>{steps}</ol><div>{escape(story.summary)}</div>"
+    for packet in story.differences[:2]:
+        yield _difference(packet)
+    if story.place is not None:
+        yield f"<div><b>{escape(story.place.file)}:{story.place.line}</b> {escape(story.why)}</div>"
+        if story.place.text:
+            yield f"<pre>{story.place.line:>5} | {escape(story.place.text)}</pre>"
+    elif story.why:
+        yield f"<div>{escape(story.why)}</div>"
+    if story.hint:
+        yield f"<div><b>Hint:</b> {escape(story.hint)}</div>"
+
+
+def _difference(packet: PacketDifference) -> str:
+    rows = [
+        ("port", _port(packet.expected_port), _port(packet.got_port)),
+        ("headers", " ".join(packet.expected_headers) or "–", " ".join(packet.got_headers) or "–"),
+        *((field.field, field.expected or "–", field.got or "–") for field in packet.fields),
+    ]
+    body = "".join(
+        f"<tr><th>{escape(name)}<td>{escape(expected)}"
+        f'<td class="{"differs" if expected != got else ""}">{escape(got)}</tr>'
+        for name, expected, got in rows
+    )
+    return f"<table><thead><tr><th><th>expected<th>got</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _port(port: int | None) -> str:
+    return "no packet" if port is None else str(port)
+
+
+def check(folder: Folder, part: str | None = None) -> Checked:
+    """Judges the student's files as `p4lab check` does; `part` shows one part of the lab.
+
+    Raises LabError for a lab that is not sound, ValueError for a part that it does not have.
+    """
+    course = load(folder.lab)
+    parts = [one.id for one in course.parts]
+    if part is not None and part not in parts:
+        raise ValueError(f"{folder.lab} has no part {part!r}; it has {', '.join(parts)}.")
+    files = {}
+    for name, path in zip(course.student.edit, folder.edit, strict=True):
+        if path.is_file():
+            files[name] = path.read_text(encoding="utf-8", errors="replace")
+    return Checked(course, judge(course, files), part)
