@@ -39,6 +39,8 @@ class P4Cell:
     name: str
     compilation: _engine.Compilation
     sources: Mapping[str, str]
+    own: str
+    """The file that the cell is"""
 
     @property
     def ok(self) -> bool:
@@ -56,10 +58,12 @@ class P4Cell:
         return self.compilation.render() if found else f"{self.name}: compiled, no warnings"
 
     def _repr_html_(self) -> str:
-        if self.compilation.diagnostics or not self.ok:
+        if self.compilation.diagnostics:
             return Diagnostics(self.compilation, None, self.sources)._repr_html_()
-        summary = self.compilation.program.summary if self.compilation.program else {}
-        tables = [table["name"].rsplit(".", 1)[-1] for table in summary.get("tables", [])]
+        if self.compilation.program is None:
+            return "<div>✓ No mistakes. Without <code>main</code> there is nothing to run.</div>"
+        summary = self.compilation.program.summary
+        tables = [table["name"].rsplit(".", 1)[-1] for table in summary["tables"]]
         more = f"; tables: {', '.join(tables)}" if tables else ""
         return f"<div>✓ <b>{self.name}</b> compiles{more}.</div>"
 
@@ -94,9 +98,8 @@ def compile_cell(line: str, text: str) -> P4Cell:
         raise UsageError(f"%%p4: {error}. {USAGE}") from error
     if not chosen.name.isidentifier():
         raise UsageError(f"%%p4: {chosen.name} is no name for a program; write one as in Python.")
-    defines = [
-        (name, value or "1") for name, _, value in (d.partition("=") for d in chosen.defines)
-    ]
+    pairs = (define.partition("=") for define in chosen.defines)
+    defines = [(name, value or "1") for name, _, value in pairs]
     lints = [lint for lint in chosen.lint.split(",") if lint]
     entry, sources = f"{chosen.name}.p4", {}
     if chosen.lab:
@@ -118,7 +121,7 @@ def compile_cell(line: str, text: str) -> P4Cell:
         compilation = _engine.compile_text(entry, sources[entry], around, defines, lints=lints)
     except ValueError as error:
         raise UsageError(f"%%p4: {error}") from error
-    return P4Cell(chosen.name, compilation, sources)
+    return P4Cell(chosen.name, compilation, sources, chosen.file or entry)
 
 
 def _around(lab: str) -> tuple[str, dict[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +31,7 @@ class Cell(Protocol):
     name: str
     compilation: _engine.Compilation
     sources: Mapping[str, str]
+    own: str
 
 
 class Lab:
@@ -84,13 +86,13 @@ class Lab:
 
     @property
     def own_files(self) -> frozenset[str]:
-        """The files with tasks, as traces name them; empty for a program from a cell."""
-        return frozenset() if self.cell else frozenset(map(str, self.folder.edit))
+        """The files with tasks, or the cell's, as traces name them."""
+        return frozenset([self.cell.own] if self.cell else map(str, self.folder.edit))
 
     def source(self, file: str) -> str:
         """The text of a file that a trace names; empty if it is built in or gone."""
-        if self.cell and file in self.cell.sources:
-            return self.cell.sources[file]
+        if self.cell:
+            return self.cell.sources.get(os.path.normpath(file), "")
         try:
             return Path(file).read_text(encoding="utf-8", errors="replace")
         except OSError:

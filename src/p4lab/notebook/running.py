@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,10 +16,14 @@ from p4lab.lab.report import Received
 from p4lab.lab.runner import DRAIN, MILLISECOND, subscribe
 from p4lab.network import NetworkError
 from p4lab.network.virtual import VirtualNetwork
+from p4lab.notebook.bitstrings import bit_numbers, emitted_bits
 from p4lab.topology import Link, Topology
 from p4lab.tracing import Hop, copies, follow
 
 Ends = frozenset[str]
+
+ENTERS = {"original", "recirculated", "resubmitted"}
+"""Kinds of packets in a trace that begin at the parser: each is a pass"""
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,46 @@ class Sent:
             for (a, b), count in copies(first).items():
                 total += count if a == source and target in (None, b) else 0
         return total
+
+    def passes(self, router: str) -> int:
+        """How often the first packet went through a router's pipeline, all arrivals together."""
+        return sum(
+            packet["kind"] in ENTERS
+            for hop in self.all_hops(0)
+            if hop.router == router
+            for packet in hop.packets
+        )
+
+    def busiest(self) -> int:
+        """The most frames that one direction of a link carried."""
+        carried: Counter[tuple[str, str]] = Counter()
+        for first in self.hops:
+            carried.update(copies(first))
+        return max(carried.values(), default=0)
+
+    def bits(self, source: str, target: str) -> str:
+        """The BitString of the first frame from a router to a neighbour, in words."""
+        packet = self._left(source, target)
+        found = emitted_bits(packet) if packet else None
+        return (
+            "nothing" if packet is None else "no BitString" if found is None else bit_numbers(found)
+        )
+
+    def headers(self, source: str, target: str) -> str:
+        """The headers of the first frame from a router to a neighbour, in words."""
+        packet = self._left(source, target)
+        steps = packet["steps"] if packet else []
+        names = [step["header"].removeprefix("hdr.") for step in steps if step["kind"] == "emit"]
+        return ", ".join(names) or "nothing"
+
+    def _left(self, source: str, target: str) -> dict[str, Any] | None:
+        for hop in self.all_hops():
+            for packet in hop.packets if hop.router == source else []:
+                fate = packet["fate"]
+                if fate and fate["kind"] == "sent":
+                    if self.topology.neighbour(source, fate["port"]) == target:
+                        return packet
+        return None
 
     def __str__(self) -> str:
         if self.problem:

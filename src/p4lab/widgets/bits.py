@@ -6,8 +6,8 @@ import os
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from p4lab.notebook.bitstrings import bit_numbers
 from p4lab.notebook.running import Sent
-from p4lab.widgets.flights import bit_numbers
 from p4lab.widgets.passes import Pass, passes
 from p4lab.widgets.view import View, script
 

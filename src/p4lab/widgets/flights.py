@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from p4lab.notebook.bitstrings import emitted_bits
 from p4lab.notebook.running import Sent
 from p4lab.tracing import Hop
 
@@ -31,23 +32,6 @@ class Flight:
     def to_json(self) -> dict[str, Any]:
         """Plain data; BitStrings as text, as they can be longer than JavaScript's numbers."""
         return {**asdict(self), "bits": None if self.bits is None else f"{self.bits:b}"}
-
-
-def emitted_bits(packet: dict[str, Any]) -> int | None:
-    """The BitString that a packet left with, as its deparser wrote it."""
-    return _bits(step for step in packet["steps"] if step["kind"] == "emit")
-
-
-def arrived_bits(hop: Hop) -> int | None:
-    """The BitString that a packet arrived with, as its parser read it."""
-    return _bits(step for step in hop.packets[0]["steps"] if step["kind"] == "extract")
-
-
-def _bits(steps: Iterable[dict[str, Any]]) -> int | None:
-    for step in steps:
-        if "bit_string" in step["fields"]:
-            return int(step["fields"]["bit_string"], 0)
-    return None
 
 
 def flights(sent: Sent) -> list[Flight]:
@@ -91,14 +75,3 @@ def _sent_by(sent: Sent, hop: Hop, number: int, zero: int, access: int) -> Itera
         elif packet["id"] not in hop.delivered:
             lost = "lost on the link"
         yield Flight(hop.router, neighbour, start, end, number, emitted_bits(packet), lost)
-
-
-def bit_numbers(bits: int) -> str:
-    """The bits that are set, from 1, as people say it: `bits 7 and 9`."""
-    numbers = [str(i + 1) for i in range(bits.bit_length()) if bits >> i & 1]
-    if not numbers:
-        return "no bit"
-    if len(numbers) > 12:
-        return f"{len(numbers)} bits"
-    *most, last = numbers
-    return f"bits {', '.join(most)} and {last}" if most else f"bit {last}"

@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from p4lab.notebook.bitstrings import bit_numbers, emitted_bits
 from p4lab.notebook.running import Sent
 from p4lab.tracing import Hop
-from p4lab.widgets.flights import bit_numbers, emitted_bits
 from p4lab.widgets.values import BIT_STRINGS, shown
 from p4lab.widgets.view import View, script
 

@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from p4lab.notebook.bitstrings import bit_numbers, emitted_bits
+from p4lab.notebook.running import ENTERS
 from p4lab.topology import Topology
 from p4lab.tracing import Hop
-from p4lab.widgets.flights import bit_numbers, emitted_bits
 
-_ENTERS = {"original", "recirculated", "resubmitted"}  # packets that begin at the parser
 _ONCE_MORE = "goes round once more"
 _AROUND = ("clone", "recirculate", "resubmit")  # externs that make a further pass
 
@@ -64,7 +64,7 @@ def passes(
     blocks in `quiet`.
     """
     reader = _Reader(hop, topology, own, quiet)
-    return [reader.read(packet) for packet in hop.packets if packet["kind"] in _ENTERS]
+    return [reader.read(packet) for packet in hop.packets if packet["kind"] in ENTERS]
 
 
 class _Reader:
@@ -80,7 +80,7 @@ class _Reader:
 
     def _entered(self, packet: dict[str, Any]) -> int:
         """The packet that came to the parser and of which this one is a copy."""
-        while packet["kind"] not in _ENTERS:
+        while packet["kind"] not in ENTERS:
             packet = self.packets[packet["parent"]]
         return int(packet["id"])
 
@@ -174,7 +174,7 @@ class _Reader:
         nowhere = {"file": "", "line": 0}
         for packet in self.hop.packets:
             if packet["id"] != entered and (
-                packet["kind"] in _ENTERS or self._entered(packet) != entered
+                packet["kind"] in ENTERS or self._entered(packet) != entered
             ):
                 continue
             fate = packet["fate"]

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
+from p4lab.notebook.bitstrings import bit_numbers
 from p4lab.notebook.running import Sent
-from p4lab.widgets.flights import MAX_FLIGHTS, Flight, bit_numbers, flights
+from p4lab.widgets.flights import MAX_FLIGHTS, Flight, flights
 from p4lab.widgets.layout import Places, place
 from p4lab.widgets.view import View, script
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from ipaddress import IPv4Address
 
+from p4lab.notebook.bitstrings import set_bits
+
 _SET = re.compile(r"^\{([\d,\s]*)\}$")
 _MAC = re.compile(r"^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$")
 BIT_STRINGS = {"fbm", "remaining", "bit_string"}
@@ -29,11 +31,6 @@ def shown(name: str, value: int, width: int, bits: int) -> str:
     if name == "ether_type":
         return f"{value:#06x}"
     return f"{value:#x}" if width in (16, 20) and value > 0xFFF else str(value)
-
-
-def set_bits(value: int) -> list[int]:
-    """The numbers of the bits that are set, from 1."""
-    return [i + 1 for i in range(value.bit_length()) if value >> i & 1]
 
 
 def read(name: str, text: str, width: int) -> int:
