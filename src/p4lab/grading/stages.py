@@ -19,6 +19,12 @@ def compiles(course: Course, work: Work) -> Story | None:
         compilation = work.compiled(defines)
         if compilation.program is None:
             return compile_story(compilation, work, defines)
+        try:
+            _engine.Switch(compilation.program)
+        except ValueError as error:
+            steps = (f"a switch is to run {work.program}",)
+            hint = "A switch has little memory: what does the program need all of this for?"
+            return Story(steps, f"{error}.", "does not fit", hint)
     return None
 
 
