@@ -23,7 +23,7 @@ from typing import NoReturn
 
 @dataclass(frozen=True)
 class Limits:
-    """What one submission may take. Judging lab 01's solution takes well under a second."""
+    """What one submission may take. Judging lab 01's solution takes a fifth of a second."""
 
     cpu_seconds: int = 10
     wall_seconds: float = 90.0
@@ -45,6 +45,7 @@ class Stopped(Exception):
 
 _RESULT, _ERROR, _MEMORY = b"R", b"E", b"M"
 _DETAIL_BYTES = 64 << 10
+_NEARLY_ALL = 32 << 20  # bytes: who had all memory but this was refused more
 _FORK_FAILED = 70  # EX_SOFTWARE
 
 
@@ -142,14 +143,17 @@ def _child(work: Callable[[], bytes], limits: Limits, send: int, say: int) -> No
     """Does the work, sends one message and ends; nothing of the caller's code runs after it."""
     try:
         _shut(send, say)
-        _limit(limits)
+        room = _limit(limits)
         try:
             message = _RESULT + work()
         except MemoryError:
             message = _MEMORY
         except BaseException:
-            # Also what derives from BaseException only, as a panic of the engine does.
+            # Also what derives from BaseException only, as a panic of the engine does. Not every
+            # library has a word of its own for being out of memory.
             message = _ERROR + traceback.format_exc().encode(errors="replace")[-_DETAIL_BYTES:]
+            if _peak() > room - _NEARLY_ALL:
+                message = _MEMORY
         if len(message) > limits.result_bytes:
             message = _ERROR + b"the result is too large"
         _send(send, message)
@@ -178,15 +182,18 @@ def _shut(send: int, say: int) -> None:
 _FDS = "/proc/self/fd"
 
 
-def _limit(limits: Limits) -> None:
+def _limit(limits: Limits) -> int:
+    """Sets all limits; gives that of the address space, in bytes."""
     seconds = limits.cpu_seconds
+    room = _address_space() + limits.memory_bytes
     _set("RLIMIT_CPU", seconds, seconds + 1)
-    _set("RLIMIT_AS", _address_space() + limits.memory_bytes)
+    _set("RLIMIT_AS", room)
     _set("RLIMIT_FSIZE", 0)
     _set("RLIMIT_CORE", 0)
     _set("RLIMIT_NOFILE", limits.open_files)
     # The kernel does not apply this one to root.
     _set("RLIMIT_NPROC", 0)
+    return room
 
 
 def _set(name: str, soft: int, hard: int | None = None) -> None:
@@ -207,3 +214,12 @@ def _address_space() -> int:
         return 0
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[0]) * resource.getpagesize()
+
+
+def _peak() -> int:
+    """The most that the address space has been, in bytes; 0 where the system does not tell."""
+    if not sys.platform.startswith("linux"):
+        return 0
+    with open("/proc/self/status", encoding="ascii") as file:
+        sizes = [line.split()[1] for line in file if line.startswith("VmPeak:")]
+    return int(sizes[0]) << 10

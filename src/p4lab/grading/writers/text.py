@@ -17,7 +17,12 @@ LIST_ITEMS = 200
 FILE_NAME_CHARACTERS = 80
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
-_PUNCTUATION = re.compile(r"([\\`*_{}\[\]()<>#+\-.!|~&:@/])")
+# What Markdown takes for a mark within a line; an underscore only at the edge of a word.
+_PUNCTUATION = re.compile(
+    r"([\\`*{}\[\]#!|~@]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|(?<=:)//|(?<=www)\.)"
+)
+# What makes a list, a quotation or a heading of a line that begins with it.
+_BLOCK = re.compile(r"^([-+=:>]|\d+(?=[.)]))")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 # What a spreadsheet takes for a formula, and what hides that from a first look.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
@@ -56,7 +61,12 @@ def one_line(text: str) -> str:
 
 def markdown(text: str) -> str:
     """Words in Markdown, which stay words: no link, tag, emphasis, list or table comes of them."""
-    return _PUNCTUATION.sub(r"\\\1", one_line(text).replace("&", "&amp;").replace("<", "&lt;"))
+    line = one_line(text).replace("&", "&amp;").replace("<", "&lt;")
+    return _BLOCK.sub(_guarded, _PUNCTUATION.sub(r"\\\1", line))
+
+
+def _guarded(match: re.Match[str]) -> str:
+    return f"{match[0]}\\" if match[0].isdigit() else f"\\{match[0]}"
 
 
 def markdown_code(text: str) -> str:
