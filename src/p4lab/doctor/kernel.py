@@ -14,6 +14,7 @@ from p4lab.doctor import Finding
 AF_XDP = 44
 CAP_NET_ADMIN = 12
 ROOT_FIX = "Only for --net mininet: start with sudo."
+SYSTEM_FOLDERS = ":/usr/sbin:/sbin"  # of ip, tc and ethtool; users' PATHs often lack them
 INTERFACES = Path("/sys/class/net")
 STATUS = Path("/proc/self/status")
 # What merges or splits frames on their way, by the names that ethtool prints and takes.
@@ -132,8 +133,7 @@ def af_xdp() -> Finding:
 
 
 def _path() -> str:
-    """Where ip, tc and ethtool are; users' PATHs often lack those folders."""
-    return os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
+    return os.environ.get("PATH", os.defpath) + SYSTEM_FOLDERS
 
 
 def _ethtool() -> str | None:

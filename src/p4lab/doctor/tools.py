@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 from p4lab.doctor import Finding
+from p4lab.doctor.kernel import SYSTEM_FOLDERS
 
 P4LANG_FIX = "Only for --target bmv2: docs/machine.md says where p4lang has packages."
 SDE_FIX = "Only for Tofino: set SDE and SDE_INSTALL to an installed SDE."
@@ -101,8 +102,8 @@ def tofino_sde() -> Finding:
 
 
 def _find(command: str) -> str | None:
-    """Its path; users' PATHs often lack the folders where ip and ethtool are."""
-    path = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
+    """Its path, if it is to be found."""
+    path = os.environ.get("PATH", os.defpath) + SYSTEM_FOLDERS
     return shutil.which(command, path=path)
 
 
