@@ -59,6 +59,7 @@ def outs(program: _engine.Program, trace: dict[str, Any]) -> list[Out]:
         frames.short(header["name"]): header["fields"] for header in program.summary["headers"]
     }
     packets = {packet["id"]: packet for packet in trace["packets"]}
+    lines: dict[int, tuple[dict[str, Any], ...]] = {}
     found = []
     for packet in trace["packets"]:
         fate = packet["fate"]
@@ -68,7 +69,9 @@ def outs(program: _engine.Program, trace: dict[str, Any]) -> list[Out]:
         bits = sum(_bits(step, sizes) for step in emits)
         headers = frames.headers_of(emits, "emit")
         rest = fate["data"][bits // 8 :]
-        found.append(Out(fate["port"], fate["data"], headers, rest, _lineage(packet, packets)))
+        found.append(
+            Out(fate["port"], fate["data"], headers, rest, _lineage(packet, packets, lines))
+        )
     return found
 
 
@@ -82,12 +85,18 @@ def _bits(step: dict[str, Any], sizes: dict[str, list[dict[str, Any]]]) -> int:
 
 
 def _lineage(
-    packet: dict[str, Any], packets: dict[int, dict[str, Any]]
+    packet: dict[str, Any],
+    packets: dict[int, dict[str, Any]],
+    known: dict[int, tuple[dict[str, Any], ...]],
 ) -> tuple[dict[str, Any], ...]:
-    line = [packet]
-    while line[-1]["parent"] is not None:
-        line.append(packets[line[-1]["parent"]])
-    return tuple(reversed(line))
+    """The packets from the one that came in to this one. `known` holds those already found: in a
+    loop each begins with the one before."""
+    own = [packet]
+    while (parent := own[-1]["parent"]) is not None and parent not in known:
+        own.append(packets[parent])
+    for item in reversed(own):
+        known[item["id"]] = (*known.get(item["parent"], ()), item)
+    return known[packet["id"]]
 
 
 def wanted(out: Out, ignore: frozenset[str]) -> Wanted:

@@ -13,6 +13,7 @@ from p4lab.grading.record import Place, Story
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
 
+NO_END = "The packet never comes to an end: it runs in a loop in the switch."
 SHOWN_STEPS = 12
 MAX_DIFFERENCES = 8  # of one packet that became many
 
@@ -42,12 +43,16 @@ def compare_traces(
             if item.send == number
         ]
     pairs = difference.unequal(wanted, got, case.others)
-    if not pairs:
+    endless = any(culprit.is_loop(packet) for packet in theirs[1]["packets"])
+    if not pairs and (case.others or not endless):
         return None
     summary = theirs[0].summary
     kind, where = culprit.of_fate(ours[1]["packets"], theirs[1]["packets"], summary, work.files)
-    if any(culprit.is_loop(packet) for packet in theirs[1]["packets"]):
+    if endless:
         kind = difference.LOOP
+    if not pairs:  # everything that should come out does, but something runs in circles
+        hint = hints.choose(course.hints, check.id, kind, "")
+        return Story(steps, NO_END, kind, hint, place=where[0], why=where[1])
     return pair_story(
         course,
         check,
@@ -103,7 +108,7 @@ def _sentence(signature: str, name: str, pair: Pair) -> str:
     expected = pair.wanted.port if pair.wanted else None
     port = pair.got.port if pair.got else expected
     sentences = {
-        difference.LOOP: "The packet never comes to an end: it runs in a loop in the switch.",
+        difference.LOOP: NO_END,
         difference.TABLE_MISSED: f"No packet leaves on port {expected}: a table missed.",
         difference.DROPPED: f"No packet leaves on port {expected}: it was dropped.",
         difference.COPY_MISSING: f"No packet leaves on port {expected}.",
