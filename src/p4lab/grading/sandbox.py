@@ -81,8 +81,8 @@ def _outcome(data: bytes, status: int, limits: Limits, detail: str) -> bytes:
         return body
     mebibytes = limits.memory_bytes >> 20
     memory = (
-        f"Judging it takes more than {mebibytes} MiB of memory; "
-        "look for huge tables, registers, header stacks, widths or macros."
+        f"Judging it takes more than {mebibytes} MiB of memory; look for huge types, tables and "
+        "header stacks, and for packets that go around and make more of themselves."
     )
     if kind == _MEMORY:
         raise Stopped(memory)
@@ -94,7 +94,7 @@ def _outcome(data: bytes, status: int, limits: Limits, detail: str) -> bytes:
     if number == signal.SIGXCPU:
         raise Stopped(
             f"Judging it takes more than {limits.cpu_seconds} s of processor time; look for what "
-            "never ends or grows without bound: parser states, recirculation, macros.",
+            "is very long or never ends: instances, parser states, packets that go around.",
             detail,
         )
     if number == signal.SIGABRT and "memory allocation" in detail:
@@ -142,6 +142,8 @@ def _rest(said: int) -> str:
 def _child(work: Callable[[], bytes], limits: Limits, send: int, say: int) -> NoReturn:
     """Does the work, sends one message and ends; nothing of the caller's code runs after it."""
     try:
+        # A panic for want of memory would want more to draw its stack.
+        os.environ["RUST_BACKTRACE"] = "0"
         _shut(send, say)
         room = _limit(limits)
         try:

@@ -163,8 +163,7 @@ def _in_zip(file: IO[bytes], edit: Sequence[str]) -> Submission:
     size = os.fstat(file.fileno()).st_size
     if size > ZIP_BYTES:
         raise _Refused(
-            f"The zip has {_mebibytes(size)}; at most {_mebibytes(ZIP_BYTES)} are opened. "
-            "Hand in only the files of the lab."
+            f"The zip is larger than {ZIP_BYTES >> 20} MiB; hand in only the files of the lab."
         )
     try:
         with zipfile.ZipFile(file) as archive:
@@ -200,12 +199,12 @@ def _member_reader(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[
         if info.compress_type not in _PACKED:
             raise _Refused(f"{name} is packed in an unusual way; make the zip anew.")
         if info.file_size > FILE_BYTES:
-            raise _Refused(_too_large(name, info.file_size))
+            raise _Refused(_too_large(name))
         with archive.open(info) as member:
             # The size above is what the zip claims.
             data = member.read(FILE_BYTES + 1)
         if len(data) > FILE_BYTES:
-            raise _Refused(_too_large(name, len(data)))
+            raise _Refused(_too_large(name))
         return data
 
     return read_member
@@ -224,14 +223,14 @@ def _choose(found: Sequence[_Found], edit: Sequence[str]) -> Submission:
     programs = [file for file in found if file.path.lower().endswith(".p4")]
     if not chosen and len(edit) == 1 and len(programs) == 1:
         chosen = {edit[0]: programs[0]}
-    if not chosen:
-        raise _Refused(_nothing(found, edit))
-    notes = []
-    for wanted in edit:
-        if wanted not in chosen:
-            notes.append(f"{wanted} is missing: the starter's is graded.")
-        elif chosen[wanted].path != wanted:
-            notes.append(f"{wanted} is taken from {shown(chosen[wanted].path)}.")
+    missing = [wanted for wanted in edit if wanted not in chosen]
+    if missing:
+        raise _Refused(_nothing(found, missing[0]))
+    notes = [
+        f"{wanted} is taken from {shown(hit.path)}."
+        for wanted, hit in chosen.items()
+        if hit.path != wanted
+    ]
     left = len(found) - len(chosen)
     if left:
         notes.append(f"{left} other {'file was' if left == 1 else 'files were'} not looked at.")
@@ -256,8 +255,7 @@ def _match(wanted: str, found: Sequence[_Found]) -> _Found | None:
     return None
 
 
-def _nothing(found: Sequence[_Found], edit: Sequence[str]) -> str:
-    wanted = " or ".join(edit)
+def _nothing(found: Sequence[_Found], wanted: str) -> str:
     if not found:
         return f"The submission is empty; hand in {wanted}."
     if any(file.path.lower().endswith(".zip") for file in found):
@@ -298,10 +296,10 @@ def _bytes_of(path: Path) -> bytes:
     with _open(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > FILE_BYTES:
-            raise _Refused(_too_large(shown(path.name), size))
+            raise _Refused(_too_large(shown(path.name)))
         data = file.read(FILE_BYTES + 1)
     if len(data) > FILE_BYTES:
-        raise _Refused(_too_large(shown(path.name), len(data)))
+        raise _Refused(_too_large(shown(path.name)))
     return data
 
 
@@ -330,9 +328,5 @@ def _too_many() -> str:
     return f"The submission has more than {MEMBERS} files; hand in only those of the lab."
 
 
-def _too_large(name: str, size: int) -> str:
-    return f"{name} has {_mebibytes(size)}; at most {_mebibytes(FILE_BYTES)} are graded."
-
-
-def _mebibytes(size: int) -> str:
-    return f"{size / (1 << 20):.3g} MiB"
+def _too_large(name: str) -> str:
+    return f"{name} is larger than {FILE_BYTES >> 20} MiB, the most that is graded."

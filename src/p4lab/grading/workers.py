@@ -72,8 +72,6 @@ class Worker:
             **os.environ,
             "PYTHONPATH": os.pathsep.join(map(os.path.abspath, paths)),
             "PYTHONHASHSEED": "0",
-            # A panic for want of memory would want more to draw its stack.
-            "RUST_BACKTRACE": "0",
             # A fork wants one thread; numpy's library would start one for each core.
             "OPENBLAS_NUM_THREADS": "1",
             "OMP_NUM_THREADS": "1",
