@@ -12,14 +12,21 @@ from p4lab.notebook.lab import Lab, open_lab
 from p4lab.notebook.running import Sent
 
 if TYPE_CHECKING:
-    from p4lab.notebook.questions import Question, predict
+    from p4lab.notebook.questions import Question
+    from p4lab.widgets.column import Column
 
-__all__ = ["Folder", "Lab", "Question", "Sent", "lab_folder", "open_lab", "predict"]
+__all__ = ["Folder", "Lab", "Sent", "column", "lab_folder", "open_lab", "predict"]
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("Question", "predict"):
-        from p4lab.notebook import questions
+def predict(text: str, *choices: object) -> Question:
+    """A question to be answered before the next cell runs."""
+    from p4lab.notebook.questions import Question
 
-        return getattr(questions, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return Question(text, tuple(str(choice) for choice in choices))
+
+
+def column(*views: Any) -> Column:
+    """Views below each other."""
+    from p4lab.widgets.column import Column
+
+    return Column(*views)

@@ -16,10 +16,9 @@ from p4lab.notebook.saying import does_not_compile, say
 from p4lab.topology import Link, Topology
 
 if TYPE_CHECKING:
-    from ipywidgets import Widget
-
     from p4lab.notebook.checks import Checked
     from p4lab.widgets.bits import BitView
+    from p4lab.widgets.column import Column
     from p4lab.widgets.packet import PacketView
     from p4lab.widgets.table import TableView
     from p4lab.widgets.topology import TopologyView
@@ -183,7 +182,7 @@ class Lab:
 
         return check(self.folder, part)
 
-    def link_buttons(self) -> Widget:
+    def link_buttons(self) -> Column:
         """A button for every link between routers."""
         from p4lab.widgets.links import link_buttons
 

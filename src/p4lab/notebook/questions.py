@@ -61,8 +61,3 @@ class Revealed:
             f'<div role="status" style="border-left:4px solid {colour};padding:2px 10px">'
             f"{escape(repr(self))}</div>"
         )
-
-
-def predict(text: str, *choices: object) -> Question:
-    """A question to be answered before the next cell runs."""
-    return Question(text, tuple(str(choice) for choice in choices))

@@ -16,7 +16,7 @@ from p4lab.lab.report import Received
 from p4lab.lab.runner import DRAIN, MILLISECOND, subscribe
 from p4lab.network import NetworkError
 from p4lab.network.virtual import VirtualNetwork
-from p4lab.notebook.bitstrings import bit_numbers, emitted_bits
+from p4lab.notebook.bitstrings import MOST_NAMED, bit_numbers, emitted_bits
 from p4lab.topology import Link, Topology
 from p4lab.tracing import Hop, copies, follow
 
@@ -119,10 +119,9 @@ class Sent:
     def _left(self, source: str, target: str) -> dict[str, Any] | None:
         for hop in self.all_hops():
             for packet in hop.packets if hop.router == source else []:
-                fate = packet["fate"]
-                if fate and fate["kind"] == "sent":
-                    if self.topology.neighbour(source, fate["port"]) == target:
-                        return packet
+                port = (packet["fate"] or {}).get("port")
+                if port is not None and self.topology.neighbour(source, port) == target:
+                    return packet
         return None
 
     def __str__(self) -> str:
@@ -130,7 +129,7 @@ class Sent:
             return self.problem
         what = "the packet" if self.stream.packets == 1 else f"all {self.stream.packets} packets"
         got = [name for name, got in self.received.items() if got.unique >= self.stream.packets]
-        parts = [f"{_names(got) or 'nobody'} got {what} to {self.stream.group}"]
+        parts = [f"{_names(got)} got {what} to {self.stream.group}"]
         if self.missing:
             parts.append(f"{_names(self.missing)} did not")
         if self.duplicates:
@@ -139,7 +138,9 @@ class Sent:
 
 
 def _names(names: Sequence[str]) -> str:
-    *most, last = names or [""]
+    if len(names) > MOST_NAMED:
+        return f"{len(names)} hosts"
+    *most, last = names or ["nobody"]
     return f"{', '.join(most)} and {last}" if most else last
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from p4lab.lab.drawing import layout as spring
@@ -11,21 +12,31 @@ COLUMN, ROW = 120.0, 62.0  # distances in a tree, in units of the picture
 MARGIN = 44.0
 
 
+SIZE, SMALL = 17.0, 10.0  # radius of a node
+MOST_ROWS = 18  # a tree with more leaves grows in a circle
+
+
 @dataclass(frozen=True)
 class Places:
-    """The middle of every node, in a picture of `width` by `height` units."""
+    """The middle of every node, in a picture of `width` by `height` units; nodes have a radius of
+    `size` units."""
 
     nodes: dict[str, tuple[float, float]]
     width: float
     height: float
+    size: float = SIZE
 
 
 def place(topology: Topology, root: str) -> Places:
-    """Trees grow from `root` on the left to the right; other networks are spread out."""
+    """Trees grow from `root` on the left to the right, large ones in a circle around their
+    middle; other networks are spread out."""
     import networkx as nx
 
     graph = topology.graph
     if nx.is_tree(graph):
+        leaves = sum(1 for _, degree in graph.degree() if degree == 1)
+        if leaves > MOST_ROWS:
+            return _circle(topology, nx.center(graph)[0])
         return _fit(_tree(topology, root), COLUMN, ROW)
     spread = max(3.0, len(graph) ** 0.5 * 1.25)
     return _fit(spring(topology), COLUMN * spread / 2, COLUMN * spread / 3)
@@ -49,7 +60,20 @@ def _tree(topology: Topology, root: str) -> dict[str, tuple[float, float]]:
     return {node: (float(depth[node]), row) for node, row in rows.items()}
 
 
-def _fit(nodes: dict[str, tuple[float, float]], x_unit: float, y_unit: float) -> Places:
+def _circle(topology: Topology, root: str) -> Places:
+    """The tree with its columns as rings and its rows as directions."""
+    rows = _tree(topology, root)
+    turn = 2 * math.pi / (max(row for _, row in rows.values()) + 1)
+    nodes = {
+        name: (depth * math.cos(row * turn), depth * math.sin(row * turn))
+        for name, (depth, row) in rows.items()
+    }
+    return _fit(nodes, COLUMN, COLUMN, SMALL)
+
+
+def _fit(
+    nodes: dict[str, tuple[float, float]], x_unit: float, y_unit: float, size: float = SIZE
+) -> Places:
     """Scales and moves, so that the picture begins at its margins."""
     left, top = (min(values) for values in zip(*nodes.values(), strict=True))
     placed = {
@@ -57,4 +81,4 @@ def _fit(nodes: dict[str, tuple[float, float]], x_unit: float, y_unit: float) ->
         for name, (x, y) in nodes.items()
     }
     right, bottom = (max(values) for values in zip(*placed.values(), strict=True))
-    return Places(placed, right + MARGIN, bottom + MARGIN)
+    return Places(placed, right + MARGIN, bottom + MARGIN, size)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 
+from p4lab.widgets.column import Column
+
 if TYPE_CHECKING:
     from p4lab.notebook.lab import Lab
     from p4lab.topology import Link
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
 MOST = 40  # more buttons than that help nobody
 
 
-def link_buttons(lab: Lab) -> ipywidgets.Widget:
+def link_buttons(lab: Lab) -> Column:
     """A toggle for every link between routers, and whether the control plane hears of a change.
 
     A network of more than 40 links gets buttons for the first 40.
@@ -24,7 +26,9 @@ def link_buttons(lab: Lab) -> ipywidgets.Widget:
     links = [link for link in lab.topology.links if not link.is_access][:MOST]
     buttons = [_button(lab, link, tell) for link in links]
     row = ipywidgets.HBox(buttons, layout={"flex_flow": "row wrap"})
-    return ipywidgets.VBox([ipywidgets.Label("Links: click to break, click to mend."), row, tell])
+    states = [f"{link.a} to {link.b}{' (down)' if link.ends in lab.down else ''}" for link in links]
+    label = ipywidgets.Label("Links: click to break, click to mend.")
+    return Column(label, row, tell, note=f"Links: {', '.join(states)}.")
 
 
 def _button(lab: Lab, link: Link, tell: ipywidgets.Checkbox) -> ipywidgets.ToggleButton:

@@ -99,7 +99,7 @@ class _Reader:
             )
             state = after
             found.steps.append(Step(self._said(step), step["file"], step["line"], state, changed))
-        outcomes = sorted(self._outcomes(packet["id"]), key=lambda one: one[0] == _ONCE_MORE)
+        outcomes = sorted(self._outcomes(packet["id"]), key=lambda one: one[0].endswith(_ONCE_MORE))
         found.outcome = "; ".join(text for text, _ in outcomes)
         for text, place in outcomes:
             found.steps.append(Step(text, place["file"], place["line"], state, ()))
@@ -189,7 +189,7 @@ class _Reader:
             elif fate["kind"] == "dropped":
                 yield f"dropped: {fate['reason']}", fate if fate.get("file") else nowhere
             elif fate["kind"] == "again":
-                yield _ONCE_MORE, nowhere
+                yield _ONCE_MORE if packet["id"] == entered else f"a copy {_ONCE_MORE}", nowhere
 
 
 def _short(name: str) -> str:

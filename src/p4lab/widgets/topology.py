@@ -45,6 +45,7 @@ class TopologyView(View):
         self.data = {
             "width": self._places.width,
             "height": self._places.height,
+            "size": self._places.size,
             "nodes": _nodes(sent, self._places),
             "links": [[link.a, link.b] for link in sent.topology.links],
             "flights": [flight.to_json() for flight in self._flights[:MAX_FLIGHTS]],
@@ -133,6 +134,7 @@ def _fate(packet: dict[str, Any]) -> str:
 def _svg(data: dict[str, Any], found: list[Flight], down: list[list[str]]) -> str:
     """The whole way at once: an arrow where copies went, with how many."""
     at = {node["name"]: (node["x"], node["y"]) for node in data["nodes"]}
+    size = data["size"]
     parts = [
         f'<svg viewBox="0 0 {data["width"]:.0f} {data["height"]:.0f}" role="img" '
         f'aria-label="{escape(data["summary"])}" class="p4v-net" '
@@ -150,7 +152,7 @@ def _svg(data: dict[str, Any], found: list[Flight], down: list[list[str]]) -> st
     for (source, target), count in carried.items():
         (x1, y1), (x2, y2) = at[source], at[target]
         length = max(1.0, ((x2 - x1) ** 2 + (y2 - y1) ** 2) ** 0.5)
-        dx, dy = (x2 - x1) / length * 20, (y2 - y1) / length * 20
+        dx, dy = (x2 - x1) / length * (size + 3), (y2 - y1) / length * (size + 3)
         parts.append(
             f'<line class="p4v-trail" marker-end="url(#p4v-tip)" x1="{x1 + dx:.0f}" '
             f'y1="{y1 + dy:.0f}" x2="{x2 - dx:.0f}" y2="{y2 - dy:.0f}"/>'
@@ -162,10 +164,10 @@ def _svg(data: dict[str, Any], found: list[Flight], down: list[list[str]]) -> st
             )
     for node in data["nodes"]:
         shape = (
-            f'<circle cx="{node["x"]:.0f}" cy="{node["y"]:.0f}" r="17"/>'
+            f'<circle cx="{node["x"]:.0f}" cy="{node["y"]:.0f}" r="{size:.0f}"/>'
             if node["kind"] == "router"
-            else f'<rect x="{node["x"] - 17:.0f}" y="{node["y"] - 14:.0f}" width="34" height="28" '
-            'rx="6"/>'
+            else f'<rect x="{node["x"] - size:.0f}" y="{node["y"] - size * 0.8:.0f}" '
+            f'width="{2 * size:.0f}" height="{1.6 * size:.0f}" rx="6"/>'
         )
         parts.append(
             f'<g class="p4v-node {node["kind"]}">{shape}<text x="{node["x"]:.0f}" '

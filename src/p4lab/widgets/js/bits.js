@@ -19,7 +19,7 @@ function render({ model, el }) {
   });
   const place = html("span", { class: "p4v-clock" });
   const bits = html("div", { class: "p4v-bits" });
-  const facts = html("dl", { class: "p4v-facts" });
+  const facts = html("div", { class: "p4v-facts" });
   const said = html("p", { class: "p4v-said", role: "status", "aria-live": "polite" });
   const source = html("div", { class: "p4v-source" });
   const root = box(
@@ -103,7 +103,7 @@ function render({ model, el }) {
       ["leaves", data.passes[step.pass].outcome || "nothing"],
     ];
     facts.replaceChildren(...rows.flatMap(([name, value]) =>
-      [html("dt", {}, name), html("dd", { "data-fact": name }, value)]));
+      [html("span", { class: "p4v-name" }, name), html("span", { "data-fact": name }, value)]));
   }
 
   function drawSource(step) {

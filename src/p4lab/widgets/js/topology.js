@@ -1,7 +1,6 @@
 import { bitNumbers, box, button, html, keys, padded, svg } from "./common.js";
 
 const FLIGHT_SECONDS = 1.1; // a usual flight, on the screen
-const RADIUS = 20;
 const CELL = 7.5; // width of a bit in a packet
 
 // The BitString of a frame as a row of cells, the lowest bit on the right.
@@ -95,7 +94,7 @@ function render({ model, el }) {
     );
     scene.replaceChildren(svg(
       "svg",
-      { viewBox: `0 0 ${data.width} ${data.height}`, class: "p4v-net", role: "img", "aria-label": data.summary },
+      { viewBox: `0 0 ${data.width} ${data.height}`, class: data.size < 17 ? "p4v-net large" : "p4v-net", role: "img", "aria-label": data.summary },
       svg("defs", {}, tip), lines, trails, [...nodes.values()], counts, flying,
     ));
     log.replaceChildren(...data.events.map((event) => html("li", {
@@ -108,12 +107,12 @@ function render({ model, el }) {
 
   function drawNode({ name, kind, x, y, note }) {
     const shape = kind === "router"
-      ? svg("circle", { cx: x, cy: y, r: 17 })
-      : svg("rect", { x: x - 17, y: y - 14, width: 34, height: 28, rx: 6 });
+      ? svg("circle", { cx: x, cy: y, r: data.size })
+      : svg("rect", { x: x - data.size, y: y - data.size * 0.8, width: 2 * data.size, height: 1.6 * data.size, rx: data.size / 3 });
     return svg(
       "g",
       { class: `p4v-node ${kind} ${note}`, "data-node": name },
-      svg("title", {}, `${name}, ${note || kind}`), shape, svg("text", { x, y: y + 4 }, name),
+      svg("title", {}, `${name}, ${note || kind}`), shape, svg("text", { x, y: y + data.size / 4 }, name),
     );
   }
 
@@ -189,10 +188,12 @@ function render({ model, el }) {
       const [x2, y2] = at[flight.target];
       const length = Math.hypot(x2 - x1, y2 - y1) || 1;
       const [ux, uy] = [(x2 - x1) / length, (y2 - y1) / length];
+      const gap = data.size + 3;
       arrows.push(svg("line", {
         class: flight.lost ? "p4v-trail lost" : "p4v-trail", "marker-end": `url(#${tipId})`,
-        x1: x1 + ux * RADIUS, y1: y1 + uy * RADIUS, x2: x2 - ux * RADIUS, y2: y2 - uy * RADIUS,
+        x1: x1 + ux * gap, y1: y1 + uy * gap, x2: x2 - ux * gap, y2: y2 - uy * gap,
       }));
+      if (count === 1 && data.size < 17) continue; // no room for what is usual
       const side = flight.source < flight.target ? 1 : -1;
       numbers.push(svg("text", {
         class: "p4v-count", "data-count": way,
