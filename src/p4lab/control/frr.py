@@ -28,8 +28,6 @@ from p4lab.control.igp import underlay
 from p4lab.topology import NO_FAILURES, Failures, Router, Topology
 from p4lab.topology.model import PREFIX_LENGTH
 
-UNICAST_TABLES = ("routes", "ip_backup")
-
 
 @dataclass(frozen=True)
 class Protection:
@@ -50,28 +48,28 @@ def frr_entries(
     protection: Protection = FULL,
 ) -> dict[str, Entries]:
     """Everything every router needs, by router name. Raises as `bier_entries` does."""
-    multicast = multicast_entries(topology, membership, bsl, down, protection)
-    unicast = unicast_entries(topology, down, protection)
-    return {name: multicast[name] | unicast[name] for name in multicast}
-
-
-def multicast_entries(
-    topology: Topology,
-    membership: frozenset[Member],
-    bsl: int,
-    down: Failures = NO_FAILURES,
-    protection: Protection = FULL,
-) -> dict[str, Entries]:
-    """BIER and BIER-FRR, by router name."""
-    backups = bier_backups(topology, bsl, down, protection.bier)
-    entries = bier_entries(topology, membership, bsl, down)
-    return {name: rows | backups[name] for name, rows in entries.items()}
+    multicast = bier_entries(topology, membership, bsl, down)
+    unicast = route_entries(topology, down)
+    backups = backup_entries(topology, bsl, down, protection)
+    return {name: multicast[name] | unicast[name] | backups[name] for name in multicast}
 
 
 @lru_cache(maxsize=64)
-def bier_backups(
-    topology: Topology, bsl: int, down: Failures, kind: Literal["none", "link", "node"]
+def backup_entries(
+    topology: Topology, bsl: int, down: Failures, protection: Protection
 ) -> dict[str, Entries]:
+    """BIER-FRR and IP-FRR: what routers use on their own, by router name."""
+    bier = _bier_backups(topology, bsl, down, protection.bier)
+    return {
+        router.name: frozenset(bier[router.name])
+        | frozenset(_alternates(topology, down, router) if protection.ip else ())
+        for router in topology.routers
+    }
+
+
+def _bier_backups(
+    topology: Topology, bsl: int, down: Failures, kind: Literal["none", "link", "node"]
+) -> dict[str, set[Entity]]:
     """BIER-FRR: one row per BFER behind a neighbour, by router name.
 
     Link protection tunnels the copy to the neighbour itself, with its F-BM. Node protection
@@ -102,21 +100,16 @@ def bier_backups(
                     bit_priority(own, bsl),
                 )
             )
-    return {name: frozenset(entities) for name, entities in rows.items()}
+    return rows
 
 
 @lru_cache(maxsize=64)
-def unicast_entries(
-    topology: Topology, down: Failures = NO_FAILURES, protection: Protection = FULL
-) -> dict[str, Entries]:
-    """Routes to all routers and hosts, and with IP-FRR their alternates, by router name."""
+def route_entries(topology: Topology, down: Failures = NO_FAILURES) -> dict[str, Entries]:
+    """Unicast routes to all routers and hosts, by router name."""
     return {
-        router.name: frozenset()
-        if router.name in down.nodes
-        else frozenset(
-            [*_routes(topology, down, router)]
-            + ([*_alternates(topology, down, router)] if protection.ip else [])
-        )
+        router.name: frozenset(_routes(topology, down, router))
+        if router.name not in down.nodes
+        else frozenset()
         for router in topology.routers
     }
 

@@ -1,12 +1,13 @@
 """The running control plane with fast reroute: what happens from the moment a link fails.
 
-    the link fails        the routers at its ends see it (detection), note it in the data plane
-                          and from then on use their backups
-    + notification        the controller hears of it
-    + computation         new unicast routes and alternates
-    + rows                written, router by router at the same time, row after row
-    + computation         then new BIER tables, which follow the unicast routes
-    + rows                written
+    the link fails   the routers at its ends see it (detection), note it in the data plane and from
+                     then on use their backups
+    + distance       the controller hears of it
+    + computation    new unicast routes
+    + distance, rows written, at all routers at the same time, row after row
+    + computation    new BIER tables, which follow the unicast routes
+    + distance, rows written
+    + distance, rows new backups, for the next failure
 
 `LinkAgents` is the first part, `FrrControlPlane` the rest. Times are nanoseconds since any fixed
 moment; all of them are parameters (`Delays`) and are kept, with what they led to, in `timeline`.
@@ -21,22 +22,37 @@ from dataclasses import dataclass, fields
 from itertools import count
 from typing import Literal
 
+from p4lab.control.bier import bier_entries
 from p4lab.control.entries import Entries, diff
-from p4lab.control.frr import FULL, Protection, multicast_entries, port_status, unicast_entries
+from p4lab.control.frr import FULL, Protection, backup_entries, port_status, route_entries
 from p4lab.control.igmp import IgmpTimers
 from p4lab.control.plane import ControlPlane, Driver
 from p4lab.topology import NO_FAILURES, Failures, Link, Topology
 
+Stage = Literal["detection", "notification", "computation", "update"]
+Family = Literal["ip", "bier", "backup"]
+FAMILIES: tuple[Family, ...] = ("ip", "bier", "backup")
+"""The order in which tables are written: BIER follows the unicast routes, and what only helps in
+the next failure comes last."""
+
 
 @dataclass(frozen=True)
 class Delays:
-    """How long the steps after a failure take, in nanoseconds; `row` is the time of one write."""
+    """How long the steps after a failure take, in nanoseconds.
+
+    `distance` is one way between a router and the controller, `row` the time that a router takes
+    to write one row. Backups are computed together with the BIER tables.
+    """
 
     detection: int = 0
-    notification: int = 0
+    distance: int = 0
     ip_computation: int = 0
     bier_computation: int = 0
     row: int = 0
+
+    def computation(self, family: Family) -> int:
+        """How long the controller computes the tables of a family."""
+        return {"ip": self.ip_computation, "bier": self.bier_computation}.get(family, 0)
 
     def varied(self, draw: random.Random, spread: float) -> Delays:
         """The same, each drawn from a normal distribution with standard deviation `spread`
@@ -49,16 +65,13 @@ class Delays:
 
 AT_ONCE = Delays()
 
-Stage = Literal["detection", "notification", "computation", "update"]
-Family = Literal["link", "ip", "bier"]
-
 
 @dataclass(frozen=True)
 class Step:
     """Something that took from `begin` to `end`: at a router, or at the controller (None)."""
 
     stage: Stage
-    family: Family
+    family: Family | None
     begin: int
     end: int
     router: str | None = None
@@ -109,9 +122,10 @@ class FrrControlPlane(ControlPlane):
         self.timeline: list[Step] = []
         self._agenda = Agenda()
         self._busy = False
-        # What each router's tables take for broken: it changes router by router.
-        self._ip_down = {router.name: NO_FAILURES for router in topology.routers}
-        self._bier_down = dict(self._ip_down)
+        # What each router's tables take for broken: it changes table by table, router by router.
+        self._down = {
+            family: {router.name: NO_FAILURES for router in topology.routers} for family in FAMILIES
+        }
         super().__init__(topology, bsl, driver_for_router, timers)
 
     def timer(self, now: int) -> None:
@@ -141,50 +155,43 @@ class FrrControlPlane(ControlPlane):
         return not self._busy
 
     def _react(self, now: int) -> None:
-        known, delays = self.failures, self.delays
+        """Bring all tables to what is known now, one family after the other."""
         self._busy = True
+        known = self.failures
+        families = iter(FAMILIES)
 
-        def write_unicast(at: int) -> None:
-            rows = unicast_entries(self.topology, known, self.protection)
-            self.timeline.append(Step("computation", "ip", now, at))
-            self._write(at, "ip", known, rows, compute_multicast)
+        def compute(at: int) -> None:
+            family = next(families, None)
+            if family is None:
+                self._busy = False
+                if self.failures != known:
+                    self._react(at)
+                return
+            duration = self.delays.computation(family)
 
-        def compute_multicast(at: int) -> None:
-            def write_multicast(then: int) -> None:
-                rows = multicast_entries(
-                    self.topology, self.membership, self.bsl, known, self.protection
-                )
-                self.timeline.append(Step("computation", "bier", at, then))
-                self._write(then, "bier", known, rows, finish)
+            def write(then: int) -> None:
+                if duration:
+                    self.timeline.append(Step("computation", family, at, then))
+                self._write(then, family, known, compute)
 
-            self._agenda.add(at + delays.bier_computation, write_multicast)
+            self._agenda.add(at + duration, write)
 
-        def finish(at: int) -> None:
-            self._busy = False
-            if self.failures != known:
-                self._react(at)
-
-        self._agenda.add(now + delays.ip_computation, write_unicast)
+        compute(now)
 
     def _write(
-        self,
-        now: int,
-        family: Literal["ip", "bier"],
-        known: Failures,
-        rows: dict[str, Entries],
-        then: Callable[[int], None],
+        self, now: int, family: Family, known: Failures, then: Callable[[int], None]
     ) -> None:
-        """Each router gets its rows when there was time to write them; then go on."""
-        state = self._ip_down if family == "ip" else self._bier_down
-        before = self._unicast() if family == "ip" else self._multicast()
+        """Each router gets its rows when they have arrived and were written; then go on."""
+        state, delays = self._down[family], self.delays
+        before, after = self._rows(family), self._tables(family, known)
         last = now
         for router in self._wanted:
-            changed = len(diff(before[router], rows[router]))
+            changed = len(diff(before[router], after[router]))
             if not changed:
                 state[router] = known
                 continue
-            done = now + changed * self.delays.row
-            last = max(last, done)
+            done = now + delays.distance + changed * delays.row
+            last = max(last, done + delays.distance)
 
             def write(at: int, router: str = router, changed: int = changed) -> None:
                 state[router] = known
@@ -195,21 +202,24 @@ class FrrControlPlane(ControlPlane):
         self._agenda.add(last, then)
 
     def _compute(self) -> dict[str, Entries]:
-        unicast, multicast = self._unicast(), self._multicast()
-        return {name: unicast[name] | multicast[name] for name in unicast}
-
-    def _unicast(self) -> dict[str, Entries]:
+        families = [self._rows(family) for family in FAMILIES]
         return {
-            name: unicast_entries(self.topology, down, self.protection)[name]
-            for name, down in self._ip_down.items()
+            router.name: frozenset().union(*(rows[router.name] for rows in families))
+            for router in self.topology.routers
         }
 
-    def _multicast(self) -> dict[str, Entries]:
-        tables = {
-            down: multicast_entries(self.topology, self.membership, self.bsl, down, self.protection)
-            for down in set(self._bier_down.values())
-        }
-        return {name: tables[down][name] for name, down in self._bier_down.items()}
+    def _rows(self, family: Family) -> dict[str, Entries]:
+        """What every router shall hold now, of one family."""
+        state = self._down[family]
+        tables = {down: self._tables(family, down) for down in set(state.values())}
+        return {name: tables[down][name] for name, down in state.items()}
+
+    def _tables(self, family: Family, down: Failures) -> dict[str, Entries]:
+        if family == "ip":
+            return route_entries(self.topology, down)
+        if family == "bier":
+            return bier_entries(self.topology, self.membership, self.bsl, down)
+        return backup_entries(self.topology, self.bsl, down, self.protection)
 
 
 class LinkAgents:
@@ -238,11 +248,11 @@ class LinkAgents:
             for router in ends:
                 port = link.a_port if router == link.a else link.b_port
                 self._drivers[router].packet_out(*port_status(port, not up))
-                self.plane.timeline.append(Step("detection", "link", now, at, router))
-            self._agenda.add(at + delays.notification, lambda then: notify(at, then))
+                self.plane.timeline.append(Step("detection", None, now, at, router))
+            self._agenda.add(at + delays.distance, lambda then: notify(at, then))
 
         def notify(seen: int, at: int) -> None:
-            self.plane.timeline.append(Step("notification", "link", seen, at))
+            self.plane.timeline.append(Step("notification", None, seen, at))
             self.plane.link_changed(at, link, up)
 
         self._agenda.add(now + delays.detection, detect)
