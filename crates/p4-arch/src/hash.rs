@@ -1,4 +1,4 @@
-//! The hash algorithms of v1model, over bytes.
+//! Hash algorithms over bytes: those of v1model, and CRCs of any width.
 
 /// `HashAlgorithm`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,28 +116,23 @@ impl CrcParameters {
     }
 }
 
-/// A CRC ready for use.
+/// A CRC of 1 to 64 bits ready for use. Remainders stand at the upper end of a word.
 #[derive(Clone, Debug)]
 pub(crate) struct Crc {
     parameters: CrcParameters,
     /// What one byte does to a remainder
-    table: Box<[u32; 256]>,
+    table: Box<[u64; 256]>,
 }
 
 impl Crc {
     pub fn new(parameters: CrcParameters) -> Crc {
-        let top = 1u64 << (parameters.width - 1);
+        let polynomial = parameters.polynomial << (64 - parameters.width);
         let mut table = Box::new([0; 256]);
         for (byte, entry) in (0u64..).zip(table.iter_mut()) {
-            let shifted = (0..8).fold(byte << (parameters.width - 8), |rest, _| {
-                let feedback = if rest & top == 0 {
-                    0
-                } else {
-                    parameters.polynomial
-                };
-                (rest << 1) ^ feedback
+            *entry = (0..8).fold(byte << 56, |rest, _| match rest >> 63 {
+                0 => rest << 1,
+                _ => rest << 1 ^ polynomial,
             });
-            *entry = (shifted & low(parameters.width)) as u32;
         }
         Crc { parameters, table }
     }
@@ -148,20 +143,18 @@ impl Crc {
 
     pub fn hash(&self, data: &[u8]) -> u64 {
         let p = &self.parameters;
+        let unused = 64 - p.width;
         let step = |rest: u64, byte: &u8| {
-            let byte = if p.reflect_data {
-                byte.reverse_bits()
-            } else {
-                *byte
+            let byte = match p.reflect_data {
+                true => byte.reverse_bits(),
+                false => *byte,
             };
-            let index = (rest >> (p.width - 8)) as u8 ^ byte;
-            (rest << 8 ^ u64::from(self.table[usize::from(index)])) & low(p.width)
+            rest << 8 ^ self.table[usize::from((rest >> 56) as u8 ^ byte)]
         };
-        let rest = data.iter().fold(p.initial & low(p.width), step);
-        let rest = if p.reflect_remainder {
-            rest.reverse_bits() >> (64 - p.width)
-        } else {
-            rest
+        let rest = data.iter().fold(p.initial << unused, step);
+        let rest = match p.reflect_remainder {
+            true => rest.reverse_bits(),
+            false => rest >> unused,
         };
         (rest ^ p.xor) & low(p.width)
     }
@@ -169,7 +162,7 @@ impl Crc {
 
 /// Ones in the lowest `width` bits
 fn low(width: u32) -> u64 {
-    (1 << width) - 1
+    u64::MAX >> (64 - width)
 }
 
 /// What one byte does to a reflected CRC with polynomial `poly`.
@@ -240,6 +233,13 @@ mod tests {
         assert_eq!(crc(32, 0x1edc_6f41, ones, ones, true), 0xe306_9283); // CRC-32C
         assert_eq!(crc(16, 0x1021, 0xffff, 0, false), 0x29b1); // CCITT-FALSE
         assert_eq!(crc(16, 0x1021, 0xffff, 0xffff, true), 0x906e);
+        assert_eq!(crc(8, 0x07, 0, 0, false), 0xf4); // CRC-8
+        assert_eq!(crc(10, 0x233, 0, 0, false), 0x199); // CRC-10/ATM
+        assert_eq!(crc(5, 0x05, 0x1f, 0x1f, true), 0x19); // CRC-5/USB
+        assert_eq!(
+            crc(64, 0x42f0_e1eb_a9ea_3693, 0, 0, false),
+            0x6c40_df5f_0b49_7347
+        ); // ECMA-182
     }
 
     // If this fails, receivers drop what a switch sends: the header of RFC 1071's example family,

@@ -8,15 +8,22 @@
 //! from a seed, so the same packets in the same order give the same results bit for bit.
 #![forbid(unsafe_code)]
 
+mod arguments;
 mod error;
+mod frame;
 mod hash;
 mod native;
 mod random;
+mod stats;
+mod tree;
 pub mod v1model;
 
 pub use error::ArchError;
 pub use native::{Argument, NativeExtern, NativeExterns, Value};
+use p4_ir::ir::CallId;
 pub use p4_time::{Clock, Time};
+pub use stats::{Drop, Stats, Stop};
+pub use tree::{Fate, Kind, PacketTrace, Trace};
 
 /// Number of a switch port.
 pub type Port = u16;
@@ -30,4 +37,13 @@ impl<F: FnMut(Port, &[u8])> Sink for F {
     fn transmit(&mut self, port: Port, data: &[u8]) {
         self(port, data);
     }
+}
+
+/// A message to the control plane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Digest {
+    /// The call that made it: index into [`p4_ir::ir::Program::calls`]
+    pub call: CallId,
+    /// The words of each field
+    pub fields: Vec<Vec<u64>>,
 }

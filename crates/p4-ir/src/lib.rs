@@ -16,6 +16,7 @@ pub mod trace_text;
 mod undefined;
 mod verify;
 mod wide;
+pub mod written;
 
 pub use interp_prepare::place_words;
 pub use undefined::Why;

@@ -1,12 +1,14 @@
 //! Calls of externs, worked out once: which extern it is and where its arguments are.
 
 use super::image::Custom;
+use crate::arguments::Arguments;
 use crate::error::ArchError;
 use crate::hash::Algorithm;
 use crate::native::{NativeCall, NativeExterns};
-use p4_ir::ir::{ArgValue, ExternCall, InstanceId, Place, Program, Slot, ValueKind};
+use p4_ir::ir::{ArgValue, ExternCall, InstanceId, Place, Program, Slot};
 use p4_ir::packet_plan::Join;
 use p4_syntax::ast::Name;
+use std::ops::Deref;
 
 /// A call, ready to be executed.
 #[derive(Clone, Debug)]
@@ -106,11 +108,8 @@ pub(crate) fn compile(
         .calls
         .iter()
         .map(|call| {
-            let reader = Reader {
-                program,
-                customs,
-                call,
-            };
+            let arguments = Arguments { program, call };
+            let reader = Reader { customs, arguments };
             match natives.prepare(call).filter(|_| !reader.is_known()) {
                 Some(native) => Ok(Call::Native(native)),
                 None => reader.compile(),
@@ -122,13 +121,7 @@ pub(crate) fn compile(
 /// The name of the hash algorithm of a call of `hash` or of a checksum.
 pub(crate) fn algorithm_name<'a>(program: &'a Program, call: &'a ExternCall) -> Option<&'a str> {
     let at = if &*call.name == "hash" { 1 } else { 3 };
-    let customs = &[];
-    let reader = Reader {
-        program,
-        customs,
-        call,
-    };
-    reader.member(at).ok()
+    Arguments { program, call }.member(at).ok()
 }
 
 const V1MODEL_FUNCTIONS: &[&str] = &[
@@ -155,19 +148,20 @@ const V1MODEL_FUNCTIONS: &[&str] = &[
 
 /// The type of a call of `clone`, if it is a constant.
 pub(crate) fn clone_type<'a>(program: &'a Program, call: &'a ExternCall) -> Option<&'a str> {
-    let customs = &[];
-    let reader = Reader {
-        program,
-        customs,
-        call,
-    };
-    reader.member(0).ok()
+    Arguments { program, call }.member(0).ok()
 }
 
 struct Reader<'a> {
-    program: &'a Program,
     customs: &'a [Custom],
-    call: &'a ExternCall,
+    arguments: Arguments<'a>,
+}
+
+impl<'a> Deref for Reader<'a> {
+    type Target = Arguments<'a>;
+
+    fn deref(&self) -> &Arguments<'a> {
+        &self.arguments
+    }
 }
 
 impl<'a> Reader<'a> {
@@ -266,87 +260,6 @@ impl<'a> Reader<'a> {
     /// Whether v1model.p4 itself declares the function.
     fn is_known(&self) -> bool {
         V1MODEL_FUNCTIONS.contains(&&*self.call.name)
-    }
-
-    fn error(&self, message: &str) -> ArchError {
-        ArchError::new(message, self.call.span)
-    }
-
-    fn odd(&self, at: usize) -> ArchError {
-        let message = format!(
-            "argument {} of {} is not what v1model declares",
-            at + 1,
-            self.call.name
-        );
-        ArchError::new(message, self.call.span)
-    }
-
-    fn value(&self, at: usize) -> Result<&ArgValue, ArchError> {
-        self.call
-            .args
-            .get(at)
-            .map(|arg| &arg.value)
-            .ok_or_else(|| self.odd(at))
-    }
-
-    fn scalar(&self, at: usize) -> Result<Place, ArchError> {
-        match self.value(at)? {
-            ArgValue::Scalar(place) => Ok(*place),
-            _ => Err(self.odd(at)),
-        }
-    }
-
-    fn slot(&self, at: usize) -> Result<Slot, ArchError> {
-        Ok(self.scalar(at)?.slot)
-    }
-
-    fn places(&self, at: usize) -> Result<Vec<Place>, ArchError> {
-        match self.value(at)? {
-            ArgValue::Scalar(place) => Ok(vec![*place]),
-            ArgValue::List(leaves) => Ok(leaves.iter().map(|leaf| leaf.0).collect()),
-            _ => Err(self.odd(at)),
-        }
-    }
-
-    fn optional_places(&self, at: usize) -> Result<Vec<Place>, ArchError> {
-        match self.call.args.get(at).map(|arg| &arg.value) {
-            None | Some(ArgValue::Missing) => Ok(Vec::new()),
-            Some(_) => self.places(at),
-        }
-    }
-
-    fn text(&self, at: usize) -> Result<Name, ArchError> {
-        match self.value(at)? {
-            ArgValue::String(text) => Ok(text.clone()),
-            _ => Err(self.odd(at)),
-        }
-    }
-
-    fn instance(&self) -> Result<InstanceId, ArchError> {
-        self.call
-            .instance
-            .ok_or_else(|| self.error("a method without an instance"))
-    }
-
-    /// The name of the enum member that argument `at` always has.
-    fn member(&self, at: usize) -> Result<&'a str, ArchError> {
-        let place = self.scalar(at)?;
-        let (ValueKind::Enum(id), Some(index)) = (place.kind, self.program.constant(place.slot))
-        else {
-            let message = format!(
-                "argument {} of {} must be a constant",
-                at + 1,
-                self.call.name
-            );
-            return Err(ArchError::new(message, self.call.span));
-        };
-        let members = self
-            .program
-            .enums
-            .get(id as usize)
-            .map(|info| &info.members);
-        let member = members.and_then(|members| members.get(index as usize));
-        member.map(|member| &*member.0).ok_or_else(|| self.odd(at))
     }
 
     fn algorithm(&self, at: usize) -> Result<Algorithm, ArchError> {

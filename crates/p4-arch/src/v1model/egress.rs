@@ -1,11 +1,12 @@
 //! Egress, checksum update and deparser, and what simple_switch does when egress ends, in its order:
 //! clone, drop, recirculate, transmit.
 
-use super::fields::{instance, Field};
+use super::fields::instance;
 use super::queue::{restore, Copy, Instance, Origin, Wait};
-use super::stats::Drop;
 use super::switch::{Switch, DROP_PORT};
-use super::tree::{Fate, Follow, Kind};
+use crate::frame::Field;
+use crate::stats::Drop;
+use crate::tree::{Fate, Follow, Kind};
 use crate::{Port, Sink};
 use p4_state::CloneSession;
 

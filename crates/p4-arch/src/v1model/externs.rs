@@ -1,12 +1,12 @@
 //! What the externs do.
 
 use super::calls::{Call, Checksum};
-use super::fields::Field;
 use super::image::Image;
-use super::stats::{Stats, Stop};
 use super::switch::{Assertions, Config};
+use crate::frame::{pack, place_slice, store, unpack, Field};
 use crate::hash::{Algorithm, Crc, CrcParameters};
 use crate::random::Random;
+use crate::stats::{Stats, Stop};
 use p4_ir::interp::{Halt, Host, Lookup, Machine};
 use p4_ir::ir::{mask, words, CallId, InstanceId, Place, Program, TableId};
 use p4_ir::packet::Packet;
@@ -151,17 +151,7 @@ impl Externs {
         frame: &mut [u64],
     ) {
         match self.state.register(register, index) {
-            Some(cell) => {
-                let mut at = 0;
-                for place in result {
-                    let n = words(place.width) as usize;
-                    let slot = place.slot as usize;
-                    if let Some(words) = cell.get(at..at + n) {
-                        frame[slot..slot + n].copy_from_slice(words);
-                    }
-                    at += n;
-                }
-            }
+            Some(cell) => unpack(cell, result, frame),
             None => {
                 self.out_of_range(register, index);
                 for place in result {
@@ -176,14 +166,7 @@ impl Externs {
             self.out_of_range(register, index);
             return;
         };
-        let mut at = 0;
-        for place in value {
-            let n = words(place.width) as usize;
-            if let Some(words) = cell.get_mut(at..at + n) {
-                words.copy_from_slice(&frame[place.slot as usize..][..n]);
-            }
-            at += n;
-        }
+        pack(value, frame, cell);
     }
 
     fn checksum(&mut self, image: &Image, checksum: &Checksum, machine: &mut Machine) {
@@ -231,18 +214,6 @@ fn log_text(program: &Program, message: &str, data: &[Place], frame: &[u64]) -> 
     }
     text.push_str(rest);
     text
-}
-
-fn place_slice<'a>(place: &Place, frame: &'a [u64]) -> &'a [u64] {
-    &frame[place.slot as usize..][..p4_ir::place_words(place)]
-}
-
-/// Stores the low bits of `number` at `place`.
-fn store(place: &Place, number: u64, frame: &mut [u64]) {
-    let slot = place.slot as usize;
-    let n = words(place.width) as usize;
-    frame[slot..slot + n].fill(0);
-    frame[slot] = number & mask(place.width);
 }
 
 /// `base + hash % max`, `base` if `max` is 0; the sum is cut only to the width of the result.

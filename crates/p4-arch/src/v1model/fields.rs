@@ -1,26 +1,7 @@
 //! Places in the frame that v1model itself reads and writes.
 
-use p4_ir::ir::{mask, Place, Program, Slot, ValueKind};
-
-/// A field of `standard_metadata` of at most 64 bits; absent if the program's version of the
-/// struct lacks it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Field {
-    slot: Slot,
-    mask: u64,
-}
-
-impl Field {
-    pub fn set(field: Option<Field>, frame: &mut [u64], value: u64) {
-        if let Some(field) = field {
-            frame[field.slot as usize] = value & field.mask;
-        }
-    }
-
-    pub fn get(field: Option<Field>, frame: &[u64]) -> u64 {
-        field.map_or(0, |field| frame[field.slot as usize])
-    }
-}
+use crate::frame::Field;
+use p4_ir::ir::Program;
 
 /// The fields of `standard_metadata`.
 #[derive(Clone, Copy, Debug)]
@@ -45,14 +26,7 @@ pub(crate) struct Standard {
 
 impl Standard {
     pub fn new(program: &Program) -> Standard {
-        let field = |name: &str| {
-            let var = program.storage("standard_metadata")?.leaf(name)?;
-            let place = program.vars[var as usize].place;
-            (place.width <= 64).then(|| Field {
-                slot: place.slot,
-                mask: value_mask(&place),
-            })
-        };
+        let field = |name: &str| Field::named(program, "standard_metadata", name);
         Standard {
             ingress_port: field("ingress_port"),
             egress_spec: field("egress_spec"),
@@ -71,14 +45,6 @@ impl Standard {
             parser_error: field("parser_error"),
             priority: field("priority"),
         }
-    }
-}
-
-/// Errors and enums are indices, whatever width they are said to have.
-fn value_mask(place: &Place) -> u64 {
-    match place.kind {
-        ValueKind::Bit | ValueKind::Int | ValueKind::SerEnum(_) => mask(place.width),
-        _ => u64::MAX,
     }
 }
 

@@ -4,10 +4,11 @@ use super::calls::{self, Call};
 use super::fields::Standard;
 use super::placement;
 use crate::error::ArchError;
+use crate::frame::Region;
 use crate::hash::Algorithm;
 use crate::native::NativeExterns;
 use p4_ir::interp::Prepared;
-use p4_ir::ir::{words, ConstArg, Instance, InstanceId, Program, Slot};
+use p4_ir::ir::{words, ConstArg, Instance, InstanceId, Program};
 use p4_ir::lower::Binding;
 use p4_ir::place_words;
 use p4_state::{MeterUnit, Resource};
@@ -51,9 +52,6 @@ impl Binding for V1Model {
         [HEADERS, METADATA, STANDARD].get(param).copied()
     }
 }
-
-/// Frame words that go together: start and number.
-pub(crate) type Region = (Slot, u32);
 
 /// An action selector's hash and the words of its fields in the table's key.
 #[derive(Clone, Debug)]

@@ -2,11 +2,12 @@
 //! clone, digest, then one of resubmit, multicast, drop, unicast.
 
 use super::externs::Running;
-use super::fields::{instance, Field};
+use super::fields::instance;
 use super::queue::{clear, restore, save, Again, Instance, Origin};
-use super::stats::{Drop, Stop};
 use super::switch::{Switch, DROP_PORT};
-use super::tree::{Fate, Follow, Kind};
+use crate::frame::Field;
+use crate::stats::{Drop, Stop};
+use crate::tree::{Fate, Follow, Kind};
 use crate::{Port, Sink};
 use p4_ir::interp::{errors, run, Halt, Outcome};
 use p4_state::CloneSession;

@@ -12,12 +12,11 @@ mod image;
 mod ingress;
 mod placement;
 mod queue;
-mod stats;
 mod switch;
-mod tree;
 
 pub use crate::hash::CrcParameters;
+pub use crate::stats::{Drop, Stats, Stop};
+pub use crate::tree::{Fate, Kind, PacketTrace, Trace};
+pub use crate::Digest;
 pub use image::{AsBmv2, Image, V1Model};
-pub use stats::{Drop, Stats, Stop};
-pub use switch::{Assertions, Config, Digest, Switch};
-pub use tree::{Fate, Kind, PacketTrace, Trace};
+pub use switch::{Assertions, Config, Switch};

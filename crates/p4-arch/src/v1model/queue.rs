@@ -1,6 +1,6 @@
 //! Packets that wait inside the switch, and their reused memory.
 
-use super::image::Region;
+use crate::frame::Region;
 use crate::Port;
 use p4_ir::ir::Slot;
 use p4_time::Time;

@@ -4,13 +4,12 @@ use super::egress_queues::{EgressQueues, Queued};
 use super::externs::Externs;
 use super::image::Image;
 use super::queue::{Copy, Queues, Waiting};
-use super::stats::{Drop, Stats, Stop};
-use super::tree::{Follow, Nothing, Trace, Tree};
 use crate::error::ArchError;
 use crate::hash::CrcParameters;
-use crate::{Port, Sink};
+use crate::stats::{Drop, Stats, Stop};
+use crate::tree::{Follow, Nothing, Trace, Tree};
+use crate::{Digest, Port, Sink};
 use p4_ir::interp::Machine;
-use p4_ir::ir::CallId;
 use p4_ir::trace::{NoTrace, Silent};
 use p4_state::{IdleEntry, State, Update, WriteError};
 use p4_syntax::span::Span;
@@ -64,15 +63,6 @@ pub enum Assertions {
     /// The switch takes no more packets, as simple_switch does (and always with
     /// [`Config::bmv2_compat`]).
     Stop,
-}
-
-/// A message to the control plane.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Digest {
-    /// The call that made it: index into [`p4_ir::ir::Program::calls`]
-    pub call: CallId,
-    /// The words of each field
-    pub fields: Vec<Vec<u64>>,
 }
 
 /// A v1model switch.
@@ -267,7 +257,7 @@ impl Switch {
         data: &[u8],
         out: &mut impl Sink,
     ) -> Trace {
-        let mut tree = Tree::new(Arc::clone(&self.image));
+        let mut tree = Tree::new(self.image.prepared.share());
         self.run(now, port, data, out, &mut tree);
         tree.finish()
     }

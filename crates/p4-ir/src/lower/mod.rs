@@ -26,6 +26,7 @@ mod straighten;
 mod table;
 
 use crate::ir::*;
+use crate::written::Noted;
 use layout::Shape;
 use lvalue::Loc;
 use p4_check::types::Type;
@@ -48,6 +49,12 @@ pub trait Binding {
     fn as_bmv2(&self) -> bool {
         false
     }
+
+    /// Fields, as storage and leaf, for which the architecture wants to know whether anything wrote
+    /// them: see [`crate::written`]. Copies are known by the name and width of the field.
+    fn noted(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
 }
 
 /// Lowers a program without errors to IR, or says what cannot be executed.
@@ -55,7 +62,9 @@ pub fn lower(checked: &Checked<'_>, binding: &dyn Binding) -> Result<Program, Ve
     let mut lowerer = Lowerer::new(checked, binding);
     lowerer.package();
     if lowerer.diagnostics.is_empty() {
+        let noted = lowerer.noted_fields();
         let mut program = lowerer.link();
+        crate::written::note_writes(&mut program, &noted);
         if binding.as_bmv2() {
             crate::as_bmv2::apply(&mut program);
         }
@@ -258,6 +267,38 @@ impl<'a, 'c> Lowerer<'a, 'c> {
         lowerer.number_errors();
         lowerer.exit_flag = lowerer.alloc(1);
         lowerer
+    }
+
+    /// Words for the fields that the architecture wants noted, and for copies of them.
+    fn noted_fields(&mut self) -> Vec<Noted> {
+        let wanted = self.binding.noted();
+        let mut fields: Vec<Option<Slot>> = Vec::new();
+        for (storage, leaf) in wanted {
+            let var = self.program.storage(storage).and_then(|s| s.leaf(leaf));
+            fields.push(var.map(|var| self.program.vars[var as usize].place.slot));
+        }
+        if fields.iter().all(Option::is_none) {
+            return Vec::new();
+        }
+        for var in &self.program.vars {
+            let last = var.name.rsplit('.').next();
+            let is_copy = wanted.iter().any(|(_, leaf)| Some(*leaf) == last);
+            if is_copy && !fields.contains(&Some(var.place.slot)) {
+                fields.push(Some(var.place.slot));
+            }
+        }
+        let base = self.alloc(fields.len() as u32);
+        self.program.storages.push(Storage {
+            key: crate::written::WRITTEN.into(),
+            base,
+            words: fields.len() as u32,
+            leaves: Vec::new(),
+            headers: Vec::new(),
+        });
+        let notes = (base..).zip(fields);
+        notes
+            .filter_map(|(note, field)| field.map(|field| Noted { field, note }))
+            .collect()
     }
 
     /// The standard errors first, in the order that [`Program::errors`] promises.

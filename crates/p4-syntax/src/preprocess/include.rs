@@ -11,6 +11,8 @@ use crate::token::{Token, TokenKind};
 const BUILT_IN: &[(&str, &str)] = &[
     ("core.p4", include_str!("../../include/core.p4")),
     ("v1model.p4", include_str!("../../include/v1model.p4")),
+    ("tofino.p4", include_str!("../../include/tofino.p4")),
+    ("tna.p4", include_str!("../../include/tna.p4")),
 ];
 
 /// How many bytes of an included file count as much as one token.

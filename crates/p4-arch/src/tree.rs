@@ -1,11 +1,14 @@
 //! What became of a packet and of everything made from it, as a tree.
 
-use super::image::Image;
-use super::stats::Drop;
+use crate::stats::Drop;
 use crate::Port;
+use p4_ir::ir::Program;
 use p4_ir::trace::{Event, NoTrace, Recorder, Step, Tracer};
 use p4_syntax::span::Span;
 use std::sync::Arc;
+
+/// What v1model calls its metadata.
+const STANDARD: &str = "standard_metadata";
 
 /// How a packet came to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +67,7 @@ pub struct Trace {
 }
 
 /// Follows packets through a switch; [`Nothing`] costs nothing.
-pub(super) trait Follow {
+pub(crate) trait Follow {
     type Tracer: Tracer;
 
     /// A packet has been made; gives its number. Without a parent it is the one under way.
@@ -80,7 +83,7 @@ pub(super) trait Follow {
 
 /// Keeps nothing; with [`NoTrace`] it costs nothing either.
 #[derive(Default)]
-pub(super) struct Nothing<T = NoTrace> {
+pub(crate) struct Nothing<T = NoTrace> {
     tracer: T,
 }
 
@@ -100,17 +103,17 @@ impl<T: Tracer> Follow for Nothing<T> {
 }
 
 /// Keeps everything.
-pub(super) struct Tree {
-    image: Arc<Image>,
+pub(crate) struct Tree {
+    program: Arc<Program>,
     packets: Vec<PacketTrace>,
     current: usize,
     recorder: Recorder,
 }
 
 impl Tree {
-    pub fn new(image: Arc<Image>) -> Tree {
+    pub fn new(program: Arc<Program>) -> Tree {
         Tree {
-            image,
+            program,
             packets: Vec::new(),
             current: 0,
             recorder: Recorder::default(),
@@ -132,11 +135,12 @@ impl Tree {
         }
     }
 
-    /// Where the packet under way was told to go where it went: the last step that set `field`.
-    fn cause(&self, field: &str) -> Span {
-        let program = self.image.program();
+    /// Where the packet under way was told to go where it went: the last step that set `field` of
+    /// the architecture's `storage`.
+    fn cause(&self, storage: &str, field: &str) -> Span {
+        let program = &*self.program;
         let var = program
-            .storage("standard_metadata")
+            .storage(storage)
             .and_then(|storage| storage.leaf(field));
         let steps = self
             .packets
@@ -161,7 +165,7 @@ impl Tree {
 impl Tree {
     /// Where the packet under way was last seen in the source.
     fn last_place(&self) -> Span {
-        let program = self.image.program();
+        let program = &*self.program;
         let steps = self
             .packets
             .get(self.current)
@@ -214,9 +218,9 @@ impl Follow for Tree {
     fn dropped(&mut self, reason: Drop) {
         self.collect();
         let span = match reason {
-            Drop::IngressDrop | Drop::EgressDrop => self.cause("egress_spec"),
-            Drop::NoGroup { .. } => self.cause("mcast_grp"),
-            Drop::NoQueue => self.cause("priority"),
+            Drop::IngressDrop | Drop::EgressDrop => self.cause(STANDARD, "egress_spec"),
+            Drop::NoGroup { .. } => self.cause(STANDARD, "mcast_grp"),
+            Drop::NoQueue => self.cause(STANDARD, "priority"),
             _ => self.last_place(),
         };
         self.fate(|| Fate::Dropped { reason, span });

@@ -12,9 +12,9 @@ pub enum Drop {
     EgressDrop,
     /// The multicast group does not exist or has no copies to make.
     NoGroup { group: u32 },
-    /// Resubmitted or recirculated more often than [`Config::max_passes`](super::Config::max_passes).
+    /// Resubmitted or recirculated more often than [`max_passes`](crate::v1model::Config::max_passes).
     TooManyPasses,
-    /// One arriving packet became more than [`Config::max_packets`](super::Config::max_packets).
+    /// One arriving packet became more than [`max_packets`](crate::v1model::Config::max_packets).
     TooManyPackets,
     /// A control took too many instructions.
     OutOfFuel,
@@ -28,6 +28,18 @@ pub enum Drop {
     Stopped,
     /// The program's code is not well formed.
     IllFormed,
+    /// TNA: bit 0 of `drop_ctl` at the end of ingress
+    IngressDropCtl,
+    /// TNA: the same at the end of egress
+    EgressDropCtl,
+    /// TNA: nobody wrote an egress port or a multicast group, or the groups made no copy.
+    NoTarget,
+    /// TNA: a port that the chip does not have, or that nothing is plugged into inside it
+    BadPort { port: u16 },
+    /// TNA: the ingress parser found an error, and ingress never looks at `parser_err`.
+    ParserError { error: u16 },
+    /// TNA: the deparser wrote more bytes of headers than the chip can.
+    HeadersTooLong { bytes: u32 },
 }
 
 impl fmt::Display for Drop {
@@ -48,6 +60,19 @@ impl fmt::Display for Drop {
             Drop::Stopped => f.write_str("the switch has stopped"),
             Drop::NoQueue => f.write_str("the port has no queue of this priority"),
             Drop::IllFormed => f.write_str("the compiled program is not well formed"),
+            Drop::IngressDropCtl => f.write_str("ingress dropped it (bit 0 of drop_ctl is set)"),
+            Drop::EgressDropCtl => f.write_str("egress dropped it (bit 0 of drop_ctl is set)"),
+            Drop::NoTarget => {
+                f.write_str("ingress wrote neither ucast_egress_port nor a multicast group that makes copies")
+            }
+            Drop::BadPort { port } => write!(f, "port {port} leads nowhere"),
+            Drop::ParserError { error } => write!(
+                f,
+                "the ingress parser found an error (parser_err would be {error:#06x}, but ingress never reads it)"
+            ),
+            Drop::HeadersTooLong { bytes } => {
+                write!(f, "the deparser wrote {bytes} bytes of headers, more than the chip can")
+            }
         }
     }
 }
@@ -101,6 +126,10 @@ pub struct Stats {
     /// Packets that came after the switch had stopped, or stopped it
     pub stopped: u64,
     pub ill_formed: u64,
+    /// TNA: sent to ports that lead nowhere
+    pub bad_port: u64,
+    /// TNA: dropped by the ingress parser
+    pub parser_errors: u64,
     pub clones: u64,
     pub replicas: u64,
     pub resubmitted: u64,
@@ -127,6 +156,10 @@ impl Stats {
             Drop::QueueFull => &mut self.queue_full,
             Drop::Stopped => &mut self.stopped,
             Drop::IllFormed => &mut self.ill_formed,
+            Drop::IngressDropCtl | Drop::NoTarget => &mut self.ingress_drops,
+            Drop::EgressDropCtl | Drop::HeadersTooLong { .. } => &mut self.egress_drops,
+            Drop::BadPort { .. } => &mut self.bad_port,
+            Drop::ParserError { .. } => &mut self.parser_errors,
         };
         *counter += 1;
     }
@@ -144,5 +177,7 @@ impl Stats {
             + self.queue_full
             + self.stopped
             + self.ill_formed
+            + self.bad_port
+            + self.parser_errors
     }
 }
