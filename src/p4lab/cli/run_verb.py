@@ -26,6 +26,12 @@ NetworkName = Annotated[
     str,
     typer.Option("--net", metavar="virtual|mininet", help="In virtual time, or on Linux hosts."),
 ]
+TargetName = Annotated[
+    str,
+    typer.Option(
+        "--target", metavar="engine|bmv2", help="What runs the program; bmv2 with --net mininet."
+    ),
+]
 TopologyName = Annotated[
     str | None,
     typer.Option("--topology", metavar="NAME", help="A topology of topologies/, or a .toml file."),
@@ -46,6 +52,7 @@ def run(
     lab: Lab,
     folder: Folder = None,
     net: NetworkName = "virtual",
+    target: TargetName = "engine",
     topology: TopologyName = None,
     bsl: Bsl = None,
     packets: Packets = None,
@@ -68,7 +75,7 @@ def run(
 
     plan = plan_or_fail(lab, folder, topology, bsl, packets, seed, bmv2_compat, undefined)
     with reporting() as say:
-        report = run_plan(plan, net, pcap=pcap, say=say)
+        report = run_plan(plan, net, target=target, pcap=pcap, say=say)
     if as_json:
         typer.echo(json.dumps(report.to_json(), indent=2))
     else:

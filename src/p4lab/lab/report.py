@@ -28,6 +28,8 @@ class Observed:
     sent: Mapping[int, int]
     received: Mapping[tuple[str, int], Received]
     copies: Mapping[tuple[str, str], int]
+    notes: tuple[str, ...] = ()
+    """What a reader of the numbers must know"""
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,8 @@ class Report:
     hosts: tuple[HostRow, ...]
     links: tuple[LinkRow, ...]
     problems: tuple[str, ...]
+    target: str = "engine"
+    notes: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -91,7 +95,7 @@ class Report:
         return data
 
 
-def make_report(plan: Plan, network: str, observed: Observed) -> Report:
+def make_report(plan: Plan, network: str, observed: Observed, target: str = "engine") -> Report:
     """Compares what was observed with the plan."""
     problems = [
         f"only {observed.sent.get(stream.flow, 0)} of {stream.packets} packets to "
@@ -116,6 +120,8 @@ def make_report(plan: Plan, network: str, observed: Observed) -> Report:
         hosts,
         links,
         tuple(problems),
+        target,
+        observed.notes,
     )
 
 
@@ -185,13 +191,15 @@ def render(report: Report, limit: int = 40) -> RenderableType:
         if report.ok
         else Text("\n".join(report.problems[:limit]), "red")
     )
-    return Group(_host_table(report, limit), _link_table(report, limit), verdict)
+    notes = [Text(f"Note: {note}") for note in report.notes]
+    return Group(_host_table(report, limit), _link_table(report, limit), *notes, verdict)
 
 
 def _host_table(report: Report, limit: int) -> RenderableType:
     from rich.table import Table
 
-    table = Table(title=f"{report.lab} on {report.topology} ({report.network})", title_style="bold")
+    where = report.network if report.target == "engine" else f"{report.network}, {report.target}"
+    table = Table(title=f"{report.lab} on {report.topology} ({where})", title_style="bold")
     table.add_column("group")
     table.add_column("host")
     table.add_column("subscribed")

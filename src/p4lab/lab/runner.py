@@ -10,6 +10,7 @@ from p4lab.engine import load_program
 from p4lab.lab.plan import Plan
 from p4lab.lab.report import Report, make_report
 from p4lab.network import Network, NetworkError, open_network
+from p4lab.targets import NAMES
 
 MILLISECOND = 1_000_000
 STEP = 50 * MILLISECOND  # how often memberships are looked at while they come in
@@ -21,6 +22,7 @@ def run(
     plan: Plan,
     network: str = "virtual",
     *,
+    target: str = "engine",
     pcap: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Report:
@@ -28,20 +30,42 @@ def run(
 
     Raises NetworkError, ProgramError or BierNumberError if it cannot be carried out.
     """
-    say(f"compiling {plan.program.name}")
-    defines = [("BSL", str(plan.bsl))]
-    program = load_program(
-        plan.program, defines, bmv2_compat=plan.bmv2_compat, undefined=plan.undefined
-    )
-    say(f"building {plan.topology.name} ({network})")
-    with open_network(network, plan.topology, program, seed=plan.seed, pcap=pcap) as net:
+    with _open(plan, network, target, pcap, say) as net:
         plane = ControlPlane(plan.topology, plan.bsl, net.driver)
         plane.start(net.now)
         say("subscribing")
         subscribe(plan, net, plane)
         say("sending")
         send(plan, net, plane)
-        return make_report(plan, network, net.observed())
+        return make_report(plan, network, net.observed(), target)
+
+
+def _open(
+    plan: Plan, network: str, target: str, pcap: Path | None, say: Callable[[str], None]
+) -> Network:
+    """The plan's network, with its program on the target's switches."""
+    defines = [("BSL", str(plan.bsl))]
+    if target == "engine":
+        say(f"compiling {plan.program.name}")
+        program = load_program(
+            plan.program, defines, bmv2_compat=plan.bmv2_compat, undefined=plan.undefined
+        )
+        say(f"building {plan.topology.name} ({network})")
+        return open_network(network, plan.topology, program, seed=plan.seed, pcap=pcap)
+    if target != "bmv2":
+        raise NetworkError(f"there is no target called {target!r}; there is {' and '.join(NAMES)}.")
+    if network != "mininet":
+        raise NetworkError("the target bmv2 runs on real interfaces: add --net mininet.")
+    if plan.undefined is not None or plan.bmv2_compat:
+        raise NetworkError("--undefined and --bmv2-compat are for the engine, not for bmv2 itself.")
+    from p4lab.network.mininet import MininetNetwork
+    from p4lab.targets import bmv2
+
+    bmv2.tools()
+    say(f"compiling {plan.program.name} ({bmv2.COMPILER})")
+    compiled = bmv2.compile_program(plan.program, defines)
+    say(f"building {plan.topology.name} ({network}, bmv2)")
+    return MininetNetwork(plan.topology, bmv2.Bmv2Switches(compiled), pcap=pcap)
 
 
 def subscribe(plan: Plan, net: Network, plane: ControlPlane) -> None:

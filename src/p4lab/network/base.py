@@ -85,7 +85,8 @@ def open_network(
     seed: int = 0,
     pcap: Path | None = None,
 ) -> Network:
-    """The network called `name`. With `pcap`, each link's frames go to a file in that folder.
+    """The network called `name` with the engine's switches. With `pcap`, each link's frames go to
+    a file in that folder.
 
     Raises NetworkError.
     """
@@ -95,6 +96,9 @@ def open_network(
         return VirtualNetwork(topology, program, seed=seed, pcap=pcap)
     if name == "mininet":
         from p4lab.network.mininet import MininetNetwork
+        from p4lab.network.switches import EngineSwitches
 
-        return MininetNetwork(topology, program, seed=seed, pcap=pcap)
+        # Faster ways pass the captures by.
+        switches = EngineSwitches(program, seed=seed, backend="socket" if pcap else None)
+        return MininetNetwork(topology, switches, pcap=pcap)
     raise NetworkError(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")

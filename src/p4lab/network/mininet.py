@@ -1,4 +1,4 @@
-"""Real Linux hosts: Mininet's namespaces, the kernel's sockets and IGMP, our switches on veth.
+"""Real Linux hosts: Mininet's namespaces, the kernel's sockets and IGMP, switches on veth.
 
 Everything lives in a network namespace of this process, apart from the machine's own network.
 When the process ends, in whatever way, the kernel takes away that namespace, the interfaces in it
@@ -15,24 +15,20 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from ipaddress import IPv4Address
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from p4lab import _engine
-from p4lab.control.bier import CPU_PORT
-from p4lab.control.entries import Update
-from p4lab.engine import to_engine
+from p4lab.control.plane import Driver
 from p4lab.lab.plan import Stream
 from p4lab.lab.report import Observed, Received
-from p4lab.network import cpu
 from p4lab.network.base import Controller, NetworkError
+from p4lab.network.switches import Switches
 from p4lab.topology import Host, Link, Topology
 
-PICOSECONDS = 1000  # per nanosecond
 PROBE_LENGTH = 100
 CORE_MTU = 9000  # room for what encapsulation adds
 CLONE_NEWNET = 0x40000000
@@ -42,16 +38,15 @@ OFFLOADS = "tx off rx off sg off tso off gso off gro off"
 
 
 class MininetNetwork:
-    """Hosts in namespaces, switches in threads. Needs root."""
+    """Hosts in namespaces, and switches. Needs root."""
 
     name = "mininet"
 
     def __init__(
         self,
         topology: Topology,
-        program: _engine.Program,
+        switches: Switches,
         *,
-        seed: int = 0,
         pcap: Path | None = None,
     ) -> None:
         """Raises NetworkError if something is missing or the system refuses."""
@@ -59,21 +54,19 @@ class MininetNetwork:
         self.topology = topology
         self._agents: dict[str, HostAgent] = {}
         self._shells: list[Any] = []
-        self._forwarders: dict[str, _engine.Forwarder] = {}
+        self._switches = switches
         self._captures: list[subprocess.Popen[bytes]] = []
         self._streams: list[Stream] = []
         self._pending: list[tuple[int, Stream]] = []
-        self._inbox = _engine.Inbox(4096)
-        self._numbers = {router.number: router.name for router in topology.routers}
         self._home = _enter_own_namespace()
         try:
             with _readable_errors():
-                self._build(program, seed, pcap)
+                self._build(pcap)
         except BaseException:
             self._stop()
             raise
 
-    def _build(self, program: _engine.Program, seed: int, pcap: Path | None) -> None:
+    def _build(self, pcap: Path | None) -> None:
         from mininet.log import setLogLevel
         from mininet.node import Host as MininetHost
         from mininet.node import Node
@@ -94,20 +87,12 @@ class MininetNetwork:
             self._agents[host.name] = HostAgent(host, shells[host.name])
         for router in self.topology.routers:
             ports = self.topology.ports(router.name)
-            self._forwarders[router.name] = _engine.Forwarder(
-                program,
-                [(port, _interface(router.name, port)) for port in ports],
-                self._inbox,
-                switch=router.number,
-                cpu_port=CPU_PORT,
-                seed=seed << 16 | router.number,
-                # Faster ways pass the captures by.
-                backend="socket" if pcap else None,
-            )
+            interfaces = {port: _interface(router.name, port) for port in ports}
+            self._switches.start(router.name, router.number, interfaces)
         for link in self.topology.links:
-            self._emulate(link, seed)
+            self._emulate(link)
 
-    def _emulate(self, link: Link, seed: int) -> None:
+    def _emulate(self, link: Link) -> None:
         """Rate, delay and loss of a link, by the switches at its ends: veth has none."""
         if link.rate is None and not link.delay_ns and not link.loss:
             return
@@ -115,13 +100,13 @@ class MininetNetwork:
         if not link.is_access:
             ends.append((link.b, link.b_port))
         for router, port in ends:
-            self._forwarders[router].emulate(
+            self._switches.emulate(
+                router,
                 port,
                 rate=link.rate,
-                delay=link.delay_ns * PICOSECONDS,
+                delay=link.delay_ns,
                 loss=link.loss,
                 both=link.is_access,
-                seed=seed,
             )
 
     def _lay(self, link: Link, root: Any, shells: dict[str, Any]) -> None:
@@ -160,11 +145,11 @@ class MininetNetwork:
 
     @property
     def now(self) -> int:
-        return self._inbox.now // PICOSECONDS
+        return self._switches.now
 
-    def driver(self, router: str) -> MininetDriver:
+    def driver(self, router: str) -> Driver:
         """What writes a router's entries."""
-        return MininetDriver(self._forwarders[router])
+        return self._switches.driver(router)
 
     def join(self, host: Host, group: IPv4Address) -> None:
         """The host subscribes through a socket; its kernel speaks IGMP."""
@@ -176,9 +161,9 @@ class MininetNetwork:
 
     def set_link(self, link: Link, up: bool) -> None:
         """Take a link down or up at the switches that it joins; the interfaces stay as they are."""
-        self._forwarders[link.a].set_port(link.a_port, up)
+        self._switches.set_port(link.a, link.a_port, up)
         if not link.is_access:
-            self._forwarders[link.b].set_port(link.b_port, up)
+            self._switches.set_port(link.b, link.b_port, up)
 
     def start(self, stream: Stream, at: int) -> None:
         """The source sends from `at` on, as soon as `run_until` gets there."""
@@ -192,11 +177,9 @@ class MininetNetwork:
             due = controller.next_timer()
             moments = [end, *(at for at, _ in self._pending)]
             target = min(moments if due is None else [*moments, due])
-            news = self._inbox.get(max(0.0, (target - self.now) / 1e9))
+            news = self._switches.news(max(0.0, (target - self.now) / 1e9))
             if news:
-                switch, time, data = news
-                port, frame = cpu.packet_in(data)
-                controller.packet_in(time // PICOSECONDS, self._numbers[switch], port, frame)
+                controller.packet_in(*news)
             if due is not None and due <= self.now:
                 controller.timer(self.now)
             if self.now >= end and not news:
@@ -226,16 +209,15 @@ class MininetNetwork:
             for kind in ("received", "unwanted"):
                 for flow, (unique, duplicates) in counts[kind].items():
                     received[name, int(flow)] = Received(unique, duplicates)
-        return Observed(sent, received, self._copies())
+        return Observed(sent, received, self._copies(), self._switches.notes)
 
     def _copies(self) -> dict[tuple[str, str], int]:
-        stats = {name: forwarder.stats() for name, forwarder in self._forwarders.items()}
         copies: dict[tuple[str, str], int] = defaultdict(int)
-        for router, table in stats.items():
-            for port, neighbour in self.topology.ports(router).items():
-                copies[router, neighbour] = table["ports"][port]["sent"]["probes"]
-                if neighbour not in stats:
-                    copies[neighbour, router] = table["ports"][port]["received"]["probes"]
+        for (router, port), (sent, received) in self._switches.probes().items():
+            neighbour = self.topology.ports(router)[port]
+            copies[router, neighbour] = sent
+            if any(host.name == neighbour for host in self.topology.hosts):
+                copies[neighbour, router] = received
         return dict(copies)
 
     def __enter__(self) -> MininetNetwork:
@@ -251,9 +233,7 @@ class MininetNetwork:
 
     def _stop(self) -> None:
         """Ends switches, agents, captures and hosts, and goes back to the machine's network."""
-        for forwarder in self._forwarders.values():
-            forwarder.stop()
-        self._forwarders.clear()
+        self._switches.stop()
         for agent in self._agents.values():
             agent.stop()
         self._agents.clear()
@@ -327,21 +307,6 @@ class HostAgent:
     def _obituary(self) -> str:
         lines = self._process.stderr.read().decode(errors="replace").strip().splitlines()
         return f"the program in host {self.host.name} has ended: {lines[-1] if lines else '?'}"
-
-
-class MininetDriver:
-    """Writes to one switch."""
-
-    def __init__(self, forwarder: _engine.Forwarder) -> None:
-        self._forwarder = forwarder
-
-    def write(self, updates: Sequence[Update]) -> None:
-        """Apply all updates between two packets, or none and raise ValueError."""
-        self._forwarder.write(to_engine(updates))
-
-    def packet_out(self, port: int, frame: bytes) -> None:
-        """Send a frame out of a port."""
-        self._forwarder.send_from_cpu(cpu.packet_out(port, frame))
 
 
 def _check_system(pcap: Path | None) -> None:

@@ -20,7 +20,8 @@ from p4lab.network import cpu
 from p4lab.network.base import Controller, NetworkError
 from p4lab.network.igmp_host import IgmpHost
 from p4lab.packets.ip import multicast_mac
-from p4lab.packets.probe import probe_frame
+from p4lab.packets.pcapng import frames
+from p4lab.packets.probe import Probe, probe_frame
 from p4lab.topology import Host, Link, Topology
 
 PICOSECONDS = 1000  # per nanosecond
@@ -107,8 +108,10 @@ class VirtualNetwork:
 
     def set_link(self, link: Link, up: bool) -> None:
         """Take a link down or up, now."""
-        number = next(number for number, known in self._links.items() if known == link)
-        self.engine.set_link(number, up)
+        self.engine.set_link(self._number(link), up)
+
+    def _number(self, link: Link) -> int:
+        return next(number for number, known in self._links.items() if known == link)
 
     def start(self, stream: Stream, at: int) -> None:
         """The stream's source sends its packets from `at` on."""
@@ -172,6 +175,17 @@ class VirtualNetwork:
             copies[link.a, link.b] = there["sent"]["probes"]
             copies[link.b, link.a] = back["sent"]["probes"]
         return Observed(sent, received, dict(copies))
+
+    def watch(self, host: Host) -> None:
+        """From now on `arrivals` knows what the cable of this host carries to it."""
+        self.engine.capture(self._number(self.topology.link(host.name, host.router)))
+
+    def arrivals(self, host: Host) -> list[tuple[int, Probe]]:
+        """Probes of others that have arrived at a watched host since the last call, with the
+        time in nanoseconds."""
+        link = self._number(self.topology.link(host.name, host.router))
+        seen = ((time, Probe.of(frame)) for time, frame in frames(self.engine.drain_capture(link)))
+        return [(time, probe) for time, probe in seen if probe and probe.sender != host.id]
 
     def trace(self, on: bool = True) -> None:
         """From now on all switches keep what happens to their packets."""

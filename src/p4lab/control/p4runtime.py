@@ -1,0 +1,281 @@
+"""A driver that speaks P4Runtime: to simple_switch_grpc, to `p4lab switch`, or to another switch.
+
+    driver = P4RuntimeDriver("127.0.0.1:9559", P4INFO, on_packet=print)
+    driver.open(device_config)
+    driver.write(updates)
+
+It keeps what it has written. When the connection is lost it comes back by itself, becomes primary
+again, compares what the switch holds with what it should hold and writes the difference, so that
+neither side's restart leaves anything behind.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+
+import grpc
+from finsy.proto import p4r, p4r_grpc
+
+from p4lab.control.entries import Entity, TableEntry, Update, diff, key
+from p4lab.control.p4info import Program
+
+PATIENCE = 20.0  # seconds for a switch to come (back) up
+CALL = 10.0  # seconds for one call
+FIRST_PAUSE = 0.05  # seconds before the second try; doubled up to a second
+
+# What passes by itself: the switch is not there yet, or no more.
+_PASSING = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
+
+
+class P4RuntimeError(ValueError):
+    """What a switch has refused, or that it cannot be reached; the message says which."""
+
+
+class P4RuntimeDriver:
+    """Writes to one switch and exchanges packets with it. Use it from one thread."""
+
+    def __init__(
+        self,
+        address: str,
+        p4info: str,
+        *,
+        device_id: int = 1,
+        election_id: int = 1,
+        on_packet: Callable[[int, bytes], None] = lambda _port, _frame: None,
+    ) -> None:
+        """`p4info` in protobuf's text format; `on_packet` is called from a thread with the port
+        and the frame of every packet that the switch sends to its controller."""
+        self.address = address
+        self.program = Program(p4info)
+        self._device = device_id
+        self._election = election_id
+        self._on_packet = on_packet
+        self._config: bytes | None = None
+        self._held: dict[tuple[object, ...], Entity] = {}
+        self._session: _Session | None = None
+
+    def open(self, device_config: bytes | None = None, *, patience: float = PATIENCE) -> None:
+        """Becomes the switch's primary controller. With a device config the switch gets the
+        program, unless it has it already. Raises P4RuntimeError."""
+        self._config = device_config
+        self._connect(patience)
+        self._held = {key(entity): entity for entity in self._read()}
+
+    def entries(self) -> frozenset[Entity]:
+        """What the switch holds as far as the driver knows."""
+        return frozenset(self._held.values())
+
+    def write(self, updates: Sequence[Update]) -> None:
+        """Applies a batch. An entry that is there already is modified, one that is gone needs no
+        deletion. Raises P4RuntimeError with what the switch refused; what it took stays."""
+        wanted = dict(self._held)
+        for update in updates:
+            if update.kind == "delete":
+                wanted.pop(key(update.entity), None)
+            else:
+                wanted[key(update.entity)] = update.entity
+        self._reach(wanted)
+
+    def _reach(self, wanted: dict[tuple[object, ...], Entity]) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            batch = diff(set(self._held.values()), set(wanted.values()))
+            try:
+                if batch:
+                    self._call_write(batch)
+                break
+            except grpc.RpcError as error:
+                if error.code() not in _PASSING or time.monotonic() > deadline:
+                    self._held = {key(entity): entity for entity in self._read()}
+                    raise P4RuntimeError(f"{self.address}: {_refusal(error, batch)}") from error
+                self._connect(max(0.0, deadline - time.monotonic()))
+                self._held = {key(entity): entity for entity in self._read()}
+        self._held = wanted
+
+    def _call_write(self, batch: Sequence[Update]) -> None:
+        request = p4r.WriteRequest(device_id=self._device)
+        request.election_id.low = self._election
+        request.updates.extend(self.program.update(update) for update in batch)
+        self._stub.Write(request, timeout=CALL)
+
+    def packet_out(self, port: int, frame: bytes) -> None:
+        """Sends a frame out of a port. It is lost where the switch cannot be reached."""
+        if self._session is not None:
+            message = p4r.StreamMessageRequest(packet=self.program.packet_out(port, frame))
+            self._session.send(message)
+
+    def close(self) -> None:
+        """Ends the connection; the switch keeps its entries."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    @property
+    def _stub(self) -> p4r_grpc.P4RuntimeStub:
+        if self._session is None:
+            raise P4RuntimeError(f"{self.address}: the connection is closed")
+        return self._session.stub
+
+    def _connect(self, patience: float) -> None:
+        deadline, pause = time.monotonic() + patience, FIRST_PAUSE
+        while True:
+            self.close()
+            session = _Session(self.address, self._heard)
+            try:
+                session.become_primary(self._device, self._election)
+                self._session = session
+                self._install()
+                return
+            except (grpc.RpcError, P4RuntimeError) as error:
+                session.close()
+                self._session = None
+                passing = isinstance(error, grpc.RpcError) and error.code() in _PASSING
+                if not passing or time.monotonic() + pause > deadline:
+                    told = _refusal(error) if isinstance(error, grpc.RpcError) else str(error)
+                    raise P4RuntimeError(f"{self.address}: {told}") from error
+            time.sleep(pause)
+            pause = min(1.0, 2 * pause)
+
+    def _install(self) -> None:
+        """Gives the switch its program unless it runs it already."""
+        if self._config is None:
+            return
+        request = p4r.GetForwardingPipelineConfigRequest(
+            device_id=self._device,
+            response_type=p4r.GetForwardingPipelineConfigRequest.P4INFO_AND_COOKIE,
+        )
+        cookie = _cookie(self._config)
+        try:
+            there = self._stub.GetForwardingPipelineConfig(request, timeout=CALL).config
+            if there.cookie.cookie == cookie and there.HasField("p4info"):
+                return
+        except grpc.RpcError as error:
+            if error.code() != grpc.StatusCode.FAILED_PRECONDITION:  # none yet
+                raise
+        config = p4r.SetForwardingPipelineConfigRequest(
+            device_id=self._device,
+            action=p4r.SetForwardingPipelineConfigRequest.VERIFY_AND_COMMIT,
+        )
+        config.election_id.low = self._election
+        config.config.p4info.CopyFrom(self.program.message)
+        config.config.p4_device_config = self._config
+        config.config.cookie.cookie = cookie
+        self._stub.SetForwardingPipelineConfig(config, timeout=CALL)
+
+    def _read(self) -> list[Entity]:
+        """Everything that a control plane has written into the switch."""
+        request = p4r.ReadRequest(device_id=self._device)
+        for table in self.program.message.tables:
+            if not table.is_const_table:
+                request.entities.add().table_entry.table_id = table.preamble.id
+        replication = (
+            p4r.PacketReplicationEngineEntry(multicast_group_entry=p4r.MulticastGroupEntry()),
+            p4r.PacketReplicationEngineEntry(clone_session_entry=p4r.CloneSessionEntry()),
+        )
+        for entry in replication:
+            request.entities.add(packet_replication_engine_entry=entry)
+        try:
+            responses = list(self._stub.Read(request, timeout=CALL))
+        except grpc.RpcError as error:
+            raise P4RuntimeError(f"{self.address}: {_refusal(error)}") from error
+        found = (self.program.read(e) for response in responses for e in response.entities)
+        return [entity for entity in found if entity is not None and not _is_empty(entity)]
+
+    def _heard(self, message: p4r.StreamMessageResponse) -> None:
+        if message.HasField("packet"):
+            self._on_packet(*self.program.packet_in(message.packet))
+
+
+class _Session:
+    """A channel and its stream of messages, read by a thread of its own."""
+
+    def __init__(self, address: str, heard: Callable[[p4r.StreamMessageResponse], None]) -> None:
+        self._channel = grpc.insecure_channel(address)
+        self.stub = p4r_grpc.P4RuntimeStub(self._channel)
+        self._out: queue.SimpleQueue[p4r.StreamMessageRequest | None] = queue.SimpleQueue()
+        self._answer: queue.SimpleQueue[p4r.MasterArbitrationUpdate | grpc.RpcError]
+        self._answer = queue.SimpleQueue()
+        self._heard = heard
+        self._stream = self.stub.StreamChannel(iter(self._messages()))
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _messages(self) -> Iterator[p4r.StreamMessageRequest]:
+        while (message := self._out.get()) is not None:
+            yield message
+
+    def _listen(self) -> None:
+        try:
+            for message in self._stream:
+                if message.HasField("arbitration"):
+                    self._answer.put(message.arbitration)
+                else:
+                    self._heard(message)
+        except grpc.RpcError as error:
+            self._answer.put(error)
+
+    def send(self, message: p4r.StreamMessageRequest) -> None:
+        """Puts a message on the stream."""
+        self._out.put(message)
+
+    def become_primary(self, device: int, election: int) -> None:
+        """Raises grpc.RpcError, or P4RuntimeError if another controller is primary."""
+        message = p4r.StreamMessageRequest()
+        message.arbitration.device_id = device
+        message.arbitration.election_id.low = election
+        self.send(message)
+        try:
+            answer = self._answer.get(timeout=CALL)
+        except queue.Empty:
+            raise P4RuntimeError("the switch does not answer the arbitration") from None
+        if isinstance(answer, grpc.RpcError):
+            raise answer
+        if answer.status.code != grpc.StatusCode.OK.value[0]:
+            raise P4RuntimeError(
+                f"another controller is primary (election id {answer.election_id.low}, "
+                f"ours is {election})"
+            )
+
+    def close(self) -> None:
+        """Ends stream and channel."""
+        self._out.put(None)
+        self._stream.cancel()
+        self._channel.close()
+        self._thread.join(timeout=CALL)
+
+
+def _cookie(config: bytes) -> int:
+    """A number that tells one program from another."""
+    import zlib
+
+    return zlib.crc32(config) | 1
+
+
+def _is_empty(entity: Entity) -> bool:
+    """A switch may list groups and sessions that nobody has filled."""
+    return not isinstance(entity, TableEntry) and not entity.replicas
+
+
+def _refusal(error: grpc.RpcError, batch: Sequence[Update] = ()) -> str:
+    """The reason, and the updates that it belongs to (P4Runtime, section 12.3)."""
+    told = error.details() or error.code().name
+    for number, update in _failed(error, batch):
+        told = f"{update.kind} {update.entity}: {number}"
+        break
+    return told
+
+
+def _failed(error: grpc.RpcError, batch: Sequence[Update]) -> Iterator[tuple[str, Update]]:
+    from finsy.proto import rpc_status
+
+    for name, value in error.trailing_metadata() or ():
+        if name != "grpc-status-details-bin":
+            continue
+        status = rpc_status.Status.FromString(value)
+        for detail, update in zip(status.details, batch, strict=False):
+            single = p4r.Error()
+            if detail.Unpack(single) and single.canonical_code:
+                yield single.message or f"code {single.canonical_code}", update

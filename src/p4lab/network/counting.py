@@ -1,0 +1,84 @@
+"""Counts the probes on Linux interfaces, for switches that do not count them themselves."""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+from collections.abc import Sequence
+
+from p4lab.network.base import NetworkError
+from p4lab.packets.probe import Probe
+
+ETH_P_ALL = 3
+PACKET_OUTGOING = 4
+SOL_PACKET, PACKET_STATISTICS = 263, 6
+SO_RCVBUFFORCE = 33
+BUFFER = 32 << 20  # bytes of every socket
+LONGEST = 10_000  # bytes of a frame
+LOOK = 0.1  # seconds between looks at whether to stop
+
+
+class ProbeCounter:
+    """A thread that sees every frame on some interfaces of the namespace it was made in."""
+
+    def __init__(self, interfaces: Sequence[str]) -> None:
+        """Raises OSError."""
+        self._counts = {name: [0, 0] for name in interfaces}
+        self._sockets: dict[int, tuple[str, socket.socket]] = {}
+        for name in interfaces:
+            seen = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            seen.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER)
+            seen.bind((name, ETH_P_ALL))
+            seen.setblocking(False)
+            self._sockets[seen.fileno()] = (name, seen)
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._count, daemon=True)
+        self._thread.start()
+
+    def probes(self, interface: str) -> tuple[int, int]:
+        """How many probes have left by an interface and come in. Raises NetworkError if the kernel
+        had to leave some out."""
+        sent, received = self._counts[interface]
+        return sent, received
+
+    def check(self) -> None:
+        """Raises NetworkError if frames passed that were not counted."""
+        for name, seen in self._sockets.values():
+            data = seen.getsockopt(SOL_PACKET, PACKET_STATISTICS, 8)
+            lost = int.from_bytes(data[4:8], "little")
+            if lost:
+                raise NetworkError(
+                    f"{lost} frames on {name} passed uncounted: this machine is too busy; "
+                    "send fewer packets (--packets) or longer apart."
+                )
+
+    def _count(self) -> None:
+        poll = select.epoll()
+        for number in self._sockets:
+            poll.register(number, select.EPOLLIN)
+        while True:
+            events = poll.poll(LOOK)
+            if not events and self._stopping.is_set():
+                return
+            for number, _ in events:
+                name, seen = self._sockets[number]
+                self._drain(seen, self._counts[name])
+
+    @staticmethod
+    def _drain(seen: socket.socket, counts: list[int]) -> None:
+        while True:
+            try:
+                frame, address = seen.recvfrom(LONGEST)
+            except (BlockingIOError, OSError):
+                return
+            if Probe.of(frame) is not None:
+                counts[0 if address[2] == PACKET_OUTGOING else 1] += 1
+
+    def stop(self) -> None:
+        """Counts what has been seen and ends the thread."""
+        self._stopping.set()
+        self._thread.join()
+        for _, seen in self._sockets.values():
+            seen.close()
+        self._sockets.clear()

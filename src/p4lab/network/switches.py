@@ -1,0 +1,137 @@
+"""The switches of a network on Linux interfaces: one interface, whatever runs the program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from p4lab import _engine
+from p4lab.control.bier import CPU_PORT
+from p4lab.control.entries import Update
+from p4lab.control.plane import Driver
+from p4lab.engine import to_engine
+from p4lab.network import cpu
+
+PICOSECONDS = 1000  # per nanosecond
+INBOX = 4096  # frames for the controller that may wait
+
+News = tuple[int, str, int, bytes]
+"""A frame for the controller: nanoseconds, router, the port it came in by, the frame"""
+
+
+class Switches(Protocol):
+    """All switches of a network. They are started in the namespace where their interfaces are."""
+
+    target: str
+    notes: tuple[str, ...]
+    """What a reader of the counts must know"""
+
+    @property
+    def now(self) -> int:
+        """Nanoseconds since the switches began."""
+
+    def start(self, router: str, number: int, ports: Mapping[int, str]) -> None:
+        """Starts a router's switch on interfaces, by port. Raises NetworkError or OSError."""
+
+    def driver(self, router: str) -> Driver:
+        """What writes a router's entries."""
+
+    def news(self, timeout: float) -> News | None:
+        """The next frame for the controller; None after `timeout` seconds without one."""
+
+    def set_port(self, router: str, port: int, up: bool) -> None:
+        """Takes a port down or up."""
+
+    def emulate(
+        self, router: str, port: int, *, rate: int | None, delay: int, loss: float, both: bool
+    ) -> None:
+        """Gives the link at a port a rate (bit/s), a delay (ns) and loss, for what the switch
+        sends, and with `both` also for what it receives."""
+
+    def probes(self) -> dict[tuple[str, int], tuple[int, int]]:
+        """Probes sent and received, by router and port."""
+
+    def stop(self) -> None:
+        """Ends all switches."""
+
+
+class EngineSwitches:
+    """The engine's, in threads of this process."""
+
+    target = "engine"
+    notes = ()
+
+    def __init__(
+        self, program: _engine.Program, *, seed: int = 0, backend: str | None = None
+    ) -> None:
+        """`backend` as for `_engine.Forwarder`."""
+        self._program = program
+        self._seed = seed
+        self._backend = backend
+        self._inbox = _engine.Inbox(INBOX)
+        self._names: dict[int, str] = {}
+        self._forwarders: dict[str, _engine.Forwarder] = {}
+
+    @property
+    def now(self) -> int:
+        return self._inbox.now // PICOSECONDS
+
+    def start(self, router: str, number: int, ports: Mapping[int, str]) -> None:
+        self._names[number] = router
+        self._forwarders[router] = _engine.Forwarder(
+            self._program,
+            list(ports.items()),
+            self._inbox,
+            switch=number,
+            cpu_port=CPU_PORT,
+            seed=self._seed << 16 | number,
+            backend=self._backend,
+        )
+
+    def driver(self, router: str) -> Driver:
+        return ForwarderDriver(self._forwarders[router])
+
+    def news(self, timeout: float) -> News | None:
+        found = self._inbox.get(timeout)
+        if found is None:
+            return None
+        switch, time, data = found
+        port, frame = cpu.packet_in(data)
+        return time // PICOSECONDS, self._names[switch], port, frame
+
+    def set_port(self, router: str, port: int, up: bool) -> None:
+        self._forwarders[router].set_port(port, up)
+
+    def emulate(
+        self, router: str, port: int, *, rate: int | None, delay: int, loss: float, both: bool
+    ) -> None:
+        self._forwarders[router].emulate(
+            port, rate=rate, delay=delay * PICOSECONDS, loss=loss, both=both, seed=self._seed
+        )
+
+    def probes(self) -> dict[tuple[str, int], tuple[int, int]]:
+        return {
+            (router, port): (counts["sent"]["probes"], counts["received"]["probes"])
+            for router, forwarder in self._forwarders.items()
+            for port, counts in forwarder.stats()["ports"].items()
+        }
+
+    def stop(self) -> None:
+        for forwarder in self._forwarders.values():
+            forwarder.stop()
+        self._forwarders.clear()
+
+
+class ForwarderDriver:
+    """Writes to one of the engine's switches."""
+
+    def __init__(self, forwarder: _engine.Forwarder) -> None:
+        self._forwarder = forwarder
+
+    def write(self, updates: Sequence[Update]) -> None:
+        """Apply all updates between two packets, or none and raise ValueError."""
+        self._forwarder.write(to_engine(updates))
+
+    def packet_out(self, port: int, frame: bytes) -> None:
+        """Send a frame out of a port."""
+        self._forwarder.send_from_cpu(cpu.packet_out(port, frame))

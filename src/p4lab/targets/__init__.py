@@ -1,0 +1,11 @@
+"""What may run a program: the engine of this package, or tools that are really there."""
+
+from __future__ import annotations
+
+from p4lab.network.base import NetworkError
+
+NAMES = ("engine", "bmv2")
+
+
+class TargetError(NetworkError):
+    """A target that cannot be used here; the message says what is missing and what to do."""

@@ -1,0 +1,54 @@
+"""The same program under the same control plane on the real bmv2, where it is installed."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from cli_runner import p4lab
+from p4lab.targets import bmv2
+
+MISSING = bmv2.missing()
+needs_bmv2 = pytest.mark.skipif(
+    bool(MISSING), reason=f"bmv2 is not installed: {', '.join(MISSING)}"
+)
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="Mininet needs root")
+
+
+@needs_bmv2
+@needs_root
+@pytest.mark.parametrize("topology", ["rfc8279", "ring"])
+def test_lab_01_runs_on_bmv2_as_on_the_engine(topology: str) -> None:
+    reports = {}
+    for target in ("engine", "bmv2"):
+        arguments = ("--net", "mininet", "--target", target, "--topology", topology)
+        done = p4lab("run", "01-bier", *arguments, "--packets", "100", "--json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        reports[target] = json.loads(done.stdout)
+    assert reports["engine"]["hosts"] == reports["bmv2"]["hosts"]
+    assert reports["engine"]["links"] == reports["bmv2"]["links"]
+    assert reports["bmv2"]["target"] == "bmv2"
+
+
+@pytest.mark.skipif(not MISSING, reason="bmv2 is installed")
+def test_without_bmv2_the_run_says_what_to_install() -> None:
+    done = p4lab("run", "01-bier", "--net", "mininet", "--target", "bmv2")
+    assert done.returncode == 2
+    assert "p4c-bm2-ss" in done.stderr
+    assert "Install" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--target", "bmv2"), "add --net mininet"),
+        (("--target", "bmv2", "--net", "mininet", "--undefined", "1"), "--undefined"),
+        (("--target", "wedge99"), "engine and bmv2"),
+    ],
+)
+def test_what_cannot_go_together_is_said(arguments: tuple[str, ...], said: str) -> None:
+    done = p4lab("run", "01-bier", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
