@@ -47,7 +47,7 @@ def _lines(check: CheckResult, story: Story) -> Iterator[str]:
         yield "Steps:"
         yield from (f"  {count}. {step}" for count, step in enumerate(story.steps, 1))
     for packet in story.differences:
-        yield f"{headline(packet)}:"
+        yield headline(packet)
         yield from (f"  {line}" for line in header_lines(packet))
         for item in packet.fields:
             expected, got = item.expected or NOTHING, item.got or NOTHING
@@ -58,7 +58,12 @@ def _lines(check: CheckResult, story: Story) -> Iterator[str]:
 
 
 def headline(packet: PacketDifference) -> str:
-    """Which packet this is."""
+    """Which packet this is; a colon if there is more to say of it."""
+    more = packet.fields or packet.expected_headers or packet.got_headers
+    return f"{_which(packet)}{':' if more else '.'}"
+
+
+def _which(packet: PacketDifference) -> str:
     expected, got = packet.expected_port, packet.got_port
     if expected is None and got is None:
         return "The packet"

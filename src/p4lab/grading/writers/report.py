@@ -109,8 +109,10 @@ def _story_markdown(check: CheckResult, story: Story | None) -> Iterator[str]:
         yield ""
         yield from (f"{count}. {markdown(step)}" for count, step in enumerate(story.steps, 1))
     for packet in story.differences:
-        yield from ("", f"{plain.headline(packet)}:", "")
-        yield from (f"- {markdown(line)}" for line in plain.header_lines(packet))
+        yield from ("", plain.headline(packet))
+        lines = [f"- {markdown(line)}" for line in plain.header_lines(packet)]
+        if lines:
+            yield from ("", *lines)
         if packet.fields:
             yield from ("", "| field | expected | got |", "|---|---|---|")
         for item in packet.fields:
@@ -177,7 +179,7 @@ def _story_html(check: CheckResult, story: Story | None) -> Iterator[str]:
 
 
 def _packet_html(packet: PacketDifference) -> Iterator[str]:
-    yield f"<p>{plain.headline(packet)}:</p>"
+    yield f"<p>{plain.headline(packet)}</p>"
     lines = list(plain.header_lines(packet))
     if lines:
         yield f"<ul>{''.join(f'<li>{escaped(line)}</li>' for line in lines)}</ul>"

@@ -1,0 +1,106 @@
+"""Without these, one submission could stop the grading of a class, or be told a wrong reason."""
+
+import ctypes
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from p4lab.grading.sandbox import Limits, Stopped, run
+
+SMALL = Limits(cpu_seconds=1, wall_seconds=20, memory_bytes=64 << 20)
+
+
+def forever() -> bytes:
+    while True:
+        pass
+
+
+def much_memory() -> bytes:
+    return bytes(1 << 30)
+
+
+def panic_for_memory() -> bytes:
+    """What a library does that has no word for being out of memory."""
+    try:
+        kept = [bytes(1 << 20) for _ in range(1000)]
+    except MemoryError:
+        raise RuntimeError("pointer is null") from None
+    return kept[0]
+
+
+@pytest.mark.parametrize(
+    ("work", "told"),
+    [
+        (forever, "Judging it takes more than 1 s of processor time"),
+        (much_memory, "Judging it takes more than 64 MiB of memory"),
+        (panic_for_memory, "Judging it takes more than 64 MiB of memory"),
+        (lambda: ctypes.string_at(0), "Judging it ended in a memory fault"),
+        (lambda: os.kill(os.getpid(), 9), "Judging it was ended by SIGKILL"),
+        (lambda: bytes(5 << 20), "The grader failed on this submission"),
+        (lambda: 1 // 0, "The grader failed on this submission"),
+        (lambda: os._exit(0), "The grader failed on this submission"),
+    ],
+)
+def test_whatever_happens_is_one_sentence(work, told):
+    with pytest.raises(Stopped, match=told) as stopped:
+        run(work, SMALL)
+    assert str(stopped.value).count("\n") == 0
+    assert run(lambda: b"the next one", SMALL) == b"the next one"
+
+
+def test_a_sleeper_is_ended_and_its_caller_goes_on():
+    limits = Limits(wall_seconds=0.2)
+    with pytest.raises(Stopped, match=r"more than 0\.2 s"):
+        run(lambda: time.sleep(1000) or b"", limits)
+
+
+def test_an_error_is_for_the_instructor_only():
+    with pytest.raises(Stopped) as stopped:
+        run(lambda: {}["a hidden value"], SMALL)
+    assert "hidden value" not in str(stopped.value)
+    assert "hidden value" in stopped.value.detail
+
+
+def test_a_fork_has_one_pipe_no_way_to_write_and_few_files(tmp_path):
+    target = tmp_path / "file"
+
+    def work() -> bytes:
+        found = sorted(os.listdir("/proc/self/fd"))
+        try:
+            with target.open("wb", buffering=0) as file:
+                file.write(b"x")
+        except OSError as error:
+            refused = error.strerror
+        opened = []
+        try:
+            while True:
+                opened.append(os.open(os.devnull, os.O_RDONLY))
+        except OSError:
+            pass  # what is counted
+        return json.dumps([len(found), refused, len(opened)]).encode()
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("this system does not list a process's files")
+    with target.open("wb"):
+        held = json.loads(run(work, SMALL))
+    # Standard streams, the result's pipe and the folder that is being listed.
+    assert held[0] == 5
+    assert held[1] == "File too large"
+    assert held[2] < SMALL.open_files
+
+
+def test_nothing_is_left_behind():
+    def count() -> int:
+        return len(os.listdir("/proc/self/fd"))
+
+    if not Path("/proc/self/fd").is_dir():
+        pytest.skip("this system does not list a process's files")
+    before = count()
+    for _ in range(20):
+        run(lambda: b"", SMALL)
+    assert count() == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
