@@ -14,6 +14,7 @@ from p4lab.cli import (
     fmt_verb,
     grade_verb,
     lsp_verb,
+    matrix_verb,
     run_verb,
     start_verb,
     stf_verb,
@@ -42,3 +43,4 @@ app.command("cut")(start_verb.cut)
 app.command("check")(check_verb.check)
 app.command("watch")(check_verb.watch)
 app.command("grade")(grade_verb.grade)
+app.command("matrix")(matrix_verb.matrix)

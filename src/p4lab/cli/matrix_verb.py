@@ -1,0 +1,62 @@
+"""`p4lab matrix`: a lab's graders, judged by answers that are known to be right or wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from p4lab.cli.errors import VERDICT_NO, fail
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from p4lab.grading.matrix import Row
+
+Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the hidden cases for right answers.")]
+
+
+def matrix(lab: Lab, seed: Seed = 1) -> None:
+    """For authors: judge the solution, its variants, the starter and the mutants of a lab.
+
+    Exits 1 if a right answer loses points or a wrong one keeps those it must lose.
+    """
+    from rich.console import Console
+    from rich.progress import track
+
+    from p4lab.course.marks import MarkError
+    from p4lab.grading.course import load
+    from p4lab.grading.matrix import answers, rows
+    from p4lab.lab.plan import LabError
+
+    try:
+        course = load(lab)
+        found = answers(course)
+        progress = Console(stderr=True)
+        judged = list(track(rows(course, found, seed), "judging", len(found), console=progress))
+    except (LabError, MarkError) as error:
+        fail(str(error))
+    Console().print(table(judged))
+    problems = [row for row in judged if row.problem]
+    for row in problems:
+        typer.echo(f"{row.answer.name}: {row.problem}")
+    wrong = sum(row.answer.kind == "mutant" for row in judged)
+    typer.echo(f"{len(judged)} answers, {wrong} of them wrong; {len(problems)} not judged right")
+    if problems:
+        raise typer.Exit(VERDICT_NO)
+
+
+def table(judged: list[Row]) -> Table:
+    """One line for each answer: its points, and the checks that it failed."""
+    from rich.table import Table
+
+    shown = Table("answer", "points", "fails", title="", show_edge=False, pad_edge=False)
+    for row in judged:
+        failed = ", ".join(
+            f"[bold]{name}[/]" if name in row.answer.breaks else name for name in row.failed
+        )
+        colour = "red" if row.problem else "green"
+        name = f"[{colour}]{row.answer.name}[/]"
+        shown.add_row(name, f"{row.verdict.points:g}", failed or row.verdict.trouble)
+    return shown
