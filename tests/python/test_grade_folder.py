@@ -1,0 +1,302 @@
+"""Without these, the same class could get other grades tomorrow or on another machine, a student
+could learn a hidden case, or an instructor could lose a file or the secret."""
+
+import csv
+import json
+import os
+import re
+import stat
+from pathlib import Path
+
+import pytest
+
+from cli_runner import p4lab
+from p4lab.grading.course import hidden_seeds, load, public_seeds
+from p4lab.lab.plan import LABS
+
+LAB = "01-bier"
+SEED = "20261121"
+
+
+@pytest.fixture(scope="session")
+def course():
+    return load(LAB)
+
+
+@pytest.fixture(scope="session")
+def solution(course):
+    return course.sources["bier/bier.p4"]
+
+
+@pytest.fixture(scope="session")
+def handed_in(tmp_path_factory, course, solution):
+    """A small class: right, wrong in one place each, the starter, and what cannot be read."""
+    folder = tmp_path_factory.mktemp("class")
+    starter = (LABS / LAB / "starter" / "bier" / "bier.p4").read_text()
+    remaining = "carried.remaining = carried.remaining & ~fbm;"
+    copied = "hdr.bier.bit_string = carried.remaining & fbm;"
+    proto = "hdr.bier.proto      = BIER_PROTO_IPV4;"
+    assert [solution.count(text) for text in (remaining, copied, proto)] == [2, 1, 1]
+    wrong = f"{copied} if (hdr.bier.ttl == {hidden_ttl(course)}) {{ hdr.bier.bit_string = 0; }}"
+    for name, text in {
+        "ann": solution,
+        "bob": starter,
+        # Wrong in one hidden case.
+        "cat": solution.replace(copied, wrong),
+        "dan": solution.replace(remaining, "carried.remaining = 0;", 1),
+        "eve": "x y z\n",
+        "fay": solution.replace(proto, "hdr.bier.proto = 5;"),
+    }.items():
+        (folder / name / "bier").mkdir(parents=True)
+        (folder / name / "bier" / "bier.p4").write_text(text)
+    (folder / "gus.p4").symlink_to("/etc/passwd")
+    return folder
+
+
+def hidden_ttl(course) -> int:
+    """A TTL that the copies of a hidden case have and those of no public one."""
+    course.prepare(int(SEED))
+    found: dict[bool, set[int]] = {True: set(), False: set()}
+    for check in course.checks:
+        for hidden, seeds in ((False, public_seeds(check)), (True, hidden_seeds(check, int(SEED)))):
+            for seed in seeds if check.scenario or check.parses else ():
+                for step in told(course.case(check, seed)):
+                    found[hidden] |= {
+                        int(ttl) for ttl in re.findall(r"bier\([^)]* ttl=(\d+)", step)
+                    }
+    return min(ttl for ttl in found[True] - found[False] if ttl > 1)
+
+
+def grade(folder, out, *options):
+    return p4lab("grade", LAB, folder, "--out", out, *options)
+
+
+ALL = [part for name in ("gradescope", "prairielearn", "junit") for part in ("--format", name)]
+
+
+@pytest.fixture(scope="session")
+def graded(handed_in, tmp_path_factory):
+    out = tmp_path_factory.mktemp("out") / "grades"
+    done = grade(handed_in, out, "--seed", SEED, "--workers", "1", *ALL)
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_everybody_gets_their_points(graded, course):
+    rows = {row["student"]: row for row in csv.DictReader((graded / "grades.csv").open())}
+    most = sum(check.points for check in course.checks)
+    assert float(rows["ann"]["points"]) == most == float(rows["ann"]["max_points"])
+    assert float(rows["bob"]["points"]) == course.starter_points
+    assert 0 < float(rows["dan"]["points"]) < most
+    assert 0 < float(rows["fay"]["points"]) < most
+    assert rows["eve"]["points"] == rows["gus"]["points"] == "0"
+    assert "symbolic link" in rows["gus"]["trouble"] and not rows["eve"]["trouble"]
+
+
+def test_two_workers_write_the_same_bytes_as_one(handed_in, graded, tmp_path):
+    done = grade(handed_in, tmp_path / "out", "--seed", SEED, "--workers", "2", *ALL)
+    assert done.returncode == 0, done.stderr
+    assert contents(tmp_path / "out") == contents(graded)
+
+
+def test_no_hidden_case_reaches_a_student(graded, course):
+    """Whatever is drawn for a hidden case: its seed, its steps, its packets, their bytes. What
+    public cases or the student's own program show is no secret."""
+    course.prepare(int(SEED))
+    public = "".join(
+        step
+        for check in course.checks
+        if check.scenario or check.parses
+        for seed in public_seeds(check)
+        for step in told(course.case(check, seed))
+    )
+    secrets = {SEED}
+    for check in course.checks:
+        for seed in hidden_seeds(check, int(SEED)) if check.scenario or check.parses else ():
+            case = course.case(check, seed)
+            for step in told(case):
+                secrets |= {word for word in re.findall(r"\w{6,}", step) if re.search(r"\d", word)}
+                secrets.add(step)
+            for sending in case.case.sendings:
+                secrets.add(sending.data.hex())
+            for outputs in case.outputs:
+                secrets |= {data.hex() for _, data in outputs}
+    secrets = {secret for secret in secrets if secret not in public}
+    assert len(secrets) > 100
+    records = (graded / "records.json").read_text()
+    assert any(
+        check["hidden"] for row in json.loads(records)["verdicts"] for check in row["checks"]
+    )
+    assert any(json.dumps(secret)[1:-1] in records for secret in secrets)
+    for path in graded.rglob("*"):
+        if path.is_file() and path.name != "records.json":
+            text = path.read_text()
+            if path.parent.parent.name == "gradescope":
+                result = json.loads(text)
+                tests = [test for test in result["tests"] if test["visibility"] != "hidden"]
+                text = json.dumps({**result, "tests": tests})
+            found = sorted(secret for secret in secrets if secret in text)
+            assert not found, f"{path.name} shows {found[:3]}"
+
+
+def told(judged) -> list[str]:
+    return [*judged.case.steps, *(sending.text for sending in judged.case.sendings)]
+
+
+def test_after_the_release_the_case_is_shown(handed_in, tmp_path):
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "cat.p4").write_text((handed_in / "cat/bier/bier.p4").read_text())
+    assert grade(tmp_path / "class", tmp_path / "hidden", "--seed", SEED).returncode == 0
+    before = (tmp_path / "hidden/students/cat.md").read_text()
+    assert "All public cases are right; a hidden case is not." in before
+    assert "Kind: bits lost" in before and "a packet comes in" not in before
+    done = grade(tmp_path / "class", tmp_path / "shown", "--seed", SEED, "--reveal")
+    assert done.returncode == 0
+    assert "a packet comes in" in (tmp_path / "shown/students/cat.md").read_text()
+
+
+def test_the_secret_is_made_once_and_for_its_owner(handed_in, tmp_path):
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "bob.p4").write_text("x y z")
+    secret = tmp_path / "class" / "term.seed"
+    first = grade(tmp_path / "class", tmp_path / "out", "--seed-file", secret)
+    assert first.returncode == 0 and "Keep it from students" in first.stdout
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    number = secret.read_text().strip()
+    assert number.isdecimal() and len(number) > 10
+    files = contents(tmp_path / "out")
+    again = grade(tmp_path / "class", tmp_path / "out", "--seed-file", secret)
+    assert again.returncode == 0 and "Keep it" not in again.stdout
+    assert secret.read_text().strip() == number
+    assert contents(tmp_path / "out") == files
+    assert not any(number.encode() in content for content in files.values())
+    assert number not in first.stdout + first.stderr + again.stdout + again.stderr
+    secret.chmod(0o644)
+    warned = grade(tmp_path / "class", tmp_path / "out", "--seed-file", secret)
+    assert "chmod 600" in warned.stderr
+    secret.write_text("tomorrow\n")
+    broken = grade(tmp_path / "class", tmp_path / "out", "--seed-file", secret)
+    assert broken.returncode == 2 and "a seed is one whole number" in broken.stderr
+
+
+def test_results_never_mix_with_other_files(tmp_path):
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "bob.p4").write_text("x y z")
+    (tmp_path / "class" / "ann.p4").write_text("x y z")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.txt").write_text("years of work")
+    refused = grade(tmp_path / "class", out, "--seed", "1")
+    assert refused.returncode == 2 and "holds other files" in refused.stderr
+    assert [path.name for path in out.iterdir()] == ["thesis.txt"]
+    (out / "thesis.txt").unlink()
+    assert grade(tmp_path / "class", out, "--seed", "1", *ALL).returncode == 0
+    (tmp_path / "class" / "ann.p4").unlink()
+    assert grade(tmp_path / "class", out, "--seed", "1").returncode == 0
+    assert not [path for path in contents(out) if "ann" in path or "gradescope" in path]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("no-such-folder",), "give the folder of submissions"),
+        (("empty",), "has no submissions"),
+        (("class", "--seed", "1", "--seed-file", "x"), "not both"),
+    ],
+)
+def test_what_the_instructor_got_wrong_is_one_sentence(tmp_path, monkeypatch, arguments, told):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "bob.p4").write_text("x y z")
+    monkeypatch.chdir(tmp_path)
+    done = p4lab("grade", LAB, *arguments)
+    assert done.returncode == 2
+    assert told in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_a_cluster_that_does_not_answer_is_one_sentence(course, monkeypatch):
+    pytest.importorskip("distributed", reason="dask is not installed")
+    from p4lab.grading import folder
+    from p4lab.grading.workers import GradingError, Task
+
+    monkeypatch.setattr(folder, "CONNECT_SECONDS", 0.5)
+    for address in ("tcp://127.0.0.1:1", "nonsense://x", ""):
+        with pytest.raises(GradingError, match="no Dask scheduler answers at"):
+            folder.grade(course, [], Task(LAB, ("bier/bier.p4",), 1), workers=1, dask=address)
+
+
+def test_a_module_that_a_student_handed_in_is_not_imported(tmp_path, monkeypatch, solution):
+    """A worker is a Python process, and Python looks for modules where it is started."""
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "bob.p4").write_text("x y z")
+    for name in ("json", "signal", "resource", "select", "p4lab"):
+        (tmp_path / "class" / f"{name}.py").write_text("open('owned', 'w')\n")
+    from p4lab.grading.sandbox import Limits
+    from p4lab.grading.workers import Task, Worker
+
+    monkeypatch.chdir(tmp_path / "class")
+    worker = Worker()
+    try:
+        task = Task(LAB, ("bier/bier.p4",), 1, Limits())
+        assert worker.read(Path("bob.p4"), task).files == {"bier/bier.p4": "x y z"}
+        assert worker.judge("bob", {"bier/bier.p4": "x y z"}, task).verdict.points == 0
+    finally:
+        worker.close()
+    assert not (tmp_path / "class" / "owned").exists()
+
+
+def test_a_worker_that_dies_is_replaced(tmp_path, solution):
+    from p4lab.grading.sandbox import Limits
+    from p4lab.grading.workers import Hand, Task
+
+    hand, task = Hand(), Task(LAB, ("bier/bier.p4",), 1, Limits())
+    try:
+        first = hand.judge("ann", {"bier/bier.p4": "x y z"}, task)
+        process = hand._worker._process
+        process.kill()
+        process.wait()
+        assert hand.judge("ann", {"bier/bier.p4": "x y z"}, task) == first
+        assert hand._worker._process.pid != process.pid
+    finally:
+        hand.close()
+
+
+def test_a_worker_has_one_thread(tmp_path):
+    """It forks: a lock that another thread holds would never be given back in the fork."""
+    from p4lab.grading.sandbox import Limits
+    from p4lab.grading.workers import Task, Worker
+
+    worker = Worker()
+    try:
+        worker.judge("x", {"bier/bier.p4": "x y z"}, Task(LAB, ("bier/bier.p4",), 1, Limits()))
+        tasks = Path(f"/proc/{worker._process.pid}/task")
+        if not tasks.is_dir():
+            pytest.skip("this system does not list a process's threads")
+        assert len(os.listdir(tasks)) == 1
+    finally:
+        worker.close()
+
+
+def test_dask_gives_the_same_bytes(handed_in, graded, tmp_path):
+    distributed = pytest.importorskip("distributed", reason="dask is not installed")
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=None,
+        host="127.0.0.1",
+    ) as cluster:
+        done = grade(
+            handed_in, tmp_path / "out", "--seed", SEED, "--dask", cluster.scheduler_address, *ALL
+        )
+    assert done.returncode == 0, done.stderr
+    assert contents(tmp_path / "out") == contents(graded)
