@@ -1,0 +1,193 @@
+"""Without these a right answer could lose points, or a wrong one keep them.
+
+The labs' answers are data below solutions/. That a variant is right is not the grader's own word: it
+passes the STF tests of p4/, and so it does on bmv2.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from functools import cache
+
+import pytest
+from rich.console import Console
+
+from cli_runner import p4lab
+from p4lab import _engine
+from p4lab.cli.matrix_verb import table
+from p4lab.grading.course import load
+from p4lab.grading.matrix import SOLUTIONS, Answer, Row, answers, rows
+from p4lab.lab.plan import LABS, ROOT, LabError, names
+
+SEED = 20  # of the hidden cases; any will do
+
+GRADED = [lab for lab in names() if "[[check]]" in (LABS / lab / "lab.toml").read_text("utf-8")]
+
+BSL = re.compile(r"\.bsl(\d+)\.stf$")
+
+
+@cache
+def judged(lab: str) -> tuple[Row, ...]:
+    course = load(lab)
+    return tuple(rows(course, answers(course), SEED))
+
+
+@pytest.mark.parametrize("lab", GRADED)
+def test_every_answer_is_judged_as_what_it_is(lab, capsys):
+    """The kill matrix: printed whatever the outcome, since it is what an instructor can trust."""
+    found = judged(lab)
+    with capsys.disabled():
+        print()
+        Console(width=110).print(table(list(found)))
+    assert [f"{row.answer.name}: {row.problem}" for row in found if row.problem] == []
+
+
+@pytest.mark.parametrize("lab", GRADED)
+def test_there_are_answers_enough_to_trust_the_grader(lab):
+    kinds = [row.answer.kind for row in judged(lab)]
+    assert kinds.count("variant") >= 3
+    assert kinds.count("mutant") >= 8
+    assert {"reference", "starter", "empty"} <= set(kinds)
+
+
+@pytest.mark.parametrize("lab", GRADED)
+def test_every_part_has_mistakes_that_lose_points_in_it(lab):
+    course = load(lab)
+    broken = {name for row in judged(lab) for name in row.answer.breaks}
+    assert {check.part for check in course.checks if check.id in broken} == {
+        part.id for part in course.parts
+    }
+    by_part = {
+        part.id: sum(check.points for check in course.checks if check.part == part.id)
+        for part in course.parts
+    }
+    assert sum(by_part.values()) == 100
+    for part, points in by_part.items():
+        handout = (ROOT / "labs" / lab / "README.md").read_text(encoding="utf-8")
+        assert f"| {points:g} |" in handout, part
+
+
+@pytest.mark.parametrize("lab", GRADED)
+def test_a_mistake_in_one_part_leaves_points_in_others(lab):
+    scores = [row.verdict.points for row in judged(lab) if row.answer.kind == "mutant"]
+    assert min(scores) > 0
+    assert sorted(scores)[len(scores) // 2] >= 50
+
+
+@pytest.mark.parametrize("lab", GRADED)
+def test_no_two_answers_are_the_same(lab):
+    texts = [tuple(row.answer.files.items()) for row in judged(lab)]
+    assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize("lab", GRADED)
+def test_no_hint_holds_code_of_the_solution(lab):
+    """A hint is said to everybody who makes the mistake: it must not be the answer."""
+    course = load(lab)
+    solution = "".join(course.sources[name] for name in course.student.edit)
+    regions = re.findall(r"// BEGIN SOLUTION.*?\n(.*?)// END SOLUTION", solution, re.DOTALL)
+    lines = [line.strip(" ;") for region in regions for line in region.splitlines() if line.strip()]
+    assert lines
+    for hint in course.hints:
+        for line in lines:
+            assert line not in hint.text
+            if " = " in line and " " in (value := line.split(" = ", 1)[1].strip()):
+                assert value not in hint.text
+
+
+def bier_variants() -> list[Answer]:
+    return [answer for answer in answers(load("01-bier")) if answer.kind != "mutant"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [answer for answer in bier_variants() if answer.kind in ("reference", "variant")],
+    ids=lambda answer: answer.name,
+)
+def test_a_right_answer_passes_the_stf_tests(answer, tmp_path):
+    for folder in ("bier", "include"):
+        shutil.copytree(ROOT / "p4" / folder, tmp_path / folder)
+    for name, text in answer.files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    scripts = sorted((ROOT / "p4/bier/tests").glob("*.stf"))
+    assert len(scripts) >= 27
+    for script in scripts:
+        found = BSL.search(script.name)
+        assert found is not None
+        compiled = _engine.compile(str(tmp_path / "bier/v1model.p4"), [], [("BSL", found[1])])
+        assert compiled.program is not None, compiled.render()
+        report = _engine.stf(compiled.program, str(script))
+        assert report["passed"], report["text"]
+
+
+def test_the_verb_says_which_answer_is_judged_wrong(tmp_path, monkeypatch):
+    course = load("01-bier")
+    folder = tmp_path / "01-bier"
+    right = folder / "variants" / "only-comments" / "bier" / "bier.p4"
+    right.parent.mkdir(parents=True)
+    right.write_text("// nothing\n")
+    (folder / "mutants.toml").write_text(
+        '[[mutant]]\nname = "no mistake"\ntitle = ""\nfile = "bier/bier.p4"\n'
+        'find = "#ifndef BIER_P4"\nreplace = "#ifndef BIER_P4  "\nbreaks = ["forward-one"]\n'
+    )
+    found = {row.answer.name: row.problem for row in rows(course, answers(course, tmp_path), SEED)}
+    assert found["only-comments"] == "a right answer scores 0 of 100"
+    assert found["no mistake"] == "survives forward-one"
+    assert found["solution"] == found["starter"] == found["empty files"] == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('find = "not there"\nbreaks = ["forward-one"]', "occurs 0 times"),
+        ('find = "hdr.bier"\nbreaks = ["forward-one"]', "occurs "),
+        ('find = "#ifndef BIER_P4"\nbreaks = ["no-check"]', "no check no-check"),
+        ('find = "x"\nbreaks = []', "breaks"),
+        ("find = ", "mutants.toml"),
+    ],
+)
+def test_a_mutant_that_cannot_be_made_is_named(text, said, tmp_path):
+    folder = tmp_path / "01-bier"
+    folder.mkdir()
+    head = '[[mutant]]\nname = "m"\ntitle = ""\nfile = "bier/bier.p4"\nreplace = ""\n'
+    (folder / "mutants.toml").write_text(head + text)
+    with pytest.raises(LabError, match=re.escape(said)):
+        answers(load("01-bier"), tmp_path)
+
+
+def test_an_unknown_lab_is_an_error_of_the_caller():
+    done = p4lab("matrix", "99")
+    assert done.returncode == 2
+    assert "01-bier" in done.stderr
+
+
+def test_solutions_are_where_the_labs_are():
+    assert {path.name for path in SOLUTIONS.iterdir() if path.is_dir()} >= set(GRADED)
+
+
+def test_mistakes_fail_the_stf_tests_too():
+    """The mistakes are real ones: p4/bier's own tests find them, but for the loop that sends
+    nothing."""
+    course = load("01-bier")
+    files = {**course.sources}
+    scripts = sorted((ROOT / "p4/bier/tests").glob("*.bsl64.stf"))
+    survivors = []
+    for answer in answers(course):
+        if answer.kind != "mutant":
+            continue
+        files.update(answer.files)
+        program = _engine.compile_text(
+            course.student.program, files[course.student.program], files, [("BSL", "64")]
+        ).program
+        assert program is not None, answer.name
+        if all(_engine.stf(program, str(script))["passed"] for script in scripts):
+            survivors.append(answer.name)
+    assert survivors == ["again-always"]
+
+
+def test_scenarios_are_all_used():
+    course = load("01-bier")
+    used = {check.scenario or check.parses for check in course.checks} - {None}
+    there = {f"checks/{path.name}" for path in (course.folder / "checks").glob("*.toml")}
+    assert used == there
