@@ -4,7 +4,7 @@
                      then on use their backups
     + distance       the controller hears of it
     + computation    new unicast routes
-    + distance, rows written, at all routers at the same time, row after row
+    + distance, rows written, row after row (in which order of routers: `_waves`)
     + computation    new BIER tables, which follow the unicast routes
     + distance, rows written
     + distance, rows new backups, for the next failure
@@ -17,15 +17,17 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
 from itertools import count
+from math import inf
 from typing import Literal
 
 from p4lab.control.bier import bier_entries
 from p4lab.control.entries import Entries, diff
 from p4lab.control.frr import FULL, Protection, backup_entries, port_status, route_entries
 from p4lab.control.igmp import IgmpTimers
+from p4lab.control.igp import underlay
 from p4lab.control.plane import ControlPlane, Driver
 from p4lab.topology import NO_FAILURES, Failures, Link, Topology
 
@@ -122,6 +124,7 @@ class FrrControlPlane(ControlPlane):
         self.timeline: list[Step] = []
         self._agenda = Agenda()
         self._busy = False
+        self._reacted_to = NO_FAILURES
         # What each router's tables take for broken: it changes table by table, router by router.
         self._down = {
             family: {router.name: NO_FAILURES for router in topology.routers} for family in FAMILIES
@@ -158,12 +161,14 @@ class FrrControlPlane(ControlPlane):
         """Bring all tables to what is known now, one family after the other."""
         self._busy = True
         known = self.failures
+        waves = self._waves(self._reacted_to, known)
         families = iter(FAMILIES)
 
         def compute(at: int) -> None:
             family = next(families, None)
             if family is None:
                 self._busy = False
+                self._reacted_to = known
                 if self.failures != known:
                     self._react(at)
                 return
@@ -172,20 +177,50 @@ class FrrControlPlane(ControlPlane):
             def write(then: int) -> None:
                 if duration:
                     self.timeline.append(Step("computation", family, at, then))
-                self._write(then, family, known, compute)
+                self._write(then, family, known, iter(waves), compute)
 
             self._agenda.add(at + duration, write)
 
         compute(now)
 
+    def _waves(self, before: Failures, known: Failures) -> list[list[str]]:
+        """Which routers are written together, one wave after the other.
+
+        Without fast reroute all at once, since those beside the failure are waited for. With it
+        nobody waits, and the order can be one in which no two routers send packets to each other:
+        when a link goes down those far from it first, when it is back those next to it (RFC 6976).
+        """
+        names = [router.name for router in self.topology.routers]
+        if not self.protection.ip or self.protection.bier == "none":
+            return [names]
+        changed = {end for link in before.links ^ known.links for end in link}
+        worse = bool(known.links - before.links)
+        distances = underlay(self.topology, before if worse else known).distances
+        ranks: dict[float, list[str]] = {}
+        for name in names:
+            rank = min(
+                (distances[name][end] for end in changed & set(distances[name])), default=inf
+            )
+            ranks.setdefault(rank, []).append(name)
+        return [ranks[rank] for rank in sorted(ranks, reverse=worse)]
+
     def _write(
-        self, now: int, family: Family, known: Failures, then: Callable[[int], None]
+        self,
+        now: int,
+        family: Family,
+        known: Failures,
+        waves: Iterator[list[str]],
+        then: Callable[[int], None],
     ) -> None:
         """Each router gets its rows when they have arrived and were written; then go on."""
+        wave = next(waves, None)
+        if wave is None:
+            self._agenda.add(now, then)
+            return
         state, delays = self._down[family], self.delays
         before, after = self._rows(family), self._tables(family, known)
         last = now
-        for router in self._wanted:
+        for router in wave:
             changed = len(diff(before[router], after[router]))
             if not changed:
                 state[router] = known
@@ -199,7 +234,7 @@ class FrrControlPlane(ControlPlane):
                 self._recompute()
 
             self._agenda.add(done, write)
-        self._agenda.add(last, then)
+        self._agenda.add(last, lambda at: self._write(at, family, known, waves, then))
 
     def _compute(self) -> dict[str, Entries]:
         families = [self._rows(family) for family in FAMILIES]
@@ -256,6 +291,11 @@ class LinkAgents:
             self.plane.link_changed(at, link, up)
 
         self._agenda.add(now + delays.detection, detect)
+
+    @property
+    def settled(self) -> bool:
+        """Whether all news have been seen, told, and turned into tables."""
+        return self._agenda.due is None and self.plane.settled
 
     def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
         """As a network tells its controller."""

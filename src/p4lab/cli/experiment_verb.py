@@ -1,0 +1,146 @@
+"""`p4lab experiment`: measurements of the papers, repeated."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.options import Json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from p4lab.experiment.report import Row
+
+experiment = typer.Typer(
+    name="experiment", help="Repeat a measurement of a paper.", no_args_is_help=True
+)
+
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figure and CSV go.")]
+Runs = Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs, each with its own seed.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="Of the first run.")]
+Rate = Annotated[int, typer.Option("--pps", min=1000, max=1_000_000, help="Probes per second.")]
+Ip = Annotated[float, typer.Option("--ip-ms", help="Until unicast is restored by the controller.")]
+Bier = Annotated[float, typer.Option("--bier-ms", help="Until BIER is restored by the controller.")]
+Sweeps = Annotated[
+    bool, typer.Option("--sweeps/--no-sweeps", help="Also vary distance and network size.")
+]
+
+DISTANCES_MS = (0.1, 5, 10, 20, 50)
+SIZES = (3, 5, 7, 10, 15, 20, 30)
+SWEEP_RUNS = 5
+SWEEP_PPS = 10_000
+
+
+@experiment.callback()
+def _group() -> None:
+    """Keeps the name of the one experiment there is on the command line."""
+
+
+@experiment.command("restoration")
+def restoration(
+    out: Out = Path("restoration"),
+    runs: Runs = 10,
+    seed: Seed = 1,
+    pps: Rate = 100_000,
+    ip_ms: Ip = 36.0,
+    bier_ms: Bier = 76.0,
+    sweeps: Sweeps = True,
+    as_json: Json = False,
+) -> None:
+    """How long multicast stops after a link failure, with and without fast reroute (figure 11).
+
+    Writes restoration.csv (one row per run) and restoration.svg. Exits 1 if a packet came twice.
+    The JSON object has `modes`: each with mode, paper_ms, ours_ms, half_width_ms (of the 95 %
+    confidence interval), runs, lost (packets per run), duplicates (in all runs) and the mean
+    durations of the steps in milliseconds; and the paths `csv` and `figure`.
+    """
+    from rich.console import Console
+
+    from p4lab.experiment.report import draw, summary, write_csv
+    from p4lab.experiment.restoration import ExperimentError
+
+    csv, figure = out / "restoration.csv", out / "restoration.svg"
+    try:
+        with Console(stderr=True).status("starting") as status:
+            rows = _measure(runs, seed, pps, (ip_ms, bier_ms), sweeps, status.update)
+        out.mkdir(parents=True, exist_ok=True)
+        write_csv(rows, csv)
+        draw(rows, figure)
+    except ExperimentError as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{out}: {error.strerror}")
+    modes = summary(rows)
+    if as_json:
+        typer.echo(json.dumps({"modes": modes, "csv": str(csv), "figure": str(figure)}, indent=2))
+    else:
+        console = Console()
+        console.print(_table(modes))
+        last = seed + runs - 1
+        console.print(f"seeds {seed} to {last}; {csv}, {figure}", highlight=False)
+    if any(row.outcome.duplicates for row in rows):
+        raise typer.Exit(VERDICT_NO)
+
+
+def _measure(
+    runs: int,
+    seed: int,
+    pps: int,
+    sums: tuple[float, float],
+    sweeps: bool,
+    say: Callable[[str], None],
+) -> list[Row]:
+    from p4lab.experiment.report import Row
+    from p4lab.experiment.restoration import (
+        MODES,
+        MS,
+        delays_for,
+        network_of,
+        run,
+        settings,
+        testbed,
+    )
+
+    restored = {"ip_restored": round(sums[0] * MS), "bier_restored": round(sums[1] * MS)}
+    second = 1_000 * MS
+    parts = [("figure 11", 3, lambda _: testbed(), delays_for(3, **restored), runs, pps)]
+    if sweeps:
+        few, slow = min(runs, SWEEP_RUNS), min(pps, SWEEP_PPS)
+        for distance in DISTANCES_MS:
+            delays = delays_for(3, **restored, distance=round(distance * MS))
+            parts.append(("distance", distance, lambda _: testbed(), delays, few, slow))
+        for size in SIZES:
+            delays = delays_for(size, **restored)
+            parts.append(("size", size, partial(network_of, size), delays, few, slow))
+    rows = []
+    for part, x, topology, delays, count, rate in parts:
+        planned = settings(MODES, topology, delays, runs=count, seed=seed, interval=second // rate)
+        for setting in planned:
+            say(f"{part} {x:g}: {setting.mode}, seed {setting.seed} ...")
+            rows.append(Row(part, x, run(setting)))
+    return rows
+
+
+def _table(modes: list[dict[str, Any]]):  # -> rich.table.Table, imported only here
+    from rich.table import Table
+
+    table = Table(box=None, title="time without delivery")
+    table.add_column("prepared")
+    for column in ("paper, ms", "here, ms", "lost per run", "duplicates"):
+        table.add_column(column, justify="right")
+    for row in modes:
+        table.add_row(
+            row["mode"],
+            f"{row['paper_ms']:g}",
+            f"{row['ours_ms']:.2f} ± {row['half_width_ms']:.2f}",
+            f"{row['lost']:.0f}",
+            f"{row['duplicates']}",
+        )
+    return table

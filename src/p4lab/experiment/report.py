@@ -1,0 +1,181 @@
+"""The restoration experiment as a table of numbers, a comparison and a figure."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from p4lab import __version__
+from p4lab.control.frr_plane import Family, Stage
+from p4lab.experiment.confidence import Mean, mean
+from p4lab.experiment.restoration import MODES, MS, PAPER_MS, US, Outcome
+
+SOURCE = (
+    "Merling, Lindner, Menth: Hardware-Based Evaluation of Scalable and Resilient Multicast With "
+    "BIER in P4, IEEE Access 2021, figure 11"
+)
+STEPS: dict[str, tuple[Stage, Family | None]] = {
+    "detection_ms": ("detection", None),
+    "notification_ms": ("notification", None),
+    "ip_computation_ms": ("computation", "ip"),
+    "ip_update_ms": ("update", "ip"),
+    "bier_computation_ms": ("computation", "bier"),
+    "bier_update_ms": ("update", "bier"),
+    "backup_update_ms": ("update", "backup"),
+}
+COLOURS = dict(zip(MODES, ("#444444", "#999999", "#1f77b4", "#d62728"), strict=True))
+MARKERS = dict(zip(MODES, "sxo^", strict=True))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One run in one part of the experiment: `x` is what that part varies."""
+
+    part: str  # "figure 11", "distance" (x in ms) or "size" (x in routers)
+    x: float
+    outcome: Outcome
+
+
+def tidy(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """One record per run, one column per variable; times in milliseconds."""
+    records = []
+    for row in rows:
+        outcome, setting = row.outcome, row.outcome.setting
+        records.append(
+            {
+                "version": __version__,
+                "part": row.part,
+                "x": row.x,
+                "mode": setting.mode,
+                "seed": setting.seed,
+                "routers": len(setting.topology.routers),
+                "distance_ms": setting.delays.distance / MS,
+                "interval_us": setting.interval / US,
+                "outage_ms": outcome.outage / MS,
+                "sent": outcome.sent,
+                "lost": outcome.lost,
+                "duplicates": outcome.duplicates,
+                **{
+                    name: outcome.duration(stage, family) / MS
+                    for name, (stage, family) in STEPS.items()
+                },
+            }
+        )
+    return records
+
+
+def write_csv(rows: Sequence[Row], path: Path) -> None:
+    """Raises OSError."""
+    records = tidy(rows)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(records[0]))
+        writer.writeheader()
+        writer.writerows(records)
+
+
+def outages(rows: Sequence[Row], part: str, mode: str) -> dict[float, Mean]:
+    """Mean time without delivery in milliseconds, by what the part varies."""
+    values: dict[float, list[float]] = {}
+    for row in rows:
+        if row.part == part and row.outcome.setting.mode == mode:
+            values.setdefault(row.x, []).append(row.outcome.outage / MS)
+    return {x: mean(runs) for x, runs in sorted(values.items())}
+
+
+def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """One record per mode: the paper's value beside ours, with losses and duplicates per run."""
+    records = []
+    for mode in MODES:
+        runs = [r.outcome for r in rows if r.part == "figure 11" and r.outcome.setting.mode == mode]
+        if not runs:
+            continue
+        outage = mean([run.outage / MS for run in runs])
+        records.append(
+            {
+                "mode": mode,
+                "paper_ms": PAPER_MS[mode],
+                "ours_ms": outage.value,
+                "half_width_ms": outage.half_width,
+                "runs": len(runs),
+                "lost": sum(run.lost for run in runs) / len(runs),
+                "duplicates": sum(run.duplicates for run in runs),
+                **{
+                    name: sum(run.duration(stage, family) for run in runs) / len(runs) / MS
+                    for name, (stage, family) in STEPS.items()
+                },
+            }
+        )
+    return records
+
+
+def draw(rows: Sequence[Row], path: Path) -> None:
+    """The figure, in the format that the file's name ends in. Raises OSError, ValueError."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    sweeps = [part for part in ("distance", "size") if any(row.part == part for row in rows)]
+    figure, axes = pyplot.subplots(
+        1, 1 + len(sweeps), figsize=(4.6 * (1 + len(sweeps)), 4.2), squeeze=False
+    )
+    _bars(axes[0][0], rows)
+    labels = {
+        "distance": "one way between router and controller [ms]",
+        "size": "routers in the network",
+    }
+    for axis, part in zip(axes[0][1:], sweeps, strict=True):
+        _lines(axis, rows, part, labels[part])
+    figure.text(0.01, 0.01, f"p4lab {__version__}; paper: {SOURCE}", fontsize=6, color="#555555")
+    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    figure.savefig(path)
+    pyplot.close(figure)
+
+
+def _bars(axis: Any, rows: Sequence[Row]) -> None:
+    records = summary(rows)
+    for place, record in enumerate(records):
+        axis.bar(place - 0.2, record["paper_ms"], 0.38, color="#dddddd", edgecolor="#888888")
+        axis.bar(
+            place + 0.2,
+            record["ours_ms"],
+            0.38,
+            yerr=record["half_width_ms"],
+            capsize=4,
+            color=COLOURS[record["mode"]],
+        )
+        for shift, value in ((-0.2, record["paper_ms"]), (0.2, record["ours_ms"])):
+            axis.annotate(
+                f"{value:.3g}", (place + shift, value * 1.12), ha="center", va="bottom", fontsize=7
+            )
+    axis.set_yscale("log")
+    axis.set_ylim(0.2, 300)
+    axis.set_xticks(range(len(records)))
+    axis.set_xticklabels([record["mode"].replace(" ", "\n", 1) for record in records], fontsize=7)
+    axis.set_ylabel("time without delivery [ms]")
+    runs = records[0]["runs"] if records else 0
+    axis.set_title(f"paper (grey) and here, {runs} runs, 95 % confidence", fontsize=9)
+
+
+def _lines(axis: Any, rows: Sequence[Row], part: str, label: str) -> None:
+    for mode in MODES:
+        points = outages(rows, part, mode)
+        axis.errorbar(
+            list(points),
+            [point.value for point in points.values()],
+            yerr=[point.half_width for point in points.values()],
+            label=mode,
+            color=COLOURS[mode],
+            marker=MARKERS[mode],
+            linestyle="--" if mode == "IP-FRR only" else "-",
+            capsize=3,
+            markersize=4,
+        )
+    axis.set_yscale("log")
+    axis.set_xlabel(label)
+    axis.set_ylabel("time without delivery [ms]")
+    axis.legend(fontsize=7)
+    axis.set_title(f"by {part}", fontsize=9)
