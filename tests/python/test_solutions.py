@@ -1,7 +1,7 @@
 """Without these a right answer could lose points, or a wrong one keep them.
 
-The labs' answers are data below solutions/. That a variant is right is not the grader's own word: it
-passes the STF tests of p4/, and so it does on bmv2.
+The labs' answers are data below solutions/. That a variant is right is not the grader's own word:
+it passes the STF tests of p4/, and so it does on bmv2.
 """
 
 from __future__ import annotations
