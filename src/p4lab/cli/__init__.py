@@ -10,6 +10,7 @@ from p4lab.cli import (
     compile_verb,
     conformance_verb,
     doctor_verb,
+    experiment_verb,
     explain_verb,
     fmt_verb,
     grade_verb,
@@ -38,6 +39,7 @@ app.command("stf")(stf_verb.stf)
 app.command("bench")(bench_verb.bench)
 app.command("doctor")(doctor_verb.doctor)
 app.command("conformance")(conformance_verb.conformance)
+app.add_typer(experiment_verb.experiment)
 app.command("start")(start_verb.start)
 app.command("cut")(start_verb.cut)
 app.command("check")(check_verb.check)
