@@ -16,6 +16,7 @@ from p4lab.cli import (
     grade_verb,
     lsp_verb,
     matrix_verb,
+    notebook_verb,
     run_verb,
     start_verb,
     stf_verb,
@@ -39,6 +40,7 @@ app.command("stf")(stf_verb.stf)
 app.command("bench")(bench_verb.bench)
 app.command("doctor")(doctor_verb.doctor)
 app.command("conformance")(conformance_verb.conformance)
+app.command("notebook")(notebook_verb.notebook)
 app.add_typer(experiment_verb.experiment)
 app.command("start")(start_verb.start)
 app.command("cut")(start_verb.cut)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+
 SCREEN = """\
 p4lab, a P4 teaching lab in a box
 
+  ./lab notebook                         the first lab's notebook in JupyterLab
+  ./lab start 01-bier DIR                your files of the lab, in a folder of your own
+  ./lab check 01-bier DIR                what of it works, and where it goes wrong
   ./lab run 01-bier                      send multicast through a BIER network (no root needed)
   sudo ./lab run 01-bier --net mininet   the same between real Linux hosts
   ./lab trace 01-bier                    what one packet met at every hop
@@ -19,5 +24,10 @@ Every verb explains itself with --help.
 
 
 def show() -> None:
-    """Prints the first screen."""
+    """Prints the first screen, and opens the first notebook if somebody is there to see it."""
     print(SCREEN, end="")
+    if sys.stdin.isatty() and sys.stdout.isatty():
+        from p4lab.cli.notebook_verb import notebook
+
+        print()
+        notebook()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -56,7 +57,7 @@ class Diagnostics:
         parts = [
             f'<div class="p4d-one {escape(severity)}" role="group" '
             f'aria-label="{escape(severity)} in line {diagnostic["line"]}">',
-            f"<b>{escape(severity)} {escape(code)}</b>: {escape(diagnostic['message'])} ",
+            f"<b>{escape(severity)} {escape(code)}</b>: {_marked(diagnostic['message'])} ",
             self._excerpt(diagnostic),
         ]
         for label in diagnostic["labels"]:
@@ -65,7 +66,7 @@ class Diagnostics:
                 place = f"{_name(label['file'], self.folder)}:{label['line']}"
                 parts.append(f'<div class="p4d-hint">{escape(place)}: {escape(text)}</div>')
         if diagnostic["hint"]:
-            parts.append(f'<div class="p4d-hint">hint: {escape(diagnostic["hint"])}</div>')
+            parts.append(f'<div class="p4d-hint">hint: {_marked(diagnostic["hint"])}</div>')
         parts.append(_explanation(code))
         return "".join(parts) + "</div>"
 
@@ -107,6 +108,11 @@ def _name(file: str, folder: Path | None) -> str:
     return path
 
 
+def _marked(text: str) -> str:
+    """A sentence with its `names` as code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+
+
 def _unfenced(text: str) -> str:
     """A block of Markdown code without its fences."""
     return "\n".join(line for line in text.splitlines() if not line.startswith("```"))
@@ -122,7 +128,7 @@ def _explanation(code: str) -> str:
         ("Right", page["right"], "pre"),
     ]
     body = "".join(
-        f"<b>{name}</b><{tag}>{escape(_unfenced(text))}</{tag}>"
+        f"<b>{name}</b><{tag}>{_marked(_unfenced(text))}</{tag}>"
         for name, text, tag in blocks
         if text
     )

@@ -11,7 +11,12 @@ from p4lab import _engine
 from p4lab.course.material import SOURCES, start, student
 from p4lab.lab.plan import ROOT
 
-WORK = ROOT / "work"
+
+def work_folder() -> Path:
+    """Where students' files are unless told: `work/` in p4lab's folder, or `p4lab/` in the home of
+    a user who may not write there."""
+    return ROOT / "work" if os.access(ROOT, os.W_OK) else Path.home() / "p4lab"
+
 
 ENVIRONMENT = "P4LAB_FOLDER"
 """Names another folder for the notebooks: an instructor's, or `p4/`, which is the reference."""
@@ -44,12 +49,12 @@ class Folder:
 def lab_folder(lab: str, path: str | Path | None = None) -> Folder:
     """The folder with a student's files of a lab, begun if it is not there yet.
 
-    `path` says where; else the environment variable P4LAB_FOLDER; else it is `work/LAB` beside
-    the notebooks. Nothing that is there is overwritten. Raises LabError, and OSError where the
-    folder cannot be written.
+    `path` says where; else the environment variable P4LAB_FOLDER; else it is in `work_folder`.
+    Nothing that is there is overwritten. Raises LabError, and OSError where the folder cannot be
+    written.
     """
     files = student(lab)
-    place = Path(path or os.environ.get(ENVIRONMENT) or WORK / lab).expanduser().resolve()
+    place = Path(path or os.environ.get(ENVIRONMENT) or work_folder() / lab).expanduser().resolve()
     names = [*files.edit, *files.files]
     if not all((place / name).is_file() for name in names):
         for _ in start(lab, place):

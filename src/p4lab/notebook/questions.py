@@ -17,7 +17,7 @@ class Question(ipywidgets.VBox):
             options=choices, value=None, layout={"width": "max-content"}
         )
         self._choices.tooltip = text
-        head = ipywidgets.HTML(f'<b>Predict.</b> <span role="heading">{escape(text)}</span>')
+        head = ipywidgets.HTML(f"<b>Predict.</b> {escape(text)}")
         super().__init__([head, self._choices])
 
     @property

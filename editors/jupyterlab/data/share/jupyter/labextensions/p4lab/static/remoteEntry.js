@@ -1,4 +1,4 @@
-// P4 files in JupyterLab: their file type, and how their text is coloured.
+// P4 in JupyterLab: the file type, and how files and `%%p4` cells are coloured.
 //
 // JupyterLab loads extensions as containers of webpack's module federation. This one is small enough
 // to be written by hand: `init` receives the packages that all extensions share, `get` gives the
@@ -22,6 +22,10 @@
         state.inComment = !stream.match(/^.*?\*\//);
         if (state.inComment) stream.skipToEnd();
         return "comment";
+      }
+      if (stream.sol() && stream.match("%%p4")) {
+        stream.skipToEnd();
+        return "meta";
       }
       if (stream.sol() && stream.match(/^\s*#\s*[a-z]+/)) return "meta";
       if (stream.eatSpace()) return null;
@@ -56,17 +60,45 @@
     return (await version.get())();
   };
 
-  const plugin = (codemirror, language) => ({
+  const MIME = "text/x-p4";
+
+  // Cells that begin with %%p4 are P4, as soon as they do and as long as they do.
+  const mind = (panel) => {
+    const cells = panel.context.model.cells;
+    const minded = new WeakSet();
+    const look = (cell) => {
+      const isP4 = /^%%p4\b/.test(cell.sharedModel.getSource());
+      if (isP4 && cell.mimeType !== MIME) cell.mimeType = MIME;
+      if (!isP4 && cell.mimeType === MIME) cell.mimeType = panel.content.codeMimetype;
+    };
+    const all = () => {
+      for (const cell of cells) {
+        if (cell.type !== "code" || minded.has(cell)) continue;
+        minded.add(cell);
+        cell.contentChanged.connect(() => look(cell));
+        // The notebook gives every cell its kernel's language once it knows it.
+        cell.mimeTypeChanged.connect(() => look(cell));
+        look(cell);
+      }
+    };
+    cells.changed.connect(all);
+    all();
+  };
+
+  const plugin = (codemirror, language, notebook) => ({
     id: "p4lab:language",
-    description: "File type and highlighting of P4 programs.",
+    description: "File type and highlighting of P4 programs and %%p4 cells.",
     autoStart: true,
     requires: [codemirror.IEditorLanguageRegistry],
-    activate: (app, languages) => {
+    optional: [notebook.INotebookTracker],
+    activate: (app, languages, notebooks) => {
+      notebooks?.forEach((panel) => panel.context.ready.then(() => mind(panel)));
+      notebooks?.widgetAdded.connect((_, panel) => panel.context.ready.then(() => mind(panel)));
       const support = new language.LanguageSupport(language.StreamLanguage.define(mode));
       languages.addLanguage({
         name: "p4",
         displayName: "P4",
-        mime: ["text/x-p4"],
+        mime: [MIME],
         extensions: ["p4"],
         support,
       });
@@ -74,7 +106,7 @@
         name: "p4",
         displayName: "P4 program",
         extensions: [".p4"],
-        mimeTypes: ["text/x-p4"],
+        mimeTypes: [MIME],
         contentType: "file",
         fileFormat: "text",
       });
@@ -90,7 +122,8 @@
       if (name !== "./extension") throw new Error(`p4lab: there is no module ${name}`);
       const codemirror = await shared(scope, "@jupyterlab/codemirror");
       const language = await shared(scope, "@codemirror/language");
-      const exports = { __esModule: true, default: plugin(codemirror, language) };
+      const notebook = await shared(scope, "@jupyterlab/notebook");
+      const exports = { __esModule: true, default: plugin(codemirror, language, notebook) };
       return () => exports;
     },
   };

@@ -1,0 +1,73 @@
+"""`p4lab notebook`: a lab's notebook in JupyterLab."""
+
+from __future__ import annotations
+
+import signal
+import webbrowser
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from p4lab.cli.errors import fail
+
+if TYPE_CHECKING:
+    from p4lab.notebook.server import Server
+
+FIRST = "01-bier"
+
+Lab = Annotated[str, typer.Argument(metavar="[LAB]", help="The lab, such as 01-bier.")]
+Port = Annotated[
+    int | None, typer.Option(min=1, max=65535, help="The port; else the first free one from 8888.")
+]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only say the address.")]
+
+
+def notebook(lab: Lab = FIRST, port: Port = None, no_browser: NoBrowser = False) -> None:
+    """Open a lab's notebook in JupyterLab; Ctrl-C ends it. The notebook is your own copy in work/,
+    beside your files of the lab."""
+    try:
+        import jupyterlab  # noqa: F401
+    except ImportError:
+        fail("JupyterLab is not installed; pip install 'p4lab[notebook]', or start ./lab.")
+    from rich.console import Console
+
+    from p4lab.lab.plan import LabError
+    from p4lab.notebook.folder import work_folder
+    from p4lab.notebook.server import has_desktop, student_server
+
+    try:
+        server = student_server(lab, port)
+    except (LabError, OSError) as error:
+        fail(str(error))
+    log = work_folder() / "jupyter.log"
+    try:
+        process = server.start(log)
+    except OSError as error:
+        fail(f"JupyterLab does not start: {error}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        with Console(stderr=True).status("starting JupyterLab"):
+            ready = server.await_ready(process)
+        if ready:
+            _tell(lab, server, has_desktop() and not no_browser)
+            process.wait()
+    except KeyboardInterrupt:
+        ready = True  # the same Ctrl-C has reached JupyterLab
+    finally:
+        process.terminate()
+        process.wait()
+    if not ready:
+        end = log.read_text(encoding="utf-8", errors="replace").splitlines()[-5:]
+        fail("\n".join(["JupyterLab did not start:", *end]))
+
+
+def _tell(lab: str, server: Server, browser: bool) -> None:
+    typer.echo(f"Notebook {lab} in JupyterLab (Ctrl-C ends it):\n\n    {server.url}\n")
+    if browser and webbrowser.open(server.url):
+        typer.echo("Your browser opens it by itself.")
+        return
+    typer.echo(
+        "Open this address in a browser on this machine. From another machine, first\n"
+        f"    ssh -L {server.port}:127.0.0.1:{server.port} THIS_MACHINE\n"
+        "and then open it there."
+    )

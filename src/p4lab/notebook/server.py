@@ -1,0 +1,134 @@
+"""JupyterLab for a student: its own copy of the notebook, a token, no network needed."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from p4lab.lab.plan import ROOT, LabError
+from p4lab.notebook.folder import work_folder
+
+NOTEBOOKS = ROOT / "notebooks"
+EDITOR = ROOT / "editors" / "jupyterlab"
+
+FIRST_PORT, PORTS = 8888, 50
+START_SECONDS = 120  # a cold disk, a busy machine
+
+
+def free_port() -> int:
+    """The first free port from 8888 on. Raises LabError if fifty of them are taken."""
+    for port in range(FIRST_PORT, FIRST_PORT + PORTS):
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+    last = FIRST_PORT + PORTS - 1
+    raise LabError(f"ports {FIRST_PORT} to {last} are all taken; choose one with --port.")
+
+
+def own_notebook(lab: str) -> Path:
+    """The student's copy of a lab's notebook, made if it is not there. Raises LabError, OSError."""
+    original = NOTEBOOKS / f"{lab}.ipynb"
+    if not original.is_file():
+        known = ", ".join(sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
+        raise LabError(f"there is no notebook of a lab {lab!r}; there is {known}.")
+    copy = work_folder() / original.name
+    if not copy.exists():
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(original, copy)
+    return copy
+
+
+@dataclass(frozen=True)
+class Server:
+    """A JupyterLab that shows the files below `root` and opens `file`."""
+
+    root: Path
+    file: Path
+    port: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(18))
+
+    @property
+    def path(self) -> str:
+        """The notebook's place on the server."""
+        return f"/lab/tree/{self.file.relative_to(self.root).as_posix()}"
+
+    @property
+    def url(self) -> str:
+        """What to open in a browser."""
+        return f"http://127.0.0.1:{self.port}{self.path}?token={self.token}"
+
+    def start(self, log: Path, **environment: str) -> subprocess.Popen[bytes]:
+        """Starts it; what it says goes to `log`. Raises OSError."""
+        with log.open("wb") as file:
+            return subprocess.Popen(
+                self._command(),
+                env={**self._environment(), **environment},
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+            )
+
+    def await_ready(self, process: subprocess.Popen[bytes]) -> bool:
+        """Waits until it answers; False if it ended or took longer than two minutes."""
+        deadline = time.monotonic() + START_SECONDS
+        address = f"http://127.0.0.1:{self.port}/api?token={self.token}"
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        while time.monotonic() < deadline and process.poll() is None:
+            try:
+                direct.open(address, timeout=5).close()
+                return True
+            except OSError:
+                time.sleep(0.2)
+        return False
+
+    def _command(self) -> list[str]:
+        """In the foreground; Ctrl-C ends it without a question."""
+        extensions = EDITOR / "data" / "share" / "jupyter" / "labextensions"
+        return [
+            *(sys.executable, "-m", "jupyterlab", "--log-level=WARN", f"--port={self.port}"),
+            *("--ServerApp.ip=127.0.0.1", "--ServerApp.port_retries=0"),
+            *("--ServerApp.answer_yes=True", f"--ServerApp.root_dir={self.root}"),
+            *(
+                f"--LabApp.default_url={self.path}",
+                "--LabApp.check_for_updates_class="
+                "jupyterlab.handlers.announcements.NeverCheckForUpdate",
+            ),
+            f"--LabApp.extra_labextensions_path={extensions}",
+            "--no-browser",
+            *(["--allow-root"] if os.geteuid() == 0 else []),
+        ]
+
+    def _environment(self) -> Mapping[str, str]:
+        """The process's environment. The token is not on the command line, where others see it."""
+        paths = [str(EDITOR / "config"), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
+        return {
+            **os.environ,
+            "JUPYTER_TOKEN": self.token,
+            "JUPYTER_CONFIG_PATH": os.pathsep.join(paths),
+        }
+
+
+def student_server(lab: str, port: int | None) -> Server:
+    """The server for a lab's notebook. Raises LabError, and OSError where the student's folder
+    cannot be written."""
+    notebook = own_notebook(lab)
+    root = ROOT if notebook.is_relative_to(ROOT) else notebook.parent
+    return Server(root, notebook, port or free_port())
+
+
+def has_desktop() -> bool:
+    """Whether a browser can be opened here."""
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -1,0 +1,98 @@
+"""A notebook in JupyterLab, in a browser: what a student does with it, as verbs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect, sync_playwright
+
+PATIENCE = 120_000  # milliseconds: a test fails by what it sees, not by how fast
+SIZE = {"width": 1360, "height": 1000}
+
+
+def chromium() -> str | None:
+    """The system's Chromium, if it starts. (Some systems have a script that says to install it.)"""
+    for name in ("chromium", "google-chrome", "chromium-browser"):
+        path = shutil.which(name)
+        if path and subprocess.run([path, "--version"], capture_output=True).returncode == 0:
+            return path
+    return None
+
+
+class Book:
+    """A notebook that is open in a browser. `strangers` are requests to other machines."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.strangers: list[str] = []
+        self.errors: list[str] = []
+        page.set_default_timeout(PATIENCE)
+        page.on("request", self._request)
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def _request(self, request: object) -> None:
+        url = request.url  # type: ignore[attr-defined]
+        if not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")):
+            self.strangers.append(url)
+
+    def open(self, url: str) -> None:
+        """Opens the notebook and waits for its kernel."""
+        self.page.goto(url)
+        self.page.locator(".jp-NotebookPanel-toolbar").wait_for()
+        self.page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
+
+    def menu(self, name: str, item: str) -> None:
+        """Chooses from the menu bar."""
+        self.page.locator(".lm-MenuBar-item", has_text=name).first.click()
+        self.page.get_by_role("menuitem", name=item, exact=True).click()
+
+    def cell(self, code: str) -> Locator:
+        """The first code cell whose source has this text."""
+        cell = self.page.locator(".jp-CodeCell").filter(
+            has=self.page.locator(".cm-content", has_text=code)
+        )
+        return cell.first
+
+    def run_all(self) -> None:
+        """Runs every cell from top to bottom, and waits for the last one."""
+        self.menu("Run", "Run All Cells")
+        last = self.page.locator(".jp-CodeCell").last
+        expect(last.locator(".jp-InputPrompt")).to_have_text("[*]:", timeout=PATIENCE)
+        self.finished(last)
+
+    def run(self, cell: Locator) -> None:
+        """Runs one cell again."""
+        cell.locator(".cm-content").click()
+        self.page.keyboard.press("Control+Enter")
+        self.finished(cell)
+
+    def finished(self, cell: Locator) -> None:
+        """Waits until a cell has a number."""
+        number = cell.locator(".jp-InputPrompt")
+        self.page.wait_for_function(
+            "prompt => /\\[\\d+\\]/.test(prompt.textContent)", arg=number.element_handle()
+        )
+
+
+@contextmanager
+def opened(url: str, browser_path: str, **options: object) -> Iterator[Book]:
+    """The page at `url` in a fresh browser."""
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=browser_path, args=arguments)
+        page = browser.new_page(viewport=SIZE, **options)  # type: ignore[arg-type]
+        book = Book(page)
+        book.open(url)
+        yield book
+        browser.close()
+
+
+def copy_of(notebook: Path, folder: Path) -> Path:
+    """A copy of a notebook, to be changed."""
+    folder.mkdir(parents=True)
+    return Path(shutil.copy(notebook, folder / notebook.name))
