@@ -289,7 +289,7 @@ NAMES = (
     "n" * 240 + ".p4",
     "n" * 241 + ".p4",
     os.fsdecode(b"not-utf-8-\xff\xfe.p4"),
-    "...p4.p4",
+    "x...p4.p4",
     " .p4",
 )
 

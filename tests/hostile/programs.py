@@ -57,7 +57,7 @@ def includes(solution: str) -> Iterator[Program]:
     yield Program("include-system", f"#include </etc/passwd>\n{solution}")
     yield Program("include-itself", '#include "bier.p4"\n')
     yield Program("include-itself-twice", '#include "bier.p4"\n#include "bier.p4"\n')
-    yield Program("include-the-entry", f'#include "v1model.p4"\n{solution}')
+    yield Program("include-the-entry", f'#include "v1model.p4"\n{solution}', "right")
     yield Program("include-by-macro", f'#define X "/etc/passwd"\n#include X\n{solution}')
     yield Program("line-directive", f'#line 7 "/etc/passwd"\nx y z\n{solution}')
     yield Program("another-entry", f"#define V1Switch(a, b, c, d, e, f) V1Switch(a)\n{solution}")

@@ -1,0 +1,116 @@
+"""Without these, one student could stop, slow down or fool the grading of everybody."""
+
+import json
+import re
+
+import pytest
+
+from cli_runner import p4lab
+from hostile.corpus import build
+from p4lab.grading.course import load
+
+LAB = "01-bier"
+GOOD = ("good-1", "good-2")
+# What only a mistake of the grader would make it say.
+FAULT = re.compile("grader|ended by|ask your instructor|Traceback")
+LIMIT = re.compile("takes more than|memory fault")
+
+
+@pytest.fixture(scope="module")
+def course():
+    return load(LAB)
+
+
+@pytest.fixture(scope="module")
+def corpus(course, tmp_path_factory):
+    """The folder, the corpus, the verdicts by student, and the output folder."""
+    folder = tmp_path_factory.mktemp("hostile") / "class"
+    folder.mkdir()
+    solution = course.sources["bier/bier.p4"]
+    for name in GOOD:
+        (folder / name).mkdir()
+        (folder / name / "bier.p4").write_text(solution)
+    hostile = build(folder, solution)
+    out = folder.parent / "out"
+    done = p4lab("grade", LAB, folder, "--seed", "5", "--seconds", "2", "--workers", "2",
+                 "--out", out, "--format", "junit", timeout=580)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    records = json.loads((out / "records.json").read_text())["verdicts"]
+    return folder, hostile, {row["student"]: row for row in records}, out
+
+
+def points(row) -> float:
+    return sum(check["points"] for check in row["checks"])
+
+
+def test_there_are_enough_of_them(corpus):
+    _, hostile, rows, _ = corpus
+    assert len(hostile) >= 25
+    assert len(rows) == len(hostile) + len(GOOD)
+    assert {one.student for one in hostile} | set(GOOD) == set(rows)
+
+
+def test_each_gets_a_clear_verdict(corpus, course):
+    _, hostile, rows, _ = corpus
+    most = sum(check.points for check in course.checks)
+    wrong = []
+    for one in hostile:
+        row = rows[one.student]
+        trouble = row["trouble"]
+        failed = [check for check in row["checks"] if check["status"] == "failed"]
+        if FAULT.search(trouble) or trouble.count("\n") or len(trouble) > 300:
+            wrong.append((one.name, trouble))
+        elif LIMIT.search(trouble):
+            if one.expect == "right" or points(row):
+                wrong.append((one.name, trouble))
+        elif one.expect == "right":
+            if trouble or points(row) != most:
+                wrong.append((one.name, trouble, points(row)))
+        elif one.expect == "compiles not":
+            if trouble or points(row) or not failed or failed[0]["id"] != "compiles":
+                wrong.append((one.name, trouble, [check["id"] for check in failed]))
+        elif one.expect == "runs":
+            if trouble:
+                wrong.append((one.name, trouble))
+        elif not re.search(one.expect, trouble) or points(row):
+            wrong.append((one.name, one.expect, trouble))
+    assert not wrong
+
+
+def test_the_grader_itself_never_failed(corpus):
+    errors = corpus[3] / "grader-errors.txt"
+    if errors.exists():
+        assert "Traceback" not in errors.read_text()
+
+
+def test_a_neighbour_scores_as_if_alone(corpus, course):
+    from p4lab.grading.judge import judge
+
+    _, _, rows, _ = corpus
+    files = {"bier/bier.p4": course.sources["bier/bier.p4"]}
+    for name in GOOD:
+        alone = judge(course, files, student=name, seed=5).to_json()
+        row = {key: value for key, value in rows[name].items() if key != "notes"}
+        assert row == json.loads(json.dumps(alone))
+        assert points(row) == sum(check.points for check in course.checks)
+
+
+def test_no_file_outside_was_read_or_written(corpus):
+    folder, hostile, _, out = corpus
+    with open("/etc/passwd") as file:
+        passwd = file.read()
+    lines = [line for line in passwd.splitlines() if len(line) > 20]
+    for path in out.rglob("*"):
+        if path.is_file():
+            text = path.read_text()
+            assert not [line for line in lines if line in text], path
+    names = {one.name for one in hostile} | set(GOOD)
+    assert {path.name for path in folder.iterdir()} == names
+    assert not list(folder.parent.rglob("owned"))
+
+
+def test_names_became_harmless_files(corpus):
+    _, hostile, _, out = corpus
+    reports = [path.name for path in (out / "students").iterdir()]
+    assert len(reports) == 2 * (len(hostile) + len(GOOD))
+    assert all(re.fullmatch(r"[A-Za-z0-9._%-]+", name) and name[0] not in ".-" for name in reports)
