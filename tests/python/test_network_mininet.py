@@ -9,11 +9,18 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cli_runner import ROOT, p4lab
+from p4lab.control.plane import ControlPlane
+from p4lab.engine import load_program
+from p4lab.lab.plan import load_plan
+from p4lab.lab.report import make_report
+from p4lab.lab.runner import send, subscribe
+from p4lab.network import open_network
 
 TOOLS = ("mnexec", "ifconfig", "ip", "ethtool")
 missing = [tool for tool in TOOLS if shutil.which(tool) is None]
@@ -116,3 +123,21 @@ def test_without_root_it_says_so() -> None:
     )
     assert done.returncode == 2
     assert "needs root" in done.stderr and "sudo" in done.stderr
+
+
+@needs_mininet[0]
+@needs_mininet[1]
+def test_one_host_sends_two_streams_side_by_side() -> None:
+    """Both commands may reach the host's agent at once; neither stream may wait for the other."""
+    plan = load_plan("01-bier", topology="rfc8279", packets=20)
+    first, second = plan.streams
+    streams = (first, replace(second, source=first.source, receivers=first.receivers))
+    plan = replace(plan, streams=streams)
+    program = load_program(plan.program, [("BSL", str(plan.bsl))])
+    with open_network("mininet", plan.topology, program, seed=1) as network:
+        plane = ControlPlane(plan.topology, plan.bsl, network.driver)
+        plane.start(network.now)
+        subscribe(plan, network, plane)
+        send(plan, network, plane)
+        report = make_report(plan, "mininet", network.observed())
+    assert report.ok, report.problems

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
-from cli_runner import p4lab
+from cli_runner import ROOT, p4lab
 from p4lab.targets import bmv2
 
 MISSING = bmv2.missing()
@@ -32,12 +33,32 @@ def test_lab_01_runs_on_bmv2_as_on_the_engine(topology: str) -> None:
     assert reports["bmv2"]["target"] == "bmv2"
 
 
+@needs_bmv2
+@needs_root
+def test_the_checks_of_lab_01_hold_on_bmv2(tmp_path: Path) -> None:
+    done = p4lab("check", "01-bier", ROOT / "p4", "--target", "bmv2")
+    assert done.returncode == 0, done.stdout + done.stderr
+    # And a mistake is found there, too, with its line.
+    (tmp_path / "bier").mkdir()
+    source = (ROOT / "p4/bier/bier.p4").read_text()
+    right = "hdr.bier.bit_string = carried.remaining & fbm;"
+    wrong = "hdr.bier.bit_string = carried.remaining | fbm;"
+    (tmp_path / "bier/bier.p4").write_text(source.replace(right, wrong))
+    done = p4lab("check", "01-bier", tmp_path, "--target", "bmv2")
+    assert done.returncode == 1
+    line = source[: source.index(right)].count("\n") + 1
+    assert f"bier/bier.p4:{line}" in done.stdout
+
+
 @pytest.mark.skipif(not MISSING, reason="bmv2 is installed")
 def test_without_bmv2_the_run_says_what_to_install() -> None:
     done = p4lab("run", "01-bier", "--net", "mininet", "--target", "bmv2")
     assert done.returncode == 2
     assert "p4c-bm2-ss" in done.stderr
     assert "Install" in done.stderr
+    done = p4lab("check", "01-bier", ROOT / "p4", "--target", "bmv2")
+    assert done.returncode == 2
+    assert "p4c-bm2-ss" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,7 @@ from p4lab.cli.options import Json
 
 if TYPE_CHECKING:
     from p4lab.grading.course import Course
+    from p4lab.grading.elsewhere import Bench
     from p4lab.grading.record import Verdict
 
 Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
@@ -23,10 +25,23 @@ Folder = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="Tell every failed check, not only the first.")]
 
+Target = Annotated[
+    str,
+    typer.Option(
+        "--target", metavar="engine|bmv2", help="What runs your program; bmv2 needs root."
+    ),
+]
+
 LOOK = 0.2  # seconds between two looks at the files
 
 
-def check(lab: Lab, folder: Folder = Path("."), all_: All = False, as_json: Json = False) -> None:
+def check(
+    lab: Lab,
+    folder: Folder = Path("."),
+    all_: All = False,
+    target: Target = "engine",
+    as_json: Json = False,
+) -> None:
     """Check your work on a lab; exits 0 only if everything passes.
 
     The JSON object has lab, student, trouble and checks; each check has id, title, part, status,
@@ -38,7 +53,8 @@ def check(lab: Lab, folder: Folder = Path("."), all_: All = False, as_json: Json
 
     course = _course(lab)
     try:
-        verdict = _verdict(course, folder)
+        with _bench(target) as bench:
+            verdict = _verdict(course, folder, bench)
     except _UnreadableError as error:
         fail(str(error))
     if as_json:
@@ -71,6 +87,28 @@ def watch(lab: Lab, folder: Folder = Path(".")) -> None:
             console.print("[bold green]Everything passes.[/]")
 
 
+@contextmanager
+def _bench(target: str) -> Iterator[Bench | None]:
+    """What judges in place of the engine, None for the engine itself."""
+    if target == "engine":
+        yield None
+        return
+    from p4lab.network import NetworkError
+
+    if target != "bmv2":
+        fail(f"there is no target called {target!r}; there is engine and bmv2.")
+    try:
+        from p4lab.targets import bmv2
+
+        bmv2.tools()
+        from p4lab.targets.bench import Bmv2Bench
+
+        with Bmv2Bench() as bench:
+            yield bench
+    except NetworkError as error:
+        fail(str(error))
+
+
 class _UnreadableError(Exception):
     """A student's file that is not there or no text; the message says so."""
 
@@ -85,7 +123,7 @@ def _course(lab: str) -> Course:
         fail(str(error))
 
 
-def _verdict(course: Course, folder: Path) -> Verdict:
+def _verdict(course: Course, folder: Path, bench: Bench | None = None) -> Verdict:
     from rich.console import Console
 
     from p4lab.grading.judge import judge
@@ -104,7 +142,7 @@ def _verdict(course: Course, folder: Path) -> Verdict:
             raise _UnreadableError(f"{path} cannot be read: {reason}.") from error
     try:
         with Console(stderr=True).status("checking") as status:
-            return judge(course, files, say=lambda what: status.update(f"{what} ..."))
+            return judge(course, files, bench=bench, say=lambda what: status.update(f"{what} ..."))
     except LabError as error:
         fail(str(error))
 

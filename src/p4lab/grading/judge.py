@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 from p4lab import _engine
-from p4lab.grading import scripts, stages
+from p4lab.grading import elsewhere, scripts, stages
 from p4lab.grading.course import Check, Course, Judged, hidden_seeds, public_seeds
+from p4lab.grading.elsewhere import Bench
 from p4lab.grading.record import CheckResult, Story, Verdict
-from p4lab.grading.scenario import Case
-from p4lab.grading.story import compare_traces, shortened
+from p4lab.grading.story import alike, compare
 from p4lab.grading.work import Work
 
 Found = tuple[Story | None, int, bool]
@@ -23,12 +22,14 @@ def judge(
     *,
     student: str = "",
     seed: int | None = None,
+    bench: Bench | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Verdict:
     """The verdict on the student's files (text by path, such as `bier/bier.p4`); files of the lab
     that students do not edit are taken from the lab whatever is handed in.
 
-    With a seed hidden cases are drawn, too. `say` hears each check before it runs. Raises LabError
+    With a seed hidden cases are drawn, too. With a `bench` it says what comes out, in place of the
+    engine, whose traces then only explain. `say` hears each check before it runs. Raises LabError
     if the lab itself is not sound.
     """
     own = {name: text for name, text in files.items() if name in course.student.edit}
@@ -42,7 +43,7 @@ def judge(
     results: list[CheckResult] = []
     for check in course.checks:
         say(check.title)
-        results.append(_result(course, check, work, results, seed))
+        results.append(_result(course, check, work, results, seed, bench))
     return Verdict(course.name, student, tuple(results))
 
 
@@ -61,44 +62,49 @@ def _result(
     work: Work,
     before: list[CheckResult],
     seed: int | None,
+    bench: Bench | None,
 ) -> CheckResult:
     passed = {result.id for result in before if result.status == "passed"}
     waits = tuple(need for need in check.needs if need not in passed)
     head = (check.id, check.title, check.part)
     if waits:
         return CheckResult(*head, "skipped", 0, check.points, waits_for=waits)
-    story, cases, hidden = _run(course, check, work, seed)
+    story, cases, hidden = _run(course, check, work, seed, bench)
     if story is None:
         return CheckResult(*head, "passed", check.points, check.points, cases=cases)
     return CheckResult(*head, "failed", 0, check.points, story, hidden, cases=cases)
 
 
-def _run(course: Course, check: Check, work: Work, seed: int | None) -> Found:
+def _run(course: Course, check: Check, work: Work, seed: int | None, bench: Bench | None) -> Found:
     if check.stage == "compiles":
         return stages.compiles(course, work), 1, False
     if check.stage == "contract":
         return stages.contract(course, work), 1, False
     if check.stf:
         return scripts.run(course, check, work)
-    return _cases(course, check, work, seed)
+    return _cases(course, check, work, seed, bench)
 
 
 # ---- Scenarios --------------------------------------------------------------------------------
 
 
-def _cases(course: Course, check: Check, work: Work, seed: int | None) -> Found:
+def _cases(
+    course: Course, check: Check, work: Work, seed: int | None, bench: Bench | None
+) -> Found:
     count = 0
     for hidden, labels in ((False, public_seeds(check)), (True, hidden_seeds(check, seed))):
         for label in labels:
             count += 1
             judged = course.case(check, label)
-            story = _case(course, check, judged, work)
+            story = _case(course, check, judged, work, bench)
             if story is not None:
                 return story, count, hidden
     return None, count, False
 
 
-def _case(course: Course, check: Check, judged: Judged, work: Work) -> Story | None:
+def _case(
+    course: Course, check: Check, judged: Judged, work: Work, bench: Bench | None
+) -> Story | None:
     case = judged.case
     compilation = work.compiled(case.defines)
     if compilation.program is None:
@@ -107,7 +113,7 @@ def _case(course: Course, check: Check, judged: Judged, work: Work) -> Story | N
     if case.network is not None:
         from p4lab.grading import networks
 
-        return networks.story(course, check, case, work, program)
+        return networks.story(course, check, case, work, program, bench)
     tables = [update[2] for update in case.updates if update[1] == "entry"]
     if (story := stages.absent(tables, program, ())) is not None:
         return story
@@ -119,44 +125,19 @@ def _case(course: Course, check: Check, judged: Judged, work: Work) -> Story | N
         return Story(case.steps, f"The entries do not fit: {error}.", "contract", hint)
     if check.parses:
         return stages.parses(course, judged, work, program)
+    if bench is not None:
+        return elsewhere.story(course, check, judged, work, program, bench)
     for number, sending in enumerate(case.sendings, 1):
         got = switch.process(sending.port, sending.data)
-        if _alike(case, got, judged.outputs[number - 1]) and (case.others or not _endless(switch)):
+        if alike(case, got, judged.outputs[number - 1]) and (case.others or not _endless(switch)):
             continue
-        story = _compare(course, check, judged, work, program, number)
+        story = compare(course, check, judged, work, program, number)
         if story is not None:
             return story
     return None
-
-
-def _alike(case: Case, got: list[tuple[int, bytes]], wanted: tuple[tuple[int, bytes], ...]) -> bool:
-    """Whether everything came out to the byte as it does of the reference."""
-    if case.expected is not None:
-        return False
-    if case.others:
-        return not Counter(wanted) - Counter(got)
-    return tuple(sorted(got)) == wanted
 
 
 def _endless(switch: _engine.Switch) -> bool:
     """Whether the switch has given up a packet because there was no end to it."""
     stats = switch.stats
     return any(stats[name] for name in ("too_many_passes", "too_many_packets", "out_of_fuel"))
-
-
-def _compare(
-    course: Course,
-    check: Check,
-    judged: Judged,
-    work: Work,
-    program: _engine.Program,
-    number: int,
-) -> Story | None:
-    """What is wrong with what became of packet `number` (from 1), if anything that matters is."""
-    case = judged.case
-    reference = course.program(case.defines)
-    ours, theirs = (stages.traced(p, judged, number) for p in (reference, program))
-    steps = (*shortened(case.steps), *(s.text for s in case.sendings[:number]))
-    return compare_traces(
-        course, check, case, (reference, ours), (program, theirs), steps, work, number
-    )

@@ -12,6 +12,7 @@ from p4lab.control.plane import ControlPlane
 from p4lab.engine import to_engine
 from p4lab.grading import difference
 from p4lab.grading.course import Check, Course
+from p4lab.grading.elsewhere import Bench
 from p4lab.grading.record import Story
 from p4lab.grading.scenario import Case, NetworkCase
 from p4lab.grading.stages import absent
@@ -29,7 +30,12 @@ FIRST_GROUP = 0xEF010101  # 239.1.1.1
 
 
 def story(
-    course: Course, check: Check, case: Case, work: Work, program: _engine.Program
+    course: Course,
+    check: Check,
+    case: Case,
+    work: Work,
+    program: _engine.Program,
+    bench: Bench | None = None,
 ) -> Story | None:
     """What is wrong with a run, told by the first switch that does something else than the
     reference would with the same packet; None if every subscriber gets each packet once."""
@@ -39,6 +45,11 @@ def story(
     tables = [table["name"] for table in course.program(case.defines).summary["tables"]]
     if (missing := absent(tables, program, steps[:1])) is not None:
         return missing
+    if bench is not None:
+        wrong = bench.network(work, case, plan)
+        return (
+            Story(steps, f"{bench.name}: {wrong}", difference.COPY_MISSING, "") if wrong else None
+        )
     wrong, arrivals = _run(plan, program)
     reference = course.program(case.defines)
     for time, router, arrival, entries in arrivals:

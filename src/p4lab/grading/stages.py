@@ -11,6 +11,7 @@ from p4lab.grading import culprit, difference, frames
 from p4lab.grading.course import Course, Defines, Judged, public_seeds
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Story
+from p4lab.grading.story import traced
 from p4lab.grading.work import Work
 
 
@@ -134,16 +135,6 @@ def _key(keys: list[tuple[str, str, int]]) -> str:
 
 def _params(params: list[tuple[str, int]]) -> str:
     return ", ".join(f"bit<{width}> {name}" for name, width in params) or "nothing"
-
-
-def traced(program: _engine.Program, judged: Judged, upto: int) -> dict[str, Any]:
-    """The trace of packet number `upto` behind all before it."""
-    switch = _engine.Switch(program)
-    switch.write(list(judged.case.updates))
-    for sending in judged.case.sendings[: upto - 1]:
-        switch.process(sending.port, sending.data)
-    sending = judged.case.sendings[upto - 1]
-    return switch.trace(sending.port, sending.data)
 
 
 def parses(course: Course, judged: Judged, work: Work, program: _engine.Program) -> Story | None:

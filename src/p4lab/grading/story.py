@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from p4lab import _engine
 from p4lab.grading import culprit, difference, hints
-from p4lab.grading.course import Check, Course, Defines
+from p4lab.grading.course import Check, Course, Defines, Judged
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Place, Story
 from p4lab.grading.scenario import Case
@@ -16,6 +17,43 @@ from p4lab.grading.work import Work
 NO_END = "The packet never comes to an end: it runs in a loop in the switch."
 SHOWN_STEPS = 12
 MAX_DIFFERENCES = 8  # of one packet that became many
+
+
+def alike(case: Case, got: list[tuple[int, bytes]], wanted: tuple[tuple[int, bytes], ...]) -> bool:
+    """Whether everything came out to the byte as it does of the reference."""
+    if case.expected is not None:
+        return False
+    if case.others:
+        return not Counter(wanted) - Counter(got)
+    return tuple(sorted(got)) == wanted
+
+
+def traced(program: _engine.Program, judged: Judged, upto: int) -> dict[str, Any]:
+    """The trace of packet number `upto` behind all before it."""
+    switch = _engine.Switch(program)
+    switch.write(list(judged.case.updates))
+    for sending in judged.case.sendings[: upto - 1]:
+        switch.process(sending.port, sending.data)
+    sending = judged.case.sendings[upto - 1]
+    return switch.trace(sending.port, sending.data)
+
+
+def compare(
+    course: Course,
+    check: Check,
+    judged: Judged,
+    work: Work,
+    program: _engine.Program,
+    number: int,
+) -> Story | None:
+    """What is wrong with what became of packet `number` (from 1), if anything that matters is."""
+    case = judged.case
+    reference = course.program(case.defines)
+    ours, theirs = (traced(p, judged, number) for p in (reference, program))
+    steps = (*shortened(case.steps), *(s.text for s in case.sendings[:number]))
+    return compare_traces(
+        course, check, case, (reference, ours), (program, theirs), steps, work, number
+    )
 
 
 def compare_traces(

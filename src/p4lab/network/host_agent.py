@@ -1,6 +1,7 @@
 """Runs inside a Mininet host: joins groups with real sockets, sends probes, counts what arrives.
 
-Commands come on standard input, one JSON object a line, and each is answered by one:
+Commands come on standard input, one JSON object a line, and each is answered by one: a stream when
+it has been sent, a count when all streams have. Streams are sent side by side:
 
     {"do": "join" | "leave", "group": "239.1.1.1"}
     {"do": "send", "group": ..., "flow": n, "packets": n, "interval": seconds, "length": bytes}
@@ -14,6 +15,7 @@ seen by a packet socket and counted as unwanted.
 from __future__ import annotations
 
 import json
+import os
 import selectors
 import signal
 import socket
@@ -21,6 +23,7 @@ import struct
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from p4lab.packets.probe import MIN_LENGTH, UDP_PORT, Probe
@@ -51,6 +54,19 @@ class Counter:
         }
 
 
+@dataclass
+class Sending:
+    """A stream under way; `due` is when its next packet is to leave, in seconds."""
+
+    group: str
+    flow: int
+    packets: int
+    interval: float
+    padding: bytes
+    due: float
+    sequence: int = 0
+
+
 class Agent:
     """One host."""
 
@@ -58,6 +74,8 @@ class Agent:
         self.address, self.number = address, number
         self.groups: set[str] = set()
         self.sent: dict[int, int] = {}
+        self.sendings: list[Sending] = []
+        self.waiting: list[dict[str, Any]] = []
         self.received, self.unwanted = Counter(), Counter()
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
@@ -79,8 +97,8 @@ class Agent:
         request = socket.inet_aton(group) + socket.inet_aton(self.address)
         self.udp.setsockopt(socket.IPPROTO_IP, option, request)
 
-    def handle(self, command: dict[str, Any]) -> dict[str, Any]:
-        """Carries out one command and gives the answer."""
+    def handle(self, command: dict[str, Any]) -> None:
+        """Carries out one command, or begins to."""
         if command["do"] == "join":
             self.membership(command["group"], socket.IP_ADD_MEMBERSHIP)
             self.groups.add(command["group"])
@@ -88,26 +106,49 @@ class Agent:
             self.membership(command["group"], socket.IP_DROP_MEMBERSHIP)
             self.groups.discard(command["group"])
         elif command["do"] == "send":
-            self.send(command)
-        return {
+            padding = bytes(command["length"] - MIN_LENGTH)
+            self.sendings.append(
+                Sending(
+                    command["group"],
+                    command["flow"],
+                    command["packets"],
+                    command["interval"],
+                    padding,
+                    time.monotonic(),
+                )
+            )
+            return
+        elif self.sendings:
+            self.waiting.append(command)
+            return
+        self.answer()
+
+    def answer(self) -> None:
+        """Says what has been counted so far."""
+        counts = {
             "sent": self.sent,
             "received": self.received.report(),
             "unwanted": self.unwanted.report(),
         }
+        print(json.dumps(counts), flush=True)
 
-    def send(self, command: dict[str, Any]) -> None:
-        """Sends a numbered stream, counting what comes in meanwhile."""
-        flow, start = command["flow"], time.monotonic()
-        padding = bytes(command["length"] - MIN_LENGTH)
-        for sequence in range(command["packets"]):
-            due = start + sequence * command["interval"]
-            while (rest := due - time.monotonic()) > 0:
-                self.drain()
-                time.sleep(min(rest, 0.001))
-            payload = padding + Probe(flow, sequence, self.number).trailer()
-            self.udp.sendto(payload, (command["group"], UDP_PORT))
-            self.sent[flow] = sequence + 1
-        self.drain()
+    def send_due(self) -> float | None:
+        """Sends what is due; gives the seconds until the next packet, None without a stream."""
+        for sending in list(self.sendings):
+            while sending.sequence < sending.packets and sending.due <= time.monotonic():
+                probe = Probe(sending.flow, sending.sequence, self.number)
+                self.udp.sendto(sending.padding + probe.trailer(), (sending.group, UDP_PORT))
+                sending.sequence += 1
+                sending.due += sending.interval
+                self.sent[sending.flow] = sending.sequence
+            if sending.sequence == sending.packets:
+                self.sendings.remove(sending)
+                self.answer()
+        if not self.sendings:
+            while self.waiting:
+                self.handle(self.waiting.pop(0))
+            return None
+        return max(0.0, min(sending.due for sending in self.sendings) - time.monotonic())
 
     def drain(self) -> None:
         """Takes in all that has arrived."""
@@ -143,14 +184,19 @@ def main() -> None:
     selector = selectors.DefaultSelector()
     for source in (sys.stdin, agent.udp, agent.card):
         selector.register(source, selectors.EVENT_READ)
+    rest, unread = None, b""
     while True:
-        ready = [key.fileobj for key, _ in selector.select()]
+        ready = [key.fileobj for key, _ in selector.select(rest)]
         agent.drain()
         if sys.stdin in ready:
-            line = sys.stdin.readline()
-            if not line:
+            # Not readline: it would keep a second command where no selector sees it.
+            data = os.read(sys.stdin.fileno(), 65536)
+            if not data:
                 return
-            print(json.dumps(agent.handle(json.loads(line))), flush=True)
+            *lines, unread = (unread + data).split(b"\n")
+            for line in lines:
+                agent.handle(json.loads(line))
+        rest = agent.send_due()
 
 
 if __name__ == "__main__":

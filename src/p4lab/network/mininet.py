@@ -7,7 +7,6 @@ and with them their ends in the hosts; the hosts' shells and agents end with the
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import re
@@ -25,13 +24,13 @@ from typing import Any
 from p4lab.control.plane import Driver
 from p4lab.lab.plan import Stream
 from p4lab.lab.report import Observed, Received
+from p4lab.network import namespace
 from p4lab.network.base import Controller, NetworkError
 from p4lab.network.switches import Switches
 from p4lab.topology import Host, Link, Topology
 
 PROBE_LENGTH = 100
 CORE_MTU = 9000  # room for what encapsulation adds
-CLONE_NEWNET = 0x40000000
 TOOLS = {"mnexec": "mininet", "ifconfig": "net-tools", "ip": "iproute2", "ethtool": "ethtool"}
 # Switches get whole frames whatever hosts leave undone; captures of hosts shall show them as well.
 OFFLOADS = "tx off rx off sg off tso off gso off gro off"
@@ -58,7 +57,7 @@ class MininetNetwork:
         self._captures: list[subprocess.Popen[bytes]] = []
         self._streams: list[Stream] = []
         self._pending: list[tuple[int, Stream]] = []
-        self._home = _enter_own_namespace()
+        self._home = namespace.enter_own()
         try:
             with _readable_errors():
                 self._build(pcap)
@@ -72,7 +71,7 @@ class MininetNetwork:
         from mininet.node import Node
 
         setLogLevel("critical")
-        _quiet_ipv6()
+        namespace.quiet_ipv6()
         root = Node("root", inNamespace=False)
         self._shells.append(root)
         shells = {}
@@ -245,7 +244,7 @@ class MininetNetwork:
             shell.terminate()
         self._shells.clear()
         if self._home is not None:
-            _setns(self._home)
+            namespace.leave(self._home)
             self._home = None
 
 
@@ -327,35 +326,6 @@ def _check_system(pcap: Path | None) -> None:
         import mininet.node  # noqa: F401
     except ImportError as error:
         raise NetworkError("the Python package mininet is not installed.") from error
-
-
-def _libc(function: str, *arguments: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    if getattr(libc, function)(*arguments) != 0:
-        number = ctypes.get_errno()
-        raise NetworkError(
-            f"the system refuses {function} for network namespaces: {os.strerror(number)}"
-        )
-
-
-def _enter_own_namespace() -> int:
-    """Leaves the machine's network; gives the way back."""
-    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
-    _libc("unshare", CLONE_NEWNET)
-    return home
-
-
-def _setns(home: int) -> None:
-    _libc("setns", home, CLONE_NEWNET)
-    os.close(home)
-
-
-def _quiet_ipv6() -> None:
-    """Kernels talk IPv6 on every interface unless told not to; a switch would have to carry it."""
-    for scope in ("all", "default"):
-        knob = Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6")
-        if knob.exists():
-            knob.write_text("1")
 
 
 def _interface(router: str, port: int) -> str:

@@ -7,8 +7,9 @@ from typing import Protocol
 
 from p4lab import _engine
 from p4lab.control.bier import CPU_PORT
-from p4lab.control.entries import Update
+from p4lab.control.entries import Entries, Update
 from p4lab.control.plane import Driver
+from p4lab.control.tables import Tables
 from p4lab.engine import to_engine
 from p4lab.network import cpu
 
@@ -71,6 +72,7 @@ class EngineSwitches:
         self._inbox = _engine.Inbox(INBOX)
         self._names: dict[int, str] = {}
         self._forwarders: dict[str, _engine.Forwarder] = {}
+        self._tables: dict[str, Tables] = {}
 
     @property
     def now(self) -> int:
@@ -78,6 +80,7 @@ class EngineSwitches:
 
     def start(self, router: str, number: int, ports: Mapping[int, str]) -> None:
         self._names[number] = router
+        self._tables[router] = Tables()
         self._forwarders[router] = _engine.Forwarder(
             self._program,
             list(ports.items()),
@@ -89,7 +92,7 @@ class EngineSwitches:
         )
 
     def driver(self, router: str) -> Driver:
-        return ForwarderDriver(self._forwarders[router])
+        return ForwarderDriver(self._forwarders[router], self._tables[router])
 
     def news(self, timeout: float) -> News | None:
         found = self._inbox.get(timeout)
@@ -125,12 +128,18 @@ class EngineSwitches:
 class ForwarderDriver:
     """Writes to one of the engine's switches."""
 
-    def __init__(self, forwarder: _engine.Forwarder) -> None:
+    def __init__(self, forwarder: _engine.Forwarder, tables: Tables) -> None:
         self._forwarder = forwarder
+        self._tables = tables
 
     def write(self, updates: Sequence[Update]) -> None:
         """Apply all updates between two packets, or none and raise ValueError."""
         self._forwarder.write(to_engine(updates))
+        self._tables.apply(updates)
+
+    def entries(self) -> Entries:
+        """What has been written to the switch, by whichever driver."""
+        return self._tables.entries
 
     def packet_out(self, port: int, frame: bytes) -> None:
         """Send a frame out of a port."""

@@ -12,7 +12,8 @@ from typing import Any
 
 from p4lab import _engine
 from p4lab.control.bier import CPU_PORT
-from p4lab.control.entries import Update
+from p4lab.control.entries import Entries, Update
+from p4lab.control.tables import Tables
 from p4lab.engine import to_engine
 from p4lab.lab.plan import Stream
 from p4lab.lab.report import Observed, Received
@@ -49,6 +50,7 @@ class VirtualNetwork:
         self._links: dict[int, Link] = {}
         self._hosts = {host.name: IgmpHost(host) for host in topology.hosts}
         self._streams: list[Stream] = []
+        self._tables = {router.name: Tables() for router in topology.routers}
         for router in topology.routers:
             node = self.engine.add_switch(
                 router.name, program, cpu_port=CPU_PORT, seed=seed << 16 | router.number
@@ -94,7 +96,7 @@ class VirtualNetwork:
 
     def driver(self, router: str) -> VirtualDriver:
         """What writes a router's entries."""
-        return VirtualDriver(self.engine, self._nodes[router])
+        return VirtualDriver(self.engine, self._nodes[router], self._tables[router])
 
     def join(self, host: Host, group: IPv4Address) -> None:
         """The host subscribes by IGMP, now."""
@@ -176,6 +178,10 @@ class VirtualNetwork:
             copies[link.b, link.a] = back["sent"]["probes"]
         return Observed(sent, received, dict(copies))
 
+    def reception(self, host: Host) -> list[dict[str, Any]]:
+        """What a host has received, per stream: `_engine.Network.report`."""
+        return self.engine.report(self._nodes[host.name])
+
     def watch(self, host: Host) -> None:
         """From now on `arrivals` knows what the cable of this host carries to it."""
         self.engine.capture(self._number(self.topology.link(host.name, host.router)))
@@ -214,13 +220,19 @@ class VirtualNetwork:
 class VirtualDriver:
     """Writes to one switch of a virtual network."""
 
-    def __init__(self, engine: _engine.Network, node: int) -> None:
+    def __init__(self, engine: _engine.Network, node: int, tables: Tables) -> None:
         self._engine = engine
         self._node = node
+        self._tables = tables
 
     def write(self, updates: Sequence[Update]) -> None:
         """Apply all updates between two packets, or none and raise ValueError."""
         self._engine.write(self._node, to_engine(updates))
+        self._tables.apply(updates)
+
+    def entries(self) -> Entries:
+        """What has been written to the switch, by whichever driver."""
+        return self._tables.entries
 
     def packet_out(self, port: int, frame: bytes) -> None:
         """Send a frame out of a port."""

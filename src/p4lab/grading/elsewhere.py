@@ -1,0 +1,80 @@
+"""Cases judged by another switch than the engine; the engine's traces only explain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from p4lab import _engine
+from p4lab.grading import difference, frames
+from p4lab.grading.course import Check, Course, Judged
+from p4lab.grading.record import Story
+from p4lab.grading.scenario import Case
+from p4lab.grading.story import alike, compare, pair_story, shortened
+from p4lab.grading.work import Work
+from p4lab.lab.plan import Plan
+from p4lab.network import NetworkError
+
+
+class Bench(Protocol):
+    """Another switch, and networks of them."""
+
+    name: str
+
+    def outputs(
+        self, work: Work, case: Case, likely: Sequence[int]
+    ) -> list[list[tuple[int, bytes]]]:
+        """What comes out for each packet of a case, as (port, bytes). Raises NetworkError if the
+        program is refused, ValueError for entries that do not fit."""
+
+    def network(self, work: Work, case: Case, plan: Plan) -> str:
+        """What goes wrong with a run on a network of such switches; empty if nothing does."""
+
+
+def story(
+    course: Course,
+    check: Check,
+    judged: Judged,
+    work: Work,
+    program: _engine.Program,
+    bench: Bench,
+) -> Story | None:
+    """What is wrong with what came out of the other switch; None if nothing is."""
+    case = judged.case
+    likely = [port for outputs in judged.outputs for port, _ in outputs]
+    try:
+        outputs = bench.outputs(work, case, likely)
+    except (NetworkError, ValueError) as error:
+        return Story(case.steps, f"{bench.name}: {error}", "refused", "")
+    reference = course.program(case.defines)
+    for number, got in enumerate(outputs, 1):
+        if alike(case, got, judged.outputs[number - 1]):
+            continue
+        found = [_out(reference, port, data) for port, data in got]
+        if case.expected is None:
+            wanted = [
+                difference.wanted(_out(reference, port, data), case.ignore)
+                for port, data in judged.outputs[number - 1]
+            ]
+        else:
+            wanted = [
+                difference.Wanted(item.port, item.headers)
+                for item in case.expected
+                if item.send == number
+            ]
+        pairs = difference.unequal(wanted, found, case.others)
+        if not pairs:
+            continue
+        explained = compare(course, check, judged, work, program, number)
+        if explained is not None:
+            return explained
+        steps = (*shortened(case.steps), *(s.text for s in case.sendings[:number]))
+        note = (None, f"The engine does what it should with this packet; {bench.name} does not.")
+        return pair_story(course, check, pairs[0], case.defines, steps, "", note)
+    return None
+
+
+def _out(reference: _engine.Program, port: int, data: bytes) -> difference.Out:
+    """A frame as the reference's parser sees it."""
+    headers = frames.dissect(reference, data)
+    return difference.Out(port, data, headers, data)

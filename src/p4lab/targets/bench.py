@@ -1,0 +1,206 @@
+"""Cases of a check on the real bmv2: entries by P4Runtime, packets through veth pairs."""
+
+from __future__ import annotations
+
+import os
+import queue
+import select
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from p4lab.control.bier import CPU_PORT
+from p4lab.control.entries import (
+    CloneSession,
+    Entity,
+    Exact,
+    Lpm,
+    Match,
+    MulticastGroup,
+    Optional,
+    Range,
+    TableEntry,
+    Ternary,
+    Update,
+)
+from p4lab.control.plane import ControlPlane
+from p4lab.grading.scenario import Case
+from p4lab.grading.work import Work
+from p4lab.lab.plan import Plan
+from p4lab.lab.report import make_report
+from p4lab.lab.runner import send, subscribe
+from p4lab.network import NetworkError, cpu, namespace
+from p4lab.network.mininet import MininetNetwork
+from p4lab.targets import TargetError, bmv2
+
+QUIET = 0.25  # seconds without a packet: nothing more comes
+LONGEST = 3.0  # seconds for one packet, for programs that never end
+ETH_P_ALL = 3
+PACKET_OUTGOING = 4
+MTU = 9000
+
+Frames = list[tuple[int, bytes]]
+
+
+class Bmv2Bench:
+    """One switch at a time, with a cable at every port that a case uses. Needs root."""
+
+    name = "bmv2"
+
+    def __init__(self) -> None:
+        """Raises TargetError with what is missing."""
+        bmv2.tools()
+        if os.geteuid() != 0:
+            raise TargetError("the target bmv2 makes network interfaces: start it with sudo.")
+        self._home = namespace.enter_own()
+        namespace.quiet_ipv6()
+        self._cables: dict[int, socket.socket] = {}
+        self._compiled: dict[tuple[int, Any], bmv2.Compiled] = {}
+        self._folder = tempfile.TemporaryDirectory(prefix="p4lab-bench-")
+
+    def __enter__(self) -> Bmv2Bench:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for cable in self._cables.values():
+            cable.close()
+        namespace.leave(self._home)
+        self._folder.cleanup()
+
+    def outputs(self, work: Work, case: Case, likely: Sequence[int]) -> list[Frames]:
+        """What comes out for each packet of a case; `likely` are ports where something may. Raises
+        TargetError if p4c or the switch refuses, ValueError for entries that do not fit."""
+        compiled = self.compiled(work, case.defines)
+        entities = [entity(update) for update in case.updates]
+        ports = sorted(_ports(case, entities) | set(likely) - {CPU_PORT})
+        for port in ports:
+            self._lay(port)
+        heard: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
+
+        def to_cpu(port: int, frame: bytes) -> None:
+            heard.put((CPU_PORT, cpu.packet_out(port, frame)))  # the same two bytes both ways
+
+        interfaces = {port: f"sw{port}" for port in ports}
+        switch = bmv2.Bmv2Switch(
+            "bench", compiled, interfaces, to_cpu, number=1, folder=Path(self._folder.name)
+        )
+        try:
+            switch.write([Update("insert", item) for item in entities])
+            found = []
+            for sending in case.sendings:
+                if sending.port == CPU_PORT:
+                    switch.packet_out(*cpu.packet_in(sending.data))
+                else:
+                    self._cables[sending.port].send(sending.data)
+                found.append(self._collect(heard))
+            return found
+        finally:
+            switch.stop()
+
+    def network(self, work: Work, case: Case, plan: Plan) -> str:
+        """What goes wrong with a plan on a network of bmv2 under Mininet; empty if nothing."""
+        try:
+            compiled = self.compiled(work, case.defines)
+            with MininetNetwork(plan.topology, bmv2.Bmv2Switches(compiled)) as net:
+                plane = ControlPlane(plan.topology, plan.bsl, net.driver)
+                plane.start(net.now)
+                subscribe(plan, net, plane)
+                send(plan, net, plane)
+                problems = make_report(plan, net.name, net.observed(), self.name).problems
+        except (NetworkError, ValueError) as error:
+            return str(error)
+        return problems[0] if problems else ""
+
+    def compiled(self, work: Work, defines: tuple[tuple[str, str], ...]) -> bmv2.Compiled:
+        """A submission as p4c compiles it. Raises TargetError."""
+        key = (id(work), defines)
+        if key not in self._compiled:
+            with tempfile.TemporaryDirectory(prefix="p4lab-submission-") as folder:
+                for name, text in work.files.items():
+                    path = Path(folder) / name
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(text, encoding="utf-8")
+                program = Path(folder) / work.program
+                self._compiled[key] = bmv2.compile_program(program, defines)
+        return self._compiled[key]
+
+    def _lay(self, port: int) -> None:
+        """A cable at a port, with us at the other end."""
+        if port in self._cables:
+            return
+        near, far = f"sw{port}", f"pc{port}"
+        for command in (
+            ["ip", "link", "add", near, "mtu", str(MTU), "type", "veth", "peer", "name", far],
+            ["ip", "link", "set", far, "mtu", str(MTU), "up"],
+            ["ip", "link", "set", near, "up"],
+        ):
+            subprocess.run(command, check=True, capture_output=True)
+        cable = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+        cable.bind((far, ETH_P_ALL))
+        cable.setblocking(False)
+        self._cables[port] = cable
+
+    def _collect(self, heard: queue.SimpleQueue[tuple[int, bytes]]) -> Frames:
+        found: Frames = []
+        ends = time.monotonic() + LONGEST
+        quiet = time.monotonic() + QUIET
+        by_number = {cable.fileno(): (port, cable) for port, cable in self._cables.items()}
+        while time.monotonic() < min(ends, quiet):
+            ready, _, _ = select.select(list(by_number), [], [], QUIET / 10)
+            before = len(found)
+            for number in ready:
+                port, cable = by_number[number]
+                found += [(port, frame) for frame in _drained(cable)]
+            while not heard.empty():
+                found.append(heard.get())
+            if len(found) > before:
+                quiet = time.monotonic() + QUIET
+        return found
+
+
+def _drained(cable: socket.socket) -> list[bytes]:
+    frames = []
+    while True:
+        try:
+            frame, address = cable.recvfrom(MTU + 100)
+        except BlockingIOError:
+            return frames
+        if address[2] != PACKET_OUTGOING:
+            frames.append(frame)
+
+
+def _ports(case: Case, entities: Sequence[Entity]) -> set[int]:
+    """Ports that a case names: where packets come in, and where entries send them."""
+    ports = {sending.port for sending in case.sendings}
+    for item in entities:
+        if isinstance(item, TableEntry):
+            ports |= {value for name, value in item.params if "port" in name}
+        elif isinstance(item, MulticastGroup):
+            ports |= {port for port, _ in item.replicas}
+    return {port for port in ports if 0 < port < 256}
+
+
+def entity(update: tuple[Any, ...]) -> Entity:
+    """An update of a case (in the engine's form) as an entity."""
+    if update[0] == "group":
+        return MulticastGroup(update[1], tuple(update[2]))
+    if update[0] == "session":
+        return CloneSession(update[1], ((update[2], 0),), update[4])
+    _, _, table, matches, priority, action, params = update
+    keys = tuple((name, _match(match)) for name, match in matches)
+    return TableEntry(table, keys, action, tuple(params), priority)
+
+
+def _match(match: tuple[Any, ...]) -> Match:
+    kinds = {"exact": Exact, "lpm": Lpm, "ternary": Ternary, "range": Range, "optional": Optional}
+    return Ternary(0, 0) if match[0] == "any" else kinds[match[0]](*match[1:])
