@@ -30,21 +30,36 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("run")(run_verb.run)
-app.command("trace")(trace_verb.trace)
-app.command("compile")(compile_verb.compile_program)
-app.command("explain")(explain_verb.explain)
-app.command("fmt")(fmt_verb.fmt)
-app.command("lsp")(lsp_verb.lsp)
-app.command("stf")(stf_verb.stf)
-app.command("bench")(bench_verb.bench)
-app.command("doctor")(doctor_verb.doctor)
-app.command("conformance")(conformance_verb.conformance)
-app.command("notebook")(notebook_verb.notebook)
-app.add_typer(experiment_verb.experiment)
-app.command("start")(start_verb.start)
-app.command("cut")(start_verb.cut)
-app.command("check")(check_verb.check)
-app.command("watch")(check_verb.watch)
-app.command("grade")(grade_verb.grade)
-app.command("matrix")(matrix_verb.matrix)
+PANELS = {
+    "Learn": {
+        "notebook": notebook_verb.notebook,
+        "start": start_verb.start,
+        "check": check_verb.check,
+        "watch": check_verb.watch,
+        "run": run_verb.run,
+        "trace": trace_verb.trace,
+    },
+    "Write P4": {
+        "compile": compile_verb.compile_program,
+        "explain": explain_verb.explain,
+        "stf": stf_verb.stf,
+        "fmt": fmt_verb.fmt,
+        "lsp": lsp_verb.lsp,
+    },
+    "Teach": {
+        "grade": grade_verb.grade,
+        "matrix": matrix_verb.matrix,
+        "cut": start_verb.cut,
+    },
+    "Measure": {
+        "bench": bench_verb.bench,
+        "conformance": conformance_verb.conformance,
+    },
+    "This machine": {
+        "doctor": doctor_verb.doctor,
+    },
+}
+for panel, verbs in PANELS.items():
+    for name, verb in verbs.items():
+        app.command(name, rich_help_panel=panel)(verb)
+app.add_typer(experiment_verb.experiment, rich_help_panel="Measure")
