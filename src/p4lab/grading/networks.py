@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from p4lab import _engine
@@ -78,6 +79,7 @@ def _sent(arrival: dict[str, Any]) -> list[tuple[int, bytes]]:
     return sorted((fate["port"], fate["data"]) for fate in fates if fate and fate["kind"] == "sent")
 
 
+@lru_cache(maxsize=256)
 def make_plan(lab: str, case: NetworkCase) -> Plan:
     """The run of a case: sources, groups and receivers drawn from its seed."""
     plan = load_plan(lab, topology=case.topology, bsl=case.bsl, packets=PACKETS, seed=case.seed)
