@@ -8,28 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from p4lab.bench import forwarding, inprocess, tables
+from p4lab.bench import forwarding, grading, inprocess, tables
 from p4lab.bench.machine import Machine, describe
 from p4lab.bench.measure import Measure, Say
 
 Group = Callable[[float, Say], Iterator[Measure]]
 
 # In the order in which they run and are printed. Memory comes first: it is that of this process.
-GROUPS: tuple[Group, ...] = (
-    inprocess.memory,
-    inprocess.compiling,
-    inprocess.processing,
-    tables.inserting,
-    tables.looking_up,
-    tables.compiling,
-    forwarding.forwarding,
-    forwarding.side_by_side,
-)
+GROUPS: dict[str, tuple[Group, ...]] = {
+    "engine": (
+        inprocess.memory,
+        inprocess.compiling,
+        inprocess.processing,
+        tables.inserting,
+        tables.looking_up,
+        tables.compiling,
+        forwarding.forwarding,
+        forwarding.side_by_side,
+    ),
+    "grade": (grading.grading,),
+}
 
 __all__ = ["GROUPS", "Group", "Machine", "Measure", "Say", "describe", "measure_all"]
 
 
-def measure_all(seconds: float, say: Say = lambda _: None) -> Iterator[Measure]:
-    """All measures, one after the other; `say` hears what is under way."""
-    for group in GROUPS:
+def measure_all(what: str, seconds: float, say: Say = lambda _: None) -> Iterator[Measure]:
+    """The measures of one of GROUPS, one after the other; `say` hears what is under way."""
+    for group in GROUPS[what]:
         yield from group(seconds, say)

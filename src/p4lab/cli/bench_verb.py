@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,13 +14,25 @@ from p4lab.cli.options import Json
 if TYPE_CHECKING:
     from p4lab.bench import Measure
 
+
+class What(str, Enum):
+    """What is measured."""
+
+    engine = "engine"
+    grade = "grade"
+
+
+Only = Annotated[
+    What,
+    typer.Argument(metavar="[engine|grade]", help="The engine, or grading a class of 300."),
+]
 Seconds = Annotated[
     float, typer.Option("--seconds", min=0.05, max=600, help="How long each measurement takes.")
 ]
 
 
-def bench(seconds: Seconds = 1.0, as_json: Json = False) -> None:
-    """Measure the engine on this machine: compiling, processing, forwarding, memory.
+def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = False) -> None:
+    """Measure the engine on this machine: compiling, processing, forwarding, memory; or grading.
 
     What is measured and how: docs/speed.md. The JSON object has `machine` (processor, cores,
     kernel, load: programs that were busy before) and `measures`: each with group, name, unit, value
@@ -32,7 +45,7 @@ def bench(seconds: Seconds = 1.0, as_json: Json = False) -> None:
 
     machine = describe()
     with Console(stderr=True).status("starting") as status:
-        measures = list(measure_all(seconds, lambda what: status.update(f"{what} ...")))
+        measures = list(measure_all(what.value, seconds, lambda now: status.update(f"{now} ...")))
     if as_json:
         rows = [{**asdict(row), "met": row.met} for row in measures]
         typer.echo(json.dumps({"machine": asdict(machine), "measures": rows}, indent=2))
