@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
-PATIENCE = 120_000  # milliseconds: a test fails by what it sees, not by how fast
+PATIENCE = 60_000  # milliseconds: a test fails by what it sees, not by how fast
 SIZE = {"width": 1360, "height": 1000}
 
 
@@ -43,8 +43,7 @@ class Book:
     def open(self, url: str) -> None:
         """Opens the notebook and waits for its kernel."""
         self.page.goto(url)
-        self.page.locator(".jp-NotebookPanel-toolbar").wait_for()
-        self.page.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
+        self.page.get_by_text("| Idle").wait_for()  # in the status bar, behind the kernel's name
 
     def menu(self, name: str, item: str) -> None:
         """Chooses from the menu bar."""

@@ -108,6 +108,14 @@ def test_the_packet_flies_and_can_be_stepped(book: Book) -> None:
     expect(view.locator(".p4v-play")).to_contain_text("play", timeout=PATIENCE)
 
 
+def test_a_prediction_is_compared_with_the_network(book: Book) -> None:
+    book.cell("guess3 = predict").locator("label", has_text="3").click()
+    reveal = book.cell("guess3.reveal")
+    expect(reveal).to_contain_text("You made no prediction")
+    book.run(reveal)
+    expect(reveal).to_contain_text("That is what you predicted")
+
+
 def test_an_edited_table_changes_the_next_packet(book: Book) -> None:
     cell = book.cell('lab.table_view("r1", "bift")')
     view = cell.locator(".p4v-topology")
@@ -144,11 +152,3 @@ def test_a_broken_link_is_seen_and_felt(book: Book) -> None:
     expect(view.locator(".p4v-trail.lost")).not_to_have_count(0)
     cell.get_by_role("button", name="r1 ✕ r2").click()
     expect(view.locator(".p4v-link.down")).to_have_count(0)
-
-
-def test_a_prediction_is_compared_with_the_network(book: Book) -> None:
-    book.cell("guess3 = predict").get_by_text("3", exact=True).click()
-    reveal = book.cell("guess3.reveal")
-    expect(reveal).to_contain_text("You made no prediction")
-    book.run(reveal)
-    expect(reveal).to_contain_text("That is what you predicted")

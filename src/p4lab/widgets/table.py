@@ -33,7 +33,7 @@ class TableView(View):
 
     _esm = script("table.js")
     message = traitlets.Dict().tag(sync=True)
-    """The outcome of the last edit: `ok` and `text`, one sentence"""
+    """The outcome of the last edit: its `number`, `ok` and `text`, one sentence"""
 
     def __init__(self, lab: Lab, router: str, table: str) -> None:
         self._lab = lab
@@ -138,14 +138,13 @@ class TableView(View):
         return (key.kind, read(key.name, text, key.width))
 
     def _message(self, _: object, content: dict[str, Any], __: object) -> None:
+        number = self.message.get("number", 0) + 1
         try:
             text = self.edit(content)
-        except ValueError as error:
-            self.message = {"ok": False, "text": _sentence(str(error))}
-        except Exception as error:
-            self.message = {"ok": False, "text": _sentence(f"{type(error).__name__}: {error}")}
+        except (ValueError, KeyError) as error:
+            self.message = {"number": number, "ok": False, "text": _sentence(str(error))}
         else:
-            self.message = {"ok": True, "text": text}
+            self.message = {"number": number, "ok": True, "text": text}
         self.refresh()
 
     def edit(self, what: dict[str, Any]) -> str:

@@ -88,6 +88,8 @@ function render({ model, el }) {
     said.textContent = text ?? "";
     said.hidden = !text;
     said.classList.toggle("bad", ok === false);
+    // What the switch has refused is not what it has; a row that is being added may be corrected.
+    if (ok === false && !table.querySelector('[data-handle="new"]')) build();
   }
 
   model.on("change:data", build);

@@ -1,0 +1,88 @@
+"""Takes the pictures of docs/notebook.md: python tests/browser/pictures.py
+
+Run it after a change of the views and look at what it made, in docs/pictures/.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "browser")]
+
+from PIL import Image  # noqa: E402
+from playwright.sync_api import Locator  # noqa: E402
+
+from book import Book, chromium, copy_of, opened  # noqa: E402
+from jupyter import jupyter  # noqa: E402
+
+FOLDER = ROOT / "docs" / "pictures"
+COLOURS = 64  # enough for lines and letters, and a fifth of the size
+
+
+def take(book: Book, name: str, what: Locator) -> None:
+    """A picture of one view as a small PNG."""
+    what.scroll_into_view_if_needed()
+    book.page.mouse.move(0, 0)
+    picture = Image.open(io.BytesIO(what.screenshot())).convert("RGB")
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"{name}.png"
+    picture.quantize(COLOURS).save(path, optimize=True)
+    print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1024} KB")
+
+
+def press(book: Book, view: Locator, *keys: str) -> None:
+    """Keys typed into a view."""
+    view.focus()
+    for key in keys:
+        book.page.keyboard.press(key)
+
+
+def all_pictures(book: Book) -> None:
+    """Each view in a state that shows what it is for."""
+    view = book.cell("lab.topology_view(sent)").locator(".p4v-topology")
+    press(book, view, "Home", *["ArrowRight"] * 3)
+    take(book, "topology", view)
+    stepper = book.cell('lab.bit_view("r1"').locator(".p4v-stepper")
+    press(book, stepper, "Home", "PageDown", *["ArrowRight"] * 5)
+    take(book, "bits", stepper)
+    take(book, "packet", book.cell('lab.packet_view("r1"').locator(".p4v-diff"))
+    take(book, "diagnostics", book.cell("%%p4 hop"))
+    wide = book.cell("wide.topology_view(sent)").locator(".p4v-topology")
+    press(book, wide, "End")
+    take(book, "sets", wide)
+    cell = book.cell('lab.table_view("r1", "bift")')
+    row = cell.locator("tr", has=book.page.locator("input[name='key:remaining'][value='bit 7']"))
+    field = row.locator("input[name='arg:fbm']")
+    field.fill("{7}")
+    field.press("Enter")
+    cell.locator(".p4v-table .p4v-verdict").get_by_text("The switch has").wait_for()
+    take(book, "table", cell.locator(".p4v-table"))
+    cell = book.cell("lab.link_buttons()")
+    cell.get_by_role("button", name="r1 – r2").click()
+    cell.locator(".p4v-send").click()
+    cell.locator(".p4v-verdict").get_by_text("did not").wait_for()
+    press(book, cell.locator(".p4v-topology"), "Home", *["ArrowRight"] * 3)
+    take(book, "links", cell.locator(".jp-OutputArea").first)
+
+
+def main() -> None:
+    browser = chromium()
+    if browser is None:
+        sys.exit("pictures need Chromium (Debian: chromium).")
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        notebook = copy_of(ROOT / "notebooks" / "01-bier.ipynb", home / "files")
+        with (
+            jupyter(notebook, home, P4LAB_FOLDER=str(ROOT / "p4")) as server,
+            opened(server.url, browser) as book,
+        ):
+            book.run_all()
+            all_pictures(book)
+
+
+if __name__ == "__main__":
+    main()
