@@ -122,12 +122,14 @@ def of_fate(
         packet, step = theirs[1], theirs[2]
         if theirs[0][0] == "table" or mine[0][0] == "table":
             return _table_parted(mine[2], step, packet, summary, sources)
+        if any(is_loop(item) for item in student):
+            return difference.LOOP, _loop(student, summary, sources)
         return _fate_parted(mine[1], packet, summary, sources)
     ended = list(_course(student))
     if len(ended) > len(list(_course(reference))):
         packet = ended[-1][1]
         if is_loop(packet):
-            return difference.LOOP, _last_line(packet, summary, sources)
+            return difference.LOOP, _loop(student, summary, sources)
         return "", _last_line(student[-1], summary, sources)
     return "", _last_line(student[-1], summary, sources) if student else NOWHERE
 
@@ -186,8 +188,6 @@ def _fate_parted(
 ) -> tuple[str, Culprit]:
     fate = theirs["fate"]
     if fate and fate["kind"] == "dropped":
-        if is_loop(theirs):
-            return difference.LOOP, _last_line(theirs, summary, sources)
         told = f"here the packet is dropped: {fate['reason']}"
         line = place(fate, sources) or _last_line(theirs, summary, sources)[0]
         return difference.DROPPED, (line, told)
@@ -207,6 +207,18 @@ def is_loop(packet: dict[str, Any]) -> bool:
     """Whether the switch gave a packet up because there was no end to it."""
     fate = packet["fate"]
     return bool(fate and fate["kind"] == "dropped" and fate["reason"] in _ENDLESS)
+
+
+def _loop(packets: Packets, summary: Mapping[str, Any], sources: Sources) -> Culprit:
+    """What the last full pass of a packet that never ends began with: the action of its first
+    table."""
+    for packet in reversed(packets):
+        step = next((step for step in packet["steps"] if step["kind"] == "table"), None)
+        if step is not None:
+            declared = _declaration(step["action"], summary)
+            told = f"pass after pass the table {_brief(step['table'])} runs this action"
+            return place(declared or step, sources), told
+    return NOWHERE
 
 
 def _last_line(packet: dict[str, Any], summary: Mapping[str, Any], sources: Sources) -> Culprit:
