@@ -125,12 +125,8 @@ def of_fate(
         if any(is_loop(item) for item in student):
             return difference.LOOP, _loop(student, summary, sources)
         return _fate_parted(mine[1], packet, summary, sources)
-    ended = list(_course(student))
-    if len(ended) > len(list(_course(reference))):
-        packet = ended[-1][1]
-        if is_loop(packet):
-            return difference.LOOP, _loop(student, summary, sources)
-        return "", _last_line(student[-1], summary, sources)
+    if any(is_loop(item) for item in student):
+        return difference.LOOP, _loop(student, summary, sources)
     return "", _last_line(student[-1], summary, sources) if student else NOWHERE
 
 
