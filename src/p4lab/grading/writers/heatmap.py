@@ -16,9 +16,9 @@ STATES = {
     "trouble": ("#222222", "could not be graded"),
 }
 COLUMN, ROW = 26, 11  # pixels of a cell
-LEFT, RIGHT, TOP, BOTTOM = 190, 70, 190, 96
+LEFT, RIGHT, TOP, BOTTOM = 190, 150, 210, 96
 NAME_CHARACTERS = 26
-TITLE_CHARACTERS = 34
+TITLE_CHARACTERS = 42
 
 
 def state(verdict: Verdict, check: CheckResult) -> str:
@@ -49,7 +49,7 @@ def draw(lab: str, verdicts: Sequence[Verdict]) -> str:
         *_names(rows, len(checks)),
         *_cells(rows),
         *_marks(rows),
-        _text(LEFT, TOP - 170, "check", size=11),
+        _text(LEFT - 6, TOP - 24, "check", size=11, more=' text-anchor="end"'),
         _text(12, TOP - 6, "student, most points first", size=11),
         _text(LEFT + len(checks) * COLUMN + 6, TOP - 6, "points", size=11),
         *_legend(grid_end + 20),
