@@ -250,7 +250,7 @@ class Forwarder:
 
     def __init__(
         self,
-        program: Program,
+        program: Program | None,
         ports: Sequence[tuple[int, str]],
         inbox: Inbox,
         *,
@@ -259,7 +259,8 @@ class Forwarder:
         seed: int = 0,
         backend: str | None = None,
     ) -> None:
-        """`ports` are numbers and interface names, `switch` the number that `inbox` tells.
+        """`ports` are numbers and interface names, `switch` the number that `inbox` tells. Without
+        a program everything is dropped until a P4Runtime client brings one.
         `backend` is "af_xdp", "tpacket_v3" or "socket"; None takes the fastest that works.
         Needs root; raises OSError."""
     @property
@@ -289,6 +290,29 @@ class Forwarder:
     def take_traces(self) -> list[dict[str, Any]]: ...
     def stop(self) -> dict[str, Any]:
         """Ends the thread; gives its last `stats`. Further calls raise OSError."""
+
+class P4RuntimeServer:
+    """P4Runtime 1.5 over gRPC, in threads of its own, for switches on Linux interfaces."""
+
+    def __init__(
+        self,
+        address: str = "127.0.0.1:9559",
+        *,
+        folders: Sequence[str | os.PathLike[str]] = ...,
+        include_dirs: Sequence[str] = ...,
+        bmv2_compat: bool = False,
+    ) -> None:
+        """Listens on HOST:PORT; port 0 takes a free one. A client may send P4 source text as its
+        device configuration, or p4c's JSON, whose source is then looked for in `folders` and
+        compiled with `include_dirs`. Raises OSError, and ValueError for what is no address."""
+    @property
+    def address(self) -> str:
+        """HOST:PORT; raises OSError once closed."""
+    def add(self, device_id: int, forwarder: Forwarder) -> None:
+        """Makes a switch a device. From now on packets to its CPU port and digests go to the
+        clients, not to its inbox."""
+    def close(self) -> None:
+        """Ends all connections; the switches go on with what they have."""
 
 def bench_table(
     program: Program, kind: str, entries: int, batch: int, lookups: int

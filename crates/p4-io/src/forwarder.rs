@@ -41,8 +41,7 @@ pub struct PacketIn {
 ///
 /// Everything asked of it happens between two packets, never in the middle of one.
 pub struct Forwarder<D> {
-    commands: Sender<Command<D>>,
-    bell: Arc<Bell>,
+    handle: Handle<D>,
     backends: Vec<PortBackend>,
     thread: Option<JoinHandle<(D, Stats)>>,
 }
@@ -86,8 +85,7 @@ impl<D: Device + Send + 'static> Forwarder<D> {
             .spawn(move || Worker::new(config, ports, device, packet_ins, orders, heard).run())
             .map_err(thread_error)?;
         Ok(Forwarder {
-            commands,
-            bell,
+            handle: Handle { commands, bell },
             backends,
             thread: Some(thread),
         })
@@ -98,29 +96,31 @@ impl<D: Device + Send + 'static> Forwarder<D> {
         &self.backends
     }
 
+    /// A way to the switch for other threads; it leads nowhere once the switch is stopped.
+    pub fn handle(&self) -> Handle<D> {
+        self.handle.clone()
+    }
+
     /// Runs `action` on the device between two packets and returns what it returns.
     pub fn with_device<R: Send + 'static>(
         &self,
         action: impl FnOnce(&mut D) -> R + Send + 'static,
     ) -> Result<R, IoError> {
-        let (reply, answer) = channel();
-        let action = move |device: &mut D| {
-            // Nobody waits any more: then nobody misses the answer.
-            let _ = reply.send(action(device));
-        };
-        self.ask(Command::Call(Box::new(action)), answer)
+        self.handle.with_device(action)
     }
 
     /// Hands a frame to the switch as if it came from its CPU port.
     pub fn send_from_cpu(&self, data: Vec<u8>) -> Result<(), IoError> {
-        self.order(Command::FromCpu(data))
+        self.handle.send_from_cpu(data)
     }
 
     /// Takes a port down (frames to and from it are dropped and counted) or up again. The interface
     /// itself stays as it is.
     pub fn set_port(&self, port: u16, up: bool) -> Result<(), IoError> {
         let (reply, answer) = channel();
-        let known = self.ask(Command::SetPort { port, up, reply }, answer)?;
+        let known = self
+            .handle
+            .ask(Command::SetPort { port, up, reply }, answer)?;
         known.then_some(()).ok_or(IoError::UnknownPort { port })
     }
 
@@ -146,7 +146,7 @@ impl<D: Device + Send + 'static> Forwarder<D> {
         let seed = seed ^ u64::from(port) << 32;
         let lines = [line(out, seed)?, line(into, !seed)?];
         let (reply, answer) = channel();
-        let known = self.ask(
+        let known = self.handle.ask(
             Command::Emulate {
                 port,
                 lines: Box::new(lines),
@@ -159,18 +159,51 @@ impl<D: Device + Send + 'static> Forwarder<D> {
 
     pub fn stats(&self) -> Result<Stats, IoError> {
         let (reply, answer) = channel();
-        self.ask(Command::Stats(reply), answer)
+        self.handle.ask(Command::Stats(reply), answer)
     }
 
     /// Stops the thread and gives back the device and the last statistics.
     pub fn stop(mut self) -> Result<(D, Stats), IoError> {
-        self.order(Command::Stop)?;
+        self.handle.order(Command::Stop)?;
         let thread = self.thread.take().ok_or(IoError::Stopped)?;
         thread.join().map_err(|_| IoError::Stopped)
     }
 }
 
-impl<D> Forwarder<D> {
+/// What other threads ask of a running switch.
+pub struct Handle<D> {
+    commands: Sender<Command<D>>,
+    bell: Arc<Bell>,
+}
+
+impl<D> Clone for Handle<D> {
+    fn clone(&self) -> Handle<D> {
+        Handle {
+            commands: self.commands.clone(),
+            bell: Arc::clone(&self.bell),
+        }
+    }
+}
+
+impl<D> Handle<D> {
+    /// Runs `action` on the device between two packets and returns what it returns.
+    pub fn with_device<R: Send + 'static>(
+        &self,
+        action: impl FnOnce(&mut D) -> R + Send + 'static,
+    ) -> Result<R, IoError> {
+        let (reply, answer) = channel();
+        let action = move |device: &mut D| {
+            // Nobody waits any more: then nobody misses the answer.
+            let _ = reply.send(action(device));
+        };
+        self.ask(Command::Call(Box::new(action)), answer)
+    }
+
+    /// Hands a frame to the switch as if it came from its CPU port.
+    pub fn send_from_cpu(&self, data: Vec<u8>) -> Result<(), IoError> {
+        self.order(Command::FromCpu(data))
+    }
+
     fn order(&self, command: Command<D>) -> Result<(), IoError> {
         self.commands.send(command).map_err(|_| IoError::Stopped)?;
         self.bell.ring();
@@ -187,7 +220,7 @@ impl<D> Drop for Forwarder<D> {
     fn drop(&mut self) {
         if let Some(thread) = self.thread.take() {
             // An error here means that the thread is gone already.
-            if self.order(Command::Stop).is_ok() {
+            if self.handle.order(Command::Stop).is_ok() {
                 let _ = thread.join();
             }
         }

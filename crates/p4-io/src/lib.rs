@@ -31,5 +31,5 @@ mod xdp;
 pub use backend::{Backend, PortBackend};
 pub use clock::MonotonicClock;
 pub use error::IoError;
-pub use forwarder::{Config, Forwarder, PacketIn, Patch};
+pub use forwarder::{Config, Forwarder, Handle, PacketIn, Patch};
 pub use stats::{PortDrops, PortStats, Stats};

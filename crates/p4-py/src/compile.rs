@@ -167,16 +167,17 @@ fn finish(py: Python<'_>, built: Built) -> PyResult<Compilation> {
     })
 }
 
-struct Built {
-    diagnostics: Vec<Diagnostic>,
-    sources: SourceMap,
-    image: Option<Arc<Image>>,
+/// What the passes have made of a program.
+pub struct Built {
+    pub diagnostics: Vec<Diagnostic>,
+    pub sources: SourceMap,
+    pub image: Option<Arc<Image>>,
     /// `None` for a program with errors
-    p4info: Option<Result<Arc<P4Info>, Vec<Diagnostic>>>,
+    pub p4info: Option<Result<Arc<P4Info>, Vec<Diagnostic>>>,
 }
 
 /// All passes, each as far as the ones before allow.
-fn build(
+pub fn build(
     main_file: &str,
     files: &dyn FileProvider,
     options: &Options,

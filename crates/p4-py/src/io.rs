@@ -1,12 +1,14 @@
 //! Switches on Linux interfaces. Times are picoseconds since the inbox was made.
 
 use crate::net::{count_dict, link_config};
+use crate::p4runtime::ForwarderPlant;
 use crate::program::Program;
 use crate::switch::Device;
 use crate::trace::arrival_dict;
 use crate::update;
 use p4_io::bench::{Command, Contestant, Load};
 use p4_io::{Backend, Config, IoError, MonotonicClock, PacketIn, PortStats, Stats};
+use p4_runtime::Tap;
 use p4_time::Clock;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
@@ -71,7 +73,10 @@ impl Inbox {
 pub struct Forwarder {
     /// `None` once stopped
     inner: Option<p4_io::Forwarder<Device>>,
-    program: Py<Program>,
+    program: Option<Py<Program>>,
+    plant: ForwarderPlant,
+    /// Once P4Runtime's clients may reach it
+    tap: Option<Tap>,
 }
 
 #[pymethods]
@@ -80,7 +85,7 @@ impl Forwarder {
     #[pyo3(signature = (program, ports, inbox, *, switch = 0, cpu_port = None, seed = 0, backend = None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments in Python
     fn new(
-        program: Py<Program>,
+        program: Option<Py<Program>>,
         ports: Vec<(u16, String)>,
         inbox: &Inbox,
         switch: u32,
@@ -89,7 +94,11 @@ impl Forwarder {
         backend: Option<&str>,
     ) -> PyResult<Forwarder> {
         let backend = named_backend(backend)?;
-        let device = Device::new(program.get(), seed)?;
+        let device = match &program {
+            Some(program) => Device::new(program.get(), seed)?,
+            None => Device::without_program(),
+        };
+        let numbers = ports.iter().map(|(number, _)| *number).collect();
         let config = Config {
             switch,
             ports,
@@ -98,9 +107,13 @@ impl Forwarder {
             clock: inbox.clock,
         };
         let inner = p4_io::Forwarder::start(config, device, inbox.sender.clone());
+        let inner = inner.map_err(refused)?;
+        let plant = ForwarderPlant::new(inner.handle(), inbox.clock, numbers, cpu_port, seed);
         Ok(Forwarder {
-            inner: Some(inner.map_err(refused)?),
+            inner: Some(inner),
             program,
+            plant,
+            tap: None,
         })
     }
 
@@ -129,8 +142,15 @@ impl Forwarder {
     }
 
     /// Takes a port down or up.
-    fn set_port(&self, port: u16, up: bool) -> PyResult<()> {
-        self.running()?.set_port(port, up).map_err(refused)
+    fn set_port(&self, py: Python<'_>, port: u16, up: bool) -> PyResult<()> {
+        let inner = self.running()?;
+        py.detach(|| inner.set_port(port, up)).map_err(refused)?;
+        match &self.tap {
+            Some(tap) => py
+                .detach(|| tap.set_port(port, up))
+                .map_err(|refusal| PyOSError::new_err(refusal.message)),
+            None => Ok(()),
+        }
     }
 
     /// Gives the link at a port a rate (bits per second), delay, jitter (picoseconds), loss and
@@ -171,11 +191,14 @@ impl Forwarder {
     /// The traces since the last call, oldest first.
     fn take_traces<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let inner = self.running()?;
-        let taken = py
-            .detach(|| inner.with_device(Device::take_traces))
-            .map_err(refused)?;
-        let program = self.program.get();
+        let gone = "traces need the program with which the switch was started";
+        let program = self.program.as_ref();
+        let program = program.ok_or_else(|| PyOSError::new_err(gone))?.get();
+        let image = program.image.clone();
+        let taken = move |device: &mut Device| device.runs(&image).then(|| device.take_traces());
+        let taken = py.detach(|| inner.with_device(taken)).map_err(refused)?;
         taken
+            .ok_or_else(|| PyOSError::new_err(gone))?
             .iter()
             .map(|arrival| arrival_dict(py, program, arrival))
             .collect()
@@ -190,6 +213,12 @@ impl Forwarder {
 }
 
 impl Forwarder {
+    /// What P4Runtime needs of the switch, the program that it runs, and where to leave the tap.
+    pub fn for_runtime(&mut self) -> (ForwarderPlant, Option<&Program>, &mut Option<Tap>) {
+        let program = self.program.as_ref().map(Py::get);
+        (self.plant.clone(), program, &mut self.tap)
+    }
+
     fn running(&self) -> PyResult<&p4_io::Forwarder<Device>> {
         self.inner.as_ref().ok_or_else(stopped)
     }

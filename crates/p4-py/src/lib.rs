@@ -10,6 +10,7 @@ mod files;
 mod io;
 mod lsp;
 mod net;
+mod p4runtime;
 mod program;
 mod stf;
 mod switch;
@@ -35,6 +36,8 @@ mod _engine {
     use super::lsp::{format_text, serve_lsp};
     #[pymodule_export]
     use super::net::Network;
+    #[pymodule_export]
+    use super::p4runtime::P4RuntimeServer;
     #[pymodule_export]
     use super::program::Program;
     #[pymodule_export]

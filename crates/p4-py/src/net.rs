@@ -218,7 +218,7 @@ impl Network {
         switch: u32,
         table: &str,
     ) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        entry_dicts(py, self.device(switch)?.state(), table)
+        entry_dicts(py, self.device(switch)?.state()?, table)
     }
 
     /// Sets how many packets egress queues of a switch hold and how many leave them per second, of

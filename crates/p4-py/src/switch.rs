@@ -4,13 +4,15 @@ use crate::program::Program;
 use crate::trace::arrival_dict;
 use crate::update;
 use num_bigint::BigUint;
-use p4_arch::v1model::{Config, Switch as V1Switch, Trace};
+use p4_arch::v1model::{Config, Image, Switch as V1Switch, Trace};
+use p4_runtime::{Host, Tap};
 use p4_state::{Args, Match, State, Target, Update, UpdateError};
 use p4_time::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PySequence, PyTuple};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Traces that a device keeps for whoever fetches them; the oldest go first.
@@ -26,31 +28,58 @@ pub struct Arrival {
 
 /// A switch as networks and interfaces want it, with a memory for traces.
 pub struct Device {
-    switch: V1Switch,
+    /// `None` as long as no controller has given it a program
+    switch: Option<V1Switch>,
     tracing: bool,
     traces: VecDeque<Arrival>,
+    /// The way to P4Runtime's clients, and the port that leads there
+    tap: Option<(Option<u16>, Tap)>,
 }
 
 impl Device {
+    /// A switch that drops everything.
+    pub fn without_program() -> Device {
+        Device {
+            switch: None,
+            tracing: false,
+            traces: VecDeque::new(),
+            tap: None,
+        }
+    }
+
     pub fn new(program: &Program, seed: u64) -> PyResult<Device> {
+        Ok(Device {
+            switch: Some(Device::switch_of(program, seed)?),
+            ..Device::without_program()
+        })
+    }
+
+    fn switch_of(program: &Program, seed: u64) -> PyResult<V1Switch> {
         let config = Config {
             seed,
             bmv2_compat: program.image.is_as_bmv2(),
             undefined: program.noise(seed),
             ..Config::default()
         };
-        let switch = V1Switch::new(program.image.clone(), config)
-            .map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Device {
-            switch,
-            tracing: false,
-            traces: VecDeque::new(),
-        })
+        V1Switch::new(program.image.clone(), config)
+            .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
     /// Applies all updates or none; the error is for people.
     pub fn write(&mut self, batch: &[Update]) -> Result<(), String> {
-        self.switch.write(batch).map_err(|error| error.to_string())
+        let switch = self.switch.as_mut().ok_or_else(no_program)?;
+        switch.write(batch).map_err(|error| error.to_string())
+    }
+
+    /// From now on frames to the CPU port `cpu` and digests go to P4Runtime's clients.
+    pub fn set_tap(&mut self, cpu: Option<u16>, tap: Tap) {
+        self.tap = Some((cpu, tap));
+    }
+
+    /// Whether the switch runs this very program.
+    pub fn runs(&self, image: &Arc<Image>) -> bool {
+        let switch = self.switch.as_ref();
+        switch.is_some_and(|switch| Arc::ptr_eq(switch.image(), image))
     }
 
     /// Sets how many packets an egress queue holds and how many leave it per second (0: no limit),
@@ -62,8 +91,9 @@ impl Device {
         depth: Option<u64>,
         rate: Option<u64>,
     ) -> Result<(), String> {
-        let depth = depth.map(|depth| self.switch.set_queue_depth(port, priority, depth));
-        let rate = rate.map(|rate| self.switch.set_queue_rate(port, priority, rate));
+        let switch = self.switch.as_mut().ok_or_else(no_program)?;
+        let depth = depth.map(|depth| switch.set_queue_depth(port, priority, depth));
+        let rate = rate.map(|rate| switch.set_queue_rate(port, priority, rate));
         let done = depth.into_iter().chain(rate).collect::<Result<(), _>>();
         done.map_err(|error| error.to_string())
     }
@@ -77,39 +107,94 @@ impl Device {
     }
 
     /// What the control plane has written.
-    pub fn state(&self) -> &State {
-        self.switch.state()
+    pub fn state(&self) -> PyResult<&State> {
+        let switch = self.switch.as_ref();
+        let switch = switch.ok_or_else(|| PyValueError::new_err(no_program()))?;
+        Ok(switch.state())
     }
 
     /// Packets that were sent to the switch and what it sent, by its own count.
     pub fn stats(&self) -> p4_arch::v1model::Stats {
-        self.switch.stats()
+        let switch = self.switch.as_ref();
+        switch.map(V1Switch::stats).unwrap_or_default()
+    }
+}
+
+fn no_program() -> String {
+    "the switch has no program yet".to_string()
+}
+
+impl Host for Device {
+    fn switch(&mut self) -> Option<&mut V1Switch> {
+        self.switch.as_mut()
+    }
+
+    fn install(&mut self, switch: V1Switch) {
+        self.switch = Some(switch);
+        self.traces.clear();
     }
 }
 
 impl p4_net::Device for Device {
     fn next_departure(&self) -> Option<Time> {
-        self.switch.next_departure()
+        self.switch.as_ref().and_then(V1Switch::next_departure)
     }
 
-    fn advance(&mut self, now: Time, mut out: &mut dyn FnMut(u16, &[u8])) {
-        self.switch.advance(now, &mut out);
+    fn advance(&mut self, now: Time, out: &mut dyn FnMut(u16, &[u8])) {
+        let Device { switch, tap, .. } = self;
+        let Some(switch) = switch else { return };
+        switch.advance(now, &mut |port: u16, data: &[u8]| {
+            deliver(tap, port, data, out)
+        });
+        tell_digests(switch, tap);
     }
 
-    fn receive(&mut self, now: Time, port: u16, data: &[u8], mut out: &mut dyn FnMut(u16, &[u8])) {
-        if !self.tracing {
-            return self.switch.process(now, port, data, &mut out);
+    fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
+        let Device {
+            switch,
+            tap,
+            tracing,
+            traces,
+        } = self;
+        let Some(switch) = switch else { return };
+        let mut sink = |port: u16, data: &[u8]| deliver(tap, port, data, out);
+        if !*tracing {
+            switch.process(now, port, data, &mut sink);
+            return tell_digests(switch, tap);
         }
-        let trace = self.switch.process_traced(now, port, data, &mut out);
-        if self.traces.len() == MAX_TRACES {
-            self.traces.pop_front();
+        let trace = switch.process_traced(now, port, data, &mut sink);
+        tell_digests(switch, tap);
+        if traces.len() == MAX_TRACES {
+            traces.pop_front();
         }
-        self.traces.push_back(Arrival {
+        traces.push_back(Arrival {
             time: now,
             port,
             data: data.to_vec(),
             trace,
         });
+    }
+}
+
+type Taps = Option<(Option<u16>, Tap)>;
+
+/// A frame leaves: to P4Runtime's clients if they are behind its port.
+#[inline]
+fn deliver(tap: &Taps, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
+    match tap {
+        Some((Some(cpu), tap)) if *cpu == port => tap.packet_in(data),
+        _ => out(port, data),
+    }
+}
+
+/// Without clients the switch keeps its digests for whoever asks.
+#[inline]
+fn tell_digests(switch: &mut V1Switch, tap: &Taps) {
+    if let Some((_, tap)) = tap {
+        let digests = switch.take_digests();
+        if !digests.is_empty() {
+            tap.digests(digests);
+        }
     }
 }
 
@@ -125,7 +210,7 @@ impl Switch {
     #[new]
     #[pyo3(signature = (program, *, seed = 0))]
     fn new(py: Python<'_>, program: Py<Program>, seed: u64) -> PyResult<Switch> {
-        let switch = Device::new(program.get(), seed)?.switch;
+        let switch = Device::switch_of(program.get(), seed)?;
         Ok(Switch {
             program: program.clone_ref(py),
             switch,

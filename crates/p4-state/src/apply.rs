@@ -24,6 +24,7 @@ impl State {
             Update::Insert(entry) => self.insert(entry),
             Update::Modify(entry) => self.modify(entry),
             Update::Delete(key) => self.delete(key),
+            Update::Find(key) => self.find_entry(key),
             Update::Clear { table } => self.clear(table),
             Update::SetDefault { table, action } => self.set_default(table, action.as_ref()),
             Update::SetDefaultTarget { table, target } => self.set_default_target(table, target),
@@ -183,6 +184,12 @@ impl State {
                 state.tables[table].put(old);
             }
         }))
+    }
+
+    fn find_entry(&self, key: &EntryKey) -> Applied {
+        let (table, pattern, priority) = self.entry_key(key)?;
+        self.tables[table].locate(&pattern, priority)?;
+        Ok(Box::new(|_| {}))
     }
 
     fn clear(&mut self, table: &str) -> Applied {
@@ -514,7 +521,6 @@ impl State {
         }
         let new = members.map(|mut members| {
             members.sort_unstable();
-            members.dedup();
             members
         });
         let set = move |state: &mut State, value: Option<Vec<u32>>| match &mut state.cells[id] {

@@ -21,6 +21,14 @@ impl Idle {
         }
     }
 
+    pub fn ttl(&self) -> Option<u64> {
+        self.ttl
+    }
+
+    pub fn since(&self) -> Option<u64> {
+        self.since
+    }
+
     pub fn hit(&mut self, now: u64) {
         self.since = Some(now);
         self.told = None;

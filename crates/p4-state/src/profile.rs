@@ -17,7 +17,8 @@ pub(crate) struct Profile {
     /// Groups are allowed.
     pub selector: bool,
     pub members: BTreeMap<u32, Member>,
-    /// Members of each group in ascending order, which is the order in which bmv2 numbers them
+    /// Members of each group in ascending order, which is the order in which bmv2 numbers them; one
+    /// of weight 3 is there 3 times
     pub groups: BTreeMap<u32, Vec<u32>>,
 }
 

@@ -24,6 +24,10 @@ pub struct EntryView {
     /// What the table's direct counter counted
     pub packets: u64,
     pub bytes: u64,
+    /// How long it may go without a hit, in picoseconds; `None`: for ever
+    pub idle_timeout: Option<u64>,
+    /// When it was last hit, or first looked at, in picoseconds; `None` if neither has happened
+    pub idle_since: Option<u64>,
     /// Where the program says so, for entries written in it
     pub span: Option<Span>,
 }
@@ -37,6 +41,17 @@ impl State {
             .into_iter()
             .map(|entry| view(table, entry))
             .collect())
+    }
+
+    /// The entry with this key.
+    pub fn entry(&self, key: &EntryKey) -> Result<EntryView, UpdateError> {
+        let (index, pattern, priority) = self.entry_key(key)?;
+        let table = &self.tables[index];
+        let place = table.locate(&pattern, priority)?;
+        let entry = table.entry(place).map(|entry| view(table, entry));
+        entry.ok_or_else(|| UpdateError::NotFound {
+            table: table.name.to_string(),
+        })
     }
 
     /// The default action of a table.
@@ -215,6 +230,8 @@ fn view(table: &Table, entry: &Stored) -> EntryView {
         target,
         packets: entry.count.packets,
         bytes: entry.count.bytes,
+        idle_timeout: entry.idle.ttl(),
+        idle_since: entry.idle.since(),
         span: entry.span,
     }
 }

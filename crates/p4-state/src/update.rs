@@ -11,6 +11,8 @@ pub enum Update {
     /// Gives the entry with this key another action.
     Modify(Entry),
     Delete(EntryKey),
+    /// Changes nothing, but fails if there is no such entry.
+    Find(EntryKey),
     /// Removes all entries but those written in the program.
     Clear {
         table: String,
@@ -79,7 +81,8 @@ pub enum Update {
         member: u32,
         action: Option<ActionSpec>,
     },
-    /// Adds or replaces a group of members of an action selector; `None` removes it.
+    /// Adds or replaces a group of members of an action selector; `None` removes it. A member given
+    /// several times is chosen as much more often.
     SetMemberGroup {
         profile: String,
         group: u32,
@@ -88,7 +91,7 @@ pub enum Update {
 }
 
 /// Which entry.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EntryKey {
     pub table: String,
     /// Matches with the names of their keys. A key left out matches everything, unless it is exact.
@@ -127,7 +130,7 @@ pub enum Args {
 }
 
 /// What a key must look like.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Match {
     Exact(BigUint),
     Lpm {

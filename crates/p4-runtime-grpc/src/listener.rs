@@ -1,0 +1,75 @@
+//! The socket and the threads behind it.
+
+use crate::service::Api;
+use p4_runtime::Server;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+use tonic::transport::server::TcpIncoming;
+
+/// How often digests and idle entries are looked for.
+const TICK: Duration = Duration::from_millis(10);
+/// A client that says nothing is asked whether it is there, and has so long to say so.
+const KEEPALIVE: Duration = Duration::from_secs(20);
+const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// Calls and streams that one connection may have open
+const STREAMS: u32 = 256;
+/// What a client may send before the server has taken it, per call and per connection
+const CALL_WINDOW: u32 = 1 << 20;
+const CONNECTION_WINDOW: u32 = 4 << 20;
+
+/// A server that listens; dropping it ends all its connections.
+pub struct Listener {
+    address: SocketAddr,
+    runtime: Option<Runtime>,
+}
+
+impl Listener {
+    /// Listens on `address`; port 0 takes any that is free.
+    pub fn start(server: Arc<Server>, address: SocketAddr) -> io::Result<Listener> {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("p4runtime")
+            .enable_all()
+            .build()?;
+        let incoming = {
+            let _inside = runtime.enter();
+            TcpIncoming::bind(address)?.with_nodelay(Some(true))
+        };
+        let address = incoming.local_addr()?;
+        let ticking = Arc::clone(&server);
+        runtime.spawn(async move {
+            let mut interval = tokio::time::interval(TICK);
+            interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            loop {
+                interval.tick().await;
+                ticking.tick();
+            }
+        });
+        let transport = tonic::transport::Server::builder()
+            .http2_keepalive_interval(Some(KEEPALIVE))
+            .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+            .max_concurrent_streams(Some(STREAMS))
+            .initial_stream_window_size(Some(CALL_WINDOW))
+            .initial_connection_window_size(Some(CONNECTION_WINDOW));
+        runtime.spawn(transport.serve_with_incoming(Api { server }, incoming));
+        Ok(Listener {
+            address,
+            runtime: Some(runtime),
+        })
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

@@ -1,0 +1,650 @@
+//! Reads: each request is a filter, and unset parts of a key stand for anything.
+
+use crate::data::Types;
+use crate::entry::{
+    action_message, count, entry_message, key, key_message, matches, no_color_counts,
+    rates_message, view_key,
+};
+use crate::messages::{
+    ActionProfileGroup, ActionProfileMember, CloneSessionEntry, CounterEntry, DigestEntry,
+    DirectCounterEntry, DirectMeterEntry, Entity, EntityKind, Index, MeterEntry,
+    MulticastGroupEntry, PacketReplicationEngineEntry, RegisterEntry, ReplicationKind, TableAction,
+    TableActionKind, TableEntry, ValueSetEntry,
+};
+use crate::plan::{cell_index, no_externs};
+use crate::schema::{Array, Schema, Table};
+use crate::status::{Code, Refusal};
+use crate::store::Store;
+use num_bigint::BigUint;
+use p4_arch::v1model::Switch;
+use p4_state::{EntryKey, EntryView, State, UpdateError};
+
+/// What one request asks of the switch.
+#[derive(Clone, Debug)]
+pub enum Question {
+    /// What is remembered answers it.
+    Nothing,
+    /// One entry, or all of a table
+    Entries(Vec<(u32, String, Option<EntryKey>)>),
+    Defaults(Vec<(u32, String)>),
+    Meters(Vec<(u32, String, Option<EntryKey>)>),
+    Counters(Vec<Cells>),
+    IndexedMeters(Vec<Cells>),
+    Registers(Vec<Cells>),
+}
+
+/// A stretch of an array.
+#[derive(Clone, Debug)]
+pub struct Cells {
+    id: u32,
+    name: String,
+    first: u64,
+    count: u64,
+}
+
+/// What the switch says.
+#[derive(Debug)]
+pub enum Answer {
+    Nothing,
+    Entries(Vec<(u32, Vec<EntryView>)>),
+    Defaults(Vec<(u32, p4_state::ActionSpec)>),
+    Meters(Vec<(u32, EntryView, Option<p4_state::MeterConfig>)>),
+    Counters(Vec<(u32, u64, (u64, u64))>),
+    IndexedMeters(Vec<(u32, u64, Option<p4_state::MeterConfig>)>),
+    Registers(Vec<(u32, u64, BigUint)>),
+}
+
+/// Understands a request.
+pub fn question(schema: &Schema, request: &Entity) -> Result<Question, Refusal> {
+    let kind = request.entity.as_ref();
+    let kind = kind.ok_or_else(|| Refusal::invalid("the request names no kind of entity"))?;
+    Ok(match kind {
+        EntityKind::Table(entry) => return entries(schema, entry),
+        EntityKind::DirectCounter(entry) => {
+            let (tables, key) = direct(schema, &entry.table_entry, |t| t.direct_counter)?;
+            Question::Entries(each(tables, &key))
+        }
+        EntityKind::DirectMeter(entry) => {
+            no_color_counts(entry.counter_data.is_some())?;
+            let (tables, key) = direct(schema, &entry.table_entry, |t| t.direct_meter)?;
+            Question::Meters(each(tables, &key))
+        }
+        EntityKind::Counter(entry) => {
+            let all = schema.counters.values();
+            Question::Counters(match entry.counter_id {
+                0 => all.filter(|c| c.table.is_none()).map(whole).collect(),
+                id => vec![cells(schema.counter(id)?, &entry.index)?],
+            })
+        }
+        EntityKind::Meter(entry) => {
+            no_color_counts(entry.counter_data.is_some())?;
+            let all = schema.meters.values();
+            Question::IndexedMeters(match entry.meter_id {
+                0 => all.filter(|m| m.table.is_none()).map(whole).collect(),
+                id => vec![cells(schema.meter(id)?, &entry.index)?],
+            })
+        }
+        EntityKind::Register(entry) => registers(schema, entry)?,
+        EntityKind::Extern(_) => return Err(no_externs()),
+        EntityKind::Member(_)
+        | EntityKind::Group(_)
+        | EntityKind::Replication(_)
+        | EntityKind::ValueSet(_)
+        | EntityKind::Digest(_) => Question::Nothing,
+    })
+}
+
+fn in_order<T>(mut items: Vec<T>, id: impl Fn(&T) -> u32) -> Vec<T> {
+    items.sort_by_key(id);
+    items
+}
+
+fn entries(schema: &Schema, entry: &TableEntry) -> Result<Question, Refusal> {
+    no_color_counts(entry.meter_counter_data.is_some())?;
+    let tables = match entry.table_id {
+        0 if !entry.r#match.is_empty() || entry.priority != 0 || entry.action.is_some() => {
+            let message = "a read of all tables takes no match, priority or action";
+            return Err(Refusal::invalid(message));
+        }
+        0 => in_order(schema.tables.values().collect(), |table: &&Table| table.id),
+        id => vec![schema.table(id)?],
+    };
+    if entry.is_default_action {
+        if !entry.r#match.is_empty() || entry.priority != 0 {
+            let message = "a default entry takes no match and no priority";
+            return Err(Refusal::invalid(message));
+        }
+        let named = tables.iter().map(|table| (table.id, table.name.clone()));
+        return Ok(Question::Defaults(named.collect()));
+    }
+    if let [table] = tables[..] {
+        check_filter(schema, table, entry)?;
+    }
+    let key = match tables[..] {
+        // A match of a table with priorities may be there with several of them.
+        [table] if !entry.r#match.is_empty() && !table.has_priorities => Some(key(table, entry)?),
+        [table] if !entry.r#match.is_empty() && entry.priority > 0 => Some(key(table, entry)?),
+        [table] if !entry.r#match.is_empty() => {
+            matches(&table.name, &table.fields, &entry.r#match)?;
+            None
+        }
+        _ => None,
+    };
+    Ok(Question::Entries(each(tables, &key)))
+}
+
+fn check_filter(schema: &Schema, table: &Table, entry: &TableEntry) -> Result<(), Refusal> {
+    let name = &table.name;
+    if entry.time_since_last_hit.is_some() && !table.notifies_timeouts {
+        let message = format!("{name} keeps no idle timeouts; give it `support_timeout = true`");
+        return Err(Refusal::invalid(message));
+    }
+    if entry.priority != 0 && !table.has_priorities || entry.priority < 0 {
+        let message = format!("no entry of {name} has priority {}", entry.priority);
+        return Err(Refusal::invalid(message));
+    }
+    match entry
+        .action
+        .as_ref()
+        .and_then(|action| action.r#type.as_ref())
+    {
+        None => Ok(()),
+        Some(TableActionKind::Action(action)) if table.profile.is_none() => {
+            schema.action(action.action_id).map(|_| ())
+        }
+        Some(_) => Err(Refusal::unimplemented(
+            "entries can be filtered by the id of an action only",
+        )),
+    }
+}
+
+/// The tables that a request for direct resources means, and the entry if it names one.
+fn direct<'a>(
+    schema: &'a Schema,
+    entry: &Option<TableEntry>,
+    resource: impl Fn(&Table) -> Option<u32>,
+) -> Result<(Vec<&'a Table>, Option<EntryKey>), Refusal> {
+    let message = "a direct resource needs the table entry to which it belongs";
+    let entry = entry.as_ref().ok_or_else(|| Refusal::invalid(message))?;
+    if entry.is_default_action {
+        return Err(Refusal::unimplemented(
+            "this switch counts and meters hits only, so a default entry has no direct resources",
+        ));
+    }
+    if entry.table_id == 0 {
+        let own = schema
+            .tables
+            .values()
+            .filter(|table| resource(table).is_some());
+        return Ok((in_order(own.collect(), |table| table.id), None));
+    }
+    let table = schema.table(entry.table_id)?;
+    if resource(table).is_none() {
+        let message = format!("{} has no such direct resource", table.name);
+        return Err(Refusal::invalid(message));
+    }
+    let key = match entry.r#match.is_empty() && entry.priority == 0 {
+        true => None,
+        false => Some(key(table, entry)?),
+    };
+    Ok((vec![table], key))
+}
+
+fn each(tables: Vec<&Table>, key: &Option<EntryKey>) -> Vec<(u32, String, Option<EntryKey>)> {
+    let one = |table: &Table| (table.id, table.name.clone(), key.clone());
+    tables.into_iter().map(one).collect()
+}
+
+fn whole(array: &Array) -> Cells {
+    Cells {
+        id: array.id,
+        name: array.name.clone(),
+        first: 0,
+        count: array.size,
+    }
+}
+
+fn cells(array: &Array, index: &Option<Index>) -> Result<Cells, Refusal> {
+    if array.table.is_some() {
+        let message = format!(
+            "{} is direct: name the table entry, not an index",
+            array.name
+        );
+        return Err(Refusal::invalid(message));
+    }
+    Ok(match cell_index(index, &array.name, array.size)? {
+        None => whole(array),
+        Some(first) => Cells {
+            first,
+            count: 1,
+            ..whole(array)
+        },
+    })
+}
+
+fn registers(schema: &Schema, entry: &RegisterEntry) -> Result<Question, Refusal> {
+    let whole = |register: &crate::schema::Register| Cells {
+        id: register.id,
+        name: register.name.clone(),
+        first: 0,
+        count: register.size,
+    };
+    if entry.register_id == 0 {
+        let all = schema.registers.values().map(whole).collect();
+        return Ok(Question::Registers(in_order(all, |cells| cells.id)));
+    }
+    let register = schema.register(entry.register_id)?;
+    Ok(Question::Registers(vec![
+        match cell_index(&entry.index, &register.name, register.size)? {
+            None => whole(register),
+            Some(first) => Cells {
+                first,
+                count: 1,
+                ..whole(register)
+            },
+        },
+    ]))
+}
+
+/// Asks the switch.
+pub fn answer(question: &Question, switch: &Switch) -> Result<Answer, UpdateError> {
+    let state = switch.state();
+    Ok(match question {
+        Question::Nothing => Answer::Nothing,
+        Question::Entries(tables) => {
+            let found = tables.iter().map(|(id, name, key)| {
+                let views = views(state, name, key)?;
+                Ok((*id, views))
+            });
+            Answer::Entries(found.collect::<Result<_, UpdateError>>()?)
+        }
+        Question::Defaults(tables) => {
+            let found = tables
+                .iter()
+                .map(|(id, name)| Ok((*id, state.default_action(name)?)));
+            Answer::Defaults(found.collect::<Result<_, UpdateError>>()?)
+        }
+        Question::Meters(tables) => {
+            let mut found = Vec::new();
+            for (id, name, key) in tables {
+                for view in views(state, name, key)? {
+                    let matches = view.matches.iter().cloned();
+                    let key = EntryKey {
+                        table: name.clone(),
+                        matches: matches.collect(),
+                        priority: view.priority,
+                    };
+                    let config = state.direct_meter_config(&key)?;
+                    found.push((*id, view, config));
+                }
+            }
+            Answer::Meters(found)
+        }
+        Question::Counters(arrays) => {
+            Answer::Counters(each_cell(arrays, |name, index| state.counter(name, index))?)
+        }
+        Question::IndexedMeters(arrays) => {
+            Answer::IndexedMeters(each_cell(arrays, |name, index| {
+                state.meter_config(name, index)
+            })?)
+        }
+        Question::Registers(arrays) => Answer::Registers(each_cell(arrays, |name, index| {
+            state.read_register(name, index)
+        })?),
+    })
+}
+
+fn views(
+    state: &State,
+    table: &str,
+    key: &Option<EntryKey>,
+) -> Result<Vec<EntryView>, UpdateError> {
+    match key {
+        None => state.entries(table),
+        Some(key) => match state.entry(key) {
+            Ok(view) => Ok(vec![view]),
+            Err(UpdateError::NotFound { .. }) => Ok(Vec::new()),
+            Err(error) => Err(error),
+        },
+    }
+}
+
+fn each_cell<T>(
+    arrays: &[Cells],
+    read: impl Fn(&str, u64) -> Result<T, UpdateError>,
+) -> Result<Vec<(u32, u64, T)>, UpdateError> {
+    let mut found = Vec::new();
+    for array in arrays {
+        for index in array.first..array.first + array.count {
+            found.push((array.id, index, read(&array.name, index)?));
+        }
+    }
+    Ok(found)
+}
+
+/// The entities that a request finds. `now` is the switch's time in picoseconds.
+pub fn entities(
+    schema: &Schema,
+    store: &Store,
+    request: &Entity,
+    answer: Answer,
+    now: u64,
+) -> Result<Vec<Entity>, Refusal> {
+    let Some(kind) = &request.entity else {
+        return Ok(Vec::new());
+    };
+    let place = |index: u64| {
+        Some(Index {
+            index: index as i64,
+        })
+    };
+    let found: Vec<EntityKind> = match (answer, kind) {
+        (Answer::Entries(tables), EntityKind::Table(asked)) => {
+            table_entries(schema, store, asked, tables, now)?
+        }
+        (Answer::Entries(tables), EntityKind::DirectCounter(asked)) => {
+            direct_counters(schema, asked, tables)?
+        }
+        (Answer::Defaults(tables), EntityKind::Table(asked)) => {
+            let one = |(id, spec): (u32, p4_state::ActionSpec)| {
+                let extra = store.defaults.get(&id).cloned().unwrap_or_default();
+                if !keeps(asked, &extra.metadata, extra.controller_metadata) {
+                    return None;
+                }
+                let action = action_message(schema, &spec).map(TableActionKind::Action);
+                Some(EntityKind::Table(TableEntry {
+                    table_id: id,
+                    is_default_action: true,
+                    action: Some(TableAction { r#type: action }),
+                    metadata: extra.metadata,
+                    controller_metadata: extra.controller_metadata,
+                    ..TableEntry::default()
+                }))
+            };
+            tables.into_iter().filter_map(one).collect()
+        }
+        (Answer::Meters(found), EntityKind::DirectMeter(asked)) => meters(schema, asked, found)?,
+        (Answer::Counters(cells), _) => cells
+            .into_iter()
+            .map(|(counter_id, index, (packets, bytes))| {
+                EntityKind::Counter(CounterEntry {
+                    counter_id,
+                    index: place(index),
+                    data: Some(count(packets, bytes)),
+                })
+            })
+            .collect(),
+        (Answer::IndexedMeters(cells), _) => cells
+            .into_iter()
+            .map(|(meter_id, index, config)| {
+                EntityKind::Meter(MeterEntry {
+                    meter_id,
+                    index: place(index),
+                    config: config.map(rates_message),
+                    counter_data: None,
+                })
+            })
+            .collect(),
+        (Answer::Registers(cells), _) => register_entries(schema, cells)?,
+        (_, EntityKind::Member(asked)) => members(store, asked),
+        (_, EntityKind::Group(asked)) => groups(store, asked),
+        (_, EntityKind::Replication(asked)) => replication(store, asked)?,
+        (_, EntityKind::ValueSet(asked)) => value_sets(schema, store, asked)?,
+        (_, EntityKind::Digest(asked)) => digests(schema, store, asked)?,
+        _ => Vec::new(),
+    };
+    Ok(found.into_iter().map(Entity::from).collect())
+}
+
+/// Whether a filter lets an entry with these metadata pass.
+fn keeps(asked: &TableEntry, metadata: &[u8], controller_metadata: u64) -> bool {
+    (asked.metadata.is_empty() || asked.metadata == metadata)
+        && (asked.controller_metadata == 0 || asked.controller_metadata == controller_metadata)
+}
+
+fn table_entries(
+    schema: &Schema,
+    store: &Store,
+    asked: &TableEntry,
+    tables: Vec<(u32, Vec<EntryView>)>,
+    now: u64,
+) -> Result<Vec<EntityKind>, Refusal> {
+    let wanted = match asked
+        .action
+        .as_ref()
+        .and_then(|action| action.r#type.as_ref())
+    {
+        Some(TableActionKind::Action(action)) => Some(action.action_id),
+        _ => None,
+    };
+    let mut found = Vec::new();
+    for (id, views) in tables {
+        let table = schema.table(id)?;
+        let wanted_key = match asked.r#match.is_empty() {
+            true => None,
+            false => Some(matches(&table.name, &table.fields, &asked.r#match)?),
+        };
+        for view in views {
+            let key = view_key(table, &view);
+            if wanted_key
+                .as_ref()
+                .is_some_and(|wanted| *wanted != key.matches)
+            {
+                continue;
+            }
+            let mut entry = entry_message(schema, table, &view, &key, asked, now);
+            if asked.priority != 0 && entry.priority != asked.priority {
+                continue;
+            }
+            if let Some(extra) = store.extra(id, &key) {
+                entry.metadata = extra.metadata.clone();
+                entry.controller_metadata = extra.controller_metadata;
+                entry.idle_timeout_ns = extra.idle_timeout_ns;
+                if let Some(one_shot) = &extra.one_shot {
+                    let set = TableActionKind::OneShot(one_shot.set.clone());
+                    entry.action = Some(TableAction { r#type: Some(set) });
+                }
+            }
+            let action = entry
+                .action
+                .as_ref()
+                .and_then(|action| action.r#type.as_ref());
+            let other = wanted.is_some_and(|wanted| {
+                !matches!(action, Some(TableActionKind::Action(own)) if own.action_id == wanted)
+            });
+            if !other && keeps(asked, &entry.metadata, entry.controller_metadata) {
+                found.push(EntityKind::Table(entry));
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn direct_counters(
+    schema: &Schema,
+    asked: &DirectCounterEntry,
+    tables: Vec<(u32, Vec<EntryView>)>,
+) -> Result<Vec<EntityKind>, Refusal> {
+    let mut found = Vec::new();
+    for (id, views) in tables {
+        let table = schema.table(id)?;
+        for view in views {
+            found.push(EntityKind::DirectCounter(DirectCounterEntry {
+                table_entry: Some(key_message(table, &view_key(table, &view))),
+                data: Some(count(view.packets, view.bytes)),
+            }));
+        }
+    }
+    found_or_named(found, &asked.table_entry)
+}
+
+fn meters(
+    schema: &Schema,
+    asked: &DirectMeterEntry,
+    meters: Vec<(u32, EntryView, Option<p4_state::MeterConfig>)>,
+) -> Result<Vec<EntityKind>, Refusal> {
+    let mut found = Vec::new();
+    for (id, view, config) in meters {
+        let table = schema.table(id)?;
+        found.push(EntityKind::DirectMeter(DirectMeterEntry {
+            table_entry: Some(key_message(table, &view_key(table, &view))),
+            config: config.map(rates_message),
+            counter_data: None,
+        }));
+    }
+    found_or_named(found, &asked.table_entry)
+}
+
+/// A direct resource of an entry that is named has to be there.
+fn found_or_named(
+    found: Vec<EntityKind>,
+    entry: &Option<TableEntry>,
+) -> Result<Vec<EntityKind>, Refusal> {
+    let named = entry
+        .as_ref()
+        .is_some_and(|entry| !entry.r#match.is_empty() || entry.priority != 0);
+    match found.is_empty() && named {
+        true => Err(Refusal::not_found("there is no entry with this key")),
+        false => Ok(found),
+    }
+}
+
+fn register_entries(
+    schema: &Schema,
+    cells: Vec<(u32, u64, BigUint)>,
+) -> Result<Vec<EntityKind>, Refusal> {
+    let types = Types::of(&schema.info);
+    let mut found = Vec::with_capacity(cells.len());
+    for (id, index, value) in cells {
+        let register = schema.register(id)?;
+        let widths = types.widths(&register.data)?;
+        let leaves = split(value, &widths);
+        found.push(EntityKind::Register(RegisterEntry {
+            register_id: id,
+            index: Some(Index {
+                index: index as i64,
+            }),
+            data: Some(types.message(&register.data, &leaves)?),
+        }));
+    }
+    Ok(found)
+}
+
+/// The fields of a value in which they are joined, the first one uppermost.
+fn split(value: BigUint, widths: &[u32]) -> Vec<BigUint> {
+    let mut below: u32 = widths.iter().sum();
+    let leaf = |width: &u32| {
+        below -= width;
+        (&value >> below) & ((BigUint::from(1u8) << *width) - 1u8)
+    };
+    widths.iter().map(leaf).collect()
+}
+
+fn members(store: &Store, asked: &ActionProfileMember) -> Vec<EntityKind> {
+    let mut found = Vec::new();
+    for (id, profile) in &store.profiles {
+        for (member_id, action) in &profile.members {
+            if is(asked.action_profile_id, *id) && is(asked.member_id, *member_id) {
+                found.push(ActionProfileMember {
+                    action_profile_id: *id,
+                    member_id: *member_id,
+                    action: Some(action.clone()),
+                });
+            }
+        }
+    }
+    found.sort_by_key(|member| (member.action_profile_id, member.member_id));
+    found.into_iter().map(EntityKind::Member).collect()
+}
+
+fn groups(store: &Store, asked: &ActionProfileGroup) -> Vec<EntityKind> {
+    let all = store
+        .profiles
+        .values()
+        .flat_map(|profile| profile.groups.values());
+    let wanted = all.filter(|group| {
+        is(asked.action_profile_id, group.action_profile_id) && is(asked.group_id, group.group_id)
+    });
+    wanted.cloned().map(EntityKind::Group).collect()
+}
+
+/// Whether a filter lets an id pass: 0 stands for any.
+fn is(asked: u32, id: u32) -> bool {
+    asked == 0 || asked == id
+}
+
+fn replication(
+    store: &Store,
+    asked: &PacketReplicationEngineEntry,
+) -> Result<Vec<EntityKind>, Refusal> {
+    let entity =
+        |kind| EntityKind::Replication(PacketReplicationEngineEntry { r#type: Some(kind) });
+    match &asked.r#type {
+        Some(ReplicationKind::MulticastGroup(MulticastGroupEntry {
+            multicast_group_id, ..
+        })) => {
+            let all = store.groups.values();
+            let wanted = all.filter(|group| is(*multicast_group_id, group.multicast_group_id));
+            let kinds = wanted.cloned().map(ReplicationKind::MulticastGroup);
+            Ok(kinds.map(entity).collect())
+        }
+        Some(ReplicationKind::CloneSession(CloneSessionEntry { session_id, .. })) => {
+            let all = store.sessions.values();
+            let wanted = all.filter(|session| is(*session_id, session.session_id));
+            let kinds = wanted.cloned().map(ReplicationKind::CloneSession);
+            Ok(kinds.map(entity).collect())
+        }
+        None => Err(Refusal::invalid(
+            "the entry is neither a group nor a session",
+        )),
+    }
+}
+
+fn value_sets(
+    schema: &Schema,
+    store: &Store,
+    asked: &ValueSetEntry,
+) -> Result<Vec<EntityKind>, Refusal> {
+    let mut ids: Vec<u32> = match asked.value_set_id {
+        0 => schema.value_sets.keys().copied().collect(),
+        id => vec![schema.value_set(id)?.id],
+    };
+    ids.sort_unstable();
+    let one = |id: u32| {
+        EntityKind::ValueSet(ValueSetEntry {
+            value_set_id: id,
+            members: store.value_sets.get(&id).cloned().unwrap_or_default(),
+        })
+    };
+    Ok(ids.into_iter().map(one).collect())
+}
+
+fn digests(
+    schema: &Schema,
+    store: &Store,
+    asked: &DigestEntry,
+) -> Result<Vec<EntityKind>, Refusal> {
+    if asked.digest_id != 0 {
+        schema.digest(asked.digest_id)?;
+    }
+    let wanted = store
+        .digests
+        .iter()
+        .filter(|(id, _)| is(asked.digest_id, **id));
+    let one = |(id, config): (&u32, &crate::messages::DigestConfig)| {
+        EntityKind::Digest(DigestEntry {
+            digest_id: *id,
+            config: Some(*config),
+        })
+    };
+    Ok(wanted.map(one).collect())
+}
+
+/// Turns what the engine refuses into what a client is told.
+pub fn refused(error: UpdateError) -> Refusal {
+    let refusal = Refusal::from(error);
+    match refusal.code {
+        Code::NotFound => refusal,
+        _ => Refusal::new(Code::Internal, refusal.message),
+    }
+}
