@@ -3,6 +3,11 @@
 import ctypes
 import json
 import os
+import platform
+import socket
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 
@@ -90,6 +95,41 @@ def test_a_fork_has_one_pipe_no_way_to_write_and_few_files(tmp_path):
     assert held[0] == 5
     assert held[1] == "File too large"
     assert held[2] < SMALL.open_files
+
+
+def refusals() -> dict[str, str]:
+    """What comes of starting a process and of opening a socket."""
+    found = {}
+    for name, act in (
+        ("fork", os.fork),
+        ("program", lambda: subprocess.run(["true"], check=False)),
+        ("exec", lambda: os.execv("/bin/true", ["true"])),
+        ("socket", socket.socket),
+        ("unix socket", lambda: socket.socket(socket.AF_UNIX)),
+        ("thread", lambda: threading.Thread(target=print).start()),
+    ):
+        try:
+            act()
+            found[name] = "done"
+        except (OSError, RuntimeError) as error:
+            found[name] = type(error).__name__
+    return found
+
+
+def test_a_fork_starts_no_process_and_reaches_no_network():
+    """Also where the grader is root, which limits on resources do not bind."""
+    if not sys.platform.startswith("linux") or platform.machine() not in ("x86_64", "aarch64"):
+        pytest.skip("no filter of system calls for this machine")
+    found = json.loads(run(lambda: json.dumps(refusals()).encode(), Limits()))
+    assert found == {
+        "fork": "PermissionError",
+        "program": "PermissionError",
+        "exec": "PermissionError",
+        "socket": "PermissionError",
+        "unix socket": "PermissionError",
+        "thread": "RuntimeError",
+    }
+    assert run(lambda: b"its caller still can", Limits()) == b"its caller still can"
 
 
 def test_nothing_is_left_behind():

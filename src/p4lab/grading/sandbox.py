@@ -20,6 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
+from p4lab.grading.seal import seal
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -146,6 +148,7 @@ def _child(work: Callable[[], bytes], limits: Limits, send: int, say: int) -> No
         os.environ["RUST_BACKTRACE"] = "0"
         _shut(send, say)
         room = _limit(limits)
+        seal()
         try:
             message = _RESULT + work()
         except MemoryError:
@@ -193,7 +196,7 @@ def _limit(limits: Limits) -> int:
     _set("RLIMIT_FSIZE", 0)
     _set("RLIMIT_CORE", 0)
     _set("RLIMIT_NOFILE", limits.open_files)
-    # The kernel does not apply this one to root.
+    # The kernel does not apply this one to root: for it there is `seal`.
     _set("RLIMIT_NPROC", 0)
     return room
 
