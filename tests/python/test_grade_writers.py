@@ -42,7 +42,7 @@ Submission of `ann`: **12.5 of 25 points**
 | A line is straight | passed | 10 of 10 |
 | A dot goes away | failed | 2.5 of 5 |
 | Dots \\| stay \\*apart\\* | failed | 0 of 5 |
-| It ends | not run | 0 of 5 |
+| It ends | not run, waits for: A dot goes away | 0 of 5 |
 
 ## Draw dots
 
@@ -146,6 +146,19 @@ def test_the_page_says_what_the_report_says():
         assert words in page.text
     trouble = Reader(report.as_html(BOB, HEADING))
     assert "The submission is a <pipe>;" in trouble.text
+
+
+def test_of_many_packets_the_first_are_told():
+    story = ANN.checks[2].story
+    flood = replace(story, differences=story.differences[1:2] * 1000)
+    verdict = replace(ANN, checks=(*ANN.checks[:2], replace(ANN.checks[2], story=flood)))
+    for written in (
+        report.as_markdown(verdict, HEADING),
+        report.as_html(verdict, HEADING),
+        gradescope.as_json(verdict),
+    ):
+        assert written.count("Missing: a packet on port 3") == 4
+        assert "And 996 more packets differ." in written
 
 
 def everything(verdicts, **options) -> dict[str, str]:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from p4lab.grading.record import CheckResult, PacketDifference, Story
+from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict
 from p4lab.grading.writers.text import number
 
 HIDDEN = "All public cases are right; a hidden case is not."
 RESULTS = {"passed": "passed", "failed": "failed", "skipped": "not run"}
 NOTHING = "-"
+SHOWN_PACKETS = 4
+"""Most differing packets of a case that are told one by one."""
 
 
 def result(check: CheckResult) -> str:
     """One or two words."""
     return RESULTS[check.status]
+
+
+def outcome(check: CheckResult, verdict: Verdict) -> str:
+    """The same, and for a check that did not run the title of what it waits for."""
+    titles = [other.title for other in verdict.checks if other.id in check.waits_for]
+    return f"{result(check)}, waits for: {titles[0]}" if titles else result(check)
 
 
 def score(check: CheckResult) -> str:
@@ -46,12 +54,13 @@ def _lines(check: CheckResult, story: Story) -> Iterator[str]:
     if story.steps:
         yield "Steps:"
         yield from (f"  {count}. {step}" for count, step in enumerate(story.steps, 1))
-    for packet in story.differences:
+    for packet in story.differences[:SHOWN_PACKETS]:
         yield headline(packet)
         yield from (f"  {line}" for line in header_lines(packet))
         for item in packet.fields:
             expected, got = item.expected or NOTHING, item.got or NOTHING
             yield f"  {item.field}: expected {expected}, got {got}"
+    yield from more(story)
     yield from (f"First wrong: {line}" for line in where(story))
     if story.hint:
         yield f"Hint: {story.hint}"
@@ -74,6 +83,13 @@ def _which(packet: PacketDifference) -> str:
     if expected != got:
         return f"The packet on port {got}, which belongs on port {expected}"
     return f"The packet on port {got}"
+
+
+def more(story: Story) -> Iterator[str]:
+    """How many packets are not told, if any."""
+    count = len(story.differences) - SHOWN_PACKETS
+    if count > 0:
+        yield f"And {count} more {'packet differs' if count == 1 else 'packets differ'}."
 
 
 def header_lines(packet: PacketDifference) -> Iterator[str]:

@@ -85,7 +85,8 @@ def _markdown(verdict: Verdict, heading: Heading, notes: tuple[str, ...]) -> Ite
     yield from ("", "| check | result | points |", "|---|---|---:|")
     for check in verdict.checks:
         points = plain.score(check) if check.max_points else ""
-        yield f"| {markdown(check.title)} | {plain.result(check)} | {points} |"
+        outcome = markdown(plain.outcome(check, verdict))
+        yield f"| {markdown(check.title)} | {outcome} | {points} |"
     if verdict.trouble:
         return
     for part, checks in by_part(verdict.checks).items():
@@ -108,7 +109,7 @@ def _story_markdown(check: CheckResult, story: Story | None) -> Iterator[str]:
     if story.steps:
         yield ""
         yield from (f"{count}. {markdown(step)}" for count, step in enumerate(story.steps, 1))
-    for packet in story.differences:
+    for packet in story.differences[: plain.SHOWN_PACKETS]:
         yield from ("", plain.headline(packet))
         lines = [f"- {markdown(line)}" for line in plain.header_lines(packet)]
         if lines:
@@ -118,6 +119,7 @@ def _story_markdown(check: CheckResult, story: Story | None) -> Iterator[str]:
         for item in packet.fields:
             values = (item.field, item.expected or plain.NOTHING, item.got or plain.NOTHING)
             yield f"| {' | '.join(map(markdown_cell, values))} |"
+    yield from (line for text in plain.more(story) for line in ("", text))
     lines = list(plain.where(story))
     if lines:
         yield from ("", "First wrong:", "")
@@ -144,7 +146,7 @@ def _html(verdict: Verdict, heading: Heading, notes: tuple[str, ...]) -> Iterato
         points = plain.score(check) if check.max_points else ""
         yield (
             f'<tr><td>{escaped(check.title)}</td><td class="{check.status}">'
-            f'{plain.result(check)}</td><td class="n">{points}</td></tr>'
+            f'{escaped(plain.outcome(check, verdict))}</td><td class="n">{points}</td></tr>'
         )
     yield "</table>"
     if verdict.trouble:
@@ -168,8 +170,9 @@ def _story_html(check: CheckResult, story: Story | None) -> Iterator[str]:
     yield f"<p>Kind: {escaped(story.signature)}</p>"
     if story.steps:
         yield f"<ol>{''.join(f'<li>{escaped(step)}</li>' for step in story.steps)}</ol>"
-    for packet in story.differences:
+    for packet in story.differences[: plain.SHOWN_PACKETS]:
         yield from _packet_html(packet)
+    yield from (f"<p>{text}</p>" for text in plain.more(story))
     lines = list(plain.where(story))
     if lines:
         yield "<p>First wrong:</p>"
