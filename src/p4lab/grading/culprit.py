@@ -127,7 +127,12 @@ def of_fate(
             return _table_parted(mine[2], step, packet, summary, sources)
         return _fate_parted(mine[1], packet, summary, sources)
     if endless:
-        return difference.LOOP, _loop(student, summary, sources)
+        line, action = _first_action(student, summary, sources)
+        return difference.LOOP, (line, f"pass after pass {action}")
+    further = list(_course(reference))[len(list(_course(student))) :]
+    if further:
+        line, action = _first_action(student, summary, sources)
+        return "", (line, f"{action}; another packet should follow: {further[0][1]['kind']}")
     return "", _last_line(student[-1], summary, sources) if student else NOWHERE
 
 
@@ -206,16 +211,15 @@ def is_loop(packet: dict[str, Any]) -> bool:
     return bool(fate and fate["kind"] == "dropped" and fate["reason"] in _ENDLESS)
 
 
-def _loop(packets: Packets, summary: Mapping[str, Any], sources: Sources) -> Culprit:
-    """What the last full pass of a packet that never ends began with: the action of its first
-    table."""
+def _first_action(packets: Packets, summary: Mapping[str, Any], sources: Sources) -> Culprit:
+    """What the last pass began with: the action of its first table, and that in words."""
     for packet in reversed(packets):
         step = next((step for step in packet["steps"] if step["kind"] == "table"), None)
         declared = _declaration(step["action"], summary) if step else None
         found = place(declared, sources) if declared else None
         if step is not None and found is not None and found.file in sources:
-            return found, f"pass after pass the table {_brief(step['table'])} runs this action"
-    return NOWHERE
+            return found, f"the table {_brief(step['table'])} runs this action"
+    return None, "the packet meets no table"
 
 
 def _last_line(packet: dict[str, Any], summary: Mapping[str, Any], sources: Sources) -> Culprit:
