@@ -198,8 +198,7 @@ After=network.target
 User=$user
 WorkingDirectory=$into
 Environment="PATH=$into/.venv/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-Environment="JUPYTER_TOKEN_FILE=$token"
-ExecStart="$into/.venv/bin/jupyter" lab --no-browser --ip $listen --port $port --ServerApp.port_retries=0
+ExecStart="$into/lab" notebook --no-browser --listen $listen --port $port --token-file "$token"
 Restart=on-failure
 
 [Install]

@@ -15,6 +15,11 @@ from typing import Any
 
 import pytest
 import yaml
+from typer.testing import CliRunner
+
+from p4lab.cli import app
+from p4lab.lab.plan import LabError
+from p4lab.notebook import server
 
 ROOT = Path(__file__).parents[2]
 
@@ -173,3 +178,24 @@ def test_the_dev_container_calls_the_provisioner_too() -> None:
     assert os.access(ROOT / program, os.X_OK)
     assert knows(options[0])
     assert config["forwardPorts"] == [8888]
+
+
+def test_the_service_starts_a_notebook_with_options_that_p4lab_has() -> None:
+    script = (ROOT / "provision/provision.sh").read_text()
+    command = re.search(r'^ExecStart="\$into/lab" (notebook .*)$', script, re.MULTILINE)
+    assert command
+    told = CliRunner().invoke(app, ["notebook", "--help"], env={"COLUMNS": "200"}).stdout
+    for option in re.findall(r"--[a-z-]+", command[1]):
+        assert option in told
+
+
+def test_a_token_is_read_from_its_file_and_never_empty(tmp_path: Path, monkeypatch: Any) -> None:
+    monkeypatch.setattr(server, "own_notebook", lambda lab: tmp_path / f"{lab}.ipynb")
+    token = tmp_path / "token"
+    token.write_text("0123abcd\n")
+    assert server.student_server("01-bier", 9000, token_file=token).token == "0123abcd"
+    token.write_text("\n")
+    with pytest.raises(LabError, match="is empty"):
+        server.student_server("01-bier", 9000, token_file=token)
+    done = CliRunner().invoke(app, ["notebook", "--token-file", str(tmp_path / "none")])
+    assert done.exit_code != 0 and "No such file" in done.output

@@ -119,7 +119,7 @@ def test_each_step_is_said_and_the_end_says_where_the_token_is(machine: Machine)
     assert steps == [f"{number}/7" for number in range(1, 8)]
     assert "token" in done.stdout.split("ready:")[1]
     unit = machine.wrote("/etc/systemd/system/p4lab.service")
-    assert "--ip 0.0.0.0 --port 8888" in unit and "JUPYTER_TOKEN_FILE=" in unit
+    assert "--listen 0.0.0.0 --port 8888 --token-file" in unit
     token = next(machine.root.rglob("token")).read_text()
     assert len(token) == 32 and token not in unit, "whoever lists processes must not see it"
     assert machine.wrote("/usr/local/bin/p4lab").endswith(f'exec "{machine.home}/into/lab" "$@"\n')

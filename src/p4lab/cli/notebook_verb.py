@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import webbrowser
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,9 +21,24 @@ Port = Annotated[
     int | None, typer.Option(min=1, max=65535, help="The port; else the first free one from 8888.")
 ]
 NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only say the address.")]
+Listen = Annotated[
+    str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 is every network.")
+]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", help="Take the token from there; else each start makes a new one."
+    ),
+]
 
 
-def notebook(lab: Lab = FIRST, port: Port = None, no_browser: NoBrowser = False) -> None:
+def notebook(
+    lab: Lab = FIRST,
+    port: Port = None,
+    no_browser: NoBrowser = False,
+    listen: Listen = "127.0.0.1",
+    token_file: TokenFile = None,
+) -> None:
     """Open a lab's notebook in JupyterLab; Ctrl-C ends it. The notebook is your own copy in work/,
     beside your files of the lab."""
     try:
@@ -36,7 +52,7 @@ def notebook(lab: Lab = FIRST, port: Port = None, no_browser: NoBrowser = False)
     from p4lab.notebook.server import has_desktop, student_server
 
     try:
-        server = student_server(lab, port)
+        server = student_server(lab, port, listen, token_file)
     except (LabError, OSError) as error:
         fail(str(error))
     log = work_folder() / "jupyter.log"

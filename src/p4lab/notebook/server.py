@@ -59,6 +59,12 @@ class Server:
     file: Path
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(18))
+    listen: str = "127.0.0.1"
+
+    @property
+    def origin(self) -> str:
+        """Where a browser on this machine finds it."""
+        return f"http://{'127.0.0.1' if self.listen == '0.0.0.0' else self.listen}:{self.port}"
 
     @property
     def path(self) -> str:
@@ -68,7 +74,7 @@ class Server:
     @property
     def url(self) -> str:
         """What to open in a browser."""
-        return f"http://127.0.0.1:{self.port}{self.path}?token={self.token}"
+        return f"{self.origin}{self.path}?token={self.token}"
 
     def start(self, log: Path, **environment: str) -> subprocess.Popen[bytes]:
         """Starts it; what it says goes to `log`. Raises OSError."""
@@ -84,7 +90,7 @@ class Server:
     def await_ready(self, process: subprocess.Popen[bytes]) -> bool:
         """Waits until it answers; False if it ended or took longer than two minutes."""
         deadline = time.monotonic() + START_SECONDS
-        address = f"http://127.0.0.1:{self.port}/api?token={self.token}"
+        address = f"{self.origin}/api?token={self.token}"
         direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         while time.monotonic() < deadline and process.poll() is None:
             try:
@@ -99,7 +105,7 @@ class Server:
         extensions = EDITOR / "data" / "share" / "jupyter" / "labextensions"
         return [
             *(sys.executable, "-m", "jupyterlab", "--log-level=WARN", f"--port={self.port}"),
-            *("--ServerApp.ip=127.0.0.1", "--ServerApp.port_retries=0"),
+            *(f"--ServerApp.ip={self.listen}", "--ServerApp.port_retries=0"),
             *("--ServerApp.answer_yes=True", f"--ServerApp.root_dir={self.root}"),
             *(
                 f"--LabApp.default_url={self.path}",
@@ -121,12 +127,19 @@ class Server:
         }
 
 
-def student_server(lab: str, port: int | None) -> Server:
-    """The server for a lab's notebook. Raises LabError, and OSError where the student's folder
-    cannot be written."""
+def student_server(
+    lab: str, port: int | None, listen: str = "127.0.0.1", token_file: Path | None = None
+) -> Server:
+    """The server for a lab's notebook; without a token's file it gets a new token. Raises LabError,
+    and OSError where the student's folder cannot be written or the token's file not be read."""
+    token = secrets.token_urlsafe(18)
+    if token_file is not None:
+        token = token_file.read_text(encoding="utf-8").strip()
+        if not token:
+            raise LabError(f"{token_file} is empty; a JupyterLab without a token is open to all.")
     notebook = own_notebook(lab)
     root = ROOT if notebook.is_relative_to(ROOT) else notebook.parent
-    return Server(root, notebook, port or free_port())
+    return Server(root, notebook, port or free_port(), token, listen)
 
 
 def has_desktop() -> bool:
