@@ -29,6 +29,10 @@ BLOCK = re.compile(
 )
 
 
+# test_solutions.py judges the same answers; here the verb judges those of the new lab.
+RUN_ELSEWHERE = {"./lab matrix 01-bier"}
+
+
 @dataclass(frozen=True)
 class Done:
     """A command of the page and what came of it."""
@@ -64,7 +68,8 @@ def carry_out(folder: Path) -> list[Done]:
             path.write_text(block["text"], encoding="utf-8")
         elif block["language"] == "sh":
             wanted = int(block["value"]) if block["note"] == "exits" else 0
-            done += [run(folder, line, wanted) for line in block["text"].splitlines()]
+            lines = [line for line in block["text"].splitlines() if line not in RUN_ELSEWHERE]
+            done += [run(folder, line, wanted) for line in lines]
     return done
 
 
