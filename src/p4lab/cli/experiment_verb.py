@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
 from p4lab.cli.options import Json
 
 if TYPE_CHECKING:
@@ -32,15 +32,16 @@ Sweeps = Annotated[
     bool, typer.Option("--sweeps/--no-sweeps", help="Also vary distance and network size.")
 ]
 
+Events = Annotated[int, typer.Option("--events", min=1, max=100_000, help="Failures and repairs.")]
+TopologyName = Annotated[
+    str,
+    typer.Option("--topology", metavar="NAME", help="A topology of topologies/, or a .toml file."),
+]
+
 DISTANCES_MS = (0.1, 5, 10, 20, 50)
 SIZES = (3, 5, 7, 10, 15, 20, 30)
 SWEEP_RUNS = 5
 SWEEP_PPS = 10_000
-
-
-@experiment.callback()
-def _group() -> None:
-    """Keeps the name of the one experiment there is on the command line."""
 
 
 @experiment.command("restoration")
@@ -86,6 +87,67 @@ def restoration(
         last = seed + runs - 1
         console.print(f"seeds {seed} to {last}; {csv}, {figure}", highlight=False)
     if any(row.outcome.duplicates for row in rows):
+        raise typer.Exit(VERDICT_NO)
+
+
+@experiment.command("storm")
+def storm(
+    events: Events = 1000,
+    seed: Seed = 1,
+    topology: TopologyName = "ring",
+    as_json: Json = False,
+) -> None:
+    """Let links fail and come back at random under load; exits 0 only if the network got over it.
+
+    After each event every subscriber with a way left must get every packet once, nobody else any,
+    and after the last repair the tables must be those of a fresh start. The JSON object has ok,
+    seed, events, failed (number, link, up, missed, wrong, duplicates), lost (packets of the load)
+    and tables_equal.
+    """
+    from rich.console import Console
+
+    from p4lab.experiment.storm import Storm
+    from p4lab.topology import Topology, TopologyError
+
+    try:
+        network = Topology.load(topology)
+    except TopologyError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(BAD_INPUT) from error
+    if len(network.hosts) < 2:
+        fail(f"the topology {network.name!r} has fewer than two hosts: add some.")
+    done, failed, lost = 0, [], 0
+    with Console(stderr=True).status("starting") as status:
+        run = Storm(network, seed)
+        for event in run.events(events):
+            done, lost = done + 1, lost + event.lost
+            failed += [] if event.ok else [event]
+            status.update(f"event {done}, {len(failed)} not survived ...")
+        equal = run.tables() == run.fresh_tables()
+    ok = equal and not failed
+    if as_json:
+        keys = ("number", "up", "missed", "wrong", "duplicates")
+        rows = [
+            {"link": [event.link.a, event.link.b], **{key: getattr(event, key) for key in keys}}
+            for event in failed
+        ]
+        record = {"ok": ok, "seed": seed, "events": done, "failed": rows}
+        typer.echo(json.dumps({**record, "lost": lost, "tables_equal": equal}, indent=2))
+    else:
+        for event in failed:
+            what = "repaired" if event.up else "failed"
+            typer.echo(
+                f"event {event.number}: {event.link.a}-{event.link.b} {what}: "
+                f"not served {', '.join(event.missed) or 'nobody'}; "
+                f"served without wish {', '.join(event.wrong) or 'nobody'}; "
+                f"{event.duplicates} duplicates"
+            )
+        tables = "as after a fresh start" if equal else "not those of a fresh start"
+        typer.echo(
+            f"seed {seed}: {done} events, {len(failed)} not survived, {lost} packets lost on the "
+            f"way; tables {tables}."
+        )
+    if not ok:
         raise typer.Exit(VERDICT_NO)
 
 

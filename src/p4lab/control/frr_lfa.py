@@ -75,7 +75,9 @@ def alternate(
     view = _view(topology, source, destination, down)
     if view is None:
         return None
-    candidates = [*_neighbours(view), *_remote(view)]
+    candidates = list(_neighbours(view))
+    if not any(candidate.node_protecting for candidate in candidates):
+        candidates += _remote(view)
     numbers = {router.name: router.number for router in topology.routers}
 
     def rank(candidate: Alternate) -> tuple[int, ...]:

@@ -19,11 +19,12 @@ import heapq
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from itertools import count
 from math import inf
 from typing import Literal
 
-from p4lab.control.bier import bier_entries
+from p4lab.control.bier import Member, bier_entries
 from p4lab.control.entries import Entries, diff
 from p4lab.control.frr import FULL, Protection, backup_entries, port_status, route_entries
 from p4lab.control.igmp import IgmpTimers
@@ -218,9 +219,10 @@ class FrrControlPlane(ControlPlane):
             self._agenda.add(now, then)
             return
         state, delays = self._down[family], self.delays
-        before, after = self._rows(family), self._tables(family, known)
+        after = self._tables(family, known)
         last = now
         for router in wave:
+            before = self._tables(family, state[router])
             changed = len(diff(before[router], after[router]))
             if not changed:
                 state[router] = known
@@ -231,30 +233,32 @@ class FrrControlPlane(ControlPlane):
             def write(at: int, router: str = router, changed: int = changed) -> None:
                 state[router] = known
                 self.timeline.append(Step("update", family, now, at, router, changed))
-                self._recompute()
+                self._wanted[router] = self._wanted_of(router)
+                self._push()
 
             self._agenda.add(done, write)
         self._agenda.add(last, lambda at: self._write(at, family, known, waves, then))
 
     def _compute(self) -> dict[str, Entries]:
-        families = [self._rows(family) for family in FAMILIES]
-        return {
-            router.name: frozenset().union(*(rows[router.name] for rows in families))
-            for router in self.topology.routers
-        }
+        return {router.name: self._wanted_of(router.name) for router in self.topology.routers}
 
-    def _rows(self, family: Family) -> dict[str, Entries]:
-        """What every router shall hold now, of one family."""
-        state = self._down[family]
-        tables = {down: self._tables(family, down) for down in set(state.values())}
-        return {name: tables[down][name] for name, down in state.items()}
+    def _wanted_of(self, router: str) -> Entries:
+        rows = (self._tables(family, self._down[family][router])[router] for family in FAMILIES)
+        return frozenset().union(*rows)
 
     def _tables(self, family: Family, down: Failures) -> dict[str, Entries]:
         if family == "ip":
             return route_entries(self.topology, down)
         if family == "bier":
-            return bier_entries(self.topology, self.membership, self.bsl, down)
+            return _bier_tables(self.topology, self.membership, self.bsl, down)
         return backup_entries(self.topology, self.bsl, down, self.protection)
+
+
+@lru_cache(maxsize=8)
+def _bier_tables(
+    topology: Topology, membership: frozenset[Member], bsl: int, down: Failures
+) -> dict[str, Entries]:
+    return bier_entries(topology, membership, bsl, down)
 
 
 class LinkAgents:
@@ -291,6 +295,14 @@ class LinkAgents:
             self.plane.link_changed(at, link, up)
 
         self._agenda.add(now + delays.detection, detect)
+
+    def reconcile(self, router: str) -> None:
+        """The router's switch was started anew and has forgotten which of its ports are down."""
+        for ends, up in self._state.items():
+            if not up and router in ends:
+                (other,) = ends - {router}
+                port = self.plane.topology.port(router, other)
+                self._drivers[router].packet_out(*port_status(port, True))
 
     @property
     def settled(self) -> bool:

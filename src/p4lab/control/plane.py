@@ -11,7 +11,7 @@ connection and knows no target: a `Driver` per router does what it says.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ipaddress import IPv4Address
 from typing import Protocol
 
@@ -31,6 +31,9 @@ class Driver(Protocol):
 
     def write(self, updates: Sequence[Update]) -> None:
         """Apply all updates between two packets, or none of them and raise."""
+
+    def entries(self) -> Entries:
+        """What the switch holds now."""
 
     def packet_out(self, port: int, frame: bytes) -> None:
         """Send an Ethernet frame (without FCS, not padded) out of a port."""
@@ -103,6 +106,13 @@ class ControlPlane:
             self._apply(link.a, change(now, link.a_port))
         self._recompute()
 
+    def reconcile(self, routers: Iterable[str]) -> None:
+        """Start from what these switches really hold: they, or this control plane, were started
+        anew. What is right stays untouched, all else is changed to what is wanted."""
+        for router in routers:
+            self._written[router] = self._drivers[router].entries()
+        self._push()
+
     def entries(self, router: str) -> Entries:
         """What has been written to a router so far."""
         return self._written.get(router, frozenset())
@@ -136,6 +146,8 @@ class ControlPlane:
         """
         failure: Exception | None = None
         for router, wanted in self._wanted.items():
+            if wanted is self._written.get(router):
+                continue
             updates = diff(self.entries(router), wanted)
             if not updates:
                 continue
