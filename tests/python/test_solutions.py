@@ -58,14 +58,7 @@ def test_every_part_has_mistakes_that_lose_points_in_it(lab):
     assert {check.part for check in course.checks if check.id in broken} == {
         part.id for part in course.parts
     }
-    by_part = {
-        part.id: sum(check.points for check in course.checks if check.part == part.id)
-        for part in course.parts
-    }
-    assert sum(by_part.values()) == 100
-    for part, points in by_part.items():
-        handout = (ROOT / "labs" / lab / "README.md").read_text(encoding="utf-8")
-        assert f"| {points:g} |" in handout, part
+    assert sum(check.points for check in course.checks) == 100
 
 
 @pytest.mark.parametrize("lab", GRADED)
