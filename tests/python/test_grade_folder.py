@@ -5,12 +5,16 @@ import csv
 import json
 import os
 import re
+import signal
 import stat
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from cli_runner import p4lab
+from cli_runner import ROOT, p4lab
 from p4lab.grading.course import hidden_seeds, load, public_seeds
 from p4lab.lab.plan import LABS
 
@@ -267,7 +271,51 @@ def test_a_worker_that_dies_is_replaced(tmp_path, solution):
         assert hand.judge("ann", {"bier/bier.p4": "x y z"}, task) == first
         assert hand._worker._process.pid != process.pid
     finally:
-        hand.close()
+        hand.stop()
+
+
+def test_an_interrupt_ends_everything(tmp_path, solution):
+    """Ctrl-C while a submission takes all the time it may."""
+    mark = "    Bfir() bfir;\n    Bfr() bfr;\n\n    apply {\n"
+    assert solution.count(mark) == 1
+    loops = "".join(f"for (bit<32> i{n} in 32w0 .. 32w0xffffffff) {{" for n in range(5))
+    text = solution.replace(mark, f"bit<64> z = 0;\n{mark}{loops} z = z + 1; {'}' * 5}\n")
+    (tmp_path / "class").mkdir()
+    for name in ("ann", "bob"):
+        (tmp_path / "class" / f"{name}.p4").write_text(text)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-m", "p4lab", "grade", LAB, str(tmp_path / "class"), "--seed", "1"]
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "out"), "--seconds", "3600", "--workers", "2"],
+        env=environment,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+    )
+    while len(below(process.pid)) < 4:  # two workers, and a fork of each
+        assert process.poll() is None
+        time.sleep(0.05)
+    everyone = below(process.pid)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=120)
+    assert process.returncode != 0 and b"Traceback" not in told
+    while any(Path(f"/proc/{pid}").exists() for pid in everyone):
+        time.sleep(0.05)
+    assert not (tmp_path / "out").exists()
+
+
+def below(pid: int) -> set[int]:
+    """The processes that a process has started, and those that these have."""
+    if not list(Path("/proc/self/task").glob("*/children")):
+        pytest.skip("this system does not list a process's children")
+    found: set[int] = set()
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = {int(child) for child in task.read_text().split()}
+        except OSError:  # it has just ended
+            continue
+        for child in children:
+            found |= {child} | below(child)
+    return found
 
 
 def test_a_worker_has_one_thread(tmp_path):

@@ -161,15 +161,11 @@ def _hands(count: int) -> Iterator[Callable[..., Future[Any]]]:
     pool = ThreadPoolExecutor(count)
     try:
         yield partial(pool.submit, run)
-    except BaseException:
-        # Whoever waits for an answer gets none, and finds that the rest was cancelled.
-        for hand in hands:
-            hand.close()
-        raise
     finally:
-        pool.shutdown(cancel_futures=True)
+        # After an error or Ctrl-C nobody wants what is still being judged.
         for hand in hands:
-            hand.close()
+            hand.stop()
+        pool.shutdown(cancel_futures=True)
 
 
 @contextmanager

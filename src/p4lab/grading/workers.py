@@ -128,10 +128,11 @@ class Worker:
 
 
 class Hand:
-    """A worker that is replaced when it dies. Not for several threads at once."""
+    """A worker that is replaced when it dies. Not for several threads at once, but for `stop`."""
 
     def __init__(self) -> None:
         self._worker: Worker | None = None
+        self._stopped = False
 
     def read(self, path: Path, task: Task) -> Submission:
         """What a student handed in."""
@@ -159,19 +160,26 @@ class Hand:
             return self._once(ask)
 
     def _once(self, ask: Callable[[Worker], Answer]) -> Answer:
+        if self._stopped:
+            raise WorkerDied("it was stopped")
         if self._worker is None:
             self._worker = Worker()
         try:
             return ask(self._worker)
         except WorkerDied:
-            self.close()
+            self._close()
             raise
 
-    def close(self) -> None:
-        """Ends the worker process, if there is one."""
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
+    def stop(self) -> None:
+        """Ends the worker process and what it is doing, for good; whoever waits for its answer is
+        told that it died."""
+        self._stopped = True
+        self._close()
+
+    def _close(self) -> None:
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
 
 
 _mine = threading.local()
