@@ -65,7 +65,8 @@ class P4RuntimeDriver:
         self._held = {key(entity): entity for entity in self._read()}
 
     def entries(self) -> frozenset[Entity]:
-        """What the switch holds as far as the driver knows."""
+        """What the switch holds, read from it. Raises P4RuntimeError."""
+        self._held = {key(entity): entity for entity in self._read()}
         return frozenset(self._held.values())
 
     def write(self, updates: Sequence[Update]) -> None:

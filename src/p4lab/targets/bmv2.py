@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from p4lab.control.bier import CPU_PORT
-from p4lab.control.entries import Update
+from p4lab.control.entries import Entries, Update
 from p4lab.network.counting import ProbeCounter
 from p4lab.network.switches import News
 from p4lab.targets import TargetError
@@ -148,6 +148,10 @@ class Bmv2Switch:
     def write(self, updates: Sequence[Update]) -> None:
         """Applies a batch by P4Runtime. Raises ValueError with what was refused."""
         self._driver.write(updates)
+
+    def entries(self) -> Entries:
+        """What the switch holds, read from it. Raises ValueError if it does not answer."""
+        return self._driver.entries()
 
     def packet_out(self, port: int, frame: bytes) -> None:
         """Sends a frame out of a port."""
