@@ -17,8 +17,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # What the script itself may use of the machine; python3 and cargo are not among it.
 TOOLS = (
-    "awk bash cat chmod cp cut date dirname env find flock getent grep head id mkdir printf rm "
-    "sed setpriv sh sha256sum sleep sort stat tail touch uname xargs"
+    "awk bash cat chmod cmp cp cut date dirname env find flock getent grep head id mkdir mv printf "
+    "rm sed setpriv sh sha256sum sleep sort stat tail touch uname xargs"
 ).split()
 
 PYTHON = """#!/bin/sh
@@ -28,6 +28,10 @@ case "$*" in
 "-m venv "*) mkdir -p "$ROOT/.venv/bin" && cp "$0" "$ROOT/.venv/bin/python" ;;
 *maturin*) [ ! -e "$ROOT/broken" ] || { echo "error[E0425]: no such thing"; exit 1; }
     sleep 0.2; touch "$ROOT/src/p4lab/_engine.abi3.so" ;;
+*"--no-deps"*p4lab) mkdir -p "$ROOT/.venv/site/p4lab"
+    echo ready-made >"$ROOT/.venv/site/p4lab/_engine.abi3.so" ;;
+*sysconfig*) echo "$ROOT/.venv/site" ;;
+*platform.machine*) echo "Python 3.12, x86_64" ;;
 "-m p4lab"*) echo "p4lab got:$(printf ' <%s>' "$@")" ;;
 esac
 """
@@ -192,3 +196,87 @@ def test_as_root_nothing_of_roots_stays_in_a_users_folder(machine: Machine) -> N
     assert status == 0, err
     owners = {path.stat().st_uid for path in machine.root.rglob("*")}
     assert owners == {nobody}
+
+
+@pytest.fixture
+def wheelhouse(machine: Machine) -> Path:
+    """A wheelhouse beside the script, for this machine and these sources."""
+    machine.run()
+    folder = machine.root / "wheelhouse"
+    folder.mkdir()
+    (folder / "made-for").write_text("Python 3.12, x86_64\n")
+    shutil.copy(machine.root / ".lab" / "engine.stamp", folder / "engine.digest")
+    shutil.copy(machine.root / "requirements.lock", folder)
+    shutil.rmtree(machine.root / ".venv")
+    shutil.rmtree(machine.root / ".lab")
+    (machine.root / "src" / "p4lab" / "_engine.abi3.so").unlink()
+    machine.work()
+    return folder
+
+
+def test_a_wheelhouse_takes_the_place_of_network_and_rust(
+    machine: Machine, wheelhouse: Path
+) -> None:
+    (machine.bin / "cargo").unlink()
+    status, _, err = machine.run("doctor")
+    assert status == 0, err
+    calls = machine.calls.read_text()
+    assert calls.count("-m pip") == calls.count("--no-index --find-links ROOT/wheelhouse") == 2
+    assert "maturin" not in calls and "engine (from the wheelhouse)" in err
+    engine = machine.root / "src" / "p4lab" / "_engine.abi3.so"
+    assert engine.read_text() == "ready-made\n"
+    site = machine.root / ".venv" / "site"
+    assert (site / "p4lab.pth").read_text() == f"{machine.root}/src\n", "there is one p4lab only"
+    assert not (site / "p4lab").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "sentence"),
+    [
+        ("made-for", "Python 3.10, x86_64\n", "is for Python 3.10, x86_64; here is Python 3.12"),
+        ("requirements.lock", "other==3\n", "has other versions than this requirements.lock"),
+        ("made-for", None, "is no wheelhouse"),
+    ],
+)
+def test_a_wheelhouse_that_does_not_fit_is_refused(
+    machine: Machine, wheelhouse: Path, file: str, text: str | None, sentence: str
+) -> None:
+    (wheelhouse / file).unlink()
+    if text is not None:
+        (wheelhouse / file).write_text(text)
+    status, _, err = machine.run("doctor")
+    assert status == 2 and sentence in err and "provision/wheelhouse" in err
+    assert machine.work() == []
+
+
+def test_an_engine_of_other_sources_is_built_and_said(machine: Machine, wheelhouse: Path) -> None:
+    (wheelhouse / "engine.digest").write_text("of another day\n")
+    status, _, err = machine.run("doctor")
+    assert status == 0 and "is of other sources" in err
+    assert machine.work() == ["venv", "packages", "engine"]
+
+
+def test_users_share_a_folder_that_they_cannot_write(machine: Machine) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can act for another user")
+    for parent in (machine.root.parent, *list(machine.root.parents)[1:3]):
+        parent.chmod(0o755)
+    machine.run()
+    machine.work()
+
+    def as_nobody() -> tuple[int, str, str]:
+        command = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        env = {"PATH": str(machine.bin), "ROOT": str(machine.root), "CALLS": "/dev/null"}
+        done = subprocess.run(
+            [*command, str(machine.bin / "bash"), str(machine.root / "lab"), "doctor"],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    assert as_nobody() == (0, "p4lab got: <-m> <p4lab> <doctor>\n", "")
+    (machine.root / "crates" / "p4-py" / "lib.rs").write_text("// changed\n")
+    status, _, err = as_nobody()
+    assert status == 2 and "Its owner has to start ./lab in it once." in err
