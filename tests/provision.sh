@@ -62,10 +62,14 @@ inside() { chroot "$root" env -i "${keep[@]}" "$@"; }
 alone() { unshare --net chroot "$root" env -i "${keep[@]}" sh -c 'ip link set lo up; exec "$@"' sh "$@"; }
 student() { alone runuser -u student -- env HOME=/home/student "$@"; }
 
+bootstrap() {
+    debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$(mirror)" >"$root.log" 2>&1
+}
+
 clean_root() {
     say "debootstrap $suite"
-    debootstrap --variant=minbase --include=ca-certificates "$suite" "$root" "$(mirror)" >"$root.log" 2>&1 ||
-        { tail -n 20 "$root.log" >&2; exit 1; }
+    # Once more if the mirror hiccups: what is downloaded stays.
+    { bootstrap || bootstrap; } || { tail -n 20 "$root.log" >&2; exit 1; }
     rm -f "$root.log"
     # This machine's way to its packages (proxy, trust) is not what is under test.
     rm -f "$root/etc/apt/sources.list"
@@ -98,7 +102,7 @@ jupyter_answers() {
     cat >"$root/tmp/ask" <<'ASK'
 sh /tmp/service >/tmp/jupyter.log 2>&1 &
 token=$(cat "$HOME/.config/p4lab/token")
-for _ in $(seq 60); do
+for _ in $(seq 150); do
     sleep 1
     with=$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:8888/api/contents?token=$token")
     [ "$with" = 000 ] || break
