@@ -54,15 +54,6 @@ class _View:
         """RFC 5286, inequality 3: no shortest path from `n` to `d` passes through E."""
         return self.distance(n, d) < self.distance(n, self.e) + self.distance(self.e, d)
 
-    def reached_without_link(self, n: str, p: str) -> bool:
-        """RFC 7490, section 5.2.1.2: `p` is in the extended P-space of S through `n`."""
-        around = self.distance(n, self.s) + self.distance(self.s, self.e)
-        return self.distance(n, p) < around + self.distance(self.e, p)
-
-    def reaches_e_without_link(self, p: str) -> bool:
-        """RFC 7490, section 5.2.2: `p` is in the Q-space of E with respect to the link S-E."""
-        return self.distance(p, self.e) < self.distance(p, self.s) + self.distance(self.s, self.e)
-
 
 def alternate(
     topology: Topology, source: str, destination: str, down: Failures = NO_FAILURES
@@ -139,11 +130,18 @@ def _neighbours(view: _View) -> Iterator[Alternate]:
 
 
 def _remote(view: _View) -> Iterator[Alternate]:
-    """Tunnel ends: PQ nodes for the link, and beyond RFC 7490 (as in RFC 8102) for the node E."""
+    """Tunnel ends: PQ nodes for the link, and beyond RFC 7490 (as in RFC 8102) for the node E.
+
+    Links cost the same in both directions, so the distances from S, E and D are also those to them.
+    """
+    from_s, from_e, from_d = (view.igp.distances[router] for router in (view.s, view.e, view.d))
+    s_e, e_d = from_s[view.e], from_e[view.d]
     for n, _ in view.neighbours:
-        for p in view.igp.distances[n]:
-            if p in (view.s, n, view.d) or not view.reached_without_link(n, p):
-                continue
-            node = view.avoids_e(n, p) and view.avoids_e(p, view.d)
-            if node or view.reaches_e_without_link(p):
+        n_s, n_e = from_s[n], from_e[n]
+        for p, n_p in view.igp.distances[n].items():
+            p_e = from_e[p]
+            if p in (view.s, n, view.d) or n_p >= n_s + s_e + p_e:
+                continue  # not in the extended P-space of S through N (section 5.2.1.2)
+            node = n_p < n_e + p_e and from_d[p] < p_e + e_d  # RFC 5286, inequality 3, twice
+            if node or p_e < from_s[p] + s_e:  # in the Q-space of E (section 5.2.2)
                 yield Alternate(n, p, False, node or view.d == view.e)
