@@ -16,7 +16,7 @@ STATES = {
     "trouble": ("#222222", "could not be graded"),
 }
 COLUMN, ROW = 26, 11  # pixels of a cell
-LEFT, RIGHT, TOP, BOTTOM = 190, 150, 210, 96
+LEFT, RIGHT, TOP, BOTTOM = 190, 150, 260, 36
 NAME_CHARACTERS = 26
 TITLE_CHARACTERS = 42
 
@@ -36,8 +36,7 @@ def draw(lab: str, verdicts: Sequence[Verdict]) -> str:
     rows = sorted(verdicts, key=lambda verdict: (-verdict.points, verdict.student))
     checks = rows[0].checks if rows else ()
     width = LEFT + max(len(checks) * COLUMN, 420) + RIGHT
-    grid_end = TOP + len(rows) * ROW
-    height = grid_end + BOTTOM
+    height = TOP + len(rows) * ROW + BOTTOM
     title = f"{lab}: {len(rows)} submissions, check by check"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
@@ -52,7 +51,7 @@ def draw(lab: str, verdicts: Sequence[Verdict]) -> str:
         _text(LEFT - 6, TOP - 24, "check", size=11, more=' text-anchor="end"'),
         _text(12, TOP - 6, "student, most points first", size=11),
         _text(LEFT + len(checks) * COLUMN + 6, TOP - 6, "points", size=11),
-        *_legend(grid_end + 20),
+        *_legend(36),
         _text(12, height - 10, f"Source: records.json of p4lab grade {lab}", size=9),
         "</svg>",
     ]
