@@ -33,8 +33,9 @@ def matrix(lab: Lab, seed: Seed = 1) -> None:
     try:
         course = load(lab)
         found = answers(course)
-        progress = Console(stderr=True)
-        judged = list(track(rows(course, found, seed), "judging", len(found), console=progress))
+        judging = rows(course, found, seed)
+        shown = Console(stderr=True)
+        judged = list(track(judging, "judging", len(found), console=shown, transient=True))
     except (LabError, MarkError) as error:
         fail(str(error))
     Console().print(table(judged))
@@ -51,7 +52,7 @@ def table(judged: list[Row]) -> Table:
     """One line for each answer: its points, and the checks that it failed."""
     from rich.table import Table
 
-    shown = Table("answer", "points", "fails", title="", show_edge=False, pad_edge=False)
+    shown = Table("answer", "points", "fails", show_edge=False, pad_edge=False)
     for row in judged:
         failed = ", ".join(
             f"[bold]{name}[/]" if name in row.answer.breaks else name for name in row.failed

@@ -86,7 +86,7 @@ def answers(course: Course, solutions: Path = SOLUTIONS) -> list[Answer]:
     }
     folder = solutions / course.name
     found = [Answer("solution", "reference", reference)]
-    for path in sorted((folder / "variants").glob("*/")):
+    for path in sorted(path for path in (folder / "variants").glob("*") if path.is_dir()):
         found.append(Answer(path.name, "variant", {name: _text(path / name) for name in edited}))
     found.append(Answer("starter", "starter", course.starter))
     found.append(Answer("empty files", "empty", dict.fromkeys(edited, "")))
