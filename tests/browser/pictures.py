@@ -20,7 +20,7 @@ from book import Book, chromium, copy_of, opened  # noqa: E402
 from jupyter import jupyter  # noqa: E402
 
 FOLDER = ROOT / "docs" / "pictures"
-COLOURS = 64  # enough for lines and letters, and a fifth of the size
+COLOURS = 128  # enough for lines and letters, and a fifth of the size
 
 
 def take(book: Book, name: str, what: Locator) -> None:
@@ -39,6 +39,7 @@ def press(book: Book, view: Locator, *keys: str) -> None:
     view.focus()
     for key in keys:
         book.page.keyboard.press(key)
+    view.blur()
 
 
 def all_pictures(book: Book) -> None:

@@ -8,19 +8,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from p4lab import _engine
-from p4lab.control.entries import TableEntry, Update
+from p4lab.control.entries import Entries, TableEntry, Update
 from p4lab.control.plane import ControlPlane, Driver
+from p4lab.control.tables import Tables
 from p4lab.engine import to_engine
 from p4lab.lab.plan import Plan, Stream
 from p4lab.lab.report import Received
 from p4lab.lab.runner import DRAIN, MILLISECOND, subscribe
 from p4lab.network import NetworkError
-from p4lab.network.virtual import VirtualNetwork
+from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
 from p4lab.notebook.bitstrings import MOST_NAMED, bit_numbers, emitted_bits
 from p4lab.topology import Link, Topology
 from p4lab.tracing import Hop, copies, follow
 
 Ends = frozenset[str]
+
+MOST_ARRIVALS = 1500
+"""At switches, for one packet sent: ten times what the largest of our networks needs"""
 
 ENTERS = {"original", "recirculated", "resubmitted"}
 """Kinds of packets in a trace that begin at the parser: each is a pass"""
@@ -167,7 +171,10 @@ class Running:
         subscribe(plan, self.net, self.plane)
 
     def _driver(self, router: str) -> Driver:
-        return _Reconciled(self.net.driver(router), self._hands[router], self._has)
+        def write(updates: Sequence[Update]) -> None:
+            self.net.engine.write(self._numbers[router], to_engine(updates))
+
+        return _Reconciled(self.net.driver(router), write, self._hands[router], self._has)
 
     def _has(self, table: str) -> bool:
         """Whether the program has a table. A program without it can still be watched."""
@@ -188,13 +195,10 @@ class Running:
         start = self.net.now + MILLISECOND
         self.net.start(chosen, start)
         travel = sum(link.delay_ns for link in plan.topology.links)
-        problem = ""
-        try:
-            self.net.run_until(start + packets * chosen.interval_ns + travel + DRAIN, self.plane)
-        except NetworkError as error:
-            problem = str(error)
+        end = start + packets * chosen.interval_ns + travel + DRAIN
+        arrivals, problem = self._watched(end, MOST_ARRIVALS * packets)
         self.net.trace(False)
-        found = follow(plan.topology, self.net.take_traces())
+        found = follow(plan.topology, arrivals)
         hops = tuple(hop for (flow, _), hop in found.items() if flow == self._flow)
         seen = self.net.observed().received
         received = {
@@ -203,6 +207,35 @@ class Running:
             if host in chosen.receivers or (host.name, self._flow) in seen
         }
         return Sent(plan.topology, chosen, start, hops, received, self.down, problem)
+
+    def _watched(self, end: int, most: int) -> tuple[dict[str, list[dict[str, Any]]], str]:
+        """Lets time pass up to `end`: the traces by router, and why it was stopped before.
+
+        A copy that multiplies in a loop would fill the memory with traces, so time passes in
+        steps no longer than a link, and it ends with more arrivals than any sound program has.
+        """
+        delays = [link.delay_ns for link in self.plan.topology.links if link.delay_ns]
+        step = min(delays, default=MILLISECOND)
+        found: dict[str, list[dict[str, Any]]] = {name: [] for name in self._numbers}
+        count = 0
+        try:
+            while (due := self.net.engine.next_event_time) is not None and due <= end * PICOSECONDS:
+                before = self._received()
+                self.net.run_until(min(end, due // PICOSECONDS + step), self.plane)
+                count += self._received() - before
+                if count > most:
+                    return found, f"More than {most} packets: very likely frames run in a loop."
+                for router, traces in self.net.take_traces().items():
+                    found[router].extend(traces)
+            self.net.run_until(end, self.plane)
+        except NetworkError as error:
+            return found, str(error)
+        return found, ""
+
+    def _received(self) -> int:
+        """Packets that came to all switches so far."""
+        engine = self.net.engine
+        return sum(engine.switch_stats(number)["received"] for number in self._numbers.values())
 
     def set_link(self, link: Link, up: bool, *, tell: bool = False) -> None:
         """Takes a link down or up; the control plane hears of it only if told."""
@@ -250,13 +283,26 @@ class _Reconciled:
     """A driver for a switch with rows that its control plane does not know, and for a program that
     lacks a table: its rows are left out."""
 
-    def __init__(self, driver: Driver, hand: _ByHand, has: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        write: Callable[[Sequence[Update]], None],
+        hand: _ByHand,
+        has: Callable[[str], bool],
+    ) -> None:
         self._driver = driver
+        self._write = write
         self._hand = hand
         self._has = has
+        self._tables = Tables()
 
     def write(self, updates: Sequence[Update]) -> None:
-        self._driver.write([fit for update in updates for fit in self._fit(update)])
+        self._write([fit for update in updates for fit in self._fit(update)])
+        self._tables.apply(updates)
+
+    def entries(self) -> Entries:
+        """What the control plane has written, as if nobody else had."""
+        return self._tables.entries
 
     def _fit(self, update: Update) -> list[Update]:
         if not isinstance(update.entity, TableEntry):

@@ -31,6 +31,7 @@ export function box(name, label, ...children) {
   );
 }
 
+// A button with a sign, and words for those who do not see it.
 export function button(sign, label, onclick, more = {}) {
   return html("button", { type: "button", title: label, "aria-label": label, onclick, ...more }, sign);
 }
