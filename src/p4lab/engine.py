@@ -9,6 +9,7 @@ from typing import Any
 from p4lab import _engine
 from p4lab.control.entries import (
     CloneSession,
+    DefaultAction,
     Exact,
     Lpm,
     Match,
@@ -62,6 +63,8 @@ def _update(update: Update) -> tuple[Any, ...]:
         matches = [(name, _match(match)) for name, match in entity.match]
         key = (update.kind, "entry", entity.table, matches, entity.priority)
         return key if gone else (*key, entity.action, list(entity.params))
+    if isinstance(entity, DefaultAction):
+        return ("default", entity.table, None if gone else entity.action, list(entity.params))
     if isinstance(entity, MulticastGroup):
         return ("group", entity.group_id, None if gone else list(entity.replicas))
     return ("session", entity.session_id, None if gone else _port(entity), None, entity.truncate)

@@ -17,7 +17,19 @@ from p4lab.cli.options import Bmv2Compat, Json, Undefined, existing_file, tell_u
 if TYPE_CHECKING:
     from p4lab.lab.plan import Plan
 
-Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
+Lab = Annotated[
+    str,
+    typer.Argument(
+        metavar="LAB", help="The lab, such as 01-bier; or a folder with a topology.json."
+    ),
+]
+ProgramName = Annotated[
+    str | None,
+    typer.Option("--program", metavar="FILE", help="Of a folder with several P4 files, this one."),
+]
+Cli = Annotated[
+    bool, typer.Option("--cli", help="Of a folder: then Mininet's command line, to try things.")
+]
 Folder = Annotated[
     Path | None,
     typer.Argument(metavar="[DIR]", help="Your folder; without it the lab's solution runs."),
@@ -60,9 +72,14 @@ def run(
     pcap: Pcap = None,
     bmv2_compat: Bmv2Compat = False,
     undefined: Undefined = None,
+    program: ProgramName = None,
+    cli: Cli = False,
     as_json: Json = False,
 ) -> None:
     """Run a lab and print who got what; exits 0 only if all is right.
+
+    LAB may also be an exercise folder in the form of p4lang/tutorials (topology.json,
+    sN-runtime.json, a P4 file): its network is built of Linux hosts, every host pings every other.
 
     The JSON object has ok, lab, topology, network, bsl, seed, hosts (host, group, subscribed, sent,
     received, duplicates, missing, unwanted, ok), links (source, target, copies, ideal, ok) and
@@ -70,8 +87,16 @@ def run(
     """
     from rich.console import Console
 
+    from p4lab.cli.exercise import run_exercise
+    from p4lab.exercise.files import is_exercise
     from p4lab.lab.report import render
     from p4lab.lab.runner import run as run_plan
+
+    if is_exercise(Path(lab)):
+        run_exercise(
+            Path(lab), target=target, topology=topology, program=program, cli=cli, as_json=as_json
+        )
+        return
 
     plan = plan_or_fail(lab, folder, topology, bsl, packets, seed, bmv2_compat, undefined)
     with reporting() as say:

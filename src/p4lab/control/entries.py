@@ -55,6 +55,16 @@ class TableEntry:
 
 
 @dataclass(frozen=True)
+class DefaultAction:
+    """What a table runs where no row fits. It is always there: it changes, and without one of ours
+    it is the program's."""
+
+    table: str
+    action: str
+    params: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
 class MulticastGroup:
     """What the packet replication engine makes of a group: one copy per (port, instance)."""
 
@@ -71,7 +81,7 @@ class CloneSession:
     truncate: int = 0
 
 
-Entity = TableEntry | MulticastGroup | CloneSession
+Entity = TableEntry | DefaultAction | MulticastGroup | CloneSession
 Entries = frozenset[Entity]
 
 
@@ -87,6 +97,8 @@ def key(entity: Entity) -> tuple[object, ...]:
     """What identifies an entity on its switch: an entity with the same key replaces it."""
     if isinstance(entity, TableEntry):
         return (entity.table, entity.match, entity.priority)
+    if isinstance(entity, DefaultAction):
+        return ("default_action", entity.table)
     if isinstance(entity, MulticastGroup):
         return ("multicast_group", entity.group_id)
     return ("clone_session", entity.session_id)
@@ -107,6 +119,6 @@ def diff(old: Set[Entity], new: Set[Entity]) -> list[Update]:
 
 
 def _order(update: Update) -> tuple[object, ...]:
-    is_row = isinstance(update.entity, TableEntry)
+    is_row = isinstance(update.entity, TableEntry | DefaultAction)
     phase = {"insert": (0, 2), "modify": (1, 3), "delete": (5, 4)}[update.kind][is_row]
     return (phase, repr(key(update.entity)))

@@ -14,6 +14,7 @@ from google.protobuf import text_format
 
 from p4lab.control.entries import (
     CloneSession,
+    DefaultAction,
     Entity,
     Exact,
     Lpm,
@@ -62,10 +63,22 @@ class Program:
 
     def update(self, update: Update) -> p4r.Update:
         """One step of a batch. Raises ValueError for names that the program does not have."""
+        if isinstance(update.entity, DefaultAction):
+            return self._default(update.entity, gone=update.kind == "delete")
         return p4r.Update(type=KINDS[update.kind], entity=self.entity(update.entity))
 
+    def _default(self, default: DefaultAction, *, gone: bool) -> p4r.Update:
+        """A default action only ever changes; without an action it is the program's again
+        (P4Runtime, section 9.1.2)."""
+        entry = TableEntry(default.table, (), default.action, default.params)
+        message = self._entry(entry)
+        message.is_default_action = True
+        if gone:
+            message.ClearField("action")
+        return p4r.Update(type=p4r.Update.MODIFY, entity=p4r.Entity(table_entry=message))
+
     def entity(self, entity: Entity) -> p4r.Entity:
-        """An entry as a message. Raises ValueError."""
+        """An entry as a message, default actions excepted. Raises ValueError."""
         if isinstance(entity, TableEntry):
             return p4r.Entity(table_entry=self._entry(entity))
         engine = p4r.PacketReplicationEngineEntry()

@@ -49,7 +49,7 @@ class MininetNetwork:
         pcap: Path | None = None,
     ) -> None:
         """Raises NetworkError if something is missing or the system refuses."""
-        _check_system(pcap)
+        check_system(pcap)
         self.topology = topology
         self._agents: dict[str, HostAgent] = {}
         self._shells: list[Any] = []
@@ -308,7 +308,7 @@ class HostAgent:
         return f"the program in host {self.host.name} has ended: {lines[-1] if lines else '?'}"
 
 
-def _check_system(pcap: Path | None) -> None:
+def check_system(pcap: Path | None) -> None:
     """Raises NetworkError with what is missing and how to get it."""
     if os.geteuid() != 0:
         raise NetworkError(

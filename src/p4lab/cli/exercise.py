@@ -1,0 +1,113 @@
+"""`p4lab run DIR`: an exercise folder in the form of p4lang/tutorials."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from p4lab.cli.errors import fail
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from p4lab.exercise.files import Exercise
+    from p4lab.exercise.run import Loaded, Reached
+
+
+def run_exercise(
+    folder: Path,
+    *,
+    target: str,
+    topology: str | None,
+    program: str | None,
+    cli: bool,
+    as_json: bool,
+) -> None:
+    """Builds the network, writes the entries, lets every host ping every other; with `cli` hands
+    over to Mininet's command line."""
+    from rich.console import Console
+
+    from p4lab.cli.run_verb import reporting
+    from p4lab.exercise.files import ExerciseError, read_exercise
+    from p4lab.exercise.run import ExerciseNetwork, load, makers, may_run
+
+    try:
+        exercise = read_exercise(folder, topology, program)
+        with reporting() as say:
+            loaded = load(exercise, say)
+            if not may_run():
+                fail(
+                    f"{folder} is in order: its programs compile and its entries fit. Running it "
+                    "makes Linux hosts, which needs root: start it with sudo."
+                )
+            switches = makers(loaded, target, say)
+            say("building the network")
+            network = ExerciseNetwork(exercise, loaded, switches)
+        with network:
+            with reporting() as say:
+                reached = network.ping(say)
+            if as_json:
+                typer.echo(json.dumps(_json(exercise, target, loaded, reached), indent=2))
+            else:
+                Console().print(_report(exercise, target, loaded, reached, network.notes))
+            if cli and sys.stdin.isatty():
+                typer.echo("Mininet's command line: h1 ping h2, xterm h1, exit")
+                network.cli()
+    except ExerciseError as error:
+        fail(str(error))
+
+
+def _json(exercise: Exercise, target: str, loaded: list[Loaded], reached: Reached) -> object:
+    return {
+        "folder": str(exercise.folder),
+        "target": target,
+        "switches": [
+            {
+                "name": item.switch.name,
+                "program": item.switch.program.name,
+                "entries": len(item.updates),
+            }
+            for item in loaded
+        ],
+        "pings": [
+            {"from": source, "to": goal, "answered": answered}
+            for (source, goal), answered in reached.items()
+        ],
+    }
+
+
+def _report(
+    exercise: Exercise,
+    target: str,
+    loaded: list[Loaded],
+    reached: Reached,
+    notes: tuple[str, ...],
+) -> RenderableType:
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    switches = Table(title=f"{exercise.folder.name} ({target})", title_style="bold")
+    for name in ("switch", "program", "entries"):
+        switches.add_column(name, justify="right" if name == "entries" else "left")
+    for item in loaded:
+        switches.add_row(item.switch.name, item.switch.program.name, str(len(item.updates)))
+    pings = Table(title="who answers whose ping", title_style="bold")
+    pings.add_column("from \\ to")
+    names = [host.name for host in exercise.hosts]
+    for name in names:
+        pings.add_column(name, justify="center")
+    for source in names:
+        row = ["·" if goal == source else _mark(reached[source, goal]) for goal in names]
+        pings.add_row(source, *row)
+    count = sum(reached.values())
+    verdict = Text(f"{count} of {len(reached)} pings were answered")
+    return Group(switches, pings, *(Text(f"Note: {note}") for note in notes), verdict)
+
+
+def _mark(answered: bool) -> str:
+    return "[green]yes[/]" if answered else "[red]no[/]"

@@ -1,0 +1,218 @@
+"""Runs an exercise on Linux hosts, with any target's switches."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from p4lab import _engine
+from p4lab.control.entries import Update, diff
+from p4lab.engine import load_program
+from p4lab.exercise.entries import entities
+from p4lab.exercise.files import Exercise, ExerciseError, Switch
+from p4lab.network import NetworkError, namespace
+from p4lab.network.mininet import OFFLOADS, check_system
+from p4lab.network.switches import EngineSwitches, Switches
+
+PING_SECONDS = 1
+
+Reached = dict[tuple[str, str], bool]
+"""Whether a ping from the first host to the second is answered"""
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A switch with its program, compiled by the engine, and its entries."""
+
+    switch: Switch
+    program: _engine.Program
+    updates: tuple[Update, ...]
+
+
+def load(exercise: Exercise, say: Callable[[str], None] = lambda _: None) -> list[Loaded]:
+    """Compiles what the switches run and reads their entries. Raises ProgramError and
+    ExerciseError."""
+    programs: dict[Path, _engine.Program] = {}
+    loaded = []
+    for switch in exercise.switches:
+        if switch.program not in programs:
+            say(f"compiling {switch.program.name}")
+            programs[switch.program] = load_program(switch.program)
+        program = programs[switch.program]
+        wanted = entities(switch.runtime, program.summary) if switch.runtime else []
+        if len(set(wanted)) != len(wanted):
+            raise ExerciseError(f"{switch.runtime}: an entry is there twice.")
+        updates = tuple(diff(frozenset(), frozenset(wanted)))
+        loaded.append(Loaded(switch, program, updates))
+    return loaded
+
+
+class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
+    """The running network. Needs root; leaving it leaves nothing behind."""
+
+    def __init__(
+        self, exercise: Exercise, loaded: list[Loaded], makers: Mapping[Path, Switches]
+    ) -> None:
+        """`makers` are what runs each program. Raises NetworkError and ExerciseError."""
+        check_system(None)
+        if shutil.which("ping") is None:
+            raise NetworkError("the hosts need ping: apt-get install iputils-ping")
+        self.exercise = exercise
+        self._makers = makers
+        self._shells: list[Any] = []
+        self.hosts: dict[str, Any] = {}
+        self._home = namespace.enter_own()
+        try:
+            self._build(loaded)
+        except BaseException:
+            self._stop()
+            raise
+
+    def _build(self, loaded: list[Loaded]) -> None:
+        from mininet.log import setLogLevel
+        from mininet.node import Host as MininetHost
+        from mininet.node import Node
+
+        setLogLevel("critical")
+        namespace.quiet_ipv6()
+        root = Node("root", inNamespace=False)
+        self._shells.append(root)
+        root.cmd("ip link set lo up")
+        for host in self.exercise.hosts:
+            self.hosts[host.name] = MininetHost(host.name)
+            self._shells.append(self.hosts[host.name])
+        self._lay(root)
+        for host in self.exercise.hosts:
+            shell = self.hosts[host.name]
+            shell.cmd("echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6; ip link set lo up")
+            shell.cmd(f"ip link set eth0 address {host.mac}")
+            shell.cmd(f"ip addr add {host.ip} dev eth0; ip link set eth0 up")
+            for command in host.commands:
+                shell.cmd(command)
+        for number, item in enumerate(loaded, 1):
+            self._start(number, item)
+
+    def _lay(self, root: Any) -> None:
+        """A veth pair for every link; a host's end is its eth0."""
+        from mininet.link import Link
+
+        for cable in self.exercise.cables:
+            far = f"{cable.b.node}-eth{cable.b.port}"
+            near = f"{cable.a.node}-eth{cable.a.port}"
+            other = self.hosts.get(cable.a.node, root)
+            Link(other, root, intfName1=near, intfName2=far)
+            for node, interface in ((other, near), (root, far)):
+                node.cmd(f"ethtool -K {interface} {OFFLOADS} >/dev/null 2>&1")
+                if node is root:
+                    node.cmd(f"ip link set {interface} mtu 9000 up")
+            if cable.a.node in self.hosts:
+                other.cmd(f"ip link set {near} down; ip link set {near} name eth0")
+
+    def _start(self, number: int, item: Loaded) -> None:
+        name = item.switch.name
+        maker = self._makers[item.switch.program]
+        ports = {port: f"{name}-eth{port}" for port in self.exercise.ports(name)}
+        maker.start(name, number, ports)
+        try:
+            maker.driver(name).write(item.updates)
+        except ValueError as error:
+            raise ExerciseError(f"{item.switch.runtime}: {name} refuses it: {error}.") from error
+        for cable in self.exercise.cables:
+            for end, far in ((cable.a, cable.b), (cable.b, cable.a)):
+                if end.node == name and (cable.delay or cable.rate):
+                    maker.emulate(
+                        name,
+                        end.port,
+                        rate=cable.rate,
+                        delay=cable.delay,
+                        loss=0.0,
+                        both=far.node in self.hosts,
+                    )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user must know about this run."""
+        return tuple(dict.fromkeys(note for maker in self._makers.values() for note in maker.notes))
+
+    def ping(self, say: Callable[[str], None] = lambda _: None) -> Reached:
+        """Every host pings every other, once."""
+        reached: Reached = {}
+        for source in self.exercise.hosts:
+            say(f"{source.name} pings the others")
+            waiting = {}
+            for target in self.exercise.hosts:
+                if target.name != source.name:
+                    address = target.ip.split("/")[0]
+                    command = ["ping", "-c", "1", "-W", str(PING_SECONDS), "-q", address]
+                    waiting[target.name] = self.hosts[source.name].popen(command)
+            for name, process in waiting.items():
+                process.communicate()
+                reached[source.name, name] = process.returncode == 0
+        return reached
+
+    def cli(self) -> None:
+        """Mininet's command line, for people: `h1 ping h2`, `xterm`, `exit`."""
+        from mininet.cli import CLI
+
+        CLI(_ForCli(self.hosts))
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stop()
+
+    def _stop(self) -> None:
+        for maker in self._makers.values():
+            maker.stop()
+        for shell in self._shells:
+            shell.terminate()
+        self._shells.clear()
+        if self._home is not None:
+            namespace.leave(self._home)
+            self._home = None
+
+
+class _ForCli(dict[str, Any]):
+    """What Mininet's command line asks of a network."""
+
+    def __init__(self, hosts: Mapping[str, Any]) -> None:
+        super().__init__(hosts)
+        self.hosts = list(hosts.values())
+        self.switches: list[Any] = []
+        self.controllers: list[Any] = []
+        self.links: list[Any] = []
+
+
+def makers(
+    loaded: list[Loaded], target: str, say: Callable[[str], None] = lambda _: None
+) -> dict[Path, Switches]:
+    """What runs each program on a target. Raises NetworkError."""
+    found: dict[Path, Switches] = {}
+    for item in loaded:
+        program = item.switch.program
+        if program in found:
+            continue
+        if target == "engine":
+            found[program] = EngineSwitches(item.program)
+        elif target == "bmv2":
+            from p4lab.targets import bmv2
+
+            say(f"compiling {program.name} ({bmv2.COMPILER})")
+            found[program] = bmv2.Bmv2Switches(bmv2.compile_program(program, ()))
+        else:
+            raise NetworkError(f"there is no target called {target!r}; there is engine and bmv2.")
+    return found
+
+
+def may_run() -> bool:
+    """Whether this user can make Linux hosts."""
+    return os.geteuid() == 0
