@@ -1,7 +1,11 @@
 //! Architectures: which blocks a switch runs, what the externs do, and what happens to packets
 //! between the blocks.
 //!
-//! A [`Switch`](v1model::Switch) is v1model as bmv2's simple_switch runs it: parser, checksum
+//! There are two: [`v1model`] and [`tna`]. [`Image`] and [`Switch`] are a program and a switch of
+//! whichever the program is made for; what both need (traces, statistics, hashes, the arguments of
+//! externs, values in frames) is here, beside them.
+//!
+//! A [`v1model::Switch`] is v1model as bmv2's simple_switch runs it: parser, checksum
 //! check, ingress, replication, egress, checksum update, deparser. A packet is run to completion,
 //! its clones, copies, resubmissions and recirculations included; where several packets wait, they
 //! go in the order in which simple_switch would queue them. Time is an argument, randomness comes
@@ -9,15 +13,18 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod either;
 mod error;
 mod frame;
 mod hash;
 mod native;
 mod random;
 mod stats;
+pub mod tna;
 mod tree;
 pub mod v1model;
 
+pub use either::{AnyArchitecture, Image, Switch};
 pub use error::ArchError;
 pub use native::{Argument, NativeExtern, NativeExterns, Value};
 use p4_ir::ir::CallId;

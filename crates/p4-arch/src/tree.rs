@@ -1,6 +1,7 @@
 //! What became of a packet and of everything made from it, as a tree.
 
 use crate::stats::Drop;
+use crate::tna;
 use crate::Port;
 use p4_ir::ir::Program;
 use p4_ir::trace::{Event, NoTrace, Recorder, Step, Tracer};
@@ -221,6 +222,9 @@ impl Follow for Tree {
             Drop::IngressDrop | Drop::EgressDrop => self.cause(STANDARD, "egress_spec"),
             Drop::NoGroup { .. } => self.cause(STANDARD, "mcast_grp"),
             Drop::NoQueue => self.cause(STANDARD, "priority"),
+            Drop::IngressDropCtl => self.cause(tna::INGRESS_FOR_DEPARSER, "drop_ctl"),
+            Drop::EgressDropCtl => self.cause(tna::EGRESS_FOR_DEPARSER, "drop_ctl"),
+            Drop::BadPort { .. } => self.cause(tna::FOR_TM, "ucast_egress_port"),
             _ => self.last_place(),
         };
         self.fate(|| Fate::Dropped { reason, span });

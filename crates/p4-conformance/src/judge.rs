@@ -311,9 +311,13 @@ fn stf(name: &str, text: &str, image: &Arc<Image>, mode: Mode) -> Result {
             format!("line {}: {}", error.place.line, error.message),
         ));
     }
-    let mut switch = Switch::new(Arc::clone(image), Config::default())
+    let switch = Switch::new(Arc::clone(image), Config::default())
         .map_err(|error| Failure::new(Stage::Image, "E0901", error.to_string()))?;
-    let report = p4_stf::run(&script, &mut p4_stf::V1Model::new(&mut switch), mode);
+    let report = p4_stf::run(
+        &script,
+        &mut p4_stf::OnSwitch::new(&mut switch.into()),
+        mode,
+    );
     if report.passed {
         return Ok(());
     }

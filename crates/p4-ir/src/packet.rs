@@ -97,7 +97,7 @@ impl Packet {
 
     /// The next `width` bits after `skip` as limbs, least significant first, into `limbs`;
     /// limbs above the width become zero.
-    pub(crate) fn peek_wide(&self, skip: usize, width: u32, limbs: &mut [u64]) {
+    pub fn peek_wide(&self, skip: usize, width: u32, limbs: &mut [u64]) {
         let mut left = width;
         for limb in limbs {
             let bits = left.min(64);

@@ -2,7 +2,7 @@
 
 use crate::files::DiskFiles;
 use crate::program::Program;
-use p4_arch::v1model::{AsBmv2, Image, V1Model};
+use p4_arch::{AnyArchitecture, Image};
 use p4_check::lint::Target;
 use p4_info::P4Info;
 use p4_syntax::{Diagnostic, FileProvider, MemoryFiles, Options, Severity, SourceMap, Span};
@@ -171,7 +171,7 @@ fn finish(py: Python<'_>, built: Built) -> PyResult<Compilation> {
 pub struct Built {
     pub diagnostics: Vec<Diagnostic>,
     pub sources: SourceMap,
-    pub image: Option<Arc<Image>>,
+    pub image: Option<Image>,
     /// `None` for a program with errors
     pub p4info: Option<Result<Arc<P4Info>, Vec<Diagnostic>>>,
 }
@@ -193,14 +193,13 @@ pub fn build(
         .then(|| p4_info::p4info(&checked, &parsed.sources).map(Arc::new));
     let mut image = None;
     if !has_error(&diagnostics) && checked.main.is_some() {
-        let lowered = match bmv2_compat {
-            true => p4_ir::lower::lower(&checked, &AsBmv2),
-            false => p4_ir::lower::lower(&checked, &V1Model),
+        let architecture = AnyArchitecture {
+            as_bmv2: bmv2_compat,
         };
-        match lowered {
+        match p4_ir::lower::lower(&checked, &architecture) {
             Err(errors) => diagnostics.extend(errors),
             Ok(program) => match Image::new(Arc::new(program)) {
-                Ok(ready) => image = Some(Arc::new(ready)),
+                Ok(ready) => image = Some(ready),
                 Err(error) => {
                     let message = p4_check::sentence(&error.message);
                     diagnostics.push(Diagnostic::error("E0901", error.span, message))

@@ -1,7 +1,7 @@
 //! The language server on standard input and output, and the formatter.
 
 use crate::files::read_regular_file;
-use p4_arch::v1model::{Image, V1Model};
+use p4_arch::{AnyArchitecture, Image};
 use p4_check::Checked;
 use p4_lsp::{Config, Files, Server};
 use p4_syntax::{Diagnostic, Limits};
@@ -55,7 +55,7 @@ pub fn format_text(py: Python<'_>, text: &str) -> PyResult<String> {
 
 /// What stands in the way of running a program that the checker has accepted.
 fn later_passes(checked: &Checked<'_>) -> Vec<Diagnostic> {
-    match p4_ir::lower::lower(checked, &V1Model) {
+    match p4_ir::lower::lower(checked, &AnyArchitecture::default()) {
         Err(errors) => errors,
         Ok(program) => match Image::new(Arc::new(program)) {
             Ok(_) => Vec::new(),

@@ -5,6 +5,7 @@ use crate::files::DiskFiles;
 use crate::io::Forwarder;
 use crate::switch::Device;
 use p4_arch::v1model::{Config, Image, Switch};
+use p4_arch::Image as AnyImage;
 use p4_io::{Handle, IoError, MonotonicClock};
 use p4_runtime::{Compiler, DeviceConfig, Gone, Host, Job, Pipeline, Plant, Server};
 use p4_runtime_grpc::Listener;
@@ -154,7 +155,7 @@ impl Sources {
     ) -> Result<Pipeline, String> {
         let built = build(name, files, options, self.bmv2_compat, &[]);
         let (image, info) = match (built.image, built.p4info) {
-            (Some(image), Some(Ok(info))) => (image, info),
+            (Some(AnyImage::V1Model(image)), Some(Ok(info))) => (image, info),
             (_, info) => {
                 let mut errors = built.diagnostics;
                 if let Some(Err(more)) = info {
@@ -229,8 +230,12 @@ impl P4RuntimeServer {
                     .p4info
                     .clone()
                     .ok_or_else(|| PyValueError::new_err("P4Info cannot describe this program"))?;
+                let AnyImage::V1Model(image) = &program.image else {
+                    let message = "P4Runtime is for programs of v1model here";
+                    return Err(PyValueError::new_err(message));
+                };
                 Some(Pipeline {
-                    image: program.image.clone(),
+                    image: image.clone(),
                     info,
                 })
             }

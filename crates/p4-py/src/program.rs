@@ -1,6 +1,6 @@
 //! A compiled program, and what it offers to a control plane.
 
-use p4_arch::v1model::Image;
+use p4_arch::Image;
 use p4_info::P4Info;
 use p4_ir::ir;
 use p4_syntax::{SourceMap, Span};
@@ -14,7 +14,7 @@ use crate::compile::{place_dict, written};
 /// A program ready to run, shared by all switches that run it.
 #[pyclass(frozen, module = "p4lab._engine")]
 pub struct Program {
-    pub image: Arc<Image>,
+    pub image: Image,
     pub sources: Arc<SourceMap>,
     /// `None` where P4Info cannot describe the program
     pub p4info: Option<Arc<P4Info>>,
@@ -40,7 +40,7 @@ impl Program {
     /// mark its reads in their traces (events of kind `undefined`).
     fn with_undefined(&self, seed: u64) -> Program {
         Program {
-            image: Arc::clone(&self.image),
+            image: self.image.clone(),
             sources: Arc::clone(&self.sources),
             p4info: self.p4info.clone(),
             undefined: Some(seed),

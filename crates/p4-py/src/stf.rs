@@ -2,8 +2,9 @@
 
 use crate::files::read_regular_file;
 use crate::program::Program;
-use p4_arch::v1model::{Config, Switch};
-use p4_stf::{Difference, Mode, Report, V1Model};
+use p4_arch::v1model::Config;
+use p4_arch::Switch;
+use p4_stf::{Difference, Mode, OnSwitch, Report};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -29,11 +30,11 @@ pub fn stf<'py>(
         undefined: program.noise(seed),
         ..Config::default()
     };
-    let mut switch = Switch::new(program.image.clone(), config)
+    let mut switch = Switch::new(&program.image, config)
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let mode = if lax { Mode::Lax } else { Mode::Strict };
     let script = p4_stf::parse(path, &text);
-    let report = py.detach(|| p4_stf::run(&script, &mut V1Model::new(&mut switch), mode));
+    let report = py.detach(|| p4_stf::run(&script, &mut OnSwitch::new(&mut switch), mode));
     let dict = report_dict(py, &report)?;
     let fatal = script
         .errors

@@ -4,7 +4,8 @@ use crate::program::Program;
 use crate::trace::arrival_dict;
 use crate::update;
 use num_bigint::BigUint;
-use p4_arch::v1model::{Config, Image, Switch as V1Switch, Trace};
+use p4_arch::v1model::{Config, Switch as V1Switch};
+use p4_arch::{Image, Stats, Switch as AnySwitch, Trace};
 use p4_runtime::{Host, Tap};
 use p4_state::{Args, Match, State, Target, Update, UpdateError};
 use p4_time::Time;
@@ -12,7 +13,6 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PySequence, PyTuple};
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Traces that a device keeps for whoever fetches them; the oldest go first.
@@ -29,7 +29,7 @@ pub struct Arrival {
 /// A switch as networks and interfaces want it, with a memory for traces.
 pub struct Device {
     /// `None` as long as no controller has given it a program
-    switch: Option<V1Switch>,
+    switch: Option<AnySwitch>,
     tracing: bool,
     traces: VecDeque<Arrival>,
     /// The way to P4Runtime's clients, and the port that leads there
@@ -54,14 +54,14 @@ impl Device {
         })
     }
 
-    fn switch_of(program: &Program, seed: u64) -> PyResult<V1Switch> {
+    fn switch_of(program: &Program, seed: u64) -> PyResult<AnySwitch> {
         let config = Config {
             seed,
             bmv2_compat: program.image.is_as_bmv2(),
             undefined: program.noise(seed),
             ..Config::default()
         };
-        V1Switch::new(program.image.clone(), config)
+        AnySwitch::new(&program.image, config)
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
@@ -77,9 +77,9 @@ impl Device {
     }
 
     /// Whether the switch runs this very program.
-    pub fn runs(&self, image: &Arc<Image>) -> bool {
+    pub fn runs(&self, image: &Image) -> bool {
         let switch = self.switch.as_ref();
-        switch.is_some_and(|switch| Arc::ptr_eq(switch.image(), image))
+        switch.is_some_and(|switch| std::ptr::eq(switch.program(), image.program()))
     }
 
     /// Sets how many packets an egress queue holds and how many leave it per second (0: no limit),
@@ -114,9 +114,9 @@ impl Device {
     }
 
     /// Packets that were sent to the switch and what it sent, by its own count.
-    pub fn stats(&self) -> p4_arch::v1model::Stats {
+    pub fn stats(&self) -> Stats {
         let switch = self.switch.as_ref();
-        switch.map(V1Switch::stats).unwrap_or_default()
+        switch.map(AnySwitch::stats).unwrap_or_default()
     }
 }
 
@@ -126,18 +126,21 @@ fn no_program() -> String {
 
 impl Host for Device {
     fn switch(&mut self) -> Option<&mut V1Switch> {
-        self.switch.as_mut()
+        match &mut self.switch {
+            Some(AnySwitch::V1Model(switch)) => Some(switch),
+            _ => None,
+        }
     }
 
     fn install(&mut self, switch: V1Switch) {
-        self.switch = Some(switch);
+        self.switch = Some(switch.into());
         self.traces.clear();
     }
 }
 
 impl p4_net::Device for Device {
     fn next_departure(&self) -> Option<Time> {
-        self.switch.as_ref().and_then(V1Switch::next_departure)
+        self.switch.as_ref().and_then(AnySwitch::next_departure)
     }
 
     fn advance(&mut self, now: Time, out: &mut dyn FnMut(u16, &[u8])) {
@@ -189,7 +192,7 @@ fn deliver(tap: &Taps, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) 
 
 /// Without clients the switch keeps its digests for whoever asks.
 #[inline]
-fn tell_digests(switch: &mut V1Switch, tap: &Taps) {
+fn tell_digests(switch: &mut AnySwitch, tap: &Taps) {
     if let Some((_, tap)) = tap {
         let digests = switch.take_digests();
         if !digests.is_empty() {
@@ -202,7 +205,7 @@ fn tell_digests(switch: &mut V1Switch, tap: &Taps) {
 #[pyclass(module = "p4lab._engine")]
 pub struct Switch {
     program: Py<Program>,
-    switch: V1Switch,
+    switch: AnySwitch,
 }
 
 #[pymethods]
@@ -350,10 +353,7 @@ fn match_tuple<'py>(py: Python<'py>, value: &Match) -> PyResult<Bound<'py, PyTup
     }
 }
 
-pub fn stats_dict<'py>(
-    py: Python<'py>,
-    stats: &p4_arch::v1model::Stats,
-) -> PyResult<Bound<'py, PyDict>> {
+pub fn stats_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, value) in [
         ("received", stats.received),
@@ -371,6 +371,8 @@ pub fn stats_dict<'py>(
         ("queue_full", stats.queue_full),
         ("stopped", stats.stopped),
         ("ill_formed", stats.ill_formed),
+        ("bad_port", stats.bad_port),
+        ("parser_errors", stats.parser_errors),
         ("clones", stats.clones),
         ("replicas", stats.replicas),
         ("resubmitted", stats.resubmitted),

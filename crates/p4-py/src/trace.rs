@@ -5,7 +5,7 @@ use crate::compile::place_dict;
 use crate::program::Program;
 use crate::switch::Arrival;
 use num_bigint::BigUint;
-use p4_arch::v1model::{Fate, Kind, PacketTrace};
+use p4_arch::{Fate, Kind, PacketTrace};
 use p4_ir::ir::{self, Place};
 use p4_ir::place_words;
 use p4_ir::trace::{Event, Step};

@@ -41,26 +41,31 @@
 //! switch died CODE                # the switch takes no more packets
 //! ```
 //!
+//! And so is what the harness of the Tofino model takes: `load`, an address in place of a priority,
+//! `ACTION(MEMBER ARG:VALUE)`, `selector`, `lo` and `hi` of a register, and addresses of entries in
+//! place of labels.
+//!
 //! Values are decimal, `0x`, `0o` or `0b`; in the last three `*` is a digit that may be anything
 //! (ternary and lpm keys). `VALUE/LENGTH`, `VALUE&&&MASK` and `LOW..HIGH` say it in full.
 #![forbid(unsafe_code)]
 
 mod cli;
 mod cursor;
+mod harness;
 mod judge;
+mod on_switch;
 mod parse;
 mod report;
 mod resolve;
 mod run;
 mod script;
 mod target;
-mod v1model;
 
 pub use cli::{Cli, Line, Printed};
 pub use judge::{judge, matches, Expected, Mode, Received, Verdict};
+pub use on_switch::OnSwitch;
 pub use parse::parse;
 pub use report::{Difference, Finding, Kind, Note, Report};
 pub use run::run;
 pub use script::*;
 pub use target::*;
-pub use v1model::V1Model;

@@ -24,7 +24,12 @@ const COMMANDS: &[(&str, &str)] = &[
         "check_counter",
         "check_counter COUNTER(INDEX) [packets|bytes == NUMBER]",
     ),
-    ("check_register", "check_register REGISTER(INDEX) == NUMBER"),
+    (
+        "check_register",
+        "check_register REGISTER(INDEX) [lo|hi] == NUMBER",
+    ),
+    ("selector", "selector SELECTOR(GROUP) add MEMBER, ..."),
+    ("load", "load FILE"),
     ("wait", "wait"),
     (
         "cli",
@@ -104,13 +109,24 @@ fn command(line: &mut Cursor) -> Result<Command> {
             let CounterIndex::Cell(index) = index else {
                 return Err(line.error("a register has no entries", usage));
             };
+            let half = match (line.eat("lo"), line.eat("hi")) {
+                (true, _) => Some(Half::Lo),
+                (_, true) => Some(Half::Hi),
+                _ => None,
+            };
             let (compare, value) = (comparison(line, usage)?, line.big(usage)?);
             Command::CheckRegister {
                 register,
                 index,
+                half,
                 compare,
                 value,
             }
+        }
+        "selector" => selector(line, usage)?,
+        "load" => {
+            line.take(|_| true);
+            Command::Load
         }
         "cli" => {
             let place = line.place();
@@ -158,6 +174,26 @@ fn cell(line: &mut Cursor, usage: &str) -> Result<(String, CounterIndex)> {
         line.want(")", usage)?;
     }
     Ok((name, cell))
+}
+
+fn selector(line: &mut Cursor, usage: &str) -> Result<Command> {
+    let (selector, group) = cell(line, usage)?;
+    let CounterIndex::Cell(group) = group else {
+        return Err(line.error("a group has a number", usage));
+    };
+    line.want("add", usage)?;
+    let mut members = Vec::new();
+    while !line.at_end() {
+        members.push(line.small("a member", MAX_U32, usage)?);
+        line.eat(",");
+    }
+    // The number was read as one of 32 bits.
+    let group = u32::try_from(group).unwrap_or(u32::MAX);
+    Ok(Command::Selector {
+        selector,
+        group,
+        members,
+    })
 }
 
 fn check_counter(line: &mut Cursor, usage: &str) -> Result<Command> {
@@ -334,13 +370,22 @@ fn action(line: &mut Cursor, usage: &str) -> Result<ActionUse> {
 fn action_named(line: &mut Cursor, place: Place, name: String, usage: &str) -> Result<ActionUse> {
     let mut args = Vec::new();
     line.want("(", usage)?;
+    let member = match line.peek() {
+        Some(c) if c.is_ascii_digit() => Some(line.small("a member", MAX_U32, usage)?),
+        _ => None,
+    };
     while !line.eat(")") {
         let arg = line.name("an argument name or `)`", usage)?;
         line.want(":", usage)?;
         args.push((arg, line.big(usage)?));
         line.eat(",");
     }
-    Ok(ActionUse { place, name, args })
+    Ok(ActionUse {
+        place,
+        name,
+        args,
+        member,
+    })
 }
 
 /// `hdr.mpls$0.ttl` is how STF writes `hdr.mpls[0].ttl`; `h.$valid$` stays as it is.

@@ -1,13 +1,14 @@
 //! Carries a script out on a switch and judges what came out.
 
 use crate::cli::{Cli, Printed};
+use crate::harness;
 use crate::judge::{judge, Expected, Mode, Received, Verdict};
 use crate::report::{Difference, Finding, Kind, Note, Report};
 use crate::resolve;
 use crate::script::*;
 use crate::target::Target;
 use num_bigint::BigUint;
-use p4_state::{EntryKey, Update};
+use p4_state::{EntryKey, Target as Leads, Update};
 use std::collections::BTreeSet;
 
 /// What `wait` waits, in milliseconds of the switch's time.
@@ -170,10 +171,11 @@ impl<'a> Runner<'a> {
             Command::CheckRegister {
                 register,
                 index,
+                half,
                 compare,
                 value,
             } => {
-                let read = self.target.read_register(register, *index);
+                let read = harness::register(self.target, register, *index, *half);
                 self.check(
                     place,
                     &format!("{register}[{index}]"),
@@ -322,7 +324,10 @@ impl<'a> Runner<'a> {
 
     fn read_counter(&mut self, counter: &str, index: &CounterIndex) -> Result<(u64, u64), String> {
         match index {
-            CounterIndex::Cell(index) => self.target.read_counter(counter, *index),
+            CounterIndex::Cell(index) => match harness::entry(self.target, counter, *index) {
+                Some(entry) => self.target.read_direct_counter(&entry),
+                None => self.target.read_counter(counter, *index),
+            },
             CounterIndex::Entry(label) => {
                 let at = self.labelled(label)?;
                 self.target.read_direct_counter(&self.entries[at].1)
@@ -344,7 +349,15 @@ impl<'a> Runner<'a> {
     fn change(&mut self, place: Place, command: &Command) -> Result<(), String> {
         match command {
             Command::Add(add) => {
-                let entry = resolve::entry(self.target.schema(), add, self.mode)?;
+                let mut entry = resolve::entry(self.target.schema(), add, self.mode)?;
+                if let Leads::Action(action) = &mut entry.target {
+                    harness::fill(self.target, action);
+                }
+                if let Some(member) = add.action.member {
+                    let mut action = resolve::action(&add.action);
+                    harness::fill(self.target, &mut action);
+                    entry.target = harness::member(self.target, &entry.key.table, member, action)?;
+                }
                 self.cli.handles.know(self.target, &entry.key.table);
                 self.write(Update::Insert(entry.clone()))?;
                 self.cli.handles.add(self.target, entry.key.clone());
@@ -355,6 +368,16 @@ impl<'a> Runner<'a> {
                 table: table.clone(),
                 action: Some(resolve::action(action)),
             }),
+            Command::Selector {
+                selector,
+                group,
+                members,
+            } => self.target.write(Update::SetMemberGroup {
+                profile: selector.clone(),
+                group: *group,
+                members: Some(members.clone()),
+            }),
+            Command::Load => harness::load(self.target),
             Command::Remove { label: Some(label) } => {
                 let (_, key) = self.entries.remove(self.labelled(label)?);
                 self.remove(key)

@@ -79,9 +79,19 @@ pub enum Command {
     CheckRegister {
         register: String,
         index: u64,
+        /// Of a cell of two fields, the one that the Tofino model calls `lo` or `hi`
+        half: Option<Half>,
         compare: Compare,
         value: BigUint,
     },
+    /// `selector NAME (GROUP) add MEMBER, ...` of the Tofino model's harness: the group's members
+    Selector {
+        selector: String,
+        group: u32,
+        members: Vec<u32>,
+    },
+    /// `load FILE` of that harness: the compiled program, which is not needed here
+    Load,
     /// A line of bmv2's command line; that it fails is a failure.
     Cli(Line),
     /// Such a line in a record of a session: it fails if it failed there.
@@ -107,7 +117,8 @@ impl Command {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Add {
     pub table: String,
-    /// The larger number wins (p4c turns it round for bmv2, where the smaller one does).
+    /// The larger number wins (p4c turns it round for bmv2, where the smaller one does). In the
+    /// Tofino model's harness this is the entry's address, of which the larger one wins, too.
     pub priority: Option<u32>,
     pub keys: Vec<KeyUse>,
     pub action: ActionUse,
@@ -166,6 +177,18 @@ pub struct ActionUse {
     pub place: Place,
     pub name: String,
     pub args: Vec<(String, BigUint)>,
+    /// The Tofino model's harness writes `ACTION(MEMBER ARG:VALUE ...)` for tables with action
+    /// profiles: the entry leads to this member, which gets the action.
+    pub member: Option<u32>,
+}
+
+/// A field of a register's cell
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Half {
+    /// The first field
+    Lo,
+    /// The second one
+    Hi,
 }
 
 /// `NAME(5)`, or `NAME($label)` for the direct counter of a labelled entry

@@ -1,7 +1,7 @@
 //! Lines of simple_switch_CLI and records of sessions with it, on a switch of ours.
 
 use p4_arch::v1model::{AsBmv2, Config, Image, Switch, V1Model as Binding};
-use p4_stf::{parse, run, Mode, Report, V1Model};
+use p4_stf::{parse, run, Mode, OnSwitch, Report};
 use p4_syntax::{MemoryFiles, Options};
 use std::sync::Arc;
 
@@ -51,8 +51,12 @@ fn report_of(text: &str, mode: Mode, bmv2_compat: bool) -> Report {
         bmv2_compat,
         ..Config::default()
     };
-    let mut switch = Switch::new(Arc::new(image), config).expect("a switch");
-    run(&parse("t.stf", text), &mut V1Model::new(&mut switch), mode)
+    let switch = Switch::new(Arc::new(image), config).expect("a switch");
+    run(
+        &parse("t.stf", text),
+        &mut OnSwitch::new(&mut switch.into()),
+        mode,
+    )
 }
 
 fn passes(text: &str) {

@@ -2,7 +2,7 @@
 //! switches did, where they are at hand.
 
 use p4_arch::v1model::{AsBmv2, Config, Image, Switch, V1Model as Binding};
-use p4_stf::{parse, run, Mode, Report, V1Model};
+use p4_stf::{parse, run, Mode, OnSwitch, Report};
 use p4_syntax::{FileProvider, Options, Severity};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -50,10 +50,10 @@ fn compile(
 
 fn run_script(image: &Arc<Image>, script: &Path, config: Config) -> Report {
     let text = std::fs::read_to_string(script).expect("the script was listed");
-    let mut switch = Switch::new(Arc::clone(image), config).expect("a switch");
+    let switch = Switch::new(Arc::clone(image), config).expect("a switch");
     run(
         &parse(&script.to_string_lossy(), &text),
-        &mut V1Model::new(&mut switch),
+        &mut OnSwitch::new(&mut switch.into()),
         Mode::Strict,
     )
 }

@@ -1,9 +1,10 @@
-//! The v1model switch as something that scripts run on.
+//! A switch of either architecture as something that scripts run on.
 
 use crate::script::Port;
 use crate::target::{KeySchema, MatchKind, QueueSetting, TableSchema, Target};
 use num_bigint::BigUint;
-use p4_arch::v1model::{CrcParameters, Switch};
+use p4_arch::v1model::CrcParameters;
+use p4_arch::Switch;
 use p4_ir::ir::{Key, Program};
 use p4_state::{EntryKey, State, Update};
 use p4_time::Time;
@@ -12,16 +13,16 @@ use p4_time::Time;
 const STEP: u64 = 1_000_000_000;
 
 /// A switch and its clock, which begins at zero.
-pub struct V1Model<'a> {
+pub struct OnSwitch<'a> {
     switch: &'a mut Switch,
     schema: Vec<TableSchema>,
     now: u64,
 }
 
-impl<'a> V1Model<'a> {
-    pub fn new(switch: &'a mut Switch) -> V1Model<'a> {
-        let schema = tables(switch.image().program());
-        V1Model {
+impl<'a> OnSwitch<'a> {
+    pub fn new(switch: &'a mut Switch) -> OnSwitch<'a> {
+        let schema = tables(switch.program());
+        OnSwitch {
             switch,
             schema,
             now: 0,
@@ -53,7 +54,7 @@ fn key(key: &Key) -> KeySchema {
     }
 }
 
-impl Target for V1Model<'_> {
+impl Target for OnSwitch<'_> {
     fn schema(&self) -> &[TableSchema] {
         &self.schema
     }
@@ -106,7 +107,7 @@ impl Target for V1Model<'_> {
     }
 
     fn bmv2_compat(&self) -> bool {
-        self.switch.config().bmv2_compat
+        self.switch.is_bmv2_compat()
     }
 
     fn stopped(&self) -> Option<String> {
@@ -133,7 +134,7 @@ impl Target for V1Model<'_> {
     }
 
     fn action_widths(&self, action: &str) -> Vec<u32> {
-        let actions = &self.switch.image().program().actions;
+        let actions = &self.switch.program().actions;
         let names = actions.iter().map(|action| &*action.name);
         let found = crate::resolve::find("action", action, names).ok();
         let params = found.map(|index| actions[index].params.iter());

@@ -1,0 +1,540 @@
+//! What the externs do.
+
+use super::calls::{Apply, Call, Step, Sum};
+use super::image::Image;
+use crate::frame::{pack, place_slice, store, unpack};
+use crate::random::Random;
+use crate::stats::Stats;
+use p4_ir::interp::{run, Halt, Host, Lookup, Machine, Outcome};
+use p4_ir::ir::{mask, words, CallId, InstanceId, Place, Slot, TableId};
+use p4_ir::packet::Packet;
+use p4_ir::packet_plan::Join;
+use p4_ir::trace::{Event, Tracer};
+use p4_state::{Color, State};
+use rustc_hash::FxHashMap;
+
+/// What the deparsers' externs were given in one run; the last call of each counts.
+#[derive(Debug, Default)]
+pub(super) struct Emitted {
+    /// Session and header
+    pub mirror: Option<(u16, Vec<u8>)>,
+    pub resubmit: Option<Vec<u8>>,
+    pub digest: Option<(CallId, Vec<Vec<u64>>)>,
+}
+
+/// Tables and externs of one switch.
+#[derive(Debug)]
+pub(super) struct Externs {
+    pub state: State,
+    pub random: Random,
+    pub stats: Stats,
+    pub emitted: Emitted,
+    /// Picoseconds
+    now: u64,
+    /// Bytes that counters and meters count for this packet
+    bytes: u64,
+    /// The colour of each direct meter's last hit, by instance
+    colors: Vec<u64>,
+    /// The entry that the table of each direct register hit last, by instance
+    entries: Vec<Option<u64>>,
+    /// Cells of direct registers, by instance and entry; those never written are not there.
+    direct: FxHashMap<(InstanceId, u64), Vec<u64>>,
+    /// The next cell of each register for `execute_log`
+    logs: FxHashMap<InstanceId, u64>,
+    /// Sums of 16 bits of the parser's checksums, by instance
+    sums: Vec<u16>,
+    /// The parser's counter
+    counter: i16,
+    /// Fields being joined for a hash, a checksum or a header
+    joined: Packet,
+}
+
+impl Externs {
+    pub fn new(image: &Image, state: State, seed: u64) -> Externs {
+        let instances = image.resources.len();
+        Externs {
+            state,
+            random: Random::new(seed),
+            stats: Stats::default(),
+            emitted: Emitted::default(),
+            now: 0,
+            bytes: 0,
+            colors: vec![0; instances],
+            entries: vec![None; instances],
+            direct: FxHashMap::default(),
+            logs: FxHashMap::default(),
+            sums: vec![0; instances],
+            counter: 0,
+            joined: Packet::default(),
+        }
+    }
+
+    /// Starts a packet's way through ingress or egress; `bytes` is what counters count.
+    pub fn begin(&mut self, now: u64, bytes: u64) {
+        self.emitted = Emitted::default();
+        (self.now, self.bytes) = (now, bytes);
+        self.begin_parser();
+    }
+
+    /// Sums and counters of a parser begin anew.
+    pub fn begin_parser(&mut self) {
+        self.sums.fill(0);
+        self.counter = 0;
+    }
+
+    fn join(&mut self, data: &Join, frame: &[u64]) -> &[u8] {
+        data.write(frame, &mut self.joined);
+        self.joined.output()
+    }
+
+    fn out_of_range(&mut self) {
+        self.stats.out_of_range += 1;
+    }
+
+    fn bytes_for(&self, adjust: &Option<Slot>, frame: &[u64]) -> u64 {
+        let adjust = adjust.map_or(0, |slot| frame[slot as usize]);
+        self.bytes.saturating_sub(adjust)
+    }
+
+    fn write_cell(&mut self, register: InstanceId, index: u64, value: &[Place], frame: &[u64]) {
+        match self.state.register_mut(register, index) {
+            Some(cell) => pack(value, frame, cell),
+            None => self.out_of_range(),
+        }
+    }
+
+    /// Whether there is such a cell; if so its value is put at the places.
+    fn read_cell(&self, register: InstanceId, index: u64, to: &[Place], frame: &mut [u64]) -> bool {
+        let cell = self.state.register(register, index);
+        match cell {
+            Some(cell) => unpack(cell, to, frame),
+            None => clear(to, frame),
+        }
+        cell.is_some()
+    }
+
+    fn read_direct(&self, register: InstanceId, image: &Image, to: &[Place], frame: &mut [u64]) {
+        let entry = self.entries.get(register as usize).copied().flatten();
+        let initial = || {
+            let mut values = image.initial.iter();
+            values.find(|(id, _)| *id == register).map(|(_, cell)| cell)
+        };
+        let cell = entry.and_then(|entry| self.direct.get(&(register, entry)).or_else(initial));
+        match cell {
+            Some(cell) => unpack(cell, to, frame),
+            None => clear(to, frame),
+        }
+    }
+
+    fn write_direct(&mut self, register: InstanceId, value: &[Place], frame: &[u64]) {
+        // A packet that hit no entry has no cell.
+        if let Some(Some(entry)) = self.entries.get(register as usize).copied() {
+            let n: u32 = value.iter().map(|place| words(place.width)).sum();
+            let cell = self.direct.entry((register, entry)).or_default();
+            cell.resize(n as usize, 0);
+            pack(value, frame, cell);
+        }
+    }
+
+    fn checksum(&mut self, id: InstanceId, what: &Sum, frame: &mut [u64]) {
+        let at = id as usize;
+        match what {
+            Sum::Add(data) => {
+                let sum = ones_sum(self.join(data, frame));
+                self.sums[at] = ones_add(self.sums[at], sum);
+            }
+            Sum::Subtract(data) => {
+                let sum = ones_sum(self.join(data, frame));
+                self.sums[at] = ones_add(self.sums[at], !sum);
+            }
+            Sum::Verify(result) => store(result, u64::from(self.sums[at] != 0xffff), frame),
+            Sum::Get(result) => store(result, self.sums[at].into(), frame),
+            Sum::Update {
+                data,
+                zeros_as_ones,
+                result,
+            } => {
+                let sum = !ones_sum(self.join(data, frame));
+                let ones = zeros_as_ones.is_some_and(|slot| frame[slot as usize] != 0);
+                let sum = if ones && sum == 0 { 0xffff } else { sum };
+                store(result, sum.into(), frame);
+            }
+        }
+    }
+
+    /// The counter of the parser; the chip has one, of eight bits with a sign.
+    fn count(&mut self, step: &Step, frame: &mut [u64]) {
+        let byte = |slot: &Slot| frame[*slot as usize] as u8;
+        let wrapped = |value: i16| i16::from(value as u8 as i8);
+        match step {
+            Step::Set { value } => self.counter = i16::from(frame[value.slot as usize] as u8),
+            Step::SetField {
+                value,
+                max,
+                rotate,
+                mask: bits,
+                add,
+            } => {
+                let field = frame[value.slot as usize] as u8;
+                let field = field.rotate_right(u32::from(byte(rotate)) % 8);
+                let field = field & mask(u32::from(byte(bits) & 7) + 1) as u8;
+                let sum = i16::from(field).wrapping_add(i16::from(byte(add) as i8));
+                self.counter = sum.min(byte(max).into());
+            }
+            Step::IsZero(result) => store(result, u64::from(self.counter == 0), frame),
+            Step::IsNegative(result) => store(result, u64::from(self.counter < 0), frame),
+            Step::Increment(by) => {
+                self.counter = wrapped(self.counter.wrapping_add(byte(by).into()))
+            }
+            Step::Decrement(by) => {
+                self.counter = wrapped(self.counter.wrapping_sub(byte(by).into()))
+            }
+        }
+    }
+}
+
+fn clear(places: &[Place], frame: &mut [u64]) {
+    for place in places {
+        frame[place.slot as usize..][..words(place.width) as usize].fill(0);
+    }
+}
+
+/// The ones' complement sum of the words of 16 bits (RFC 1071); an odd byte is an upper half.
+fn ones_sum(data: &[u8]) -> u16 {
+    data.chunks(2).fold(0, |sum, pair| {
+        let word = [pair[0], pair.get(1).copied().unwrap_or(0)];
+        ones_add(sum, u16::from_be_bytes(word))
+    })
+}
+
+fn ones_add(a: u16, b: u16) -> u16 {
+    let (sum, carry) = a.overflowing_add(b);
+    sum + u16::from(carry)
+}
+
+/// The externs together with the program that calls them, for one run of a block.
+pub(super) struct Running<'a> {
+    pub image: &'a Image,
+    pub externs: &'a mut Externs,
+}
+
+impl Running<'_> {
+    /// A meter's answer in the program's own numbers. A packet never gets better than it came.
+    fn color(&self, meter: InstanceId, found: u64, given: Option<Slot>, frame: &[u64]) -> u64 {
+        let colors = self.image.colors[meter as usize];
+        let value = colors.get(found as usize).copied().unwrap_or(0);
+        let given = given.map(|slot| frame[slot as usize]);
+        let before = given.and_then(|given| colors.iter().position(|color| *color == given));
+        match before {
+            Some(before) if before as u64 > found => colors[before],
+            _ => value,
+        }
+    }
+
+    /// Runs the body of a RegisterAction, its cell's value and result being in their places.
+    fn apply<T: Tracer>(
+        &mut self,
+        id: CallId,
+        apply: &Apply,
+        machine: &mut Machine,
+        tracer: &mut T,
+    ) -> Result<(), Halt> {
+        let prepared = &self.image.prepared;
+        match run(prepared, apply.entry, machine, self, tracer) {
+            Outcome::Done => Ok(()),
+            Outcome::Halted(halt) => Err(halt),
+            Outcome::Rejected { .. } | Outcome::OutOfFuel => Err(Halt::Call(id)),
+        }
+    }
+}
+
+impl Host for Running<'_> {
+    #[inline]
+    fn lookup(&mut self, table: TableId, key: &[u64]) -> Lookup<'_> {
+        let image = self.image;
+        let Externs {
+            state,
+            joined,
+            bytes,
+            now,
+            colors,
+            entries,
+            ..
+        } = &mut *self.externs;
+        let found = state.lookup(table, key, *bytes, *now, |profile| {
+            let Some(hash) = image.selector_hash(profile) else {
+                return 0;
+            };
+            joined.clear_output();
+            let mut bits = 0;
+            for (at, width) in &image.selector_keys[table as usize] {
+                joined.put_wide(&key[*at..*at + words(*width) as usize], *width);
+                bits += *width as usize;
+            }
+            hash.hash(joined.output(), bits)
+        });
+        let direct = &image.direct[table as usize];
+        if let Some(meter) = direct.meter {
+            colors[meter as usize] = found.color.map_or(0, |color| color as u64);
+        }
+        for register in &direct.registers {
+            entries[*register as usize] = found.entry;
+        }
+        Lookup {
+            hit: found.hit,
+            action: found.action,
+            data: found.data,
+            entry: found.entry,
+        }
+    }
+
+    fn call<T: Tracer>(
+        &mut self,
+        id: CallId,
+        machine: &mut Machine,
+        tracer: &mut T,
+    ) -> Result<(), Halt> {
+        let image = self.image;
+        let externs = &mut *self.externs;
+        let frame = &mut machine.frame;
+        match &image.calls[id as usize] {
+            Call::Count {
+                counter,
+                index,
+                adjust,
+            } => {
+                let bytes = externs.bytes_for(adjust, frame);
+                if !externs.state.count(*counter, frame[*index as usize], bytes) {
+                    externs.out_of_range();
+                }
+            }
+            Call::DirectCount | Call::Nothing => {}
+            Call::Meter {
+                meter,
+                index,
+                color,
+                adjust,
+                result,
+            } => {
+                let bytes = externs.bytes_for(adjust, frame);
+                let index = frame[*index as usize];
+                let found = externs.state.meter(*meter, index, bytes, externs.now);
+                if found.is_none() {
+                    externs.out_of_range();
+                }
+                let found = found.unwrap_or(Color::Green) as u64;
+                let value = self.color(*meter, found, *color, frame);
+                store(result, value, frame);
+            }
+            Call::DirectMeter {
+                meter,
+                color,
+                result,
+            } => {
+                let found = externs.colors[*meter as usize];
+                let value = self.color(*meter, found, *color, frame);
+                store(result, value, frame);
+            }
+            Call::RegisterRead {
+                register,
+                index,
+                result,
+            } => {
+                let index = index.map_or(0, |slot| frame[slot as usize]);
+                if !externs.read_cell(*register, index, result, frame) {
+                    externs.out_of_range();
+                }
+            }
+            Call::RegisterWrite {
+                register,
+                index,
+                value,
+                result,
+            } => {
+                let index = index.map_or(0, |slot| frame[slot as usize]);
+                let old = externs
+                    .state
+                    .register(*register, index)
+                    .map(<[u64]>::to_vec);
+                externs.write_cell(*register, index, value, frame);
+                unpack(&old.unwrap_or_default(), result, frame);
+            }
+            Call::DirectRead { register, result } => {
+                externs.read_direct(*register, image, result, frame)
+            }
+            Call::DirectWrite {
+                register,
+                value,
+                result,
+            } => {
+                let mut given = vec![0; value.iter().map(|p| words(p.width) as usize).sum()];
+                pack(value, frame, &mut given);
+                externs.read_direct(*register, image, result, frame);
+                // The value is read before the result is stored, should they share their place.
+                let kept: Vec<u64> = std::mem::take(&mut given);
+                if let Some(Some(entry)) = externs.entries.get(*register as usize).copied() {
+                    externs.direct.insert((*register, entry), kept);
+                }
+            }
+            Call::Action {
+                register,
+                index,
+                apply,
+                result,
+            } => {
+                let index = match index {
+                    Some(slot) => frame[*slot as usize],
+                    None => {
+                        let size = externs.state.size(*register).max(1);
+                        let next = externs.logs.entry(*register).or_default();
+                        let index = *next;
+                        *next = (index + 1) % size;
+                        index
+                    }
+                };
+                let exists = externs.read_cell(*register, index, &apply.value, frame);
+                clear(&apply.output, frame);
+                self.apply(id, apply, machine, tracer)?;
+                let frame = &mut machine.frame;
+                match exists {
+                    true => self
+                        .externs
+                        .write_cell(*register, index, &apply.value, frame),
+                    false => self.externs.out_of_range(),
+                }
+                hand_over(&apply.output, result, frame);
+            }
+            Call::DirectAction {
+                register,
+                apply,
+                result,
+            } => {
+                externs.read_direct(*register, image, &apply.value, frame);
+                clear(&apply.output, frame);
+                self.apply(id, apply, machine, tracer)?;
+                let frame = &mut machine.frame;
+                self.externs.write_direct(*register, &apply.value, frame);
+                hand_over(&apply.output, result, frame);
+            }
+            Call::Hash {
+                hash,
+                data,
+                bits,
+                result,
+            } => {
+                if let Some(Some(algorithm)) = image.hashes.get(*hash as usize) {
+                    let number = algorithm.hash(externs.join(data, frame), *bits);
+                    store(result, number, frame);
+                }
+            }
+            Call::Random { result } => {
+                let number = externs.random.next();
+                store(result, number, frame);
+            }
+            Call::Extreme {
+                most,
+                signed,
+                a,
+                b,
+                result,
+            } => {
+                let (x, y) = (frame[a.slot as usize], frame[b.slot as usize]);
+                let flip = if *signed { 1 << (result.width - 1) } else { 0 };
+                let a_wins = ((x ^ flip) > (y ^ flip)) == *most;
+                store(result, if a_wins { x } else { y }, frame);
+            }
+            Call::FunnelShift {
+                result,
+                high,
+                low,
+                by,
+            } => {
+                let joined = u128::from(frame[*high as usize]) << result.width
+                    | u128::from(frame[*low as usize]);
+                let by = u32::try_from(frame[*by as usize]).unwrap_or(u32::MAX);
+                store(result, joined.unbounded_shr(by) as u64, frame);
+            }
+            Call::Known { value, result } => store(result, *value, frame),
+            Call::IsWritten { note, result } => {
+                let written = note.is_none_or(|slot| frame[slot as usize] != 0);
+                store(result, written.into(), frame);
+            }
+            Call::UnpackPort { result } => {
+                let mut skip = 0;
+                for place in result {
+                    let n = words(place.width) as usize;
+                    let limbs = &mut frame[place.slot as usize..][..n];
+                    machine.packet.peek_wide(skip, place.width, limbs);
+                    skip += place.width as usize;
+                }
+                let port_metadata = 64;
+                machine
+                    .packet
+                    .set_cursor(machine.packet.cursor() + port_metadata);
+            }
+            Call::Checksum { checksum, sum } => externs.checksum(*checksum, sum, frame),
+            Call::Counter(step) => externs.count(step, frame),
+            Call::Mirror { session, header } => {
+                let session = frame[*session as usize] as u16;
+                let header = header
+                    .as_ref()
+                    .map(|header| externs.join(header, frame).to_vec());
+                externs.emitted.mirror = Some((session, header.unwrap_or_default()));
+            }
+            Call::Resubmit { data } => {
+                let data = data.as_ref().map(|data| externs.join(data, frame).to_vec());
+                externs.emitted.resubmit = Some(data.unwrap_or_else(|| vec![0; 8]));
+            }
+            Call::Digest { data } => {
+                let fields = data.iter().map(|place| place_slice(place, frame).to_vec());
+                externs.emitted.digest = Some((id, fields.collect()));
+            }
+        }
+        if T::ON {
+            self.tell(id, tracer);
+        }
+        Ok(())
+    }
+
+    fn in_value_set(&mut self, set: u32, key: &[u64]) -> bool {
+        self.externs.state.in_value_set(set, key)
+    }
+}
+
+impl Running<'_> {
+    /// Says in the trace what a call did that leaves no mark in the frame.
+    fn tell<T: Tracer>(&self, id: CallId, tracer: &mut T) {
+        if let Call::Mirror { .. } = self.image.calls[id as usize] {
+            if let Some((session, header)) = &self.externs.emitted.mirror {
+                let bytes = header.len();
+                let text = format!("mirror session {session}, {bytes} bytes of header");
+                tracer.note(Event::Note { text });
+            }
+        }
+    }
+}
+
+/// Copies the words of a method's result to the call's.
+fn hand_over(from: &[Place], to: &[Place], frame: &mut [u64]) {
+    for (from, to) in from.iter().zip(to) {
+        let n = words(from.width).min(words(to.width)) as usize;
+        let (from, to) = (from.slot as usize, to.slot as usize);
+        frame.copy_within(from..from + n, to);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // If this fails, checksums of TNA programs are wrong on the wire: RFC 1071's example words.
+    #[test]
+    fn sums_as_in_rfc_1071() {
+        assert_eq!(
+            ones_sum(&[0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7]),
+            0xddf2
+        );
+        assert_eq!(ones_add(0xddf2, !0xddf2), 0xffff);
+        assert_eq!(ones_sum(&[1]), 0x0100);
+    }
+}

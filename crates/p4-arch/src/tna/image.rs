@@ -1,0 +1,282 @@
+//! A program made ready for TNA; switches with the same program can share it.
+
+use super::binding::NOTED;
+use super::calls::{self, Call};
+use super::hash::{self, Algorithm};
+use super::metadata::Metadata;
+use crate::error::ArchError;
+use p4_ir::interp::Prepared;
+use p4_ir::ir::{words, ConstArg, Instance, InstanceId, Program, Slot};
+use p4_ir::written::{headers_keep_fields, WRITTEN};
+use p4_state::{MeterUnit, Resource};
+use p4_syntax::span::Span;
+use std::sync::Arc;
+
+/// Cells that an index of up to ten bits can reach exist on the chip, whatever the program asks for.
+const CELLS: u64 = 1024;
+
+/// A program made ready to run.
+#[derive(Debug)]
+pub struct Image {
+    pub(super) prepared: Prepared,
+    pub(super) calls: Vec<Call>,
+    pub(super) metadata: Metadata,
+    pub(super) blocks: Blocks,
+    pub(super) resources: Vec<Resource>,
+    /// By instance
+    pub(super) hashes: Vec<Option<Algorithm>>,
+    /// For each table the words of its selector keys in its key, with their widths
+    pub(super) selector_keys: Vec<Vec<(usize, u32)>>,
+    /// For each table its direct meter and its direct registers
+    pub(super) direct: Vec<Direct>,
+    /// Values that registers begin with: register, one word run for all cells
+    pub(super) initial: Vec<(InstanceId, Vec<u64>)>,
+    /// Values of a meter's colours: green, yellow, red; by instance
+    pub(super) colors: Vec<[u64; 3]>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Direct {
+    pub meter: Option<InstanceId>,
+    pub registers: Vec<InstanceId>,
+}
+
+/// Indices of the blocks in the program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Blocks {
+    pub ingress_parser: u32,
+    pub ingress: u32,
+    pub ingress_deparser: u32,
+    pub egress_parser: u32,
+    pub egress: u32,
+    pub egress_deparser: u32,
+}
+
+const BLOCKS: Blocks = Blocks {
+    ingress_parser: 0,
+    ingress: 1,
+    ingress_deparser: 2,
+    egress_parser: 3,
+    egress: 4,
+    egress_deparser: 5,
+};
+
+impl Image {
+    /// Checks that `program`, lowered with [`Tna`](super::Tna), can be executed in full.
+    pub fn new(program: Arc<Program>) -> Result<Image, ArchError> {
+        if &*program.package != "Switch" || program.blocks.len() != 6 {
+            let message = match (&*program.package, program.blocks.len()) {
+                ("Switch", _) => "several pipelines in one Switch are not executed; give it one Pipeline, which then runs on all pipes".to_string(),
+                (package, _) => format!("the program is made for {package}, not for TNA; its `main` must be a Switch with a Pipeline of six blocks"),
+            };
+            return Err(ArchError::new(message, Span::NONE));
+        }
+        let mut program = Arc::unwrap_or_clone(program);
+        headers_keep_fields(&mut program);
+        let program = Arc::new(program);
+        let resources = program.instances.iter().map(resource);
+        let resources = resources.collect::<Result<Vec<_>, _>>()?;
+        let hashes = program.instances.iter().map(|instance| {
+            let is_hash = &*instance.extern_type == "Hash";
+            is_hash
+                .then(|| hash::algorithm(&program, instance))
+                .transpose()
+        });
+        Ok(Image {
+            calls: calls::compile(&program, |slot| written(&program, slot))?,
+            metadata: Metadata::new(&program),
+            blocks: BLOCKS,
+            hashes: hashes.collect::<Result<_, _>>()?,
+            selector_keys: selector_keys(&program),
+            direct: direct(&program),
+            initial: initial(&program),
+            colors: program.instances.iter().map(colors).collect(),
+            resources,
+            prepared: Prepared::new(program)?,
+        })
+    }
+
+    pub fn program(&self) -> &Program {
+        self.prepared.program()
+    }
+
+    /// The hash that picks a member for the groups of an action selector.
+    pub(super) fn selector_hash(&self, selector: InstanceId) -> Option<&Algorithm> {
+        let selector = self.program().instances.get(selector as usize)?;
+        let hash = selector.args.iter().find_map(|arg| match arg {
+            ConstArg::Instance(id) => self.hashes.get(*id as usize)?.as_ref(),
+            _ => None,
+        });
+        hash
+    }
+}
+
+/// The word that says whether the field at `slot` was written, if it is one of [`NOTED`].
+fn written(program: &Program, slot: Slot) -> Option<Slot> {
+    let base = program.storage(WRITTEN)?.base;
+    let at = NOTED.iter().position(|(storage, leaf)| {
+        let var = program.storage(storage).and_then(|s| s.leaf(leaf));
+        var.is_some_and(|var| program.vars[var as usize].place.slot == slot)
+    });
+    at.map(|at| base + at as Slot)
+}
+
+fn selector_keys(program: &Program) -> Vec<Vec<(usize, u32)>> {
+    let keys = |table: &p4_ir::ir::Table| {
+        let mut at = 0;
+        let mut keys = Vec::new();
+        for key in &table.keys {
+            if &*key.match_kind == "selector" {
+                keys.push((at, key.place.width));
+            }
+            at += words(key.place.width) as usize;
+        }
+        keys
+    };
+    program.tables.iter().map(keys).collect()
+}
+
+fn direct(program: &Program) -> Vec<Direct> {
+    let of = |table: &p4_ir::ir::Table, extern_type: &str| -> Vec<InstanceId> {
+        let ids = table.instances.iter().map(|(_, id)| *id);
+        let is = |id: &InstanceId| &*program.instances[*id as usize].extern_type == extern_type;
+        ids.filter(is).collect()
+    };
+    let tables = program.tables.iter().map(|table| Direct {
+        meter: of(table, "DirectMeter").first().copied(),
+        registers: of(table, "DirectRegister"),
+    });
+    tables.collect()
+}
+
+fn colors(instance: &Instance) -> [u64; 3] {
+    let own = match &*instance.extern_type {
+        "Meter" => 2,
+        "DirectMeter" => 1,
+        _ => return [0; 3],
+    };
+    let number = |at: usize| match instance.args.get(at) {
+        Some(ConstArg::Int(value)) => u64::try_from(value).ok(),
+        _ => None,
+    };
+    match (number(own), number(own + 1), number(own + 2)) {
+        (Some(red), Some(yellow), Some(green)) => [green, yellow, red],
+        _ => [0, 1, 3],
+    }
+}
+
+/// Registers that do not begin with zeros, with the words of a cell.
+fn initial(program: &Program) -> Vec<(InstanceId, Vec<u64>)> {
+    let value = |instance: &Instance| {
+        let at = match &*instance.extern_type {
+            "Register" => 1,
+            "DirectRegister" | "RegisterParam" => 0,
+            _ => return None,
+        };
+        let given = instance.args.get(at)?;
+        let leaves = &instance.types.first()?.leaves;
+        let parts: Vec<&ConstArg> = match given {
+            ConstArg::List(parts) => parts.iter().collect(),
+            one => vec![one],
+        };
+        let mut cell = Vec::new();
+        for ((_, width, _), part) in leaves.iter().zip(parts) {
+            let digits = match part {
+                ConstArg::Int(value) => {
+                    let modulus = num_bigint::BigInt::from(1) << *width;
+                    let value = ((value % &modulus) + &modulus) % &modulus;
+                    value.magnitude().to_u64_digits()
+                }
+                ConstArg::Bool(value) => vec![u64::from(*value)],
+                _ => Vec::new(),
+            };
+            let n = words(*width) as usize;
+            cell.extend(digits.into_iter().chain(std::iter::repeat(0)).take(n));
+        }
+        cell.iter().any(|word| *word != 0).then_some(cell)
+    };
+    let instances = (0..).zip(&program.instances);
+    instances
+        .filter_map(|(id, instance)| Some((id, value(instance)?)))
+        .collect()
+}
+
+fn size(instance: &Instance, index_type: Option<usize>) -> Result<u64, ArchError> {
+    let size = match instance.args.first() {
+        Some(ConstArg::Int(size)) => u64::try_from(size).ok(),
+        _ => None,
+    };
+    let size = size.ok_or_else(|| {
+        let message = format!("{} needs a size known at compile time", instance.name);
+        ArchError::new(message, instance.span)
+    })?;
+    let index = index_type.and_then(|at| instance.types.get(at)?.leaves.first());
+    let reach = index.map_or(0, |leaf| 1u64.checked_shl(leaf.1).unwrap_or(u64::MAX));
+    Ok(size.max(reach.min(CELLS)))
+}
+
+fn unit(instance: &Instance, at: usize) -> MeterUnit {
+    match instance.args.get(at) {
+        Some(ConstArg::Member(member)) if &**member == "BYTES" => MeterUnit::Bytes,
+        _ => MeterUnit::Packets,
+    }
+}
+
+fn resource(instance: &Instance) -> Result<Resource, ArchError> {
+    let widths = || {
+        let shape = instance.types.first();
+        let leaves = shape
+            .map(|shape| shape.leaves.as_slice())
+            .unwrap_or_default();
+        leaves.iter().map(|leaf| leaf.1).collect()
+    };
+    let profile_size = |instance: &Instance| match instance.args.first() {
+        Some(ConstArg::Int(size)) => u64::try_from(size).ok(),
+        _ => None,
+    };
+    Ok(match &*instance.extern_type {
+        "Counter" => Resource::Counter {
+            size: size(instance, Some(1))?,
+        },
+        "DirectCounter" => Resource::DirectCounter,
+        "Meter" => Resource::Meter {
+            size: size(instance, Some(0))?,
+            unit: unit(instance, 1),
+        },
+        "DirectMeter" => Resource::DirectMeter {
+            unit: unit(instance, 0),
+        },
+        "Register" => Resource::Register {
+            size: size(instance, Some(1))?,
+            widths: widths(),
+        },
+        "RegisterParam" => Resource::Register {
+            size: 1,
+            widths: widths(),
+        },
+        "ActionProfile" => Resource::Profile {
+            size: profile_size(instance),
+            selector: false,
+        },
+        "ActionSelector" => Resource::Profile {
+            size: profile_size(instance),
+            selector: true,
+        },
+        "DirectRegister"
+        | "RegisterAction"
+        | "DirectRegisterAction"
+        | "Hash"
+        | "CRCPolynomial"
+        | "Random"
+        | "Checksum"
+        | "ParserCounter"
+        | "ParserPriority"
+        | "Mirror"
+        | "Resubmit"
+        | "Digest" => Resource::None,
+        other => {
+            let message = format!("{}: the extern {other} is not executed", instance.name);
+            return Err(ArchError::new(message, instance.span));
+        }
+    })
+}

@@ -1,0 +1,292 @@
+//! Ingress: parser, match-action stages, and what the deparser does in its order: resubmit, mirror,
+//! the packet, digest.
+
+use super::metadata::{parser_error, Order, FCS_BYTES, INGRESS_BYTES, PORT_BYTES};
+use super::queue::{Arrival, Copy, Origin};
+use super::switch::Switch;
+use super::traffic::Packet;
+use crate::stats::Drop;
+use crate::tree::{Fate, Follow, Kind};
+use crate::{Digest, Port};
+use p4_ir::interp::{errors, Outcome};
+use p4_ir::trace::NoTrace;
+
+/// Bytes of headers that a deparser writes at most.
+const MOST_HEADERS: usize = 480;
+/// Zeros that are put behind a packet that ends in a header.
+const MOST_PADDING: usize = 512;
+
+impl Switch {
+    /// One pass through ingress.
+    pub(super) fn ingress_of<F: Follow>(&mut self, arrival: Arrival, follow: &mut F) {
+        follow.resume(arrival.origin.id);
+        let mut given = std::mem::take(&mut self.given);
+        self.front_of(&arrival, &mut given);
+        let first = given.len();
+        given.extend_from_slice(&arrival.bytes);
+        given.extend_from_slice(&[0; FCS_BYTES]);
+        let length = given.len() - first;
+        self.externs.begin(self.now.picos(), length as u64);
+        let lenient = self.image.metadata.reads_parser_error;
+        let parser = self.image.blocks.ingress_parser;
+        let error = self.parse(parser, &given, lenient, follow);
+        self.given = given;
+        if error != 0 && !lenient {
+            return self.dropped(Drop::ParserError { error }, follow);
+        }
+        let (metadata, nanos) = (self.image.metadata, self.now.picos() / 1000);
+        metadata.parsed_at_ingress(&mut self.machine.frame, error, nanos);
+        if let Err(reason) = self.control(self.image.blocks.ingress, follow) {
+            return self.dropped(reason, follow);
+        }
+        self.end_of_ingress(arrival, length, follow);
+    }
+
+    /// What the parser meets before the packet: intrinsic metadata, then port metadata or the data
+    /// of a resubmission.
+    fn front_of(&self, arrival: &Arrival, given: &mut Vec<u8>) {
+        let flag = u64::from(arrival.resubmitted.is_some());
+        let time = self.now.picos() / 1000 & 0xffff_ffff_ffff;
+        let word = flag << 63 | u64::from(arrival.port & 0x1ff) << 48 | time;
+        given.clear();
+        given.extend_from_slice(&word.to_be_bytes());
+        match &arrival.resubmitted {
+            Some(data) => given.extend_from_slice(data),
+            None => given.extend_from_slice(&self.ports.metadata(arrival.port).to_be_bytes()),
+        }
+        debug_assert!(given.len() >= INGRESS_BYTES && PORT_BYTES == 8);
+    }
+
+    /// Runs a parser on `given`; says what it found wrong, as `parser_err` has it. A lenient one
+    /// reads zeros where the packet ends too early, up to the end of the header it was reading.
+    pub(super) fn parse<F: Follow>(
+        &mut self,
+        block: u32,
+        given: &[u8],
+        lenient: bool,
+        follow: &mut F,
+    ) -> u16 {
+        self.machine.reset(&self.image.prepared);
+        self.machine.packet.load(given);
+        let error = parser_error_of(self.run_block(block, follow.tracer(block)));
+        if error != parser_error::TOO_SHORT || !lenient {
+            return error;
+        }
+        let Some(padded) = self.padded(block, given) else {
+            return error;
+        };
+        follow.note("the packet ends too early: zeros are read behind it".to_string());
+        self.restart(&padded);
+        self.run_block(block, follow.tracer(block));
+        error
+    }
+
+    fn restart(&mut self, given: &[u8]) {
+        self.externs.begin_parser();
+        self.machine.reset(&self.image.prepared);
+        self.machine.packet.load(given);
+    }
+
+    /// The packet with as many zeros as the header takes in which it ends.
+    fn padded(&mut self, block: u32, given: &[u8]) -> Option<Vec<u8>> {
+        let mut bytes = given.to_vec();
+        let mut suffices = |this: &mut Switch, zeros: usize| {
+            bytes.resize(given.len() + zeros, 0);
+            this.restart(&bytes);
+            this.run_block(block, &mut NoTrace);
+            this.machine.packet.cursor() > given.len() * 8
+        };
+        let (mut few, mut enough) = (0, MOST_PADDING);
+        if !suffices(self, enough) {
+            return None;
+        }
+        while few + 1 < enough {
+            let middle = (few + enough) / 2;
+            match suffices(self, middle) {
+                true => enough = middle,
+                false => few = middle,
+            }
+        }
+        bytes.resize(given.len() + enough, 0);
+        Some(bytes)
+    }
+
+    fn end_of_ingress<F: Follow>(&mut self, arrival: Arrival, length: usize, follow: &mut F) {
+        let metadata = self.image.metadata;
+        let order = metadata.ingress_order(&self.machine.frame);
+        let wish = metadata.wish(&self.machine.frame);
+        let made = self.deparse(self.image.blocks.ingress_deparser, follow);
+        if let Err(reason) = made {
+            return self.dropped(reason, follow);
+        }
+        if order.resubmit && self.resubmit(&arrival, follow) {
+            return;
+        }
+        if order.mirror {
+            // The packet as it came in, whatever ingress made of it
+            let mut original = std::mem::take(&mut self.scratch);
+            original.clear();
+            original.extend_from_slice(&arrival.bytes);
+            original.extend_from_slice(&[0; FCS_BYTES]);
+            self.mirror(arrival.origin, &original, Kind::IngressClone, follow);
+            self.scratch = original;
+        }
+        if order.digest {
+            self.send_digest();
+        }
+        let packet = Packet {
+            origin: arrival.origin,
+            length: u16::try_from(length).unwrap_or(u16::MAX),
+        };
+        self.to_traffic_manager(packet, wish, order, follow);
+    }
+
+    /// Runs a deparser: headers, then payload; says so if it cannot be done.
+    pub(super) fn deparse<F: Follow>(&mut self, block: u32, follow: &mut F) -> Result<(), Drop> {
+        self.machine.packet.clear_output();
+        self.control(block, follow)?;
+        let bytes = self.machine.packet.output().len();
+        if bytes > MOST_HEADERS {
+            let bytes = bytes as u32;
+            return Err(Drop::HeadersTooLong { bytes });
+        }
+        self.machine.packet.append_payload();
+        Ok(())
+    }
+
+    /// Sends the packet as it came in through ingress once more; the chip does that once.
+    fn resubmit<F: Follow>(&mut self, arrival: &Arrival, follow: &mut F) -> bool {
+        let Some(data) = self.externs.emitted.resubmit.take() else {
+            follow.note("resubmit_type is written, but no Resubmit was emitted".to_string());
+            return false;
+        };
+        if arrival.resubmitted.is_some() {
+            follow.note("a packet can be resubmitted once; it goes on".to_string());
+            return false;
+        }
+        let Some(origin) = self.born_again(arrival, Kind::Resubmitted, follow) else {
+            return true;
+        };
+        self.externs.stats.resubmitted += 1;
+        let again = Arrival {
+            origin,
+            port: arrival.port,
+            bytes: arrival.bytes.clone(),
+            resubmitted: Some(data),
+        };
+        self.wait_for_ingress(again);
+        true
+    }
+
+    /// One more pass, unless there were too many.
+    pub(super) fn born_again<F: Follow>(
+        &mut self,
+        before: &Arrival,
+        kind: Kind,
+        follow: &mut F,
+    ) -> Option<Origin> {
+        let passes = before.origin.passes + 1;
+        if passes > self.config.max_passes {
+            self.dropped(Drop::TooManyPasses, follow);
+            return None;
+        }
+        if self.are_too_many() {
+            self.dropped(Drop::TooManyPackets, follow);
+            return None;
+        }
+        let id = follow.born(Some(before.origin.id), kind, passes, Some(before.port));
+        follow.fate(|| Fate::Again { id });
+        Some(Origin { id, passes })
+    }
+
+    /// Sends a copy where the emitted mirror's session says: its header, then `packet`.
+    pub(super) fn mirror<F: Follow>(
+        &mut self,
+        origin: Origin,
+        packet: &[u8],
+        kind: Kind,
+        follow: &mut F,
+    ) {
+        let Some((id, header)) = self.externs.emitted.mirror.take() else {
+            return follow.note("mirror_type is written, but no Mirror was emitted".to_string());
+        };
+        let Some(session) = self.externs.state.session(id.into()) else {
+            self.externs.stats.unknown_session += 1;
+            return follow.note(format!("no mirror: there is no session {id}"));
+        };
+        let mut bytes = header;
+        bytes.extend_from_slice(packet);
+        if let Some(most) = session.truncate.map(|most| most as usize) {
+            if bytes.len() > most + FCS_BYTES {
+                bytes.truncate(most);
+                bytes.extend_from_slice(&[0; FCS_BYTES]);
+            }
+        }
+        let group = session.group.and_then(|group| u16::try_from(group).ok());
+        let replicas = group.map(|group| self.copies_of(group, Default::default()));
+        let ports = session.port.map(|port| (port, 0, false));
+        let copies = replicas.unwrap_or_default().into_iter();
+        let copies = copies.map(|copy| (copy.port, copy.rid, copy.first));
+        for (port, rid, rid_first) in copies.chain(ports).collect::<Vec<_>>() {
+            if !self.may_become_more(follow) {
+                return;
+            }
+            self.externs.stats.clones += 1;
+            let id = follow.born(Some(origin.id), kind, origin.passes, None);
+            self.wait_for_egress(Copy {
+                origin: Origin { id, ..origin },
+                port,
+                length: u16::try_from(bytes.len()).unwrap_or(u16::MAX),
+                bytes: bytes.clone(),
+                rid,
+                rid_first,
+                ..Copy::default()
+            });
+        }
+    }
+
+    fn send_digest(&mut self) {
+        const MOST_WAITING: usize = 4096;
+        let Some((call, fields)) = self.externs.emitted.digest.take() else {
+            return;
+        };
+        match self.digests.len() < MOST_WAITING {
+            true => self.digests.push_back(Digest { call, fields }),
+            false => self.externs.stats.lost_digests += 1,
+        }
+    }
+
+    /// A packet from outside.
+    pub(super) fn arrive<F: Follow>(&mut self, port: Port, data: &[u8], follow: &mut F) {
+        let id = follow.born(None, Kind::Original, 0, Some(port));
+        let origin = Origin { id, passes: 0 };
+        let mut bytes = self.blank();
+        bytes.extend_from_slice(data);
+        self.wait_for_ingress(Arrival {
+            origin,
+            port,
+            bytes,
+            resubmitted: None,
+        });
+    }
+}
+
+/// `transition reject` is no error to the chip, and neither is a full stack: parsing ends there.
+fn parser_error_of(outcome: Outcome) -> u16 {
+    match outcome {
+        Outcome::Done | Outcome::Halted(_) => 0,
+        Outcome::OutOfFuel => parser_error::TIMEOUT,
+        Outcome::Rejected { error } => match error {
+            errors::NO_MATCH => parser_error::NO_MATCH,
+            errors::PACKET_TOO_SHORT | errors::HEADER_TOO_SHORT => parser_error::TOO_SHORT,
+            _ => 0,
+        },
+    }
+}
+
+impl Order {
+    /// Whether the packet itself goes on to the traffic manager.
+    pub fn goes_on(&self) -> bool {
+        !self.drop
+    }
+}

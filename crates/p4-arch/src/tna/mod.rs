@@ -1,0 +1,34 @@
+//! TNA: a pipe of Tofino 1, with the traffic manager and the replication engine around it.
+//!
+//! A packet goes through ingress parser, ingress and ingress deparser, then through the traffic
+//! manager, then through egress parser, egress and egress deparser. Bytes are all that goes from
+//! ingress to egress. What the open compiler and the open model of the chip were seen to do is done
+//! here; where the language leaves a choice (fields of invalid headers, short packets), the chip's
+//! way is taken. What the compiler makes of a program against the language's rules is not imitated:
+//! `p4-check`'s lints for Tofino point at it.
+//!
+//! Packets carry the four bytes of their Ethernet checksum, as zeros, from the port to the port: the
+//! parser, the counters and `pkt_length` see them.
+
+mod binding;
+mod calls;
+mod egress;
+mod externs;
+mod generator;
+mod hash;
+mod image;
+mod ingress;
+mod metadata;
+mod ports;
+mod pre;
+mod queue;
+mod switch;
+mod traffic;
+
+pub use binding::Tna;
+pub(crate) use binding::{EGRESS_FOR_DEPARSER, FOR_TM, INGRESS_FOR_DEPARSER};
+pub use generator::{App, Trigger};
+pub use image::Image;
+pub use ports::{local_port, pipe, recirculation_ports, LoopConfig, LoopStats};
+pub use pre::{Lag, Node, Pruning};
+pub use switch::{Config, Switch};

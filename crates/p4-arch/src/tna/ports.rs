@@ -1,0 +1,238 @@
+//! Port numbers of the chip, and the ports that lead back into it.
+
+use super::queue::Copy;
+use crate::Port;
+use p4_time::Time;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Ports of one pipe: 64 at the front, 4 for the CPU or for recirculation, 4 for recirculation and
+/// the packet generator.
+const PORTS: Port = 72;
+const ALWAYS_LOOPED: std::ops::Range<Port> = 68..72;
+/// Picoseconds that one bit takes at one bit per second.
+const SECOND: u128 = 1_000_000_000_000;
+
+/// The pipe of a port: bits 7 and 8 of its number.
+pub fn pipe(port: Port) -> u8 {
+    (port >> 7) as u8
+}
+
+/// The number of a port within its pipe.
+pub fn local_port(port: Port) -> Port {
+    port & 0x7f
+}
+
+/// The ports of a chip with so many pipes that always lead back to ingress.
+pub fn recirculation_ports(pipes: u8) -> Vec<Port> {
+    let of_pipe = |pipe: u8| ALWAYS_LOOPED.map(move |local| Port::from(pipe) << 7 | local);
+    (0..pipes.min(4)).flat_map(of_pipe).collect()
+}
+
+/// A port that leads back to its own ingress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoopConfig {
+    /// Bits per second; `None`: packets come back at once.
+    pub rate: Option<u64>,
+    /// Bytes that may wait for their turn; a packet that does not fit is dropped.
+    pub queue: u64,
+    /// Bytes that each packet takes on the wire besides its own, checksum included: 24 for Ethernet
+    pub overhead: u64,
+}
+
+impl Default for LoopConfig {
+    fn default() -> LoopConfig {
+        LoopConfig {
+            rate: None,
+            queue: 1 << 20,
+            overhead: 24,
+        }
+    }
+}
+
+/// What a looped port with a rate has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LoopStats {
+    /// Packets that were for the port, and their bytes
+    pub offered: u64,
+    pub offered_bytes: u64,
+    /// Those of them for which the queue had no room
+    pub dropped: u64,
+    pub dropped_bytes: u64,
+    /// Packets that came back
+    pub returned: u64,
+    pub returned_bytes: u64,
+    /// The most bytes that ever waited
+    pub peak: u64,
+}
+
+/// A looped port with its queue. What it sends is on its way until `done`.
+#[derive(Debug, Default)]
+pub(super) struct Loop {
+    config: LoopConfig,
+    waiting: VecDeque<Copy>,
+    backlog: u64,
+    /// Bytes on their way back, and when their last bit arrives
+    sending: Option<(Time, Copy)>,
+    stats: LoopStats,
+}
+
+/// What became of a packet for a looped port with a rate.
+pub(super) enum Queued {
+    Waits,
+    Full(Copy),
+}
+
+impl Loop {
+    pub fn has_rate(&self) -> bool {
+        self.config.rate.is_some()
+    }
+
+    pub fn enqueue(&mut self, now: Time, mut copy: Copy) -> Queued {
+        let bytes = copy.bytes.len() as u64;
+        self.stats.offered += 1;
+        self.stats.offered_bytes += bytes;
+        if self.backlog + bytes > self.config.queue {
+            self.stats.dropped += 1;
+            self.stats.dropped_bytes += bytes;
+            return Queued::Full(copy);
+        }
+        copy.enqueued = now;
+        copy.depth = self.backlog;
+        self.backlog += bytes;
+        self.stats.peak = self.stats.peak.max(self.backlog);
+        self.waiting.push_back(copy);
+        Queued::Waits
+    }
+
+    /// The packet whose turn it is, if the port is free.
+    pub fn next_to_send(&mut self) -> Option<Copy> {
+        if self.sending.is_some() {
+            return None;
+        }
+        let copy = self.waiting.pop_front()?;
+        self.backlog -= copy.bytes.len() as u64;
+        Some(copy)
+    }
+
+    /// Begins to send what egress made of a packet (without its checksum).
+    pub fn send(&mut self, now: Time, copy: Copy) {
+        let bytes = copy.bytes.len() as u64 + self.config.overhead;
+        let duration = match self.config.rate {
+            Some(rate) if rate > 0 => (u128::from(bytes) * 8 * SECOND).div_ceil(rate.into()),
+            _ => 0,
+        };
+        let duration = u64::try_from(duration).unwrap_or(u64::MAX);
+        let done = Time::from_picos(now.picos().saturating_add(duration));
+        self.sending = Some((done, copy));
+    }
+
+    /// When the packet under way is back.
+    fn done(&self) -> Option<Time> {
+        self.sending.as_ref().map(|(done, _)| *done)
+    }
+
+    fn arrive(&mut self) -> Option<Copy> {
+        let (_, copy) = self.sending.take()?;
+        self.stats.returned += 1;
+        self.stats.returned_bytes += copy.bytes.len() as u64;
+        Some(copy)
+    }
+}
+
+/// All ports of a chip.
+#[derive(Debug)]
+pub(super) struct Ports {
+    pipes: u8,
+    looped: BTreeMap<Port, Loop>,
+    /// 8 bytes for each port that the control plane has told something about
+    metadata: BTreeMap<Port, u64>,
+    /// A port of the four that are otherwise shut (or PCIe's) that leads to the CPU
+    pub cpu: Option<Port>,
+    pub copy_to_cpu: bool,
+}
+
+impl Ports {
+    pub fn new(pipes: u8) -> Ports {
+        let pipes = pipes.clamp(1, 4);
+        let always = recirculation_ports(pipes);
+        Ports {
+            pipes,
+            looped: always
+                .into_iter()
+                .map(|port| (port, Loop::default()))
+                .collect(),
+            metadata: BTreeMap::new(),
+            cpu: None,
+            copy_to_cpu: false,
+        }
+    }
+
+    /// Whether the chip has the port.
+    pub fn exists(&self, port: Port) -> bool {
+        pipe(port) < self.pipes && local_port(port) < PORTS && port < 512
+    }
+
+    /// Whether what is sent there gets anywhere: to a cable, to the CPU or back.
+    pub fn leads_somewhere(&self, port: Port) -> bool {
+        let front = local_port(port) < 64;
+        self.exists(port) && (front || self.looped.contains_key(&port) || self.cpu == Some(port))
+    }
+
+    pub fn set_loop(&mut self, port: Port, config: Option<LoopConfig>) {
+        match (config, self.looped.get_mut(&port)) {
+            (Some(config), Some(known)) => known.config = config,
+            (Some(config), None) => {
+                let looped = Loop {
+                    config,
+                    ..Loop::default()
+                };
+                self.looped.insert(port, looped);
+            }
+            (None, _) if ALWAYS_LOOPED.contains(&local_port(port)) => {}
+            (None, _) => {
+                self.looped.remove(&port);
+            }
+        }
+    }
+
+    pub fn is_looped(&self, port: Port) -> bool {
+        self.looped.contains_key(&port)
+    }
+
+    pub fn loop_mut(&mut self, port: Port) -> Option<&mut Loop> {
+        self.looped.get_mut(&port)
+    }
+
+    /// Bytes that wait at a looped port.
+    pub fn backlog(&self, port: Port) -> u64 {
+        self.looped.get(&port).map_or(0, |looped| looped.backlog)
+    }
+
+    pub fn stats(&self, port: Port) -> Option<LoopStats> {
+        self.looped.get(&port).map(|looped| looped.stats)
+    }
+
+    /// When the next packet is back on a looped port: the earliest, of several the lowest port.
+    pub fn next_time(&self) -> Option<Time> {
+        self.looped.values().filter_map(Loop::done).min()
+    }
+
+    /// The packet that is back first, if it is until `now`.
+    pub fn next_arrival(&mut self, now: Time) -> Option<(Time, Port, Copy)> {
+        let due = self
+            .looped
+            .iter()
+            .filter_map(|(port, looped)| looped.done().map(|done| (done, *port)));
+        let (done, port) = due.min().filter(|(done, _)| *done <= now)?;
+        let copy = self.looped.get_mut(&port)?.arrive()?;
+        Some((done, port, copy))
+    }
+
+    pub fn set_metadata(&mut self, port: Port, bits: u64) {
+        self.metadata.insert(port, bits);
+    }
+
+    pub fn metadata(&self, port: Port) -> u64 {
+        self.metadata.get(&port).copied().unwrap_or(0)
+    }
+}

@@ -1,0 +1,343 @@
+//! One switch: what a packet meets from the moment it arrives until nothing of it is left.
+
+use super::externs::{Externs, Running};
+use super::generator::{App, Generator};
+use super::image::Image;
+use super::ports::{LoopConfig, LoopStats, Ports};
+use super::pre::{Lag, Node, Pre, Pruning};
+use super::queue::{Arrival, Copy, Waiting};
+use crate::error::ArchError;
+use crate::stats::{Drop, Stats};
+use crate::tree::{Follow, Nothing, Trace, Tree};
+use crate::{Digest, Port, Sink};
+use p4_ir::interp::{run, Halt, Machine, Outcome};
+use p4_ir::trace::{NoTrace, Silent, Tracer};
+use p4_state::{IdleEntry, State, Update, WriteError};
+use p4_time::Time;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Buffers kept for reuse.
+const MOST_BLANKS: usize = 64;
+
+/// What is chosen for a switch once and for all.
+#[derive(Clone, Copy, Debug)]
+pub struct Config {
+    /// Of the switch's own random numbers
+    pub seed: u64,
+    /// Fill what P4 leaves undefined with noise from this seed, and mark its reads in traces.
+    pub undefined: Option<u64>,
+    /// 1 to 4; a port's pipe is in bits 7 and 8 of its number.
+    pub pipes: u8,
+    /// How often a packet may come back to ingress
+    pub max_passes: u32,
+    /// How many packets one arriving packet may become
+    pub max_packets: u32,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            seed: 0,
+            undefined: None,
+            pipes: 4,
+            max_passes: 1024,
+            max_packets: 16_384,
+        }
+    }
+}
+
+/// A Tofino switch.
+pub struct Switch {
+    pub(super) image: Arc<Image>,
+    pub(super) config: Config,
+    pub(super) externs: Externs,
+    pub(super) machine: Machine,
+    pub(super) ports: Ports,
+    pub(super) pre: Pre,
+    pub(super) digests: VecDeque<Digest>,
+    pub(super) now: Time,
+    /// What the parser is given, and what a mirror copies; kept for their memory
+    pub(super) given: Vec<u8>,
+    pub(super) scratch: Vec<u8>,
+    generator: Generator,
+    to_egress: VecDeque<Copy>,
+    to_ingress: VecDeque<Arrival>,
+    blanks: Vec<Vec<u8>>,
+    /// Packets that the arriving packet has become so far
+    packets: u32,
+}
+
+impl Switch {
+    /// A switch that runs `image` on all pipes, its tables and registers as the program sets them.
+    pub fn new(image: Arc<Image>, config: Config) -> Result<Switch, ArchError> {
+        let mut state = State::new(image.prepared.share(), &image.resources)?;
+        for (register, cell) in &image.initial {
+            for index in 0..state.size(*register) {
+                if let Some(own) = state.register_mut(*register, index) {
+                    own.copy_from_slice(&cell[..own.len().min(cell.len())]);
+                }
+            }
+        }
+        let mut machine = Machine::new(&image.prepared);
+        if let Some(seed) = config.undefined {
+            machine.show_undefined(seed);
+        }
+        Ok(Switch {
+            externs: Externs::new(&image, state, config.seed),
+            ports: Ports::new(config.pipes),
+            image,
+            config,
+            machine,
+            pre: Pre::default(),
+            digests: VecDeque::new(),
+            now: Time::ZERO,
+            given: Vec::new(),
+            scratch: Vec::new(),
+            generator: Generator::default(),
+            to_egress: VecDeque::new(),
+            to_ingress: VecDeque::new(),
+            blanks: Vec::new(),
+            packets: 0,
+        })
+    }
+
+    pub fn image(&self) -> &Arc<Image> {
+        &self.image
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// What the control plane can read.
+    pub fn state(&self) -> &State {
+        &self.externs.state
+    }
+
+    /// What the switch has counted about itself.
+    pub fn stats(&self) -> Stats {
+        self.externs.stats
+    }
+
+    /// Applies all updates between two packets, or none of them. Clone sessions are mirror sessions.
+    pub fn write(&mut self, batch: &[Update]) -> Result<(), WriteError> {
+        self.externs.state.write(batch)
+    }
+
+    /// Digests since the last call, oldest first.
+    pub fn take_digests(&mut self) -> Vec<Digest> {
+        self.digests.drain(..).collect()
+    }
+
+    /// Entries that nothing has hit for their time, each told once per timeout.
+    pub fn idle_entries(&mut self, now: Time) -> Vec<IdleEntry> {
+        self.externs.state.idle_entries(now.picos())
+    }
+
+    /// Lets a port lead back to its own ingress, or out again. Ports 68 to 71 of each pipe always
+    /// lead back. A caller that gives a rate must call [`Switch::advance`] at
+    /// [`Switch::next_departure`].
+    pub fn set_loop(&mut self, port: Port, config: Option<LoopConfig>) {
+        self.ports.set_loop(port, config);
+    }
+
+    /// What a looped port with a rate has counted; `None` if the port is not looped.
+    pub fn loop_stats(&self, port: Port) -> Option<LoopStats> {
+        self.ports.stats(port)
+    }
+
+    /// The port that leads to the CPU, and whether `copy_to_cpu` has an effect.
+    pub fn set_cpu_port(&mut self, port: Option<Port>, copy_to_cpu: bool) {
+        self.ports.cpu = port;
+        self.ports.copy_to_cpu = copy_to_cpu;
+    }
+
+    /// The 64 bits between the intrinsic metadata and the packets of a port; the first bit is the
+    /// uppermost.
+    pub fn set_port_metadata(&mut self, port: Port, bits: u64) {
+        self.ports.set_metadata(port, bits);
+    }
+
+    /// The nodes of a multicast group, each one or several of which `level1_mcast_hash` picks one.
+    /// `None` leaves the group to what [`Switch::write`] says of it.
+    pub fn set_group(&mut self, group: u16, nodes: Option<Vec<Vec<Node>>>) {
+        self.pre.set_group(group, nodes);
+    }
+
+    pub fn set_lag(&mut self, id: u16, lag: Lag) {
+        self.pre.set_lag(id, lag);
+    }
+
+    /// The ports that packets with this `level2_exclusion_id` do not go to.
+    pub fn set_pruning(&mut self, exclusion: u16, pruning: Pruning) {
+        self.pre.set_pruning(exclusion, pruning);
+    }
+
+    /// Packets with this `rid` are pruned at every node.
+    pub fn set_global_rid(&mut self, rid: Option<u16>) {
+        self.pre.global_rid = rid;
+    }
+
+    /// Sets an application of the packet generator up.
+    pub fn set_generator(&mut self, now: Time, app: App) {
+        self.generator.set(now, app);
+    }
+
+    /// Tells the packet generator that a port went down.
+    pub fn port_down(&mut self, now: Time, port: Port) {
+        self.generator.port_down(now, port);
+    }
+
+    /// When something happens by itself: a packet is back on a looped port, or is generated.
+    pub fn next_departure(&self) -> Option<Time> {
+        let times = [self.ports.next_time(), self.generator.next_time()];
+        times.into_iter().flatten().min()
+    }
+
+    /// Lets happen what happens by itself until `now`.
+    pub fn advance(&mut self, now: Time, out: &mut impl Sink) {
+        if self.machine.shows_undefined() {
+            self.go_on(now, out, &mut Nothing::<Silent>::default());
+        } else {
+            self.go_on(now, out, &mut Nothing::<NoTrace>::default());
+        }
+    }
+
+    fn go_on<F: Follow>(&mut self, now: Time, out: &mut impl Sink, follow: &mut F) {
+        while let Some(next) = self.next_departure().filter(|next| *next <= now) {
+            self.packets = 1;
+            if let Some((time, port, copy)) = self.ports.next_arrival(next) {
+                self.now = time;
+                self.come_back(port, copy, follow);
+                self.pump(port, out, follow);
+            } else if let Some(generated) = self.generator.next(next) {
+                self.now = generated.time;
+                self.arrive(generated.port, &generated.bytes, follow);
+            }
+            self.settle(out, follow);
+        }
+    }
+
+    /// Takes a packet in and runs it to completion, but for what waits at a looped port with a rate;
+    /// what leaves goes to `out`.
+    pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut impl Sink) {
+        if self.machine.shows_undefined() {
+            self.take(now, port, data, out, &mut Nothing::<Silent>::default());
+        } else {
+            self.take(now, port, data, out, &mut Nothing::<NoTrace>::default());
+        }
+    }
+
+    /// The same, and everything that happened on the way.
+    pub fn process_traced(
+        &mut self,
+        now: Time,
+        port: Port,
+        data: &[u8],
+        out: &mut impl Sink,
+    ) -> Trace {
+        let mut tree = Tree::new(self.image.prepared.share());
+        self.take(now, port, data, out, &mut tree);
+        tree.finish()
+    }
+
+    fn take<F: Follow>(
+        &mut self,
+        now: Time,
+        port: Port,
+        data: &[u8],
+        out: &mut impl Sink,
+        follow: &mut F,
+    ) {
+        self.advance(now, out);
+        self.now = now;
+        self.packets = 1;
+        let stats = &mut self.externs.stats;
+        stats.received += 1;
+        stats.received_bytes += data.len() as u64;
+        self.arrive(port, data, follow);
+        if !self.ports.exists(port) {
+            self.to_ingress.clear();
+            return self.dropped(Drop::BadPort { port }, follow);
+        }
+        self.settle(out, follow);
+    }
+
+    /// Carries on until nothing is under way but what waits for its time. Copies on their way out
+    /// go first.
+    fn settle<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
+        while let Some(waiting) = self.next_waiting() {
+            match waiting {
+                Waiting::Egress(copy) => self.queue_or_send(copy, out, follow),
+                Waiting::Ingress(arrival) => self.ingress_of(arrival, follow),
+            }
+        }
+    }
+
+    fn next_waiting(&mut self) -> Option<Waiting> {
+        let copy = self.to_egress.pop_front().map(Waiting::Egress);
+        copy.or_else(|| self.to_ingress.pop_front().map(Waiting::Ingress))
+    }
+
+    pub(super) fn wait_for_egress(&mut self, copy: Copy) {
+        let enqueued = self.now;
+        self.to_egress.push_back(Copy { enqueued, ..copy });
+    }
+
+    pub(super) fn wait_for_ingress(&mut self, arrival: Arrival) {
+        self.to_ingress.push_back(arrival);
+    }
+
+    /// An empty buffer.
+    pub(super) fn blank(&mut self) -> Vec<u8> {
+        self.blanks.pop().unwrap_or_default()
+    }
+
+    pub(super) fn keep_blank(&mut self, mut bytes: Vec<u8>) {
+        bytes.clear();
+        if self.blanks.len() < MOST_BLANKS {
+            self.blanks.push(bytes);
+        }
+    }
+
+    pub(super) fn run_block<T: Tracer>(&mut self, block: u32, tracer: &mut T) -> Outcome {
+        let entry = self.image.program().blocks[block as usize].entry;
+        let mut host = Running {
+            image: &self.image,
+            externs: &mut self.externs,
+        };
+        let prepared = &self.image.prepared;
+        run(prepared, entry, &mut self.machine, &mut host, tracer)
+    }
+
+    /// Runs a control; says why the packet is lost if it did not end.
+    pub(super) fn control<F: Follow>(&mut self, block: u32, follow: &mut F) -> Result<(), Drop> {
+        match self.run_block(block, follow.tracer(block)) {
+            Outcome::Done | Outcome::Rejected { .. } => Ok(()),
+            Outcome::OutOfFuel | Outcome::Halted(Halt::Call(_)) => Err(Drop::OutOfFuel),
+            Outcome::Halted(Halt::Trap(_)) => Err(Drop::IllFormed),
+        }
+    }
+
+    pub(super) fn dropped<F: Follow>(&mut self, reason: Drop, follow: &mut F) {
+        self.externs.stats.count_drop(reason);
+        follow.dropped(reason);
+    }
+
+    /// Counts one packet more.
+    pub(super) fn are_too_many(&mut self) -> bool {
+        self.packets += 1;
+        self.packets > self.config.max_packets
+    }
+
+    /// Counts one copy more; false, said and counted, if they are too many.
+    pub(super) fn may_become_more<F: Follow>(&mut self, follow: &mut F) -> bool {
+        if self.are_too_many() {
+            self.externs.stats.count_drop(Drop::TooManyPackets);
+            follow.note(Drop::TooManyPackets.to_string());
+            return false;
+        }
+        true
+    }
+}
