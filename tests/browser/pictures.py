@@ -20,7 +20,7 @@ from book import Book, chromium, copy_of, opened  # noqa: E402
 from jupyter import jupyter  # noqa: E402
 
 FOLDER = ROOT / "docs" / "pictures"
-COLOURS = 128  # enough for lines and letters, and a fifth of the size
+COLOURS = 160  # enough for lines and letters, and a fifth of the size
 
 
 def take(book: Book, name: str, what: Locator) -> None:
@@ -54,7 +54,7 @@ def all_pictures(book: Book) -> None:
     take(book, "diagnostics", book.cell("%%p4 hop"))
     wide = book.cell("wide.topology_view(sent)").locator(".p4v-topology")
     press(book, wide, "End")
-    take(book, "sets", wide)
+    take(book, "sets", wide.locator(".p4v-scene"))
     cell = book.cell('lab.table_view("r1", "bift")')
     row = cell.locator("tr", has=book.page.locator("input[name='key:remaining'][value='bit 7']"))
     field = row.locator("input[name='arg:fbm']")
@@ -82,6 +82,7 @@ def main() -> None:
             opened(server.url, browser) as book,
         ):
             book.run_all()
+            book.page.set_viewport_size({"width": 1360, "height": 1500})
             all_pictures(book)
 
 

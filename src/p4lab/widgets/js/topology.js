@@ -169,7 +169,7 @@ function render({ model, el }) {
       const glyph = packet(flight, data.bits);
       if (flight.lost) {
         glyph.classList.add("lost");
-        glyph.append(svg("text", { class: "p4v-cross", y: 7 }, "✕"), svg("title", {}, flight.lost));
+        glyph.append(svg("text", { class: "p4v-cross", y: 9 }, "✕"), svg("title", {}, flight.lost));
       }
       glyph.dataset.way = `${flight.source} ${flight.target}`;
       glyphs.set(number, glyph);

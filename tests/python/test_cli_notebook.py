@@ -1,0 +1,111 @@
+"""`./lab` and `p4lab notebook`: a student sees the notebook, a script is not kept waiting."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from p4lab.cli import welcome
+from p4lab.lab.plan import ROOT, LabError
+from p4lab.notebook import server
+
+SECONDS = 120
+
+
+def test_without_a_terminal_the_first_screen_is_all() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "p4lab"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+        check=True,
+    )
+    assert done.stdout == welcome.SCREEN
+
+
+def test_in_a_terminal_the_notebook_is_served_until_ctrl_c(tmp_path: Path) -> None:
+    """The address that is shown answers, with its token only; Ctrl-C leaves nothing running."""
+    (tmp_path / "p4lab").mkdir()
+    program = (
+        "import sys; from pathlib import Path; from p4lab.notebook import folder, server;"
+        f"folder.work_folder = server.work_folder = lambda: Path({str(tmp_path / 'p4lab')!r});"
+        "from p4lab.cli import welcome; welcome.show()"
+    )
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.environ["PYTHONPATH"] = str(ROOT / "src")
+        os.environ.pop("DISPLAY", None)
+        os.environ.pop("WAYLAND_DISPLAY", None)
+        os.execv(sys.executable, [sys.executable, "-c", program])
+    try:
+        said = read_until(terminal, r"(http://\S+)\?token=(\S+)\r\n[\s\S]*open it there")
+        found = re.search(r"(http://127\.0\.0\.1:\d+)(/lab/tree/\S+)\?token=(\S+)", said)
+        assert found, said
+        url, path, token = found.groups()
+        assert path.endswith("/01-bier.ipynb")
+        with urllib.request.urlopen(f"{url}/api/contents?token={token}", timeout=30) as answer:
+            assert b"01-bier.ipynb" in answer.read()
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            urllib.request.urlopen(f"{url}/api/contents", timeout=30)
+        os.write(terminal, b"\x03")
+        read_until(terminal, r"\Z(?!)")
+        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        with pytest.raises(OSError):
+            urllib.request.urlopen(f"{url}/api", timeout=5)
+    finally:
+        os.close(terminal)
+        if subprocess.run(["ps", "-p", str(pid)], capture_output=True).returncode == 0:
+            os.kill(pid, signal.SIGTERM)
+
+
+def read_until(terminal: int, pattern: str) -> str:
+    """What a program wrote up to a pattern, or to its end."""
+    text = ""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline and not re.search(pattern, text):
+        if not select.select([terminal], [], [], 1)[0]:
+            continue
+        try:
+            data = os.read(terminal, 4096)
+        except OSError:  # Linux's way to say that the other end is closed
+            break
+        if not data:
+            break
+        text += data.decode(errors="replace")
+    return text
+
+
+def test_a_students_notebook_is_never_overwritten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "work_folder", lambda: tmp_path / "mine")
+    copy = server.own_notebook("01-bier")
+    copy.write_text("my work")
+    assert server.own_notebook("01-bier").read_text() == "my work"
+    with pytest.raises(
+        LabError, match="no notebook of a lab '99-nothing'; there is 01-bier"
+    ):
+        server.own_notebook("99-nothing")
+
+
+def test_a_wrong_lab_is_one_sentence() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "p4lab", "notebook", "99-nothing"],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    assert done.returncode != 0
+    assert "there is no notebook of a lab '99-nothing'" in done.stderr
+    assert "Traceback" not in done.stderr
