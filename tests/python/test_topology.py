@@ -31,7 +31,7 @@ def complaints(text: str) -> list[str]:
 
 
 def test_the_lab_has_these_topologies():
-    assert names() == ("fanout64", "paper", "rfc8279", "ring", "sets", "sets6", "tree10")
+    assert names() == ("fanout64", "paper", "rfc8279", "ring", "sets", "sets6", "testbed", "tree10")
 
 
 @pytest.mark.parametrize("name", names())
