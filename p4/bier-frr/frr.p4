@@ -64,7 +64,7 @@ parser FrrParser(packet_in packet, out headers_t hdr, in bit<9> ingress_port) {
 // ---- Unicast: the routing underlay -----------------------------------------------------------------
 
 control Unicast(inout headers_t hdr, in arrival_t arrival, inout decision_t decision) {
-    action forward(bit<9> port) {
+    action route(bit<9> port) {
         hdr.ipv4.ttl = hdr.ipv4.ttl - 1;
         decision.ipv4_changed = true;
         decision.egress_port = port;
@@ -79,7 +79,7 @@ control Unicast(inout headers_t hdr, in arrival_t arrival, inout decision_t deci
 
     table routes {
         key = { hdr.ipv4.dst_addr: lpm @name("destination"); }
-        actions = { forward; deliver; drop; }
+        actions = { route; deliver; drop; }
         const default_action = drop();
         size = 4096;
     }
@@ -91,7 +91,7 @@ control Unicast(inout headers_t hdr, in arrival_t arrival, inout decision_t deci
             decision.drop = drop_reason_t.BAD_IPV4_CHECKSUM;
         } else {
             switch (routes.apply().action_run) {
-                forward: {
+                route: {
                     if (expired) {
                         decision.drop = drop_reason_t.IPV4_TTL_EXPIRED;
                     }

@@ -120,12 +120,12 @@ def _routes(topology: Topology, down: Failures, router: Router) -> Iterator[Tabl
     for host in topology.hosts_of(router.name):
         if not down.has(topology.link(host.name, router.name)):
             match = (("destination", Lpm(int(host.ip), 32)),)
-            yield TableEntry("routes", match, "forward", (("port", host.port),))
+            yield TableEntry("routes", match, "route", (("port", host.port),))
     for other in topology.routers:
         next_hop = underlay(topology, down).next_hop(router.name, other.name)
         if next_hop is not None:
             params = (("port", topology.port(router.name, next_hop)),)
-            yield TableEntry("routes", (("destination", _prefix(other)),), "forward", params)
+            yield TableEntry("routes", (("destination", _prefix(other)),), "route", params)
 
 
 def _alternates(topology: Topology, down: Failures, router: Router) -> Iterator[TableEntry]:
