@@ -374,11 +374,11 @@ def test_a_cell_with_p4_is_a_program_for_the_lab() -> None:
 
 
 def test_the_notebook_and_its_extension_are_in_their_places() -> None:
-    from p4lab.notebook.server import EDITOR, Server
+    from p4lab.notebook.server import CONFIG, Server
 
     notebook = ROOT / "notebooks" / "01-bier.ipynb"
     server = Server(ROOT, notebook, 8888)
     assert server.path == "/lab/tree/notebooks/01-bier.ipynb"
     assert server.token in server.url and len(server.token) >= 20
-    assert (EDITOR / "config" / "labconfig" / "page_config.json").is_file()
+    assert (CONFIG / "labconfig" / "page_config.json").is_file()
     assert not any(server.token in word for word in server._command()), "others see it in ps"

@@ -18,7 +18,8 @@ from p4lab.lab.plan import ROOT, LabError
 from p4lab.notebook.folder import work_folder
 
 NOTEBOOKS = ROOT / "notebooks"
-EDITOR = ROOT / "editors" / "jupyterlab"
+EDITOR = ROOT / "editors" / "jupyterlab"  # all of it goes into a wheel, by the names of its folders
+CONFIG = ROOT / "editors" / "jupyterlab-config"
 
 FIRST_PORT, PORTS = 8888, 50
 START_SECONDS = 120  # a cold disk, a busy machine
@@ -119,7 +120,7 @@ class Server:
 
     def _environment(self) -> Mapping[str, str]:
         """The process's environment. The token is not on the command line, where others see it."""
-        paths = [str(EDITOR / "config"), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
+        paths = [str(CONFIG), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
         return {
             **os.environ,
             "JUPYTER_TOKEN": self.token,
