@@ -17,8 +17,8 @@ STYLE = """
 .p4c { font: 13px/1.45 var(--jp-ui-font-family, system-ui, sans-serif);
   color: var(--jp-ui-font-color1, currentColor); max-width: 62em }
 .p4c table { border-collapse: collapse; margin: 6px 0; font-size: 13px }
-.p4c td, .p4c th { text-align: left; padding: 2px 10px 2px 2px; background: none }
-.p4c .n { text-align: right } .p4c .s { font-weight: 600; white-space: nowrap }
+.p4c td, .p4c th { text-align: left !important; padding: 2px 10px 2px 2px; background: none }
+.p4c td.n { text-align: right !important } .p4c .s { font-weight: 600; white-space: nowrap }
 .p4c .dim { opacity: .7 }
 .p4c-story { border-left: 4px solid #d9480f; padding: 2px 12px; margin: 8px 0 }
 .p4c-story pre { margin: 4px 0; background: none; color: inherit; white-space: pre-wrap;
