@@ -30,6 +30,7 @@ from p4lab.network.switches import Switches
 from p4lab.topology import Host, Link, Topology
 
 PROBE_LENGTH = 100
+PANEL_MAC = 0x02 << 32  # what makes 02:02:... of a router's 02:00:...
 CORE_MTU = 9000  # room for what encapsulation adds
 TOOLS = {"mnexec": "mininet", "ifconfig": "net-tools", "ip": "iproute2", "ethtool": "ethtool"}
 # Switches get whole frames whatever hosts leave undone; captures of hosts shall show them as well.
@@ -47,10 +48,17 @@ class MininetNetwork:
         switches: Switches,
         *,
         pcap: Path | None = None,
+        patched: bool = False,
     ) -> None:
-        """Raises NetworkError if something is missing or the system refuses."""
+        """With `patched`, cables between routers run through a patch panel, where `set_link` pulls
+        them: both ends lose their carrier, which rtnetlink tells. Taking the interface of a switch
+        down instead would do more than that: simple_switch stops to listen at all its ports.
+
+        Raises NetworkError if something is missing or the system refuses.
+        """
         check_system(pcap)
         self.topology = topology
+        self._patched = patched
         self._agents: dict[str, HostAgent] = {}
         self._shells: list[Any] = []
         self._switches = switches
@@ -114,22 +122,50 @@ class MininetNetwork:
 
         near = _interface(link.a, link.a_port)
         far = f"{link.b}-eth0" if link.is_access else _interface(link.b, link.b_port)
-        other = shells.get(link.b, root)
-        addresses = [_mac(self.topology.mac(link.a, link.a_port))]
-        addresses.append(_mac(self.topology.mac(link.b, link.b_port)))
-        MininetLink(
-            root,
-            other,
-            intfName1=near,
-            intfName2=far,
-            addr1=addresses[0],
-            addr2=addresses[1],
-        )
         mtu = 1500 if link.is_access else CORE_MTU
-        commands = [f"ip link set {{0}} mtu {mtu} up", f"ethtool -K {{0}} {OFFLOADS}"]
-        for node, interface in ((root, near), (other, far)):
-            for command in commands:
-                node.cmd(command.format(interface) + " >/dev/null 2>&1")
+        macs = {
+            near: self.topology.mac(link.a, link.a_port),
+            far: self.topology.mac(link.b, link.b_port),
+        }
+        macs |= {_panel(end): mac | PANEL_MAC for end, mac in macs.items()}
+        pairs = [(root, near, shells.get(link.b, root), far)]
+        if self._patched and not link.is_access:
+            pairs = [(root, near, root, _panel(near)), (root, _panel(far), root, far)]
+        for node, interface, other, end in pairs:
+            MininetLink(
+                node,
+                other,
+                intfName1=interface,
+                intfName2=end,
+                addr1=_mac(macs[interface]),
+                addr2=_mac(macs[end]),
+            )
+            for place, name in ((node, interface), (other, end)):
+                for command in (
+                    f"ip link set {name} mtu {mtu} up",
+                    f"ethtool -K {name} {OFFLOADS}",
+                ):
+                    place.cmd(command + " >/dev/null 2>&1")
+        if len(pairs) > 1:
+            self._patch(root, near, far, mtu)
+
+    def _patch(self, root: Any, near: str, far: str, mtu: int) -> None:
+        """Joins two sockets of the panel: a bridge that learns nothing and holds nothing back."""
+        bridge = f"b-{near}"
+        options = "stp_state 0 forward_delay 0 mcast_snooping 0"
+        root.cmd(f"ip link add {bridge} type bridge {options} && ip link set {bridge} mtu {mtu} up")
+        for name in (_panel(near), _panel(far)):
+            root.cmd(f"ip link set {name} master {bridge}")
+            root.cmd(f"ip link set {name} type bridge_slave learning off")
+
+    @property
+    def interfaces(self) -> dict[str, tuple[str, int]]:
+        """Interfaces of the switches, with router and port."""
+        return {
+            _interface(router.name, port): (router.name, port)
+            for router in self.topology.routers
+            for port in self.topology.ports(router.name)
+        }
 
     def _capture(self, folder: Path) -> None:
         """One file per link, written by dumpcap, which dies with this process."""
@@ -159,7 +195,13 @@ class MininetNetwork:
         self._agents[host.name].ask({"do": "leave", "group": str(group)})
 
     def set_link(self, link: Link, up: bool) -> None:
-        """Take a link down or up at the switches that it joins; the interfaces stay as they are."""
+        """Take a link down or up: at the patch panel, or at the switches that it joins, whose
+        interfaces stay as they are."""
+        if self._patched and not link.is_access:
+            state = "up" if up else "down"
+            for end in (_interface(link.a, link.a_port), _interface(link.b, link.b_port)):
+                subprocess.run(["ip", "link", "set", _panel(end), state], check=True)
+            return
         self._switches.set_port(link.a, link.a_port, up)
         if not link.is_access:
             self._switches.set_port(link.b, link.b_port, up)
@@ -326,6 +368,11 @@ def check_system(pcap: Path | None) -> None:
         import mininet.node  # noqa: F401
     except ImportError as error:
         raise NetworkError("the Python package mininet is not installed.") from error
+
+
+def _panel(interface: str) -> str:
+    """The socket in the patch panel where the cable of an interface ends."""
+    return f"{interface}p"
 
 
 def _interface(router: str, port: int) -> str:
