@@ -186,7 +186,7 @@ fn entries(table: &str, old: &Switch, updates: &mut Vec<Update>) -> Result<(), R
                 bytes: view.bytes,
             });
         }
-        if let Ok(config @ Some(_)) = state.direct_meter_config(&key) {
+        if let config @ Some(_) = view.meter {
             updates.push(Update::SetDirectMeter {
                 key: key.clone(),
                 config,

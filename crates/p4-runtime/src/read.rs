@@ -27,7 +27,6 @@ pub enum Question {
     /// One entry, or all of a table
     Entries(Vec<(u32, String, Option<EntryKey>)>),
     Defaults(Vec<(u32, String)>),
-    Meters(Vec<(u32, String, Option<EntryKey>)>),
     Counters(Vec<Cells>),
     IndexedMeters(Vec<Cells>),
     Registers(Vec<Cells>),
@@ -48,7 +47,6 @@ pub enum Answer {
     Nothing,
     Entries(Vec<(u32, Vec<EntryView>)>),
     Defaults(Vec<(u32, p4_state::ActionSpec)>),
-    Meters(Vec<(u32, EntryView, Option<p4_state::MeterConfig>)>),
     Counters(Vec<(u32, u64, (u64, u64))>),
     IndexedMeters(Vec<(u32, u64, Option<p4_state::MeterConfig>)>),
     Registers(Vec<(u32, u64, BigUint)>),
@@ -67,7 +65,7 @@ pub fn question(schema: &Schema, request: &Entity) -> Result<Question, Refusal> 
         EntityKind::DirectMeter(entry) => {
             no_color_counts(entry.counter_data.is_some())?;
             let (tables, key) = direct(schema, &entry.table_entry, |t| t.direct_meter)?;
-            Question::Meters(each(tables, &key))
+            Question::Entries(each(tables, &key))
         }
         EntityKind::Counter(entry) => {
             let all = schema.counters.values();
@@ -264,22 +262,6 @@ pub fn answer(question: &Question, switch: &Switch) -> Result<Answer, UpdateErro
                 .map(|(id, name)| Ok((*id, state.default_action(name)?)));
             Answer::Defaults(found.collect::<Result<_, UpdateError>>()?)
         }
-        Question::Meters(tables) => {
-            let mut found = Vec::new();
-            for (id, name, key) in tables {
-                for view in views(state, name, key)? {
-                    let matches = view.matches.iter().cloned();
-                    let key = EntryKey {
-                        table: name.clone(),
-                        matches: matches.collect(),
-                        priority: view.priority,
-                    };
-                    let config = state.direct_meter_config(&key)?;
-                    found.push((*id, view, config));
-                }
-            }
-            Answer::Meters(found)
-        }
         Question::Counters(arrays) => {
             Answer::Counters(each_cell(arrays, |name, index| state.counter(name, index))?)
         }
@@ -363,7 +345,9 @@ pub fn entities(
             };
             tables.into_iter().filter_map(one).collect()
         }
-        (Answer::Meters(found), EntityKind::DirectMeter(asked)) => meters(schema, asked, found)?,
+        (Answer::Entries(tables), EntityKind::DirectMeter(asked)) => {
+            direct_meters(schema, asked, tables)?
+        }
         (Answer::Counters(cells), _) => cells
             .into_iter()
             .map(|(counter_id, index, (packets, bytes))| {
@@ -478,19 +462,21 @@ fn direct_counters(
     found_or_named(found, &asked.table_entry)
 }
 
-fn meters(
+fn direct_meters(
     schema: &Schema,
     asked: &DirectMeterEntry,
-    meters: Vec<(u32, EntryView, Option<p4_state::MeterConfig>)>,
+    tables: Vec<(u32, Vec<EntryView>)>,
 ) -> Result<Vec<EntityKind>, Refusal> {
     let mut found = Vec::new();
-    for (id, view, config) in meters {
+    for (id, views) in tables {
         let table = schema.table(id)?;
-        found.push(EntityKind::DirectMeter(DirectMeterEntry {
-            table_entry: Some(key_message(table, &view_key(table, &view))),
-            config: config.map(rates_message),
-            counter_data: None,
-        }));
+        for view in views {
+            found.push(EntityKind::DirectMeter(DirectMeterEntry {
+                table_entry: Some(key_message(table, &view_key(table, &view))),
+                config: view.meter.map(rates_message),
+                counter_data: None,
+            }));
+        }
     }
     found_or_named(found, &asked.table_entry)
 }

@@ -24,6 +24,8 @@ pub struct EntryView {
     /// What the table's direct counter counted
     pub packets: u64,
     pub bytes: u64,
+    /// What the table's direct meter is set to; `None`: everything is green
+    pub meter: Option<MeterConfig>,
     /// How long it may go without a hit, in picoseconds; `None`: for ever
     pub idle_timeout: Option<u64>,
     /// When it was last hit, or first looked at, in picoseconds; `None` if neither has happened
@@ -230,6 +232,7 @@ fn view(table: &Table, entry: &Stored) -> EntryView {
         target,
         packets: entry.count.packets,
         bytes: entry.count.bytes,
+        meter: entry.meter.config(),
         idle_timeout: entry.idle.ttl(),
         idle_since: entry.idle.since(),
         span: entry.span,

@@ -20,6 +20,7 @@ from p4lab.cli import (
     run_verb,
     start_verb,
     stf_verb,
+    switch_verb,
     trace_verb,
 )
 
@@ -62,4 +63,10 @@ PANELS = {
 for panel, verbs in PANELS.items():
     for name, verb in verbs.items():
         app.command(name, rich_help_panel=panel)(verb)
+# Its options are bmv2's, not ours to parse.
+app.command(
+    "switch",
+    rich_help_panel="This machine",
+    context_settings={"ignore_unknown_options": True},
+)(switch_verb.switch)
 app.add_typer(experiment_verb.experiment, rich_help_panel="Measure")

@@ -1,0 +1,34 @@
+"""`p4lab switch`: our switch in the place of bmv2's simple_switch_grpc."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from p4lab.cli.errors import fail
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[OPTIONS] PROGRAM [-- OPTIONS]", help="As for simple_switch_grpc."),
+]
+
+
+def switch(words: Words = None) -> None:
+    """Run a P4 program on Linux interfaces, driven over P4Runtime, as simple_switch_grpc does.
+
+    PROGRAM is P4 source, or p4c's JSON with its source beside it. Needs root.
+
+    -i PORT@INTERFACE (one for each port), --device-id N (0), --grpc-server-addr HOST:PORT
+    (0.0.0.0:9559), --cpu-port N, --no-p4 (wait for a program of P4Runtime), --log-console,
+    --log-file FILE, --pcap [DIR] (INTERFACE_in.pcap and INTERFACE_out.pcap). There is no Thrift.
+    """
+    from p4lab.p4runtime.command_line import CommandLineError, parse
+    from p4lab.p4runtime.switch import SwitchError, run_until_signalled
+
+    try:
+        run_until_signalled(parse(words or []))
+    except (CommandLineError, SwitchError) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"the switch cannot run: {error}")

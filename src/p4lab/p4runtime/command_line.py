@@ -1,0 +1,163 @@
+"""The command line of simple_switch_grpc, as far as this switch can honour it.
+
+bmv2 takes options, one program, and after `--` more options; scripts write all of it in any order,
+with `=` or a blank before a value. So the words are read one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+DEFAULT_ADDRESS = "0.0.0.0:9559"
+MAX_PORT = 510  # 511 is where v1model drops
+
+# Options that say nothing here: name and whether a value follows.
+_IGNORED = {
+    "--nanolog": True,
+    "--notifications-addr": True,
+    "-L": True,
+    "--log-level": True,
+    "--log-flush": False,
+    "--max-port-count": True,
+    "--dump-packet-data": True,
+    "--disable-swap": False,
+    "--enable-swap": False,
+}
+# Options that a script relies on, and what there is instead.
+_REFUSED = {
+    "--thrift-port": "this switch has no Thrift port and no simple_switch_CLI; use P4Runtime",
+    "--debugger": "this switch has no debugger port; `p4lab trace` follows packets",
+    "--debugger-addr": "this switch has no debugger port; `p4lab trace` follows packets",
+    "--use-files": "this switch takes no packets from files; `p4lab stf` sends packets in",
+    "--packet-in": "this switch takes packets from interfaces only; use -i PORT@INTERFACE",
+    "--restore-state": "this switch restores no state from files; write it over P4Runtime",
+    "--grpc-server-ssl": "this server speaks plain gRPC; put it behind a tunnel instead",
+    "--drop-port": "v1model's dropping port is 511 here and cannot be moved",
+    "--priority-queues": "queues cannot be set from the command line",
+    "--load-modules": "this switch loads no extern modules",
+}
+
+
+class CommandLineError(Exception):
+    """What is wrong with the command line, in one sentence."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a switch is started with. `program` is P4 source or p4c's JSON; None: wait for one."""
+
+    program: Path | None = None
+    ports: tuple[tuple[int, str], ...] = ()
+    device_id: int = 0
+    address: str = DEFAULT_ADDRESS
+    cpu_port: int | None = None
+    log_file: Path | None = None
+    log_console: bool = False
+    pcap: Path | None = None
+    ignored: tuple[str, ...] = ()
+
+
+def parse(words: Sequence[str]) -> Options:
+    """Reads the words behind `p4lab switch`; raises CommandLineError."""
+    options = Options()
+    waits = False
+    rest = iter(_Words(words))
+    for word in rest:
+        name, given = _split(word)
+        if name in _REFUSED:
+            raise CommandLineError(f"{name} is not there: {_REFUSED[name]}.")
+        if name in _IGNORED:
+            if _IGNORED[name] and given is None:
+                rest.value(name)
+            options = replace(options, ignored=(*options.ignored, name))
+        elif name in ("-i", "--interface"):
+            options = _with_port(options, given or rest.value(name))
+        elif name == "--device-id":
+            options = replace(options, device_id=_number(name, given or rest.value(name), 2**64))
+        elif name == "--grpc-server-addr":
+            options = replace(options, address=given or rest.value(name))
+        elif name == "--cpu-port":
+            port = _number(name, given or rest.value(name), MAX_PORT + 1)
+            options = replace(options, cpu_port=port or None)
+        elif name == "--log-file":
+            options = replace(options, log_file=Path(given or rest.value(name)))
+        elif name == "--log-console":
+            options = replace(options, log_console=True)
+        elif name == "--pcap":
+            options = replace(options, pcap=Path(given or rest.folder() or "."))
+        elif name == "--no-p4":
+            waits = True
+        elif name.startswith("-") and name != "-":
+            raise CommandLineError(f"there is no option {name}; `p4lab switch --help` lists them.")
+        elif options.program is not None:
+            raise CommandLineError(f"one program is enough: {options.program} or {word}.")
+        else:
+            options = replace(options, program=Path(word))
+    if waits and options.program is not None:
+        raise CommandLineError(f"--no-p4 waits for a program; leave out {options.program}.")
+    if not waits and options.program is None:
+        raise CommandLineError("name a program, or wait for one of P4Runtime with --no-p4.")
+    return options
+
+
+class _Words(Iterator[str]):
+    """The words, one after the other."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = [word for word in words if word != "--"]
+        self._at = 0
+
+    def __iter__(self) -> _Words:
+        return self
+
+    def __next__(self) -> str:
+        if self._at == len(self._words):
+            raise StopIteration
+        self._at += 1
+        return self._words[self._at - 1]
+
+    def value(self, option: str) -> str:
+        """The value of an option that needs one."""
+        word = next(self, None)
+        if word is None:
+            raise CommandLineError(f"{option} needs a value.")
+        return word
+
+    def folder(self) -> str | None:
+        """The next word, unless it is an option or a program."""
+        if self._at == len(self._words):
+            return None
+        word = self._words[self._at]
+        if word.startswith("-") or word.endswith((".json", ".p4")):
+            return None
+        return next(self)
+
+
+def _split(word: str) -> tuple[str, str | None]:
+    """An option and its value, if one word has both."""
+    if word.startswith("--") and "=" in word:
+        name, _, value = word.partition("=")
+        return name, value
+    if word.startswith("-i") and not word.startswith("--") and len(word) > 2:
+        return "-i", word[2:].removeprefix("=")
+    return word, None
+
+
+def _number(option: str, text: str, below: int) -> int:
+    try:
+        number = int(text, 0)
+    except ValueError:
+        number = -1
+    if not 0 <= number < below:
+        raise CommandLineError(f"{option} {text}: a number from 0 to {below - 1} is needed.")
+    return number
+
+
+def _with_port(options: Options, text: str) -> Options:
+    number, at, interface = text.partition("@")
+    if not at or not interface:
+        raise CommandLineError(f"-i {text}: PORT@INTERFACE is needed, such as 1@s1-eth1.")
+    port = _number("-i", number, MAX_PORT + 1)
+    return replace(options, ports=(*options.ports, (port, interface)))

@@ -1,0 +1,180 @@
+"""A switch on Linux interfaces with P4Runtime in front of it, until it is told to end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TextIO
+
+from p4lab import _engine
+from p4lab.p4runtime.command_line import Options
+from p4lab.p4runtime.pcap import Captures
+
+LINK_SECONDS = 0.1  # how often the interfaces' state is looked at
+TRACED_PER_LOOK = 200
+_SYS = Path("/sys/class/net")
+
+
+class SwitchError(Exception):
+    """Why the switch cannot run, in one sentence."""
+
+
+def source_of(program: Path) -> Path:
+    """The P4 source of a program: itself, or for p4c's JSON the file that it records, or the one
+    of its name beside it. Raises SwitchError."""
+    if not program.is_file():
+        raise SwitchError(f"{program}: no such file.")
+    if program.suffix != ".json":
+        return program
+    try:
+        recorded = json.loads(program.read_text()).get("program")
+    except (OSError, ValueError, AttributeError) as error:
+        raise SwitchError(f"{program} is no JSON of p4c: {error}") from error
+    names = [Path(name) for name in (recorded, f"{program.stem}.p4") if isinstance(name, str)]
+    for name in names:
+        for folder in _folders(program):
+            for candidate in (folder / name, folder / name.name):
+                if candidate.is_file():
+                    return candidate
+    raise SwitchError(
+        f"{program}: this switch runs P4 source, and {names[0]} is neither where the JSON says nor "
+        f"beside it; give the .p4 file instead."
+    )
+
+
+def _folders(program: Path) -> list[Path]:
+    """Where the source of a JSON may be: Makefiles put JSON in a folder of its own."""
+    return [Path.cwd(), program.parent, program.parent.parent]
+
+
+def compiled(source: Path) -> _engine.Program:
+    """The program; raises SwitchError with what is wrong with it."""
+    result = _engine.compile(str(source))
+    if result.program is None:
+        raise SwitchError(f"{source} does not run:\n{result.render()}")
+    return result.program
+
+
+def run(options: Options, ended: threading.Event, ready: threading.Event | None = None) -> None:
+    """Runs a switch until `ended` is set. Raises SwitchError, and OSError without root."""
+    program = compiled(source_of(options.program)) if options.program else None
+    with ExitStack() as stack:
+        log = stack.enter_context(_log(options))
+        inbox = _engine.Inbox()
+        backend = "socket" if options.pcap else None  # faster ways pass captures by
+        forwarder = _engine.Forwarder(
+            program, options.ports, inbox, cpu_port=options.cpu_port, backend=backend
+        )
+        stack.callback(forwarder.stop)
+        if options.pcap:
+            names = [interface for _, interface in options.ports]
+            stack.enter_context(Captures(options.pcap, names))
+        near = _folders(options.program) if options.program else [Path.cwd(), Path.cwd() / "build"]
+        try:
+            server = _engine.P4RuntimeServer(options.address, folders=near)
+        except ValueError as error:
+            raise SwitchError(f"--grpc-server-addr: {error}") from error
+        stack.callback(server.close)
+        try:
+            server.add(options.device_id, forwarder)
+        except ValueError as error:
+            raise SwitchError(f"{options.program}: {error}") from error
+        for name in options.ignored:
+            log(f"{name} means nothing here and is left out")
+        for port, (backend_name, note) in sorted(forwarder.backends.items()):
+            log(f"port {port}: {dict(options.ports)[port]} ({backend_name}{_because(note)})")
+        log(f"P4Runtime for device {options.device_id} on {server.address}")
+        if ready is not None:
+            ready.set()
+        _watch(options, forwarder, ended, log)
+
+
+def _because(note: str | None) -> str:
+    return f"; {note}" if note else ""
+
+
+class _Log:
+    """Lines with the time, to the console, a file, both or nowhere."""
+
+    def __init__(self, streams: list[TextIO]) -> None:
+        self._streams = streams
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anybody reads it."""
+        return bool(self._streams)
+
+    def __call__(self, text: str) -> None:
+        for stream in self._streams:
+            stream.write(f"[{datetime.now():%H:%M:%S.%f}] {text}\n")
+            stream.flush()
+
+
+@contextmanager
+def _log(options: Options) -> Iterator[_Log]:
+    with ExitStack() as stack:
+        streams: list[TextIO] = [sys.stdout] if options.log_console else []
+        if options.log_file:
+            path = options.log_file
+            # bmv2 adds the ending itself, and scripts look for it.
+            path = path if path.suffix else path.with_suffix(".txt")
+            streams.append(stack.enter_context(path.open("w")))
+        yield _Log(streams)
+
+
+def _watch(
+    options: Options, forwarder: _engine.Forwarder, ended: threading.Event, log: _Log
+) -> None:
+    """Tells the switch which ports are up, and the log what packets met."""
+    state: dict[int, bool] = {}
+    tracing = log.wanted
+    if tracing:
+        forwarder.trace(True)
+    while not ended.wait(LINK_SECONDS):
+        for port, interface in options.ports:
+            up = _is_up(interface)
+            if state.setdefault(port, True) != up:
+                state[port] = up
+                forwarder.set_port(port, up)
+                log(f"port {port} is {'up' if up else 'down'}")
+        if tracing:
+            tracing = _tell_packets(forwarder, log)
+
+
+def _is_up(interface: str) -> bool:
+    try:
+        return (_SYS / interface / "operstate").read_text().strip() != "down"
+    except OSError:  # it has been taken away
+        return False
+
+
+def _tell_packets(forwarder: _engine.Forwarder, log: _Log) -> bool:
+    """Whether there is more to come: a program that a client has sent has no source to show."""
+    try:
+        arrivals = forwarder.take_traces()
+    except OSError:
+        forwarder.trace(False)
+        log("packets are not told: their program has come over P4Runtime")
+        return False
+    for arrival in arrivals[:TRACED_PER_LOOK]:
+        log(f"port {arrival['port']}: {len(arrival['data'])} bytes {arrival['data'].hex()}")
+        for packet in arrival["packets"]:
+            for step in packet["steps"]:
+                log(f"  {step['text']}")
+    if len(arrivals) > TRACED_PER_LOOK:
+        log(f"  and {len(arrivals) - TRACED_PER_LOOK} packets more, too many to tell")
+    return True
+
+
+def run_until_signalled(options: Options) -> None:
+    """Runs a switch until the process is interrupted or terminated."""
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    run(options, ended)
