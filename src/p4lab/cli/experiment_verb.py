@@ -33,6 +33,10 @@ Sweeps = Annotated[
 ]
 
 Events = Annotated[int, typer.Option("--events", min=1, max=100_000, help="Failures and repairs.")]
+NetworkName = Annotated[
+    str,
+    typer.Option("--net", metavar="virtual|mininet", help="In virtual time, or on Linux hosts."),
+]
 TopologyName = Annotated[
     str,
     typer.Option("--topology", metavar="NAME", help="A topology of topologies/, or a .toml file."),
@@ -95,6 +99,7 @@ def storm(
     events: Events = 1000,
     seed: Seed = 1,
     topology: TopologyName = "ring",
+    net: NetworkName = "virtual",
     as_json: Json = False,
 ) -> None:
     """Let links fail and come back at random under load; exits 0 only if the network got over it.
@@ -107,6 +112,8 @@ def storm(
     from rich.console import Console
 
     from p4lab.experiment.storm import Storm
+    from p4lab.network import NetworkError
+    from p4lab.network.base import NAMES
     from p4lab.topology import Topology, TopologyError
 
     try:
@@ -116,14 +123,18 @@ def storm(
         raise typer.Exit(BAD_INPUT) from error
     if len(network.hosts) < 2:
         fail(f"the topology {network.name!r} has fewer than two hosts: add some.")
+    if net not in NAMES:
+        fail(f"there is no network called {net!r}; there is {' and '.join(NAMES)}.")
     done, failed, lost = 0, [], 0
-    with Console(stderr=True).status("starting") as status:
-        run = Storm(network, seed)
-        for event in run.events(events):
-            done, lost = done + 1, lost + event.lost
-            failed += [] if event.ok else [event]
-            status.update(f"event {done}, {len(failed)} not survived ...")
-        equal = run.tables() == run.fresh_tables()
+    try:
+        with Console(stderr=True).status("starting") as status, Storm(network, seed, net) as run:
+            for event in run.events(events):
+                done, lost = done + 1, lost + event.lost
+                failed += [] if event.ok else [event]
+                status.update(f"event {done}, {len(failed)} not survived ...")
+            equal = run.tables() == run.fresh_tables()
+    except NetworkError as error:
+        fail(str(error))
     ok = equal and not failed
     if as_json:
         keys = ("number", "up", "missed", "wrong", "duplicates")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
@@ -17,20 +18,19 @@ import networkx
 from p4lab.control.bier import Member
 from p4lab.control.entries import Entries
 from p4lab.control.frr import FULL, Protection
-from p4lab.control.frr_plane import Delays, FrrControlPlane, LinkAgents
+from p4lab.control.frr_plane import AT_ONCE, Delays, FrrControlPlane, LinkAgents
 from p4lab.engine import load_program
 from p4lab.experiment.restoration import BSL, MS, PROGRAM, US
 from p4lab.lab.plan import Stream
+from p4lab.lab.report import Received
+from p4lab.network.base import Controller, Network
+from p4lab.network.link_agents import LinuxLinkAgents
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.topology import Host, Link, Topology
 
 GROUP = IPv4Address("239.1.1.1")
 DELAYS = Delays(500 * US, 100 * US, 2 * MS, 3 * MS, 50 * US)
-INTERVAL = 100 * US  # between two packets of the load
-LOAD = 200  # packets per event: the load lasts longer than the reaction
-PROBES = 5  # packets per event that must all arrive, when the tables are written
 MOST_DOWN = 4  # links at a time
-DRAIN = 5 * MS
 PATIENCE = 30_000 * MS  # a host whose cable is back answers a query within ten seconds
 
 
@@ -55,40 +55,92 @@ class Event:
         return not (self.missed or self.wrong or self.duplicates)
 
 
-class Storm:
-    """A network under load whose links come and go. The same seed gives the same storm."""
+@dataclass(frozen=True)
+class Pace:
+    """What differs between virtual and real time. Times in nanoseconds."""
 
-    def __init__(self, topology: Topology, seed: int, protection: Protection = FULL) -> None:
-        """The first host sends, every other of the rest subscribes."""
+    interval: int  # between two packets
+    load: int  # packets per event: the load lasts longer than the reaction
+    probes: int  # packets per event that must all arrive, when the tables are written
+    drain: int  # for the last packet to arrive
+
+
+PACES = {
+    "virtual": Pace(100 * US, 200, 5, 5 * MS),
+    "mininet": Pace(1 * MS, 300, 20, 200 * MS),
+}
+
+
+class Storm:
+    """A network under load whose links come and go; a context manager. In the virtual network the
+    same seed gives the same storm; on Linux hosts the same events."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        seed: int,
+        network: str = "virtual",
+        protection: Protection = FULL,
+    ) -> None:
+        """The first host sends, every other of the rest subscribes. On Linux hosts only links
+        between routers fail. Raises NetworkError."""
         self.topology = topology
         self.seed = seed
         self.source: Host = topology.hosts[0]
         self.subscribers = topology.hosts[1::2]
+        self._links = [
+            link for link in topology.links if network == "virtual" or not link.is_access
+        ]
+        self._pace = PACES[network]
         self._draw = random.Random(seed)
         self._down: set[Link] = set()
         self._flow = 0
         self._protection = protection
-        self.net, self.plane = self._start()
-        self._agents = LinkAgents(self.plane, self.net.driver)
-        self._seen = self._counts()
+        self._open = ExitStack()
+        self.net, self.plane, self._controller = self._start(network)
+        try:
+            self._wait()
+        except BaseException:
+            self._open.close()
+            raise
 
-    def _start(self) -> tuple[VirtualNetwork, FrrControlPlane]:
-        net = VirtualNetwork(
-            self.topology, load_program(PROGRAM, [("BSL", str(BSL))]), seed=self.seed
-        )
+    def __enter__(self) -> Storm:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
+
+    def _start(self, network: str) -> tuple[Network, FrrControlPlane, Controller]:
+        program = load_program(PROGRAM, [("BSL", str(BSL))])
+        real = network == "mininet"
+        net: Network
+        if real:
+            from p4lab.network.mininet import MininetNetwork
+            from p4lab.network.switches import EngineSwitches
+
+            switches = EngineSwitches(program, seed=self.seed)
+            net = self._open.enter_context(MininetNetwork(self.topology, switches, patched=True))
+        else:
+            net = VirtualNetwork(self.topology, program, seed=self.seed)
         plane = FrrControlPlane(
-            self.topology, BSL, net.driver, protection=self._protection, delays=DELAYS
+            self.topology,
+            BSL,
+            net.driver,
+            protection=self._protection,
+            delays=AT_ONCE if real else DELAYS,
         )
         plane.start(net.now)
         for host in self.subscribers:
             net.join(host, GROUP)
-        net.run_until(net.now + 100 * MS, plane)
-        return net, plane
+        if not real:
+            return net, plane, LinkAgents(plane, net.driver)
+        agents = LinuxLinkAgents(plane, net.driver, net.interfaces)
+        return net, plane, self._open.enter_context(agents)
 
     def events(self, count: int) -> Iterator[Event]:
         """So many events, and then repairs until no link is down."""
         for number in range(count):
-            working = [link for link in self.topology.links if link not in self._down]
+            working = [link for link in self._links if link not in self._down]
             broken = sorted(self._down, key=lambda link: (link.a, link.b))
             fail = len(broken) < MOST_DOWN and (not broken or self._draw.random() < 0.6)
             yield self._event(number, self._draw.choice(working if fail else broken), not fail)
@@ -96,55 +148,69 @@ class Storm:
             yield self._event(count + number, link, True)
 
     def _event(self, number: int, link: Link, up: bool) -> Event:
-        net = self.net
-        self._send(LOAD, INTERVAL)
-        net.run_until(net.now + self._draw.randrange(MS), self._agents)
+        pace = self._pace
+        load = self._send(pace.load)
+        self._run(self._draw.randrange(10 * pace.interval))
         (self._down.discard if up else self._down.add)(link)
-        net.set_link(link, up)
-        self._agents.link_changed(net.now, link, up)
-        net.run_until(net.now + LOAD * INTERVAL + DRAIN, self._agents)
+        self.net.set_link(link, up)
+        if isinstance(self._controller, LinkAgents):
+            self._controller.link_changed(self.net.now, link, up)
+        self._run(pace.load * pace.interval + pace.drain)
         self._wait()
-        load = self._news()
-        self._send(PROBES, INTERVAL)
-        net.run_until(net.now + PROBES * INTERVAL + DRAIN, self._agents)
-        probes = self._news()
+        probes = self._send(pace.probes)
+        self._run(pace.probes * pace.interval + pace.drain)
+        return self._judge(number, link, up, load, probes)
+
+    def _judge(self, number: int, link: Link, up: bool, load: int, probes: int) -> Event:
+        received = self.net.observed().received
+        nothing = Received(0, 0)
+
+        def of(host: str, flow: int) -> Received:
+            return received.get((host, flow), nothing)
+
+        served = Received(self._pace.probes, 0)
         reachable = self._reachable()
-        served = {name: (PROBES, 0, 0) for name in reachable}
-        missed = [name for name in reachable if probes.get(name) != served[name]]
-        strangers = {host.name for host in self.topology.hosts} - {
-            host.name for host in self.subscribers
-        }
-        wrong = [name for name in probes if name not in reachable]
-        wrong += [name for name in load if name in strangers]
+        subscribed = {host.name for host in self.subscribers}
+        strangers = [host.name for host in self.topology.hosts if host.name not in subscribed]
+        wrong = {name for name in strangers for flow in (load, probes) if of(name, flow) != nothing}
+        wrong |= {name for name in subscribed - set(reachable) if of(name, probes) != nothing}
         return Event(
             number,
             link,
             up,
             len(self._down),
             len(reachable),
-            tuple(missed),
-            tuple(wrong),
-            sum(duplicates for _, duplicates, _ in load.values()),
-            sum(LOAD - load.get(name, (0, 0, 0))[0] for name in reachable),
+            tuple(name for name in reachable if of(name, probes) != served),
+            tuple(sorted(wrong)),
+            sum(of(name, flow).duplicates for name in subscribed for flow in (load, probes)),
+            sum(self._pace.load - of(name, load).unique for name in reachable),
         )
 
-    def _send(self, packets: int, interval: int) -> None:
+    def _run(self, duration: int) -> None:
+        self.net.run_until(self.net.now + duration, self._controller)
+
+    def _send(self, packets: int) -> int:
+        """Starts a stream; gives its number."""
         self._flow += 1
+        interval = self._pace.interval
         stream = Stream(self._flow, GROUP, self.source, self.subscribers, packets, interval)
         self.net.start(stream, self.net.now)
+        return self._flow
 
     def _wait(self) -> None:
         """Until the control plane has done its work, and knows every subscriber with a cable."""
         end = self.net.now + PATIENCE
-        wanted = {
+        members = {
             Member(host.router, host.port, int(GROUP))
             for host in self.subscribers
             if self.topology.link(host.name, host.router) not in self._down
         }
+        failures = {link.ends for link in self._down}
         while self.net.now < end:
-            if self._agents.settled and self.plane.membership == wanted:
+            self._run(10 * MS)
+            known = self.plane.failures.links == failures and self.plane.membership == members
+            if known and self.plane.settled:
                 return
-            self.net.run_until(self.net.now + 10 * MS, self._agents)
 
     def _reachable(self) -> list[str]:
         graph = self.topology.graph.copy()
@@ -152,35 +218,13 @@ class Storm:
         near = networkx.node_connected_component(graph, self.source.name)
         return [host.name for host in self.subscribers if host.name in near]
 
-    def _counts(self) -> dict[str, tuple[int, int, int]]:
-        """Received, duplicates and unwanted of each host since the beginning."""
-        counts = {}
-        for host in self.topology.hosts:
-            rows = self.net.reception(host)
-            counts[host.name] = (
-                sum(row["received"] for row in rows),
-                sum(row["duplicates"] for row in rows),
-                sum(row["unwanted"] for row in rows),
-            )
-        return counts
-
-    def _news(self) -> dict[str, tuple[int, int, int]]:
-        """The same since the last call, for hosts where it is not zero."""
-        before, self._seen = self._seen, self._counts()
-        news = {
-            name: tuple(new - old for new, old in zip(counts, before[name], strict=True))
-            for name, counts in self._seen.items()
-        }
-        return {name: counts for name, counts in news.items() if any(counts)}
-
     def tables(self) -> dict[str, Entries]:
         """What the switches hold, by router name."""
-        return {name: self.net.driver(name).entries() for name in self._names()}
+        return {
+            router.name: self.net.driver(router.name).entries() for router in self.topology.routers
+        }
 
     def fresh_tables(self) -> dict[str, Entries]:
-        """What they would hold if nothing had happened: from another network, just started."""
-        net, _ = self._start()
-        return {name: net.driver(name).entries() for name in self._names()}
-
-    def _names(self) -> list[str]:
-        return [router.name for router in self.topology.routers]
+        """What they would hold if nothing had happened: from a virtual network, just started."""
+        with Storm(self.topology, self.seed, protection=self._protection) as fresh:
+            return fresh.tables()

@@ -44,7 +44,7 @@ def carriers(message: bytes) -> Iterator[tuple[str, bool]]:
     at = 0
     while at + _HEADER.size <= len(message):
         length, kind, _, _, _ = _HEADER.unpack_from(message, at)
-        if length < _HEADER.size:
+        if length < _HEADER.size or at + length > len(message):
             return
         if kind == RTM_NEWLINK and length >= _HEADER.size + _LINK.size:
             flags = _LINK.unpack_from(message, at + _HEADER.size)[3]
@@ -61,7 +61,11 @@ def _name(attributes: bytes) -> str:
         if length < _ATTRIBUTE.size:
             break
         if kind == IFLA_IFNAME:
-            return attributes[at + _ATTRIBUTE.size : at + length].rstrip(b"\0").decode()
+            return (
+                attributes[at + _ATTRIBUTE.size : at + length]
+                .rstrip(b"\0")
+                .decode(errors="replace")
+            )
         at += length + 3 & ~3
     return ""
 

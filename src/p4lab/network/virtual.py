@@ -178,10 +178,6 @@ class VirtualNetwork:
             copies[link.b, link.a] = back["sent"]["probes"]
         return Observed(sent, received, dict(copies))
 
-    def reception(self, host: Host) -> list[dict[str, Any]]:
-        """What a host has received, per stream: `_engine.Network.report`."""
-        return self.engine.report(self._nodes[host.name])
-
     def watch(self, host: Host) -> None:
         """From now on `arrivals` knows what the cable of this host carries to it."""
         self.engine.capture(self._number(self.topology.link(host.name, host.router)))

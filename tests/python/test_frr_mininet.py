@@ -1,0 +1,102 @@
+"""Fast reroute on Linux hosts: real cables are pulled, and the kernel tells who must know.
+
+If these fail, the lab's button that kills a link does nothing, or kills more than the link.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import time
+from ipaddress import IPv4Address
+
+import pytest
+
+from p4lab.control.frr_plane import FrrControlPlane
+from p4lab.experiment.restoration import PROGRAM
+from p4lab.experiment.storm import Storm
+from p4lab.lab.plan import Stream
+from p4lab.network.link_agents import LinuxLinkAgents, carriers
+from p4lab.network.mininet import MininetNetwork
+from p4lab.targets.bmv2 import Bmv2Switches, compile_program, missing
+from p4lab.topology import Topology
+
+MS = 1_000_000
+TOOLS = ("mnexec", "ifconfig", "ip", "ethtool")
+absent = [tool for tool in TOOLS if shutil.which(tool) is None]
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="Mininet needs root")
+needs_mininet = pytest.mark.skipif(bool(absent), reason=f"not installed: {', '.join(absent)}")
+needs_bmv2 = pytest.mark.skipif(bool(missing()), reason=f"not installed: {', '.join(missing())}")
+
+
+def link_message(name: str, flags: int) -> bytes:
+    """RTM_NEWLINK as rtnetlink(7) has it: two headers, an attribute of no interest, the name."""
+    text = name.encode() + b"\0"
+    attributes = struct.pack("=HHI", 8, 13, 1000)
+    attributes += struct.pack("=HH", 4 + len(text), 3) + text.ljust(
+        -len(text) % 4 + len(text), b"\0"
+    )
+    body = struct.pack("=BxHiII", 0, 1, 7, flags, 0) + attributes
+    return struct.pack("=IHHII", 16 + len(body), 16, 0, 0, 0) + body
+
+
+def test_what_the_kernel_says() -> None:
+    up, no_carrier = 0x11043, 0x1003
+    both = link_message("r1-eth2", up) + link_message("r12-eth10", no_carrier)
+    assert list(carriers(both)) == [("r1-eth2", True), ("r12-eth10", False)]
+
+
+def test_what_nobody_says() -> None:
+    """Messages that are cut off or of another kind are passed over."""
+    whole = link_message("r1-eth2", 0x11043)
+    for length in range(len(whole)):
+        assert list(carriers(whole[:length])) == []
+    assert list(carriers(bytes(64))) == []
+    assert list(carriers(whole[:4] + b"\x14\0" + whole[6:])) == []
+
+
+@needs_root
+@needs_mininet
+def test_a_storm_on_linux_hosts() -> None:
+    """`p4lab experiment storm --net mininet --events 100` is the long one."""
+    with Storm(Topology.load("ring"), 5, "mininet") as storm:
+        events = list(storm.events(4))
+        assert [event for event in events if not event.ok] == []
+        assert storm.tables() == storm.fresh_tables()
+
+
+@needs_root
+@needs_mininet
+@needs_bmv2
+def test_simple_switch_repairs_on_its_own() -> None:
+    """With a controller that never hears of the failure: the backups must carry the stream."""
+    topology = Topology.load("testbed")
+    source, receiver = topology.host("h1"), topology.host("h2")
+    group = IPv4Address("239.1.1.1")
+    switches = Bmv2Switches(compile_program(PROGRAM, [("BSL", "64")]))
+    with MininetNetwork(topology, switches, patched=True) as net:
+        plane = FrrControlPlane(topology, 64, net.driver)
+        plane.start(net.now)
+        net.join(receiver, group)
+        deadline = time.monotonic() + 20
+        while not plane.membership and time.monotonic() < deadline:
+            net.run_until(net.now + 50 * MS, plane)
+        assert all(net.driver(r.name).entries() == plane.entries(r.name) for r in topology.routers)
+
+        def arrived(flow: int) -> int:
+            net.start(Stream(flow, group, source, (receiver,), 100, MS), net.now)
+            net.run_until(net.now + 1000 * MS, plane)
+            counts = net.observed().received.get((receiver.name, flow))
+            assert counts is None or counts.duplicates == 0
+            return counts.unique if counts else 0
+
+        assert arrived(1) == 100
+        with LinuxLinkAgents(plane, net.driver, net.interfaces):
+            net.set_link(topology.link("r1", "r2"), False)
+            time.sleep(1)  # for the kernel's news to reach the switches
+            assert arrived(2) == 100
+            assert not plane.failures.links
+            net.set_link(topology.link("r1", "r2"), True)
+            time.sleep(1)
+        assert arrived(3) == 100
