@@ -61,7 +61,7 @@ impl Switch {
     /// manager's own maps, which are empty; depths count cells of 80 bytes.
     fn front_of_egress(&self, copy: &Copy, given: &mut Vec<u8>) {
         const CELL: u64 = 80;
-        let nanos = |picos: u64| (picos / 1000 & 0x3_ffff) as u32;
+        let nanos = |picos: u64| ((picos / 1000) & 0x3_ffff) as u32;
         let enqueued = copy.enqueued.picos();
         let waited = self.now.picos().saturating_sub(enqueued);
         let depth = |bytes: u64| bytes.div_ceil(CELL).min(0x7_ffff) as u32;

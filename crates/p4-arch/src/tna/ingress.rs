@@ -46,7 +46,7 @@ impl Switch {
     /// of a resubmission.
     fn front_of(&self, arrival: &Arrival, given: &mut Vec<u8>) {
         let flag = u64::from(arrival.resubmitted.is_some());
-        let time = self.now.picos() / 1000 & 0xffff_ffff_ffff;
+        let time = (self.now.picos() / 1000) & 0xffff_ffff_ffff;
         let word = flag << 63 | u64::from(arrival.port & 0x1ff) << 48 | time;
         given.clear();
         given.extend_from_slice(&word.to_be_bytes());
@@ -138,7 +138,7 @@ impl Switch {
             origin: arrival.origin,
             length: u16::try_from(length).unwrap_or(u16::MAX),
         };
-        self.to_traffic_manager(packet, wish, order, follow);
+        self.manage_traffic(packet, wish, order, follow);
     }
 
     /// Runs a deparser: headers, then payload; says so if it cannot be done.

@@ -18,7 +18,7 @@ pub(super) struct Packet {
 
 impl Switch {
     /// Unicast, both multicast groups and the copy to the CPU stand beside each other.
-    pub(super) fn to_traffic_manager<F: Follow>(
+    pub(super) fn manage_traffic<F: Follow>(
         &mut self,
         packet: Packet,
         wish: Wish,

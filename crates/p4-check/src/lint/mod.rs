@@ -5,6 +5,7 @@ mod bmv2;
 mod facts;
 mod paths;
 mod program;
+mod tna;
 mod tofino;
 mod tofino_actions;
 mod undefined;
@@ -54,7 +55,12 @@ pub fn lint(checked: &Checked<'_>, targets: &[Target]) -> Vec<Diagnostic> {
     for target in targets {
         match target {
             Target::Bmv2 => bmv2::lint(checked, &blocks, &mut found),
-            Target::Tofino => tofino::lint(checked, &blocks, &mut found),
+            Target::Tofino => {
+                tofino::lint(checked, &blocks, &mut found);
+                if blocks.tna {
+                    tna::lint(checked, &blocks, &mut found);
+                }
+            }
         }
     }
     let mut diagnostics = found.diagnostics;

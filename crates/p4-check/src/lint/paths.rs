@@ -202,6 +202,12 @@ impl<'a> Walker<'_, 'a> {
                     before,
                 )
             }
+            CallKind::Method { method, .. } if &*method.name.name == "execute" => {
+                match self.register_of_action(expr) {
+                    Some(register) => self.used(register, What::Write, expr.span, before),
+                    None => before,
+                }
+            }
             CallKind::Method { method, .. } => match (self.register(expr), &*method.name.name) {
                 (Some(register), "read") => self.used(register, What::Read, expr.span, before),
                 (Some(register), "write") => self.used(register, What::Write, expr.span, before),
@@ -229,7 +235,24 @@ impl<'a> Walker<'_, 'a> {
         use crate::types::{Kind, Type};
         let decl = *self.checked.decls.get(&self.callee(call)?)?;
         let ty = self.checked.expr_type(decl.id);
-        matches!(ty, Type::Named(Kind::Extern, _, name, _) if &**name == "register").then_some(decl)
+        matches!(ty, Type::Named(Kind::Extern, _, name, _) if matches!(&**name, "register" | "Register"))
+            .then_some(decl)
+    }
+
+    /// The register that a RegisterAction is made for.
+    fn register_of_action(&self, call: &Expr) -> Option<&'a Decl> {
+        let action = *self.checked.decls.get(&self.callee(call)?)?;
+        let DeclKind::Instance { args, .. } = &action.kind else {
+            return None;
+        };
+        let is_action = matches!(
+            super::tna::extern_of(self.checked, action.id),
+            Some("RegisterAction" | "DirectRegisterAction")
+        );
+        match self.checked.defs.get(&args.first()?.value.id) {
+            Some(Def::Instance(register)) if is_action => Some(register),
+            _ => None,
+        }
     }
 
     fn inside(

@@ -6,7 +6,7 @@ use crate::{CallKind, Checked, Def};
 use p4_syntax::ast::*;
 use std::collections::HashMap;
 
-/// What a block does in v1model; sub-blocks do what the block does that applies them.
+/// What a block does in v1model and in TNA; sub-blocks do what the block does that applies them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     Parser,
@@ -25,6 +25,10 @@ pub(super) struct Blocks<'a> {
     pub top: Vec<(Role, &'a Decl)>,
     /// The program is one for v1model.
     pub v1model: bool,
+    /// The program is one for TNA.
+    pub tna: bool,
+    /// TNA's second parser
+    pub egress_parser: Option<&'a Decl>,
 }
 
 impl<'a> Blocks<'a> {
@@ -33,6 +37,8 @@ impl<'a> Blocks<'a> {
             roles: HashMap::new(),
             top: Vec::new(),
             v1model: false,
+            tna: false,
+            egress_parser: None,
         };
         let Some(main) = checked.main else {
             return blocks;
@@ -40,17 +46,28 @@ impl<'a> Blocks<'a> {
         let DeclKind::Instance { args, .. } = &main.kind else {
             return blocks;
         };
-        blocks.v1model = matches!(checked.expr_type(main.id), Type::Named(Kind::Package, _, name, _) if &**name == "V1Switch");
-        for (index, arg) in args.iter().enumerate() {
+        blocks.v1model = is_package(checked, main, "V1Switch");
+        blocks.tna = is_package(checked, main, "Switch");
+        let pipeline = blocks.tna.then(|| pipeline(checked, args)).flatten();
+        for (index, arg) in pipeline.unwrap_or(args).iter().enumerate() {
             if let Some(decl) = block_of(checked, &arg.value) {
                 let role = match (blocks.v1model, index) {
                     (true, 1 | 4) => Role::Checksum,
                     (true, 2) => Role::Ingress,
                     (true, 3) => Role::Egress,
                     (true, 5) => Role::Deparser,
+                    _ if blocks.tna => match index {
+                        1 => Role::Ingress,
+                        4 => Role::Egress,
+                        2 | 5 => Role::Deparser,
+                        _ => Role::Parser,
+                    },
                     _ if matches!(decl.kind, DeclKind::Parser { .. }) => Role::Parser,
                     _ => Role::Unknown,
                 };
+                if blocks.tna && index == 3 {
+                    blocks.egress_parser = Some(decl);
+                }
                 blocks.top.push((role, decl));
                 blocks.spread(checked, decl, role, 0);
             }
@@ -78,6 +95,26 @@ impl<'a> Blocks<'a> {
         for inner in applied_blocks(checked, block) {
             self.spread(checked, inner, role, depth + 1);
         }
+    }
+}
+
+fn is_package(checked: &Checked<'_>, instance: &Decl, package: &str) -> bool {
+    let ty = checked.expr_type(instance.id);
+    matches!(ty, Type::Named(Kind::Package, _, name, _) if &**name == package)
+}
+
+/// The arguments of the first pipeline of TNA's Switch.
+fn pipeline<'a>(checked: &Checked<'a>, args: &'a [Arg]) -> Option<&'a [Arg]> {
+    let first = &args.first()?.value;
+    if let Some(Def::Instance(decl)) = checked.defs.get(&first.id) {
+        return match &decl.kind {
+            DeclKind::Instance { args, .. } => Some(args),
+            _ => None,
+        };
+    }
+    match &first.kind {
+        ExprKind::Construct { args, .. } | ExprKind::Call { args, .. } => Some(args),
+        _ => None,
     }
 }
 

@@ -120,7 +120,10 @@ impl<'a> Tofino<'_, 'a> {
         let Type::Named(Kind::Extern, _, name, args) = self.checked.expr_type(decl.id) else {
             return;
         };
-        let Some(cell) = args.first().filter(|_| &**name == "register") else {
+        let Some(cell) = args
+            .first()
+            .filter(|_| matches!(&**name, "register" | "Register"))
+        else {
             return;
         };
         let bits = self.checked.size_in_bits(cell).map(|(_, most)| most);
@@ -147,8 +150,10 @@ impl<'a> Tofino<'_, 'a> {
 
     fn statement(&mut self, stmt: &Stmt, place: Place<'a>) {
         match &stmt.kind {
-            StmtKind::AssignOp { op, lhs, rhs } => self.operator(*op, lhs, rhs, stmt.span),
-            StmtKind::If { cond, .. } if place.role != Role::Parser => self.condition(cond),
+            StmtKind::AssignOp { op, lhs, rhs } => self.operator(*op, lhs, rhs, stmt.span, place),
+            StmtKind::If { cond, .. } if place.role != Role::Parser && !place.in_method => {
+                self.condition(cond)
+            }
             StmtKind::For { .. } => self.runtime_loop(stmt.span),
             StmtKind::ForIn { range, .. } => {
                 let constant = |e: &Expr| constant(self.checked, e).is_some();
@@ -176,7 +181,7 @@ impl<'a> Tofino<'_, 'a> {
 
     fn expression(&mut self, expr: &Expr, place: Place<'a>) {
         match &expr.kind {
-            ExprKind::Binary(op, a, b) => self.operator(*op, a, b, expr.span),
+            ExprKind::Binary(op, a, b) => self.operator(*op, a, b, expr.span, place),
             ExprKind::Index(base, index) => {
                 let is_stack = matches!(self.checked.expr_type(base.id), Type::Stack(..));
                 if is_stack && constant(self.checked, index).is_none() {
@@ -196,14 +201,17 @@ impl<'a> Tofino<'_, 'a> {
                 let name = &*object.name.name;
                 if !matches!(
                     name,
-                    "packet_in" | "packet_out" | "Checksum" | "ParserCounter"
+                    "packet_in" | "packet_out" | "Checksum" | "ParserCounter" | "ParserPriority"
                 ) {
                     self.not_in_parsers(&method.name.name, expr.span);
                 }
             }
             Some(CallKind::ExternFunction(decl)) if in_parser => {
                 let name = &*decl.name.name;
-                if !matches!(name, "verify" | "log_msg" | "static_assert") {
+                if !matches!(
+                    name,
+                    "verify" | "log_msg" | "static_assert" | "port_metadata_unpack"
+                ) {
                     self.not_in_parsers(name, expr.span);
                 }
             }
@@ -220,7 +228,7 @@ impl<'a> Tofino<'_, 'a> {
         );
     }
 
-    fn operator(&mut self, op: BinOp, a: &Expr, b: &Expr, span: Span) {
+    fn operator(&mut self, op: BinOp, a: &Expr, b: &Expr, span: Span, place: Place<'a>) {
         let value = |e: &Expr| constant(self.checked, e).and_then(|v| v.as_int().cloned());
         match op {
             BinOp::Mul => {
@@ -242,7 +250,8 @@ impl<'a> Tofino<'_, 'a> {
                 "not portable to Tofino: it shifts by constants only",
                 "choose among shifts by constants with a table or `if`",
             ),
-            BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge => {
+            // A RegisterAction compares whole cells.
+            BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge if !place.in_method => {
                 let width = |e: &Expr| self.checked.expr_type(e.id).fixed_width();
                 let sign_only = |e: &Expr| value(e).is_some_and(|n| n == 0.into());
                 let signed = matches!(self.checked.expr_type(a.id), Type::Signed(_));
@@ -265,13 +274,41 @@ impl<'a> Tofino<'_, 'a> {
         let mut fields = BTreeMap::new();
         self.fields_in(cond, &mut fields);
         let bits: u32 = fields.values().sum();
+        let mut ordered = Vec::new();
+        self.ordered_in(cond, &mut ordered);
+        let ranges: u32 = ordered.iter().sum();
+        if ranges > ORDER_BITS && ordered.iter().all(|width| *width <= ORDER_BITS) {
+            self.found.warn(
+                "W0704",
+                cond.span,
+                format!("not portable to Tofino: the `<` and `>` of one condition compare at most {ORDER_BITS} bits together there, but these compare {ranges}"),
+                "nest several `if`s; the chip's compiler says `condition too complex, limit of 4 bytes + 12 bits of PHV input exceeded`",
+            );
+            return;
+        }
         if bits > GATEWAY_BITS {
             self.found.warn(
                 "W0704",
                 cond.span,
                 format!("not portable to Tofino: a condition reads at most 4 bytes and 12 bits of fields there, but this one reads {bits} bits"),
-                "nest several `if`s, or match in a table and look at `hit`",
+                "nest several `if`s, or match in a table and look at `hit`; the chip's compiler says `condition too complex, limit of 4 bytes + 12 bits of PHV input exceeded`",
             );
+        }
+    }
+
+    /// Widths of the comparisons by order that are no question of the sign alone.
+    fn ordered_in(&self, expr: &Expr, widths: &mut Vec<u32>) {
+        if let ExprKind::Binary(BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge, a, b) = &expr.kind {
+            let ty = self.checked.expr_type(a.id);
+            let zero = constant(self.checked, b).and_then(|v| v.as_int().cloned());
+            let sign_only = matches!(ty, Type::Signed(_)) && zero.is_some_and(|n| n == 0.into());
+            if !sign_only {
+                let width = |e: &Expr| self.checked.expr_type(e.id).fixed_width();
+                widths.push(width(a).or_else(|| width(b)).unwrap_or(0));
+            }
+        }
+        for child in expr.children() {
+            self.ordered_in(child, widths);
         }
     }
 
@@ -313,7 +350,7 @@ impl<'a> Tofino<'_, 'a> {
                 What::Read | What::Write => (
                     "W0706",
                     "not portable to Tofino: a register can be accessed once for each packet there",
-                    "read, change and write one cell in one step (a RegisterAction), or use two registers",
+                    "read, change and write one cell in one step (a RegisterAction), or use two registers; the chip's compiler says nothing of a second `execute`, and the two fall together on one cell",
                 ),
             };
             self.found.push(

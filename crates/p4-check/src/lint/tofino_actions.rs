@@ -37,7 +37,7 @@ pub(super) fn action_body(checked: &Checked<'_>, body: &Block, found: &mut Findi
                     format!("not portable to Tofino: the action computes `{place}` in two steps"),
                 )
                 .label(first.span, "the first step")
-                .hint("write one expression, or two tables one after the other"),
+                .hint("write one expression, or two tables one after the other; the chip's compiler says `action spanning multiple stages`"),
             );
         }
         let constant = constant(checked, rhs).is_some();
@@ -82,7 +82,7 @@ fn reads(stmt: &Stmt, lhs: &Expr, written: &BTreeMap<String, Written>, found: &m
                 format!("not portable to Tofino: this may read `{name}` as it was before the action"),
             )
             .label(first.span, "it is written here")
-            .hint("use the expression again in place of the field, or do this in a table after this one"),
+            .hint("use the expression again in place of the field, or do this in a table after this one; the chip's compiler says nothing and may read the old value"),
         );
     }
 }

@@ -10,12 +10,15 @@ pub(super) struct Place<'a> {
     /// The action or function, if it is in one
     pub routine: Option<&'a Decl>,
     pub in_action: bool,
+    /// In a method that an instance of an extern implements, such as a RegisterAction's
+    pub in_method: bool,
 }
 
 const NOWHERE: Place = Place {
     role: Role::Unknown,
     routine: None,
     in_action: false,
+    in_method: false,
 };
 
 pub(super) enum Node<'a> {
@@ -70,8 +73,12 @@ fn declaration<'a>(
         DeclKind::Instance { args, body, .. } => {
             args.iter()
                 .for_each(|arg| expression(&arg.value, place, visit));
+            let inside = Place {
+                in_method: true,
+                ..place
+            };
             for method in body.iter().flatten() {
-                declaration(method, place, roles, visit);
+                declaration(method, inside, roles, visit);
             }
         }
         DeclKind::Action { body, .. } | DeclKind::Function { body, .. } => {

@@ -1,6 +1,6 @@
 //! Programs of pages, compiled as `p4lab compile` compiles them; those of lints with the lints.
 
-use p4_arch::v1model::{Image, V1Model};
+use p4_arch::{AnyArchitecture, Image};
 use p4_check::lint::Target;
 use p4_syntax::{Diagnostic, FileProvider, MemoryFiles, Options, Severity, SourceMap};
 use std::collections::BTreeMap;
@@ -42,7 +42,7 @@ pub fn compile(code: &str, text: &str) -> Compiled {
     let broken = |found: &[Diagnostic]| found.iter().any(|d| d.severity == Severity::Error);
     // A program without `main` is a library, unless somebody wants to run it.
     if !broken(&diagnostics) && (checked.main.is_some() || code == "E0601") {
-        match p4_ir::lower::lower(&checked, &V1Model) {
+        match p4_ir::lower::lower(&checked, &AnyArchitecture::default()) {
             Err(errors) => diagnostics.extend(errors),
             Ok(program) => {
                 if let Err(error) = Image::new(Arc::new(program)) {
