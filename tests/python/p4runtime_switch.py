@@ -47,6 +47,13 @@ def p4info(program: Path = PROGRAM) -> Path:
     return path
 
 
+def free_address() -> str:
+    """An address on which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{probe.getsockname()[1]}"
+
+
 @contextmanager
 def veth_pairs(count: int) -> Iterator[list[tuple[str, str]]]:
     """Pairs of interfaces that are up: the switch's end and the test's."""

@@ -9,12 +9,15 @@ import shutil
 import struct
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 import p4runtime_switch as lab
+from p4lab.p4runtime.command_line import parse
+from p4lab.p4runtime.switch import SwitchError, run
 
 fy = pytest.importorskip("finsy")
 p4entity = pytest.importorskip("finsy.p4entity")
@@ -25,14 +28,6 @@ pytestmark = [
 ]
 
 FRAME = bytes.fromhex("0000000000050000000000060800") + bytes(50)
-
-
-def free_address() -> str:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{probe.getsockname()[1]}"
 
 
 def write(address: str, *updates: object, device: int = 0, blob: Path | None = None) -> None:
@@ -69,7 +64,7 @@ def records(path: Path) -> list[bytes]:
 
 def test_a_packet_gets_through_and_is_captured(tmp_path: Path) -> None:
     with lab.veth_pairs(2) as pairs:
-        address = free_address()
+        address = lab.free_address()
         line = words(pairs, address, "--pcap", str(tmp_path), str(lab.PROGRAM))
         with lab.switch_process(*line):
             write(address, +forward(2))
@@ -86,7 +81,7 @@ def test_a_packet_gets_through_and_is_captured(tmp_path: Path) -> None:
 
 def test_a_switch_waits_for_its_program() -> None:
     with lab.veth_pairs(2) as pairs:
-        address = free_address()
+        address = lab.free_address()
         with lab.switch_process(*words(pairs, address, "--no-p4", "--device-id", "3")):
             write(address, +forward(2), device=3, blob=lab.PROGRAM)
             one, two = lab.Wire(pairs[0][1]), lab.Wire(pairs[1][1])
@@ -98,7 +93,7 @@ def test_a_switch_waits_for_its_program() -> None:
 
 def test_backups_follow_the_interfaces() -> None:
     with lab.veth_pairs(3) as pairs:
-        address = free_address()
+        address = lab.free_address()
         with lab.switch_process(*words(pairs, address, str(lab.PROGRAM))):
             backup = p4entity.P4BackupReplica(3, instance=0)
             replica = p4entity.P4Replica(2, instance=0, backup_replicas=[backup])
@@ -119,19 +114,23 @@ def test_backups_follow_the_interfaces() -> None:
 
 
 def test_what_cannot_run_says_so(tmp_path: Path) -> None:
-    def said(*line: str) -> str:
-        command = [sys.executable, "-m", "p4lab", "switch", *line]
-        env = {**os.environ, "PYTHONPATH": str(lab.ROOT / "src")}
-        done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60)
-        assert done.returncode == 2, done
-        return done.stderr
+    def refused(word: str, *line: str) -> None:
+        with pytest.raises((SwitchError, OSError), match=word):
+            run(parse(line), threading.Event())
 
-    assert "P4Runtime" in said(str(lab.PROGRAM), "--thrift-port", "9090")
-    assert "nowhere0" in said(str(lab.PROGRAM), "-i", "1@nowhere0")
-    assert "such file" in said(str(tmp_path / "absent.p4"))
+    refused("nowhere0", str(lab.PROGRAM), "-i", "1@nowhere0")
+    refused("such file", str(tmp_path / "absent.p4"))
     broken = tmp_path / "broken.p4"
     broken.write_text("#include <v1model.p4>\nmain")
-    assert "broken.p4" in said(str(broken))
-    address = free_address()
-    with lab.switch_process("--no-p4", "--grpc-server-addr", address):
-        assert address in said("--no-p4", "--grpc-server-addr", address)
+    refused("broken.p4", str(broken))
+    refused("HOST:PORT", "--no-p4", "--grpc-server-addr", "nonsense")
+    with lab.serving() as address:
+        refused(address, "--no-p4", "--grpc-server-addr", address)
+
+
+def test_the_verb_ends_with_a_sentence() -> None:
+    command = [sys.executable, "-m", "p4lab", "switch", "x.p4", "--thrift-port", "9090"]
+    env = {**os.environ, "PYTHONPATH": str(lab.ROOT / "src")}
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60)
+    assert done.returncode == 2
+    assert "P4Runtime" in done.stderr

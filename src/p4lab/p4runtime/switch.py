@@ -19,6 +19,7 @@ from p4lab.p4runtime.pcap import Captures
 LINK_SECONDS = 0.1  # how often the interfaces' state is looked at
 TRACED_PER_LOOK = 200
 _SYS = Path("/sys/class/net")
+_DOWN = {"down", "lowerlayerdown", "notpresent"}  # a veth whose peer is down is the second
 
 
 class SwitchError(Exception):
@@ -149,7 +150,7 @@ def _watch(
 
 def _is_up(interface: str) -> bool:
     try:
-        return (_SYS / interface / "operstate").read_text().strip() != "down"
+        return (_SYS / interface / "operstate").read_text().strip() not in _DOWN
     except OSError:  # it has been taken away
         return False
 
