@@ -204,3 +204,9 @@ def test_a_token_is_read_from_its_file_and_never_empty(tmp_path: Path, monkeypat
         server.student_server("01-bier", 9000, token_file=token)
     done = CliRunner().invoke(app, ["notebook", "--token-file", str(tmp_path / "none")])
     assert done.exit_code != 0 and "No such file" in done.output
+
+
+def test_what_goes_into_the_wheel_is_what_maturin_knows() -> None:
+    """Any other folder there, and ./lab builds nothing on a fresh machine."""
+    known = {"data", "scripts", "headers", "purelib", "platlib"}
+    assert {path.name for path in (ROOT / "editors/jupyterlab").iterdir()} <= known
