@@ -49,6 +49,7 @@ def tidy(rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "version": __version__,
                 "part": row.part,
                 "x": row.x,
+                "network": setting.network,
                 "mode": setting.mode,
                 "seed": setting.seed,
                 "routers": len(setting.topology.routers),

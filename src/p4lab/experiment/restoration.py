@@ -66,13 +66,17 @@ class ExperimentError(Exception):
 
 @dataclass(frozen=True)
 class Setting:
-    """One run. Times in nanoseconds; `interval` between two probes; `delays` as they are drawn."""
+    """One run. Times in nanoseconds; `interval` between two probes; `delays` as they are drawn.
+
+    On the network "mininet" the kernel detects the failure, whatever `delays` says of it.
+    """
 
     mode: str
     seed: int
     topology: Topology
     delays: Delays
     interval: int
+    network: str = "virtual"
 
 
 @dataclass(frozen=True)
@@ -137,13 +141,14 @@ def settings(
     runs: int,
     seed: int,
     interval: int,
+    network: str = "virtual",
 ) -> Iterator[Setting]:
     """`runs` runs of each mode. Run k has seed `seed` + k in all modes, so that they can be
     compared pair by pair: the same network, the same delays."""
     for k in range(runs):
         drawn = delays.varied(random.Random(f"delays {seed + k}"), SPREAD)
         for mode in modes:
-            yield Setting(mode, seed + k, topology(seed + k), drawn, interval)
+            yield Setting(mode, seed + k, topology(seed + k), drawn, interval, network)
 
 
 @cache
@@ -173,10 +178,14 @@ def network_of(routers: int, seed: int) -> Topology:
 
 
 def run(setting: Setting) -> Outcome:
-    """Cut the link between r1 and r2 under load. Raises NetworkError if nothing works at all."""
+    """Cut the link between r1 and r2 under load. Raises NetworkError if it cannot be done."""
+    if setting.network == "mininet":
+        from p4lab.experiment.restoration_linux import run_on_linux
+
+        return run_on_linux(setting)
     topology = setting.topology
     source, receiver = topology.host("h1"), topology.host("h2")
-    net = VirtualNetwork(topology, _program(), seed=setting.seed)
+    net = VirtualNetwork(topology, program(), seed=setting.seed)
     plane = FrrControlPlane(
         topology, BSL, net.driver, protection=MODES[setting.mode], delays=setting.delays
     )
@@ -220,5 +229,6 @@ def _outcome(setting: Setting, arrivals: list, steps: tuple[Step, ...]) -> Outco
 
 
 @cache
-def _program() -> _engine.Program:
+def program() -> _engine.Program:
+    """p4/bier-frr for the engine."""
     return load_program(PROGRAM, [("BSL", str(BSL))])

@@ -198,9 +198,8 @@ class MininetNetwork:
         """Take a link down or up: at the patch panel, or at the switches that it joins, whose
         interfaces stay as they are."""
         if self._patched and not link.is_access:
-            state = "up" if up else "down"
             for end in (_interface(link.a, link.a_port), _interface(link.b, link.b_port)):
-                subprocess.run(["ip", "link", "set", _panel(end), state], check=True)
+                namespace.set_up(_panel(end), up)
             return
         self._switches.set_port(link.a, link.a_port, up)
         if not link.is_access:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
+import socket
+import struct
 from pathlib import Path
 
 from p4lab.network.base import NetworkError
 
 CLONE_NEWNET = 0x40000000
+SIOCGIFFLAGS = 0x8913
+SIOCSIFFLAGS = 0x8914
+IFF_UP = 1
+_FLAGS = struct.Struct("16sh22x")  # ifreq: name, flags
 
 
 def enter_own() -> int:
@@ -31,6 +38,16 @@ def quiet_ipv6() -> None:
         knob = Path(f"/proc/sys/net/ipv6/conf/{scope}/disable_ipv6")
         if knob.exists():
             knob.write_text("1")
+
+
+def set_up(interface: str, up: bool) -> None:
+    """Takes an interface of this namespace up or down, at once. Raises OSError."""
+    name = interface.encode()
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as system:
+        answer = fcntl.ioctl(system, SIOCGIFFLAGS, _FLAGS.pack(name, 0))
+        flags = _FLAGS.unpack(answer)[1]
+        flags = flags | IFF_UP if up else flags & ~IFF_UP
+        fcntl.ioctl(system, SIOCSIFFLAGS, _FLAGS.pack(name, flags))
 
 
 def _libc(function: str, *arguments: int) -> None:
