@@ -25,10 +25,13 @@ def chromium() -> str | None:
 
 
 class Book:
-    """A notebook that is open in a browser. `strangers` are requests to other machines."""
+    """A notebook of `folder` that is open in a browser. `strangers` are requests to other machines,
+    `errors` what scripts threw."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self.url = ""
+        self.folder = Path()
         self.strangers: list[str] = []
         self.errors: list[str] = []
         page.set_default_timeout(PATIENCE)
@@ -42,6 +45,7 @@ class Book:
 
     def open(self, url: str) -> None:
         """Opens the notebook and waits for its kernel."""
+        self.url = url
         self.page.goto(url)
         self.page.get_by_text("| Idle").wait_for()  # in the status bar, behind the kernel's name
 
@@ -79,13 +83,12 @@ class Book:
 
 
 @contextmanager
-def opened(url: str, browser_path: str, **options: object) -> Iterator[Book]:
+def opened(url: str, browser_path: str) -> Iterator[Book]:
     """The page at `url` in a fresh browser."""
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=arguments)
-        page = browser.new_page(viewport=SIZE, **options)  # type: ignore[arg-type]
-        book = Book(page)
+        book = Book(browser.new_context(viewport=SIZE).new_page())
         book.open(url)
         yield book
         browser.close()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from p4lab.course.material import SOURCES
+from p4lab.course.material import SOURCES, start
 from p4lab.lab.plan import ROOT
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -20,6 +20,8 @@ from jupyter import jupyter  # noqa: E402
 
 BROWSER = chromium()
 
+RIGHT, WRONG = "in_progress = 1", "in_progres"  # one letter in a student's file
+
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian: chromium)")
 
 
@@ -28,10 +30,14 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
     """The notebook, run from top to bottom on the solution."""
     home = tmp_path_factory.mktemp("home")
     notebook = copy_of(ROOT / "notebooks" / "01-bier.ipynb", home / "files")
+    list(start("01-bier", notebook.parent / "mine"))
+    program = notebook.parent / "mine" / "bier" / "bier.p4"
+    program.write_text(program.read_text().replace(RIGHT, f"{WRONG} = 1"))
     expect.set_options(timeout=PATIENCE)
     with jupyter(notebook, home, P4LAB_FOLDER=str(SOURCES)) as server:
         assert BROWSER is not None
         with opened(server.url, BROWSER) as book:
+            book.folder = notebook.parent
             book.run_all()
             yield book
 
@@ -152,3 +158,17 @@ def test_a_broken_link_is_seen_and_felt(book: Book) -> None:
     expect(view.locator(".p4v-trail.lost")).not_to_have_count(0)
     cell.get_by_role("button", name="r1 ✕ r2").click()
     expect(view.locator(".p4v-link.down")).to_have_count(0)
+
+
+def test_a_mistake_in_a_file_is_underlined(book: Book) -> None:
+    """The language server runs in the student's JupyterLab, with nothing to be set up."""
+    page = book.page.context.new_page()
+    page.goto(book.url.replace("01-bier.ipynb", "mine/bier/bier.p4"))
+    editor = page.locator(".jp-FileEditor .cm-scroller")
+    editor.wait_for()
+    line = book.folder.joinpath("mine/bier/bier.p4").read_text().split(f"{WRONG} =")[0].count("\n")
+    # Far lines are drawn when they come into sight.
+    height = page.locator(".jp-FileEditor .cm-line").first.bounding_box()["height"]
+    editor.evaluate("(element, top) => { element.scrollTop = top }", (line - 10) * height)
+    expect(page.locator(".cm-lintRange-error")).to_have_text(WRONG)
+    page.close()
