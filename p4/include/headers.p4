@@ -28,8 +28,13 @@
 // ---- Ports -----------------------------------------------------------------------------------------
 // Cables are plugged into ports 1, 2, 3, ... These two have no cable.
 
+#ifdef TOFINO
+const bit<9> CPU_PORT    = 64;
+const bit<9> RECIRC_PORT = 68;
+#else
 const bit<9> CPU_PORT    = 510;  // leads to the control plane of this switch
 const bit<9> RECIRC_PORT = 509;  // leads back to the parser of this switch
+#endif
 
 // ---- Numbers from the standards --------------------------------------------------------------------
 
@@ -79,7 +84,9 @@ header ipv4_t {
     bit<16>     hdr_checksum;
     bit<32>     src_addr;
     bit<32>     dst_addr;
+#ifndef TOFINO
     varbit<320> options;      // 0 to 40 bytes. IGMP carries Router Alert here.
+#endif
 }
 
 #ifdef TUNNELS
