@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from p4lab.bench import forwarding, grading, inprocess, tables
+from p4lab.bench import forwarding, grading, inprocess, p4runtime, tables
 from p4lab.bench.machine import Machine, describe
 from p4lab.bench.measure import Measure, Say
 
@@ -25,6 +25,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         tables.compiling,
         forwarding.forwarding,
         forwarding.side_by_side,
+        p4runtime.writing,
     ),
     "grade": (grading.grading,),
 }
