@@ -74,12 +74,6 @@ struct egress_metadata_t {
 
 const MirrorType_t MIRROR_AGAIN = 1;
 
-#define IPV4_FIELDS { \
-    hdr.packet.ipv4.version, hdr.packet.ipv4.ihl, hdr.packet.ipv4.diffserv, \
-    hdr.packet.ipv4.total_len, hdr.packet.ipv4.identification, hdr.packet.ipv4.flags, \
-    hdr.packet.ipv4.frag_offset, hdr.packet.ipv4.ttl, hdr.packet.ipv4.protocol, \
-    hdr.packet.ipv4.src_addr, hdr.packet.ipv4.dst_addr }
-
 // ---- Ingress ---------------------------------------------------------------------------------------
 
 parser EntryParser(packet_in packet, out ingress_headers_t hdr, out ingress_metadata_t md,
@@ -91,10 +85,10 @@ parser EntryParser(packet_in packet, out ingress_headers_t hdr, out ingress_meta
         md.port = port_metadata_unpack<port_metadata_t>(packet);
         md.checksum_error = false;
         transition select(ig_intr_md.ingress_port, md.port.looped) {
-            (CPU_PORT, _):           parse_packet_out;
-            (0x044 &&& 0x07C, _):    parse_came_with;  // 68 to 71 of any pipe
-            (_, 1):                  parse_came_with;
-            default:                 parse_ethernet;
+            (CPU_PORT, _):        parse_packet_out;
+            (0x044 &&& 0x07C, _): parse_came_with;  // 68 to 71 of any pipe
+            (_, 1):               parse_came_with;
+            default:              parse_ethernet;
         }
     }
 
@@ -399,7 +393,11 @@ control IngressDeparser(packet_out packet, inout ingress_headers_t hdr, in ingre
         }
         // Not for packets in transit: a new checksum would hide damage done on the way.
         if (md.decision.ipv4_changed) {
-            hdr.packet.ipv4.hdr_checksum = checksum.update(IPV4_FIELDS);
+            hdr.packet.ipv4.hdr_checksum = checksum.update({
+                hdr.packet.ipv4.version, hdr.packet.ipv4.ihl, hdr.packet.ipv4.diffserv,
+                hdr.packet.ipv4.total_len, hdr.packet.ipv4.identification, hdr.packet.ipv4.flags,
+                hdr.packet.ipv4.frag_offset, hdr.packet.ipv4.ttl, hdr.packet.ipv4.protocol,
+                hdr.packet.ipv4.src_addr, hdr.packet.ipv4.dst_addr });
         }
         packet.emit(hdr.internal);
         packet.emit(hdr.packet);
