@@ -24,6 +24,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from p4lab.packets.probe import MIN_LENGTH, UDP_PORT, Probe
@@ -50,6 +51,13 @@ class Counter:
         """Flow to different and repeated numbers."""
         return {
             str(flow): [len(numbers), self.duplicates.get(flow, 0)]
+            for flow, numbers in self.seen.items()
+        }
+
+    def gaps(self) -> dict[str, int]:
+        """Flow to the most numbers in a row that are missing between two that have arrived."""
+        return {
+            str(flow): max((b - a - 1 for a, b in pairwise(sorted(numbers))), default=0)
             for flow, numbers in self.seen.items()
         }
 
@@ -129,6 +137,7 @@ class Agent:
             "sent": self.sent,
             "received": self.received.report(),
             "unwanted": self.unwanted.report(),
+            "gaps": self.received.gaps(),
         }
         print(json.dumps(counts), flush=True)
 

@@ -251,6 +251,15 @@ class MininetNetwork:
                     received[name, int(flow)] = Received(unique, duplicates)
         return Observed(sent, received, self._copies(), self._switches.notes)
 
+    def entered(self, host: Host) -> int:
+        """Probes that have come in from a host so far; does not wait for its streams to end."""
+        return self._switches.probes()[host.router, host.port][1]
+
+    def longest_gap(self, host: Host, flow: int) -> int:
+        """The most packets of a stream in a row that a subscriber has missed so far."""
+        gaps = self._agents[host.name].ask({"do": "count"})["gaps"]
+        return int(gaps.get(str(flow), 0))
+
     def _copies(self) -> dict[tuple[str, str], int]:
         copies: dict[tuple[str, str], int] = defaultdict(int)
         for (router, port), (sent, received) in self._switches.probes().items():
