@@ -65,7 +65,7 @@ class Lab:
         """The program that is to run; shows what the compiler said if there is none."""
         compilation = self.cell.compilation if self.cell else self.folder.compile(self.plan.bsl)
         if compilation.program is None:
-            name = self.cell.name if self.cell else self.folder.program.name
+            name = self.cell.name if self.cell else "Your program"
             raise does_not_compile(name, compilation, self.folder.path)
         return compilation.program
 

@@ -66,9 +66,12 @@ class TopologyView(View):
             streams = self._lab.plan.streams
             groups = [stream.group for stream in streams]
             try:
-                self.show(self._lab.send(groups.index(self._sent.stream.group) + 1))
-            except Exception as error:
+                sent = self._lab.send(groups.index(self._sent.stream.group) + 1)
+            except Exception as error:  # a click has no cell where a traceback could stand
                 self.send({"error": str(error)})
+            else:
+                if sent is not self._sent:
+                    self.show(sent)
 
     def summary(self) -> str:
         left_out = len(self._flights) - MAX_FLIGHTS
