@@ -122,7 +122,16 @@ def format_text(text: str) -> str:
 class Switch:
     """One switch by itself."""
 
-    def __init__(self, program: Program, *, seed: int = 0) -> None: ...
+    def __init__(
+        self,
+        program: Program,
+        *,
+        seed: int = 0,
+        max_passes: int | None = None,
+        max_packets: int | None = None,
+    ) -> None:
+        """A packet that goes around more than `max_passes` times (1024), and what one arriving
+        packet becomes beyond `max_packets` (16,384), is given up as a loop."""
     def write(self, updates: Sequence[Update]) -> None:
         """Applies all updates between two packets, or none of them and raises ValueError."""
     def process(self, port: int, data: bytes, now: int = 0) -> list[tuple[int, bytes]]:

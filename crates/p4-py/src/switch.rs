@@ -49,17 +49,17 @@ impl Device {
 
     pub fn new(program: &Program, seed: u64) -> PyResult<Device> {
         Ok(Device {
-            switch: Some(Device::switch_of(program, seed)?),
+            switch: Some(Device::switch_of(program, seed, &Config::default())?),
             ..Device::without_program()
         })
     }
 
-    fn switch_of(program: &Program, seed: u64) -> PyResult<AnySwitch> {
+    fn switch_of(program: &Program, seed: u64, limits: &Config) -> PyResult<AnySwitch> {
         let config = Config {
             seed,
             bmv2_compat: program.image.is_as_bmv2(),
             undefined: program.noise(seed),
-            ..Config::default()
+            ..*limits
         };
         AnySwitch::new(&program.image, config)
             .map_err(|error| PyValueError::new_err(error.to_string()))
@@ -211,9 +211,21 @@ pub struct Switch {
 #[pymethods]
 impl Switch {
     #[new]
-    #[pyo3(signature = (program, *, seed = 0))]
-    fn new(py: Python<'_>, program: Py<Program>, seed: u64) -> PyResult<Switch> {
-        let switch = Device::switch_of(program.get(), seed)?;
+    #[pyo3(signature = (program, *, seed = 0, max_passes = None, max_packets = None))]
+    fn new(
+        py: Python<'_>,
+        program: Py<Program>,
+        seed: u64,
+        max_passes: Option<u32>,
+        max_packets: Option<u32>,
+    ) -> PyResult<Switch> {
+        let usual = Config::default();
+        let limits = Config {
+            max_passes: max_passes.unwrap_or(usual.max_passes),
+            max_packets: max_packets.unwrap_or(usual.max_packets),
+            ..usual
+        };
+        let switch = Device::switch_of(program.get(), seed, &limits)?;
         Ok(Switch {
             program: program.clone_ref(py),
             switch,

@@ -211,7 +211,7 @@ class Course:
     def _outputs(self, case: Case) -> tuple[tuple[tuple[int, bytes], ...], ...]:
         if case.network is not None:
             return ()
-        switch = _engine.Switch(self.program(case.defines))
+        switch = switch_of(self.program(case.defines))
         switch.write(list(case.updates))
         return tuple(tuple(sorted(switch.process(s.port, s.data))) for s in case.sendings)
 
@@ -252,6 +252,18 @@ def load(lab: str) -> Course:
         kit,
         LABS / lab,
     )
+
+
+MAX_PASSES = 128
+"""How often a packet may go around in a switch that is judged: far more than a lab needs, and few
+enough that a loop is told in an instant."""
+MAX_PACKETS = 2048
+"""How many packets one arriving packet may become there."""
+
+
+def switch_of(program: _engine.Program) -> _engine.Switch:
+    """A switch to judge with. Raises ValueError for a program that no switch has the memory for."""
+    return _engine.Switch(program, max_passes=MAX_PASSES, max_packets=MAX_PACKETS)
 
 
 def compile_files(program: str, files: Mapping[str, str], defines: Defines) -> _engine.Compilation:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from p4lab import _engine
 from p4lab.grading import elsewhere, scripts, stages
-from p4lab.grading.course import Check, Course, Judged, hidden_seeds, public_seeds
+from p4lab.grading.course import Check, Course, Judged, hidden_seeds, public_seeds, switch_of
 from p4lab.grading.elsewhere import Bench
 from p4lab.grading.record import CheckResult, Story, Verdict
 from p4lab.grading.story import alike, compare
@@ -117,7 +117,7 @@ def _case(
     tables = [update[2] for update in case.updates if update[1] == "entry"]
     if (story := stages.absent(tables, program, ())) is not None:
         return story
-    switch = _engine.Switch(program)
+    switch = switch_of(program)
     try:
         switch.write(list(case.updates))
     except ValueError as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 from p4lab import _engine
 from p4lab.grading import culprit, difference, frames
-from p4lab.grading.course import Course, Defines, Judged, public_seeds
+from p4lab.grading.course import Course, Defines, Judged, public_seeds, switch_of
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Story
 from p4lab.grading.story import traced
@@ -21,7 +21,7 @@ def compiles(course: Course, work: Work) -> Story | None:
         if compilation.program is None:
             return compile_story(compilation, work, defines)
         try:
-            _engine.Switch(compilation.program)
+            switch_of(compilation.program)
         except ValueError as error:
             steps = (f"a switch is to run {work.program}",)
             hint = "A switch has little memory: what does the program need all of this for?"

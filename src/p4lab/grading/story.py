@@ -8,7 +8,7 @@ from typing import Any
 
 from p4lab import _engine
 from p4lab.grading import culprit, difference, hints
-from p4lab.grading.course import Check, Course, Defines, Judged
+from p4lab.grading.course import Check, Course, Defines, Judged, switch_of
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Place, Story
 from p4lab.grading.scenario import Case
@@ -30,7 +30,7 @@ def alike(case: Case, got: list[tuple[int, bytes]], wanted: tuple[tuple[int, byt
 
 def traced(program: _engine.Program, judged: Judged, upto: int) -> dict[str, Any]:
     """The trace of packet number `upto` behind all before it."""
-    switch = _engine.Switch(program)
+    switch = switch_of(program)
     switch.write(list(judged.case.updates))
     for sending in judged.case.sendings[: upto - 1]:
         switch.process(sending.port, sending.data)
