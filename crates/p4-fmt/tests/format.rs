@@ -293,9 +293,9 @@ proptest! {
 
     #[test]
     fn any_white_space_leads_to_a_fixed_point(dice in prop::collection::vec(any::<u8>(), 50..400)) {
-        for (path, text) in sources(&["p4"]) {
+        for (_, text) in sources(&["p4"]) {
             // Lines of a `#define` keep their breaks, so what a break would end is left out.
-            if path.ends_with("bier/v1model.p4") {
+            if text.contains("\\\n") {
                 continue;
             }
             let messy = shuffled(&text, &dice);
