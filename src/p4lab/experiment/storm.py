@@ -19,8 +19,7 @@ from p4lab.control.bier import Member
 from p4lab.control.entries import Entries
 from p4lab.control.frr import FULL, Protection
 from p4lab.control.frr_plane import AT_ONCE, Delays, FrrControlPlane, LinkAgents
-from p4lab.engine import load_program
-from p4lab.experiment.restoration import BSL, MS, PROGRAM, US
+from p4lab.experiment.restoration import BSL, MS, US, program
 from p4lab.lab.plan import Stream
 from p4lab.lab.report import Received
 from p4lab.network.base import Controller, Network
@@ -112,31 +111,28 @@ class Storm:
         self._open.close()
 
     def _start(self, network: str) -> tuple[Network, FrrControlPlane, Controller]:
-        program = load_program(PROGRAM, [("BSL", str(BSL))])
-        real = network == "mininet"
-        net: Network
-        if real:
+        if network == "mininet":
             from p4lab.network.mininet import MininetNetwork
             from p4lab.network.switches import EngineSwitches
 
-            switches = EngineSwitches(program, seed=self.seed)
-            net = self._open.enter_context(MininetNetwork(self.topology, switches, patched=True))
-        else:
-            net = VirtualNetwork(self.topology, program, seed=self.seed)
+            switches = EngineSwitches(program(), seed=self.seed)
+            linux = self._open.enter_context(MininetNetwork(self.topology, switches, patched=True))
+            plane = self._plane(linux, AT_ONCE)
+            agents = LinuxLinkAgents(plane, linux.driver, linux.interfaces)
+            return linux, plane, self._open.enter_context(agents)
+        net = VirtualNetwork(self.topology, program(), seed=self.seed)
+        plane = self._plane(net, DELAYS)
+        return net, plane, LinkAgents(plane, net.driver)
+
+    def _plane(self, net: Network, delays: Delays) -> FrrControlPlane:
+        """The control plane, started, and all subscriptions on their way to it."""
         plane = FrrControlPlane(
-            self.topology,
-            BSL,
-            net.driver,
-            protection=self._protection,
-            delays=AT_ONCE if real else DELAYS,
+            self.topology, BSL, net.driver, protection=self._protection, delays=delays
         )
         plane.start(net.now)
         for host in self.subscribers:
             net.join(host, GROUP)
-        if not real:
-            return net, plane, LinkAgents(plane, net.driver)
-        agents = LinuxLinkAgents(plane, net.driver, net.interfaces)
-        return net, plane, self._open.enter_context(agents)
+        return plane
 
     def events(self, count: int) -> Iterator[Event]:
         """So many events, and then repairs until no link is down."""
