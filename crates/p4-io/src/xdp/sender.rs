@@ -231,7 +231,10 @@ impl XdpSender {
         let done = self.completed.waiting();
         for _ in 0..done {
             let addr = self.completed.take();
-            self.free.push(addr & !(CHUNK - 1));
+            // Some kernels (6.18) report what they have skipped, too.
+            if addr != NOWHERE {
+                self.free.push(addr & !(CHUNK - 1));
+            }
         }
         if done > 0 {
             self.completed.release();
