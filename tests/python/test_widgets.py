@@ -30,6 +30,12 @@ JS = Path(view.__file__).parent / "js"
 WORDS = re.compile(r"^bits? (.+)$")
 
 
+@pytest.fixture(autouse=True)
+def nothing_in_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A student's folder that no test has named is a temporary one."""
+    monkeypatch.setenv("P4LAB_FOLDER", str(tmp_path / "unnamed"))
+
+
 @pytest.fixture
 def lab() -> Lab:
     return open_lab("01-bier", folder=SOURCES)
