@@ -1,0 +1,557 @@
+//! What the TNA switch does between the blocks and with its externs. Expected packets are written by
+//! hand after what the real model was seen to do.
+
+use p4_arch::tna::{App, Config, Image, LoopConfig, Node, Switch, Tna, Trigger};
+use p4_arch::{Drop, Fate, Port, Time};
+use p4_state::{CloneSession, Replica, Update};
+use proptest::prelude::*;
+use std::sync::Arc;
+
+/// A program with one header of 8 bytes, `h`, behind 14 of Ethernet, and a bridged byte `b`.
+struct Parts {
+    ingress: &'static str,
+    deparser: &'static str,
+    egress: &'static str,
+    egress_deparser: &'static str,
+    parser: &'static str,
+}
+
+const PLAIN: Parts = Parts {
+    ingress: "apply { tm.ucast_egress_port = 2; }",
+    deparser: "apply { p.emit(h); }",
+    egress: "apply { }",
+    egress_deparser: "apply { p.emit(h); }",
+    parser: "",
+};
+
+fn text(parts: &Parts) -> String {
+    let Parts {
+        ingress,
+        deparser,
+        egress,
+        egress_deparser,
+        parser,
+    } = parts;
+    format!(
+        "#include <core.p4>
+         #include <tna.p4>
+         header eth_t {{ bit<48> dst; bit<48> src; bit<16> type; }}
+         header h_t {{ bit<8> op; bit<8> a; bit<16> b; bit<32> c; }}
+         header data_t {{ bit<64> x; }}
+         header tag_t {{ bit<8> x; }}
+         struct headers {{ tag_t tag; eth_t eth; h_t h; }}
+         struct meta {{ bit<64> again; bit<8> tag; }}
+         parser IP(packet_in p, out headers h, out meta m, out ingress_intrinsic_metadata_t ig) {{
+             data_t data;
+             Checksum() sum;
+             state start {{
+                 m.again = 0; m.tag = 0;
+                 p.extract(ig);
+                 transition select(ig.resubmit_flag) {{ 1: again; default: port; }}
+             }}
+             state again {{ p.extract(data); m.again = data.x; transition rest; }}
+             state port {{ p.advance(PORT_METADATA_SIZE); transition rest; }}
+             state rest {{ p.extract(h.eth); p.extract(h.h); {parser} transition accept; }}
+         }}
+         control I(inout headers h, inout meta m, in ingress_intrinsic_metadata_t ig,
+                   in ingress_intrinsic_metadata_from_parser_t pr,
+                   inout ingress_intrinsic_metadata_for_deparser_t d,
+                   inout ingress_intrinsic_metadata_for_tm_t tm) {{ {ingress} }}
+         control ID(packet_out p, inout headers h, in meta m,
+                    in ingress_intrinsic_metadata_for_deparser_t d) {{ {deparser} }}
+         parser EP(packet_in p, out headers h, out meta m, out egress_intrinsic_metadata_t eg) {{
+             state start {{
+                 m.again = 0; m.tag = 0;
+                 p.extract(eg);
+                 transition select(p.lookahead<bit<8>>()) {{ 0x77: tagged; default: rest; }}
+             }}
+             state tagged {{ p.extract(h.tag); transition rest; }}
+             state rest {{ p.extract(h.eth); p.extract(h.h); transition accept; }}
+         }}
+         control E(inout headers h, inout meta m, in egress_intrinsic_metadata_t eg,
+                   in egress_intrinsic_metadata_from_parser_t pr,
+                   inout egress_intrinsic_metadata_for_deparser_t d,
+                   inout egress_intrinsic_metadata_for_output_port_t o) {{ {egress} }}
+         control ED(packet_out p, inout headers h, in meta m,
+                    in egress_intrinsic_metadata_for_deparser_t d) {{ {egress_deparser} }}
+         Pipeline(IP(), I(), ID(), EP(), E(), ED()) pipe;
+         Switch(pipe) main;"
+    )
+}
+
+fn image(parts: &Parts) -> Result<Image, String> {
+    let parsed = p4_syntax::parse_text("t.p4", &text(parts));
+    let checked = p4_check::check(&parsed.program);
+    let diagnostics = [parsed.diagnostics.clone(), checked.diagnostics.clone()].concat();
+    assert_eq!(diagnostics, [], "{}", text(parts));
+    let program = p4_ir::lower::lower(&checked, &Tna).map_err(|errors| format!("{errors:?}"))?;
+    Image::new(Arc::new(program)).map_err(|error| error.to_string())
+}
+
+fn switch(parts: &Parts) -> Switch {
+    let image = image(parts).expect("a program for TNA");
+    Switch::new(Arc::new(image), Default::default()).expect("a switch")
+}
+
+/// 60 bytes: Ethernet, then the fields of `h`, then something.
+fn frame(op: u8, a: u8, b: u16, c: u32) -> Vec<u8> {
+    let mut frame = vec![0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 9, 0x12, 0x34, op, a];
+    frame.extend_from_slice(&b.to_be_bytes());
+    frame.extend_from_slice(&c.to_be_bytes());
+    frame.extend(0x40..0x40 + 38);
+    frame
+}
+
+fn send_at(switch: &mut Switch, time: u64, port: Port, data: &[u8]) -> Vec<(Port, Vec<u8>)> {
+    let mut out = Vec::new();
+    let mut sink = |port: Port, data: &[u8]| out.push((port, data.to_vec()));
+    switch.process(Time::from_picos(time), port, data, &mut sink);
+    out
+}
+
+fn send(switch: &mut Switch, data: &[u8]) -> Vec<(Port, Vec<u8>)> {
+    send_at(switch, 0, 1, data)
+}
+
+fn session(session: u32, port: Port, truncate: Option<u32>) -> Update {
+    let port = Some(port);
+    let to = CloneSession {
+        group: None,
+        port,
+        truncate,
+    };
+    let to = Some(to);
+    Update::SetSession { session, to }
+}
+
+// If this fails, packets go where nobody sent them, or do not go where they were sent.
+#[test]
+fn who_leaves() {
+    let parts = Parts {
+        ingress: "apply {
+            if (h.h.op != 0) { tm.ucast_egress_port = (PortId_t)h.h.b; }
+            d.drop_ctl = h.h.a[2:0];
+            if (h.h.op == 3) { tm.bypass_egress = 1; }
+            if (h.h.op == 4) { tm.ucast_egress_port = 0; }
+            if (h.h.op == 5) { invalidate(tm.ucast_egress_port); }
+        }",
+        egress: "apply {
+            h.h.a = 0xee;
+            if (h.h.op == 2) { d.drop_ctl = h.h.c[2:0]; }
+            if (h.h.op == 3) { d.drop_ctl = 1; }
+        }",
+        ..PLAIN
+    };
+    let mut switch = switch(&parts);
+    let mut ports = |op, a, b, c| {
+        let sent = send(&mut switch, &frame(op, a, b, c));
+        sent.iter()
+            .map(|(port, data)| (*port, data[15]))
+            .collect::<Vec<_>>()
+    };
+    let none: [(Port, u8); 0] = [];
+    assert_eq!(ports(0, 0, 0, 0), none, "no port written");
+    assert_eq!(ports(4, 0, 9, 0), [(0, 0xee)], "port 0 is a port");
+    assert_eq!(ports(5, 0, 9, 0), none, "written, and then not any more");
+    for (port, leaves) in [
+        (2, true),
+        (511, false),
+        (72, false),
+        (64, false),
+        (130, true),
+    ] {
+        let expected = if leaves { vec![(port, 0xee)] } else { vec![] };
+        assert_eq!(ports(1, 0, port, 0), expected, "port {port}");
+    }
+    for (drop_ctl, leaves) in [(1, false), (7, false), (2, true), (4, true)] {
+        assert_eq!(
+            ports(1, drop_ctl, 2, 0).len(),
+            usize::from(leaves),
+            "{drop_ctl}"
+        );
+        let at_egress = drop_ctl != 2;
+        if at_egress {
+            let sent = ports(2, 0, 2, drop_ctl.into());
+            assert_eq!(sent.len(), usize::from(leaves), "egress {drop_ctl}");
+        }
+    }
+    assert_eq!(
+        ports(3, 0, 2, 0),
+        [(2, 0)],
+        "neither edited nor dropped by egress"
+    );
+}
+
+// If this fails, traces do not say why a packet was lost.
+#[test]
+fn drops_have_reasons() {
+    let mut switch = switch(&Parts {
+        ingress: "apply { if (h.h.op == 1) { tm.ucast_egress_port = 77; } if (h.h.op == 2) { d.drop_ctl = 1; } }",
+        ..PLAIN
+    });
+    let mut reason = |data: &[u8]| {
+        let trace = switch.process_traced(Time::ZERO, 1, data, &mut |_: Port, _: &[u8]| {});
+        match &trace.packets[0].fate {
+            Some(Fate::Dropped { reason, .. }) => *reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(reason(&frame(0, 0, 0, 0)), Drop::NoTarget);
+    assert_eq!(reason(&frame(1, 0, 0, 0)), Drop::BadPort { port: 77 });
+    assert_eq!(reason(&frame(2, 0, 0, 0)), Drop::IngressDropCtl);
+    assert_eq!(
+        reason(&frame(0, 0, 0, 0)[..12]),
+        Drop::ParserError { error: 0x22 }
+    );
+}
+
+// If this fails, a resubmitted packet does not come back as it was, or comes back for ever.
+#[test]
+fn resubmission() {
+    let mut switch = switch(&Parts {
+        ingress: "Register<bit<32>, bit<8>>(16) r;
+            RegisterAction<bit<32>, bit<8>, bit<32>>(r) count = {
+                void apply(inout bit<32> x, out bit<32> o) { x = x + 1; o = x; } };
+            apply {
+                tm.ucast_egress_port = 2;
+                h.h.c = count.execute(h.h.a);
+                h.h.b = m.again[15:0];
+                h.h.op = h.h.op + 1;
+                d.resubmit_type = 1;
+                m.again = 0x1122334455667788;
+                if (h.h.a == 9) { d.drop_ctl = 1; }
+            }",
+        deparser: "Resubmit() resubmit;
+            apply {
+                if (d.resubmit_type == 1) { resubmit.emit<data_t>({ m.again }); }
+                p.emit(h);
+            }",
+        ..PLAIN
+    });
+    // The edits of the first pass are lost, its register is not; the second one cannot resubmit.
+    let expected = frame(8, 3, 0x7788, 2);
+    assert_eq!(send(&mut switch, &frame(7, 3, 0, 0)), [(2, expected)]);
+    // Bit 0 of drop_ctl drops the packet and its resubmission.
+    assert_eq!(send(&mut switch, &frame(7, 9, 0, 0)), []);
+    assert_eq!(switch.state().read_register("r", 9).unwrap(), 1u8.into());
+}
+
+const MIRRORED: Parts = Parts {
+    ingress: "apply {
+        h.h.c = 0xffffffff;
+        if (h.h.op != 2) { tm.ucast_egress_port = 2; }
+        d.mirror_type = 1;
+        m.tag = 0x77;
+        d.drop_ctl = h.h.a[2:0];
+    }",
+    deparser: "Mirror() mirror;
+        apply {
+            if (d.mirror_type == 1) { mirror.emit<tag_t>(5, { m.tag }); }
+            p.emit(h);
+        }",
+    egress: "apply {
+        if (h.tag.isValid()) { h.tag.setInvalid(); h.h.op = 0xaa; }
+        else if (h.h.b == 1) { d.mirror_type = 2; m.tag = 0x77; d.drop_ctl = 1; }
+        h.h.b = h.h.b + 1;
+    }",
+    egress_deparser: "Mirror() mirror;
+        apply {
+            if (d.mirror_type == 2) { mirror.emit<tag_t>(6, { m.tag }); }
+            p.emit(h);
+        }",
+    ..PLAIN
+};
+
+// If this fails, mirrors copy the wrong packet: ingress copies what came in, egress what leaves.
+#[test]
+fn mirrors() {
+    let mut switch = switch(&MIRRORED);
+    switch
+        .write(&[session(5, 3, None), session(6, 4, None)])
+        .unwrap();
+    let both = [(3, frame(0xaa, 0, 8, 5)), (2, frame(1, 0, 8, 0xffff_ffff))];
+    assert_eq!(send(&mut switch, &frame(1, 0, 7, 5)), both);
+    // A packet that goes nowhere, or is dropped, is mirrored; bit 2 of drop_ctl forbids it.
+    assert_eq!(
+        send(&mut switch, &frame(2, 0, 7, 5)),
+        [(3, frame(0xaa, 0, 8, 5))]
+    );
+    assert_eq!(
+        send(&mut switch, &frame(1, 1, 7, 5)),
+        [(3, frame(0xaa, 1, 8, 5))]
+    );
+    assert_eq!(
+        send(&mut switch, &frame(1, 4, 7, 5)),
+        [(2, frame(1, 4, 8, 0xffff_ffff))]
+    );
+    // Egress mirrors the packet that it has changed, and may drop the packet itself.
+    let copies = [
+        (3, frame(0xaa, 0, 2, 5)),
+        (4, frame(0xaa, 0, 3, 0xffff_ffff)),
+    ];
+    assert_eq!(send(&mut switch, &frame(1, 0, 1, 5)), copies);
+}
+
+// If this fails, mirrors of long packets flood the collector, or lose their last bytes.
+#[test]
+fn mirrors_are_cut() {
+    let mut switch = switch(&MIRRORED);
+    switch.write(&[session(5, 3, Some(40))]).unwrap();
+    let sent = send(&mut switch, &frame(2, 0, 7, 5));
+    // 40 bytes with the header of one byte, which egress takes off
+    assert_eq!(sent, [(3, frame(0xaa, 0, 8, 5)[..39].to_vec())]);
+    switch.write(&[session(5, 3, Some(61))]).unwrap();
+    assert_eq!(
+        send(&mut switch, &frame(2, 0, 7, 5)),
+        [(3, frame(0xaa, 0, 8, 5))]
+    );
+}
+
+// If this fails, listeners get no copy, or the sender gets its own back.
+#[test]
+fn multicast() {
+    let mut switch = switch(&Parts {
+        ingress: "apply {
+            if (h.h.op == 1) { tm.ucast_egress_port = 9; }
+            tm.mcast_grp_a = h.h.b;
+            if (h.h.a != 0) { tm.mcast_grp_b = (bit<16>)h.h.a; }
+            tm.rid = 5; tm.level2_exclusion_id = 1; tm.level1_exclusion_id = 7;
+        }",
+        egress: "apply { h.h.b = eg.egress_rid; h.h.a = (bit<8>)eg.egress_rid_first; h.h.c = (bit<32>)eg.egress_port; }",
+        ..PLAIN
+    });
+    let replica = |port, rid| Replica { port, rid };
+    let replicas = Some(vec![replica(3, 5), replica(4, 5), replica(6, 8)]);
+    switch
+        .write(&[Update::SetGroup {
+            group: 10,
+            replicas,
+        }])
+        .unwrap();
+    let node = |rid, xid, ports: &[Port]| {
+        vec![Node {
+            rid,
+            xid,
+            ports: ports.to_vec(),
+            ..Node::default()
+        }]
+    };
+    switch.set_group(
+        20,
+        Some(vec![node(1, Some(7), &[5]), node(2, Some(8), &[6, 7])]),
+    );
+    let mut copies = |op, a, b| {
+        let sent = send(&mut switch, &frame(op, a, b, 0));
+        sent.iter()
+            .map(|(port, data)| (*port, data[15], data[17]))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(copies(0, 0, 10), [(3, 1, 5), (4, 0, 5), (6, 1, 8)]);
+    // Both groups, without the node that the packet excludes, and unicast beside them
+    assert_eq!(
+        copies(1, 20, 10),
+        [
+            (3, 1, 5),
+            (4, 0, 5),
+            (6, 1, 8),
+            (6, 1, 2),
+            (7, 0, 2),
+            (9, 0, 0)
+        ]
+    );
+    assert_eq!(copies(0, 0, 99), []);
+    switch.set_pruning(1, p4_arch::tna::Pruning { ports: vec![3, 6] });
+    let sent = send(&mut switch, &frame(0, 0, 10, 0));
+    let ports: Vec<Port> = sent.iter().map(|(port, _)| *port).collect();
+    assert_eq!(
+        ports,
+        [4, 6],
+        "pruned at the node with the packet's rid alone"
+    );
+}
+
+// If this fails, sampling and learning lose packets, or the control plane hears nothing.
+#[test]
+fn digests_leave_the_packet_alone() {
+    let mut switch = switch(&Parts {
+        ingress: "apply { tm.ucast_egress_port = 2; if (h.h.op == 1) { d.digest_type = 1; } }",
+        deparser: "Digest<h_t>() digest;
+            apply {
+                if (d.digest_type == 1) { digest.pack(h.h); }
+                p.emit(h);
+            }",
+        ..PLAIN
+    });
+    for op in [0, 1] {
+        let data = frame(op, 2, 3, 4);
+        assert_eq!(send(&mut switch, &data), [(2, data)]);
+    }
+    let digests = switch.take_digests();
+    assert_eq!(digests.len(), 1);
+    assert_eq!(digests[0].fields, [[1], [2], [3], [4]]);
+}
+
+/// Counts its passes in `op` and its ports in `b`, until it has made `a` of them.
+const ROUND: Parts = Parts {
+    ingress: "apply {
+        h.h.op = h.h.op + 1;
+        h.h.b = (bit<16>)ig.ingress_port;
+        if (h.h.op == h.h.a) { tm.ucast_egress_port = 2; }
+        else { tm.ucast_egress_port = h.h.c[8:0]; }
+    }",
+    ..PLAIN
+};
+
+// If this fails, recirculation does not come back where it should: to ingress of the same port.
+#[test]
+fn looped_ports() {
+    let mut switch = switch(&ROUND);
+    assert_eq!(
+        send(&mut switch, &frame(0, 3, 0, 68)),
+        [(2, frame(3, 3, 68, 68))]
+    );
+    assert_eq!(
+        send(&mut switch, &frame(0, 2, 0, 196)),
+        [(2, frame(2, 2, 196, 196))]
+    );
+    assert_eq!(
+        send(&mut switch, &frame(0, 2, 0, 9)),
+        [(9, frame(1, 2, 1, 9))]
+    );
+    switch.set_loop(9, Some(LoopConfig::default()));
+    assert_eq!(
+        send(&mut switch, &frame(0, 2, 0, 9)),
+        [(2, frame(2, 2, 9, 9))]
+    );
+    switch.set_loop(9, None);
+    assert_eq!(send(&mut switch, &frame(0, 2, 0, 9)).len(), 1);
+    // A loop without an end is ended.
+    let config = Config {
+        max_passes: 10,
+        ..Config::default()
+    };
+    let image = image(&ROUND).expect("a program for TNA");
+    let mut switch = Switch::new(Arc::new(image), config).expect("a switch");
+    assert_eq!(send(&mut switch, &frame(0, 0, 0, 68)), []);
+    assert_eq!(switch.stats().too_many_passes, 1);
+    assert_eq!(switch.stats().recirculated, 10);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+
+    /// If this fails, a recirculation port has another rate or another queue than it was given. The
+    /// oracle is the queue's own definition: bytes in, bytes out at a constant rate, tail drop.
+    #[test]
+    fn a_looped_port_has_its_rate(
+        gaps in prop::collection::vec(0u64..40_000, 1..60),
+        queue in 100u64..2_000,
+        rate in 1_000_000_000u64..100_000_000_000,
+    ) {
+        let mut switch = switch(&ROUND);
+        let overhead = 24;
+        switch.set_loop(70, Some(LoopConfig { rate: Some(rate), queue, overhead }));
+        let on_wire = 60 + overhead;
+        let time = (u128::from(on_wire) * 8 * 1_000_000_000_000).div_ceil(rate.into()) as u64;
+        // A packet takes 64 bytes while it waits.
+        let (mut now, mut free_at, mut starts, mut expected) = (0u64, 0u64, Vec::new(), Vec::new());
+        let mut got = Vec::new();
+        for gap in &gaps {
+            now += gap;
+            while let Some(next) = switch.next_departure().filter(|next| next.picos() <= now) {
+                switch.advance(next, &mut |port: Port, _: &[u8]| got.push((next.picos(), port)));
+            }
+            let waiting = starts.iter().filter(|start| **start > now).count() as u64;
+            if (waiting + 1) * 64 <= queue {
+                let start = now.max(free_at);
+                free_at = start + time;
+                starts.push(start);
+                expected.push((free_at, 2));
+            }
+            let sent = send_at(&mut switch, now, 1, &frame(0, 2, 0, 70));
+            prop_assert_eq!(sent, []);
+        }
+        while let Some(next) = switch.next_departure() {
+            switch.advance(next, &mut |port: Port, _: &[u8]| got.push((next.picos(), port)));
+        }
+        prop_assert_eq!(got, expected);
+        let stats = switch.loop_stats(70).expect("it is looped");
+        prop_assert_eq!(stats.offered, gaps.len() as u64);
+        prop_assert_eq!(stats.dropped + stats.returned, stats.offered);
+    }
+}
+
+// If this fails, probes and hellos that the chip sends by itself come at the wrong time.
+#[test]
+fn generated_packets() {
+    let mut switch = switch(&Parts {
+        ingress: "apply { tm.ucast_egress_port = 2; h.h.b = (bit<16>)ig.ingress_port; }",
+        ..PLAIN
+    });
+    let app = App {
+        pipe: 1,
+        id: 3,
+        trigger: Trigger::Periodic(1_000),
+        packet: frame(0, 0, 0, 0),
+        source: 68,
+        batches: 1,
+        packets_per_batch: 2,
+        batch_gap: 0,
+        packet_gap: 10,
+    };
+    switch.set_generator(Time::ZERO, app.clone());
+    let mut got = Vec::new();
+    switch.advance(Time::from_nanos(2_005), &mut |port: Port, data: &[u8]| {
+        got.push((port, data[..6].to_vec()))
+    });
+    // pipe 1 and application 3, nothing, batch 0, then the packet's number
+    let header = |packet| vec![0x0b, 0, 0, 0, 0, packet];
+    assert_eq!(got, [(2, header(0)), (2, header(1)), (2, header(0))]);
+    switch.set_generator(
+        Time::ZERO,
+        App {
+            trigger: Trigger::PortDown,
+            packets_per_batch: 1,
+            ..app
+        },
+    );
+    assert_eq!(switch.next_departure(), None);
+    switch.port_down(Time::from_nanos(3_000), 5);
+    assert_eq!(switch.next_departure(), None, "a port of another pipe");
+    switch.port_down(Time::from_nanos(3_000), 133);
+    let mut got = Vec::new();
+    switch.advance(Time::from_nanos(3_000), &mut |_: Port, data: &[u8]| {
+        got.push(data[..6].to_vec())
+    });
+    assert_eq!(got, [vec![0x0b, 0, 0, 133, 0, 0]]);
+}
+
+// If this fails, IPv4 programs drop good packets or send bad ones. RFC 1071.
+#[test]
+fn checksums() {
+    let mut switch = switch(&Parts {
+        parser: "sum.add(h.h); m.tag = (bit<8>)(bit<1>)sum.verify();",
+        ingress: "apply { tm.ucast_egress_port = 2; h.h.op = m.tag; h.h.a = h.h.a - 1; }",
+        deparser:
+            "Checksum() sum; apply { h.h.b = sum.update({ h.h.op, h.h.a, h.h.c }); p.emit(h); }",
+        ..PLAIN
+    });
+    // 0x0102 + 0x0304 + 0x0506 = 0x090c, and its complement
+    let good = send(&mut switch, &frame(1, 2, 0xf6f3, 0x0304_0506));
+    // 0x0001 + 0x0304 + 0x0506 = 0x080b
+    assert_eq!(good, [(2, frame(0, 1, 0xf7f4, 0x0304_0506))]);
+    let bad = send(&mut switch, &frame(1, 2, 0xf6f2, 0x0304_0506));
+    assert_eq!(bad, [(2, frame(1, 1, 0xf6f4, 0x0304_0506))]);
+}
+
+// If this fails, programs are refused without a word on what to do, or are run wrongly.
+#[test]
+fn what_is_not_executed_is_said() {
+    let refused = |ingress| image(&Parts { ingress, ..PLAIN }).err().unwrap_or_default();
+    let lpf = refused("Lpf<bit<32>, bit<8>>(16) lpf; apply { tm.ucast_egress_port = 2; h.h.c = lpf.execute(h.h.c, 0); }");
+    assert!(lpf.contains("Lpf"), "{lpf}");
+    let custom = refused(
+        "Hash<bit<16>>(HashAlgorithm_t.CUSTOM) hash; apply { h.h.b = hash.get({ h.h.c }); }",
+    );
+    assert!(custom.contains("CRCPolynomial"), "{custom}");
+}
