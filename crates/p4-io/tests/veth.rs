@@ -307,6 +307,33 @@ fn a_switch_outlives_its_interfaces() {
     });
 }
 
+// If this fails a port that was down ends the switch as soon as it is up, or never sends again.
+#[test]
+fn a_port_that_was_down_sends_again() {
+    for_each_backend(|backend| {
+        cable("a", "s")?;
+        let source = Forwarder::start(config(Some(backend), &[(1, "a")]), Patch(510, 1), nobody())?;
+        let (device, seen) = recorder(None);
+        let switch = Forwarder::start(config(Some(backend), &[(1, "s")]), device, nobody())?;
+        ip("a", &["link", "set", "dev", "a", "down"])?;
+        for _ in 0..300 {
+            source.send_from_cpu(vec![1; 64])?;
+        }
+        source.stats()?; // answered when those frames have been sent
+        ip("a", &["link", "set", "dev", "a", "up"])?;
+        wait_until_up("s");
+        // What was lost while it was down may cost a few more.
+        let arrived = (0..400).any(|_| {
+            let sent = source.send_from_cpu(vec![2; 64]);
+            sent.is_ok() && seen.recv_timeout(Duration::from_millis(50)).is_ok()
+        });
+        assert!(arrived);
+        source.stop()?;
+        switch.stop()?;
+        Ok(())
+    });
+}
+
 // If this fails a student without root, or with a typo, gets a riddle instead of an answer.
 #[test]
 fn what_cannot_work_is_refused_with_a_sentence() {
