@@ -29,6 +29,9 @@ FIRST_PAUSE = 0.05  # seconds before the second try; doubled up to a second
 # What passes by itself: the switch is not there yet, or no more.
 _PASSING = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED)
 
+# A switch that was started anew does not know its primary; arbitration settles it.
+_NOT_PRIMARY = grpc.StatusCode.PERMISSION_DENIED
+
 
 class P4RuntimeError(ValueError):
     """What a switch has refused, or that it cannot be reached; the message says which."""
@@ -89,7 +92,7 @@ class P4RuntimeDriver:
                     self._call_write(batch)
                 break
             except grpc.RpcError as error:
-                if error.code() not in _PASSING or time.monotonic() > deadline:
+                if error.code() not in (*_PASSING, _NOT_PRIMARY) or time.monotonic() > deadline:
                     self._held = {key(entity): entity for entity in self._read()}
                     raise P4RuntimeError(f"{self.address}: {_refusal(error, batch)}") from error
                 self._connect(max(0.0, deadline - time.monotonic()))

@@ -2,7 +2,8 @@
 
 The form is that of p4lang/tutorials: `topology.json` has hosts (ip, mac, commands), switches
 (runtime_json, program) and links ([node, node, latency, bandwidth]; a switch's end is `s1-p2`, a
-latency is in ms unless it is text with a unit, a bandwidth in Mbit/s); `sN-runtime.json` has the entries.
+latency is in ms unless it is text with a unit, a bandwidth in Mbit/s); `sN-runtime.json` has the
+entries.
 """
 
 from __future__ import annotations
