@@ -227,6 +227,24 @@ class Network:
     ) -> None:
         """Sets how many packets egress queues hold and how many leave them per second (0: no
         limit), of one port or all, of one priority or all. Without a rate nothing waits."""
+    def set_loop(
+        self,
+        switch: int,
+        port: int,
+        *,
+        looped: bool = True,
+        rate: int | None = None,
+        queue: int | None = None,
+        overhead: int | None = None,
+    ) -> None:
+        """Lets a port of a TNA switch lead back to its own ingress, with `rate` in bits per second
+        (None: at once), a queue of `queue` bytes and `overhead` bytes per packet on the wire (24),
+        or out to its cable again. Ports 68 to 71 of each pipe always lead back."""
+    def loop_stats(self, switch: int, port: int) -> dict[str, int] | None:
+        """What a looped port with a rate has counted: `offered`, `dropped`, `returned` (packets),
+        the same with `_bytes`, and `peak`, the most bytes that waited. None if it is not looped."""
+    def set_port_metadata(self, switch: int, port: int, bits: int) -> None:
+        """Sets the 64 bits that stand in front of all packets of a port of a TNA switch."""
     def send_from_cpu(self, switch: int, data: bytes) -> None: ...
     def trace(self, switch: int, on: bool) -> None: ...
     def take_traces(self, switch: int) -> list[dict[str, Any]]: ...

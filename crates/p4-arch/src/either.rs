@@ -225,6 +225,24 @@ impl Switch {
         own.set_queue_rate(port, priority, packets_per_second)
     }
 
+    /// Says which port leads to the CPU. Of v1model's ports none does by itself.
+    pub fn set_cpu_port(&mut self, port: Option<Port>) {
+        if let Switch::Tna(own) = self {
+            own.set_cpu_port(port, port.is_some());
+        }
+    }
+
+    /// The switch itself if it is one of TNA; `what` says in the error what it is needed for.
+    pub fn tna(&mut self, what: &str) -> Result<&mut tna::Switch, ArchError> {
+        match self {
+            Switch::Tna(own) => Ok(own),
+            Switch::V1Model(_) => {
+                let message = format!("{what} are TNA's; this program is one for v1model");
+                Err(ArchError::new(message, Span::NONE))
+            }
+        }
+    }
+
     fn v1model(&mut self, what: &str) -> Result<&mut v1model::Switch, ArchError> {
         match self {
             Switch::V1Model(own) => Ok(own),

@@ -4,6 +4,7 @@ use crate::program::Program;
 use crate::switch::{entry_dicts, stats_dict, Device};
 use crate::trace::arrival_dict;
 use crate::update;
+use p4_arch::tna::LoopConfig;
 use p4_net::{
     Count, End, Event, Exhausted, Flow, FlowReport, LinkConfig, LinkId, NetError, NodeId,
 };
@@ -43,7 +44,8 @@ impl Network {
         cpu_port: Option<u16>,
         seed: u64,
     ) -> PyResult<u32> {
-        let device = Device::new(program.get(), seed)?;
+        let mut device = Device::new(program.get(), seed)?;
+        device.set_cpu_port(cpu_port);
         let node = self.inner.add_switch(name, device, cpu_port).index();
         self.programs.insert(node, program);
         Ok(node)
@@ -234,6 +236,64 @@ impl Network {
     ) -> PyResult<()> {
         self.device(switch)?
             .set_queue(port, priority, depth, rate)
+            .map_err(PyValueError::new_err)
+    }
+
+    /// Lets a port of a TNA switch lead back to its own ingress (`looped`), with `rate` in bits per
+    /// second (None: at once), a queue of `queue` bytes and `overhead` bytes per packet on the wire,
+    /// or out to its cable again. Ports 68 to 71 of each pipe always lead back.
+    #[pyo3(signature = (switch, port, *, looped = true, rate = None, queue = None, overhead = None))]
+    fn set_loop(
+        &mut self,
+        switch: u32,
+        port: u16,
+        looped: bool,
+        rate: Option<u64>,
+        queue: Option<u64>,
+        overhead: Option<u64>,
+    ) -> PyResult<()> {
+        let default = LoopConfig::default();
+        let config = LoopConfig {
+            rate,
+            queue: queue.unwrap_or(default.queue),
+            overhead: overhead.unwrap_or(default.overhead),
+        };
+        self.device(switch)?
+            .set_loop(port, looped.then_some(config))
+            .map_err(PyValueError::new_err)
+    }
+
+    /// What a looped port with a rate has counted: `offered`, `dropped` and `returned` packets, the
+    /// same in bytes, and `peak`, the most bytes that ever waited. None if the port is not looped.
+    fn loop_stats<'py>(
+        &mut self,
+        py: Python<'py>,
+        switch: u32,
+        port: u16,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let stats = self.device(switch)?.loop_stats(port);
+        let Some(stats) = stats.map_err(PyValueError::new_err)? else {
+            return Ok(None);
+        };
+        let dict = PyDict::new(py);
+        for (name, value) in [
+            ("offered", stats.offered),
+            ("offered_bytes", stats.offered_bytes),
+            ("dropped", stats.dropped),
+            ("dropped_bytes", stats.dropped_bytes),
+            ("returned", stats.returned),
+            ("returned_bytes", stats.returned_bytes),
+            ("peak", stats.peak),
+        ] {
+            dict.set_item(name, value)?;
+        }
+        Ok(Some(dict))
+    }
+
+    /// Sets the 64 bits that stand in front of all packets of a port of a TNA switch.
+    fn set_port_metadata(&mut self, switch: u32, port: u16, bits: u64) -> PyResult<()> {
+        self.device(switch)?
+            .set_port_metadata(port, bits)
             .map_err(PyValueError::new_err)
     }
 

@@ -4,6 +4,7 @@ use crate::program::Program;
 use crate::trace::arrival_dict;
 use crate::update;
 use num_bigint::BigUint;
+use p4_arch::tna::{LoopConfig, LoopStats};
 use p4_arch::v1model::{Config, Switch as V1Switch};
 use p4_arch::{Image, Stats, Switch as AnySwitch, Trace};
 use p4_runtime::{Host, Tap};
@@ -69,6 +70,36 @@ impl Device {
     pub fn write(&mut self, batch: &[Update]) -> Result<(), String> {
         let switch = self.switch.as_mut().ok_or_else(no_program)?;
         switch.write(batch).map_err(|error| error.to_string())
+    }
+
+    /// Says which port leads to the CPU, to a switch whose ports it is one of.
+    pub fn set_cpu_port(&mut self, port: Option<u16>) {
+        if let Some(switch) = &mut self.switch {
+            switch.set_cpu_port(port);
+        }
+    }
+
+    /// Lets a port of a TNA switch lead back to its ingress, or (`None`) out again.
+    pub fn set_loop(&mut self, port: u16, config: Option<LoopConfig>) -> Result<(), String> {
+        self.tna("looped ports")?.set_loop(port, config);
+        Ok(())
+    }
+
+    /// What a looped port with a rate has counted; `None` if the port is not looped.
+    pub fn loop_stats(&mut self, port: u16) -> Result<Option<LoopStats>, String> {
+        Ok(self.tna("looped ports")?.loop_stats(port))
+    }
+
+    /// The 64 bits in front of the packets of a port of a TNA switch.
+    pub fn set_port_metadata(&mut self, port: u16, bits: u64) -> Result<(), String> {
+        let switch = self.tna("port metadata")?;
+        switch.set_port_metadata(port, bits);
+        Ok(())
+    }
+
+    fn tna(&mut self, what: &str) -> Result<&mut p4_arch::tna::Switch, String> {
+        let switch = self.switch.as_mut().ok_or_else(no_program)?;
+        switch.tna(what).map_err(|error| error.to_string())
     }
 
     /// From now on frames to the CPU port `cpu` and digests go to P4Runtime's clients.
