@@ -74,16 +74,18 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
 
         router.apply(hdr, meta.carried, meta.arrival, meta.decision);
 
-        // BEGIN SOLUTION port-status: note what a message says; repair what would go to a port that is down
         if (hdr.port_status.isValid()) {
+            // BEGIN SOLUTION port-status: note what the message says of the port
             port_down.write((bit<32>)hdr.port_status.port, hdr.port_status.down);
+            // END SOLUTION
         } else if (meta.decision.drop == drop_reason_t.NONE && meta.decision.mcast_grp == 0) {
+            // BEGIN SOLUTION port-status: what is noted of the port that the packet would take
             port_down.read(down, (bit<32>)meta.decision.egress_port);
+            // END SOLUTION
             if (down == 1) {
                 repair.apply(hdr, meta.carried, meta.decision);
             }
         }
-        // END SOLUTION
 
         if (meta.decision.drop != drop_reason_t.NONE) {
             mark_to_drop(standard_metadata);
