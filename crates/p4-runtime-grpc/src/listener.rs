@@ -16,6 +16,9 @@ const KEEPALIVE: Duration = Duration::from_secs(20);
 const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Calls and streams that one connection may have open
 const STREAMS: u32 = 256;
+/// Calls of one connection that are done at a time; the others wait, and keep no thread from those
+/// of other connections.
+const CALLS: usize = 32;
 /// What a client may send before the server has taken it, per call and per connection
 const CALL_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 4 << 20;
@@ -51,6 +54,7 @@ impl Listener {
         let transport = tonic::transport::Server::builder()
             .http2_keepalive_interval(Some(KEEPALIVE))
             .http2_keepalive_timeout(Some(KEEPALIVE_TIMEOUT))
+            .concurrency_limit_per_connection(CALLS)
             .max_concurrent_streams(Some(STREAMS))
             .initial_stream_window_size(Some(CALL_WINDOW))
             .initial_connection_window_size(Some(CONNECTION_WINDOW));

@@ -50,10 +50,8 @@ async fn route(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
     let path = request.uri().path();
     match path.strip_prefix("/p4.v1.P4Runtime/").unwrap_or_default() {
         "Write" => {
-            unary(server, request, |server, message: WriteRequest| {
-                server.write(&message) as Result<WriteResponse, _>
-            })
-            .await
+            let mut grpc = grpc::<WriteResponse, WriteRequest>();
+            grpc.unary(Writes(server), request).await
         }
         "Read" => {
             let mut grpc = grpc::<ReadResponse, ReadRequest>();
@@ -123,6 +121,25 @@ impl<In: Send + 'static, Out: Send + 'static> UnaryService<In> for Unary<In, Out
         Box::pin(async move {
             let answer = aside(move || method(&server, message)).await?;
             answer.map(tonic::Response::new).map_err(status)
+        })
+    }
+}
+
+struct Writes(Arc<Server>);
+
+impl UnaryService<WriteRequest> for Writes {
+    type Response = WriteResponse;
+    type Future = Answer<Result<tonic::Response<WriteResponse>, Status>>;
+
+    fn call(&mut self, request: tonic::Request<WriteRequest>) -> Self::Future {
+        let server = Arc::clone(&self.0);
+        let message = request.into_inner();
+        Box::pin(async move {
+            let done = match server.write_at_once(&message) {
+                Some(done) => done,
+                None => aside(move || server.write(&message)).await?,
+            };
+            done.map(tonic::Response::new).map_err(status)
         })
     }
 }

@@ -91,3 +91,56 @@ pub fn shortest_signed(bits: &BigUint, width: u32) -> Vec<u8> {
 fn ones(bits: u64) -> BigUint {
     (BigUint::from(1u8) << bits) - 1u8
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bits(value: i64, width: u32) -> BigUint {
+        BigUint::from(value as u64) & ones(u64::from(width))
+    }
+
+    // If this fails, negative numbers of digests and registers are others at the controller. The
+    // rows are those of the specification's tables of valid and invalid strings.
+    #[test]
+    fn signed_numbers_as_the_specification_writes_them() {
+        for (width, value, string, shortest) in [
+            (8, 99, &[0x63][..], true),
+            (8, -99, &[0x9d], true),
+            (8, -99, &[0xff, 0x9d], false),
+            (12, -739, &[0xfd, 0x1d], true),
+            (16, 0, &[0, 0], false),
+            (16, 0, &[0], true),
+        ] {
+            let own = bits(value, width);
+            assert_eq!(signed(string, width), Ok(own.clone()), "{value}");
+            assert_eq!(shortest_signed(&own, width) == string, shortest, "{value}");
+        }
+        for (width, string) in [(8, &[0x00, 0x9d][..]), (12, &[0x8d, 0x1d]), (16, &[])] {
+            assert!(signed(string, width).is_err(), "{string:?} in {width} bits");
+        }
+    }
+
+    // If this fails, some number cannot be written or is read back as another one.
+    #[test]
+    fn what_is_written_is_read() {
+        for width in [1, 2, 7, 8, 9, 15, 16, 17, 31, 33, 63] {
+            let highest = (1i64 << (width - 1)) - 1;
+            for value in [0, 1, -1, highest, -highest - 1, highest / 2, -highest / 3] {
+                if value.abs() > highest && value != -highest - 1 {
+                    continue;
+                }
+                let own = bits(value, width);
+                let string = shortest_signed(&own, width);
+                assert_eq!(
+                    signed(&string, width),
+                    Ok(own.clone()),
+                    "{value} in {width}"
+                );
+                let string = shortest(&own);
+                assert_eq!(number(&string, width), Ok(own), "{value} in {width}");
+                assert_eq!(shortened(&[&[0, 0], &string[..]].concat()), string);
+            }
+        }
+    }
+}

@@ -122,7 +122,16 @@ impl Device {
     }
 
     pub fn write(&self, request: &WriteRequest) -> Result<(), Status> {
-        let mut core = self.core();
+        self.write_in(&mut self.core(), request)
+    }
+
+    /// The same, if nobody else is at it; `None` if one would have to wait.
+    pub fn try_write(&self, request: &WriteRequest) -> Option<Result<(), Status>> {
+        let mut core = self.core.try_lock().ok()?;
+        Some(self.write_in(&mut core, request))
+    }
+
+    fn write_in(&self, core: &mut Core, request: &WriteRequest) -> Result<(), Status> {
         core.check(request.role_id, &request.role, request.election_id)?;
         let atomicity = Atomicity::try_from(request.atomicity)
             .map_err(|_| Refusal::unimplemented("this server does not know this atomicity"))?;
@@ -132,7 +141,7 @@ impl Device {
         let digests = store.digests.clone();
         let done = write::write(&schema, store, ports, place, &request.updates, atomicity);
         if digests != store.digests {
-            self.refresh(&core);
+            self.refresh(core);
         }
         done
     }

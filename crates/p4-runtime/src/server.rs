@@ -22,6 +22,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// The version of the specification that the server follows.
 pub const VERSION: &str = "1.5.0";
 
+/// Updates that take no longer than a change of threads
+const FEW: usize = 8;
+
 /// Nanoseconds since the Epoch.
 pub type WallClock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
@@ -103,6 +106,20 @@ impl Server {
     pub fn write(&self, request: &WriteRequest) -> Result<WriteResponse, Status> {
         self.device(request.device_id)?.write(request)?;
         Ok(WriteResponse {})
+    }
+
+    /// A write of few updates, if the device is free: then it is not worth another thread. `None`:
+    /// call [`Server::write`] where it may wait.
+    pub fn write_at_once(&self, request: &WriteRequest) -> Option<Result<WriteResponse, Status>> {
+        if request.updates.len() > FEW {
+            return None;
+        }
+        let device = match self.device(request.device_id) {
+            Ok(device) => device,
+            Err(refusal) => return Some(Err(refusal.into())),
+        };
+        let done = device.try_write(request)?;
+        Some(done.map(|()| WriteResponse {}))
     }
 
     /// Gives what was found to `found`, part by part; the error tells what became of each request.

@@ -115,7 +115,8 @@ fn a_primary_may_step_down() {
     let lab = lab();
     let mut first = lab.arbitrated(5);
     let second = lab.arbitrated(4);
-    (first.told(), second.told());
+    first.told();
+    second.told();
     lab.say(&mut first, arbitration(DEVICE, "", id(3)))
         .expect("an update");
     assert_eq!(first.standing(), [(NOBODY, Some(5))]);

@@ -95,7 +95,9 @@ fn a_packet_in_has_its_metadata_and_goes_to_primaries() {
     let mut painter = lab.client();
     lab.say(&mut painter, arbitration(DEVICE, "painter", id(1)))
         .expect("a role");
-    (backup.told(), client.told(), painter.told());
+    for client in [&backup, &client, &painter] {
+        client.told();
+    }
     let payload = frame(1, 2, 3);
     lab.send(7, &payload);
     let field = |metadata_id, value: &[u8]| PacketMetadata {
