@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -272,6 +273,21 @@ def test_a_worker_that_dies_is_replaced(tmp_path, solution):
         assert hand._worker._process.pid != process.pid
     finally:
         hand.stop()
+
+
+def test_nobody_loses_points_for_a_grader_that_does_not_start(monkeypatch):
+    from p4lab.grading import course, workers
+    from p4lab.grading.sandbox import Limits
+
+    def broken(*_):
+        raise TypeError("an engine of another version")
+
+    monkeypatch.setattr(course.Course, "prepare", broken)
+    request = {"judge": {}, "student": "x", "lab": LAB, "seed": 1, "limits": asdict(Limits())}
+    answer = workers._Server().answer(request)
+    assert answer == {
+        "fault": f"the grader cannot get labs/{LAB} ready: TypeError: an engine of another version"
+    }
 
 
 def test_an_interrupt_ends_everything(tmp_path, solution):

@@ -78,9 +78,7 @@ def test_each_gets_a_clear_verdict(corpus, course):
 
 
 def test_the_grader_itself_never_failed(corpus):
-    errors = corpus[3] / "grader-errors.txt"
-    if errors.exists():
-        assert "Traceback" not in errors.read_text()
+    assert not (corpus[3] / "grader-errors.txt").exists()
 
 
 def test_a_neighbour_scores_as_if_alone(corpus, course):

@@ -37,8 +37,8 @@ class Limits:
 
 
 class Stopped(Exception):
-    """The work gave no result. The message is one sentence for the student; `detail` is what else
-    is known and may tell what a student must not see."""
+    """The work gave no result. The message is one sentence for the student. Where the grader and
+    not the work is to blame, `detail` is what is known, which may be what no student may see."""
 
     def __init__(self, sentence: str, detail: str = "") -> None:
         self.detail = detail
@@ -73,7 +73,7 @@ def run(work: Callable[[], bytes], limits: Limits) -> bytes:
         os.close(result)
         detail = _rest(said)
     if late:
-        raise Stopped(f"Judging it took more than {limits.wall_seconds:g} s.", detail)
+        raise Stopped(f"Judging it took more than {limits.wall_seconds:g} s.")
     return _outcome(data, status, limits, detail)
 
 
@@ -91,24 +91,23 @@ def _outcome(data: bytes, status: int, limits: Limits, detail: str) -> bytes:
     if kind == _ERROR:
         raise Stopped("The grader failed on this submission; ask your instructor.", body.decode())
     if not os.WIFSIGNALED(status):
-        raise Stopped("The grader failed on this submission; ask your instructor.", detail)
+        told = f"exit status {os.waitstatus_to_exitcode(status)}\n{detail}"
+        raise Stopped("The grader failed on this submission; ask your instructor.", told)
     number = os.WTERMSIG(status)
     if number == signal.SIGXCPU:
         raise Stopped(
             f"Judging it takes more than {limits.cpu_seconds} s of processor time; look for what "
-            "is very long or never ends: instances, parser states, packets that go around.",
-            detail,
+            "is very long or never ends: instances, parser states, packets that go around."
         )
     if number == signal.SIGABRT and "memory allocation" in detail:
-        raise Stopped(memory, detail)
+        raise Stopped(memory)
     if number in (signal.SIGSEGV, signal.SIGBUS):
         raise Stopped(
             "Judging it ended in a memory fault; source that is nested very deeply may be the "
-            "reason.",
-            detail,
+            "reason."
         )
     name = signal.Signals(number).name
-    raise Stopped(f"Judging it was ended by {name}; ask your instructor.", detail)
+    raise Stopped(f"Judging it was ended by {name}; ask your instructor.", f"{name}\n{detail}")
 
 
 def _receive(result: int, limits: Limits, deadline: float) -> tuple[bytes, bool]:

@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import threading
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -150,7 +151,7 @@ class Hand:
             from p4lab.grading.judge import nothing
 
             trouble = "Judging it ended the grader twice; ask your instructor."
-            return Judged(nothing(load(task.lab), student, trouble))
+            return Judged(nothing(load(task.lab), student, trouble), "the worker died twice")
 
     def _twice(self, ask: Callable[[Worker], Answer]) -> Answer:
         try:
@@ -270,6 +271,9 @@ class _Server:
                 self._courses[key] = prepared(*key)
         except (LabError, GradingError) as error:
             return {"fault": str(error)}
+        except Exception as error:  # no submission is to blame, so none may lose points for it
+            told = "".join(traceback.format_exception_only(type(error), error)).strip()
+            return {"fault": f"the grader cannot get labs/{key[0]} ready: {told}"}
         judged = judge_apart(
             self._courses[key], request["student"], request["judge"], request["seed"], limits
         )
