@@ -138,10 +138,17 @@ def test_packets_go_out_and_come_in() -> None:
         # The header says 510, so the frame is one of the CPU port's: parsed and sent up.
         header = (510 << 7).to_bytes(2, "big")
         metadata = {"egress_port": 510, "rest": 0}
-        await switch.write([fy.P4PacketOut(header + FRAME, **metadata)])
-        async for packet in switch.read_packets():
-            assert packet.payload.endswith(FRAME)
-            return
+
+        async def first() -> fy.P4PacketIn:
+            async for packet in switch.read_packets():
+                return packet
+            raise AssertionError("the stream has ended")
+
+        coming = asyncio.create_task(first())
+        while not coming.done():  # packets that come before somebody reads are lost
+            await switch.write([fy.P4PacketOut(header + FRAME, **metadata)])
+            await asyncio.wait([coming], timeout=0.2)
+        assert coming.result().payload.endswith(FRAME)
 
     with lab.serving() as address:
         with_switch(address, scenario)
