@@ -97,7 +97,7 @@ control Unicast(inout headers_t hdr, in arrival_t arrival, inout decision_t deci
                     }
                 }
                 deliver: {
-                    // BEGIN SOLUTION tunnel-end: what was in the tunnel is processed like any packet
+                    // BEGIN SOLUTION end: what was in the tunnel is processed like any packet
                     if (hdr.ipv4.protocol == IP_PROTOCOL_BIER) {
                         hdr.ethernet.ether_type = ETHERTYPE_BIER;
                         hdr.ipv4.setInvalid();
@@ -147,8 +147,9 @@ control Repair(inout headers_t hdr, inout carried_t carried, inout decision_t de
     bit<1> detoured;
 
     // A whole IPv4 header, so that every router on the way will take it.
+    // BEGIN QUOTE header
     action encapsulate(bit<8> protocol, bit<16> payload_bytes, bit<6> dscp, bit<32> src, bit<32> dst) {
-        // BEGIN SOLUTION outer-header: all fields of the IPv4 header in front
+        // BEGIN SOLUTION header: all fields of the IPv4 header in front
         hdr.ethernet.ether_type = ETHERTYPE_IPV4;
         hdr.tunnel.setValid();
         hdr.tunnel.version        = 4;
@@ -165,13 +166,15 @@ control Repair(inout headers_t hdr, inout carried_t carried, inout decision_t de
         hdr.tunnel.dst_addr       = dst;
         // END SOLUTION
     }
+    // END QUOTE
 
     // ---- BIER-FRR ----
 
     // The copy holds the receivers behind the next hop that failed. Those in the backup F-BM travel
     // through a tunnel to `dst`. The others wait for the next pass, which finds another tunnel for them.
+    // BEGIN QUOTE tunnel
     action tunnel_bier(bit<BSL> fbm, bit<32> src, bit<32> dst) {
-        // BEGIN SOLUTION backup-mask: who goes through this tunnel, and who still waits
+        // BEGIN SOLUTION mask: who goes through this tunnel, and who still waits
         carried.remaining = carried.remaining | (hdr.bier.bit_string & ~fbm);
         hdr.bier.bit_string = hdr.bier.bit_string & fbm;
         // END SOLUTION
@@ -180,6 +183,7 @@ control Repair(inout headers_t hdr, inout carried_t carried, inout decision_t de
         decision.egress_port = RECIRC_PORT;
         // END SOLUTION
     }
+    // END QUOTE
 
     action lost() {
         decision.drop = drop_reason_t.PORT_DOWN;
@@ -205,8 +209,9 @@ control Repair(inout headers_t hdr, inout carried_t carried, inout decision_t de
     }
 
     // Any other neighbour whose own way to the destination avoids the failure (inequality 1).
+    // BEGIN QUOTE detour
     action detour(bit<9> port) {
-        // BEGIN SOLUTION mark: tell the routers on the way
+        // BEGIN SOLUTION detour: tell the routers on the way
         hdr.ipv4.diffserv = DSCP_DETOUR ++ hdr.ipv4.diffserv[1:0];
         // END SOLUTION
         decision.egress_port = port;
@@ -214,12 +219,13 @@ control Repair(inout headers_t hdr, inout carried_t carried, inout decision_t de
 
     // No such neighbour: through `port`, in a tunnel, to a router further off (RFC 7490).
     action tunnel_ip(bit<9> port, bit<32> src, bit<32> dst) {
-        // BEGIN SOLUTION mark: tell the routers on the way
+        // BEGIN SOLUTION detour: tell the routers on the way
         hdr.ipv4.diffserv = DSCP_DETOUR ++ hdr.ipv4.diffserv[1:0];
         // END SOLUTION
         encapsulate(IP_PROTOCOL_IPV4, hdr.ipv4.total_len, DSCP_DETOUR, src, dst);
         decision.egress_port = port;
     }
+    // END QUOTE
 
     table ip_backup {
         key = {

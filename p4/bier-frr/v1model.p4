@@ -74,18 +74,20 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
 
         router.apply(hdr, meta.carried, meta.arrival, meta.decision);
 
+        // BEGIN QUOTE status
+        // BEGIN SOLUTION status: note what a message says; for a packet, look up the port that was chosen
         if (hdr.port_status.isValid()) {
-            // BEGIN SOLUTION port-status: note what the message says of the port
             port_down.write((bit<32>)hdr.port_status.port, hdr.port_status.down);
-            // END SOLUTION
-        } else if (meta.decision.drop == drop_reason_t.NONE && meta.decision.mcast_grp == 0) {
-            // BEGIN SOLUTION port-status: what is noted of the port that the packet would take
+        } else {
             port_down.read(down, (bit<32>)meta.decision.egress_port);
-            // END SOLUTION
-            if (down == 1) {
-                repair.apply(hdr, meta.carried, meta.decision);
-            }
         }
+        // END SOLUTION
+
+        // A packet for a multicast group has no single port, and its hosts no other way.
+        if (down == 1 && meta.decision.drop == drop_reason_t.NONE && meta.decision.mcast_grp == 0) {
+            repair.apply(hdr, meta.carried, meta.decision);
+        }
+        // END QUOTE
 
         if (meta.decision.drop != drop_reason_t.NONE) {
             mark_to_drop(standard_metadata);
@@ -126,8 +128,10 @@ control UpdateIpv4(inout headers_t hdr, inout metadata_t meta) {
         // Not for packets in transit: a new checksum would hide damage done on the way.
         update_checksum(hdr.ipv4.isValid() && meta.decision.ipv4_changed, IPV4_FIELDS,
                         hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
+        // BEGIN SOLUTION header: the checksum of the header in front
         update_checksum(hdr.tunnel.isValid(), TUNNEL_FIELDS, hdr.tunnel.hdr_checksum,
                         HashAlgorithm.csum16);
+        // END SOLUTION
     }
 }
 

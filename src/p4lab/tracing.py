@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from p4lab.control.plane import ControlPlane
 from p4lab.engine import load_program
 from p4lab.lab.plan import Plan
-from p4lab.lab.runner import DRAIN, MILLISECOND, subscribe
+from p4lab.lab.runner import DRAIN, MILLISECOND, control_plane, cut, subscribe
 from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
 from p4lab.packets.probe import Probe
 from p4lab.topology import Topology
@@ -63,10 +62,11 @@ def trace(plan: Plan, stream: int = 1, say: Callable[[str], None] = lambda _: No
         plan.program, defines, bmv2_compat=plan.bmv2_compat, undefined=plan.undefined
     )
     with VirtualNetwork(plan.topology, program, seed=plan.seed) as net:
-        plane = ControlPlane(plan.topology, plan.bsl, net.driver)
+        plane = control_plane(plan, net.driver)
         plane.start(net.now)
         say("subscribing")
         subscribe(plan, net, plane)
+        cut(plan, net, plane)
         net.trace()
         say("following one packet")
         start = net.now + MILLISECOND

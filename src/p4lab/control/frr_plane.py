@@ -153,6 +153,13 @@ class FrrControlPlane(ControlPlane):
             self._react(now)
             self._agenda.run(now)
 
+    def seen(self, link: Link, up: bool) -> tuple[tuple[str, int, bytes], ...]:
+        """The port states of both ends."""
+        ends = [(link.a, link.a_port)]
+        if not link.is_access:
+            ends.append((link.b, link.b_port))
+        return tuple((router, *port_status(port, not up)) for router, port in ends)
+
     @property
     def settled(self) -> bool:
         """Whether the tables of all routers follow from what is known."""
@@ -279,14 +286,12 @@ class LinkAgents:
         """The link has been cut, or joined, at `now`. Its ends see it when it stays so."""
         self._state[link.ends] = up
         delays = self.plane.delays
-        ends = [link.a] if link.is_access else [link.a, link.b]
 
         def detect(at: int) -> None:
             if self._state[link.ends] != up:
                 return  # it was back before anybody saw it
-            for router in ends:
-                port = link.a_port if router == link.a else link.b_port
-                self._drivers[router].packet_out(*port_status(port, not up))
+            for router, port, frame in self.plane.seen(link, up):
+                self._drivers[router].packet_out(port, frame)
                 self.plane.timeline.append(Step("detection", None, now, at, router))
             self._agenda.add(at + delays.distance, lambda then: notify(at, then))
 

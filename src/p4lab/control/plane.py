@@ -106,6 +106,17 @@ class ControlPlane:
             self._apply(link.a, change(now, link.a_port))
         self._recompute()
 
+    def seen(self, link: Link, up: bool) -> tuple[tuple[str, int, bytes], ...]:
+        """What tells the switches at a link's ends that it has failed or is back: router, port and
+        frame for `Driver.packet_out`. Nothing where no switch can act on it."""
+        return ()
+
+    def link_seen(self, link: Link, up: bool) -> None:
+        """The routers at the link's ends see it fail or come back. This is not news to us: that
+        is `link_changed`."""
+        for router, port, frame in self.seen(link, up):
+            self._drivers[router].packet_out(port, frame)
+
     def reconcile(self, routers: Iterable[str]) -> None:
         """Start from what these switches really hold: they, or this control plane, were started
         anew. What is right stays untouched, all else is changed to what is wanted."""

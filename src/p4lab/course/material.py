@@ -100,12 +100,19 @@ def start(lab: str, folder: Path) -> Iterator[tuple[str, State]]:
     wanted = student(lab)
     starter = LABS / lab / "starter"
     for name in [*wanted.edit, *wanted.files]:
-        root = starter if name in wanted.edit else SOURCES
         try:
-            data = (root / name).read_bytes()
+            text = (
+                (starter / name).read_text(encoding="utf-8") if name in wanted.edit else given(name)
+            )
         except OSError as error:
             raise LabError(f"labs/{lab}: {name}: {error.strerror}; p4lab cut {lab}") from error
-        yield name, _place(folder / name, data)
+        yield name, _place(folder / name, text.encode())
+
+
+def given(name: str) -> str:
+    """A file that students get as it is: without the marks that it has if another lab is cut from
+    it. Raises OSError."""
+    return marks.solution((SOURCES / name).read_text(encoding="utf-8"), f"p4/{name}")
 
 
 def _place(path: Path, data: bytes) -> State:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from p4lab import _engine
-from p4lab.course.material import SOURCES, Inside, Student
+from p4lab.course.material import SOURCES, Inside, Student, given
 from p4lab.grading import frames
 from p4lab.grading.hints import Hint
 from p4lab.grading.scenario import (
@@ -138,7 +138,10 @@ class Course:
         files = {}
         for name in [*self.student.files, *self.student.edit]:
             try:
-                files[name] = (SOURCES / name).read_text(encoding="utf-8")
+                edited = name in self.student.edit
+                files[name] = (
+                    (SOURCES / name).read_text(encoding="utf-8") if edited else given(name)
+                )
             except OSError as error:
                 raise LabError(f"labs/{self.name}: p4/{name}: {error.strerror}") from error
         return files

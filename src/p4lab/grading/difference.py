@@ -172,6 +172,23 @@ def unequal(expected: Sequence[Wanted], got: Sequence[Out], others: bool) -> lis
     return pairs
 
 
+def inside(pair: Pair) -> Pair:
+    """The pair, or where only what follows the headers differs, what that was in an earlier pass:
+    a tunnel hides the headers of what it carries from the pass after it."""
+    expected, got = pair.wanted, pair.got
+    if expected is None or got is None or expected.rest == got.rest or _changed(expected, got):
+        return pair
+    shown = len(expected.headers)
+    for mine, theirs in zip(expected.lineage[-2::-1], got.lineage[-2::-1], strict=False):
+        hidden = [frames.headers_of(item["steps"], "emit")[shown:] for item in (mine, theirs)]
+        if hidden[0] != hidden[1]:
+            return Pair(
+                Wanted(expected.port, hidden[0], lineage=expected.lineage),
+                Out(got.port, got.data, hidden[1], lineage=got.lineage),
+            )
+    return pair
+
+
 def describe(pair: Pair, layout: Layout) -> PacketDifference:
     """The difference for a reader; fields that do not matter are left out."""
     expected, got = pair.wanted, pair.got

@@ -168,9 +168,10 @@ def dissect(program: _engine.Program, data: bytes, port: int = 1) -> tuple[Heade
 def shown(field: str, value: int, width: int) -> str:
     """A field's value as its readers know it: an address, a set of bits, or a number."""
     name = field.rsplit(".", 1)[-1]
-    if width == 32 and "addr" in name:
+    address = "addr" in name or name in ("src", "dst", "destination")
+    if width == 32 and address:
         return str(IPv4Address(value))
-    if width == 48 and "addr" in name:
+    if width == 48 and address:
         return ":".join(f"{value >> shift & 0xFF:02x}" for shift in range(40, -1, -8))
     if width >= 64:
         return f"{value:#x} ({bits_named(value)})" if value else "0 (no bit)"

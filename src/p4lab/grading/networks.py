@@ -8,8 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from p4lab import _engine
+from p4lab.control.bier import CPU_PORT
 from p4lab.control.entries import diff
-from p4lab.control.plane import ControlPlane
 from p4lab.engine import to_engine
 from p4lab.grading import difference
 from p4lab.grading.course import Check, Course
@@ -19,10 +19,10 @@ from p4lab.grading.scenario import Case, NetworkCase
 from p4lab.grading.stages import absent
 from p4lab.grading.story import compare_traces
 from p4lab.grading.work import Work
-from p4lab.lab.plan import Plan, Stream, load_plan
+from p4lab.lab.plan import Plan, Stream, find_link, load_plan
 from p4lab.lab.report import make_report
-from p4lab.lab.runner import MILLISECOND, send, subscribe
-from p4lab.network import NetworkError
+from p4lab.lab.runner import MILLISECOND, control_plane, cut, send, subscribe
+from p4lab.network import NetworkError, cpu
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.packets.probe import Probe
 
@@ -51,18 +51,20 @@ def story(
         return (
             Story(steps, f"{bench.name}: {wrong}", difference.COPY_MISSING, "") if wrong else None
         )
-    wrong, arrivals = _run(plan, program)
+    wrong, arrivals, told = _run(plan, program)
     reference = course.program(case.defines)
     for time, router, arrival, entries in arrivals:
         switch = _engine.Switch(reference)
         switch.write(entries)
+        for frame in told.get(router, ()):
+            switch.process(CPU_PORT, frame, 0)
         if _sent(arrival) == sorted(switch.process(arrival["port"], arrival["data"], time)):
             continue
         source = plan.topology.neighbour(router, arrival["port"]) or "?"
-        told = f"a packet reaches {router} on port {arrival['port']}, from {source}"
+        step = f"a packet reaches {router} on port {arrival['port']}, from {source}"
         ours = switch.trace(arrival["port"], arrival["data"], time)
         found = compare_traces(
-            course, check, case, (reference, ours), (program, arrival), (*steps, told), work
+            course, check, case, (reference, ours), (program, arrival), (*steps, step), work
         )
         if found is not None:
             summary = f"{wrong} It goes wrong at {router} first. {found.summary}".strip()
@@ -93,21 +95,28 @@ def make_plan(lab: str, case: NetworkCase) -> Plan:
         receivers = sorted(chance.sample(others, count), key=lambda host: host.id)
         group = type(plan.streams[0].group)(FIRST_GROUP + number)
         streams.append(Stream(number + 1, group, source, tuple(receivers), PACKETS, MILLISECOND))
-    return Plan(lab, plan.program, plan.topology, case.bsl, case.seed, tuple(streams))
+    down = tuple(find_link(plan.topology, written) for written in case.down)
+    return replace(plan, streams=tuple(streams), down=down)
 
 
 Arrivals = list[tuple[int, str, dict[str, Any], list[tuple[Any, ...]]]]
 """Time, router, what came in with all that became of it, and the router's entries"""
 
+Told = dict[str, list[bytes]]
+"""What each switch was told of its ports before the streams, as frames for its CPU port"""
 
-def _run(plan: Plan, program: _engine.Program) -> tuple[str, Arrivals]:
-    """What went wrong as a sentence (empty: nothing), and the probes that reached routers."""
+
+def _run(plan: Plan, program: _engine.Program) -> tuple[str, Arrivals, Told]:
+    """What went wrong as a sentence (empty: nothing), the probes that reached routers, and what
+    the routers knew of failures."""
     arrivals: Arrivals = []
+    told: Told = {}
     with VirtualNetwork(plan.topology, program, seed=plan.seed) as net:
-        plane = ControlPlane(plan.topology, plan.bsl, net.driver)
+        plane = control_plane(plan, net.driver)
         try:
             plane.start(net.now)
             subscribe(plan, net, plane)
+            cut(plan, net, plane)
             net.trace()
             send(plan, net, plane)
             wrong = _wrong(plan, net)
@@ -120,7 +129,10 @@ def _run(plan: Plan, program: _engine.Program) -> tuple[str, Arrivals]:
             arrivals += [
                 (item["time"], router, item, updates) for item in items if Probe.of(item["data"])
             ]
-    return wrong, sorted(arrivals, key=lambda item: (item[0], item[1]))
+        for link in plan.down:
+            for router, port, frame in plane.seen(link, False):
+                told.setdefault(router, []).append(cpu.packet_out(port, frame))
+    return wrong, sorted(arrivals, key=lambda item: (item[0], item[1])), told
 
 
 def _wrong(plan: Plan, net: VirtualNetwork) -> str:
@@ -135,4 +147,5 @@ def _steps(plan: Plan) -> tuple[str, ...]:
         names = ", ".join(host.name for host in stream.receivers)
         sends = f"{stream.source.name} sends {stream.packets} packets"
         told.append(f"{names} subscribe to {stream.group}; {sends}")
+    told += [f"before that, the link {link.a}-{link.b} fails" for link in plan.down]
     return tuple(told)

@@ -75,11 +75,13 @@ class Expect(_Table):
 
 
 class Network(_Table):
-    """A lab's run on a network: who subscribes is drawn from the case's seed."""
+    """A lab's run on a network: who subscribes is drawn from the case's seed. The links of `down`,
+    names such as "r1-r2" or numbers from 1, fail before the streams begin."""
 
     topology: Written
     bsl: Written = 64
     streams: Annotated[int, Field(ge=1, le=16)] = 2
+    down: Written = []
 
 
 class Scenario(_Table):
@@ -126,6 +128,7 @@ class NetworkCase:
     bsl: int
     streams: int
     seed: int
+    down: tuple[int | str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -185,6 +188,7 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
             int(drawing.value(network.bsl, names)),
             network.streams,
             chance.getrandbits(32),
+            tuple(drawing.value(network.down, names)),
         )
         return Case(scenario.say, defines, (), (), (), None, frozenset(), False, case)
     layout = layouts.headers(defines)

@@ -119,6 +119,7 @@ def pair_story(
     others: tuple[Pair, ...] = (),
 ) -> Story:
     layout = course.headers(defines)
+    pair = difference.inside(pair)
     signature, name = difference.signature(pair, layout)
     if kind == difference.LOOP or (kind and signature in (difference.COPY_MISSING,)):
         signature, name = kind, ""

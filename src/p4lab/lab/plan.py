@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from p4lab.control.bier import Member, ideal_copies
-from p4lab.topology import Host, Topology
+from p4lab.topology import Host, Link, Topology
 from p4lab.topology.lines import line_table
 from p4lab.topology.units import delay_nanoseconds
 
@@ -25,6 +25,9 @@ ROOT = Path(__file__).resolve().parents[3]
 LABS = ROOT / "labs"
 
 BSLS = (64, 128, 256)
+
+Control = Literal["bier", "frr"]
+"""Which control plane runs a lab's programs"""
 
 
 class LabError(Exception):
@@ -56,6 +59,10 @@ class Plan:
     bmv2_compat: bool = False
     undefined: int | None = None
     """Seed of the noise for what P4 leaves undefined; None for zeros"""
+    control: Control = "bier"
+    down: tuple[Link, ...] = ()
+    """Links that fail before the streams begin; the routers at their ends see it, the controller
+    does not"""
 
     @property
     def membership(self) -> frozenset[Member]:
@@ -93,9 +100,11 @@ class _RunFile(BaseModel):
     model_config = ConfigDict(extra="forbid")
     program: str
     topology: str
+    control: Control = "bier"
     bsl: Literal[64, 128, 256]
     packets: Annotated[int, Field(ge=1, le=10_000_000)]
     interval: str
+    down: list[int | str] = []
     stream: Annotated[list[_StreamFile], Field(min_length=1)]
 
 
@@ -139,7 +148,22 @@ def load_plan(
     )
     bits = bsl or run.bsl
     source = program or ROOT / run.program
-    return Plan(lab, source, network, bits, seed, streams, bmv2_compat, undefined)
+    down = tuple(find_link(network, written) for written in run.down)
+    return Plan(
+        lab, source, network, bits, seed, streams, bmv2_compat, undefined, run.control, down
+    )
+
+
+def find_link(topology: Topology, written: int | str) -> Link:
+    """The link between routers called `r1-r2`, or the one with this number, counted from 1 in the
+    order of the topology file and again from the first behind the last. Raises LabError."""
+    links = [link for link in topology.links if not link.is_access]
+    if isinstance(written, int) and links:
+        return links[(written - 1) % len(links)]
+    for link in links:
+        if written in (f"{link.a}-{link.b}", f"{link.b}-{link.a}"):
+            return link
+    raise LabError(f"the topology {topology.name!r} has no link {written} between routers.")
 
 
 def _stream(

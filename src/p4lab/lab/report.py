@@ -53,16 +53,17 @@ class HostRow:
 
 @dataclass(frozen=True)
 class LinkRow:
-    """Copies on one directed link, and how many an ideal multicast tree would have needed."""
+    """Copies on one directed link, and how many an ideal multicast tree would have needed; None
+    where links are down, since there is no ideal for ways around them."""
 
     source: str
     target: str
     copies: int
-    ideal: int
+    ideal: int | None
 
     @property
     def ok(self) -> bool:
-        return self.copies <= self.ideal
+        return self.ideal is None or self.copies <= self.ideal
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,8 @@ class Report:
     problems: tuple[str, ...]
     target: str = "engine"
     notes: tuple[str, ...] = ()
+    down: tuple[str, ...] = ()
+    """Links that failed without the control plane's knowledge"""
 
     @property
     def ok(self) -> bool:
@@ -122,6 +125,7 @@ def make_report(plan: Plan, network: str, observed: Observed, target: str = "eng
         tuple(problems),
         target,
         observed.notes,
+        tuple(f"{link.a}-{link.b}" for link in plan.down),
     )
 
 
@@ -156,7 +160,10 @@ def _link_rows(plan: Plan, observed: Observed) -> list[LinkRow]:
     used.sort(key=lambda link: (order.get(link[0], 0), order.get(link[1], 0)))
     return [
         LinkRow(
-            source, target, observed.copies.get((source, target), 0), ideal.get((source, target), 0)
+            source,
+            target,
+            observed.copies.get((source, target), 0),
+            None if plan.down else ideal.get((source, target), 0),
         )
         for source, target in used
     ]
@@ -184,14 +191,16 @@ def render(report: Report, limit: int = 40) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
+    most = "around what is down" if report.down else "on no more copies than needed"
     verdict = (
-        Text(
-            "all subscribers got every packet exactly once, on no more copies than needed", "green"
-        )
+        Text(f"all subscribers got every packet exactly once, {most}", "green")
         if report.ok
         else Text("\n".join(report.problems[:limit]), "red")
     )
     notes = [Text(f"Note: {note}") for note in report.notes]
+    if report.down:
+        told = "and nobody has told the control plane."
+        notes.append(Text(f"Note: {', '.join(report.down)} failed before the streams, {told}"))
     return Group(_host_table(report, limit), _link_table(report, limit), *notes, verdict)
 
 
@@ -232,7 +241,8 @@ def _link_table(report: Report, limit: int) -> RenderableType:
     rows = _shown(report.links, limit)
     for row in rows:
         style = None if row.ok else "red"
-        table.add_row(f"{row.source} → {row.target}", str(row.copies), str(row.ideal), style=style)
+        ideal = "-" if row.ideal is None else str(row.ideal)
+        table.add_row(f"{row.source} → {row.target}", str(row.copies), ideal, style=style)
     _leave_out(table, len(report.links) - len(rows))
     return table
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from p4lab.control.plane import ControlPlane
+from p4lab.control.frr_plane import FrrControlPlane
+from p4lab.control.plane import ControlPlane, Driver
 from p4lab.engine import load_program
 from p4lab.lab.plan import Plan
 from p4lab.lab.report import Report, make_report
@@ -16,6 +17,7 @@ MILLISECOND = 1_000_000
 STEP = 50 * MILLISECOND  # how often memberships are looked at while they come in
 PATIENCE = 20_000 * MILLISECOND  # for all memberships to come in
 DRAIN = 500 * MILLISECOND  # for the last packets to arrive
+NOTICED = 500 * MILLISECOND  # for real switches to hear of their ports
 
 
 def run(
@@ -31,10 +33,11 @@ def run(
     Raises NetworkError, ProgramError or BierNumberError if it cannot be carried out.
     """
     with _open(plan, network, target, pcap, say) as net:
-        plane = ControlPlane(plan.topology, plan.bsl, net.driver)
+        plane = control_plane(plan, net.driver)
         plane.start(net.now)
         say("subscribing")
         subscribe(plan, net, plane)
+        cut(plan, net, plane)
         say("sending")
         send(plan, net, plane)
         return make_report(plan, network, net.observed(), target)
@@ -66,6 +69,21 @@ def _open(
     compiled = bmv2.compile_program(plan.program, defines)
     say(f"building {plan.topology.name} ({network}, bmv2)")
     return MininetNetwork(plan.topology, bmv2.Bmv2Switches(compiled), pcap=pcap)
+
+
+def control_plane(plan: Plan, driver_for_router: Callable[[str], Driver]) -> ControlPlane:
+    """The control plane of the plan's lab, not started yet. Raises BierNumberError."""
+    kind = FrrControlPlane if plan.control == "frr" else ControlPlane
+    return kind(plan.topology, plan.bsl, driver_for_router)
+
+
+def cut(plan: Plan, net: Network, plane: ControlPlane) -> None:
+    """The plan's links fail. Routers that can see it do, the controller hears nothing."""
+    for link in plan.down:
+        net.set_link(link, False)
+        plane.link_seen(link, False)
+    if plan.down:
+        net.run_until(net.now + NOTICED, plane)
 
 
 def subscribe(plan: Plan, net: Network, plane: ControlPlane) -> None:

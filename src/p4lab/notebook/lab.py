@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from p4lab.notebook.checks import Checked
     from p4lab.widgets.bits import BitView
     from p4lab.widgets.column import Column
+    from p4lab.widgets.losses import LossCounter
     from p4lab.widgets.packet import PacketView
     from p4lab.widgets.table import TableView
     from p4lab.widgets.topology import TopologyView
@@ -130,9 +131,10 @@ class Lab:
         """The link between two nodes. Raises KeyError."""
         return self.topology.link(a, b)
 
-    def set_link(self, a: str, b: str, up: bool, *, tell: bool = False) -> None:
-        """Takes the link between two nodes down or up. The control plane hears of it if told."""
-        self._running.set_link(self.link(a, b), up, tell=tell)
+    def set_link(self, a: str, b: str, up: bool, *, tell: bool = False, seen: bool = True) -> None:
+        """Takes the link between two nodes down or up. The routers at its ends see it unless not
+        `seen`, which only those with fast reroute act on; the control plane hears of it if told."""
+        self._running.set_link(self.link(a, b), up, tell=tell, seen=seen)
         self._tell()
 
     def entries(self, router: str, table: str) -> list[dict[str, Any]]:
@@ -187,6 +189,13 @@ class Lab:
         from p4lab.widgets.links import link_buttons
 
         return link_buttons(self)
+
+    def loss_counter(self, stream: int = 1, packets: int = 20) -> LossCounter:
+        """Counts what the subscribers of a stream do not get from now on; a button sends so many
+        packets more."""
+        from p4lab.widgets.losses import LossCounter
+
+        return LossCounter(self, stream, packets)
 
 
 def open_lab(

@@ -9,12 +9,12 @@ from typing import Any
 
 from p4lab import _engine
 from p4lab.control.entries import Entries, TableEntry, Update
-from p4lab.control.plane import ControlPlane, Driver
+from p4lab.control.plane import Driver
 from p4lab.control.tables import Tables
 from p4lab.engine import to_engine
 from p4lab.lab.plan import Plan, Stream
 from p4lab.lab.report import Received
-from p4lab.lab.runner import DRAIN, MILLISECOND, subscribe
+from p4lab.lab.runner import DRAIN, MILLISECOND, control_plane, subscribe
 from p4lab.network import NetworkError
 from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
 from p4lab.notebook.bitstrings import MOST_NAMED, bit_numbers, emitted_bits
@@ -105,6 +105,18 @@ class Sent:
             carried.update(copies(first))
         return max(carried.values(), default=0)
 
+    def way(self, host: str) -> tuple[str, ...]:
+        """The routers that the first copy of the first packet for a host went through, each as
+        often as it did; empty if the host got none."""
+        ways = [(hop, (hop.router,)) for hop in self.hops[:1]]
+        found: list[tuple[int, tuple[str, ...]]] = []
+        while ways:
+            hop, way = ways.pop()
+            if host in hop.delivered.values():
+                found.append((hop.time, way))
+            ways += [(after, (*way, after.router)) for after in hop.next.values()]
+        return min(found)[1] if found else ()
+
     def bits(self, source: str, target: str) -> str:
         """The BitString of the first frame from a router to a neighbour, in words."""
         packet = self._left(source, target)
@@ -166,7 +178,7 @@ class Running:
         self._tables = {table["name"] for table in program.summary["tables"]}
         self.unused: set[str] = set()
         self._flow = 0
-        self.plane = ControlPlane(plan.topology, plan.bsl, self._driver)
+        self.plane = control_plane(plan, self._driver)
         self.plane.start(self.net.now)
         subscribe(plan, self.net, self.plane)
 
@@ -237,9 +249,12 @@ class Running:
         engine = self.net.engine
         return sum(engine.switch_stats(number)["received"] for number in self._numbers.values())
 
-    def set_link(self, link: Link, up: bool, *, tell: bool = False) -> None:
-        """Takes a link down or up; the control plane hears of it only if told."""
+    def set_link(self, link: Link, up: bool, *, tell: bool = False, seen: bool = True) -> None:
+        """Takes a link down or up. The routers at its ends see it unless not `seen`; the control
+        plane hears of it only if told."""
         self.net.set_link(link, up)
+        if seen:
+            self.plane.link_seen(link, up)
         self.down = self.down - {link.ends} if up else self.down | {link.ends}
         if tell:
             self.plane.link_changed(self.net.now, link, up)

@@ -28,12 +28,11 @@ from p4lab.control.entries import (
     Ternary,
     Update,
 )
-from p4lab.control.plane import ControlPlane
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
 from p4lab.lab.plan import Plan
 from p4lab.lab.report import make_report
-from p4lab.lab.runner import send, subscribe
+from p4lab.lab.runner import control_plane, cut, send, subscribe
 from p4lab.network import NetworkError, cpu, namespace
 from p4lab.network.mininet import MininetNetwork
 from p4lab.targets import TargetError, bmv2
@@ -112,9 +111,10 @@ class Bmv2Bench:
         try:
             compiled = self.compiled(work, case.defines)
             with MininetNetwork(plan.topology, bmv2.Bmv2Switches(compiled)) as net:
-                plane = ControlPlane(plan.topology, plan.bsl, net.driver)
+                plane = control_plane(plan, net.driver)
                 plane.start(net.now)
                 subscribe(plan, net, plane)
+                cut(plan, net, plane)
                 send(plan, net, plane)
                 problems = make_report(plan, net.name, net.observed(), self.name).problems
         except (NetworkError, ValueError) as error:
