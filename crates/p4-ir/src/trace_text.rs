@@ -188,7 +188,11 @@ fn extern_call(program: &Program, call: u32, args: &[Vec<u64>]) -> String {
 pub fn header_name(program: &Program, base: Slot) -> String {
     for storage in &program.storages {
         if let Some(header) = storage.headers.iter().find(|header| header.base == base) {
-            return format!("{}.{}", storage.key, header.name);
+            // A block's parameter may be the header itself.
+            return match header.name.is_empty() {
+                true => storage.key.to_string(),
+                false => format!("{}.{}", storage.key, header.name),
+            };
         }
     }
     // A local header: its valid word may be a named variable.
