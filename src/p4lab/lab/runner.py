@@ -68,7 +68,10 @@ def _open(
     say(f"compiling {plan.program.name} ({bmv2.COMPILER})")
     compiled = bmv2.compile_program(plan.program, defines)
     say(f"building {plan.topology.name} ({network}, bmv2)")
-    return MininetNetwork(plan.topology, bmv2.Bmv2Switches(compiled), pcap=pcap)
+    # simple_switch does not survive an interface of its own that goes down: cables are pulled.
+    patched = bool(plan.down)
+    switches = bmv2.Bmv2Switches(compiled)
+    return MininetNetwork(plan.topology, switches, pcap=pcap, patched=patched)
 
 
 def control_plane(plan: Plan, driver_for_router: Callable[[str], Driver]) -> ControlPlane:

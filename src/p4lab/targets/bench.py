@@ -110,7 +110,8 @@ class Bmv2Bench:
         """What goes wrong with a plan on a network of bmv2 under Mininet; empty if nothing."""
         try:
             compiled = self.compiled(work, case.defines)
-            with MininetNetwork(plan.topology, bmv2.Bmv2Switches(compiled)) as net:
+            switches = bmv2.Bmv2Switches(compiled)
+            with MininetNetwork(plan.topology, switches, patched=bool(plan.down)) as net:
                 plane = control_plane(plan, net.driver)
                 plane.start(net.now)
                 subscribe(plan, net, plane)
