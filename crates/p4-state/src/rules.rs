@@ -10,6 +10,9 @@ use std::cmp::Reverse;
 pub(crate) struct Rules {
     /// The bits of the exact keys; no words if there are none
     exact: Box<[u64]>,
+    /// The words of a key that have such bits
+    exact_words: Box<[usize]>,
+    /// By the exact bits of these words
     groups: FxHashMap<Box<[u64]>, Group>,
     /// Place and age of each rule
     places: FxHashMap<(Pattern, u32), (Place, u64)>,
@@ -34,6 +37,25 @@ struct List {
     tests: Vec<Test>,
     /// For each test what its rule says in full and when it is tried
     rules: Vec<Rule>,
+    /// Made when a key is looked up in a long list, forgotten when the list changes
+    bits: Option<Bits>,
+}
+
+/// From so many rules on a list asks for an index of its bits.
+const LONG: usize = 16;
+
+/// Which rules say no more than that one bit of the key is set, as the rows of a BIFT do: they are
+/// found by the bits of the key, not one after the other.
+#[derive(Clone, Debug)]
+struct Bits {
+    /// For each word of a key the bits that such rules ask for
+    asked: Vec<u64>,
+    /// For each bit of these words the index of the first rule that asks for it
+    first: Vec<u32>,
+    /// A lower bit's rule is always tried before a higher bit's.
+    in_order: bool,
+    /// Indices of all other rules
+    others: Vec<u32>,
 }
 
 /// The first thing to look at.
@@ -56,9 +78,13 @@ pub(crate) struct Rule {
 impl Rules {
     /// No rules yet; `exact` has the bits of all exact keys set.
     pub fn new(exact: Vec<u64>) -> Rules {
-        let any = exact.iter().any(|mask| *mask != 0);
+        let words: Box<[usize]> = (0..exact.len()).filter(|i| exact[*i] != 0).collect();
         Rules {
-            exact: if any { exact.into() } else { Box::default() },
+            exact: match words.is_empty() {
+                true => Box::default(),
+                false => exact.into(),
+            },
+            exact_words: words,
             ..Rules::default()
         }
     }
@@ -67,14 +93,15 @@ impl Rules {
     pub fn find(&mut self, key: &[u64]) -> Option<Place> {
         let Rules {
             exact,
+            exact_words,
             groups,
             masked,
             ..
         } = self;
         masked.clear();
-        masked.extend(key.iter().zip(&**exact).map(|(key, mask)| key & mask));
-        match groups.get(masked.as_slice())? {
-            Group::List(list) => list.find(key),
+        masked.extend(exact_words.iter().map(|i| key[*i] & exact[*i]));
+        match groups.get_mut(masked.as_slice())? {
+            Group::List(list) => list.find_by_bits(key),
             Group::Tuples(tuples) => tuples.find(key, masked),
         }
     }
@@ -85,8 +112,8 @@ impl Rules {
     }
 
     fn group_of(&self, pattern: &Pattern) -> Box<[u64]> {
-        let words = pattern.value.iter().zip(&self.exact);
-        words.map(|(value, mask)| value & mask).collect()
+        let words = self.exact_words.iter();
+        words.map(|i| pattern.value[*i] & self.exact[*i]).collect()
     }
 
     pub fn insert(&mut self, pattern: &Pattern, priority: u32, age: u64, place: Place) {
@@ -171,6 +198,7 @@ impl List {
         List {
             tests: rules.iter().map(test).collect(),
             rules,
+            bits: None,
         }
     }
 
@@ -191,13 +219,38 @@ impl List {
         let index = self.rules.partition_point(|other| other.order < rule.order);
         self.tests.insert(index, Test::new(&rule.pattern, exact));
         self.rules.insert(index, rule);
+        self.bits = None;
     }
 
     fn remove(&mut self, order: Order) {
         if let Ok(index) = self.rules.binary_search_by_key(&order, |rule| rule.order) {
             self.rules.remove(index);
             self.tests.remove(index);
+            self.bits = None;
         }
+    }
+
+    #[inline]
+    fn find_by_bits(&mut self, key: &[u64]) -> Option<Place> {
+        if self.tests.len() < LONG {
+            return self.find(key);
+        }
+        let bits = match &self.bits {
+            Some(bits) => bits,
+            None => self.bits.insert(Bits::new(&self.tests, key.len())),
+        };
+        let by_bit = bits.find(key);
+        for index in &bits.others {
+            if by_bit.is_some_and(|found| found < *index) {
+                break;
+            }
+            let (test, rule) = (&self.tests[*index as usize], &self.rules[*index as usize]);
+            let word = key.get(test.word as usize).copied().unwrap_or(0);
+            if word & test.mask == test.value && (!test.more || rule.pattern.matches(key)) {
+                return Some(rule.place);
+            }
+        }
+        by_bit.map(|index| self.rules[index as usize].place)
     }
 
     #[inline]
@@ -211,6 +264,50 @@ impl List {
             (!test.more || rule.pattern.matches(key)).then_some(rule.place)
         };
         self.tests.iter().enumerate().find_map(fits)
+    }
+}
+
+impl Bits {
+    /// The index of `tests`, for keys of so many words.
+    fn new(tests: &[Test], words: usize) -> Bits {
+        let mut bits = Bits {
+            asked: vec![0; words],
+            first: vec![u32::MAX; words * 64],
+            in_order: true,
+            others: Vec::new(),
+        };
+        for (index, test) in tests.iter().enumerate() {
+            let index = index as u32;
+            let is_bit = test.mask.is_power_of_two() && test.value == test.mask && !test.more;
+            let Some(asked) = bits.asked.get_mut(test.word as usize).filter(|_| is_bit) else {
+                bits.others.push(index);
+                continue;
+            };
+            *asked |= test.mask;
+            let bit = test.word as usize * 64 + test.mask.trailing_zeros() as usize;
+            bits.first[bit] = bits.first[bit].min(index);
+        }
+        let asked = bits.first.iter().filter(|index| **index != u32::MAX);
+        bits.in_order = asked.is_sorted();
+        bits
+    }
+
+    /// The least index of a rule that asks for a bit of `key`.
+    #[inline]
+    fn find(&self, key: &[u64]) -> Option<u32> {
+        let mut least = u32::MAX;
+        for ((word, key), asked) in key.iter().enumerate().zip(&self.asked) {
+            let mut left = key & asked;
+            while left != 0 {
+                let bit = word * 64 + left.trailing_zeros() as usize;
+                least = least.min(self.first[bit]);
+                if self.in_order {
+                    return Some(least);
+                }
+                left &= left - 1;
+            }
+        }
+        (least != u32::MAX).then_some(least)
     }
 }
 
@@ -230,6 +327,70 @@ impl Test {
             value: pattern.value.get(word).copied().unwrap_or(0),
             word: word as u32,
             more: others || !pattern.ranges.is_empty(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// A pattern over three words; most ask for one bit, as the rows of a BIFT do.
+    fn pattern() -> impl Strategy<Value = Pattern> {
+        let bit = (0usize..192).prop_map(|bit| {
+            let mut words = [0; 3];
+            words[bit / 64] = 1 << (bit % 64);
+            (words, words)
+        });
+        let any = (any::<[u64; 3]>(), any::<[u64; 3]>()).prop_map(|(value, mask)| {
+            let few = [mask[0] & 0x81, mask[1] & 1, mask[2] & (3 << 40)];
+            (
+                few,
+                [value[0] & few[0], value[1] & few[1], value[2] & few[2]],
+            )
+        });
+        prop_oneof![4 => bit, 1 => any].prop_map(|(mask, value)| Pattern {
+            value: value.into(),
+            mask: mask.into(),
+            ranges: Box::default(),
+            prefix: 0,
+        })
+    }
+
+    proptest! {
+        // If this fails, a BIER packet is sent to the wrong neighbour: the index of bits must find
+        // what going through all rules finds, also after rules have come and gone.
+        #[test]
+        fn index_of_bits_agrees_with_all_rules(
+            patterns in prop::collection::vec((pattern(), 0u32..400), 1..120),
+            in_order in any::<bool>(),
+            gone in prop::collection::vec(0usize..120, 0..10),
+            keys in prop::collection::vec(any::<[(u64, u64, u64); 3]>(), 1..40),
+        ) {
+            let mut list = List::default();
+            let mut orders = Vec::new();
+            for (place, (pattern, priority)) in patterns.into_iter().enumerate() {
+                let place = place as Place;
+                let lowest = pattern.mask.iter().position(|word| *word != 0).unwrap_or(0);
+                let bit = lowest as u32 * 64 + pattern.mask[lowest].trailing_zeros();
+                let priority = if in_order { 400 - bit.min(200) } else { priority };
+                let order = (Reverse(priority), u64::from(place));
+                orders.push(order);
+                list.insert(Rule { pattern, place, order }, &[]);
+            }
+            for keys in keys.chunks(10) {
+                for key in keys {
+                    // Few bits, so that some rules do not hit
+                    let key = key.map(|(a, b, c)| a & b & c);
+                    prop_assert_eq!(list.find_by_bits(&key), list.find(&key));
+                }
+                for index in &gone {
+                    if let Some(order) = orders.get(*index) {
+                        list.remove(*order);
+                    }
+                }
+            }
         }
     }
 }
