@@ -5,8 +5,10 @@ use crate::stats::{Stats, Stop};
 use crate::tree::Trace;
 use crate::v1model::{AsBmv2, Config, CrcParameters, V1Model};
 use crate::{tna, v1model, Digest, Port, Sink};
+use p4_ir::interp::Prepared;
 use p4_ir::ir::Program;
 use p4_ir::lower::Binding;
+use p4_ir::native::Native;
 use p4_state::{IdleEntry, State, Update, WriteError};
 use p4_syntax::span::Span;
 use p4_time::Time;
@@ -129,6 +131,16 @@ impl Switch {
 
     pub fn program(&self) -> &Program {
         either!(self, own => own.image().program())
+    }
+
+    /// The program as the interpreter and native back ends take it.
+    pub fn prepared(&self) -> &Prepared {
+        either!(self, own => own.image().prepared())
+    }
+
+    /// See [`v1model::Switch::set_native`].
+    pub fn set_native(&mut self, native: Option<Arc<dyn Native>>) -> Result<(), ArchError> {
+        either!(self, own => own.set_native(native))
     }
 
     /// What the control plane can read.

@@ -14,6 +14,7 @@
 
 mod arguments;
 mod either;
+mod engine;
 mod error;
 mod frame;
 mod hash;

@@ -11,6 +11,13 @@ use p4_state::*;
 use p4_syntax::{MemoryFiles, Options};
 use std::sync::Arc;
 
+mod engine {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/support/engine.rs"
+    ));
+}
+
 /// A program of one header (k, x, y and results r, s, t) with the given bodies.
 fn source(globals: &str, ingress: &str, egress_globals: &str, egress: &str) -> String {
     format!(
@@ -66,7 +73,7 @@ fn configured(source: &str, config: Config) -> Switch {
     } else {
         &V1Model
     };
-    Switch::new(image(source, binding).expect("it runs"), config).expect("a switch")
+    engine::switch(image(source, binding).expect("it runs"), config).expect("a switch")
 }
 
 fn ingress(globals: &str, body: &str) -> Switch {

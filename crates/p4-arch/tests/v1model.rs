@@ -9,6 +9,13 @@ use p4_syntax::{MemoryFiles, Options, SourceMap};
 use proptest::prelude::*;
 use std::sync::Arc;
 
+mod engine {
+    include!(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/support/engine.rs"
+    ));
+}
+
 /// A program of one header `h` (op, a, b, and r for results) with the given bodies.
 fn source(parser: &str, globals: &str, ingress: &str, egress: &str) -> String {
     format!(
@@ -57,7 +64,7 @@ fn compile(source: &str) -> (Result<Arc<Image>, String>, SourceMap) {
 }
 
 fn switch(source: &str) -> Switch {
-    Switch::new(image(source).expect("it runs"), Config::default()).expect("a switch")
+    engine::switch(image(source).expect("it runs"), Config::default()).expect("a switch")
 }
 
 type Sent = Vec<(Port, Vec<u8>)>;
@@ -164,7 +171,7 @@ fn drops_have_their_line() {
         "if (hdr.h.op == 5) { mark_to_drop(sm); } if (hdr.h.op == 6) { assert(hdr.h.a == 1); }",
     );
     let (image, sources) = compile(&text);
-    let mut switch = Switch::new(image.expect("it runs"), Config::default()).expect("a switch");
+    let mut switch = engine::switch(image.expect("it runs"), Config::default()).expect("a switch");
     let cases = [
         (1, Drop::IngressDrop, "mark_to_drop(sm)"),
         (2, Drop::NoGroup { group: 9 }, "sm.mcast_grp = 9"),
@@ -257,7 +264,7 @@ fn ingress_port_survives_unless_bmv2_is_asked_for() {
             bmv2_compat,
             ..Config::default()
         };
-        let mut switch = Switch::new(Arc::clone(&image), config).expect("a switch");
+        let mut switch = engine::switch(Arc::clone(&image), config).expect("a switch");
         assert_eq!(results(&send(&mut switch, 5, &packet(0, 0, 0))), [port]);
     }
 }
@@ -369,7 +376,7 @@ fn digests_and_random_numbers_repeat() {
             seed,
             ..Config::default()
         };
-        let mut switch = Switch::new(Arc::clone(&image), config).expect("a switch");
+        let mut switch = engine::switch(Arc::clone(&image), config).expect("a switch");
         let all: Vec<u32> = (0..50)
             .flat_map(|i| results(&send(&mut switch, 1, &packet(0, i, 0))))
             .collect();
@@ -397,7 +404,7 @@ fn what_cannot_be_executed_is_said() {
         ..Config::default()
     };
     let random = image(&text).expect("the program is right");
-    let error = Switch::new(random, config).err().expect("no such hash");
+    let error = engine::switch(random, config).err().expect("no such hash");
     assert!(error.message.contains("no HashAlgorithm.random"), "{error}");
     let text = source(
         "transition accept;",
@@ -406,7 +413,7 @@ fn what_cannot_be_executed_is_said() {
         "",
     );
     let image = image(&text).expect("the program is right");
-    let error = Switch::new(image, Config::default())
+    let error = engine::switch(image, Config::default())
         .err()
         .expect("too large")
         .to_string();
@@ -441,7 +448,7 @@ fn busy() -> Switch {
         max_packets: 200,
         ..Config::default()
     };
-    let mut switch = Switch::new(image(&text).expect("it runs"), config).expect("a switch");
+    let mut switch = engine::switch(image(&text).expect("it runs"), config).expect("a switch");
     let replicas = |n: u16| Some((0..n).map(|i| Replica { port: i, rid: i }).collect());
     let matches = vec![
         (

@@ -6,7 +6,8 @@
 //! program can make it panic.
 
 use crate::interp_alu::{alu, sign_extend};
-use crate::ir::{mask, words, CallId, DynamicRef, Op, Pc, Slot, TableId};
+use crate::interp_headers::{load_at, store_at};
+use crate::ir::{mask, words, CallId, Op, Pc, Slot, TableId};
 use crate::packet::Packet;
 use crate::trace::{Event, Tracer};
 use crate::undefined::Undefined;
@@ -528,36 +529,6 @@ fn stretch<H: Host, T: Tracer>(
 fn copy(frame: &mut [u64], d: Slot, s: Slot, n: u32) {
     let (d, s, n) = (d as usize, s as usize, n as usize);
     frame.copy_within(s..s + n, d);
-}
-
-/// Gives whether the index is within the stack.
-fn load_at(frame: &mut [u64], r: &DynamicRef, d: Slot, idx: Slot) -> bool {
-    let (d, n) = (d as usize, r.n as usize);
-    let Some(offset) = element(r, frame[idx as usize]) else {
-        frame[d..d + n].fill(0);
-        return false;
-    };
-    let from = r.base as usize + offset;
-    frame.copy_within(from..from + n, d);
-    true
-}
-
-/// Gives whether the index is within the stack.
-fn store_at(frame: &mut [u64], r: &DynamicRef, s: Slot, idx: Slot) -> bool {
-    let Some(offset) = element(r, frame[idx as usize]) else {
-        return false;
-    };
-    let is_valid = |valid: Slot| frame[valid as usize + offset] != 0;
-    if r.valid.is_none_or(is_valid) {
-        let (s, n) = (s as usize, r.n as usize);
-        frame.copy_within(s..s + n, r.base as usize + offset);
-    }
-    true
-}
-
-/// Words from the first element to element `index`, if there is one.
-fn element(r: &DynamicRef, index: u64) -> Option<usize> {
-    (index < u64::from(r.count)).then(|| index as usize * r.stride as usize)
 }
 
 #[cold]

@@ -6,7 +6,7 @@ use crate::ir::{words, Alu, ArgValue, LayoutId, Op, Pc, Place, Program, Slot, Wi
 
 /// One use of the frame or of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub enum Access {
     Read { slot: Slot, n: u32 },
     Write { slot: Slot, n: u32 },
     Jump(Pc),
@@ -14,14 +14,10 @@ pub(crate) enum Access {
 
 /// An index or width that makes no sense.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Bad(pub &'static str);
+pub struct Bad(pub &'static str);
 
 /// Tells `each` what `op` does.
-pub(crate) fn accesses(
-    program: &Program,
-    op: &Op,
-    each: &mut impl FnMut(Access),
-) -> Result<(), Bad> {
+pub fn accesses(program: &Program, op: &Op, each: &mut impl FnMut(Access)) -> Result<(), Bad> {
     use Access::{Jump, Read, Write};
     let word = |slot| Read { slot, n: 1 };
     let set = |slot| Write { slot, n: 1 };

@@ -1,7 +1,7 @@
 //! Operations on headers and stacks.
 
 use crate::interp::{errors, Prepared};
-use crate::ir::{LayoutId, Slot, Stack};
+use crate::ir::{DynamicRef, LayoutId, Slot, Stack};
 use crate::packet::Packet;
 
 /// Makes the header valid; its fields become zero if it was invalid. Returns the bytes gained.
@@ -111,4 +111,34 @@ pub(crate) fn shift(stack: &Stack, by: i32, frame: &mut [u64]) {
         elements[all - moved..].fill(0);
         frame[stack.next as usize] = next.saturating_sub(n.into());
     }
+}
+
+/// Gives whether the index is within the stack.
+pub(crate) fn load_at(frame: &mut [u64], r: &DynamicRef, d: Slot, idx: Slot) -> bool {
+    let (d, n) = (d as usize, r.n as usize);
+    let Some(offset) = element(r, frame[idx as usize]) else {
+        frame[d..d + n].fill(0);
+        return false;
+    };
+    let from = r.base as usize + offset;
+    frame.copy_within(from..from + n, d);
+    true
+}
+
+/// Gives whether the index is within the stack.
+pub(crate) fn store_at(frame: &mut [u64], r: &DynamicRef, s: Slot, idx: Slot) -> bool {
+    let Some(offset) = element(r, frame[idx as usize]) else {
+        return false;
+    };
+    let is_valid = |valid: Slot| frame[valid as usize + offset] != 0;
+    if r.valid.is_none_or(is_valid) {
+        let (s, n) = (s as usize, r.n as usize);
+        frame.copy_within(s..s + n, r.base as usize + offset);
+    }
+    true
+}
+
+/// Words from the first element to element `index`, if there is one.
+fn element(r: &DynamicRef, index: u64) -> Option<usize> {
+    (index < u64::from(r.count)).then(|| index as usize * r.stride as usize)
 }

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod as_bmv2;
+mod aside;
 pub mod interp;
 mod interp_access;
 mod interp_alu;
@@ -9,6 +10,7 @@ mod interp_headers;
 mod interp_prepare;
 pub mod ir;
 pub mod lower;
+pub mod native;
 pub mod packet;
 pub mod packet_plan;
 pub mod trace;
@@ -18,6 +20,8 @@ mod verify;
 mod wide;
 pub mod written;
 
+pub use aside::execute_aside;
+pub use interp_access::{accesses, Access, Bad};
 pub use interp_prepare::place_words;
 pub use undefined::Why;
 pub use verify::verify;

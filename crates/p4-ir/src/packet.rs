@@ -5,7 +5,7 @@
 //! that every access of up to 64 bits is one load or store of a whole big-endian word.
 
 /// Bytes that may be read or written beyond the last one that counts.
-pub(crate) const SLACK: usize = 16;
+pub const SLACK: usize = 16;
 
 /// Reusable packet buffers.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +76,22 @@ impl Packet {
     /// The input from bit `cursor` on, for reads of whole words; slack included.
     pub(crate) fn ahead(&self) -> &[u8] {
         &self.input[self.cursor / 8..]
+    }
+
+    /// The packet's bytes and, behind them, `SLACK` zeros: for reads of whole words.
+    pub fn input(&self) -> &[u8] {
+        &self.input
+    }
+
+    /// The buffer that the deparser writes to, from its start. [`Packet::wrote_until`] says how
+    /// much of it counts; the last `SLACK` bytes never do.
+    pub fn buffer(&mut self) -> &mut [u8] {
+        &mut self.output
+    }
+
+    /// The first `bits` bits of the buffer, or all of it but the slack, are the output.
+    pub fn wrote_until(&mut self, bits: usize) {
+        self.emitted = bits.min(self.output.len().saturating_sub(SLACK) * 8);
     }
 
     /// Consumes `bits`, which the caller knows to be there.

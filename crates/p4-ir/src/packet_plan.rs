@@ -24,26 +24,36 @@ pub struct Plan {
 
 /// One limb read from the packet.
 #[derive(Clone, Copy, Debug)]
-struct Take {
+pub struct Take {
     /// First byte of the window
-    byte: u32,
+    pub byte: u32,
     /// Words from the header's base
-    offset: u32,
-    /// How far the window's bits are to be shifted down; the window is 16 bytes if `long`.
-    down: u8,
-    long: bool,
-    mask: u64,
+    pub offset: u32,
+    /// How far the window's bits are to be shifted down; the window is 16 bytes if `long`, else 8.
+    pub down: u8,
+    pub long: bool,
+    pub mask: u64,
 }
 
 /// Some bits of a limb, appended to the word being built.
 #[derive(Clone, Copy, Debug)]
-struct Put {
-    offset: u32,
-    down: u8,
-    bits: u8,
+pub struct Put {
+    /// Words from the header's base
+    pub offset: u32,
+    pub down: u8,
+    pub bits: u8,
     /// Bits in the word after this one if it is to be stored now, else 0
-    store: u8,
-    mask: u64,
+    pub store: u8,
+    pub mask: u64,
+}
+
+/// How a header without bits in its varbit field is copied, byte by byte.
+#[derive(Clone, Copy, Debug)]
+pub struct Copies<'a> {
+    pub takes: &'a [Take],
+    pub puts: &'a [Put],
+    /// Frame words of the varbit field, its length first: from and to, both relative to the base
+    pub varbit: Option<(u32, u32)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +84,16 @@ impl Plan {
             varbit,
             fields,
         }
+    }
+
+    /// The copies for packets whose bits so far are whole bytes; `None` if the header has others.
+    pub fn copies(&self) -> Option<Copies<'_>> {
+        let words = |field: &Field| (field.offset, field.offset + words(field.width) + 1);
+        self.quick.then_some(Copies {
+            takes: &self.takes,
+            puts: &self.puts,
+            varbit: self.varbit.map(|index| words(&self.fields[index])),
+        })
     }
 
     /// The largest number of bits of the varbit field; 0 without one.

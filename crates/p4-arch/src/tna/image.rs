@@ -100,6 +100,11 @@ impl Image {
         self.prepared.program()
     }
 
+    /// The program as the interpreter and native back ends take it.
+    pub fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
+
     /// The hash that picks a member for the groups of an action selector.
     pub(super) fn selector_hash(&self, selector: InstanceId) -> Option<&Algorithm> {
         let selector = self.program().instances.get(selector as usize)?;

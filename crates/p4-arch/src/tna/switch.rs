@@ -6,11 +6,13 @@ use super::image::Image;
 use super::ports::{LoopConfig, LoopStats, Ports};
 use super::pre::{Lag, Node, Pre, Pruning};
 use super::queue::{Arrival, Copy, Waiting};
+use crate::engine::Engine;
 use crate::error::ArchError;
 use crate::stats::{Drop, Stats};
 use crate::tree::{Follow, Nothing, Trace, Tree};
 use crate::{Digest, Port, Sink};
-use p4_ir::interp::{run, Halt, Machine, Outcome};
+use p4_ir::interp::{Halt, Machine, Outcome};
+use p4_ir::native::Native;
 use p4_ir::trace::{NoTrace, Silent, Tracer};
 use p4_state::{IdleEntry, State, Update, WriteError};
 use p4_time::Time;
@@ -53,6 +55,7 @@ pub struct Switch {
     pub(super) config: Config,
     pub(super) externs: Externs,
     pub(super) machine: Machine,
+    engine: Engine,
     pub(super) ports: Ports,
     pub(super) pre: Pre,
     pub(super) digests: VecDeque<Digest>,
@@ -89,6 +92,7 @@ impl Switch {
             image,
             config,
             machine,
+            engine: Engine::default(),
             pre: Pre::default(),
             digests: VecDeque::new(),
             now: Time::ZERO,
@@ -100,6 +104,11 @@ impl Switch {
             blanks: Vec::new(),
             packets: 0,
         })
+    }
+
+    /// As [`v1model::Switch::set_native`](crate::v1model::Switch::set_native).
+    pub fn set_native(&mut self, native: Option<Arc<dyn Native>>) -> Result<(), ArchError> {
+        self.engine.set(&self.image.prepared, native)
     }
 
     pub fn image(&self) -> &Arc<Image> {
@@ -308,7 +317,8 @@ impl Switch {
             externs: &mut self.externs,
         };
         let prepared = &self.image.prepared;
-        run(prepared, entry, &mut self.machine, &mut host, tracer)
+        self.engine
+            .run(prepared, entry, &mut self.machine, &mut host, tracer)
     }
 
     /// Runs a control; says why the packet is lost if it did not end.

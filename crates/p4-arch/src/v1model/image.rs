@@ -179,6 +179,11 @@ impl Image {
     pub fn program(&self) -> &Program {
         self.prepared.program()
     }
+
+    /// The program as the interpreter and native back ends take it.
+    pub fn prepared(&self) -> &Prepared {
+        &self.prepared
+    }
 }
 
 /// A call with a CRC whose parameters can be set

@@ -9,7 +9,7 @@ use crate::frame::Field;
 use crate::stats::{Drop, Stop};
 use crate::tree::{Fate, Follow, Kind};
 use crate::{Port, Sink};
-use p4_ir::interp::{errors, run, Halt, Outcome};
+use p4_ir::interp::{errors, Halt, Outcome};
 use p4_state::CloneSession;
 use p4_syntax::span::Span;
 
@@ -120,13 +120,10 @@ impl Switch {
             image: &self.image,
             externs: &mut self.externs,
         };
-        run(
-            &self.image.prepared,
-            entry,
-            &mut self.machine,
-            &mut host,
-            follow.tracer(block),
-        )
+        let prepared = &self.image.prepared;
+        let tracer = follow.tracer(block);
+        self.engine
+            .run(prepared, entry, &mut self.machine, &mut host, tracer)
     }
 
     /// Runs a control; says why the packet is lost if it did not end.

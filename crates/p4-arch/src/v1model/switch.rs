@@ -4,12 +4,14 @@ use super::egress_queues::{EgressQueues, Queued};
 use super::externs::Externs;
 use super::image::Image;
 use super::queue::{Copy, Queues, Waiting};
+use crate::engine::Engine;
 use crate::error::ArchError;
 use crate::hash::CrcParameters;
 use crate::stats::{Drop, Stats, Stop};
 use crate::tree::{Follow, Nothing, Trace, Tree};
 use crate::{Digest, Port, Sink};
 use p4_ir::interp::Machine;
+use p4_ir::native::Native;
 use p4_ir::trace::{NoTrace, Silent};
 use p4_state::{IdleEntry, State, Update, WriteError};
 use p4_syntax::span::Span;
@@ -78,6 +80,7 @@ pub struct Switch {
     pub(super) packets: u32,
     pub(super) held: EgressQueues,
     pub(super) stopped: Option<Stop>,
+    pub(super) engine: Engine,
 }
 
 impl Switch {
@@ -104,7 +107,15 @@ impl Switch {
             packets: 0,
             held: EgressQueues::default(),
             stopped: None,
+            engine: Engine::default(),
         })
+    }
+
+    /// Runs the blocks with `native` from now on, or with the interpreter if it is `None`. Packets
+    /// that are traced, and switches that show what is undefined, are always interpreted. Nothing
+    /// else about the switch changes. An error if the code was made from another program.
+    pub fn set_native(&mut self, native: Option<Arc<dyn Native>>) -> Result<(), ArchError> {
+        self.engine.set(&self.image.prepared, native)
     }
 
     pub fn image(&self) -> &Arc<Image> {

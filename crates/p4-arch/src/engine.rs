@@ -1,0 +1,49 @@
+//! What runs the blocks of a switch: the interpreter, or native code that somebody has made.
+
+use crate::error::ArchError;
+use p4_ir::interp::{run, Host, Machine, Outcome, Prepared};
+use p4_ir::ir::Pc;
+use p4_ir::native::Native;
+use p4_ir::trace::Tracer;
+use p4_syntax::span::Span;
+use std::sync::Arc;
+
+/// The interpreter, unless there is native code and nobody watches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Engine {
+    native: Option<Arc<dyn Native>>,
+}
+
+impl Engine {
+    /// Takes native code for `prepared`, or goes back to the interpreter.
+    pub fn set(
+        &mut self,
+        prepared: &Prepared,
+        native: Option<Arc<dyn Native>>,
+    ) -> Result<(), ArchError> {
+        let own = prepared.share();
+        let fits = |native: &Arc<dyn Native>| Arc::ptr_eq(native.program(), &own);
+        if !native.as_ref().is_none_or(fits) {
+            let message = "the native code was made from another program";
+            return Err(ArchError::new(message, Span::NONE));
+        }
+        self.native = native;
+        Ok(())
+    }
+
+    /// Runs the block that starts at `entry`. A tracer that is on sees the interpreter.
+    #[inline]
+    pub fn run<H: Host, T: Tracer>(
+        &self,
+        prepared: &Prepared,
+        entry: Pc,
+        machine: &mut Machine,
+        host: &mut H,
+        tracer: &mut T,
+    ) -> Outcome {
+        match &self.native {
+            Some(native) if !T::ON => native.run(entry, machine, host),
+            _ => run(prepared, entry, machine, host, tracer),
+        }
+    }
+}
