@@ -129,9 +129,12 @@ class Switch:
         seed: int = 0,
         max_passes: int | None = None,
         max_packets: int | None = None,
+        engine: str | None = "interpreter",
     ) -> None:
         """A packet that goes around more than `max_passes` times (1024), and what one arriving
-        packet becomes beyond `max_packets` (16,384), is given up as a loop."""
+        packet becomes beyond `max_packets` (16,384), is given up as a loop. `engine` is
+        "interpreter", "jit" (native code; ValueError if there is none) or None for native code
+        where it can be had. A program is compiled once; traces are always the interpreter's."""
     def write(self, updates: Sequence[Update]) -> None:
         """Applies all updates between two packets, or none of them and raises ValueError."""
     def process(self, port: int, data: bytes, now: int = 0) -> list[tuple[int, bytes]]:
@@ -157,8 +160,15 @@ class Network:
 
     def __init__(self, seed: int = 0) -> None: ...
     def add_switch(
-        self, name: str, program: Program, *, cpu_port: int | None = None, seed: int = 0
-    ) -> int: ...
+        self,
+        name: str,
+        program: Program,
+        *,
+        cpu_port: int | None = None,
+        seed: int = 0,
+        engine: str | None = "interpreter",
+    ) -> int:
+        """Adds a switch; `engine` as for a `Switch`. Gives its node number."""
     def add_host(self, name: str, mac: int) -> int: ...
     def connect(
         self,
@@ -285,6 +295,7 @@ class Forwarder:
         cpu_port: int | None = None,
         seed: int = 0,
         backend: str | None = None,
+        engine: str | None = "interpreter",
     ) -> None:
         """`ports` are numbers and interface names, `switch` the number that `inbox` tells. Without
         a program everything is dropped until a P4Runtime client brings one.
@@ -357,6 +368,7 @@ def bench_forwarder(
     updates: Sequence[Update] | None = None,
     backend: str | None = None,
     command: Sequence[str] | None = None,
+    engine: str | None = "interpreter",
 ) -> dict[str, Any]:
     """Puts copies of `frame` on a veth pair, `rate` a second or a flood of them, and counts what
     comes out of another: `seconds`, `offered`, `forwarded`, `busy` (processor time in seconds).

@@ -155,6 +155,7 @@ fn finish(py: Python<'_>, built: Built) -> PyResult<Compilation> {
                     _ => None,
                 },
                 undefined: None,
+                native: Default::default(),
             },
         )?),
         None => None,

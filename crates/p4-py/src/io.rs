@@ -1,5 +1,6 @@
 //! Switches on Linux interfaces. Times are picoseconds since the inbox was made.
 
+use crate::engine;
 use crate::net::{count_dict, link_config};
 use crate::p4runtime::ForwarderPlant;
 use crate::program::Program;
@@ -82,7 +83,7 @@ pub struct Forwarder {
 #[pymethods]
 impl Forwarder {
     #[new]
-    #[pyo3(signature = (program, ports, inbox, *, switch = 0, cpu_port = None, seed = 0, backend = None))]
+    #[pyo3(signature = (program, ports, inbox, *, switch = 0, cpu_port = None, seed = 0, backend = None, engine = Some("interpreter")))]
     #[allow(clippy::too_many_arguments)] // keyword arguments in Python
     fn new(
         program: Option<Py<Program>>,
@@ -92,10 +93,11 @@ impl Forwarder {
         cpu_port: Option<u16>,
         seed: u64,
         backend: Option<&str>,
+        engine: Option<&str>,
     ) -> PyResult<Forwarder> {
         let backend = named_backend(backend)?;
         let device = match &program {
-            Some(program) => Device::new(program.get(), seed)?,
+            Some(program) => Device::new(program.get(), seed, engine::named(engine)?)?,
             None => Device::without_program(),
         };
         let numbers = ports.iter().map(|(number, _)| *number).collect();
@@ -228,7 +230,7 @@ impl Forwarder {
 /// them: a switch of ours (`program`), another one (`command`), or, with neither, a loop that copies
 /// frames.
 #[pyfunction]
-#[pyo3(signature = (frame, seconds, *, rate = None, program = None, updates = None, backend = None, command = None))]
+#[pyo3(signature = (frame, seconds, *, rate = None, program = None, updates = None, backend = None, command = None, engine = Some("interpreter")))]
 #[allow(clippy::too_many_arguments)] // keyword arguments in Python
 pub fn bench_forwarder<'py>(
     py: Python<'py>,
@@ -239,13 +241,14 @@ pub fn bench_forwarder<'py>(
     updates: Option<&Bound<'py, PySequence>>,
     backend: Option<&str>,
     command: Option<Vec<String>>,
+    engine: Option<&str>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let duration = Duration::try_from_secs_f64(seconds)
         .map_err(|error| PyValueError::new_err(format!("seconds {seconds}: {error}")))?;
     let backend = named_backend(backend)?;
     let contestant = match (program, command) {
         (Some(program), _) => {
-            let mut device = Device::new(program, 0)?;
+            let mut device = Device::new(program, 0, engine::named(engine)?)?;
             if let Some(updates) = updates {
                 device
                     .write(&update::batch(updates)?)

@@ -5,6 +5,7 @@
 mod bench_tables;
 mod compile;
 mod conformance;
+mod engine;
 mod explain;
 mod files;
 mod io;

@@ -1,5 +1,6 @@
 //! A network in virtual time with our switches in it. Times are picoseconds.
 
+use crate::engine;
 use crate::program::Program;
 use crate::switch::{entry_dicts, stats_dict, Device};
 use crate::trace::arrival_dict;
@@ -36,15 +37,16 @@ impl Network {
 
     /// Adds a switch that runs `program`; gives its node number. Without a CPU port nothing it
     /// sends reaches the controller.
-    #[pyo3(signature = (name, program, *, cpu_port = None, seed = 0))]
+    #[pyo3(signature = (name, program, *, cpu_port = None, seed = 0, engine = Some("interpreter")))]
     fn add_switch(
         &mut self,
         name: &str,
         program: Py<Program>,
         cpu_port: Option<u16>,
         seed: u64,
+        engine: Option<&str>,
     ) -> PyResult<u32> {
-        let mut device = Device::new(program.get(), seed)?;
+        let mut device = Device::new(program.get(), seed, engine::named(engine)?)?;
         device.set_cpu_port(cpu_port);
         let node = self.inner.add_switch(name, device, cpu_port).index();
         self.programs.insert(node, program);

@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 
 use crate::compile::{place_dict, written};
+use crate::engine::Code;
 
 /// A program ready to run, shared by all switches that run it.
 #[pyclass(frozen, module = "p4lab._engine")]
@@ -20,6 +21,7 @@ pub struct Program {
     pub p4info: Option<Arc<P4Info>>,
     /// The seed of the noise that switches show for undefined values, if they are to
     pub undefined: Option<u64>,
+    pub native: Code,
 }
 
 impl Program {
@@ -44,6 +46,7 @@ impl Program {
             sources: Arc::clone(&self.sources),
             p4info: self.p4info.clone(),
             undefined: Some(seed),
+            native: Code::default(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A switch: by itself, and as the device that networks and interfaces carry.
 
+use crate::engine::{equip, named, Engine};
 use crate::program::Program;
 use crate::trace::arrival_dict;
 use crate::update;
@@ -48,22 +49,34 @@ impl Device {
         }
     }
 
-    pub fn new(program: &Program, seed: u64) -> PyResult<Device> {
+    pub fn new(program: &Program, seed: u64, engine: Engine) -> PyResult<Device> {
         Ok(Device {
-            switch: Some(Device::switch_of(program, seed, &Config::default())?),
+            switch: Some(Device::switch_of(
+                program,
+                seed,
+                &Config::default(),
+                engine,
+            )?),
             ..Device::without_program()
         })
     }
 
-    fn switch_of(program: &Program, seed: u64, limits: &Config) -> PyResult<AnySwitch> {
+    fn switch_of(
+        program: &Program,
+        seed: u64,
+        limits: &Config,
+        engine: Engine,
+    ) -> PyResult<AnySwitch> {
         let config = Config {
             seed,
             bmv2_compat: program.image.is_as_bmv2(),
             undefined: program.noise(seed),
             ..*limits
         };
-        AnySwitch::new(&program.image, config)
-            .map_err(|error| PyValueError::new_err(error.to_string()))
+        let mut switch = AnySwitch::new(&program.image, config)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        equip(&mut switch, program, engine)?;
+        Ok(switch)
     }
 
     /// Applies all updates or none; the error is for people.
@@ -242,13 +255,14 @@ pub struct Switch {
 #[pymethods]
 impl Switch {
     #[new]
-    #[pyo3(signature = (program, *, seed = 0, max_passes = None, max_packets = None))]
+    #[pyo3(signature = (program, *, seed = 0, max_passes = None, max_packets = None, engine = Some("interpreter")))]
     fn new(
         py: Python<'_>,
         program: Py<Program>,
         seed: u64,
         max_passes: Option<u32>,
         max_packets: Option<u32>,
+        engine: Option<&str>,
     ) -> PyResult<Switch> {
         let usual = Config::default();
         let limits = Config {
@@ -256,7 +270,7 @@ impl Switch {
             max_packets: max_packets.unwrap_or(usual.max_packets),
             ..usual
         };
-        let switch = Device::switch_of(program.get(), seed, &limits)?;
+        let switch = Device::switch_of(program.get(), seed, &limits, named(engine)?)?;
         Ok(Switch {
             program: program.clone_ref(py),
             switch,
