@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -60,6 +61,26 @@ def test_what_is_not_there_is_said_with_its_remedy(tmp_path: Path) -> None:
     done = p4lab("check", "01-bier", tmp_path)
     assert done.returncode == 2
     assert "UTF-8" in done.stderr
+
+
+def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path) -> None:
+    """An instructor may stand in a student's folder; what lies there is data. This is how ./lab
+    starts p4lab."""
+    for name in ("json", "typing", "rich", "pydantic", "tomllib"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a student was here')\n")
+    script = (ROOT / "lab").read_text()
+    start = re.search(r"exec \"\$python\" -c '(import sys.*?)' \"\$@\"", script, re.DOTALL)
+    assert start is not None
+    done = subprocess.run(
+        [sys.executable, "-c", start[1], "check", "01-bier", str(ROOT / "p4"), "--json"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["lab"] == "01-bier"
 
 
 def test_watch_checks_again_when_a_file_is_saved(tmp_path: Path) -> None:
