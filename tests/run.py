@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -158,6 +159,8 @@ def provision_from_nothing(env: dict[str, str]) -> int:
 
 
 def main() -> int:
+    # A shell's background jobs ignore Ctrl-C, and so would all that the tests start and interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     env = dict(os.environ)
     home_cargo = Path.home() / ".cargo" / "bin"
     if shutil.which("cargo") is None:

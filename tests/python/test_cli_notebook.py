@@ -47,6 +47,8 @@ def test_in_a_terminal_the_notebook_is_served_until_ctrl_c(tmp_path: Path) -> No
         os.environ["PYTHONPATH"] = str(ROOT / "src")
         os.environ.pop("DISPLAY", None)
         os.environ.pop("WAYLAND_DISPLAY", None)
+        # As in a terminal of one's own; a shell's background jobs ignore Ctrl-C.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.execv(sys.executable, [sys.executable, "-c", program])
     try:
         said = read_until(terminal, r"(http://\S+)\?token=(\S+)\r\n[\s\S]*open it there")
@@ -60,13 +62,24 @@ def test_in_a_terminal_the_notebook_is_served_until_ctrl_c(tmp_path: Path) -> No
             urllib.request.urlopen(f"{url}/api/contents", timeout=30)
         os.write(terminal, b"\x03")
         read_until(terminal, r"\Z(?!)")
-        assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+        assert ended(pid) == 0
         with pytest.raises(OSError):
             urllib.request.urlopen(f"{url}/api", timeout=5)
     finally:
         os.close(terminal)
         if subprocess.run(["ps", "-p", str(pid)], capture_output=True).returncode == 0:
             os.kill(pid, signal.SIGTERM)
+
+
+def ended(pid: int) -> int:
+    """The exit status of a process that is about to end."""
+    deadline = time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.1)
+    raise AssertionError("it does not end")
 
 
 def read_until(terminal: int, pattern: str) -> str:
