@@ -73,6 +73,7 @@ struct egress_metadata_t {
 }
 
 const MirrorType_t MIRROR_AGAIN = 1;
+const bit<9> NO_PORT = 0x1FF;      // the chip has a port 0
 
 // ---- Ingress ---------------------------------------------------------------------------------------
 
@@ -197,6 +198,7 @@ control TofinoBfr(inout headers_t hdr, inout ingress_metadata_t md) {
 
     table backup {
         key = {
+            hdr.bier.bift_id:        exact   @name("bift_id");
             hdr.bier.bit_string:     ternary @name("remaining");
             md.decision.egress_port: exact   @name("port");
         }
@@ -319,7 +321,7 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
         md.decision.ipv4_changed = false;
         md.mirror_within = within_t.AGAIN;
         md.carried.set = 0;
-        md.carried.source_port = 0;
+        md.carried.source_port = NO_PORT;
         if (hdr.came_with.isValid()) {
             md.carried.set = hdr.came_with.set;
             md.carried.source_port = hdr.came_with.source_port;

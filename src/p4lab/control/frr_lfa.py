@@ -86,6 +86,25 @@ def alternate(
     return min(candidates, key=rank, default=None)
 
 
+def neighbour_alternate(
+    topology: Topology, source: str, destination: str, down: Failures = NO_FAILURES
+) -> Alternate | None:
+    """The best alternate that needs no tunnel; None where there is none.
+
+    Node-protecting ones come first, then downstream neighbours, then the shortest way.
+    """
+    view = _view(topology, source, destination, down)
+    if view is None:
+        return None
+
+    def rank(candidate: Alternate) -> tuple[bool, bool, int]:
+        n = candidate.neighbour
+        length = dict(view.neighbours)[n] + view.distance(n, view.d)
+        return (not candidate.node_protecting, not candidate.downstream, length)
+
+    return min(_neighbours(view), key=rank, default=None)  # of equals the lowest number
+
+
 def downstream_alternate(
     topology: Topology, source: str, destination: str, down: Failures = NO_FAILURES
 ) -> Alternate | None:
