@@ -17,6 +17,7 @@
 #include "bier.p4"
 
 // In front of a packet within the switch: from ingress to egress, on a mirror, and round a loop.
+// BEGIN QUOTE internal
 enum bit<8> within_t {
     FORWARDED    = 0,  // to a cable
     TO_LOOP      = 1,  // to a recirculation port, as ingress made it
@@ -31,6 +32,7 @@ header internal_t {
     bit<9>   source_port;
     bit<16>  entry;        // whose F-BM egress takes out of the BitString
 }
+// END QUOTE
 
 struct ingress_headers_t {
     internal_t came_with;  // of a packet that comes from a loop
@@ -81,17 +83,21 @@ parser EntryParser(packet_in packet, out ingress_headers_t hdr, out ingress_meta
                    out ingress_intrinsic_metadata_t ig_intr_md) {
     Checksum() checksum;
 
+    // BEGIN QUOTE arrival
     state start {
         packet.extract(ig_intr_md);
+        // BEGIN SOLUTION arrival: read what stands between that and the packet into md.port
         md.port = port_metadata_unpack<port_metadata_t>(packet);
+        // END SOLUTION
         md.checksum_error = false;
         transition select(ig_intr_md.ingress_port, md.port.looped) {
             (CPU_PORT, _):        parse_packet_out;
             (0x044 &&& 0x07C, _): parse_came_with;  // 68 to 71 of any pipe
-            (_, 1):               parse_came_with;
+            (_, 1):               parse_came_with;  // a front port in loopback
             default:              parse_ethernet;
         }
     }
+    // END QUOTE
 
     state parse_packet_out {
         packet.extract(hdr.packet.packet_out);
@@ -99,7 +105,9 @@ parser EntryParser(packet_in packet, out ingress_headers_t hdr, out ingress_meta
     }
 
     state parse_came_with {
+        // BEGIN SOLUTION arrival: what stands in front of a packet that comes back
         packet.extract(hdr.came_with);
+        // END SOLUTION
         transition parse_ethernet;
     }
 
@@ -157,19 +165,27 @@ control TofinoBfr(inout headers_t hdr, inout ingress_metadata_t md) {
         }
     };
 
+    // BEGIN QUOTE copy
     action forward(bit<16> entry, bit<BSL> fbm, bit<9> port) {
         md.found = 1;
+        // BEGIN SOLUTION copy: keep what the entry says; others need it in a moment
         md.entry = entry;
         md.fbm = fbm;
         md.decision.egress_port = port;
+        // END SOLUTION
     }
+    // END QUOTE
 
+    // BEGIN QUOTE own
     action decapsulate(bit<16> entry, bit<BSL> fbm) {
         md.found = 1;
         md.local = 1;
+        // BEGIN SOLUTION own: keep what the entry says
         md.entry = entry;
         md.fbm = fbm;
+        // END SOLUTION
     }
+    // END QUOTE
 
     action drop() {
         md.decision.drop = drop_reason_t.NO_BIFT_ENTRY;
@@ -208,10 +224,16 @@ control TofinoBfr(inout headers_t hdr, inout ingress_metadata_t md) {
     }
 
     // Both read the BitString as it was: an action of the chip does everything at the same time.
+    // BEGIN QUOTE copy
     action split() {
+        // BEGIN SOLUTION again: who still waits for a copy
         md.carried.remaining = hdr.bier.bit_string & ~md.fbm;
+        // END SOLUTION
+        // BEGIN SOLUTION copy: who is in this copy
         hdr.bier.bit_string = hdr.bier.bit_string & md.fbm;
+        // END SOLUTION
     }
+    // END QUOTE
 
     // An `if` reads at most 4 bytes, a table compares any number of bits with zero.
     action more()    { md.decision.again = true; }
@@ -242,13 +264,17 @@ control TofinoBfr(inout headers_t hdr, inout ingress_metadata_t md) {
                 split();
                 anything_left.apply();
                 if (md.local == 0) {
+                    // BEGIN SOLUTION copy: one hop less to go; none left: no copy
                     hdr.bier.ttl = hdr.bier.ttl - 1;
                     if (hdr.bier.ttl == 0) {
                         md.decision.drop = drop_reason_t.BIER_TTL_EXPIRED;
                     }
+                    // END SOLUTION
                 } else {
+                    // BEGIN SOLUTION own: the packet as it was before it met BIER
                     hdr.bier.setInvalid();
                     hdr.ethernet.ether_type = ETHERTYPE_IPV4;
+                    // END SOLUTION
                     bfer.apply(hdr, md.arrival, md.decision);
                 }
             }
@@ -266,17 +292,21 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
     Hash<bit<20>>(HashAlgorithm_t.CRC32) flow;
 
     // Round robin: 0, 1, ... k-1, 0, ... by one atomic step per packet.
+    // BEGIN QUOTE turns
     Register<bit<16>, bit<1>>(1, 0) turn;
     RegisterAction<bit<16>, bit<1>, bit<16>>(turn) next = {
         void apply(inout bit<16> cell, out bit<16> whose) {
+            // BEGIN SOLUTION turns: say whose turn it is, and leave the cell ready for the next packet
             whose = cell;
             if (cell >= md.last_loop) {
                 cell = 0;
             } else {
                 cell = cell + 1;
             }
+            // END SOLUTION
         }
     };
+    // END QUOTE
 
     // How many recirculation ports take part; the control plane may change it at any time.
     action use_loops(bit<16> last) {
@@ -358,7 +388,9 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
 
         loop_count.apply();
         if (md.decision.again || hdr.internal.within == within_t.TO_LOOP) {
+            // BEGIN SOLUTION turns: ask the register whose turn it is
             md.loop = next.execute(0);
+            // END SOLUTION
             loop_sessions.apply();
             if (hdr.internal.within == within_t.TO_LOOP) {
                 loop_ports.apply();
@@ -371,7 +403,9 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
         hdr.internal.entry = 0;
 
         if (md.decision.again) {
+            // BEGIN SOLUTION again: ask for a mirror
             ig_dprsr_md.mirror_type = MIRROR_AGAIN;
+            // END SOLUTION
         }
         if (md.decision.drop != drop_reason_t.NONE) {
             ig_dprsr_md.drop_ctl = 1;
@@ -389,10 +423,14 @@ control IngressDeparser(packet_out packet, inout ingress_headers_t hdr, in ingre
     Checksum() checksum;
 
     apply {
+        // BEGIN QUOTE mirror
         if (ig_dprsr_md.mirror_type == MIRROR_AGAIN) {
+            // BEGIN SOLUTION again: where the mirror goes, and the header in front of it
             mirror.emit<internal_t>(md.mirror_session, {
                 md.mirror_within, md.carried.set, md.zeros, md.carried.source_port, md.entry });
+            // END SOLUTION
         }
+        // END QUOTE
         // Not for packets in transit: a new checksum would hide damage done on the way.
         if (md.decision.ipv4_changed) {
             hdr.packet.ipv4.hdr_checksum = checksum.update({
@@ -421,7 +459,9 @@ parser CopyParser(packet_in packet, out egress_headers_t hdr, out egress_metadat
     }
 
     state skip_older {
+        // BEGIN SOLUTION again: what was in front of the packet when it came in, and still is
         packet.extract(hdr.came_with);
+        // END SOLUTION
         transition parse_ethernet;
     }
 
@@ -453,9 +493,13 @@ control BierEgress(inout egress_headers_t hdr, inout egress_metadata_t md,
     BierRewrite() rewrite;
 
     // The copy is the packet as it came in: what ingress has served is still in its BitString.
+    // BEGIN QUOTE mirror
     action take_out(bit<BSL> fbm) {
+        // BEGIN SOLUTION again: who waits no longer
         hdr.packet.bier.bit_string = hdr.packet.bier.bit_string & ~fbm;
+        // END SOLUTION
     }
+    // END QUOTE
 
     table served {
         key = { hdr.internal.entry: exact @name("entry"); }
@@ -471,7 +515,9 @@ control BierEgress(inout egress_headers_t hdr, inout egress_metadata_t md,
             if (md.drop != drop_reason_t.NONE) {
                 eg_dprsr_md.drop_ctl = 1;
             }
+            // BEGIN SOLUTION copy: what is only for the inside of this switch
             hdr.internal.setInvalid();
+            // END SOLUTION
         } else if (hdr.packet.bier.isValid() && hdr.internal.within != within_t.TO_LOOP) {
             served.apply();
         }
