@@ -26,6 +26,9 @@ pub trait Device {
 
     /// Lets the frames leave whose time has come.
     fn advance(&mut self, _now: Time, _out: &mut dyn FnMut(u16, &[u8])) {}
+
+    /// The cable at `port` went down or came up, as the device sees at once.
+    fn port_changed(&mut self, _now: Time, _port: u16, _up: bool) {}
 }
 
 impl<D: Device + ?Sized> Device for Box<D> {
@@ -39,6 +42,10 @@ impl<D: Device + ?Sized> Device for Box<D> {
 
     fn advance(&mut self, now: Time, out: &mut dyn FnMut(u16, &[u8])) {
         (**self).advance(now, out);
+    }
+
+    fn port_changed(&mut self, now: Time, port: u16, up: bool) {
+        (**self).port_changed(now, port, up);
     }
 }
 
@@ -273,12 +280,26 @@ impl<D: Device> Network<D> {
     // ---- links
 
     /// Takes a link down or up, both directions at once. What waits for it or flies on it when it
-    /// goes down is lost, and counted.
+    /// goes down is lost, and counted. Switches at its ends are told if it was not so before.
     pub fn set_link(&mut self, link: LinkId, up: bool) -> Result<(), NetError> {
-        self.check_link(link)?;
+        let changes = self.link_is_up(link)? != up;
         for wire in link.wires() {
             self.wires[wire as usize].set_up(self.now, up, &mut self.pool);
         }
+        let (a, b) = self.ends(link)?;
+        for end in [a, b].into_iter().filter(|_| changes) {
+            self.switch_runs(end.node, |device, now, _| {
+                device.port_changed(now, end.port, up)
+            });
+        }
+        Ok(())
+    }
+
+    /// Asks a switch anew when something in it happens by itself: for callers that have changed its
+    /// device between two events.
+    pub fn wake_switch(&mut self, switch: NodeId) -> Result<(), NetError> {
+        self.switch_mut(switch)?;
+        self.wake(switch);
         Ok(())
     }
 

@@ -331,3 +331,55 @@ fn what_waits_in_a_switch_leaves_in_time() {
     assert_eq!(report.received, 5);
     assert_eq!(report.first, Some(Time::from_micros(5 + 2 * 11 + 70)));
 }
+
+/// Says on port 2 what it is told of its ports, a while after.
+#[derive(Default)]
+struct Watcher {
+    news: Vec<(u16, bool)>,
+    due: Option<Time>,
+}
+
+impl Device for Watcher {
+    fn receive(&mut self, _: Time, _: u16, _: &[u8], _: &mut dyn FnMut(u16, &[u8])) {}
+
+    fn next_departure(&self) -> Option<Time> {
+        self.due
+    }
+
+    fn advance(&mut self, now: Time, out: &mut dyn FnMut(u16, &[u8])) {
+        if self.due.is_some_and(|due| due <= now) {
+            self.due = None;
+            out(2, &[2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 1, 0x12, 0x34]);
+        }
+    }
+
+    fn port_changed(&mut self, now: Time, port: u16, up: bool) {
+        self.news.push((port, up));
+        self.due = Some(Time::from_picos(now.picos() + HELD.picos()));
+    }
+}
+
+// If this fails, a switch does not see that its cable is dead, or packets that it makes of itself
+// then never leave.
+#[test]
+fn a_switch_sees_its_links_fail() {
+    let mut network = Network::new(7);
+    let a = network.add_host("a", [2, 0, 0, 0, 0, 1]);
+    let s = network.add_switch("s1", Watcher::default(), None);
+    let b = network.add_host("b", TO_B);
+    let cut = network.connect(end(a, 0), end(s, 1), gigabit()).unwrap();
+    let other = network.connect(end(s, 2), end(b, 0), gigabit()).unwrap();
+    network.set_link(cut, false).unwrap();
+    network.set_link(cut, false).unwrap();
+    network.run_until(Time::from_millis(1));
+    network.set_link(cut, true).unwrap();
+    network.run_until(Time::from_millis(2));
+    let news = &network.device_mut(s).unwrap().news;
+    assert_eq!(news, &[(1, false), (1, true)]);
+    assert_eq!(network.link_stats(other).unwrap()[0].delivered.frames, 2);
+    // What the caller changes from outside has its time, too.
+    network.device_mut(s).unwrap().due = Some(Time::from_millis(3));
+    network.wake_switch(s).unwrap();
+    network.run_until(Time::from_millis(4));
+    assert_eq!(network.link_stats(other).unwrap()[0].delivered.frames, 3);
+}
