@@ -137,6 +137,12 @@ class Switch:
         where it can be had. A program is compiled once; traces are always the interpreter's."""
     def write(self, updates: Sequence[Update]) -> None:
         """Applies all updates between two packets, or none of them and raises ValueError."""
+    def set_cpu_port(self, port: int | None) -> None:
+        """Says which port of a TNA switch leads to the CPU, else none does."""
+    def set_loop(self, port: int, *, looped: bool = True) -> None:
+        """Lets a front port of a TNA switch lead back to its own ingress, at once, or out again."""
+    def set_port_metadata(self, port: int, bits: int) -> None:
+        """Sets the 64 bits that stand in front of all packets of a port of a TNA switch."""
     def process(self, port: int, data: bytes, now: int = 0) -> list[tuple[int, bytes]]:
         """Sends a packet in; gives what comes out, in order, as (port, bytes)."""
     def trace(self, port: int, data: bytes, now: int = 0) -> dict[str, Any]:

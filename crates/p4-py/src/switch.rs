@@ -7,7 +7,7 @@ use crate::update;
 use num_bigint::BigUint;
 use p4_arch::tna::{LoopConfig, LoopStats};
 use p4_arch::v1model::{Config, Switch as V1Switch};
-use p4_arch::{Image, Stats, Switch as AnySwitch, Trace};
+use p4_arch::{ArchError, Image, Stats, Switch as AnySwitch, Trace};
 use p4_runtime::{Host, Tap};
 use p4_state::{Args, Match, State, Target, Update, UpdateError};
 use p4_time::Time;
@@ -285,6 +285,27 @@ impl Switch {
             .map_err(|error| PyValueError::new_err(error.to_string()))
     }
 
+    /// Says which port of a TNA switch leads to the CPU; None: none does.
+    #[pyo3(signature = (port))]
+    fn set_cpu_port(&mut self, port: Option<u16>) {
+        self.switch.set_cpu_port(port);
+    }
+
+    /// Lets a front port of a TNA switch lead back to its own ingress, at once, or out again.
+    #[pyo3(signature = (port, *, looped = true))]
+    fn set_loop(&mut self, port: u16, looped: bool) -> PyResult<()> {
+        let switch = self.switch.tna("looped ports").map_err(not_tna)?;
+        switch.set_loop(port, looped.then(LoopConfig::default));
+        Ok(())
+    }
+
+    /// Sets the 64 bits that stand in front of all packets of a port of a TNA switch.
+    fn set_port_metadata(&mut self, port: u16, bits: u64) -> PyResult<()> {
+        let switch = self.switch.tna("port metadata").map_err(not_tna)?;
+        switch.set_port_metadata(port, bits);
+        Ok(())
+    }
+
     /// Sends a packet in; gives what comes out, in order, as (port, bytes).
     #[pyo3(signature = (port, data, now = 0))]
     fn process<'py>(
@@ -393,6 +414,10 @@ pub fn entry_dicts<'py>(
         Ok(dict)
     };
     entries.into_iter().map(dict).collect()
+}
+
+fn not_tna(error: ArchError) -> PyErr {
+    PyValueError::new_err(error.to_string())
 }
 
 fn refused(error: UpdateError) -> PyErr {
