@@ -1,12 +1,14 @@
 // BIER with fast reroute on the v1model architecture: bmv2's simple_switch, and the engine of this lab.
 //
 // As ../bier/v1model.p4, with a register that knows which ports are down. It is written by messages to
-// the switch (port_status_t) and read once for every packet, for the port that the tables chose.
+// the switch (port_status_t) and read once for every packet, for the port that the tables chose. Ports
+// can also be watched by heartbeats (heartbeat.p4).
 
 #include <core.p4>
 #include <v1model.p4>
 
 #include "frr.p4"
+#include "heartbeat.p4"
 
 const bit<32> RECIRC_SESSION = 1;   // clone session: the control plane points it to RECIRC_PORT
 const bit<8>  BIER_METADATA  = 1;   // field list: what a clone and a recirculated packet keep
@@ -16,6 +18,8 @@ const bit<32> RECIRCULATED = 4;     // instance_type of a packet that has been h
 struct metadata_t {
     @field_list(BIER_METADATA)
     carried_t  carried;
+    @field_list(BIER_METADATA)
+    bit<48>    now;           // microseconds. bmv2 gives recirculated packets no time of arrival.
     arrival_t  arrival;
     decision_t decision;
 }
@@ -53,6 +57,7 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
                    inout standard_metadata_t standard_metadata) {
     FrrRouter() router;
     Repair() repair;
+    Heartbeats() heartbeats;
     register<bit<1>>(512) port_down;
     bit<1> down = 0;
 
@@ -62,6 +67,7 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
             meta.carried.in_progress = 0;
             meta.carried.set = 0;
             meta.carried.source_port = 0;
+            meta.now = standard_metadata.ingress_global_timestamp;
         }
 
         meta.arrival.port = standard_metadata.ingress_port;
@@ -82,6 +88,9 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
             port_down.read(down, (bit<32>)meta.decision.egress_port);
         }
         // END SOLUTION
+
+        // Where ports are watched by heartbeats, a silent neighbour is a port that is down.
+        heartbeats.apply(hdr, meta.arrival.port, meta.now, meta.decision, down);
 
         // A packet for a multicast group has no single port, and its hosts no other way.
         if (down == 1 && meta.decision.drop == drop_reason_t.NONE && meta.decision.mcast_grp == 0) {
@@ -112,6 +121,7 @@ control FrrEgress(inout headers_t hdr, inout metadata_t meta,
     apply {
         if (standard_metadata.egress_port == RECIRC_PORT) {
             // The port has a queue but no cable. v1model recirculates from here, behind the queue.
+            meta.now = standard_metadata.egress_global_timestamp;
             recirculate_preserving_field_list(BIER_METADATA);
         } else {
             rewrite.apply(hdr, standard_metadata.egress_port, meta.carried.source_port, drop);

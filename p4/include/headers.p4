@@ -40,6 +40,9 @@ const bit<9> RECIRC_PORT = 509;  // leads back to the parser of this switch
 
 const bit<16> ETHERTYPE_IPV4 = 0x0800;
 const bit<16> ETHERTYPE_BIER = 0xAB37;  // RFC 8296, section 5
+#ifdef TUNNELS
+const bit<16> ETHERTYPE_HEARTBEAT = 0x88B5;  // has no number, so one for experiments (IEEE 802)
+#endif
 
 const bit<8> IP_PROTOCOL_IGMP = 2;
 
@@ -112,6 +115,13 @@ header port_status_t {
     bit<6> _pad;
     bit<1> down;          // 1: nothing that is sent there arrives
 }
+
+// "I am here", from neighbour to neighbour, behind Ethernet.
+header heartbeat_t {
+    bit<14> number;       // to tell them apart in a capture
+    bit<1>  heard;        // 1: yours arrive here
+    bit<1>  down;         // from the control plane: it takes the port for down. 0 on the cable.
+}
 #endif
 
 // In front of every packet to and from the control plane (P4Runtime: PacketIn, PacketOut).
@@ -134,6 +144,7 @@ struct headers_t {
     ethernet_t          ethernet;
 #ifdef TUNNELS
     port_status_t       port_status;
+    heartbeat_t         heartbeat;
     ipv4_tunnel_t       tunnel;
 #endif
     bier_t              bier;

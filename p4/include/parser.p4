@@ -62,6 +62,7 @@ control PacketDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.packet_in);
         packet.emit(hdr.ethernet);
 #ifdef TUNNELS
+        packet.emit(hdr.heartbeat);
         packet.emit(hdr.tunnel);
 #endif
         packet.emit(hdr.bier);

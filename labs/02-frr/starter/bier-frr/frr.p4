@@ -37,7 +37,14 @@ parser FrrParser(packet_in packet, out headers_t hdr, in bit<9> ingress_port) {
     state start {
         transition select(ingress_port) {
             CPU_PORT: parse_packet_out;
-            default:  parse_packet;
+            default:  parse_from_link;
+        }
+    }
+
+    state parse_from_link {
+        transition select(packet.lookahead<bit<112>>()[15:0]) {
+            ETHERTYPE_HEARTBEAT: parse_heartbeat;
+            default:             parse_packet;
         }
     }
 
@@ -51,8 +58,22 @@ parser FrrParser(packet_in packet, out headers_t hdr, in bit<9> ingress_port) {
         packet.extract(hdr.packet_out);
         transition select(hdr.packet_out.egress_port) {
             CPU_PORT: parse_port_status;
-            default:  accept;
+            default:  parse_to_link;
         }
+    }
+
+    // Of what goes out, only heartbeats are looked into.
+    state parse_to_link {
+        transition select(packet.lookahead<bit<112>>()[15:0]) {
+            ETHERTYPE_HEARTBEAT: parse_heartbeat;
+            default:             accept;
+        }
+    }
+
+    state parse_heartbeat {
+        packet.extract(hdr.ethernet);
+        packet.extract(hdr.heartbeat);
+        transition accept;
     }
 
     state parse_port_status {

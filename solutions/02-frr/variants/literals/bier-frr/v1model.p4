@@ -4,6 +4,7 @@
 #include <v1model.p4>
 
 #include "frr.p4"
+#include "heartbeat.p4"
 
 const bit<32> RECIRC_SESSION = 1;   // clone session: the control plane points it to RECIRC_PORT
 const bit<8>  BIER_METADATA  = 1;   // field list: what a clone and a recirculated packet keep
@@ -13,6 +14,8 @@ const bit<32> RECIRCULATED = 4;     // instance_type of a packet that has been h
 struct metadata_t {
     @field_list(BIER_METADATA)
     carried_t  carried;
+    @field_list(BIER_METADATA)
+    bit<48>    now;           // microseconds. bmv2 gives recirculated packets no time of arrival.
     arrival_t  arrival;
     decision_t decision;
 }
@@ -50,8 +53,10 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
                    inout standard_metadata_t standard_metadata) {
     FrrRouter() router;
     Repair() repair;
+    Heartbeats() heartbeats;
     register<bit<8>>(512) states;
     bit<8> state;
+    bit<1> silent = 0;
 
     apply {
         if (standard_metadata.instance_type != RECIRCULATED) {
@@ -59,6 +64,7 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
             meta.carried.in_progress = 0;
             meta.carried.set = 0;
             meta.carried.source_port = 0;
+            meta.now = standard_metadata.ingress_global_timestamp;
         }
 
         meta.arrival.port = standard_metadata.ingress_port;
@@ -74,8 +80,10 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
         states.read(state, (bit<32>)meta.decision.egress_port);
         if (hdr.port_status.isValid()) {
             states.write((bit<32>)hdr.port_status.port, (bit<8>)hdr.port_status.down);
-        } else if (state != 0 && meta.decision.mcast_grp == 0
-                   && meta.decision.drop == drop_reason_t.NONE) {
+        }
+        heartbeats.apply(hdr, meta.arrival.port, meta.now, meta.decision, silent);
+        if ((state != 0 || silent == 1) && !hdr.port_status.isValid() && meta.decision.mcast_grp == 0
+            && meta.decision.drop == drop_reason_t.NONE) {
             repair.apply(hdr, meta.carried, meta.decision);
         }
 
@@ -102,6 +110,7 @@ control FrrEgress(inout headers_t hdr, inout metadata_t meta,
     apply {
         if (standard_metadata.egress_port == RECIRC_PORT) {
             // The port has a queue but no cable. v1model recirculates from here, behind the queue.
+            meta.now = standard_metadata.egress_global_timestamp;
             recirculate_preserving_field_list(BIER_METADATA);
         } else {
             rewrite.apply(hdr, standard_metadata.egress_port, meta.carried.source_port, drop);

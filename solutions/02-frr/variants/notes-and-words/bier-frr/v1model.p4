@@ -4,6 +4,7 @@
 #include <v1model.p4>
 
 #include "frr.p4"
+#include "heartbeat.p4"
 
 const bit<32> RECIRC_SESSION = 1;   // clone session: the control plane points it to RECIRC_PORT
 const bit<8>  BIER_METADATA  = 1;   // field list: what a clone and a recirculated packet keep
@@ -13,6 +14,8 @@ const bit<32> RECIRCULATED = 4;     // instance_type of a packet that has been h
 struct metadata_t {
     @field_list(BIER_METADATA)
     carried_t  carried;
+    @field_list(BIER_METADATA)
+    bit<48>    now;           // microseconds. bmv2 gives recirculated packets no time of arrival.
     arrival_t  arrival;
     decision_t decision;
 }
@@ -50,6 +53,7 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
                    inout standard_metadata_t standard_metadata) {
     FrrRouter() router;
     Repair() repair;
+    Heartbeats() heartbeats;
     register<bit<32>>(16) words;
 
     apply {
@@ -58,6 +62,7 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
             meta.carried.in_progress = 0;
             meta.carried.set = 0;
             meta.carried.source_port = 0;
+            meta.now = standard_metadata.ingress_global_timestamp;
         }
 
         meta.arrival.port = standard_metadata.ingress_port;
@@ -80,8 +85,11 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
         if (hdr.port_status.isValid()) {
             word = hdr.port_status.down == 1 ? word | place : word & ~place;
             words.write((bit<32>)port[8:5], word);
-        } else if (word & place != 0 && meta.decision.drop == drop_reason_t.NONE
-                   && meta.decision.mcast_grp == 0) {
+        }
+        bit<1> down = word & place != 0 ? 1w1 : 0;
+        heartbeats.apply(hdr, meta.arrival.port, meta.now, meta.decision, down);
+        if (down == 1 && !hdr.port_status.isValid() && meta.decision.drop == drop_reason_t.NONE
+            && meta.decision.mcast_grp == 0) {
             repair.apply(hdr, meta.carried, meta.decision);
         }
 
@@ -108,6 +116,7 @@ control FrrEgress(inout headers_t hdr, inout metadata_t meta,
     apply {
         if (standard_metadata.egress_port == RECIRC_PORT) {
             // The port has a queue but no cable. v1model recirculates from here, behind the queue.
+            meta.now = standard_metadata.egress_global_timestamp;
             recirculate_preserving_field_list(BIER_METADATA);
         } else {
             rewrite.apply(hdr, standard_metadata.egress_port, meta.carried.source_port, drop);

@@ -4,6 +4,7 @@
 #include <v1model.p4>
 
 #include "frr.p4"
+#include "heartbeat.p4"
 
 const bit<32> RECIRC_SESSION = 1;   // clone session: the control plane points it to RECIRC_PORT
 const bit<8>  BIER_METADATA  = 1;   // field list: what a clone and a recirculated packet keep
@@ -13,6 +14,8 @@ const bit<32> RECIRCULATED = 4;     // instance_type of a packet that has been h
 struct metadata_t {
     @field_list(BIER_METADATA)
     carried_t  carried;
+    @field_list(BIER_METADATA)
+    bit<48>    now;           // microseconds. bmv2 gives recirculated packets no time of arrival.
     arrival_t  arrival;
     decision_t decision;
 }
@@ -64,6 +67,7 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
                    inout standard_metadata_t standard_metadata) {
     FrrRouter() router;
     Repair() repair;
+    Heartbeats() heartbeats;
     PortStates() states;
     bit<1> down;
 
@@ -73,6 +77,7 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
             meta.carried.in_progress = 0;
             meta.carried.set = 0;
             meta.carried.source_port = 0;
+            meta.now = standard_metadata.ingress_global_timestamp;
         }
 
         meta.arrival.port = standard_metadata.ingress_port;
@@ -86,6 +91,7 @@ control FrrIngress(inout headers_t hdr, inout metadata_t meta,
         router.apply(hdr, meta.carried, meta.arrival, meta.decision);
 
         states.apply(hdr, meta.decision.egress_port, down);
+        heartbeats.apply(hdr, meta.arrival.port, meta.now, meta.decision, down);
         if (down == 1 && meta.decision.drop == drop_reason_t.NONE && meta.decision.mcast_grp == 0) {
             repair.apply(hdr, meta.carried, meta.decision);
         }
@@ -116,6 +122,7 @@ control FrrEgress(inout headers_t hdr, inout metadata_t meta,
     apply {
         if (standard_metadata.egress_port == RECIRC_PORT) {
             // The port has a queue but no cable. v1model recirculates from here, behind the queue.
+            meta.now = standard_metadata.egress_global_timestamp;
             recirculate_preserving_field_list(BIER_METADATA);
         } else {
             rewrite.apply(hdr, standard_metadata.egress_port, meta.carried.source_port, drop);
