@@ -494,6 +494,7 @@ fn generated_packets() {
         trigger: Trigger::Periodic(1_000),
         packet: frame(0, 0, 0, 0),
         source: 68,
+        next_source: false,
         batches: 1,
         packets_per_batch: 2,
         batch_gap: 0,
@@ -554,4 +555,206 @@ fn what_is_not_executed_is_said() {
         "Hash<bit<16>>(HashAlgorithm_t.CUSTOM) hash; apply { h.h.b = hash.get({ h.h.c }); }",
     );
     assert!(custom.contains("CRCPolynomial"), "{custom}");
+}
+
+/// Everything that has come out until then, as (port, first bytes).
+fn until(switch: &mut Switch, nanos: u64, bytes: usize) -> Vec<(Port, Vec<u8>)> {
+    let mut got = Vec::new();
+    switch.advance(Time::from_nanos(nanos), &mut |port: Port, data: &[u8]| {
+        got.push((port, data[..bytes].to_vec()))
+    });
+    got
+}
+
+fn app(trigger: Trigger) -> App {
+    App {
+        pipe: 0,
+        id: 2,
+        trigger,
+        packet: frame(0, 0, 0, 0),
+        source: 68,
+        next_source: false,
+        batches: 1,
+        packets_per_batch: 1,
+        batch_gap: 0,
+        packet_gap: 0,
+    }
+}
+
+// If this fails, a program that answers to its own recirculated packets never hears of them, or an
+// application that triggers itself hangs the switch.
+#[test]
+fn a_packet_that_comes_back_triggers_others() {
+    let mut switch = switch(&Parts {
+        ingress: "apply {
+            if (h.eth.dst[47:40] == 0x02) { tm.ucast_egress_port = 2; }
+            else if (ig.ingress_port == 1) { tm.ucast_egress_port = 69; }
+            else { tm.ucast_egress_port = 3; }
+        }",
+        ..PLAIN
+    });
+    let trigger = Trigger::Recirculation {
+        pattern: 0x00ab_cd00,
+        mask: 0xffff_ff00,
+    };
+    switch.set_generator(
+        Time::ZERO,
+        App {
+            batches: 2,
+            packets_per_batch: 2,
+            ..app(trigger)
+        },
+    );
+    let mut packet = frame(0, 0, 0, 0);
+    packet[..4].copy_from_slice(&[0, 0xab, 0xcd, 0xfe]);
+    let sent = send(&mut switch, &packet);
+    // The packet itself, then two batches of two: application 2, the key, the batch added to it.
+    let header = |batch: u8, packet| vec![2, 0xab, 0xcd, 0xfe + batch, 0, packet];
+    let first: Vec<Vec<u8>> = sent.iter().map(|(_, data)| data[..6].to_vec()).collect();
+    assert_eq!(sent[0], (3, packet.clone()));
+    let expected = [header(0, 0), header(0, 1), header(1, 0), header(1, 1)];
+    assert_eq!(first[1..], expected);
+    assert!(sent[1..].iter().all(|(port, _)| *port == 2));
+    let counts = switch.generator_counts(0, 2).expect("an application");
+    assert_eq!((counts.triggers, counts.batches, counts.packets), (1, 2, 4));
+    packet[1] = 0xac;
+    assert_eq!(
+        send(&mut switch, &packet),
+        [(3, packet.clone())],
+        "another pattern"
+    );
+
+    // Every packet that it sends comes back and triggers it anew, in no time.
+    let everything = Trigger::Recirculation {
+        pattern: 0,
+        mask: 0,
+    };
+    let around = Parts {
+        ingress: "apply { tm.ucast_egress_port = 69; d.drop_ctl = h.eth.dst[2:0]; }",
+        ..PLAIN
+    };
+    let config = Config {
+        max_packets: 100,
+        max_passes: 10,
+        ..Config::default()
+    };
+    let image = image(&around).expect("a program for TNA");
+    let mut switch = Switch::new(Arc::new(image), config).expect("a switch");
+    switch.set_generator(Time::ZERO, app(everything));
+    send(&mut switch, &frame(0, 0, 0, 0));
+    assert!(switch.stats().too_many_packets >= 1);
+    switch.remove_generator(0, 2);
+    assert_eq!(switch.next_departure(), None);
+}
+
+// If this fails, one of two ports that go down at the same time is never heard of.
+#[test]
+fn two_ports_go_down_at_once() {
+    let mut switch = switch(&Parts {
+        ingress: "apply { tm.ucast_egress_port = 2; }",
+        ..PLAIN
+    });
+    switch.set_generator(
+        Time::ZERO,
+        App {
+            packets_per_batch: 2,
+            packet_gap: 10,
+            next_source: true,
+            ..app(Trigger::PortDown)
+        },
+    );
+    switch.port_down(Time::from_nanos(5), 7);
+    switch.port_down(Time::from_nanos(5), 9);
+    let header = |port, packet| (2, vec![2, 0, 0, port, 0, packet]);
+    let expected = [header(7, 0), header(7, 1), header(9, 0), header(9, 1)];
+    assert_eq!(until(&mut switch, 100, 6), expected);
+}
+
+// If this fails, a bundle of cables loses packets as soon as one of them is cut.
+#[test]
+fn a_lag_passes_over_ports_that_are_down() {
+    let mut switch = switch(&Parts {
+        ingress: "apply { tm.mcast_grp_a = 9; tm.level2_mcast_hash = (bit<13>)h.h.b; }",
+        ..PLAIN
+    });
+    let node = Node {
+        rid: 1,
+        lags: vec![4],
+        ..Node::default()
+    };
+    switch.set_group(9, Some(vec![vec![node]]));
+    let ports = vec![7, 5, 6];
+    switch.set_lag(4, p4_arch::tna::Lag { ports });
+    let taken = |switch: &mut Switch| -> Vec<Port> {
+        let sent = (0..6).flat_map(|hash| send(switch, &frame(0, 0, hash, 0)));
+        sent.map(|(port, _)| port).collect()
+    };
+    // Members count in the order of their ports.
+    assert_eq!(taken(&mut switch), [5, 6, 7, 5, 6, 7]);
+    switch.port_down(Time::ZERO, 6);
+    assert_eq!(taken(&mut switch), [5, 7, 7, 5, 5, 7]);
+    switch.port_down(Time::ZERO, 5);
+    switch.port_down(Time::ZERO, 7);
+    assert_eq!(
+        taken(&mut switch),
+        [5, 6, 7, 5, 6, 7],
+        "all are down: as if none were"
+    );
+    switch.port_up(6);
+    assert_eq!(taken(&mut switch), [6, 6, 6, 6, 6, 6]);
+}
+
+// If this fails, a session that the control plane has shut still copies packets, or one with several
+// targets serves but one.
+#[test]
+fn sessions_with_all_their_fields() {
+    use p4_arch::tna::{Direction, MirrorSession};
+    let mut switch = switch(&MIRRORED);
+    let copies = |switch: &mut Switch| -> Vec<Port> {
+        let sent = send(switch, &frame(2, 0, 7, 5));
+        sent.into_iter().map(|(port, _)| port).collect()
+    };
+    let session = MirrorSession {
+        port: Some(3),
+        ..MirrorSession::default()
+    };
+    switch.set_mirror(5, Some(session));
+    assert_eq!(copies(&mut switch), [3]);
+    let disabled = MirrorSession {
+        enabled: false,
+        ..session
+    };
+    switch.set_mirror(5, Some(disabled));
+    assert_eq!(copies(&mut switch), []);
+    let egress = MirrorSession {
+        direction: Direction::Egress,
+        ..session
+    };
+    switch.set_mirror(5, Some(egress));
+    assert_eq!(copies(&mut switch), []);
+    let node = |rid, xid, ports: &[Port]| {
+        let ports = ports.to_vec();
+        vec![Node {
+            rid,
+            xid,
+            ports,
+            ..Node::default()
+        }]
+    };
+    switch.set_group(20, Some(vec![node(1, Some(7), &[5]), node(2, None, &[6])]));
+    switch.set_group(21, Some(vec![node(3, None, &[8])]));
+    switch.set_cpu_port(Some(64), true);
+    let everywhere = MirrorSession {
+        groups: [Some(20), Some(21)],
+        exclusions: [7, 0],
+        copy_to_cpu: true,
+        ..session
+    };
+    switch.set_mirror(5, Some(everywhere));
+    assert_eq!(copies(&mut switch), [6, 8, 64, 3]);
+    // Without one of its own, the neutral session of the number holds.
+    switch.set_mirror(5, None);
+    assert_eq!(copies(&mut switch), []);
+    switch.write(&[self::session(5, 4, None)]).unwrap();
+    assert_eq!(copies(&mut switch), [4]);
 }

@@ -116,6 +116,7 @@ impl Switch {
         if let Some(origin) = self.born_again(&before, Kind::Recirculated, follow) {
             self.externs.stats.recirculated += 1;
             let bytes = copy.bytes;
+            self.generator.recirculated(self.now, port, &bytes);
             self.wait_for_ingress(Arrival {
                 origin,
                 bytes,

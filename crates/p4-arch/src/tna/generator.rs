@@ -1,7 +1,13 @@
-//! The packet generator: packets that begin inside the chip, by a timer or when a port goes down.
+//! The packet generator: packets that begin inside the chip, by a timer, when a port goes down, or when
+//! a certain packet has come back.
 
+use super::ports::{local_port, pipe, ALWAYS_LOOPED, PORTS};
 use crate::Port;
 use p4_time::Time;
+use std::collections::VecDeque;
+
+/// Triggers that wait until their application has sent its packets; more are lost.
+const MOST_WAITING: usize = 1024;
 
 /// What makes an application send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,10 +18,14 @@ pub enum Trigger {
     Periodic(u64),
     /// Whenever a port of the pipe goes down
     PortDown,
+    /// Whenever a packet comes back on a port 68 to 71 of the pipe whose first four bytes are
+    /// `pattern` in the bits of `mask`
+    Recirculation { pattern: u32, mask: u32 },
 }
 
 /// One application of a pipe's generator. Its packets get a header of 6 bytes in front:
-/// `pktgen_timer_header_t` or `pktgen_port_down_header_t`.
+/// `pktgen_timer_header_t`, `pktgen_port_down_header_t` or `pktgen_recirc_header_t`, whose key is the
+/// second to fourth byte of the packet that came back, plus the number of the batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct App {
     pub pipe: u8,
@@ -25,6 +35,8 @@ pub struct App {
     pub packet: Vec<u8>,
     /// Where the packets seem to come in: the port's number within the pipe
     pub source: Port,
+    /// Each packet of a batch seems to come in one port further than the one before.
+    pub next_source: bool,
     pub batches: u16,
     pub packets_per_batch: u16,
     /// Nanoseconds between batches, and between the packets of a batch
@@ -40,13 +52,24 @@ pub(super) struct Generated {
     pub bytes: Vec<u8>,
 }
 
+/// What an application has done so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AppCounts {
+    pub triggers: u64,
+    pub batches: u64,
+    pub packets: u64,
+}
+
 #[derive(Debug)]
 struct Running {
     app: App,
     /// When it was triggered, and the packet that comes next
     next: Option<(Time, u16, u16)>,
-    /// The port that went down
-    port: Port,
+    /// The port that went down, or the first four bytes of the packet that came back
+    cause: u32,
+    /// What has triggered it since
+    waiting: VecDeque<u32>,
+    counts: AppCounts,
 }
 
 /// All applications; their order decides between packets of the same time.
@@ -79,7 +102,12 @@ impl Running {
         match app.trigger {
             Trigger::PortDown => {
                 bytes.push(0);
-                bytes.extend_from_slice(&self.port.to_be_bytes());
+                bytes.extend_from_slice(&(self.cause as u16).to_be_bytes());
+            }
+            Trigger::Recirculation { .. } => {
+                let low = (self.cause as u16).wrapping_add(batch);
+                bytes.push((self.cause >> 16) as u8);
+                bytes.extend_from_slice(&low.to_be_bytes());
             }
             Trigger::Once(_) | Trigger::Periodic(_) => {
                 bytes.push(0);
@@ -88,6 +116,9 @@ impl Running {
         }
         bytes.extend_from_slice(&packet.to_be_bytes());
         bytes.extend_from_slice(&app.packet);
+        self.counts.packets += 1;
+        self.counts.batches += u64::from(packet == 0);
+        self.counts.triggers += u64::from((batch, packet) == (0, 0));
         self.next = match (packet + 1 < app.packets_per_batch, batch + 1 < app.batches) {
             (true, _) => Some((start, batch, packet + 1)),
             (false, true) => Some((start, batch + 1, 0)),
@@ -96,7 +127,16 @@ impl Running {
                 _ => None,
             },
         };
-        let port = Port::from(app.pipe) << 7 | app.source & 0x7f;
+        if self.next.is_none() {
+            if let Some(cause) = self.waiting.pop_front() {
+                self.next = Some((time, 0, 0));
+                self.cause = cause;
+            }
+        }
+        let app = &self.app;
+        let further = if app.next_source { packet } else { 0 };
+        let local = app.source.wrapping_add(further) % PORTS;
+        let port = Port::from(app.pipe) << 7 | local;
         Some(Generated { time, port, bytes })
     }
 }
@@ -113,28 +153,76 @@ impl Generator {
         };
         let same = |known: &Running| (known.app.pipe, known.app.id) == (app.pipe, app.id);
         self.apps.retain(|known| !same(known));
-        let port = 0;
-        self.apps.push(Running { app, next, port });
+        self.apps.push(Running {
+            app,
+            next,
+            cause: 0,
+            waiting: VecDeque::new(),
+            counts: AppCounts::default(),
+        });
+    }
+
+    pub fn remove(&mut self, pipe: u8, id: u8) {
+        let other = |known: &Running| (known.app.pipe, known.app.id) != (pipe, id);
+        self.apps.retain(other);
+    }
+
+    pub fn counts(&self, pipe: u8, id: u8) -> Option<AppCounts> {
+        let same = |known: &&Running| (known.app.pipe, known.app.id) == (pipe, id);
+        self.apps.iter().find(same).map(|known| known.counts)
     }
 
     /// Triggers what waits for a port of the pipe to go down.
     pub fn port_down(&mut self, now: Time, port: Port) {
-        let waits = |known: &&mut Running| {
+        self.trigger(now, pipe(port), u32::from(port), |trigger| {
+            *trigger == Trigger::PortDown
+        });
+    }
+
+    /// Triggers what waits for such a packet to come back on this port.
+    pub fn recirculated(&mut self, now: Time, port: Port, packet: &[u8]) {
+        let Some(&[a, b, c, d]) = packet.first_chunk() else {
+            return;
+        };
+        if self.apps.is_empty() || !ALWAYS_LOOPED.contains(&local_port(port)) {
+            return;
+        }
+        let first = u32::from_be_bytes([a, b, c, d]);
+        self.trigger(now, pipe(port), first, |trigger| match trigger {
+            Trigger::Recirculation { pattern, mask } => (first ^ pattern) & mask == 0,
+            _ => false,
+        });
+    }
+
+    /// What triggers an application that is still sending waits for its turn.
+    fn trigger(&mut self, now: Time, pipe: u8, cause: u32, wants: impl Fn(&Trigger) -> bool) {
+        for known in &mut self.apps {
             let App {
                 trigger,
-                pipe,
                 batches,
                 packets_per_batch,
                 ..
             } = &known.app;
-            *trigger == Trigger::PortDown
-                && *pipe == super::ports::pipe(port)
-                && *batches > 0
-                && *packets_per_batch > 0
-        };
-        for known in self.apps.iter_mut().filter(waits) {
-            known.next = Some((now, 0, 0));
-            known.port = port;
+            let sends = *batches > 0 && *packets_per_batch > 0;
+            if known.app.pipe != pipe || !sends || !wants(trigger) {
+                continue;
+            }
+            if known.next.is_none() {
+                known.next = Some((now, 0, 0));
+                known.cause = cause;
+            } else if known.waiting.len() < MOST_WAITING {
+                known.waiting.push_back(cause);
+            }
+        }
+    }
+
+    /// Forgets what was triggered, for there is no end of it.
+    pub fn calm(&mut self) {
+        for known in &mut self.apps {
+            known.waiting.clear();
+            if !matches!(known.app.trigger, Trigger::Once(_) | Trigger::Periodic(_)) {
+                known.next = None;
+            }
         }
     }
 

@@ -2,7 +2,7 @@
 //! the packet, digest.
 
 use super::metadata::{parser_error, Order, FCS_BYTES, INGRESS_BYTES, PORT_BYTES};
-use super::queue::{Arrival, Copy, Origin};
+use super::queue::{Arrival, Origin};
 use super::switch::Switch;
 use super::traffic::Packet;
 use crate::stats::Drop;
@@ -197,52 +197,6 @@ impl Switch {
         let id = follow.born(Some(before.origin.id), kind, passes, Some(before.port));
         follow.fate(|| Fate::Again { id });
         Some(Origin { id, passes })
-    }
-
-    /// Sends a copy where the emitted mirror's session says: its header, then `packet`.
-    pub(super) fn mirror<F: Follow>(
-        &mut self,
-        origin: Origin,
-        packet: &[u8],
-        kind: Kind,
-        follow: &mut F,
-    ) {
-        let Some((id, header)) = self.externs.emitted.mirror.take() else {
-            return follow.note("mirror_type is written, but no Mirror was emitted".to_string());
-        };
-        let Some(session) = self.externs.state.session(id.into()) else {
-            self.externs.stats.unknown_session += 1;
-            return follow.note(format!("no mirror: there is no session {id}"));
-        };
-        let mut bytes = header;
-        bytes.extend_from_slice(packet);
-        if let Some(most) = session.truncate.map(|most| most as usize) {
-            if bytes.len() > most + FCS_BYTES {
-                bytes.truncate(most);
-                bytes.extend_from_slice(&[0; FCS_BYTES]);
-            }
-        }
-        let group = session.group.and_then(|group| u16::try_from(group).ok());
-        let replicas = group.map(|group| self.copies_of(group, Default::default()));
-        let ports = session.port.map(|port| (port, 0, false));
-        let copies = replicas.unwrap_or_default().into_iter();
-        let copies = copies.map(|copy| (copy.port, copy.rid, copy.first));
-        for (port, rid, rid_first) in copies.chain(ports).collect::<Vec<_>>() {
-            if !self.may_become_more(follow) {
-                return;
-            }
-            self.externs.stats.clones += 1;
-            let id = follow.born(Some(origin.id), kind, origin.passes, None);
-            self.wait_for_egress(Copy {
-                origin: Origin { id, ..origin },
-                port,
-                length: u16::try_from(bytes.len()).unwrap_or(u16::MAX),
-                bytes: bytes.clone(),
-                rid,
-                rid_first,
-                ..Copy::default()
-            });
-        }
     }
 
     fn send_digest(&mut self) {

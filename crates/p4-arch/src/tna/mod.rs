@@ -19,6 +19,7 @@ mod hash;
 mod image;
 mod ingress;
 mod metadata;
+mod mirror;
 mod ports;
 mod pre;
 mod queue;
@@ -27,8 +28,9 @@ mod traffic;
 
 pub use binding::Tna;
 pub(crate) use binding::{EGRESS_FOR_DEPARSER, FOR_TM, INGRESS_FOR_DEPARSER};
-pub use generator::{App, Trigger};
+pub use generator::{App, AppCounts, Trigger};
 pub use image::Image;
+pub use mirror::{Direction, MirrorSession};
 pub use ports::{local_port, pipe, recirculation_ports, LoopConfig, LoopStats};
 pub use pre::{Lag, Node, Pruning};
 pub use switch::{Config, Switch};

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Ports of one pipe: 64 at the front, 4 for the CPU or for recirculation, 4 for recirculation and
 /// the packet generator.
-const PORTS: Port = 72;
-const ALWAYS_LOOPED: std::ops::Range<Port> = 68..72;
+pub(super) const PORTS: Port = 72;
+pub(super) const ALWAYS_LOOPED: std::ops::Range<Port> = 68..72;
 /// Picoseconds that one bit takes at one bit per second.
 const SECOND: u128 = 1_000_000_000_000;
 

@@ -2,7 +2,7 @@
 
 use crate::Port;
 use p4_state::Replica;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Copies that share a replication id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,8 @@ pub struct Node {
     pub lags: Vec<u16>,
 }
 
-/// Ports of which one gets the copy: the packet's `level2_mcast_hash` modulo their number says which.
+/// Ports of which one gets the copy: the packet's `level2_mcast_hash` modulo their number says which,
+/// in the order of their numbers; if that one is down, the same among those that are up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lag {
     pub ports: Vec<Port>,
@@ -57,9 +58,18 @@ pub(super) struct Pre {
     prunings: BTreeMap<u16, Pruning>,
     /// Packets with this `rid` are pruned at every node.
     pub global_rid: Option<u16>,
+    /// Ports without a link
+    down: BTreeSet<Port>,
 }
 
 impl Pre {
+    pub fn set_down(&mut self, port: Port, down: bool) {
+        match down {
+            true => self.down.insert(port),
+            false => self.down.remove(&port),
+        };
+    }
+
     pub fn set_group(&mut self, group: u16, nodes: Option<Vec<Alternatives>>) {
         match nodes {
             Some(nodes) => self.groups.insert(group, nodes),
@@ -67,8 +77,25 @@ impl Pre {
         };
     }
 
-    pub fn set_lag(&mut self, id: u16, lag: Lag) {
+    pub fn set_lag(&mut self, id: u16, mut lag: Lag) {
+        lag.ports.sort_unstable();
+        lag.ports.dedup();
         self.lags.insert(id, lag);
+    }
+
+    /// The port of a LAG that gets the copy.
+    fn member(&self, lag: u16, hash: u16) -> Option<Port> {
+        let ports = &self.lags.get(&lag)?.ports;
+        let pick = |ports: &[Port]| ports.get(usize::from(hash) % ports.len().max(1)).copied();
+        let first = pick(ports)?;
+        if !self.down.contains(&first) {
+            return Some(first);
+        }
+        let up = ports
+            .iter()
+            .copied()
+            .filter(|port| !self.down.contains(port));
+        pick(&up.collect::<Vec<_>>()).or(Some(first))
     }
 
     pub fn set_pruning(&mut self, exclusion: u16, pruning: Pruning) {
@@ -108,11 +135,8 @@ impl Pre {
             .get(&packet.exclusion2)
             .filter(|_| everywhere || packet.rid == node.rid);
         let is_pruned = |port: &Port| pruned.is_some_and(|pruning| pruning.ports.contains(port));
-        let members = node.lags.iter().filter_map(|id| {
-            let ports = &self.lags.get(id)?.ports;
-            let at = usize::from(packet.hash2) % ports.len().max(1);
-            ports.get(at).copied()
-        });
+        let lags = node.lags.iter();
+        let members = lags.filter_map(|id| self.member(*id, packet.hash2));
         let ports = node.ports.iter().copied().chain(members);
         for (i, port) in ports.filter(|port| !is_pruned(port)).enumerate() {
             let (rid, first) = (node.rid, i == 0);

@@ -23,6 +23,8 @@ pub(super) struct Copy {
     pub length: u16,
     pub rid: u16,
     pub rid_first: bool,
+    /// Of the port's queues
+    pub queue: u8,
     /// It leaves as it is.
     pub bypass_egress: bool,
     /// When it came to the queue, and how many bytes were there before it

@@ -1,8 +1,9 @@
 //! One switch: what a packet meets from the moment it arrives until nothing of it is left.
 
 use super::externs::{Externs, Running};
-use super::generator::{App, Generator};
+use super::generator::{App, AppCounts, Generator};
 use super::image::Image;
+use super::mirror::MirrorSession;
 use super::ports::{LoopConfig, LoopStats, Ports};
 use super::pre::{Lag, Node, Pre, Pruning};
 use super::queue::{Arrival, Copy, Waiting};
@@ -16,7 +17,7 @@ use p4_ir::native::Native;
 use p4_ir::trace::{NoTrace, Silent, Tracer};
 use p4_state::{IdleEntry, State, Update, WriteError};
 use p4_time::Time;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// Buffers kept for reuse.
@@ -63,7 +64,8 @@ pub struct Switch {
     /// What the parser is given, and what a mirror copies; kept for their memory
     pub(super) given: Vec<u8>,
     pub(super) scratch: Vec<u8>,
-    generator: Generator,
+    pub(super) mirrors: BTreeMap<u16, MirrorSession>,
+    pub(super) generator: Generator,
     to_egress: VecDeque<Copy>,
     to_ingress: VecDeque<Arrival>,
     blanks: Vec<Vec<u8>>,
@@ -98,6 +100,7 @@ impl Switch {
             now: Time::ZERO,
             given: Vec::new(),
             scratch: Vec::new(),
+            mirrors: BTreeMap::new(),
             generator: Generator::default(),
             to_egress: VecDeque::new(),
             to_ingress: VecDeque::new(),
@@ -188,14 +191,38 @@ impl Switch {
         self.pre.global_rid = rid;
     }
 
+    /// Sets a mirror session up, in place of the neutral one of this number. `None` removes it.
+    pub fn set_mirror(&mut self, id: u16, session: Option<MirrorSession>) {
+        match session {
+            Some(session) => self.mirrors.insert(id, session),
+            None => self.mirrors.remove(&id),
+        };
+    }
+
     /// Sets an application of the packet generator up.
     pub fn set_generator(&mut self, now: Time, app: App) {
         self.generator.set(now, app);
     }
 
-    /// Tells the packet generator that a port went down.
+    /// Takes an application of the packet generator away.
+    pub fn remove_generator(&mut self, pipe: u8, id: u8) {
+        self.generator.remove(pipe, id);
+    }
+
+    /// What an application of the packet generator has counted; `None` if there is none.
+    pub fn generator_counts(&self, pipe: u8, id: u8) -> Option<AppCounts> {
+        self.generator.counts(pipe, id)
+    }
+
+    /// Tells the packet generator and the replication engine that a port went down.
     pub fn port_down(&mut self, now: Time, port: Port) {
+        self.pre.set_down(port, true);
         self.generator.port_down(now, port);
+    }
+
+    /// Tells the replication engine that a port works again.
+    pub fn port_up(&mut self, port: Port) {
+        self.pre.set_down(port, false);
     }
 
     /// When something happens by itself: a packet is back on a looped port, or is generated.
@@ -214,8 +241,19 @@ impl Switch {
     }
 
     fn go_on<F: Follow>(&mut self, now: Time, out: &mut impl Sink, follow: &mut F) {
+        let (mut moment, mut generated_now) = (Time::ZERO, 0);
         while let Some(next) = self.next_departure().filter(|next| *next <= now) {
             self.packets = 1;
+            if next > moment {
+                (moment, generated_now) = (next, 0);
+            }
+            generated_now += 1;
+            if generated_now > self.config.max_packets {
+                // Generated packets that come back trigger others, at the same moment.
+                self.externs.stats.count_drop(Drop::TooManyPackets);
+                self.generator.calm();
+                generated_now = 0;
+            }
             if let Some((time, port, copy)) = self.ports.next_arrival(next) {
                 self.now = time;
                 self.come_back(port, copy, follow);
@@ -271,6 +309,9 @@ impl Switch {
             return self.dropped(Drop::BadPort { port }, follow);
         }
         self.settle(out, follow);
+        if self.generator.next_time().is_some_and(|next| next <= now) {
+            self.go_on(now, out, follow);
+        }
     }
 
     /// Carries on until nothing is under way but what waits for its time. Copies on their way out

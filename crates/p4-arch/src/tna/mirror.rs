@@ -1,0 +1,163 @@
+//! Mirrors: copies that a deparser asks for, and the sessions that say where they go.
+
+use super::metadata::FCS_BYTES;
+use super::pre::Choice;
+use super::queue::{Copy, Origin};
+use super::switch::Switch;
+use crate::tree::{Follow, Kind};
+use crate::Port;
+use p4_state::CloneSession;
+
+/// Whose mirrors a session takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    Ingress,
+    Egress,
+    #[default]
+    Both,
+}
+
+/// Where the mirrors of a session go: a port, up to two multicast groups and the CPU, all or none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MirrorSession {
+    pub enabled: bool,
+    pub direction: Direction,
+    pub port: Option<Port>,
+    /// Queue of the port
+    pub queue: u8,
+    pub groups: [Option<u16>; 2],
+    /// `level1_mcast_hash` and `level2_mcast_hash`
+    pub hashes: [u16; 2],
+    /// `level1_exclusion_id` and `level2_exclusion_id`
+    pub exclusions: [u16; 2],
+    pub rid: u16,
+    pub copy_to_cpu: bool,
+    /// Copies are cut to so many bytes, their header included; `None`: they are whole.
+    pub max_length: Option<u32>,
+}
+
+impl Default for MirrorSession {
+    fn default() -> MirrorSession {
+        MirrorSession {
+            enabled: true,
+            direction: Direction::Both,
+            port: None,
+            queue: 0,
+            groups: [None; 2],
+            hashes: [0; 2],
+            exclusions: [0; 2],
+            rid: 0,
+            copy_to_cpu: false,
+            max_length: None,
+        }
+    }
+}
+
+impl From<CloneSession> for MirrorSession {
+    fn from(session: CloneSession) -> MirrorSession {
+        let group = session.group.and_then(|group| u16::try_from(group).ok());
+        MirrorSession {
+            port: session.port,
+            groups: [group, None],
+            max_length: session.truncate,
+            ..MirrorSession::default()
+        }
+    }
+}
+
+impl MirrorSession {
+    fn takes(&self, kind: &Kind) -> bool {
+        let own = match kind {
+            Kind::EgressClone => Direction::Egress,
+            _ => Direction::Ingress,
+        };
+        self.direction == Direction::Both || self.direction == own
+    }
+}
+
+impl Switch {
+    /// Sends a copy where the emitted mirror's session says: its header, then `packet`.
+    pub(super) fn mirror<F: Follow>(
+        &mut self,
+        origin: Origin,
+        packet: &[u8],
+        kind: Kind,
+        follow: &mut F,
+    ) {
+        let Some((id, header)) = self.externs.emitted.mirror.take() else {
+            return follow.note("mirror_type is written, but no Mirror was emitted".to_string());
+        };
+        let neutral = || self.externs.state.session(id.into()).map(Into::into);
+        let Some(session) = self.mirrors.get(&id).copied().or_else(neutral) else {
+            self.externs.stats.unknown_session += 1;
+            return follow.note(format!("no mirror: there is no session {id}"));
+        };
+        if !session.enabled || !session.takes(&kind) {
+            let why = match session.enabled {
+                true => "is for the other direction",
+                false => "is not enabled",
+            };
+            return follow.note(format!("no mirror: session {id} {why}"));
+        }
+        let copies = self.copies_for(&session);
+        if copies.is_empty() {
+            return follow.note(format!("no mirror: session {id} leads nowhere"));
+        }
+        let mut bytes = header;
+        bytes.extend_from_slice(packet);
+        if let Some(most) = session.max_length.map(|most| most as usize) {
+            if bytes.len() > most + FCS_BYTES {
+                bytes.truncate(most);
+                bytes.extend_from_slice(&[0; FCS_BYTES]);
+            }
+        }
+        for copy in copies {
+            if !self.may_become_more(follow) {
+                return;
+            }
+            self.externs.stats.clones += 1;
+            let id = follow.born(Some(origin.id), kind, origin.passes, None);
+            self.wait_for_egress(Copy {
+                origin: Origin { id, ..origin },
+                length: u16::try_from(bytes.len()).unwrap_or(u16::MAX),
+                bytes: bytes.clone(),
+                ..copy
+            });
+        }
+    }
+
+    /// The copies of a session, without their packets.
+    fn copies_for(&self, session: &MirrorSession) -> Vec<Copy> {
+        let [hash1, hash2] = session.hashes;
+        let [exclusion1, exclusion2] = session.exclusions;
+        let choice = Choice {
+            hash1,
+            hash2,
+            exclusion1,
+            exclusion2,
+            rid: session.rid,
+        };
+        let groups = session.groups.into_iter().flatten();
+        let replicas = groups.flat_map(|group| self.copies_of(group, choice));
+        let mut copies: Vec<Copy> = replicas
+            .map(|replica| Copy {
+                port: replica.port,
+                rid: replica.rid,
+                rid_first: replica.first,
+                ..Copy::default()
+            })
+            .collect();
+        let cpu = self
+            .ports
+            .cpu
+            .filter(|_| session.copy_to_cpu && self.ports.copy_to_cpu);
+        copies.extend(cpu.into_iter().chain(session.port).map(|port| Copy {
+            port,
+            ..Copy::default()
+        }));
+        for copy in &mut copies {
+            copy.queue = session.queue;
+        }
+        copies
+    }
+}
