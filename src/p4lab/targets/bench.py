@@ -17,6 +17,7 @@ from typing import Any
 from p4lab.control.bier import CPU_PORT
 from p4lab.control.entries import (
     CloneSession,
+    DefaultAction,
     Entity,
     Exact,
     Lpm,
@@ -97,6 +98,8 @@ class Bmv2Bench:
             switch.write([Update("insert", item) for item in entities])
             found = []
             for sending in case.sendings:
+                if sending.updates:
+                    switch.write([Update("insert", entity(item)) for item in sending.updates])
                 if sending.port == CPU_PORT:
                     switch.packet_out(*cpu.packet_in(sending.data))
                 else:
@@ -192,7 +195,12 @@ def _ports(case: Case, entities: Sequence[Entity]) -> set[int]:
 
 
 def entity(update: tuple[Any, ...]) -> Entity:
-    """An update of a case (in the engine's form) as an entity."""
+    """An update of a case (in the engine's form) as an entity. Raises ValueError for a register's
+    cell, which P4Runtime cannot write to bmv2."""
+    if update[0] == "register":
+        raise ValueError(f"the register {update[1]} cannot be written from here")
+    if update[0] == "default":
+        return DefaultAction(update[1], update[2], tuple(update[3]))
     if update[0] == "group":
         return MulticastGroup(update[1], tuple(update[2]))
     if update[0] == "session":

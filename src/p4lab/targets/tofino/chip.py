@@ -1,7 +1,7 @@
 """Which port of a Tofino is behind which socket at the front: `hw/wedge100bf-32x.toml`.
 
-A port of the chip (dev_port) is pipe << 7 | local. A pipe has the local ports 0 to 63 for sockets, four
-lanes to a MAC of 100 Gb/s; 64 to 67 may lead to the CPU, 68 to 71 lead back to ingress.
+A port of the chip (dev_port) is pipe << 7 | local. A pipe has the local ports 0 to 63 for sockets,
+four lanes to a MAC of 100 Gb/s; 64 to 67 may lead to the CPU, 68 to 71 lead back to ingress.
 """
 
 from __future__ import annotations

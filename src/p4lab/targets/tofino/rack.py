@@ -9,7 +9,8 @@
     front = 1
     to = "h1"
 
-`hw/rack.example.toml` has all keys. A topology fits a rack if every one of its links has its ends there.
+`hw/rack.example.toml` has all keys. A topology fits a rack if every one of its links has its ends
+there.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from p4lab.topology import Topology
 from p4lab.topology.file import Problem, Source
 
 LANES_OF = {"10G": 1, "25G": 1, "40G": 4, "50G": 2, "100G": 4}
-# IEEE 802.3: clause 74 (fc) is for lanes of 10 and 25 Gb/s, clauses 91 and 108 (rs) for lanes of 25.
+# IEEE 802.3: clause 74 (fc) is for lanes of 10 and 25 Gb/s, clauses 91 and 108 (rs) for 25.
 FECS_OF = {
     "10G": ("none", "fc"),
     "25G": ("none", "fc", "rs"),
@@ -51,7 +52,7 @@ class SwitchRow(Strict):
     chassis: str = WEDGE
     server: Annotated[str, Field(pattern=r"^[^\s:]+:[0-9]{1,5}$")] = SERVER
     cpu: str | None = None
-    recirculation: list[StrictInt] = []
+    recirculation: tuple[StrictInt, ...] = ()
 
 
 class CableRow(Strict):
@@ -77,8 +78,8 @@ class RackFile(Strict):
 
     name: str
     switch: Annotated[list[SwitchRow], Field(min_length=1)]
-    cable: list[CableRow] = []
-    loop: list[LoopRow] = []
+    cable: tuple[CableRow, ...] = ()
+    loop: tuple[LoopRow, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -233,9 +234,7 @@ class Rack:
             raise HardwareError([self._source.problem((), self._lack(topology, missing, lacking))])
         return setups
 
-    def _setup(
-        self, i: int, row: SwitchRow, cables: tuple[tuple[int, Port], ...]
-    ) -> SwitchSetup:
+    def _setup(self, i: int, row: SwitchRow, cables: tuple[tuple[int, Port], ...]) -> SwitchSetup:
         found = self._chassis[row.router]
         loops = tuple(
             port
@@ -252,8 +251,10 @@ class Rack:
             told.append(f"no switch for {_some(missing)}: add [[switch]] rows")
         if lacking:
             told.append(f"no cable for {_some(lacking)}: add [[cable]] rows")
-        other = "or run another topology (--topology)"
-        return f"the topology {topology.name} needs what this rack has not: {'; '.join(told)}, {other}"
+        return (
+            f"the topology {topology.name} needs what this rack has not: {'; '.join(told)}, "
+            "or run another topology (--topology)"
+        )
 
 
 def _some(names: list[str]) -> str:
@@ -296,5 +297,5 @@ def every_port(topology: Topology) -> Rack:
                     speed=speed,
                 )
             )
-    file = RackFile(name="models", switch=switches, cable=cables)
+    file = RackFile(name="models", switch=switches, cable=tuple(cables))
     return Rack(file, Source(topology.name, {}))

@@ -120,5 +120,5 @@ def _known(place: tuple[Any, ...], model: type[Strict]) -> list[str]:
     """The keys of the table around a place."""
     if len(place) == 1:
         return list(model.model_fields)
-    (row,) = getattr(model.model_fields[place[0]].annotation, "__args__", (model,))
+    row = getattr(model.model_fields[place[0]].annotation, "__args__", (model,))[0]
     return list(row.model_fields)

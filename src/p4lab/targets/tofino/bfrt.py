@@ -1,0 +1,42 @@
+"""What this target asks of a BFRT client. `sde` has the SDE's own behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from p4lab.control.entries import Match
+from p4lab.targets import TargetError
+from p4lab.targets.tofino.rows import Row, Value
+
+Verb = Literal["insert", "modify", "delete"]
+
+
+class BfrtError(TargetError):
+    """What a switch has refused, or that it cannot be reached; the message says which."""
+
+
+class Bfrt(Protocol):
+    """A connection to one switch, bound to the program that it runs."""
+
+    address: str
+    program: str
+
+    def read(self, table: str, keys: Sequence[tuple[tuple[str, Match], ...]]) -> list[Row | None]:
+        """The rows with these keys, None for keys that are not there. Raises BfrtError."""
+
+    def read_all(self, table: str) -> list[Row]:
+        """All rows of a table, the default entry aside. Raises BfrtError."""
+
+    def read_default(self, table: str) -> Row | None:
+        """The default entry of a table. Raises BfrtError."""
+
+    def write(self, verb: Verb, rows: Sequence[Row]) -> None:
+        """Inserts, modifies or deletes rows of one table: all of them, or none and BfrtError.
+        Default entries can be modified, and deleting one means the program's own."""
+
+    def counters(self, table: str, ports: Sequence[int]) -> dict[int, dict[str, Value]]:
+        """What a table of counters holds for ports. Raises BfrtError."""
+
+    def close(self) -> None:
+        """Ends the connection; the switch keeps what it has."""

@@ -1,0 +1,150 @@
+"""All that is to be done to the switches of a run, in order, before anything is done.
+
+`--dry-run` prints it; the targets carry it out. So what is printed is what happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from p4lab import _engine
+from p4lab.control.bier_tna import to_tna
+from p4lab.control.entries import Entity, Match
+from p4lab.engine import load_program
+from p4lab.lab.plan import ROOT, Plan
+from p4lab.targets import TargetError
+from p4lab.targets.tofino import rack as racks
+from p4lab.targets.tofino.journal import ENABLE, Change
+from p4lab.targets.tofino.rack import Rack, SwitchSetup
+from p4lab.targets.tofino.rows import Row, Value, entity_rows, port_row, setting_rows
+from p4lab.targets.tofino.schema import GROUP, MIRROR, NODE, Program
+
+ENTRY_FILE = "tna.p4"  # beside the entry file for v1model
+# What rows need must be there before them, and go after them.
+_RANKS = {NODE: 0, GROUP: 1, MIRROR: 1}
+_OTHERS = 2
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """A run on Tofinos: the program, and each router on its switch."""
+
+    plan: Plan
+    source: Path
+    defines: tuple[tuple[str, str], ...]
+    program: Program
+    setups: dict[str, SwitchSetup]
+
+    @property
+    def name(self) -> str:
+        """What the program is called on the switch."""
+        return f"{self.plan.lab.replace('-', '_')}_bsl{self.plan.bsl}"
+
+
+def prepare(plan: Plan, rack: Rack | None) -> Hardware:
+    """What a run needs to know, with ports from a rack or, without one, for models. Raises
+    TargetError, ProgramError."""
+    if plan.undefined is not None or plan.bmv2_compat:
+        raise TargetError("--undefined and --bmv2-compat are for the engine, not for a Tofino.")
+    source = entry_file(plan)
+    defines = (("BSL", str(plan.bsl)),)
+    program = load_program(source, defines)
+    setups = (rack or racks.every_port(plan.topology)).setups(plan.topology)
+    return Hardware(plan, source, defines, Program(program.p4info(json=True)), setups)
+
+
+def entry_file(plan: Plan) -> Path:
+    """The program's entry file for TNA: itself, or the one beside it. Raises TargetError."""
+    compiled: _engine.Program = load_program(plan.program, [("BSL", str(plan.bsl))])
+    if compiled.summary["package"] != "V1Switch":
+        return plan.program
+    beside = plan.program.with_name(ENTRY_FILE)
+    if not beside.is_file():
+        raise TargetError(
+            f"{_shown(plan.program)} is for v1model, and there is no {ENTRY_FILE} beside it: "
+            "a Tofino needs a program for TNA (docs/tna.md)."
+        )
+    return beside
+
+
+def _shown(path: Path) -> str:
+    try:
+        return str(path.resolve().relative_to(ROOT))
+    except ValueError:
+        return str(path)
+
+
+# ---- One switch: changes in order -------------------------------------------------------------
+
+
+def wanted_rows(entities: Collection[Entity], setup: SwitchSetup, program: Program) -> list[Row]:
+    """What the control plane's neutral entries are on a switch, in the order in which they can be
+    written. Raises ValueError for what the program has no place for."""
+    rows = [
+        row for entity in to_tna(entities, setup.layout) for row in entity_rows(entity, program)
+    ]
+    return sorted(rows, key=lambda row: (_rank(row), repr(row.name)))
+
+
+def _rank(row: Row) -> int:
+    return _RANKS.get(row.table, _OTHERS)
+
+
+def changes(old: Iterable[Row], new: Iterable[Row]) -> list[Change]:
+    """What turns rows into others, so that nothing refers to what is not there."""
+    before = {row.name: row for row in old}
+    after = {row.name: row for row in new}
+    puts = [row for name, row in after.items() if before.get(name) != row]
+    drops = [row for name, row in before.items() if name not in after]
+    puts.sort(key=lambda row: (_rank(row), repr(row.name)))
+    drops.sort(key=lambda row: (-_rank(row), repr(row.name)))
+    return [Change("put", row) for row in puts] + [Change("drop", row) for row in drops]
+
+
+def opening(setup: SwitchSetup) -> list[Change]:
+    """Ports, still disabled, and what the chip needs beside tables."""
+    ports = []
+    for port in setup.ports:
+        row = port_row(port)
+        data = tuple((name, False if name == ENABLE else value) for name, value in row.data)
+        ports.append(Change("put", Row(row.table, row.key, data, row.action)))
+    return ports + [Change("put", row) for row in setting_rows(setup)]
+
+
+def enabling(setup: SwitchSetup) -> list[Change]:
+    """The same ports, enabled: last, so that no packet meets half a configuration."""
+    return [Change("put", port_row(port)) for port in setup.ports]
+
+
+# ---- In words -----------------------------------------------------------------------------------
+
+
+def row_text(row: Row) -> str:
+    """A row in one line."""
+    key = ", ".join(f"{name}={_match(name, match)}" for name, match in row.key) or "default"
+    data = ", ".join(f"{name}={_value(name, value)}" for name, value in row.data)
+    action = f" {row.action}" if row.action else ""
+    return f"{row.table} [{key}] ->{action} ({data})"
+
+
+def _match(name: str, match: Match) -> str:
+    values = [_value(name, value) for value in vars(match).values()]
+    return ("/" if hasattr(match, "prefix_len") else "&&&").join(values)
+
+
+def _value(name: str, value: Value) -> str:
+    if isinstance(value, tuple):
+        return f"[{' '.join(map(str, value))}]"
+    if isinstance(value, bool) or isinstance(value, str):
+        return str(value)
+    return hex(value) if value > 0xFFFF else str(value)
+
+
+def counted(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Rows by table, in order."""
+    tables: dict[str, list[Row]] = {}
+    for row in rows:
+        tables.setdefault(row.table, []).append(row)
+    yield from tables.items()
