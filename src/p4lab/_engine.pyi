@@ -335,6 +335,22 @@ class Forwarder:
     def stop(self) -> dict[str, Any]:
         """Ends the thread; gives its last `stats`. Further calls raise OSError."""
 
+def stage_graph(
+    path: str,
+    include_dirs: Sequence[str] = ...,
+    defines: Sequence[tuple[str, str]] = ...,
+) -> str:
+    """What the program asks of a chip's stages, as JSON (docs/fit.md). Raises ValueError, with the
+    text to show, for a program with errors or for one of no chip."""
+
+def stage_graph_of_text(
+    name: str,
+    text: str,
+    files: dict[str, str] = ...,
+    defines: Sequence[tuple[str, str]] = ...,
+) -> str:
+    """The same of a program given as text; `files` are what it may include, by path."""
+
 class P4RuntimeServer:
     """P4Runtime 1.5 over gRPC, in threads of its own, for switches on Linux interfaces."""
 

@@ -8,6 +8,7 @@ mod conformance;
 mod engine;
 mod explain;
 mod files;
+mod fit;
 mod io;
 mod lsp;
 mod net;
@@ -31,6 +32,8 @@ mod _engine {
     use super::conformance::conformance;
     #[pymodule_export]
     use super::explain::{explain, explanations, nearest_codes};
+    #[pymodule_export]
+    use super::fit::{stage_graph, stage_graph_of_text};
     #[pymodule_export]
     use super::io::{bench_forwarder, Forwarder, Inbox};
     #[pymodule_export]

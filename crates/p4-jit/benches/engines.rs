@@ -1,0 +1,222 @@
+//! The interpreter and native code on the same packets: `cargo bench -p p4-jit`. The two take turns
+//! and what is compared is runs that follow each other, since other programs disturb both.
+
+use num_bigint::BigUint;
+use p4_arch::v1model::{Config, Image, Switch, V1Model};
+use p4_arch::{Port, Time};
+use p4_state::{ActionSpec, Args, CloneSession, Entry, EntryKey, Match, Target, Update};
+use p4_syntax::{FileProvider, Options};
+use std::hint::black_box;
+use std::path::Path;
+use std::sync::Arc;
+
+const ROUNDS: usize = 21;
+const ROUND: u64 = 20_000;
+
+struct Disk;
+
+impl FileProvider for Disk {
+    fn read(&self, path: &str) -> Option<Result<String, String>> {
+        Path::new(path)
+            .is_file()
+            .then(|| std::fs::read_to_string(path).map_err(|e| e.to_string()))
+    }
+}
+
+fn compile(path: &str, defines: &[(&str, &str)]) -> Arc<Image> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    let defines = defines.iter();
+    let options = Options {
+        defines: defines
+            .map(|(n, v)| (n.to_string(), v.to_string()))
+            .collect(),
+        ..Options::default()
+    };
+    let parsed = p4_syntax::parse(&path.to_string_lossy(), &Disk, &options);
+    let checked = p4_check::check(&parsed.program);
+    let program = p4_ir::lower::lower(&checked, &V1Model).expect("the program is right");
+    Arc::new(Image::new(Arc::new(program)).expect("the program runs on v1model"))
+}
+
+fn entry(
+    table: &str,
+    matches: &[(&str, Match)],
+    priority: u32,
+    action: &str,
+    args: &[BigUint],
+) -> Update {
+    let matches = matches
+        .iter()
+        .map(|(name, given)| (name.to_string(), given.clone()));
+    Update::Insert(Entry {
+        key: EntryKey {
+            table: table.into(),
+            matches: matches.collect(),
+            priority,
+        },
+        target: Target::Action(ActionSpec {
+            name: action.into(),
+            args: Args::InOrder(args.to_vec()),
+        }),
+    })
+}
+
+/// The interpreter's switch and the native one, with the same entries.
+fn pair(image: &Arc<Image>, updates: &[Update]) -> [Switch; 2] {
+    [false, true].map(|is_native| {
+        let mut switch = Switch::new(Arc::clone(image), Config::default()).expect("a switch");
+        if is_native {
+            let code = p4_jit::compile(image.prepared()).expect("native code");
+            switch
+                .set_native(Some(Arc::new(code)))
+                .expect("its own code");
+        }
+        switch.write(updates).expect("entries");
+        switch
+    })
+}
+
+fn nanoseconds(switch: &mut Switch, packet: &[u8], expected: u64) -> f64 {
+    let mut sent = 0;
+    let began = processor_time();
+    for i in 0..ROUND {
+        let mut sink = |port: Port, data: &[u8]| {
+            black_box((port, data));
+            sent += 1;
+        };
+        switch.process(Time::from_nanos(i), 1, black_box(packet), &mut sink);
+    }
+    let time = (processor_time() - began) / ROUND as f64;
+    assert_eq!(sent, expected * ROUND);
+    time
+}
+
+/// Of this thread, in nanoseconds
+fn processor_time() -> f64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the clock exists and the place to write to is ours.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+fn measure(name: &str, switches: &mut [Switch; 2], packet: &[u8], expected: u64) {
+    let only = std::env::var("ONLY").unwrap_or_default();
+    if !name.contains(&only) {
+        return;
+    }
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        for (switch, times) in switches.iter_mut().zip(&mut times) {
+            times.push(nanoseconds(switch, packet, expected));
+        }
+    }
+    let ratios = times[0].iter().zip(&times[1]).map(|(a, b)| a / b).collect();
+    let least = |times: &[f64]| times.iter().copied().fold(f64::MAX, f64::min);
+    println!(
+        "{name:40} interpreter {:6.0} ns, native {:6.0} ns, ratio {:5.2}",
+        least(&times[0]),
+        least(&times[1]),
+        median(ratios)
+    );
+}
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
+    let pairs = digits.chunks(2);
+    pairs.map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
+}
+
+fn routing() {
+    let image = compile("../p4-arch/benches/route.p4", &[]);
+    let args = [BigUint::from(0x0200_0000_0102u64), BigUint::from(2u8)];
+    let route = |i: u32| {
+        let value = BigUint::from(0x0a00_0000u32 + (i << 8));
+        let prefix = Match::Lpm { value, length: 24 };
+        entry("routes", &[("hdr.ipv4.dst", prefix)], 0, "forward", &args)
+    };
+    let updates: Vec<Update> = (0..256).map(route).collect();
+    let mut packet =
+        hex("020000000101 020000000001 0800 4500002e000000004011665f 0a000001 0a000102");
+    packet.resize(64, 7);
+    let mut switches = pair(&image, &updates);
+    measure("IPv4 routing with checksums", &mut switches, &packet, 1);
+}
+
+/// A router with `next_hops` neighbours and one receiver behind each bit.
+fn bier(bsl: u32, next_hops: u32) -> [Switch; 2] {
+    let image = compile("../../p4/bier/v1model.p4", &[("BSL", &bsl.to_string())]);
+    let id = BigUint::from((bsl.trailing_zeros() - 5) << 16);
+    let to = Some(CloneSession {
+        port: Some(509),
+        ..CloneSession::default()
+    });
+    let mut updates = vec![Update::SetSession { session: 1, to }];
+    for bit in 0..bsl {
+        let mut mask = BigUint::default();
+        let behind = (0..bsl).filter(|b| b % next_hops == bit % next_hops);
+        behind.for_each(|b| mask.set_bit(b.into(), true));
+        let value = BigUint::from(1u8) << bit;
+        let remaining = Match::Ternary {
+            mask: value.clone(),
+            value,
+        };
+        let matches = [
+            ("bift_id", Match::Exact(id.clone())),
+            ("remaining", remaining),
+        ];
+        let args = [mask, BigUint::from(2 + bit % next_hops)];
+        updates.push(entry("bift", &matches, bsl - bit, "forward", &args));
+    }
+    for port in 1..next_hops + 2 {
+        let macs = [0x0200_0000_0100u64, 0x0200_0000_0200].map(BigUint::from);
+        let port = [("port", Match::Exact(port.into()))];
+        updates.push(entry("port_mac", &port, 0, "rewrite", &macs));
+    }
+    pair(&image, &updates)
+}
+
+/// A BIER packet with an IPv4 packet in it, for the receivers at `bits`.
+fn bier_packet(bsl: u32, bits: &[u32]) -> Vec<u8> {
+    let code = (bsl.trailing_zeros() - 5) as u8;
+    let mut packet = hex("020000000104 020000000901 ab37");
+    packet.extend([code << 4, 0, 0x01, 64, 0x00, code << 4, 0xbc, 0xde]);
+    packet.extend([0, 4, 0, 9]);
+    let mut string = vec![0u8; bsl as usize / 8];
+    let last = string.len() - 1;
+    bits.iter()
+        .for_each(|bit| string[last - *bit as usize / 8] |= 1 << (bit % 8));
+    packet.extend(string);
+    packet.extend(hex(
+        "45000020000000000f11a7c80a000901ef010203 1388138a000c000042494552",
+    ));
+    packet
+}
+
+fn main() {
+    routing();
+    for bsl in [64, 256] {
+        let name = |what: &str| format!("BIER {bsl}, {what}");
+        let mut one = bier(bsl, 1);
+        measure(
+            &name("one next hop"),
+            &mut one,
+            &bier_packet(bsl, &[0, 3]),
+            1,
+        );
+        let mut four = bier(bsl, 4);
+        measure(
+            &name("four copies"),
+            &mut four,
+            &bier_packet(bsl, &[0, 1, 2, 3]),
+            4,
+        );
+    }
+}
