@@ -18,6 +18,11 @@ impl Random {
         z ^ (z >> 31)
     }
 
+    /// An index below `count`, which is not 0.
+    pub fn index(&mut self, count: usize) -> usize {
+        self.between(0, count.saturating_sub(1) as u64).unwrap_or(0) as usize
+    }
+
     /// A number from `low` to `high`, both included; `None` if there is none.
     pub fn between(&mut self, low: u64, high: u64) -> Option<u64> {
         let span = high.checked_sub(low)?;

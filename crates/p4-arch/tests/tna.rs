@@ -450,7 +450,8 @@ proptest! {
     ) {
         let mut switch = switch(&ROUND);
         let overhead = 24;
-        switch.set_loop(70, Some(LoopConfig { rate: Some(rate), queue, overhead }));
+        let config = LoopConfig { rate: Some(rate), queue, overhead, ..LoopConfig::default() };
+        switch.set_loop(70, Some(config));
         let on_wire = 60 + overhead;
         let time = (u128::from(on_wire) * 8 * 1_000_000_000_000).div_ceil(rate.into()) as u64;
         // A packet takes 64 bytes while it waits.

@@ -5,7 +5,7 @@ use crate::program::Program;
 use crate::switch::{entry_dicts, stats_dict, Device};
 use crate::trace::arrival_dict;
 use crate::update;
-use p4_arch::tna::LoopConfig;
+use p4_arch::tna::{Arbitration, LoopConfig};
 use p4_net::{
     Count, End, Event, Exhausted, Flow, FlowReport, LinkConfig, LinkId, NetError, NodeId,
 };
@@ -241,10 +241,13 @@ impl Network {
             .map_err(PyValueError::new_err)
     }
 
-    /// Lets a port of a TNA switch lead back to its own ingress (`looped`), with `rate` in bits per
-    /// second (None: at once), a queue of `queue` bytes and `overhead` bytes per packet on the wire,
-    /// or out to its cable again. Ports 68 to 71 of each pipe always lead back.
-    #[pyo3(signature = (switch, port, *, looped = true, rate = None, queue = None, overhead = None))]
+    /// Lets a port of a TNA switch lead back to its own ingress (`looped`), or out to its cable again:
+    /// see `_engine.pyi`.
+    #[pyo3(signature = (
+        switch, port, *, looped = true, rate = None, queue = None, overhead = None, latency = 0,
+        arbitration = "tail-drop"
+    ))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments in Python
     fn set_loop(
         &mut self,
         switch: u32,
@@ -253,12 +256,16 @@ impl Network {
         rate: Option<u64>,
         queue: Option<u64>,
         overhead: Option<u64>,
+        latency: u64,
+        arbitration: &str,
     ) -> PyResult<()> {
         let default = LoopConfig::default();
         let config = LoopConfig {
             rate,
             queue: queue.unwrap_or(default.queue),
             overhead: overhead.unwrap_or(default.overhead),
+            latency,
+            arbitration: Arbitration::named(arbitration).map_err(PyValueError::new_err)?,
         };
         self.device(switch)?
             .set_loop(port, looped.then_some(config))

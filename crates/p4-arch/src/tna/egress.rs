@@ -113,7 +113,8 @@ impl Switch {
             bytes: Vec::new(),
             resubmitted: None,
         };
-        if let Some(origin) = self.born_again(&before, Kind::Recirculated, follow) {
+        if let Some(mut origin) = self.born_again(&before, Kind::Recirculated, follow) {
+            origin.looped |= self.ports.arbitrates(port);
             self.externs.stats.recirculated += 1;
             let bytes = copy.bytes;
             self.generator.recirculated(self.now, port, &bytes);
@@ -132,13 +133,27 @@ impl Switch {
         out: &mut impl Sink,
         follow: &mut F,
     ) {
-        let (port, now) = (copy.port, self.now);
-        let Some(looped) = self.ports.loop_mut(port).filter(|looped| looped.has_rate()) else {
+        if !self.ports.has_rate(copy.port) {
             return self.egress_of(copy, out, follow);
-        };
+        }
         follow.resume(copy.origin.id);
-        match looped.enqueue(now, copy) {
-            Queued::Waits => follow.note("it waits in the queue of its port".to_string()),
+        match self.ports.gathered(self.now, copy) {
+            None => follow.note("it waits for others that its port can take".to_string()),
+            Some(copy) => self.enqueue(copy, out, follow),
+        }
+    }
+
+    /// Puts a packet into the queue of a looped port with a rate.
+    pub(super) fn enqueue<F: Follow>(&mut self, copy: Copy, out: &mut impl Sink, follow: &mut F) {
+        let port = copy.port;
+        match self.ports.enqueue(self.now, copy) {
+            Queued::Waits { displaced } => {
+                follow.note("it waits in the queue of its port".to_string());
+                for copy in displaced {
+                    self.externs.stats.count_drop(Drop::QueueFull);
+                    self.keep_blank(copy.bytes);
+                }
+            }
             Queued::Full(copy) => {
                 self.keep_blank(copy.bytes);
                 return self.dropped(Drop::QueueFull, follow);

@@ -196,7 +196,11 @@ impl Switch {
         }
         let id = follow.born(Some(before.origin.id), kind, passes, Some(before.port));
         follow.fate(|| Fate::Again { id });
-        Some(Origin { id, passes })
+        Some(Origin {
+            id,
+            passes,
+            ..before.origin
+        })
     }
 
     fn send_digest(&mut self) {
@@ -213,7 +217,10 @@ impl Switch {
     /// A packet from outside.
     pub(super) fn arrive<F: Follow>(&mut self, port: Port, data: &[u8], follow: &mut F) {
         let id = follow.born(None, Kind::Original, 0, Some(port));
-        let origin = Origin { id, passes: 0 };
+        let origin = Origin {
+            id,
+            ..Origin::default()
+        };
         let mut bytes = self.blank();
         bytes.extend_from_slice(data);
         self.wait_for_ingress(Arrival {

@@ -10,6 +10,7 @@
 //! Packets carry the four bytes of their Ethernet checksum, as zeros, from the port to the port: the
 //! parser, the counters and `pkt_length` see them.
 
+mod arbitration;
 mod binding;
 mod calls;
 mod egress;
@@ -26,6 +27,7 @@ mod queue;
 mod switch;
 mod traffic;
 
+pub use arbitration::Arbitration;
 pub use binding::Tna;
 pub(crate) use binding::{EGRESS_FOR_DEPARSER, FOR_TM, INGRESS_FOR_DEPARSER};
 pub use generator::{App, AppCounts, Trigger};

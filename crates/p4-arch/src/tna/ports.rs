@@ -1,6 +1,8 @@
 //! Port numbers of the chip, and the ports that lead back into it.
 
+use super::arbitration::{Arbitration, Gate};
 use super::queue::Copy;
+use crate::random::Random;
 use crate::Port;
 use p4_time::Time;
 use std::collections::{BTreeMap, VecDeque};
@@ -37,6 +39,10 @@ pub struct LoopConfig {
     pub queue: u64,
     /// Bytes that each packet takes on the wire besides its own, checksum included: 24 for Ethernet
     pub overhead: u64,
+    /// Picoseconds from the last bit on the wire until the packet is at ingress again
+    pub latency: u64,
+    /// Who gets a place in the queue
+    pub arbitration: Arbitration,
 }
 
 impl Default for LoopConfig {
@@ -45,6 +51,8 @@ impl Default for LoopConfig {
             rate: None,
             queue: 1 << 20,
             overhead: 24,
+            latency: 0,
+            arbitration: Arbitration::TailDrop,
         }
     }
 }
@@ -73,12 +81,19 @@ pub(super) struct Loop {
     backlog: u64,
     /// Bytes on their way back, and when their last bit arrives
     sending: Option<(Time, Copy)>,
+    /// Packets between the wire and ingress, and when they are there
+    returning: VecDeque<(Time, Copy)>,
+    /// How long the latest packet took on the wire
+    service: u64,
     stats: LoopStats,
 }
 
 /// What became of a packet for a looped port with a rate.
 pub(super) enum Queued {
-    Waits,
+    /// It has a place, for which others lost theirs.
+    Waits {
+        displaced: Vec<Copy>,
+    },
     Full(Copy),
 }
 
@@ -87,21 +102,44 @@ impl Loop {
         self.config.rate.is_some()
     }
 
-    pub fn enqueue(&mut self, now: Time, mut copy: Copy) -> Queued {
+    fn enqueue(&mut self, now: Time, mut copy: Copy, random: &mut Random) -> Queued {
         let bytes = copy.bytes.len() as u64;
         self.stats.offered += 1;
         self.stats.offered_bytes += bytes;
-        if self.backlog + bytes > self.config.queue {
-            self.stats.dropped += 1;
-            self.stats.dropped_bytes += bytes;
-            return Queued::Full(copy);
+        let mut displaced = Vec::new();
+        while self.backlog + bytes > self.config.queue {
+            match self.victim(random) {
+                Some(victim) => {
+                    self.count_drop(&victim);
+                    displaced.push(victim);
+                }
+                None => {
+                    self.count_drop(&copy);
+                    return Queued::Full(copy);
+                }
+            }
         }
         copy.enqueued = now;
         copy.depth = self.backlog;
         self.backlog += bytes;
         self.stats.peak = self.stats.peak.max(self.backlog);
         self.waiting.push_back(copy);
-        Queued::Waits
+        Queued::Waits { displaced }
+    }
+
+    /// The packet that loses its place to a new one; `None` if that is the new one itself.
+    fn victim(&mut self, random: &mut Random) -> Option<Copy> {
+        if self.config.arbitration != Arbitration::EqualDrop {
+            return None;
+        }
+        let victim = self.waiting.remove(random.index(self.waiting.len() + 1))?;
+        self.backlog -= victim.bytes.len() as u64;
+        Some(victim)
+    }
+
+    fn count_drop(&mut self, copy: &Copy) {
+        self.stats.dropped += 1;
+        self.stats.dropped_bytes += copy.bytes.len() as u64;
     }
 
     /// The packet whose turn it is, if the port is free.
@@ -116,23 +154,51 @@ impl Loop {
 
     /// Begins to send what egress made of a packet (without its checksum).
     pub fn send(&mut self, now: Time, copy: Copy) {
-        let bytes = copy.bytes.len() as u64 + self.config.overhead;
+        self.service = self.duration(copy.bytes.len());
+        let done = Time::from_picos(now.picos().saturating_add(self.service));
+        self.sending = Some((done, copy));
+    }
+
+    /// Picoseconds that a packet takes on the wire.
+    fn duration(&self, bytes: usize) -> u64 {
+        let bytes = bytes as u64 + self.config.overhead;
         let duration = match self.config.rate {
             Some(rate) if rate > 0 => (u128::from(bytes) * 8 * SECOND).div_ceil(rate.into()),
             _ => 0,
         };
-        let duration = u64::try_from(duration).unwrap_or(u64::MAX);
-        let done = Time::from_picos(now.picos().saturating_add(duration));
-        self.sending = Some((done, copy));
+        u64::try_from(duration).unwrap_or(u64::MAX)
     }
 
-    /// When the packet under way is back.
-    fn done(&self) -> Option<Time> {
-        self.sending.as_ref().map(|(done, _)| *done)
+    /// How long the port takes for a packet like this one.
+    fn service(&self, copy: &Copy) -> u64 {
+        match self.service {
+            0 => self.duration(copy.bytes.len()),
+            latest => latest,
+        }
     }
 
-    fn arrive(&mut self) -> Option<Copy> {
-        let (_, copy) = self.sending.take()?;
+    /// When something happens next: a packet is back, or the port has sent it.
+    fn next_time(&self) -> Option<Time> {
+        let sent = self.sending.as_ref().map(|(done, _)| *done);
+        let back = self.returning.front().map(|(due, _)| *due);
+        sent.into_iter().chain(back).min()
+    }
+
+    /// Lets it happen. Gives the packet that is back, if one is.
+    fn advance(&mut self) -> Option<Copy> {
+        let due = self.next_time()?;
+        let copy = match self.returning.front() {
+            Some((back, _)) if *back == due => self.returning.pop_front()?.1,
+            _ => {
+                let (done, copy) = self.sending.take()?;
+                if self.config.latency > 0 {
+                    let back = done.picos().saturating_add(self.config.latency);
+                    self.returning.push_back((Time::from_picos(back), copy));
+                    return None;
+                }
+                copy
+            }
+        };
         self.stats.returned += 1;
         self.stats.returned_bytes += copy.bytes.len() as u64;
         Some(copy)
@@ -144,6 +210,8 @@ impl Loop {
 pub(super) struct Ports {
     pipes: u8,
     looped: BTreeMap<Port, Loop>,
+    gates: BTreeMap<Arbitration, Gate>,
+    random: Random,
     /// 8 bytes for each port that the control plane has told something about
     metadata: BTreeMap<Port, u64>,
     /// A port of the four that are otherwise shut (or PCIe's) that leads to the CPU
@@ -152,7 +220,7 @@ pub(super) struct Ports {
 }
 
 impl Ports {
-    pub fn new(pipes: u8) -> Ports {
+    pub fn new(pipes: u8, seed: u64) -> Ports {
         let pipes = pipes.clamp(1, 4);
         let always = recirculation_ports(pipes);
         Ports {
@@ -161,6 +229,8 @@ impl Ports {
                 .into_iter()
                 .map(|port| (port, Loop::default()))
                 .collect(),
+            gates: BTreeMap::new(),
+            random: Random::new(seed),
             metadata: BTreeMap::new(),
             cpu: None,
             copy_to_cpu: false,
@@ -203,6 +273,46 @@ impl Ports {
         self.looped.get_mut(&port)
     }
 
+    /// Whether packets for a port have to wait for its wire.
+    pub fn has_rate(&self, port: Port) -> bool {
+        self.looped.get(&port).is_some_and(Loop::has_rate)
+    }
+
+    /// Whether a looped port has an arbitration of its own.
+    pub fn arbitrates(&self, port: Port) -> bool {
+        let looped = self.looped.get(&port);
+        looped.is_some_and(|looped| looped.config.arbitration != Arbitration::TailDrop)
+    }
+
+    /// Keeps a packet for a looped port with a rate until those of a service time are together;
+    /// gives it back if they are not waited for.
+    pub fn gathered(&mut self, now: Time, copy: Copy) -> Option<Copy> {
+        let looped = self.looped.get(&copy.port);
+        let Some(looped) = looped.filter(|looped| looped.config.arbitration.gathers()) else {
+            return Some(copy);
+        };
+        let gate = self.gates.entry(looped.config.arbitration).or_default();
+        gate.gather(now, looped.service(&copy), copy);
+        None
+    }
+
+    /// The packets of a service time that has ended by `now`, in the order in which they reach their
+    /// queues.
+    pub fn released(&mut self, now: Time) -> Vec<Copy> {
+        let mut due = self.gates.iter_mut();
+        let due = due.find(|(_, gate)| gate.closes().is_some_and(|closes| closes <= now));
+        due.map(|(arbitration, gate)| gate.release(*arbitration, &mut self.random))
+            .unwrap_or_default()
+    }
+
+    /// Puts a packet into the queue of its port.
+    pub fn enqueue(&mut self, now: Time, copy: Copy) -> Queued {
+        match self.looped.get_mut(&copy.port) {
+            Some(looped) => looped.enqueue(now, copy, &mut self.random),
+            None => Queued::Full(copy),
+        }
+    }
+
     /// Bytes that wait at a looped port.
     pub fn backlog(&self, port: Port) -> u64 {
         self.looped.get(&port).map_or(0, |looped| looped.backlog)
@@ -212,20 +322,23 @@ impl Ports {
         self.looped.get(&port).map(|looped| looped.stats)
     }
 
-    /// When the next packet is back on a looped port: the earliest, of several the lowest port.
+    /// When the next packet is back on a looped port, or leaves for its queue.
     pub fn next_time(&self) -> Option<Time> {
-        self.looped.values().filter_map(Loop::done).min()
+        let looped = self.looped.values().filter_map(Loop::next_time).min();
+        let gates = self.gates.values().filter_map(Gate::closes).min();
+        looped.into_iter().chain(gates).min()
     }
 
-    /// The packet that is back first, if it is until `now`.
-    pub fn next_arrival(&mut self, now: Time) -> Option<(Time, Port, Copy)> {
+    /// The port that has sent a packet first, of several the lowest, if it has until `now`; and the
+    /// packet, if it is back.
+    pub fn next_arrival(&mut self, now: Time) -> Option<(Time, Port, Option<Copy>)> {
         let due = self
             .looped
             .iter()
-            .filter_map(|(port, looped)| looped.done().map(|done| (done, *port)));
-        let (done, port) = due.min().filter(|(done, _)| *done <= now)?;
-        let copy = self.looped.get_mut(&port)?.arrive()?;
-        Some((done, port, copy))
+            .filter_map(|(port, looped)| looped.next_time().map(|due| (due, *port)));
+        let (due, port) = due.min().filter(|(due, _)| *due <= now)?;
+        let copy = self.looped.get_mut(&port)?.advance();
+        Some((due, port, copy))
     }
 
     pub fn set_metadata(&mut self, port: Port, bits: u64) {

@@ -10,6 +10,8 @@ pub(super) struct Origin {
     pub id: u32,
     /// How often it has been resubmitted or come back through a looped port
     pub passes: u32,
+    /// It has come back through a port with an arbitration of its own.
+    pub looped: bool,
 }
 
 /// A packet for egress.

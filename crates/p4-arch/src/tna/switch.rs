@@ -90,7 +90,7 @@ impl Switch {
         }
         Ok(Switch {
             externs: Externs::new(&image, state, config.seed),
-            ports: Ports::new(config.pipes),
+            ports: Ports::new(config.pipes, config.seed),
             image,
             config,
             machine,
@@ -256,11 +256,18 @@ impl Switch {
             }
             if let Some((time, port, copy)) = self.ports.next_arrival(next) {
                 self.now = time;
-                self.come_back(port, copy, follow);
+                if let Some(copy) = copy {
+                    self.come_back(port, copy, follow);
+                }
                 self.pump(port, out, follow);
             } else if let Some(generated) = self.generator.next(next) {
                 self.now = generated.time;
                 self.arrive(generated.port, &generated.bytes, follow);
+            } else {
+                self.now = next;
+                for copy in self.ports.released(next) {
+                    self.enqueue(copy, out, follow);
+                }
             }
             self.settle(out, follow);
         }
