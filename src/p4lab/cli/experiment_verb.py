@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from p4lab.control.heartbeat import Heartbeat
     from p4lab.experiment.report import Row
 
 experiment = typer.Typer(
@@ -37,6 +39,23 @@ NetworkName = Annotated[
     str,
     typer.Option("--net", metavar="virtual|mininet", help="In virtual time, or on Linux hosts."),
 ]
+Detection = Annotated[
+    str,
+    typer.Option(
+        "--detection",
+        metavar="link|heartbeat",
+        help="What sees a failure: the ends of the link, or heartbeats in the data plane.",
+    ),
+]
+HeartbeatMs = Annotated[
+    float | None,
+    typer.Option(
+        "--heartbeat-ms",
+        min=0.001,
+        max=1000,
+        help="Between two heartbeats [restoration: 0.2, on Linux hosts 10; storm: 1, 20].",
+    ),
+]
 TopologyName = Annotated[
     str,
     typer.Option("--topology", metavar="NAME", help="A topology of topologies/, or a .toml file."),
@@ -47,6 +66,7 @@ SIZES = (3, 5, 7, 10, 15, 20, 30)
 SWEEP_RUNS = 5
 SWEEP_PPS = 10_000
 LINUX_PPS = 5_000
+HEARTBEATS_MS = (0.2, 0.5, 1, 2, 5, 10)
 
 
 @experiment.command("restoration")
@@ -59,28 +79,35 @@ def restoration(
     bier_ms: Bier = 76.0,
     sweeps: Sweeps = True,
     net: NetworkName = "virtual",
+    detection: Detection = "link",
+    heartbeat_ms: HeartbeatMs = None,
     as_json: Json = False,
 ) -> None:
     """How long multicast stops after a link failure, with and without fast reroute (figure 11).
 
     Writes restoration.csv (one row per run) and restoration.svg. Exits 1 if a packet came twice.
     On Linux hosts (--net mininet) the kernel detects the failure, there are no sweeps, and at most
-    5,000 probes a second.
+    5,000 probes a second. With --detection heartbeat a neighbour is down when three heartbeats are
+    missing, and the sweep is over the time between two of them.
     The JSON object has `modes`: each with mode, paper_ms, ours_ms, half_width_ms (of the 95 %
     confidence interval), runs, lost (packets per run), duplicates (in all runs) and the mean
-    durations of the steps in milliseconds; and the paths `csv` and `figure`.
+    durations of the steps in milliseconds; `heartbeat` (null, or interval_ms, silence_ms, and the
+    computed detection_least_ms and detection_most_ms); and the paths `csv` and `figure`.
     """
     from rich.console import Console
 
     from p4lab.experiment.report import draw, summary, write_csv
-    from p4lab.experiment.restoration import ExperimentError
+    from p4lab.experiment.restoration import HEARTBEATS, ExperimentError
     from p4lab.network import NetworkError
 
     _check_network(net)
+    heartbeat = _heartbeat(detection, heartbeat_ms, HEARTBEATS[net])
     csv, figure = out / "restoration.csv", out / "restoration.svg"
     try:
         with Console(stderr=True).status("starting") as status:
-            rows = _measure(runs, seed, pps, (ip_ms, bier_ms), sweeps, net, status.update)
+            rows = _measure(
+                runs, seed, pps, (ip_ms, bier_ms), sweeps, net, heartbeat, status.update
+            )
         out.mkdir(parents=True, exist_ok=True)
         write_csv(rows, csv)
         draw(rows, figure)
@@ -90,10 +117,14 @@ def restoration(
         fail(f"{out}: {error.strerror}")
     modes = summary(rows)
     if as_json:
-        typer.echo(json.dumps({"modes": modes, "csv": str(csv), "figure": str(figure)}, indent=2))
+        beats = None if heartbeat is None else _described(heartbeat)
+        record = {"modes": modes, "heartbeat": beats, "csv": str(csv), "figure": str(figure)}
+        typer.echo(json.dumps(record, indent=2))
     else:
         console = Console()
         console.print(_table(modes))
+        if heartbeat is not None:
+            console.print(_within(heartbeat), highlight=False)
         last = seed + runs - 1
         console.print(f"seeds {seed} to {last}; {csv}, {figure}", highlight=False)
     if any(row.outcome.duplicates for row in rows):
@@ -106,6 +137,8 @@ def storm(
     seed: Seed = 1,
     topology: TopologyName = "ring",
     net: NetworkName = "virtual",
+    detection: Detection = "link",
+    heartbeat_ms: HeartbeatMs = None,
     as_json: Json = False,
 ) -> None:
     """Let links fail and come back at random under load; exits 0 only if the network got over it.
@@ -117,7 +150,7 @@ def storm(
     """
     from rich.console import Console
 
-    from p4lab.experiment.storm import Storm
+    from p4lab.experiment.storm import HEARTBEATS, Storm
     from p4lab.network import NetworkError
     from p4lab.topology import Topology, TopologyError
 
@@ -129,9 +162,13 @@ def storm(
     if len(network.hosts) < 2:
         fail(f"the topology {network.name!r} has fewer than two hosts: add some.")
     _check_network(net)
+    heartbeat = _heartbeat(detection, heartbeat_ms, HEARTBEATS[net])
     done, failed, lost = 0, [], 0
     try:
-        with Console(stderr=True).status("starting") as status, Storm(network, seed, net) as run:
+        with (
+            Console(stderr=True).status("starting") as status,
+            Storm(network, seed, net, heartbeat=heartbeat) as run,
+        ):
             for event in run.events(events):
                 done, lost = done + 1, lost + event.lost
                 failed += [] if event.ok else [event]
@@ -173,6 +210,41 @@ def _check_network(name: str) -> None:
         fail(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")
 
 
+def _heartbeat(detection: str, interval_ms: float | None, usual: Heartbeat) -> Heartbeat | None:
+    """What the options say; status 2 if they cannot go together."""
+    if detection not in ("link", "heartbeat"):
+        fail(f"there is no detection called {detection!r}; there is link and heartbeat.")
+    if detection == "link":
+        if interval_ms is not None:
+            fail("--heartbeat-ms is for --detection heartbeat: add that.")
+        return None
+    if interval_ms is None:
+        return usual
+    try:
+        return replace(usual, interval=round(interval_ms * 1_000_000))
+    except ValueError as error:
+        fail(f"--heartbeat-ms {interval_ms:g}: {error}")
+
+
+def _described(heartbeat: Heartbeat) -> dict[str, float]:
+    least, most = heartbeat.detection
+    return {
+        "interval_ms": heartbeat.interval / 1e6,
+        "silence_ms": heartbeat.limit / 1e6,
+        "detection_least_ms": least / 1e6,
+        "detection_most_ms": most / 1e6,
+    }
+
+
+def _within(heartbeat: Heartbeat) -> str:
+    least, most = heartbeat.detection
+    return (
+        f"a heartbeat every {heartbeat.interval / 1e6:g} ms, silence after "
+        f"{heartbeat.limit / 1e6:g} ms: the data plane acts within {least / 1e6:g} to "
+        f"{most / 1e6:g} ms, and those who tell the controller know at their next heartbeat"
+    )
+
+
 def _measure(
     runs: int,
     seed: int,
@@ -180,6 +252,7 @@ def _measure(
     sums: tuple[float, float],
     sweeps: bool,
     net: str,
+    heartbeat: Heartbeat | None,
     say: Callable[[str], None],
 ) -> list[Row]:
     from p4lab.experiment.report import Row
@@ -197,19 +270,31 @@ def _measure(
     second = 1_000 * MS
     if net == "mininet":
         pps, sweeps = min(pps, LINUX_PPS), False
-    parts = [("figure 11", 3, lambda _: testbed(), delays_for(3, **restored), runs, pps)]
-    if sweeps:
-        few, slow = min(runs, SWEEP_RUNS), min(pps, SWEEP_PPS)
+    delays = delays_for(3, **restored)
+    few, slow = min(runs, SWEEP_RUNS), min(pps, SWEEP_PPS)
+    parts = [("figure 11", 3, lambda _: testbed(), delays, runs, pps, heartbeat)]
+    if sweeps and heartbeat is not None:
+        for interval in HEARTBEATS_MS:
+            beats = replace(heartbeat, interval=round(interval * MS))
+            parts.append(("heartbeat", interval, lambda _: testbed(), delays, few, slow, beats))
+    elif sweeps:
         for distance in DISTANCES_MS:
             delays = delays_for(3, **restored, distance=round(distance * MS))
-            parts.append(("distance", distance, lambda _: testbed(), delays, few, slow))
+            parts.append(("distance", distance, lambda _: testbed(), delays, few, slow, None))
         for size in SIZES:
             delays = delays_for(size, **restored)
-            parts.append(("size", size, partial(network_of, size), delays, few, slow))
+            parts.append(("size", size, partial(network_of, size), delays, few, slow, None))
     rows = []
-    for part, x, topology, delays, count, rate in parts:
+    for part, x, topology, delays, count, rate, beats in parts:
         planned = settings(
-            MODES, topology, delays, runs=count, seed=seed, interval=second // rate, network=net
+            MODES,
+            topology,
+            delays,
+            runs=count,
+            seed=seed,
+            interval=second // rate,
+            network=net,
+            heartbeat=beats,
         )
         for setting in planned:
             say(f"{part} {x:g}: {setting.mode}, seed {setting.seed} ...")
@@ -222,13 +307,14 @@ def _table(modes: list[dict[str, Any]]):  # -> rich.table.Table, imported only h
 
     table = Table(box=None, title="time without delivery")
     table.add_column("prepared")
-    for column in ("paper, ms", "here, ms", "lost per run", "duplicates"):
+    for column in ("paper, ms", "here, ms", "detection, ms", "lost per run", "duplicates"):
         table.add_column(column, justify="right")
     for row in modes:
         table.add_row(
             row["mode"],
             f"{row['paper_ms']:g}",
             f"{row['ours_ms']:.2f} ± {row['half_width_ms']:.2f}",
+            f"{row['detection_ms']:.2f}",
             f"{row['lost']:.0f}",
             f"{row['duplicates']}",
         )

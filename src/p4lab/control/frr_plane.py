@@ -27,6 +27,7 @@ from typing import Literal
 from p4lab.control.bier import Member, bier_entries
 from p4lab.control.entries import Entries, diff
 from p4lab.control.frr import FULL, Protection, backup_entries, port_status, route_entries
+from p4lab.control.heartbeat import Heartbeat, watch_entries
 from p4lab.control.igmp import IgmpTimers
 from p4lab.control.igp import underlay
 from p4lab.control.plane import ControlPlane, Driver
@@ -118,11 +119,14 @@ class FrrControlPlane(ControlPlane):
         *,
         protection: Protection = FULL,
         delays: Delays = AT_ONCE,
+        heartbeat: Heartbeat | None = None,
     ) -> None:
-        """`bsl` in bits. Raises BierNumberError."""
+        """`bsl` in bits. With `heartbeat`, switches watch their neighbours themselves, and
+        HeartbeatAgents must send heartbeats. Raises BierNumberError."""
         self.protection = protection
         self.delays = delays
         self.timeline: list[Step] = []
+        self._watched = watch_entries(topology, heartbeat) if heartbeat else {}
         self._agenda = Agenda()
         self._busy = False
         self._reacted_to = NO_FAILURES
@@ -251,7 +255,7 @@ class FrrControlPlane(ControlPlane):
 
     def _wanted_of(self, router: str) -> Entries:
         rows = (self._tables(family, self._down[family][router])[router] for family in FAMILIES)
-        return frozenset().union(*rows)
+        return self._watched.get(router, frozenset()).union(*rows)
 
     def _tables(self, family: Family, down: Failures) -> dict[str, Entries]:
         if family == "ip":

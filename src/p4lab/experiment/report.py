@@ -34,7 +34,7 @@ MARKERS = dict(zip(MODES, "sxo^", strict=True))
 class Row:
     """One run in one part of the experiment: `x` is what that part varies."""
 
-    part: str  # "figure 11", "distance" (x in ms) or "size" (x in routers)
+    part: str  # "figure 11", "distance" (x in ms), "size" (in routers) or "heartbeat" (in ms)
     x: float
     outcome: Outcome
 
@@ -55,6 +55,8 @@ def tidy(rows: Sequence[Row]) -> list[dict[str, Any]]:
                 "routers": len(setting.topology.routers),
                 "distance_ms": setting.delays.distance / MS,
                 "interval_us": setting.interval / US,
+                "heartbeat_ms": setting.heartbeat.interval / MS if setting.heartbeat else "",
+                "silence_ms": setting.heartbeat.limit / MS if setting.heartbeat else "",
                 "outage_ms": outcome.outage / MS,
                 "sent": outcome.sent,
                 "lost": outcome.lost,
@@ -119,7 +121,8 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    sweeps = [part for part in ("distance", "size") if any(row.part == part for row in rows)]
+    parts = ("distance", "size", "heartbeat")
+    sweeps = [part for part in parts if any(row.part == part for row in rows)]
     figure, axes = pyplot.subplots(
         1, 1 + len(sweeps), figsize=(4.6 * (1 + len(sweeps)), 4.2), squeeze=False
     )
@@ -127,9 +130,13 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     labels = {
         "distance": "one way between router and controller [ms]",
         "size": "routers in the network",
+        "heartbeat": "between two heartbeats [ms]",
     }
     for axis, part in zip(axes[0][1:], sweeps, strict=True):
         _lines(axis, rows, part, labels[part])
+        if part == "heartbeat":
+            _computed(axis, rows)
+            axis.legend(fontsize=7)
     figure.text(0.01, 0.01, f"p4lab {__version__}; paper: {SOURCE}", fontsize=6, color="#555555")
     figure.tight_layout(rect=(0, 0.03, 1, 1))
     figure.savefig(path)
@@ -180,3 +187,17 @@ def _lines(axis: Any, rows: Sequence[Row], part: str, label: str) -> None:
     axis.set_ylabel("time without delivery [ms]")
     axis.legend(fontsize=7)
     axis.set_title(f"by {part}", fontsize=9)
+
+
+def _computed(axis: Any, rows: Sequence[Row]) -> None:
+    """Within which time after a failure heartbeats must show it, from interval and limit alone."""
+    used = {row.x: row.outcome.setting.heartbeat for row in rows if row.part == "heartbeat"}
+    bounds = {x: heartbeat.detection for x, heartbeat in sorted(used.items()) if heartbeat}
+    axis.fill_between(
+        list(bounds),
+        [least / MS for least, _ in bounds.values()],
+        [most / MS for _, most in bounds.values()],
+        color="#d62728",
+        alpha=0.2,
+        label="detection, computed",
+    )

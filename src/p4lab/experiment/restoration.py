@@ -18,9 +18,11 @@ from itertools import pairwise
 from p4lab import _engine
 from p4lab.control.frr import Protection
 from p4lab.control.frr_plane import Delays, Family, FrrControlPlane, LinkAgents, Stage, Step
+from p4lab.control.heartbeat import Heartbeat
 from p4lab.engine import load_program
 from p4lab.lab.plan import ROOT, Stream
 from p4lab.network.base import NetworkError
+from p4lab.network.heartbeat_agents import HeartbeatAgents
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.topology import Topology
 
@@ -57,6 +59,8 @@ DISTANCE = 100 * US  # "directly connected"
 ROW = 5 * MS  # one P4Runtime write in the logs published with the prototype
 TESTBED_ROUTERS = 3
 IP_ROWS, BIER_ROWS = 1, 2  # that change in a router of the testbed
+HEARTBEATS = {"virtual": Heartbeat(200 * US), "mininet": Heartbeat(10 * MS)}
+"""By network. In virtual time the longest silence is the paper's 0.6 ms."""
 SPREAD = 0.1  # standard deviation of a delay over its mean
 
 
@@ -68,7 +72,8 @@ class ExperimentError(Exception):
 class Setting:
     """One run. Times in nanoseconds; `interval` between two probes; `delays` as they are drawn.
 
-    On the network "mininet" the kernel detects the failure, whatever `delays` says of it.
+    On the network "mininet" the kernel detects the failure, whatever `delays` says of it. With
+    `heartbeat` the data plane does, on either network.
     """
 
     mode: str
@@ -77,6 +82,7 @@ class Setting:
     delays: Delays
     interval: int
     network: str = "virtual"
+    heartbeat: Heartbeat | None = None
 
 
 @dataclass(frozen=True)
@@ -142,13 +148,14 @@ def settings(
     seed: int,
     interval: int,
     network: str = "virtual",
+    heartbeat: Heartbeat | None = None,
 ) -> Iterator[Setting]:
     """`runs` runs of each mode. Run k has seed `seed` + k in all modes, so that they can be
     compared pair by pair: the same network, the same delays."""
     for k in range(runs):
         drawn = delays.varied(random.Random(f"delays {seed + k}"), SPREAD)
         for mode in modes:
-            yield Setting(mode, seed + k, topology(seed + k), drawn, interval, network)
+            yield Setting(mode, seed + k, topology(seed + k), drawn, interval, network, heartbeat)
 
 
 @cache
@@ -187,12 +194,20 @@ def run(setting: Setting) -> Outcome:
     source, receiver = topology.host("h1"), topology.host("h2")
     net = VirtualNetwork(topology, program(), seed=setting.seed)
     plane = FrrControlPlane(
-        topology, BSL, net.driver, protection=MODES[setting.mode], delays=setting.delays
+        topology,
+        BSL,
+        net.driver,
+        protection=MODES[setting.mode],
+        delays=setting.delays,
+        heartbeat=setting.heartbeat,
     )
-    agents = LinkAgents(plane, net.driver)
+    agents: LinkAgents | HeartbeatAgents = LinkAgents(plane, net.driver)
+    if setting.heartbeat is not None:
+        agents = HeartbeatAgents(plane, net.driver, setting.heartbeat)
     plane.start(net.now)
     net.join(receiver, GROUP)
-    net.run_until(net.now + SUBSCRIBING, agents)
+    settling = 2 * setting.heartbeat.limit if setting.heartbeat else 0
+    net.run_until(net.now + SUBSCRIBING + settling, agents)
     if not plane.membership:
         raise NetworkError("the subscription did not reach the control plane.")
 
@@ -200,15 +215,30 @@ def run(setting: Setting) -> Outcome:
     begin = net.now
     packets = PATIENCE // setting.interval
     net.start(Stream(1, GROUP, source, (receiver,), packets, setting.interval), begin)
-    phase = random.Random(f"phase {setting.seed}").randrange(setting.interval)
+    period = max(setting.interval, setting.heartbeat.interval if setting.heartbeat else 0)
+    phase = random.Random(f"phase {setting.seed}").randrange(period)
     net.run_until(begin + BEFORE + phase, agents)
     link = topology.link("r1", "r2")
+    cut = net.now
     net.set_link(link, False)
-    agents.link_changed(net.now, link, False)
-    while not agents.settled and net.now < begin + PATIENCE:
+    if isinstance(agents, LinkAgents):
+        agents.link_changed(cut, link, False)
+    while not (plane.failures.has(link) and agents.settled) and net.now < begin + PATIENCE:
         net.run_until(net.now + MS, agents)
     net.run_until(net.now + AFTER, agents)
+    if isinstance(agents, HeartbeatAgents):
+        plane.timeline += heard(agents, cut)
     return _outcome(setting, net.arrivals(receiver), tuple(plane.timeline))
+
+
+def heard(agents: HeartbeatAgents, cut: int) -> list[Step]:
+    """When the router in front of the failure knew of it: its agent, by the first heartbeat that
+    came back. The data plane acts before that, within `Heartbeat.detection`. Raises NetworkError.
+    """
+    told = [news.told for news in agents.news if news.router == "r1" and news.told >= cut]
+    if not told:
+        raise NetworkError("no heartbeat has told of the failure.")
+    return [Step("detection", None, cut, told[0], "r1")]
 
 
 def _outcome(setting: Setting, arrivals: list, steps: tuple[Step, ...]) -> Outcome:

@@ -19,10 +19,12 @@ from p4lab.control.bier import Member
 from p4lab.control.entries import Entries
 from p4lab.control.frr import FULL, Protection
 from p4lab.control.frr_plane import AT_ONCE, Delays, FrrControlPlane, LinkAgents
+from p4lab.control.heartbeat import Heartbeat
 from p4lab.experiment.restoration import BSL, MS, US, program
 from p4lab.lab.plan import Stream
 from p4lab.lab.report import Received
 from p4lab.network.base import Controller, Network
+from p4lab.network.heartbeat_agents import HeartbeatAgents, LinuxHeartbeatAgents
 from p4lab.network.link_agents import LinuxLinkAgents
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.topology import Host, Link, Topology
@@ -31,6 +33,7 @@ GROUP = IPv4Address("239.1.1.1")
 DELAYS = Delays(500 * US, 100 * US, 2 * MS, 3 * MS, 50 * US)
 MOST_DOWN = 4  # links at a time
 PATIENCE = 30_000 * MS  # a host whose cable is back answers a query within ten seconds
+HEARTBEATS = {"virtual": Heartbeat(1 * MS), "mininet": Heartbeat(20 * MS, 5)}  # by network
 
 
 @dataclass(frozen=True)
@@ -81,16 +84,18 @@ class Storm:
         seed: int,
         network: str = "virtual",
         protection: Protection = FULL,
+        heartbeat: Heartbeat | None = None,
     ) -> None:
-        """The first host sends, every other of the rest subscribes. On Linux hosts only links
-        between routers fail. Raises NetworkError."""
+        """The first host sends, every other of the rest subscribes. Without a heartbeat, links are
+        down where their ends lose the carrier. On Linux hosts, and where heartbeats detect, only
+        links between routers fail. Raises NetworkError."""
         self.topology = topology
+        self._heartbeat = heartbeat
         self.seed = seed
         self.source: Host = topology.hosts[0]
         self.subscribers = topology.hosts[1::2]
-        self._links = [
-            link for link in topology.links if network == "virtual" or not link.is_access
-        ]
+        everything = network == "virtual" and heartbeat is None
+        self._links = [link for link in topology.links if everything or not link.is_access]
         self._pace = PACES[network]
         self._draw = random.Random(seed)
         self._down: set[Link] = set()
@@ -118,16 +123,26 @@ class Storm:
             switches = EngineSwitches(program(), seed=self.seed)
             linux = self._open.enter_context(MininetNetwork(self.topology, switches, patched=True))
             plane = self._plane(linux, AT_ONCE)
+            if self._heartbeat is not None:
+                beats = LinuxHeartbeatAgents(plane, linux.driver, self._heartbeat)
+                return linux, plane, self._open.enter_context(beats)
             agents = LinuxLinkAgents(plane, linux.driver, linux.interfaces)
             return linux, plane, self._open.enter_context(agents)
         net = VirtualNetwork(self.topology, program(), seed=self.seed)
         plane = self._plane(net, DELAYS)
+        if self._heartbeat is not None:
+            return net, plane, HeartbeatAgents(plane, net.driver, self._heartbeat)
         return net, plane, LinkAgents(plane, net.driver)
 
     def _plane(self, net: Network, delays: Delays) -> FrrControlPlane:
         """The control plane, started, and all subscriptions on their way to it."""
         plane = FrrControlPlane(
-            self.topology, BSL, net.driver, protection=self._protection, delays=delays
+            self.topology,
+            BSL,
+            net.driver,
+            protection=self._protection,
+            delays=delays,
+            heartbeat=self._heartbeat,
         )
         plane.start(net.now)
         for host in self.subscribers:
@@ -149,7 +164,7 @@ class Storm:
         load = self._send(pace.load)
         self._run(self._draw.randrange(10 * pace.interval))
         (self._down.discard if up else self._down.add)(link)
-        self.net.set_link(link, up)
+        self._set_link(link, up)
         if isinstance(self._controller, LinkAgents):
             self._controller.link_changed(self.net.now, link, up)
         self._run(pace.load * pace.interval + pace.drain)
@@ -161,6 +176,15 @@ class Storm:
             if not event.missed:
                 break
         return event
+
+    def _set_link(self, link: Link, up: bool) -> None:
+        """With heartbeats, cables of Linux hosts fail in the middle: their ends see nothing."""
+        from p4lab.network.mininet import MininetNetwork
+
+        if isinstance(self.net, MininetNetwork) and self._heartbeat is not None:
+            self.net.set_middle(link, up)
+        else:
+            self.net.set_link(link, up)
 
     def _judge(self, number: int, link: Link, up: bool, load: int, probes: int) -> Event:
         received = self.net.observed().received
@@ -227,5 +251,7 @@ class Storm:
 
     def fresh_tables(self) -> dict[str, Entries]:
         """What they would hold if nothing had happened: from a virtual network, just started."""
-        with Storm(self.topology, self.seed, protection=self._protection) as fresh:
+        with Storm(
+            self.topology, self.seed, protection=self._protection, heartbeat=self._heartbeat
+        ) as fresh:
             return fresh.tables()

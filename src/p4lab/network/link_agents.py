@@ -31,7 +31,8 @@ _ATTRIBUTE = struct.Struct("=HH")  # rtattr
 
 @dataclass(frozen=True)
 class PortNews:
-    """A port that has changed: `told` is when its switch had been told, as time.monotonic_ns."""
+    """A port that has changed: `told` is when its switch, or who tells the controller, knew of it.
+    By the clock of the agents that keep it: time.monotonic_ns in this file."""
 
     router: str
     port: int

@@ -151,7 +151,7 @@ class MininetNetwork:
 
     def _patch(self, root: Any, near: str, far: str, mtu: int) -> None:
         """Joins two sockets of the panel: a bridge that learns nothing and holds nothing back."""
-        bridge = f"b-{near}"
+        bridge = _bridge(near)
         options = "stp_state 0 forward_delay 0 mcast_snooping 0"
         root.cmd(f"ip link add {bridge} type bridge {options} && ip link set {bridge} mtu {mtu} up")
         for name in (_panel(near), _panel(far)):
@@ -204,6 +204,11 @@ class MininetNetwork:
         self._switches.set_port(link.a, link.a_port, up)
         if not link.is_access:
             self._switches.set_port(link.b, link.b_port, up)
+
+    def set_middle(self, link: Link, up: bool) -> None:
+        """Let a patched cable carry nothing, or again, while both ends keep their carrier: what
+        fails is behind a converter."""
+        namespace.set_up(_bridge(_interface(link.a, link.a_port)), up)
 
     def start(self, stream: Stream, at: int) -> None:
         """The source sends from `at` on, as soon as `run_until` gets there."""
@@ -381,6 +386,11 @@ def check_system(pcap: Path | None) -> None:
 def _panel(interface: str) -> str:
     """The socket in the patch panel where the cable of an interface ends."""
     return f"{interface}p"
+
+
+def _bridge(near: str) -> str:
+    """What joins the sockets of a patched cable, of whose two interfaces `near` is the first."""
+    return f"b-{near}"
 
 
 def _interface(router: str, port: int) -> str:
