@@ -16,6 +16,7 @@ mod p4runtime;
 mod program;
 mod stf;
 mod switch;
+mod tna;
 mod trace;
 mod update;
 

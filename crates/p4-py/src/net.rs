@@ -2,9 +2,13 @@
 
 use crate::engine;
 use crate::program::Program;
-use crate::switch::{entry_dicts, stats_dict, Device};
+use crate::switch::{
+    entry_dicts, read_direct_counter, read_meter, refused as state_refused, stats_dict, Device,
+};
+use crate::tna;
 use crate::trace::arrival_dict;
 use crate::update;
+use num_bigint::BigUint;
 use p4_arch::tna::{Arbitration, LoopConfig};
 use p4_net::{
     Count, End, Event, Exhausted, Flow, FlowReport, LinkConfig, LinkId, NetError, NodeId,
@@ -13,7 +17,7 @@ use p4_net::{Mac, Stream, WireStats};
 use p4_time::{Clock, Time};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PySequence, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PySequence, PyTuple};
 use std::collections::BTreeMap;
 
 /// Switches and hosts joined by links; time passes only in `run_until`.
@@ -304,6 +308,73 @@ impl Network {
         self.device(switch)?
             .set_port_metadata(port, bits)
             .map_err(PyValueError::new_err)
+    }
+
+    /// Sets what no table of a TNA switch holds, now: see `tna.rs`.
+    fn set_up(&mut self, switch: u32, settings: &Bound<'_, PySequence>) -> PyResult<()> {
+        let settings = tna::settings(settings)?;
+        let now = self.inner.now();
+        let device = self.device(switch)?;
+        let own = device.tna("such settings").map_err(PyValueError::new_err)?;
+        tna::apply(own, now, settings);
+        self.inner.wake_switch(node(switch)).map_err(refused)
+    }
+
+    /// What an application of a TNA switch's packet generator has counted; None if there is none.
+    fn generator_counts<'py>(
+        &mut self,
+        py: Python<'py>,
+        switch: u32,
+        pipe: u8,
+        app: u8,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let device = self.device(switch)?;
+        let own = device
+            .tna("packet generators")
+            .map_err(PyValueError::new_err)?;
+        tna::generator_counts(py, own, pipe, app)
+    }
+
+    /// Digests of a switch since the last call, oldest first: (name, [(field, value)]).
+    fn take_digests<'py>(&mut self, py: Python<'py>, switch: u32) -> PyResult<Bound<'py, PyList>> {
+        let digests = self.device(switch)?.take_digests();
+        match self.programs.get(&switch) {
+            Some(program) => tna::digest_list(py, program.get().ir(), digests),
+            None => Ok(PyList::empty(py)),
+        }
+    }
+
+    /// Packets and bytes of a counter's cell.
+    fn read_counter(&mut self, switch: u32, counter: &str, index: u64) -> PyResult<(u64, u64)> {
+        let state = self.device(switch)?.state()?;
+        state.counter(counter, index).map_err(state_refused)
+    }
+
+    /// Packets and bytes of an entry's direct counter.
+    #[pyo3(signature = (switch, table, matches, priority = 0))]
+    fn read_direct_counter(
+        &mut self,
+        switch: u32,
+        table: String,
+        matches: &Bound<'_, PyAny>,
+        priority: u32,
+    ) -> PyResult<(u64, u64)> {
+        read_direct_counter(self.device(switch)?.state()?, table, matches, priority)
+    }
+
+    fn read_register(&mut self, switch: u32, register: &str, index: u64) -> PyResult<BigUint> {
+        let state = self.device(switch)?.state()?;
+        state.read_register(register, index).map_err(state_refused)
+    }
+
+    /// A meter's rates, see `Switch.read_meter`.
+    fn read_meter(
+        &mut self,
+        switch: u32,
+        meter: &str,
+        index: u64,
+    ) -> PyResult<Option<(u64, u64, u64, u64)>> {
+        read_meter(self.device(switch)?.state()?, meter, index)
     }
 
     /// Hands a frame to a switch as if it came from its CPU port, now.

@@ -2,18 +2,19 @@
 
 use crate::engine::{equip, named, Engine};
 use crate::program::Program;
+use crate::tna;
 use crate::trace::arrival_dict;
 use crate::update;
 use num_bigint::BigUint;
 use p4_arch::tna::{LoopConfig, LoopStats};
 use p4_arch::v1model::{Config, Switch as V1Switch};
-use p4_arch::{ArchError, Image, Stats, Switch as AnySwitch, Trace};
+use p4_arch::{ArchError, Digest, Image, Stats, Switch as AnySwitch, Trace};
 use p4_runtime::{Host, Tap};
 use p4_state::{Args, Match, State, Target, Update, UpdateError};
 use p4_time::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PySequence, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PySequence, PyTuple};
 use std::collections::VecDeque;
 use std::time::Instant;
 
@@ -110,7 +111,8 @@ impl Device {
         Ok(())
     }
 
-    fn tna(&mut self, what: &str) -> Result<&mut p4_arch::tna::Switch, String> {
+    /// The switch if it is one of TNA; `what` says in the error what it is needed for.
+    pub fn tna(&mut self, what: &str) -> Result<&mut p4_arch::tna::Switch, String> {
         let switch = self.switch.as_mut().ok_or_else(no_program)?;
         switch.tna(what).map_err(|error| error.to_string())
     }
@@ -157,6 +159,13 @@ impl Device {
         Ok(switch.state())
     }
 
+    /// Digests since the last call, oldest first, with the program that they are from; none if
+    /// P4Runtime's clients get them.
+    pub fn take_digests(&mut self) -> Vec<Digest> {
+        let switch = self.switch.as_mut();
+        switch.map(AnySwitch::take_digests).unwrap_or_default()
+    }
+
     /// Packets that were sent to the switch and what it sent, by its own count.
     pub fn stats(&self) -> Stats {
         let switch = self.switch.as_ref();
@@ -194,6 +203,15 @@ impl p4_net::Device for Device {
             deliver(tap, port, data, out)
         });
         tell_digests(switch, tap);
+    }
+
+    fn port_changed(&mut self, now: Time, port: u16, up: bool) {
+        if let Some(AnySwitch::Tna(switch)) = &mut self.switch {
+            match up {
+                true => switch.port_up(port),
+                false => switch.port_down(now, port),
+            }
+        }
     }
 
     fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
@@ -306,6 +324,51 @@ impl Switch {
         Ok(())
     }
 
+    /// Sets what no table of a TNA switch holds: see `tna.rs`. Time is `now`.
+    #[pyo3(signature = (settings, now = 0))]
+    fn set_up(&mut self, settings: &Bound<'_, PySequence>, now: u64) -> PyResult<()> {
+        let settings = tna::settings(settings)?;
+        let switch = self.switch.tna("such settings").map_err(not_tna)?;
+        tna::apply(switch, Time::from_picos(now), settings);
+        Ok(())
+    }
+
+    /// Tells a TNA switch that a port lost its link, or has it again.
+    #[pyo3(signature = (port, up, now = 0))]
+    fn set_port(&mut self, port: u16, up: bool, now: u64) -> PyResult<()> {
+        let switch = self.switch.tna("ports with links").map_err(not_tna)?;
+        match up {
+            true => switch.port_up(port),
+            false => switch.port_down(Time::from_picos(now), port),
+        }
+        Ok(())
+    }
+
+    /// Lets happen what happens by itself until `now`; gives what comes out as `process` does.
+    fn advance<'py>(&mut self, py: Python<'py>, now: u64) -> Vec<(u16, Bound<'py, PyBytes>)> {
+        let mut sent = Vec::new();
+        let mut sink = |port: u16, data: &[u8]| sent.push((port, PyBytes::new(py, data)));
+        self.switch.advance(Time::from_picos(now), &mut sink);
+        sent
+    }
+
+    /// What an application of a TNA switch's packet generator has counted; None if there is none.
+    fn generator_counts<'py>(
+        &mut self,
+        py: Python<'py>,
+        pipe: u8,
+        app: u8,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let switch = self.switch.tna("packet generators").map_err(not_tna)?;
+        tna::generator_counts(py, switch, pipe, app)
+    }
+
+    /// Digests since the last call, oldest first: (name, [(field, value)]).
+    fn take_digests<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let digests = self.switch.take_digests();
+        tna::digest_list(py, self.program.get().ir(), digests)
+    }
+
     /// Sends a packet in; gives what comes out, in order, as (port, bytes).
     #[pyo3(signature = (port, data, now = 0))]
     fn process<'py>(
@@ -354,6 +417,22 @@ impl Switch {
             .state()
             .read_register(register, index)
             .map_err(refused)
+    }
+
+    /// Packets and bytes of an entry's direct counter.
+    #[pyo3(signature = (table, matches, priority = 0))]
+    fn read_direct_counter(
+        &self,
+        table: String,
+        matches: &Bound<'_, PyAny>,
+        priority: u32,
+    ) -> PyResult<(u64, u64)> {
+        read_direct_counter(self.switch.state(), table, matches, priority)
+    }
+
+    /// A meter's (committed rate, committed burst, peak rate, peak burst); None: all is green.
+    fn read_meter(&self, meter: &str, index: u64) -> PyResult<Option<(u64, u64, u64, u64)>> {
+        read_meter(self.switch.state(), meter, index)
     }
 
     /// The entries of a table, see `entry_dicts`.
@@ -416,11 +495,37 @@ pub fn entry_dicts<'py>(
     entries.into_iter().map(dict).collect()
 }
 
+pub fn read_direct_counter(
+    state: &State,
+    table: String,
+    matches: &Bound<'_, PyAny>,
+    priority: u32,
+) -> PyResult<(u64, u64)> {
+    let key = update::key(table, matches, priority)?;
+    state.direct_counter(&key).map_err(refused)
+}
+
+pub fn read_meter(
+    state: &State,
+    meter: &str,
+    index: u64,
+) -> PyResult<Option<(u64, u64, u64, u64)>> {
+    let config = state.meter_config(meter, index).map_err(refused)?;
+    Ok(config.map(|c| {
+        (
+            c.committed_rate,
+            c.committed_burst,
+            c.peak_rate,
+            c.peak_burst,
+        )
+    }))
+}
+
 fn not_tna(error: ArchError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-fn refused(error: UpdateError) -> PyErr {
+pub fn refused(error: UpdateError) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 

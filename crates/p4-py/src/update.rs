@@ -9,13 +9,24 @@
 //! ("session", id, port | None, group | None, truncate)   no port and no group removes it
 //! ("register", name, index, value)
 //! ("counter", name, index, packets, bytes)
+//! ("value_set", name, [[match]])                     all members of a parser's value set
+//! ("meter", name, index | None, rates | None)        of all cells without an index
+//! ("direct_meter", table, [(key, match)], priority, rates | None)
+//! ("member", profile, id, action | None, [(param, value)])
+//! ("member_group", profile, id, [member] | None)
 //! ```
+//!
+//! In the place of an entry's action stands `("member", id)` or `("group", id)` if its table has an
+//! action profile. Rates are (committed rate, committed burst, peak rate, peak burst) in bytes or
+//! packets, per second; without them everything is green.
 //!
 //! A match is `("exact", v)`, `("lpm", v, length)`, `("ternary", v, mask)`, `("range", low, high)`,
 //! `("optional", v)` or `("any",)`. Numbers are of any size.
 
 use num_bigint::BigUint;
-use p4_state::{ActionSpec, Args, CloneSession, Entry, EntryKey, Match, Replica, Target, Update};
+use p4_state::{
+    ActionSpec, Args, CloneSession, Entry, EntryKey, Match, MeterConfig, Replica, Target, Update,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PySequence, PyTuple};
@@ -75,6 +86,39 @@ fn update(tuple: &Bound<'_, PyTuple>) -> PyResult<Update> {
             packets: tuple.get_item(3)?.extract()?,
             bytes: tuple.get_item(4)?.extract()?,
         },
+        "value_set" => Update::SetValueSet {
+            set: tuple.get_item(1)?.extract()?,
+            members: members(&tuple.get_item(2)?)?,
+        },
+        "meter" => Update::SetMeter {
+            meter: tuple.get_item(1)?.extract()?,
+            index: tuple.get_item(2)?.extract()?,
+            config: rates(&tuple.get_item(3)?)?,
+        },
+        "direct_meter" => Update::SetDirectMeter {
+            key: key(
+                tuple.get_item(1)?.extract()?,
+                &tuple.get_item(2)?,
+                tuple.get_item(3)?.extract()?,
+            )?,
+            config: rates(&tuple.get_item(4)?)?,
+        },
+        "member" => Update::SetMember {
+            profile: tuple.get_item(1)?.extract()?,
+            member: tuple.get_item(2)?.extract()?,
+            action: match tuple.get_item(3)?.extract::<Option<String>>()? {
+                Some(name) => Some(ActionSpec {
+                    name,
+                    args: named(&tuple.get_item(4)?)?,
+                }),
+                None => None,
+            },
+        },
+        "member_group" => Update::SetMemberGroup {
+            profile: tuple.get_item(1)?.extract()?,
+            group: tuple.get_item(2)?.extract()?,
+            members: tuple.get_item(3)?.extract()?,
+        },
         _ => {
             return Err(PyValueError::new_err(format!(
                 "there is no update called {kind:?}"
@@ -84,28 +128,61 @@ fn update(tuple: &Bound<'_, PyTuple>) -> PyResult<Update> {
 }
 
 fn entry(tuple: &Bound<'_, PyTuple>) -> PyResult<Entry> {
-    let action = ActionSpec {
-        name: tuple.get_item(5)?.extract()?,
-        args: named(&tuple.get_item(6)?)?,
+    let leads_to = tuple.get_item(5)?;
+    let target = match leads_to.extract::<(String, u32)>() {
+        Ok((kind, member)) if kind == "member" => Target::Member(member),
+        Ok((kind, group)) if kind == "group" => Target::Group(group),
+        _ => Target::Action(ActionSpec {
+            name: leads_to.extract()?,
+            args: named(&tuple.get_item(6)?)?,
+        }),
     };
     Ok(Entry {
         key: entry_key(tuple)?,
-        target: Target::Action(action),
+        target,
     })
 }
 
 fn entry_key(tuple: &Bound<'_, PyTuple>) -> PyResult<EntryKey> {
-    let mut matches = Vec::new();
-    for pair in tuple.get_item(3)?.try_iter()? {
+    key(
+        tuple.get_item(2)?.extract()?,
+        &tuple.get_item(3)?,
+        tuple.get_item(4)?.extract()?,
+    )
+}
+
+/// The key of an entry: its matches as pairs of a key's name and a match.
+pub fn key(table: String, matches: &Bound<'_, PyAny>, priority: u32) -> PyResult<EntryKey> {
+    let pair = |pair: PyResult<Bound<'_, PyAny>>| {
         let (field, value): (String, Bound<'_, PyTuple>) = pair?.extract()?;
-        matches.push((field, match_of(&value)?));
-    }
-    let table = tuple.get_item(2)?.extract()?;
+        Ok::<_, PyErr>((field, match_of(&value)?))
+    };
     Ok(EntryKey {
         table,
-        matches,
-        priority: tuple.get_item(4)?.extract()?,
+        matches: matches.try_iter()?.map(pair).collect::<PyResult<_>>()?,
+        priority,
     })
+}
+
+fn members(given: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<Match>>> {
+    let member = |member: PyResult<Bound<'_, PyAny>>| {
+        let fields = member?;
+        let each = |field: PyResult<Bound<'_, PyAny>>| match_of(&field?.cast_into::<PyTuple>()?);
+        fields.try_iter()?.map(each).collect::<PyResult<_>>()
+    };
+    given.try_iter()?.map(member).collect()
+}
+
+fn rates(given: &Bound<'_, PyAny>) -> PyResult<Option<MeterConfig>> {
+    let rates: Option<(u64, u64, u64, u64)> = given.extract()?;
+    Ok(rates.map(
+        |(committed_rate, committed_burst, peak_rate, peak_burst)| MeterConfig {
+            committed_rate,
+            committed_burst,
+            peak_rate,
+            peak_burst,
+        },
+    ))
 }
 
 fn match_of(tuple: &Bound<'_, PyTuple>) -> PyResult<Match> {
