@@ -186,8 +186,11 @@ class Network:
         jitter: int = 0,
         loss: float = 0.0,
         queue: int | None = None,
+        overhead: int | None = None,
     ) -> int:
-        """Joins two ends, each a (node, port). `rate` in bits per second, `queue` in bytes."""
+        """Joins two ends, each a (node, port). `rate` in bits per second, `queue` in bytes;
+        `overhead` is what each frame takes on the wire besides its own bytes: 20 for preamble and
+        gap by default, 24 with the checksum, which frames here do not have."""
     def configure(
         self,
         link: int,
@@ -197,6 +200,7 @@ class Network:
         jitter: int = 0,
         loss: float = 0.0,
         queue: int | None = None,
+        overhead: int | None = None,
     ) -> None: ...
     def set_link(self, link: int, up: bool) -> None: ...
     def link_is_up(self, link: int) -> bool: ...
@@ -223,6 +227,72 @@ class Network:
         interval: int,
         count: int,
     ) -> None: ...
+    def generate(
+        self,
+        node: int,
+        template: bytes | Sequence[tuple[bytes, int]],
+        *,
+        rate: int,
+        flow: int,
+        sender: int = 0,
+        port: int = 0,
+        layer: Literal[1, 2] = 2,
+        pattern: Literal["constant", "poisson", "on-off"] = "constant",
+        start: int | None = None,
+        stop: int | None = None,
+        count: int | None = None,
+        on: int | None = None,
+        off: int | None = None,
+        phases: Literal["exponential", "fixed"] = "exponential",
+        overhead: int | None = None,
+        seed: int | None = None,
+    ) -> int:
+        """Sends probes of one flow at `rate` bits per second; gives the source's number.
+
+        `node` is a host, which sends on its cable, or a switch, which receives on `port` as if from
+        a cable. `template` is a frame or a mix of frames with weights, each of at least 64 bytes,
+        the last 24 of which are overwritten. The rate counts the frames' bytes (`layer` 2) or also
+        `overhead` bytes for each (`layer` 1; by default that of the cable, 20 without one).
+
+        "constant" keeps to the rate without drift; "poisson" draws exponential gaps between frames
+        with the rate as mean; "on-off" is constant at the rate while on, and silent while off, for
+        `on` and `off` picoseconds on average (`phases`): it sends on / (on + off) of the rate.
+        From `start` (now) until before `stop`, and `count` frames at most; without both it never
+        ends. Draws follow from `seed`, or from the network's seed and the source's number."""
+    def replay(
+        self,
+        node: int,
+        capture: bytes,
+        *,
+        port: int = 0,
+        start: int | None = None,
+        speed: float = 1.0,
+        flow: int | None = None,
+        sender: int = 0,
+    ) -> int:
+        """Sends the frames of a pcap or pcapng file again, `speed` times as fast, the first at
+        `start` (now); gives the source's number. They go as they are, or with `flow` each with a
+        probe's number in its last 24 bytes. ValueError says at which byte the file is wrong."""
+    def generated(self, source: int) -> dict[str, Any]:
+        """What a source has sent: frames, bytes, wire_bytes, done."""
+    def measure(self, host: int, *, window: int = 0) -> None:
+        """From now on the host measures all frames that its card takes; with rates in windows of
+        `window` picoseconds. Forgets what it measured before. Latencies are known of frames that
+        left after the first call for any host."""
+    def measured(self, host: int, percentiles: Sequence[float] = ...) -> dict[str, Any] | None:
+        """What the host has measured since `measure`; None if it does not.
+
+        since, until, window (picoseconds), overhead (bytes); of all frames: frames, bytes,
+        wire_bytes, rate_l1 and rate_l2 (bits per second from `since` to `until`), and of each
+        complete window (at most 1,048,576) window_frames, window_rates_l1, window_rates_l2.
+
+        `flows` is a list with, for each flow of probes: flow, sender, the same, and received (first
+        copies), duplicates, reordered (first copies that came after a higher number), lost (numbers
+        between the least and the greatest that came that did not), first, last (times), variation
+        (mean absolute difference of successive latencies, None if unknown), jitter (RFC 3550), both
+        in picoseconds, and latency: None, or count, mean, min, max (exact), percentiles (nearest
+        rank, by percent) and `error`, the largest relative error of these, 1/1024. A source's
+        latest 1,048,576 frames have a latency."""
     def sent(self, flow: int, sender: int) -> int: ...
     def report(self, host: int) -> list[dict[str, Any]]:
         """Per flow: flow, sender, sent, received, duplicates, missing, out_of_order, unwanted,

@@ -14,8 +14,8 @@ pub(crate) enum Happening {
     Free { wire: u32, epoch: u32 },
     /// The oldest frame in flight reaches the far end. Void if the wire's epoch has moved on.
     Arrival { wire: u32, epoch: u32 },
-    /// A stream sends its next frame.
-    Emission { stream: u32 },
+    /// A traffic source sends its next frame.
+    Emission { source: u32 },
     /// A frame that waited in a switch leaves.
     Departure { node: u32 },
     /// A host sends one prepared frame.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use p4_time::Time;
+
 use crate::link::LinkId;
 use crate::network::NodeId;
 use crate::probe::MIN_FRAME;
@@ -11,6 +13,7 @@ use crate::probe::MIN_FRAME;
 pub enum NetError {
     UnknownNode(NodeId),
     UnknownLink(LinkId),
+    UnknownSource(u32),
     NotASwitch {
         name: String,
     },
@@ -41,6 +44,10 @@ pub enum NetError {
     ZeroRate,
     ShortProbe(usize),
     NoInterval,
+    NoFrames,
+    ShortPhase {
+        on: Time,
+    },
     Past,
 }
 
@@ -49,6 +56,9 @@ impl fmt::Display for NetError {
         match self {
             NetError::UnknownNode(node) => write!(f, "there is no node number {}", node.index()),
             NetError::UnknownLink(link) => write!(f, "there is no link number {}", link.index()),
+            NetError::UnknownSource(number) => {
+                write!(f, "there is no traffic source number {number}")
+            }
             NetError::NotASwitch { name } => write!(f, "{name} is a host; this needs a switch"),
             NetError::NotAHost { name } => write!(f, "{name} is a switch; this needs a host"),
             NetError::NoCpuPort { name } => write!(
@@ -81,10 +91,7 @@ impl fmt::Display for NetError {
                 )
             }
             NetError::ZeroRate => {
-                write!(
-                    f,
-                    "a link of 0 bit/s sends nothing; leave the rate away for an infinite one"
-                )
+                write!(f, "a rate of 0 bit/s sends nothing; use a rate of at least 1")
             }
             NetError::ShortProbe(length) => write!(
                 f,
@@ -96,6 +103,13 @@ impl fmt::Display for NetError {
                     "a stream of many frames needs an interval above zero between them"
                 )
             }
+            NetError::NoFrames => {
+                write!(f, "there is no frame to send; give one at least, with a weight above 0")
+            }
+            NetError::ShortPhase { on } => write!(
+                f,
+                "an on phase of {on} is less than a thousandth of a frame at this rate; make phases longer"
+            ),
             NetError::Past => write!(
                 f,
                 "this moment has passed; schedule at the present or later"

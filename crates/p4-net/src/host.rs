@@ -4,8 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use p4_time::Time;
 
+use crate::flows::Flows;
 use crate::probe::Probe;
 use crate::sequences::Sequences;
+use crate::sink::Sink;
 
 /// An Ethernet address.
 pub type Mac = [u8; 6];
@@ -57,6 +59,15 @@ pub(crate) enum Verdict {
     Filtered,
 }
 
+/// How a probe came, next to those before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    InOrder,
+    /// The first copy, after a higher number
+    Late,
+    Duplicate,
+}
+
 #[derive(Clone, Debug, Default)]
 struct Tally {
     seen: Sequences,
@@ -69,15 +80,19 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, now: Time, sequence: u64) {
+    fn add(&mut self, now: Time, sequence: u64) -> Arrival {
         self.first.get_or_insert(now);
         self.last = Some(now);
         if !self.seen.insert(sequence) {
             self.duplicates += 1;
-        } else if sequence < self.highest {
-            self.out_of_order += 1;
+            return Arrival::Duplicate;
         }
-        self.highest = self.highest.max(sequence);
+        if sequence < self.highest {
+            self.out_of_order += 1;
+            return Arrival::Late;
+        }
+        self.highest = sequence;
+        Arrival::InOrder
     }
 }
 
@@ -86,6 +101,8 @@ pub(crate) struct Host {
     joined: BTreeSet<Mac>,
     promiscuous: bool,
     tallies: BTreeMap<Flow, Tally>,
+    /// Measures, if it is asked to.
+    pub(crate) sink: Option<Box<Sink>>,
 }
 
 impl Host {
@@ -95,6 +112,7 @@ impl Host {
             joined: BTreeSet::new(),
             promiscuous: false,
             tallies: BTreeMap::new(),
+            sink: None,
         }
     }
 
@@ -110,23 +128,30 @@ impl Host {
         self.promiscuous = promiscuous;
     }
 
-    pub(crate) fn receive(&mut self, now: Time, frame: &[u8]) -> Verdict {
+    /// `flows` tells when probes were sent.
+    pub(crate) fn receive(&mut self, now: Time, frame: &[u8], flows: &Flows) -> Verdict {
         let wanted = self.listens_to(frame);
         let Some(probe) = Probe::of(frame) else {
-            return if wanted {
-                Verdict::Other
-            } else {
-                Verdict::Filtered
-            };
+            if !wanted {
+                return Verdict::Filtered;
+            }
+            if let Some(sink) = &mut self.sink {
+                sink.other(now, frame.len());
+            }
+            return Verdict::Other;
         };
         let tally = self.tallies.entry(probe.into()).or_default();
-        if wanted {
-            tally.add(now, probe.sequence);
-            Verdict::Probe
-        } else {
+        if !wanted {
             tally.unwanted += 1;
-            Verdict::Filtered
+            return Verdict::Filtered;
         }
+        let arrival = tally.add(now, probe.sequence);
+        if let Some(sink) = &mut self.sink {
+            let sent = flows.time(probe.into(), probe.sequence);
+            let latency = sent.map(|sent| now - sent);
+            sink.probe(now, frame.len(), probe, arrival, latency);
+        }
+        Verdict::Probe
     }
 
     /// Flows of which this host has seen anything.
@@ -191,7 +216,11 @@ mod tests {
             (other, 2),
         ];
         for (tick, (to, sequence)) in arrivals.into_iter().enumerate() {
-            host.receive(Time::from_nanos(tick as u64 + 1), &frame(to, sequence));
+            host.receive(
+                Time::from_nanos(tick as u64 + 1),
+                &frame(to, sequence),
+                &Flows::default(),
+            );
         }
         let flow = Flow { flow: 1, sender: 2 };
         let report = host.report(flow, 6);
@@ -215,13 +244,11 @@ mod tests {
         let mut host = Host::new(own);
         host.join(group);
         host.leave(group);
-        assert_eq!(
-            host.receive(Time::ZERO, &frame(group, 0)),
-            Verdict::Filtered
-        );
+        let take = |host: &mut Host, data: &[u8]| host.receive(Time::ZERO, data, &Flows::default());
+        assert_eq!(take(&mut host, &frame(group, 0)), Verdict::Filtered);
         host.set_promiscuous(true);
-        assert_eq!(host.receive(Time::ZERO, &frame(group, 1)), Verdict::Probe);
-        assert_eq!(host.receive(Time::ZERO, &[0; 64]), Verdict::Other);
-        assert_eq!(host.receive(Time::ZERO, &[]), Verdict::Other);
+        assert_eq!(take(&mut host, &frame(group, 1)), Verdict::Probe);
+        assert_eq!(take(&mut host, &[0; 64]), Verdict::Other);
+        assert_eq!(take(&mut host, &[]), Verdict::Other);
     }
 }

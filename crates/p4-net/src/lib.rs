@@ -44,17 +44,23 @@ mod agenda;
 mod delay_line;
 mod error;
 mod fingerprint;
+mod flows;
+mod histogram;
 mod host;
 mod link;
 mod network;
 pub mod pcapng;
 mod pool;
 pub mod probe;
+mod replay;
 mod rng;
 mod sequences;
+mod sink;
+mod traffic;
 
 pub use delay_line::DelayLine;
 pub use error::NetError;
+pub use histogram::{Histogram, PERCENTILE_ERROR};
 pub use host::{Flow, FlowReport, Mac};
 pub use link::{
     Count, Drops, End, LinkConfig, LinkId, WireStats, DEFAULT_QUEUE, ETHERNET_OVERHEAD,
@@ -62,3 +68,6 @@ pub use link::{
 pub use network::{Device, Event, Exhausted, Limits, Network, NodeId, NodeStats, Stream};
 pub use p4_time::{Clock, Time};
 pub use probe::Probe;
+pub use replay::{BadCapture, Recording};
+pub use sink::{FlowMeasures, Measured, Series, Window, MOST_WINDOWS};
+pub use traffic::{Generated, Layer, Pattern, Spread, Traffic};

@@ -12,6 +12,7 @@ mod fit;
 mod io;
 mod lsp;
 mod net;
+mod net_traffic;
 mod p4runtime;
 mod program;
 mod stf;

@@ -1,6 +1,7 @@
 //! A network in virtual time with our switches in it. Times are picoseconds.
 
 use crate::engine;
+use crate::net_traffic::{self, generated_dict, measured_dict, Template};
 use crate::program::Program;
 use crate::switch::{
     entry_dicts, read_direct_counter, read_meter, refused as state_refused, stats_dict, Device,
@@ -13,7 +14,7 @@ use p4_arch::tna::{Arbitration, LoopConfig};
 use p4_net::{
     Count, End, Event, Exhausted, Flow, FlowReport, LinkConfig, LinkId, NetError, NodeId,
 };
-use p4_net::{Mac, Stream, WireStats};
+use p4_net::{Mac, Recording, Stream, Traffic, WireStats};
 use p4_time::{Clock, Time};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -64,8 +65,8 @@ impl Network {
 
     /// Joins two ends, each a (node, port); gives the link's number. `rate` is in bits per second,
     /// None for a link that transmits in no time; `delay` and `jitter` in picoseconds; `queue` in
-    /// bytes, None for the default.
-    #[pyo3(signature = (a, b, *, rate = None, delay = 0, jitter = 0, loss = 0.0, queue = None))]
+    /// bytes and `overhead` in bytes per frame, None for the defaults.
+    #[pyo3(signature = (a, b, *, rate = None, delay = 0, jitter = 0, loss = 0.0, queue = None, overhead = None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments in Python
     fn connect(
         &mut self,
@@ -76,8 +77,10 @@ impl Network {
         jitter: u64,
         loss: f64,
         queue: Option<u64>,
+        overhead: Option<u32>,
     ) -> PyResult<u32> {
-        let config = link_config(rate, delay, jitter, loss, queue);
+        let mut config = link_config(rate, delay, jitter, loss, queue);
+        config.overhead = overhead.unwrap_or(config.overhead);
         Ok(self
             .inner
             .connect(end(a), end(b), config)
@@ -86,7 +89,7 @@ impl Network {
     }
 
     /// Gives a link new properties, as in `connect`.
-    #[pyo3(signature = (link, *, rate = None, delay = 0, jitter = 0, loss = 0.0, queue = None))]
+    #[pyo3(signature = (link, *, rate = None, delay = 0, jitter = 0, loss = 0.0, queue = None, overhead = None))]
     fn configure(
         &mut self,
         link: u32,
@@ -95,8 +98,10 @@ impl Network {
         jitter: u64,
         loss: f64,
         queue: Option<u64>,
+        overhead: Option<u32>,
     ) -> PyResult<()> {
-        let config = link_config(rate, delay, jitter, loss, queue);
+        let mut config = link_config(rate, delay, jitter, loss, queue);
+        config.overhead = overhead.unwrap_or(config.overhead);
         self.inner
             .configure(LinkId::from_index(link), config)
             .map_err(refused)
@@ -192,6 +197,104 @@ impl Network {
             count,
         };
         self.inner.start_stream(node(host), stream).map_err(refused)
+    }
+
+    /// Starts a traffic source, see `_engine.pyi`.
+    #[allow(clippy::too_many_arguments)] // keyword arguments in Python
+    #[pyo3(signature = (
+        node, template, *, rate, flow, sender = 0, port = 0, layer = 2, pattern = "constant",
+        start = None, stop = None, count = None, on = None, off = None, phases = "exponential",
+        overhead = None, seed = None,
+    ))]
+    fn generate(
+        &mut self,
+        node: u32,
+        template: Template,
+        rate: u64,
+        flow: u32,
+        sender: u32,
+        port: u16,
+        layer: u8,
+        pattern: &str,
+        start: Option<u64>,
+        stop: Option<u64>,
+        count: Option<u64>,
+        on: Option<u64>,
+        off: Option<u64>,
+        phases: &str,
+        overhead: Option<u32>,
+        seed: Option<u64>,
+    ) -> PyResult<u32> {
+        let traffic = Traffic {
+            frames: template.frames(),
+            flow: Flow { flow, sender },
+            pattern: net_traffic::pattern(pattern, on, off, phases)?,
+            rate,
+            layer: net_traffic::layer(layer)?,
+            overhead,
+            start: start.map_or(self.inner.now(), Time::from_picos),
+            stop: stop.map_or(Time::MAX, Time::from_picos),
+            count: count.unwrap_or(u64::MAX),
+            seed,
+        };
+        self.inner
+            .generate(end((node, port)), traffic)
+            .map_err(refused)
+    }
+
+    /// Sends the frames of a capture again, see `_engine.pyi`.
+    #[pyo3(signature = (
+        node, capture, *, port = 0, start = None, speed = 1.0, flow = None, sender = 0,
+    ))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments in Python
+    fn replay(
+        &mut self,
+        node: u32,
+        capture: &[u8],
+        port: u16,
+        start: Option<u64>,
+        speed: f64,
+        flow: Option<u32>,
+        sender: u32,
+    ) -> PyResult<u32> {
+        if !(speed > 0.0 && speed.is_finite()) {
+            let message = format!("a speed of {speed} makes no sense; use a number above 0");
+            return Err(PyValueError::new_err(message));
+        }
+        let recording = Recording::read(capture, speed)
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let start = start.map_or(self.inner.now(), Time::from_picos);
+        let flow = flow.map(|flow| Flow { flow, sender });
+        self.inner
+            .replay(end((node, port)), recording, start, flow)
+            .map_err(refused)
+    }
+
+    /// What a traffic source has sent so far: `frames`, `bytes`, `wire_bytes`, `done`.
+    fn generated<'py>(&self, py: Python<'py>, source: u32) -> PyResult<Bound<'py, PyDict>> {
+        generated_dict(py, &self.inner.generated(source).map_err(refused)?)
+    }
+
+    /// From now on a host measures what its card takes, see `_engine.pyi`.
+    #[pyo3(signature = (host, *, window = 0))]
+    fn measure(&mut self, host: u32, window: u64) -> PyResult<()> {
+        self.inner
+            .measure(node(host), Time::from_picos(window))
+            .map_err(refused)
+    }
+
+    /// What a host has measured since `measure`, see `_engine.pyi`.
+    #[pyo3(signature = (host, percentiles = vec![50.0, 90.0, 99.0, 99.9]))]
+    fn measured<'py>(
+        &self,
+        py: Python<'py>,
+        host: u32,
+        percentiles: Vec<f64>,
+    ) -> PyResult<Option<Bound<'py, PyDict>>> {
+        let measured = self.inner.measured(node(host)).map_err(refused)?;
+        measured
+            .map(|measured| measured_dict(py, &measured, self.inner.now(), &percentiles))
+            .transpose()
     }
 
     /// Frames that a stream's sender has sent so far.

@@ -7,11 +7,15 @@ use p4_time::{Clock, Time};
 use crate::agenda::{Agenda, Happening};
 use crate::error::NetError;
 use crate::fingerprint::Fingerprint;
-use crate::host::{Flow, FlowReport, Host, Mac, Verdict};
-use crate::link::{End, LinkConfig, LinkId, Wire, WireStats};
+use crate::flows::Flows;
+use crate::host::{Flow, Host, Mac};
+use crate::link::{End, LinkId, Wire};
 use crate::pcapng::PcapNg;
 use crate::pool::{FrameId, Pool};
-use crate::probe::{Probe, MIN_FRAME};
+use crate::traffic::Source;
+
+mod hosts;
+mod links;
 
 /// What the network needs of a switch.
 pub trait Device {
@@ -147,12 +151,6 @@ enum Kind<D> {
     Host { host: Host, notify: bool },
 }
 
-struct ActiveStream {
-    node: NodeId,
-    stream: Stream,
-    left: u64,
-}
-
 /// Switches and hosts, joined by links, in virtual time.
 ///
 /// Nothing here depends on anything but what was called and the seed: the same calls give the same
@@ -165,9 +163,8 @@ pub struct Network<D> {
     pool: Pool,
     nodes: Vec<Node<D>>,
     wires: Vec<Wire>,
-    streams: Vec<ActiveStream>,
-    /// The next sequence number of each flow.
-    sent: BTreeMap<Flow, u64>,
+    sources: Vec<Source>,
+    flows: Flows,
     captures: BTreeMap<LinkId, PcapNg>,
     fingerprint: Option<Fingerprint>,
     /// What the caller has still to be told.
@@ -192,8 +189,8 @@ impl<D: Device> Network<D> {
             pool: Pool::default(),
             nodes: Vec::new(),
             wires: Vec::new(),
-            streams: Vec::new(),
-            sent: BTreeMap::new(),
+            sources: Vec::new(),
+            flows: Flows::default(),
             captures: BTreeMap::new(),
             fingerprint: None,
             news: VecDeque::new(),
@@ -235,220 +232,6 @@ impl<D: Device> Network<D> {
         NodeId((self.nodes.len() - 1) as u32)
     }
 
-    /// Lays a cable between two free ports. Both directions get the same properties.
-    pub fn connect(&mut self, a: End, b: End, config: LinkConfig) -> Result<LinkId, NetError> {
-        config.check()?;
-        self.check_free(a)?;
-        self.check_free(b)?;
-        if a == b {
-            let name = self.name(a.node)?.to_string();
-            return Err(NetError::SelfLoop { name, port: a.port });
-        }
-        let link = LinkId((self.wires.len() / 2) as u32);
-        for (index, (from, to)) in link.wires().into_iter().zip([(a, b), (b, a)]) {
-            self.wires
-                .push(Wire::new(index, from, to, config.clone(), self.seed));
-            let ports = &mut self.nodes[from.node.0 as usize].ports;
-            let port = usize::from(from.port);
-            if ports.len() <= port {
-                ports.resize(port + 1, None);
-            }
-            ports[port] = Some(index);
-        }
-        Ok(link)
-    }
-
-    fn check_free(&self, end: End) -> Result<(), NetError> {
-        let node = self.node(end.node)?;
-        let (name, port) = (node.name.clone(), end.port);
-        match node.kind {
-            Kind::Host { .. } if port != 0 => return Err(NetError::HostPort { name, port }),
-            Kind::Switch { cpu_port, .. } if cpu_port == Some(port) => {
-                return Err(NetError::PortIsCpu { name, port })
-            }
-            _ => {}
-        }
-        if let Some(&Some(wire)) = node.ports.get(usize::from(port)) {
-            let peer = self.nodes[self.wires[wire as usize].to.node.0 as usize]
-                .name
-                .clone();
-            return Err(NetError::PortInUse { name, port, peer });
-        }
-        Ok(())
-    }
-
-    // ---- links
-
-    /// Takes a link down or up, both directions at once. What waits for it or flies on it when it
-    /// goes down is lost, and counted. Switches at its ends are told if it was not so before.
-    pub fn set_link(&mut self, link: LinkId, up: bool) -> Result<(), NetError> {
-        let changes = self.link_is_up(link)? != up;
-        for wire in link.wires() {
-            self.wires[wire as usize].set_up(self.now, up, &mut self.pool);
-        }
-        let (a, b) = self.ends(link)?;
-        for end in [a, b].into_iter().filter(|_| changes) {
-            self.switch_runs(end.node, |device, now, _| {
-                device.port_changed(now, end.port, up)
-            });
-        }
-        Ok(())
-    }
-
-    /// Asks a switch anew when something in it happens by itself: for callers that have changed its
-    /// device between two events.
-    pub fn wake_switch(&mut self, switch: NodeId) -> Result<(), NetError> {
-        self.switch_mut(switch)?;
-        self.wake(switch);
-        Ok(())
-    }
-
-    /// Gives both directions of a link new properties. Frames already on the wire keep the old ones.
-    pub fn configure(&mut self, link: LinkId, config: LinkConfig) -> Result<(), NetError> {
-        self.check_link(link)?;
-        config.check()?;
-        for wire in link.wires() {
-            self.wires[wire as usize].config = config.clone();
-        }
-        Ok(())
-    }
-
-    pub fn link_is_up(&self, link: LinkId) -> Result<bool, NetError> {
-        self.check_link(link)?;
-        Ok(self.wires[link.wires()[0] as usize].is_up())
-    }
-
-    /// The two ends of a link, in the order given to [`Network::connect`].
-    pub fn ends(&self, link: LinkId) -> Result<(End, End), NetError> {
-        self.check_link(link)?;
-        let wire = &self.wires[link.wires()[0] as usize];
-        Ok((wire.from, wire.to))
-    }
-
-    /// What has happened on a link: first end to second, then second to first.
-    pub fn link_stats(&self, link: LinkId) -> Result<[WireStats; 2], NetError> {
-        self.check_link(link)?;
-        Ok(link.wires().map(|wire| self.wires[wire as usize].stats()))
-    }
-
-    /// All links, in order of creation.
-    pub fn links(&self) -> impl Iterator<Item = LinkId> {
-        (0..(self.wires.len() / 2) as u32).map(LinkId)
-    }
-
-    /// Starts to keep every frame that a link delivers, as pcapng with one interface for each
-    /// direction, named `from:port > to:port`.
-    pub fn capture(&mut self, link: LinkId) -> Result<(), NetError> {
-        let (a, b) = self.ends(link)?;
-        let mut file = PcapNg::new();
-        for (from, to) in [(a, b), (b, a)] {
-            file.interface(&format!("{} > {}", self.label(from)?, self.label(to)?));
-        }
-        self.captures.insert(link, file);
-        Ok(())
-    }
-
-    /// The capture of a link since the start or since the last call (append it to a file); empty
-    /// if [`Network::capture`] was not called for it.
-    pub fn drain_capture(&mut self, link: LinkId) -> Vec<u8> {
-        self.captures
-            .get_mut(&link)
-            .map(PcapNg::drain)
-            .unwrap_or_default()
-    }
-
-    // ---- hosts
-
-    /// Lets a host's card accept frames to a multicast address.
-    pub fn join(&mut self, host: NodeId, mac: Mac) -> Result<(), NetError> {
-        self.host_mut(host)?.0.join(mac);
-        Ok(())
-    }
-
-    pub fn leave(&mut self, host: NodeId, mac: Mac) -> Result<(), NetError> {
-        self.host_mut(host)?.0.leave(mac);
-        Ok(())
-    }
-
-    /// Lets a host's card accept every frame.
-    pub fn set_promiscuous(&mut self, host: NodeId, promiscuous: bool) -> Result<(), NetError> {
-        self.host_mut(host)?.0.set_promiscuous(promiscuous);
-        Ok(())
-    }
-
-    /// From now on frames that the host accepts and that are no probes end the run with
-    /// [`Event::HostFrame`], so that the caller can answer for the host (IGMP queries, say).
-    pub fn notify(&mut self, host: NodeId) -> Result<(), NetError> {
-        *self.host_mut(host)?.1 = true;
-        Ok(())
-    }
-
-    /// Lets a host send one frame at a moment not yet past.
-    pub fn send_at(&mut self, host: NodeId, time: Time, frame: &[u8]) -> Result<(), NetError> {
-        self.host_mut(host)?;
-        if time < self.now {
-            return Err(NetError::Past);
-        }
-        let frame = self.pool.insert(frame);
-        self.agenda.arrange(
-            time,
-            Happening::Single {
-                node: host.0,
-                frame,
-            },
-        );
-        Ok(())
-    }
-
-    /// Lets a host send a numbered stream. Streams of one flow go on numbering where the last ended.
-    pub fn start_stream(&mut self, host: NodeId, stream: Stream) -> Result<(), NetError> {
-        self.host_mut(host)?;
-        if stream.template.len() < MIN_FRAME {
-            return Err(NetError::ShortProbe(stream.template.len()));
-        }
-        if stream.start < self.now {
-            return Err(NetError::Past);
-        }
-        if stream.count > 1 && stream.interval == Time::ZERO {
-            return Err(NetError::NoInterval);
-        }
-        self.sent.entry(stream.flow).or_insert(0);
-        if stream.count == 0 {
-            return Ok(());
-        }
-        let index = self.streams.len() as u32;
-        self.agenda
-            .arrange(stream.start, Happening::Emission { stream: index });
-        self.streams.push(ActiveStream {
-            node: host,
-            left: stream.count,
-            stream,
-        });
-        Ok(())
-    }
-
-    /// Frames that a flow's sender has sent so far.
-    pub fn sent(&self, flow: Flow) -> u64 {
-        self.sent.get(&flow).copied().unwrap_or(0)
-    }
-
-    /// What a host got of every stream of this network and of every other flow that reached it.
-    pub fn report(&self, host: NodeId) -> Result<Vec<FlowReport>, NetError> {
-        let node = self.node(host)?;
-        let Kind::Host { host, .. } = &node.kind else {
-            return Err(NetError::NotAHost {
-                name: node.name.clone(),
-            });
-        };
-        let mut flows: Vec<Flow> = self.sent.keys().copied().chain(host.flows()).collect();
-        flows.sort_unstable();
-        flows.dedup();
-        Ok(flows
-            .into_iter()
-            .map(|flow| host.report(flow, self.sent(flow)))
-            .collect())
-    }
-
     // ---- switches
 
     /// The device of a switch, to look into it or to write its tables between two events.
@@ -462,6 +245,14 @@ impl<D: Device> Network<D> {
         let (_, cpu_port) = self.switch_mut(switch)?;
         let port = cpu_port.ok_or(NetError::NoCpuPort { name })?;
         self.switch_receive(switch, port, data);
+        Ok(())
+    }
+
+    /// Asks a switch anew when something in it happens by itself: for callers that have changed its
+    /// device between two events.
+    pub fn wake_switch(&mut self, switch: NodeId) -> Result<(), NetError> {
+        self.switch_mut(switch)?;
+        self.wake(switch);
         Ok(())
     }
 
@@ -536,7 +327,7 @@ impl<D: Device> Network<D> {
                     self.arrive(wire);
                 }
             }
-            Happening::Emission { stream } => self.emit(stream),
+            Happening::Emission { source } => self.emit(source),
             Happening::Single { node, frame } => self.transmit(NodeId(node), 0, frame),
             Happening::Departure { node } => {
                 self.switch_runs(NodeId(node), |device, now, out| device.advance(now, out));
@@ -562,23 +353,6 @@ impl<D: Device> Network<D> {
             Kind::Host { .. } => self.host_receive(to.node, &data),
         }
         self.pool.put_back(frame, data);
-    }
-
-    fn host_receive(&mut self, node_id: NodeId, data: &[u8]) {
-        let node = &mut self.nodes[node_id.0 as usize];
-        let Kind::Host { host, notify } = &mut node.kind else {
-            return;
-        };
-        match host.receive(self.now, data) {
-            Verdict::Probe => {}
-            Verdict::Filtered => node.stats.filtered += 1,
-            Verdict::Other if *notify => self.news.push_back(Event::HostFrame {
-                node: node_id,
-                data: data.to_vec(),
-                time: self.now,
-            }),
-            Verdict::Other => {}
-        }
     }
 
     fn switch_receive(&mut self, node_id: NodeId, port: u16, data: &[u8]) {
@@ -637,37 +411,14 @@ impl<D: Device> Network<D> {
         }
     }
 
-    fn emit(&mut self, index: u32) {
-        let active = &mut self.streams[index as usize];
-        let flow = active.stream.flow;
-        let next = self.sent.entry(flow).or_insert(0);
-        let probe = Probe {
-            flow: flow.flow,
-            sequence: *next,
-            sender: flow.sender,
-        };
-        *next += 1;
-        probe.write_at_end_of(&mut active.stream.template);
-        let frame = self.pool.insert(&active.stream.template);
-        let node = active.node;
-        active.left -= 1;
-        if active.left > 0 {
-            let next_time = self.now + active.stream.interval;
-            self.agenda
-                .arrange(next_time, Happening::Emission { stream: index });
-        }
-        self.transmit(node, 0, frame);
-    }
-
     fn transmit(&mut self, node: NodeId, port: u16, frame: FrameId) {
-        let node = &mut self.nodes[node.0 as usize];
-        match node.ports.get(usize::from(port)).copied().flatten() {
+        match self.wire_at(End { node, port }) {
             Some(wire) => {
                 let wire = &mut self.wires[wire as usize];
                 wire.offer(self.now, frame, &mut self.pool, &mut self.agenda);
             }
             None => {
-                node.stats.no_cable += 1;
+                self.nodes[node.0 as usize].stats.no_cable += 1;
                 self.pool.free(frame);
             }
         }
@@ -692,6 +443,22 @@ impl<D: Device> Network<D> {
         match &mut node.kind {
             Kind::Switch { device, cpu_port } => Ok((device, *cpu_port)),
             Kind::Host { .. } => Err(NetError::NotASwitch {
+                name: node.name.clone(),
+            }),
+        }
+    }
+
+    /// The wire that leads away from a port with a cable.
+    fn wire_at(&self, at: End) -> Option<u32> {
+        let node = self.nodes.get(at.node.0 as usize)?;
+        node.ports.get(usize::from(at.port)).copied().flatten()
+    }
+
+    fn host(&self, id: NodeId) -> Result<&Host, NetError> {
+        let node = self.node(id)?;
+        match &node.kind {
+            Kind::Host { host, .. } => Ok(host),
+            Kind::Switch { .. } => Err(NetError::NotAHost {
                 name: node.name.clone(),
             }),
         }
