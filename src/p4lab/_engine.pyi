@@ -18,7 +18,34 @@ Match: TypeAlias = tuple[Any, ...]
 # ("session", id, port | None, group | None, truncate)
 # ("register", name, index, value)
 # ("counter", name, index, packets, bytes)
+# ("value_set", name, [[match]])                   all members of a parser's value set
+# ("meter", name, index | None, rates | None)      of all cells without an index
+# ("direct_meter", table, [(key, match)], priority, rates | None)
+# ("member", profile, id, action | None, [(param, value)])
+# ("member_group", profile, id, [member] | None)
+# In the place of an entry's action stands ("member", id) or ("group", id) if its table has an action
+# profile. Rates are (committed rate, committed burst, peak rate, peak burst), in bytes or packets and
+# per second; None: everything is green.
 Update: TypeAlias = tuple[Any, ...]
+
+# What no table of a TNA switch holds (docs/tna.md):
+# ("multicast", group, [node | [node]] | None)     of a list level1_mcast_hash picks one; a node is
+#                                                  (rid, [port], xid | None, [lag]), the last two
+#                                                  may be left out
+# ("lag", id, [port])
+# ("prune", exclusion id, [port])
+# ("global_rid", rid | None)
+# ("mirror", session, {field: value} | None)       enabled, direction ("ingress", "egress", "both"),
+#                                                  port, queue, groups, hashes, exclusions, rid,
+#                                                  copy_to_cpu, max_length
+# ("generator", pipe, app, {field: value} | None)  trigger: ("once", ns), ("periodic", ns),
+#                                                  ("port_down",) or
+#                                                  ("recirculation", pattern, mask);
+#                                                  packet (bytes behind the header of 6), source,
+#                                                  next_source, batches, packets_per_batch,
+#                                                  batch_gap and packet_gap (ns)
+# ("port_metadata", port, bits)
+Setting: TypeAlias = tuple[Any, ...]
 
 class Program:
     """A program ready to run, shared by all switches that run it."""
@@ -143,6 +170,17 @@ class Switch:
         """Lets a front port of a TNA switch lead back to its own ingress, at once, or out again."""
     def set_port_metadata(self, port: int, bits: int) -> None:
         """Sets the 64 bits that stand in front of all packets of a port of a TNA switch."""
+    def set_up(self, settings: Sequence[Setting], now: int = 0) -> None:
+        """Sets what no table of a TNA switch holds: all of it, or raises ValueError."""
+    def set_port(self, port: int, up: bool, now: int = 0) -> None:
+        """Tells a TNA switch that a port lost its link, or has it again."""
+    def advance(self, now: int) -> list[tuple[int, bytes]]:
+        """Lets happen what happens by itself until `now`; gives what comes out as `process` does."""
+    def generator_counts(self, pipe: int, app: int) -> dict[str, int] | None:
+        """What an application of the packet generator has counted: `triggers`, `batches`,
+        `packets`. None if there is none."""
+    def take_digests(self) -> list[tuple[str, list[tuple[str, int]]]]:
+        """Digests since the last call, oldest first: name, and fields with their values."""
     def process(self, port: int, data: bytes, now: int = 0) -> list[tuple[int, bytes]]:
         """Sends a packet in; gives what comes out, in order, as (port, bytes)."""
     def trace(self, port: int, data: bytes, now: int = 0) -> dict[str, Any]:
@@ -153,6 +191,12 @@ class Switch:
     def read_counter(self, counter: str, index: int) -> tuple[int, int]:
         """Packets and bytes of a cell."""
     def read_register(self, register: str, index: int) -> int: ...
+    def read_direct_counter(
+        self, table: str, matches: Sequence[tuple[str, Match]], priority: int = 0
+    ) -> tuple[int, int]:
+        """Packets and bytes of an entry's direct counter."""
+    def read_meter(self, meter: str, index: int) -> tuple[int, int, int, int] | None:
+        """The rates of a meter's cell, as updates have them."""
     def entries(self, table: str) -> list[dict[str, Any]]:
         """The entries of a table in the order in which they came: handle (the number that traces
         show), matches (by key, as in updates), priority, action and args (by parameter)."""
@@ -335,6 +379,20 @@ class Network:
         the same with `_bytes`, and `peak`, the most bytes that waited. None if it is not looped."""
     def set_port_metadata(self, switch: int, port: int, bits: int) -> None:
         """Sets the 64 bits that stand in front of all packets of a port of a TNA switch."""
+    def set_up(self, switch: int, settings: Sequence[Setting]) -> None:
+        """As `Switch.set_up`, now. Ports go down and come back with their links."""
+    def generator_counts(self, switch: int, pipe: int, app: int) -> dict[str, int] | None:
+        """As `Switch.generator_counts`."""
+    def take_digests(self, switch: int) -> list[tuple[str, list[tuple[str, int]]]]:
+        """As `Switch.take_digests`."""
+    def read_counter(self, switch: int, counter: str, index: int) -> tuple[int, int]: ...
+    def read_direct_counter(
+        self, switch: int, table: str, matches: Sequence[tuple[str, Match]], priority: int = 0
+    ) -> tuple[int, int]: ...
+    def read_register(self, switch: int, register: str, index: int) -> int: ...
+    def read_meter(
+        self, switch: int, meter: str, index: int
+    ) -> tuple[int, int, int, int] | None: ...
     def send_from_cpu(self, switch: int, data: bytes) -> None: ...
     def trace(self, switch: int, on: bool) -> None: ...
     def take_traces(self, switch: int) -> list[dict[str, Any]]: ...
