@@ -53,7 +53,7 @@ def check(
 
     course = _course(lab)
     try:
-        with _bench(target) as bench:
+        with _bench(target, course) as bench:
             verdict = _verdict(course, folder, bench)
     except _UnreadableError as error:
         fail(str(error))
@@ -88,7 +88,7 @@ def watch(lab: Lab, folder: Folder = Path(".")) -> None:
 
 
 @contextmanager
-def _bench(target: str) -> Iterator[Bench | None]:
+def _bench(target: str, course: Course) -> Iterator[Bench | None]:
     """What judges in place of the engine, None for the engine itself."""
     if target == "engine":
         yield None
@@ -97,6 +97,8 @@ def _bench(target: str) -> Iterator[Bench | None]:
 
     if target != "bmv2":
         fail(f"there is no target called {target!r}; there is engine and bmv2.")
+    if not course.is_v1model:
+        fail(f"{course.name} is for TNA, and bmv2 runs v1model only: leave out --target.")
     try:
         from p4lab.targets import bmv2
 

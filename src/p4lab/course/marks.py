@@ -7,7 +7,7 @@ The solution is the one source of a lab's code. A region between
 
 is what a student writes for that part of the lab; the starter has one line there,
 `// TODO part: what is to be done`. A region between `// BEGIN QUOTE name` and `// END QUOTE` is
-code that a handout shows.
+code that a handout shows. In files that are not P4 the marks begin with `#`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import textwrap
 from dataclasses import dataclass
 
 _MARK = re.compile(
-    r"^(?P<indent>[ \t]*)// (?P<end>BEGIN|END) (?P<kind>SOLUTION|QUOTE)\b(?P<rest>.*)$"
+    r"^(?P<indent>[ \t]*)(?P<sign>//|#) (?P<end>BEGIN|END) (?P<kind>SOLUTION|QUOTE)\b(?P<rest>.*)$"
 )
 _LOOSE = re.compile(r"\b(BEGIN|END)\s+(SOLUTION|QUOTE)\b", re.IGNORECASE)
 _BEGIN_SOLUTION = re.compile(r" (?P<name>[a-z][a-z0-9-]*): (?P<task>\S.*)$")
@@ -36,6 +36,7 @@ class Region:
     name: str
     task: str  # empty for QUOTE
     indent: str
+    sign: str  # how a comment begins
     first: int
     last: int
 
@@ -69,7 +70,7 @@ def regions(text: str, file: str) -> list[Region]:
         if kind not in open_marks or mark["rest"].strip():
             raise MarkError(f"{file}:{number}: END {kind} without a BEGIN {kind} before it.")
         first, begin, name, task = open_marks.pop(kind)
-        found.append(Region(kind, name, task, begin["indent"], first, number))
+        found.append(Region(kind, name, task, begin["indent"], begin["sign"], first, number))
     for kind, (first, *_) in open_marks.items():
         raise MarkError(f"{file}:{first}: BEGIN {kind} is never ended; add '// END {kind}'.")
     return sorted(found, key=lambda region: region.first)
@@ -132,6 +133,6 @@ def _replace(lines: list[str], solutions: list[Region], start: int, end: int) ->
     result, at = [], start
     for region in solutions:
         result += lines[at : region.first - 1]
-        result.append(f"{region.indent}// TODO {region.name}: {region.task}\n")
+        result.append(f"{region.indent}{region.sign} TODO {region.name}: {region.task}\n")
         at = region.last
     return result + lines[at:end]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -19,6 +19,7 @@ from p4lab.grading.scenario import (
     Kit,
     Scenario,
     ScenarioError,
+    Sending,
     make_case,
     read,
 )
@@ -37,9 +38,9 @@ class Part(BaseModel):
 
 class Check(BaseModel):
     """The table [[check]]. What is checked is one of `stage` (compiles, contract), `parses` (a
-    scenario whose packets the program must parse as the reference does), `scenario` and `stf`;
-    the files are below the lab's folder. `cases` and `hidden` are how many cases of a scenario
-    students see and how many more a grader draws."""
+    scenario whose packets the program must parse as the reference does), `scenario`, `numbers`
+    (of an answers file of the student's) and `stf`; the files are below the lab's folder. `cases`
+    and `hidden` are how many cases of a scenario students see and how many more a grader draws."""
 
     model_config = ConfigDict(extra="forbid")
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
@@ -50,15 +51,16 @@ class Check(BaseModel):
     stage: Annotated[str | None, Field(pattern="^(compiles|contract)$")] = None
     parses: Inside | None = None
     scenario: Inside | None = None
+    numbers: Inside | None = None
     stf: list[Inside] = []
     cases: Annotated[int, Field(ge=1, le=1000)] = 1
     hidden: Annotated[int, Field(ge=0, le=1000)] = 0
 
     @model_validator(mode="after")
     def _one_kind(self) -> Check:
-        kinds = [self.stage, self.parses, self.scenario, self.stf or None]
+        kinds = [self.stage, self.parses, self.scenario, self.numbers, self.stf or None]
         if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("a check has one of stage, parses, scenario and stf")
+            raise ValueError("a check has one of stage, parses, scenario, numbers and stf")
         return self
 
 
@@ -68,6 +70,7 @@ class _Checks(BaseModel):
     model_config = ConfigDict(extra="forbid")
     starter_points: float = 0
     defines: dict[str, str | int] = {}
+    lints: list[Literal["bmv2", "tofino"]] = []
     header: dict[str, dict[str, Any]] = {}
     packet: dict[str, dict[str, Any]] = {}
 
@@ -172,6 +175,11 @@ class Course:
         """The macros of all checks that do not say otherwise."""
         return tuple((name, str(value)) for name, value in self.kit.defines.items())
 
+    @property
+    def is_v1model(self) -> bool:
+        """Whether the lab's program is for v1model, and not for TNA. Raises LabError."""
+        return self.program(self.defines).summary["package"] == "V1Switch"
+
     def program(self, defines: Defines) -> _engine.Program:
         """The reference. Raises LabError if it does not compile."""
         if defines not in self._programs:
@@ -182,8 +190,11 @@ class Course:
         return self._programs[defines]
 
     def headers(self, defines: Defines) -> dict[str, dict[str, int]]:
-        """The reference's headers: fields and widths."""
-        return frames.layout_of(self.program(defines))
+        """The reference's headers: fields and widths. Raises LabError."""
+        try:
+            return frames.layout_of(self.program(defines))
+        except frames.FrameError as error:
+            raise LabError(f"labs/{self.name}: the reference: {error}") from error
 
     def scenario(self, file: str) -> Scenario:
         """A scenario below the lab's folder. Raises LabError."""
@@ -214,9 +225,8 @@ class Course:
     def _outputs(self, case: Case) -> tuple[tuple[tuple[int, bytes], ...], ...]:
         if case.network is not None:
             return ()
-        switch = switch_of(self.program(case.defines))
-        switch.write(list(case.updates))
-        return tuple(tuple(sorted(switch.process(s.port, s.data))) for s in case.sendings)
+        switch = set_up(self.program(case.defines), case)
+        return tuple(tuple(sorted(come(switch, sending))) for sending in case.sendings)
 
     def prepare(self, seed: int | None) -> None:
         """Makes all cases, so that what is forked afterwards has them. Raises LabError."""
@@ -243,7 +253,8 @@ def load(lab: str) -> Course:
     file = read_lab(lab, _CourseFile)
     if not file.check:
         raise LabError(f"labs/{lab}/lab.toml has no [[check]], so there is nothing to check.")
-    kit = Kit(file.checks.header, file.checks.packet, file.checks.defines)
+    checks = file.checks
+    kit = Kit(checks.header, checks.packet, checks.defines, tuple(checks.lints))
     return Course(
         file.lab.name,
         file.lab.title,
@@ -269,6 +280,35 @@ def switch_of(program: _engine.Program) -> _engine.Switch:
     return _engine.Switch(program, max_passes=MAX_PASSES, max_packets=MAX_PACKETS)
 
 
-def compile_files(program: str, files: Mapping[str, str], defines: Defines) -> _engine.Compilation:
-    """Compiles a program whose files are in memory: it can include nothing else."""
-    return _engine.compile_text(program, files[program], dict(files), list(defines))
+def set_up(program: _engine.Program, case: Case) -> _engine.Switch:
+    """The switch of a case, before its first packet. Raises ValueError for what does not fit."""
+    switch = switch_of(program)
+    for port, metadata in case.loops:
+        switch.set_loop(port)
+        switch.set_port_metadata(port, metadata)
+    switch.write(list(case.updates))
+    return switch
+
+
+def come(switch: _engine.Switch, sending: Sending) -> list[tuple[int, bytes]]:
+    """A packet of a case comes in: what comes out, as (port, bytes)."""
+    if sending.updates:
+        switch.write(list(sending.updates))
+    return switch.process(sending.port, sending.data)
+
+
+def come_traced(switch: _engine.Switch, sending: Sending) -> dict[str, Any]:
+    """The same with all that happens on the way, as a trace."""
+    if sending.updates:
+        switch.write(list(sending.updates))
+    return switch.trace(sending.port, sending.data)
+
+
+def compile_files(
+    program: str, files: Mapping[str, str], defines: Defines, lints: tuple[str, ...] = ()
+) -> _engine.Compilation:
+    """Compiles a program whose files are in memory: it can include nothing else. `lints` are
+    targets whose refusals are warnings."""
+    return _engine.compile_text(
+        program, files[program], dict(files), list(defines), lints=list(lints)
+    )

@@ -90,7 +90,7 @@ def _last_change(name: str, lineage: Packets) -> dict[str, Any] | None:
 
 
 def _is(full: str, name: str) -> bool:
-    return full == name or full.split(".", 1)[-1] == name
+    return full == name or full.endswith(f".{name}")
 
 
 def _action_before_change(name: str, wanted: Wanted | None) -> str | None:

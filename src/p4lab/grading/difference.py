@@ -65,9 +65,8 @@ def outs(program: _engine.Program, trace: dict[str, Any]) -> list[Out]:
         fate = packet["fate"]
         if not fate or fate["kind"] != "sent":
             continue
-        emits = [step for step in packet["steps"] if step["kind"] == "emit"]
-        bits = sum(_bits(step, sizes) for step in emits)
-        headers = frames.headers_of(emits, "emit")
+        bits = sum(_bits(step, sizes) for step in frames.emits(packet))
+        headers = frames.emitted(packet)
         rest = fate["data"][bits // 8 :]
         found.append(
             Out(fate["port"], fate["data"], headers, rest, _lineage(packet, packets, lines))
@@ -180,7 +179,7 @@ def inside(pair: Pair) -> Pair:
         return pair
     shown = len(expected.headers)
     for mine, theirs in zip(expected.lineage[-2::-1], got.lineage[-2::-1], strict=False):
-        hidden = [frames.headers_of(item["steps"], "emit")[shown:] for item in (mine, theirs)]
+        hidden = [frames.emitted(item)[shown:] for item in (mine, theirs)]
         if hidden[0] != hidden[1]:
             return Pair(
                 Wanted(expected.port, hidden[0], lineage=expected.lineage),

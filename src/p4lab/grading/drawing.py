@@ -12,6 +12,7 @@ import random
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, reduce
 from ipaddress import IPv4Address, IPv6Address
+from math import ceil, floor
 from operator import or_
 from types import CodeType
 from typing import Any
@@ -41,10 +42,11 @@ def ip(text: str) -> int:
     return int(IPv6Address(text) if ":" in text else IPv4Address(text))
 
 
-FUNCTIONS = {
-    function.__name__: function
-    for function in (bit, union, ones, ip, len, range, sum, min, max, abs, sorted, enumerate, zip)
-}
+_OFFERED = (
+    bit, union, ones, ip, len, range, sum, min, max, abs, ceil, floor, sorted, enumerate, zip,
+)  # fmt: skip
+
+FUNCTIONS = {function.__name__: function for function in _OFFERED}
 
 _ALLOWED = (
     ast.Expression, ast.Constant, ast.Name, ast.Load, ast.Store, ast.List, ast.Tuple, ast.Subscript,

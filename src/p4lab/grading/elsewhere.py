@@ -10,7 +10,7 @@ from p4lab.grading import difference, frames
 from p4lab.grading.course import Check, Course, Judged
 from p4lab.grading.record import Story
 from p4lab.grading.scenario import Case
-from p4lab.grading.story import alike, compare, pair_story, shortened
+from p4lab.grading.story import alike, compare, pair_story
 from p4lab.grading.work import Work
 from p4lab.lab.plan import Plan
 from p4lab.network import NetworkError
@@ -68,7 +68,7 @@ def story(
         explained = compare(course, check, judged, work, program, number)
         if explained is not None:
             return explained
-        steps = (*shortened(case.steps), *(s.text for s in case.sendings[:number]))
+        steps = case.told(number)
         note = (None, f"The engine does what it should with this packet; {bench.name} does not.")
         return pair_story(course, check, pairs[0], case.defines, steps, "", note)
     return None

@@ -5,7 +5,7 @@ What headers there are is asked of the reference program, so a lab needs no pack
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Any
@@ -35,17 +35,22 @@ class Header:
 
 
 def layout_of(program: _engine.Program) -> dict[str, dict[str, int]]:
-    """The headers of a program, without the name of the struct they are in (`hdr.`)."""
+    """The headers of a program by the last part of their names. Raises FrameError where two
+    headers would be one to their readers."""
     layout: dict[str, dict[str, int]] = {}
+    paths: dict[str, str] = {}
     for header in program.summary["headers"]:
+        name, path = short(header["name"]), header["name"].partition(".")[2]
+        if paths.setdefault(name, path) != path:
+            raise FrameError(f"two headers are called {name}: {paths[name]} and {path}")
         fields = {f["name"]: f["width"] for f in header["fields"] if not f["varbit"]}
-        layout.setdefault(short(header["name"]), fields)
+        layout.setdefault(name, fields)
     return layout
 
 
 def short(name: str) -> str:
-    """`hdr.bier` is `bier` to its readers."""
-    return name.split(".", 1)[-1]
+    """`hdr.bier` and `ig_hdr.packet.bier` are `bier` to their readers."""
+    return name.rstrip(".").rsplit(".", 1)[-1]
 
 
 def number(written: Any, width: int) -> int:
@@ -131,13 +136,41 @@ def _offset(fields: Mapping[str, int], wanted: str) -> int:
     raise FrameError(f"there is no field {wanted}")
 
 
-def headers_of(steps: list[dict[str, Any]], kind: str) -> tuple[Header, ...]:
-    """The headers that the steps of a trace extracted or emitted (`kind`)."""
-    return tuple(
-        Header(short(step["header"]), dict(_numbers(step["fields"])))
-        for step in steps
-        if step["kind"] == kind
-    )
+_CHIPS = {"ingress_mac_tstamp", "enq_qdepth"}
+"""Fields of what a TNA parser reads before the packet begins"""
+
+
+def parsed(packet: Mapping[str, Any]) -> tuple[Header, ...]:
+    """The headers that the first parser found in a packet of a trace, without those that the chip
+    puts in front of it. (On TNA egress has a parser of its own.)"""
+    blocks = _blocks(packet["steps"])
+    found = [step for step in (blocks[0] if blocks else []) if step["kind"] == "extract"]
+    return _headers([step for step in found if not _CHIPS & step["fields"].keys()])
+
+
+def emits(packet: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The steps of the last deparser that a packet of a trace met: what it left with."""
+    blocks = _blocks(packet["steps"])
+    return [step for step in (blocks[-1] if blocks else []) if step["kind"] == "emit"]
+
+
+def emitted(packet: Mapping[str, Any]) -> tuple[Header, ...]:
+    """The headers with which a packet of a trace left."""
+    return _headers(emits(packet))
+
+
+def _headers(steps: Sequence[Mapping[str, Any]]) -> tuple[Header, ...]:
+    return tuple(Header(short(step["header"]), dict(_numbers(step["fields"]))) for step in steps)
+
+
+def _blocks(steps: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The steps of each block of the architecture, in order."""
+    blocks: list[list[dict[str, Any]]] = []
+    for step in steps:
+        if step["kind"] == "block" or not blocks:
+            blocks.append([])
+        blocks[-1].append(step)
+    return blocks
 
 
 def _numbers(fields: Mapping[str, str]) -> Iterator[tuple[str, int]]:
@@ -162,7 +195,7 @@ def trace_number(text: str) -> int | None:
 def dissect(program: _engine.Program, data: bytes, port: int = 1) -> tuple[Header, ...]:
     """The headers of a frame as the program's own parser finds them."""
     packets = _engine.Switch(program).trace(port, data)["packets"]
-    return headers_of(packets[0]["steps"], "extract") if packets else ()
+    return parsed(packets[0]) if packets else ()
 
 
 def shown(field: str, value: int, width: int) -> str:

@@ -40,6 +40,16 @@ GENERAL = {
     difference.TTL: "Every router takes one from the hop count of what it forwards.",
     difference.CHECKSUM: "The header changed, its checksum did not. Who is told to compute it?",
     difference.WRONG_FIELD: "The field holds another value than it should. Which line wrote it?",
+    "wrong number": "Put your number into the formula yourself: do both sides agree?",
+    "number missing": "Every number has a line of its own: its name, an equals sign, a number.",
+    "no TOML": "A line of this file is a table such as [loss], a number such as p = 0.5, or a "
+    "comment that begins with #.",
+    "looped port unused": "A packet that comes once more takes one of k ports, each in its turn. "
+    "Who never has its turn?",
+    "wrong looped port": "How many looped ports take turns may change while packets flow. Who "
+    "knows how many there are now?",
+    "looped ports unfair": "Every packet that comes once more takes a turn, and no other packet. "
+    "Write down the ports of the first ten.",
     difference.PAYLOAD: "What follows the headers must stay as it came in.",
 }
 

@@ -5,10 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from p4lab import _engine
-from p4lab.grading import elsewhere, scripts, stages
-from p4lab.grading.course import Check, Course, Judged, hidden_seeds, public_seeds, switch_of
+from p4lab.grading import culprit, elsewhere, loops, numbers, scripts, stages
+from p4lab.grading.course import (
+    Check,
+    Course,
+    Judged,
+    come,
+    hidden_seeds,
+    public_seeds,
+    set_up,
+)
 from p4lab.grading.elsewhere import Bench
-from p4lab.grading.record import CheckResult, Story, Verdict
+from p4lab.grading.record import CheckResult, Story, Verdict, Warned
+from p4lab.grading.scenario import Case
 from p4lab.grading.story import alike, compare
 from p4lab.grading.work import Work
 
@@ -39,12 +48,12 @@ def judge(
         return nothing(course, student, trouble)
     if not any(text.strip() for text in own.values()):
         return nothing(course, student, f"{next(iter(own))} is empty.")
-    work = Work(course.student.program, {**course.sources, **own})
+    work = Work(course.student.program, {**course.sources, **own}, course.kit.lints)
     results: list[CheckResult] = []
     for check in course.checks:
         say(check.title)
         results.append(_result(course, check, work, results, seed, bench))
-    return Verdict(course.name, student, tuple(results))
+    return Verdict(course.name, student, tuple(results), warnings=_warnings(course, work))
 
 
 def nothing(course: Course, student: str, trouble: str) -> Verdict:
@@ -80,9 +89,22 @@ def _run(course: Course, check: Check, work: Work, seed: int | None, bench: Benc
         return stages.compiles(course, work), 1, False
     if check.stage == "contract":
         return stages.contract(course, work), 1, False
+    if check.numbers:
+        return numbers.story(course, check, work), 1, False
     if check.stf:
         return scripts.run(course, check, work)
     return _cases(course, check, work, seed, bench)
+
+
+def _warnings(course: Course, work: Work) -> tuple[Warned, ...]:
+    """What the compiler warns of in the student's own files, where the lab wants it to be told."""
+    if not course.kit.lints:
+        return ()
+    return tuple(
+        Warned(item["code"] or "", item["message"], culprit.place(item, work.files))
+        for item in work.compiled(course.defines).diagnostics
+        if item["severity"] == "warning" and item["file"] in course.student.edit
+    )
 
 
 # ---- Scenarios --------------------------------------------------------------------------------
@@ -114,27 +136,44 @@ def _case(
         from p4lab.grading import networks
 
         return networks.story(course, check, case, work, program, bench)
-    tables = [update[2] for update in case.updates if update[1] == "entry"]
+    tables = _tables(case)
     if (story := stages.absent(tables, program, ())) is not None:
         return story
-    switch = switch_of(program)
     try:
-        switch.write(list(case.updates))
+        switch = set_up(program, case)
     except ValueError as error:
-        hint = "Tables, keys, actions and parameters keep the names and widths of the starter."
-        return Story(case.steps, f"The entries do not fit: {error}.", "contract", hint)
+        return _misfit(case, 0, error)
     if check.parses:
         return stages.parses(course, judged, work, program)
     if bench is not None:
         return elsewhere.story(course, check, judged, work, program, bench)
     for number, sending in enumerate(case.sendings, 1):
-        got = switch.process(sending.port, sending.data)
+        try:
+            got = come(switch, sending)
+        except ValueError as error:
+            return _misfit(case, number, error)
         if alike(case, got, judged.outputs[number - 1]) and (case.others or not _endless(switch)):
             continue
         story = compare(course, check, judged, work, program, number)
         if story is not None:
             return story
-    return None
+    return loops.story(course, check, judged, work, program) if case.shares else None
+
+
+def _tables(case: Case) -> list[str]:
+    """The tables that a case writes to, at first or later."""
+    later = [update for sending in case.sendings for update in sending.updates]
+    return [
+        update[1] if update[0] == "default" else update[2]
+        for update in [*case.updates, *later]
+        if update[0] == "default" or update[1] == "entry"
+    ]
+
+
+def _misfit(case: Case, upto: int, error: ValueError) -> Story:
+    """What is written into the switch, at first or before a packet, does not fit the program."""
+    hint = "Tables, keys, actions and parameters keep the names and widths of the starter."
+    return Story(case.told(upto), f"The entries do not fit: {error}.", "contract", hint)
 
 
 def _endless(switch: _engine.Switch) -> bool:

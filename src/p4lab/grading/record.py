@@ -59,6 +59,15 @@ class Story:
 
 
 @dataclass(frozen=True)
+class Warned:
+    """A warning of the compiler about a student's file; it costs no points."""
+
+    code: str
+    message: str
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """One check. `waits_for` are the ids of the failed checks that a skipped one needs."""
 
@@ -85,6 +94,7 @@ class Verdict:
     student: str
     checks: tuple[CheckResult, ...]
     trouble: str = ""
+    warnings: tuple[Warned, ...] = ()
 
     @property
     def points(self) -> float:
@@ -105,7 +115,13 @@ class Verdict:
     def from_json(cls, data: Mapping[str, Any]) -> Verdict:
         """The verdict that `to_json` gave. Raises KeyError or TypeError for anything else."""
         checks = tuple(_check(item) for item in data["checks"])
-        return cls(data["lab"], data["student"], checks, data["trouble"])
+        warnings = tuple(_warned(item) for item in data["warnings"])
+        return cls(data["lab"], data["student"], checks, data["trouble"], warnings)
+
+
+def _warned(data: Mapping[str, Any]) -> Warned:
+    place = data["place"]
+    return Warned(data["code"], data["message"], Place(**place) if place else None)
 
 
 def _check(data: Mapping[str, Any]) -> CheckResult:

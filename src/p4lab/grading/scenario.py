@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -29,6 +29,10 @@ class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+At = Annotated[int, Field(ge=1)]
+"""The number of the packet before which something is written"""
+
+
 class Entry(_Table):
     """A row of a table. A ternary match is "VALUE &&& MASK" or "*", an LPM match "VALUE/LENGTH",
     a range "LOW..HIGH"; everything else is exact."""
@@ -39,6 +43,46 @@ class Entry(_Table):
     priority: Written = 0
     action: str
     params: dict[str, Written] = {}
+    at: At = 1
+
+
+class Default(_Table):
+    """The default action of a table."""
+
+    table: str
+    action: str
+    params: dict[str, Written] = {}
+    at: At = 1
+
+
+class Cell(_Table):
+    """A cell of a register."""
+
+    register_: Annotated[str, Field(alias="register")]
+    index: Written
+    value: Written
+    at: At = 1
+
+
+class Loop(_Table):
+    """A front port of a TNA switch that leads back to its own ingress. `metadata` are the 64 bits
+    that stand in front of its packets."""
+
+    each: str | None = None
+    port: Written
+    metadata: Written = 0
+
+
+class Carried(_Table):
+    """What the looped ports carry, counted over the packets number `since` (from 1) to `until`, or
+    to the last: each of `ports` as much as the others, give or take `spread`, and nobody else more
+    than `late` packets."""
+
+    ports: Written
+    since: Annotated[int, Field(ge=1)] = 1
+    until: Annotated[int, Field(ge=1)] | None = None
+    spread: Annotated[int, Field(ge=0)] = 1
+    late: Annotated[int, Field(ge=0)] = 0
 
 
 class Group(_Table):
@@ -50,8 +94,9 @@ class Group(_Table):
 
 
 class Session(_Table):
-    """A clone session that leads to a port."""
+    """A clone session (on TNA: a mirror session) that leads to a port."""
 
+    each: str | None = None
     id: Written
     port: Written
 
@@ -59,6 +104,7 @@ class Session(_Table):
 class Send(_Table):
     """A packet that is sent into a port: header to fields in the order of the wire."""
 
+    each: str | None = None
     port: Written
     like: str | None = None
     packet: dict[str, Written] = {}
@@ -92,9 +138,13 @@ class Scenario(_Table):
     say: str
     defines: dict[str, Written] = {}
     draw: dict[str, Any] = {}
+    loop: list[Loop] = []
     entry: list[Entry] = []
+    default: list[Default] = []
+    cell: list[Cell] = []
     group: list[Group] = []
     session: list[Session] = []
+    carried: list[Carried] = []
     send: list[Send] = []
     expect: list[Expect] | None = None
     ignore: list[str] = []
@@ -104,11 +154,24 @@ class Scenario(_Table):
 
 @dataclass(frozen=True)
 class Sending:
-    """A packet on its way in."""
+    """A packet on its way in, and what is written into the switch before it comes."""
 
     port: int
     data: bytes
     text: str
+    updates: tuple[Any, ...] = ()
+    steps: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Share:
+    """What looped ports shall carry (see `Carried`)."""
+
+    ports: tuple[int, ...]
+    since: int
+    until: int
+    spread: int
+    late: int
 
 
 @dataclass(frozen=True)
@@ -145,6 +208,26 @@ class Case:
     others: bool
     """Whether packets that nobody expects are allowed"""
     network: NetworkCase | None = None
+    loops: tuple[tuple[int, int], ...] = ()
+    """Front ports in loopback, each with its port metadata"""
+    shares: tuple[Share, ...] = ()
+
+    def told(self, upto: int) -> tuple[str, ...]:
+        """What is done up to the packet number `upto`, in words."""
+        steps = list(shortened(self.steps))
+        for sending in self.sendings[:upto]:
+            steps += [*sending.steps, sending.text]
+        return tuple(steps)
+
+
+SHOWN_STEPS = 12
+
+
+def shortened(steps: tuple[str, ...]) -> tuple[str, ...]:
+    """The first of many steps."""
+    if len(steps) <= SHOWN_STEPS:
+        return steps
+    return (*steps[:SHOWN_STEPS], f"... and {len(steps) - SHOWN_STEPS} more entries")
 
 
 @dataclass(frozen=True)
@@ -154,6 +237,8 @@ class Kit:
     defaults: Mapping[str, Mapping[str, Any]]
     packets: Mapping[str, Mapping[str, Any]]
     defines: Mapping[str, Any]
+    lints: tuple[str, ...] = ()
+    """Targets whose refusals are warnings for the student"""
 
 
 def make_case(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
@@ -193,11 +278,21 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
         return Case(scenario.say, defines, (), (), (), None, frozenset(), False, case)
     layout = layouts.headers(defines)
     summary = layouts.program(defines).summary
-    updates, steps = [], []
-    for update, text in _configuration(scenario, names, summary):
+    loops = [
+        (int(drawing.value(item.port, inner)), int(drawing.value(item.metadata, inner)))
+        for item in scenario.loop
+        for inner in drawing.rounds(item.each, names)
+    ]
+    steps = [f"port {port} is in loopback: what is sent there comes in again" for port, _ in loops]
+    updates: list[tuple[Any, ...]] = []
+    later: dict[int, list[tuple[tuple[Any, ...], str]]] = {}
+    for at, update, text in _configuration(scenario, names, summary):
+        if at > 1:
+            later.setdefault(at, []).append((update, text))
+            continue
         updates.append(update)
         steps.append(text)
-    sendings = tuple(_sending(item, kit, names, layout) for item in scenario.send)
+    sendings = _sendings(scenario, kit, names, layout, later)
     expected = None
     if scenario.expect is not None:
         expected = tuple(
@@ -214,36 +309,101 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
         expected,
         frozenset(scenario.ignore),
         scenario.others == "ignore",
+        loops=tuple(loops),
+        shares=tuple(_share(item, names, len(sendings)) for item in scenario.carried),
     )
+
+
+def _share(carried: Carried, names: Mapping[str, Any], sent: int) -> Share:
+    ports = tuple(int(port) for port in drawing.value(carried.ports, names))
+    until = carried.until or sent
+    if not ports or not carried.since <= until <= sent:
+        raise ScenarioError(
+            f"carried: packets {carried.since} to {until} of {sent} by ports {list(ports)}"
+        )
+    return Share(ports, carried.since, until, carried.spread, carried.late)
+
+
+def _sendings(
+    scenario: Scenario,
+    kit: Kit,
+    names: Mapping[str, Any],
+    layout: frames.Layout,
+    later: Mapping[int, list[tuple[tuple[Any, ...], str]]],
+) -> tuple[Sending, ...]:
+    sendings = [
+        _sending(item, kit, inner, layout)
+        for item in scenario.send
+        for inner in drawing.rounds(item.each, names)
+    ]
+    for at, written in later.items():
+        if at > len(sendings):
+            raise ScenarioError(f"at = {at}: only {len(sendings)} packets are sent")
+        updates, steps = zip(*written, strict=True)
+        sendings[at - 1] = replace(sendings[at - 1], updates=updates, steps=steps)
+    return tuple(sendings)
 
 
 def _configuration(
     scenario: Scenario, names: Mapping[str, Any], summary: Mapping[str, Any]
-) -> Iterator[tuple[tuple[Any, ...], str]]:
-    """Updates and how they read."""
+) -> Iterator[tuple[int, tuple[Any, ...], str]]:
+    """Before which packet, updates, and how they read."""
     for session in scenario.session:
-        number, port = (int(drawing.value(item, names)) for item in (session.id, session.port))
-        yield (
-            ("session", number, port, None, 0),
-            f"clone session {number} leads to port {port}",
-        )
+        for inner in drawing.rounds(session.each, names):
+            number, port = (int(drawing.value(item, inner)) for item in (session.id, session.port))
+            kind = "clone" if summary["package"] == "V1Switch" else "mirror"
+            yield (
+                1,
+                ("session", number, port, None, 0),
+                f"{kind} session {number} leads to port {port}",
+            )
     for group in scenario.group:
         for inner in drawing.rounds(group.each, names):
             number = int(drawing.value(group.id, inner))
             ports = [int(port) for port in drawing.value(group.ports, inner)]
             replicas = [(port, index) for index, port in enumerate(ports)]
             listed = ", ".join(map(str, ports))
-            yield ("group", number, replicas), f"multicast group {number} has ports {listed}"
+            yield 1, ("group", number, replicas), f"multicast group {number} has ports {listed}"
+    for cell in scenario.cell:
+        index, value = (int(drawing.value(item, names)) for item in (cell.index, cell.value))
+        update = ("register", cell.register_, index, value)
+        yield cell.at, update, f"register {cell.register_}[{index}] = {value}"
+    for default in scenario.default:
+        table = _named("table", default.table, summary["tables"])
+        params = _params_of(default, table, summary)
+        values, told = _values(default.params, params, names)
+        update = ("default", default.table, default.action, values)
+        yield default.at, update, f"table {default.table}: default {default.action}({told})"
     for entry in scenario.entry:
         table = _named("table", entry.table, summary["tables"])
         keys = {key["name"]: key for key in table["keys"]}
-        offered = [item for item in summary["actions"] if item["name"] in table["actions"]]
-        action = _named("action", entry.action, offered)
-        params = {param["name"]: param["width"] for param in action["params"]}
+        params = _params_of(entry, table, summary)
         _known(f"the table {entry.table}", "key", entry.match, keys)
-        _known(f"the action {entry.action}", "parameter", entry.params, params)
         for inner in drawing.rounds(entry.each, names):
-            yield _entry(entry, keys, params, inner)
+            yield (entry.at, *_entry(entry, keys, params, inner))
+
+
+def _params_of(
+    row: Entry | Default, table: Mapping[str, Any], summary: Mapping[str, Any]
+) -> dict[str, int]:
+    """The parameters of a row's action with their widths. Raises ScenarioError."""
+    offered = [item for item in summary["actions"] if item["name"] in table["actions"]]
+    action = _named("action", row.action, offered)
+    params = {param["name"]: param["width"] for param in action["params"]}
+    _known(f"the action {row.action}", "parameter", row.params, params)
+    return params
+
+
+def _values(
+    written: Mapping[str, Written], widths: Mapping[str, int], names: Mapping[str, Any]
+) -> tuple[list[tuple[str, int]], str]:
+    """The arguments of an action, and how they read."""
+    params = [
+        (name, frames.number(drawing.value(item, names), widths[name]))
+        for name, item in written.items()
+    ]
+    told = ", ".join(f"{n}={frames.shown(n, item, widths[n])}" for n, item in params)
+    return params, told
 
 
 def _named(what: str, name: str, items: list[dict[str, Any]]) -> dict[str, Any]:
@@ -273,13 +433,9 @@ def _entry(
         match, text = _match(drawing.value(written, names), key["match_kind"], key["width"], name)
         matches.append((name, match))
         told.append(f"{name}={text}")
-    params = [
-        (name, frames.number(drawing.value(item, names), widths[name]))
-        for name, item in entry.params.items()
-    ]
+    params, arguments = _values(entry.params, widths, names)
     priority = int(drawing.value(entry.priority, names))
     update = ("insert", "entry", entry.table, matches, priority, entry.action, params)
-    arguments = ", ".join(f"{n}={frames.shown(n, item, widths[n])}" for n, item in params)
     return update, f"table {entry.table}: {', '.join(told)} -> {entry.action}({arguments})"
 
 

@@ -144,7 +144,7 @@ def parses(course: Course, judged: Judged, work: Work, program: _engine.Program)
     for number, sending in enumerate(judged.case.sendings, 1):
         ours = traced(reference, judged, number)["packets"][0]
         theirs = traced(program, judged, number)["packets"][0]
-        mine, found = (frames.headers_of(item["steps"], "extract") for item in (ours, theirs))
+        mine, found = frames.parsed(ours), frames.parsed(theirs)
         if mine == found:
             continue
         pair = Pair(Wanted(sending.port, mine), difference.Out(sending.port, b"", found))

@@ -8,14 +8,13 @@ from typing import Any
 
 from p4lab import _engine
 from p4lab.grading import culprit, difference, hints
-from p4lab.grading.course import Check, Course, Defines, Judged, switch_of
+from p4lab.grading.course import Check, Course, Defines, Judged, come, come_traced, set_up
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Place, Story
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
 
 NO_END = "The packet never comes to an end: it runs in a loop in the switch."
-SHOWN_STEPS = 12
 MAX_DIFFERENCES = 8  # of one packet that became many
 
 
@@ -30,12 +29,10 @@ def alike(case: Case, got: list[tuple[int, bytes]], wanted: tuple[tuple[int, byt
 
 def traced(program: _engine.Program, judged: Judged, upto: int) -> dict[str, Any]:
     """The trace of packet number `upto` behind all before it."""
-    switch = switch_of(program)
-    switch.write(list(judged.case.updates))
+    switch = set_up(program, judged.case)
     for sending in judged.case.sendings[: upto - 1]:
-        switch.process(sending.port, sending.data)
-    sending = judged.case.sendings[upto - 1]
-    return switch.trace(sending.port, sending.data)
+        come(switch, sending)
+    return come_traced(switch, judged.case.sendings[upto - 1])
 
 
 def compare(
@@ -50,9 +47,8 @@ def compare(
     case = judged.case
     reference = course.program(case.defines)
     ours, theirs = (traced(p, judged, number) for p in (reference, program))
-    steps = (*shortened(case.steps), *(s.text for s in case.sendings[:number]))
     return compare_traces(
-        course, check, case, (reference, ours), (program, theirs), steps, work, number
+        course, check, case, (reference, ours), (program, theirs), case.told(number), work, number
     )
 
 
@@ -163,9 +159,3 @@ def _sentence(signature: str, name: str, pair: Pair) -> str:
         difference.PAYLOAD: f"The packet on port {port} has another payload.",
     }
     return sentences.get(signature, f"In the packet on port {port}, {name} is wrong.")
-
-
-def shortened(steps: tuple[str, ...]) -> tuple[str, ...]:
-    if len(steps) <= SHOWN_STEPS:
-        return steps
-    return (*steps[:SHOWN_STEPS], f"... and {len(steps) - SHOWN_STEPS} more entries")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
 from rich.markup import escape
@@ -12,7 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from p4lab.grading.course import Course
-from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict
+from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
+
+MOST_WARNINGS = 5
 
 _MARKS = {
     "passed": "[green]PASSED [/]",
@@ -34,7 +36,21 @@ def render(course: Course, verdict: Verdict, *, stories: int = 1) -> RenderableT
         left = len(failed) - stories
         word = "check" if left == 1 else "checks"
         parts += [Text(), Text(f"{left} more failed {word}: p4lab check {course.name} --all")]
+    parts += _warnings(verdict.warnings)
     return Group(*parts)
+
+
+def _warnings(warned: Sequence[Warned]) -> list[RenderableType]:
+    """What the compiler warns of, a line each; it costs nothing here, but on the chip."""
+    if not warned:
+        return []
+    parts: list[RenderableType] = [Text(), Text("The compiler warns (no points lost):")]
+    for one in warned[:MOST_WARNINGS]:
+        where = f"{one.place.file}:{one.place.line}" if one.place else ""
+        parts.append(Text.assemble(("  " + where, "cyan"), f"  {one.message} [{one.code}]"))
+    if len(warned) > MOST_WARNINGS:
+        parts.append(Text(f"  ... and {len(warned) - MOST_WARNINGS} more"))
+    return [*parts, Text(f"More: p4lab explain {warned[0].code}", style="dim")]
 
 
 def _table(course: Course, verdict: Verdict) -> Table:

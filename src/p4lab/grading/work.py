@@ -15,9 +15,10 @@ class Work:
 
     program: str
     files: Mapping[str, str]
+    lints: tuple[str, ...] = ()
     _compiled: dict[Defines, _engine.Compilation] = field(default_factory=dict)
 
     def compiled(self, defines: Defines) -> _engine.Compilation:
         if defines not in self._compiled:
-            self._compiled[defines] = compile_files(self.program, self.files, defines)
+            self._compiled[defines] = compile_files(self.program, self.files, defines, self.lints)
         return self._compiled[defines]

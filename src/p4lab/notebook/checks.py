@@ -7,7 +7,8 @@ from html import escape
 
 from p4lab.grading.course import Course, load
 from p4lab.grading.judge import judge
-from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict
+from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
+from p4lab.grading.text import MOST_WARNINGS
 from p4lab.notebook.folder import Folder
 
 _SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "skipped": "– waits"}
@@ -68,6 +69,7 @@ class Checked:
             parts.append(f'<div class="p4c-story"><b>{escape(told.title)}</b>')
             parts.extend(_told(told.story))
             parts.append("</div>")
+        parts.extend(_warned(one) for one in self.verdict.warnings[:MOST_WARNINGS])
         return f'<div class="p4c"><style>{STYLE}</style>{"".join(parts)}</div>'
 
     def _row(self, one: CheckResult) -> str:
@@ -79,6 +81,11 @@ class Checked:
             f'<tr><td class="s" style="color:{_COLOURS[one.status]}">{_SIGNS[one.status]}'
             f'<td>{escape(one.title)}{more}<td class="n">{points}</tr>'
         )
+
+
+def _warned(one: Warned) -> str:
+    where = f"{one.place.file}:{one.place.line}: " if one.place else ""
+    return f'<div class="dim">warning: {escape(where + one.message)} [{escape(one.code)}]</div>'
 
 
 def _told(story: Story) -> Iterator[str]:

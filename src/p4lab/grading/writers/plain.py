@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict
+from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
 from p4lab.grading.writers.text import number
 
+WARNINGS = "The compiler warns, which costs no points:"
 HIDDEN = "All public cases are right; a hidden case is not."
 RESULTS = {"passed": "passed", "failed": "failed", "skipped": "not run"}
 NOTHING = "-"
@@ -43,6 +44,12 @@ def told(check: CheckResult) -> str:
     if check.status == "passed" or check.story is None:
         return ""
     return "\n".join(_lines(check, check.story))
+
+
+def warned(one: Warned) -> str:
+    """A warning in a line."""
+    where = f"{one.place.file}, line {one.place.line}: " if one.place else ""
+    return f"{where}{one.message} [{one.code}]"
 
 
 def _lines(check: CheckResult, story: Story) -> Iterator[str]:

@@ -87,6 +87,9 @@ def _markdown(verdict: Verdict, heading: Heading, notes: tuple[str, ...]) -> Ite
         points = plain.score(check) if check.max_points else ""
         outcome = markdown(plain.outcome(check, verdict))
         yield f"| {markdown(check.title)} | {outcome} | {points} |"
+    if verdict.warnings:
+        yield from ("", plain.WARNINGS, "")
+        yield from (f"- {markdown(plain.warned(one))}" for one in verdict.warnings)
     if verdict.trouble:
         return
     for part, checks in by_part(verdict.checks).items():
@@ -149,6 +152,9 @@ def _html(verdict: Verdict, heading: Heading, notes: tuple[str, ...]) -> Iterato
             f'{escaped(plain.outcome(check, verdict))}</td><td class="n">{points}</td></tr>'
         )
     yield "</table>"
+    if verdict.warnings:
+        listed = "".join(f"<li>{escaped(plain.warned(one))}</li>" for one in verdict.warnings)
+        yield f"<p>{plain.WARNINGS}</p>\n<ul>{listed}</ul>"
     if verdict.trouble:
         return
     for part, checks in by_part(verdict.checks).items():

@@ -1,0 +1,184 @@
+"""Numbers that a student has computed, in a TOML file of theirs, put into the lab's formulas.
+
+A file of such a check has what is `given`, and conditions that `holds` lists, in order: each an
+expression over what is given and the student's numbers, and what to say if it is not true, with the
+numbers put in. What the conditions leave open is compared with the reference's numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from p4lab.course.material import Inside
+from p4lab.grading import drawing, hints
+from p4lab.grading.course import Check, Course
+from p4lab.grading.drawing import DrawError
+from p4lab.grading.record import Place, Story
+from p4lab.grading.scenario import ScenarioError, read
+from p4lab.grading.work import Work
+from p4lab.lab.plan import LabError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+WRONG = "wrong number"
+MISSING = "number missing"
+UNREADABLE = "no TOML"
+
+LARGEST_FILE = 64 << 10  # characters
+LARGEST = 10**9
+"""No number of a lab is as large; larger ones could make a formula run for long."""
+RELATIVE = 5e-3
+"""How far a number may be from the reference's: it may have been rounded."""
+
+_PIECE = re.compile(r"\{([^{}]+)\}")
+
+
+class Holds(BaseModel):
+    """A condition, and what is said if it is not true; `{...}` in that is computed. `number` is
+    the one to look at."""
+
+    model_config = ConfigDict(extra="forbid")
+    that: str
+    told: str
+    number: str
+
+
+class NumbersFile(BaseModel):
+    """The file of a check. `numbers` are looked for in the table `table` of the student's file
+    `answers`; those in `whole` are whole numbers."""
+
+    model_config = ConfigDict(extra="forbid")
+    say: str
+    answers: Inside
+    table: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
+    numbers: Annotated[list[str], Field(min_length=1)]
+    whole: list[str] = []
+    given: dict[str, int | float] = {}
+    holds: list[Holds] = []
+
+
+class _Unusable(Exception):
+    """A number that is not there or is none: which one, and a sentence."""
+
+    def __init__(self, kind: str, name: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
+        self.name = name
+
+
+def story(course: Course, check: Check, work: Work) -> Story | None:
+    """What is wrong with the student's numbers; None if nothing is. Raises LabError."""
+    file = _read(course.folder / str(check.numbers), f"labs/{course.name}/{check.numbers}")
+    if file.answers not in course.student.edit:
+        raise LabError(f"labs/{course.name}/{check.numbers}: students do not edit {file.answers}.")
+    text = work.files[file.answers]
+    try:
+        numbers = _numbers(text, file)
+        kind, name, summary = _wrong(file, numbers, course)
+    except _Unusable as error:
+        numbers, kind, name, summary = {}, error.kind, error.name, str(error)
+    if not kind:
+        return None
+    found = ", ".join(f"{name} = {_shown(number)}" for name, number in numbers.items())
+    said = (f"in {file.answers}, [{file.table}] says {found}",) if found else ()
+    return Story(
+        (file.say, *said),
+        summary,
+        kind,
+        hints.choose(course.hints, check.id, kind, name),
+        place=_place(text, file, name),
+        why=f"{name} is here" if name else "",
+    )
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, shown: str) -> NumbersFile:
+    try:
+        return NumbersFile.model_validate(read(path))
+    except ScenarioError as error:
+        raise LabError(f"{shown}: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise LabError(f"{shown}: {where}: {first['msg']}") from error
+
+
+def _numbers(text: str, file: NumbersFile) -> dict[str, int | float]:
+    """The student's numbers, which are finite and not huge. Raises _Unusable."""
+    if len(text) > LARGEST_FILE:
+        raise _Unusable(UNREADABLE, "", f"{file.answers} is too large for a handful of numbers.")
+    try:
+        table = tomllib.loads(text).get(file.table, {})
+    except tomllib.TOMLDecodeError as error:
+        raise _Unusable(UNREADABLE, "", f"{file.answers} is no TOML: {error}.") from error
+    except (ValueError, RecursionError) as error:  # a number of many digits, a thousand brackets
+        raise _Unusable(UNREADABLE, "", f"{file.answers} cannot be read as TOML.") from error
+    found: dict[str, int | float] = {}
+    for name in file.numbers:
+        number = table.get(name) if isinstance(table, dict) else None
+        if number is None:
+            told = f"{file.answers} has no line `{name} = ...` below [{file.table}]."
+            raise _Unusable(MISSING, name, told)
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise _Unusable(WRONG, name, f"{name} shall be a number.")
+        if not math.isfinite(number) or abs(number) > LARGEST:
+            raise _Unusable(WRONG, name, f"{name} is far too large to be right.")
+        if name in file.whole and number != int(number):
+            raise _Unusable(WRONG, name, f"{name} = {number} is no whole number.")
+        found[name] = number
+    return found
+
+
+def _wrong(
+    file: NumbersFile, numbers: Mapping[str, int | float], course: Course
+) -> tuple[str, str, str]:
+    """Kind, number and sentence for the first condition that does not hold; empty if all do."""
+    names = {**file.given, **numbers}
+    for condition in file.holds:
+        try:
+            holds = bool(drawing.evaluate(condition.that, names))
+            told = condition.told if holds else _filled(condition.told, names)
+        except DrawError:  # such as a division by a number that is 0
+            holds, told = False, f"The formula has no value for {condition.number}."
+        if not holds:
+            return WRONG, condition.number, told
+    for name, right in _numbers(course.sources[file.answers], file).items():
+        if not math.isclose(numbers[name], right, rel_tol=RELATIVE, abs_tol=RELATIVE):
+            return WRONG, name, f"{name} = {_shown(numbers[name])} is not right."
+    return "", "", ""
+
+
+def _filled(text: str, names: Mapping[str, Any]) -> str:
+    """The text with its `{...}` computed. Raises DrawError."""
+    return _PIECE.sub(lambda piece: _shown(drawing.evaluate(piece[1], names)), text)
+
+
+def _shown(number: Any) -> str:
+    return f"{number:.4g}" if isinstance(number, float) else str(number)
+
+
+def _place(text: str, file: NumbersFile, name: str) -> Place | None:
+    """The line where a number is, if it is."""
+    table = ""
+    for line, content in _lines(text):
+        if content.startswith("["):
+            table = content.strip("[] ")
+        elif table == file.table and name and re.match(rf"{re.escape(name)}\s*=", content):
+            return Place(file.answers, line, content)
+    return None
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        yield number, line.strip()
