@@ -26,7 +26,7 @@ LABS = ROOT / "labs"
 
 BSLS = (64, 128, 256)
 
-Control = Literal["bier", "frr"]
+Control = Literal["bier", "frr", "tna"]
 """Which control plane runs a lab's programs"""
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from p4lab.control.frr_plane import FrrControlPlane
 from p4lab.control.plane import ControlPlane, Driver
+from p4lab.control.tna_plane import TnaControlPlane
 from p4lab.engine import load_program
 from p4lab.lab.plan import Plan
 from p4lab.lab.report import Report, make_report
@@ -74,10 +75,12 @@ def _open(
     return MininetNetwork(plan.topology, switches, pcap=pcap, patched=patched)
 
 
+_PLANES = {"bier": ControlPlane, "frr": FrrControlPlane, "tna": TnaControlPlane}
+
+
 def control_plane(plan: Plan, driver_for_router: Callable[[str], Driver]) -> ControlPlane:
     """The control plane of the plan's lab, not started yet. Raises BierNumberError."""
-    kind = FrrControlPlane if plan.control == "frr" else ControlPlane
-    return kind(plan.topology, plan.bsl, driver_for_router)
+    return _PLANES[plan.control](plan.topology, plan.bsl, driver_for_router)
 
 
 def cut(plan: Plan, net: Network, plane: ControlPlane) -> None:

@@ -11,7 +11,6 @@ from types import TracebackType
 from typing import Any
 
 from p4lab import _engine
-from p4lab.control.bier import CPU_PORT
 from p4lab.control.entries import Entries, Update
 from p4lab.control.tables import Tables
 from p4lab.engine import to_engine
@@ -53,7 +52,7 @@ class VirtualNetwork:
         self._tables = {router.name: Tables() for router in topology.routers}
         for router in topology.routers:
             node = self.engine.add_switch(
-                router.name, program, cpu_port=CPU_PORT, seed=seed << 16 | router.number
+                router.name, program, cpu_port=cpu.port_of(program), seed=seed << 16 | router.number
             )
             self._add(router.name, node)
         for host in topology.hosts:
