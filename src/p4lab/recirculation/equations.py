@@ -1,4 +1,4 @@
-"""Equations 1 to 3 of the paper. Rates are Gb/s; probabilities, shares and ratios are plain numbers."""
+"""Equations 1 to 3 of the paper. Rates are Gb/s; probabilities and ratios are plain numbers."""
 
 from __future__ import annotations
 

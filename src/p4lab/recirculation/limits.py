@@ -1,15 +1,16 @@
 """What each next hop gets of a saturated port when recirculation ports overflow, by arbitration.
 
-The model of this module knows queues and nothing of the engine: time runs in slots of one packet. In
-each slot one packet comes in, and each of k recirculation ports, whose queues are never empty, gives
-one back. All that need another pass ask for a place in the queues, which take turns; k places are
-free. What differs is who gets them:
+The model of this module knows queues and nothing of the engine: time runs in slots of one packet.
+In each slot one packet comes in, and each of k recirculation ports, whose queues are never empty,
+gives one back. All that need another pass ask for a place in the queues, which take turns; k places
+are free. What differs is who gets them:
 
 - equal-drop: each packet is dropped with the same probability: equations 1 and 2 of the paper.
 - random: those of one slot come in random order, the last one loses. In one slot at most one packet
   of each number of passes asks, so the k packets that a slot lets in are k different stages of
   1 .. n-1, and they come back together. That makes a Markov chain of C(n-1, k) states.
-- looped-first: a fresh packet gets in only if a place is left. Every packet that is in gets through.
+- looped-first: a fresh packet gets in only if a place is left. Every packet that is in gets
+  through.
 - fresh-first: the fresh packet takes one place of k. The others see one port less and one next hop
   less, in random order.
 

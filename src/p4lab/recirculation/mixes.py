@@ -1,8 +1,8 @@
-"""Provisioning for a mix of traffic: equation 3 with the R of the switch, not of the paper's example.
+"""Provisioning for a mix of traffic: equation 3 with the R of a whole switch.
 
-The paper counts n - 1 recirculations for n next hops. Its program needs more: one where a packet gets
-its BIER header and one where it loses it. So does `p4/bier/tna.p4` at the router where packets enter;
-where they leave it needs none. `Mix` counts both, for those who say how much of their traffic it is.
+The paper counts n - 1 recirculations for n next hops. Its program needs more: one where a packet
+gets its BIER header and one where it loses it. So does `p4/bier/tna.p4` at the router where packets
+enter; where they leave it needs none. `Mix` counts both for the shares of which one says so.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ def calculate(
     """The provisioning calculator.
 
     With `loopback` ports at the front in loopback mode, whatever the rule says, it also computes
-    the losses when all other ports carry `load` (0 to 1; the most that the rule allows: recirculation
-    ports full, others at 1/U of that). Raises ValueError with what cannot be.
+    the losses when all other ports carry `load` (0 to 1; without it the most that the rule allows:
+    recirculation ports full, others at 1/U of that). Raises ValueError with what cannot be.
     """
     needed = provision(mix.factor, utilisation, ports, internal)
     paper = provision(mix.factor_of_the_paper, utilisation, ports, internal)
