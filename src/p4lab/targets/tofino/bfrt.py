@@ -13,7 +13,12 @@ Verb = Literal["insert", "modify", "delete"]
 
 
 class BfrtError(TargetError):
-    """What a switch has refused, or that it cannot be reached; the message says which."""
+    """What a switch has refused, or that it cannot be reached; the message says which. `not_there`
+    tells that what was asked for does not exist."""
+
+    def __init__(self, text: str, *, not_there: bool = False) -> None:
+        self.not_there = not_there
+        super().__init__(text)
 
 
 class Bfrt(Protocol):

@@ -168,16 +168,14 @@ class Ledger:
 
     def _silence(self) -> list[str]:
         """Our ports go down first, so that no packet meets half a configuration."""
-        problems = []
-        for name in self._before:
-            if name[0] == PORT:
-                try:
-                    (there,) = self._bfrt.read(PORT, [name[1]])
-                    if there is not None and dict(there.data).get(ENABLE):
-                        self._bfrt.write("modify", [_enabled(there, False)])
-                except BfrtError as error:
-                    problems.append(str(error))
-        return problems
+        keys = [key for table, key in self._before if table == PORT]
+        try:
+            there = self._find(PORT, keys) if keys else []
+            up = [row for row in there if row is not None and dict(row.data).get(ENABLE)]
+            self._carry_out([("modify", _enabled(row, False)) for row in up])
+        except BfrtError as error:
+            return [str(error)]
+        return []
 
     def _bring(self, wanted: dict[Name, Row | None]) -> list[str]:
         """Makes rows what they shall be, whatever they are now; what went wrong."""
@@ -193,7 +191,17 @@ class Ledger:
 
     def _read(self, name: Name) -> Row | None:
         table, key = name
-        return self._bfrt.read(table, [key])[0] if key else self._bfrt.read_default(table)
+        if not key:
+            return self._bfrt.read_default(table)
+        return self._find(table, [key])[0]
+
+    def _find(self, table: str, keys: Sequence[tuple[tuple[str, Match], ...]]) -> list[Row | None]:
+        """Rows by key. A port that nobody has added cannot be asked for: servers call that an
+        error of many kinds. But all ports that there are can be listed."""
+        if table != PORT:
+            return self._bfrt.read(table, keys)
+        ports = {row.key: row for row in self._bfrt.read_all(PORT)}
+        return [ports.get(key) for key in keys]
 
     def _learn(self, names: Sequence[Name]) -> None:
         """Finds out and writes down how rows are that we have not touched yet."""
@@ -201,7 +209,7 @@ class Ledger:
         for table, group in groupby(sorted(fresh, key=lambda name: name[0]), lambda name: name[0]):
             keys = [name[1] for name in group]
             if table in FIXED:
-                found = self._bfrt.read(table, keys)
+                found = self._find(table, keys)
                 self._now |= {(table, key): row for key, row in zip(keys, found, strict=True)}
                 continue
             if table not in self._whole and any(keys):
@@ -251,7 +259,8 @@ def _port_steps(now: Row | None, wanted: Row) -> list[tuple[Verb, Row]]:
 
 def _holds(now: Row, wanted: Row) -> bool:
     """Whether a row says all that is wanted; a switch tells more fields than one writes."""
-    return now.action == wanted.action and set(wanted.data) <= set(now.data)
+    said = {pair for pair in wanted.data if pair[1] != ()}  # an empty list is not told
+    return now.action == wanted.action and said <= set(now.data)
 
 
 def _with(row: Row, on: bool) -> Row:

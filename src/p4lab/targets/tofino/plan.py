@@ -137,7 +137,7 @@ def _match(name: str, match: Match) -> str:
 def _value(name: str, value: Value) -> str:
     if isinstance(value, tuple):
         return f"[{' '.join(map(str, value))}]"
-    if isinstance(value, bool) or isinstance(value, str):
+    if isinstance(value, bool | str):
         return str(value)
     return hex(value) if value > 0xFFFF else str(value)
 

@@ -96,7 +96,8 @@ def _entry(entry: TableEntry, program: Program) -> Row:
     for name in given.keys() - known.keys():
         raise ValueError(f"{table.name} has no key {name}; it has {', '.join(known)}")
     for field in table.key:
-        match = given.setdefault(field.name, _anything(field.kind, table, field.name))
+        match = given.get(field.name) or _anything(field.kind, table, field.name)
+        given[field.name] = match
         if why := fits(field, match):
             raise ValueError(f"{table.name}: {why}")
     if table.has_priorities:

@@ -21,6 +21,7 @@ CLIENT_IDS = range(1, 9)  # a server knows its clients by small numbers; 0 is th
 CALL = 1  # seconds for a subscription to be answered
 PATIENCE = 300.0  # seconds for a driver to come up: models take minutes
 PAUSE = 1.0
+NOT_FOUND = 5  # gRPC's code
 
 
 def load_client(home: Path) -> Any:
@@ -106,7 +107,8 @@ def _told(client: Any, address: str, what: str) -> Iterator[None]:
     try:
         yield
     except client.BfruntimeRpcException as error:
-        raise BfrtError(f"{address}: {what}: {_reason(error)}") from error
+        told = f"{address}: {what}: {_reason(error)}"
+        raise BfrtError(told, not_there=_not_there(error)) from error
     except (KeyError, ValueError, TypeError) as error:  # its words for names and sizes
         raise BfrtError(f"{address}: {what}: {error}") from error
 
@@ -116,6 +118,15 @@ def _reason(error: Any) -> str:
         return f"row {number + 1}: {single.message or f'code {single.canonical_code}'}"
     grpc_error = error.grpc_error_get()
     return str(grpc_error.details() or grpc_error.code().name)
+
+
+def _not_there(error: Any) -> bool:
+    """Whether nothing else went wrong than that there is no such row."""
+    singles = [single for _, single in error.sub_errors_get()]
+    return bool(singles) and all(
+        single.canonical_code == NOT_FOUND or "not found" in single.message.lower()
+        for single in singles
+    )
 
 
 class SdeBfrt:
@@ -140,7 +151,7 @@ class SdeBfrt:
                 with _told(self._client, self.address, f"{table} is read"):
                     rows = self._rows(table, place.entry_get(self._target, [self._key(place, key)]))
             except BfrtError as error:
-                if not _not_there(error):
+                if not error.not_there:
                     raise
                 rows = []
             found.append(rows[0] if rows else None)
@@ -152,7 +163,7 @@ class SdeBfrt:
             with _told(self._client, self.address, f"{table} is read"):
                 return self._rows(table, place.entry_get(self._target, None))
         except BfrtError as error:
-            if _not_there(error):
+            if error.not_there:
                 return []
             raise
 
@@ -163,7 +174,7 @@ class SdeBfrt:
                 for data, _ in place.default_entry_get(self._target, {"from_hw": False}):
                     return self._row(table, (), data)
         except BfrtError as error:
-            if not _not_there(error):
+            if not error.not_there:
                 raise
         return None
 
@@ -262,9 +273,3 @@ class SdeBfrt:
             if name in known and value is not None
         ]
         return row(table, key, plain, action)
-
-
-def _not_there(error: BfrtError) -> bool:
-    """Whether a read failed because there is nothing: servers say so in their own words."""
-    told = str(error).lower()
-    return "not found" in told or "not_found" in told or "does not exist" in told

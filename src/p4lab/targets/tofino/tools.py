@@ -1,7 +1,7 @@
 """The SDE's programs: where they are, what is missing, and the command lines that start them.
 
-Sources: the run scripts of open-p4studio 9.13 (2025) for the options, its bf_switchd for the form of
-the configuration file.
+Sources: the run scripts of open-p4studio 9.13 (2025) for the options, its bf_switchd for the form
+of the configuration file.
 """
 
 from __future__ import annotations

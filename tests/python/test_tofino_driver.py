@@ -1,0 +1,378 @@
+"""The Tofino's driver against a server that speaks BFRT and breaks where it is told to.
+
+Without this, a lab group's switch could be left half configured, or with somebody else's ports gone,
+by a run that was refused, interrupted or killed.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bfrt_fake import info
+from bfrt_fake.messages import ENUMS, rows
+from bfrt_fake.server import Server
+from bfrt_fake.switch import Switch
+from p4lab.control.bier import Member, bier_entries
+from p4lab.control.entries import Exact, Ternary, diff
+from p4lab.engine import load_program
+from p4lab.lab.plan import ROOT
+from p4lab.targets.tofino import sde, tools
+from p4lab.targets.tofino.bfrt import BfrtError
+from p4lab.targets.tofino.driver import TofinoDriver
+from p4lab.targets.tofino.journal import Change, Journal, Ledger
+from p4lab.targets.tofino.rack import SwitchSetup, from_text
+from p4lab.targets.tofino.rows import row
+from p4lab.targets.tofino.schema import MIRROR, PORT, PORT_METADATA, Program
+from p4lab.topology import Topology
+
+NAME = "lab_bsl64"
+GROUP = 0xEF010101
+P4INFO = load_program(ROOT / "p4/bier/tna.p4", [("BSL", "64")]).p4info(json=True)
+PROGRAM = Program(P4INFO)
+TOPOLOGY = Topology.load("paper")
+RACK = """
+name = "test"
+[[switch]]
+router = "r1"
+recirculation = [68]
+[[switch]]
+router = "r2"
+[[switch]]
+router = "r3"
+[[switch]]
+router = "r4"
+[[loop]]
+switch = "r1"
+front = 30
+""" + "".join(
+    f'[[cable]]\nswitch = "{router.name}"\nfront = {number}\nto = "{to}"\n'
+    for router in TOPOLOGY.routers
+    for number, to in TOPOLOGY.ports(router.name).items()
+)
+SETUP: SwitchSetup = from_text(RACK).setups(TOPOLOGY)["r1"]
+
+STANDIN = {
+    "__init__.py": "",
+    "client.py": "from bfrt_fake.standin import *\n",
+    "bfruntime_pb2.py": "from bfrt_fake.messages import msg\nWriteRequest = msg.WriteRequest\n",
+}
+SDE_MISSING = tools.missing("wedge", start=False)
+
+
+@pytest.fixture(params=["stand-in", "SDE"])
+def client(request: Any, tmp_path: Path) -> Iterator[Any]:
+    """A client module loaded from an SDE's folder: one that we make, and the real one."""
+    if request.param == "SDE":
+        import os
+
+        if SDE_MISSING:
+            pytest.skip(f"the SDE is not installed: {', '.join(SDE_MISSING)}")
+        home = Path(os.environ["SDE_INSTALL"])
+    else:
+        home = tmp_path / "sde"
+        package = home / "lib/python3.10/site-packages/tofino/bfrt_grpc"
+        package.mkdir(parents=True)
+        for name, text in STANDIN.items():
+            (package / name).write_text(text)
+    path = list(sys.path)
+    yield sde.load_client(home)
+    sys.path[:] = path
+    for name in [name for name in sys.modules if name.partition(".")[0] == "bfrt_grpc"]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(Switch(NAME, info.of_program(PROGRAM, "EntryParser"), info.of_chip())) as server:
+        yield server
+
+
+def connect(client: Any, server: Server, name: str = NAME) -> sde.SdeBfrt:
+    return sde.connect(client, server.address, name, patience=3)
+
+
+def journal(tmp_path: Path) -> Journal:
+    return Journal(tmp_path / "journal", NAME)
+
+
+def driver(client: Any, server: Server, tmp_path: Path) -> TofinoDriver:
+    return TofinoDriver(connect(client, server), SETUP, PROGRAM, journal=journal(tmp_path))
+
+
+def entries(*listeners: tuple[str, int]) -> Any:
+    members = frozenset(Member(router, port, GROUP) for router, port in listeners)
+    return bier_entries(TOPOLOGY, members, 64)["r1"]
+
+
+def furnish(bfrt: sde.SdeBfrt) -> None:
+    """What somebody else has on the switch, some of it where we will write."""
+    port = [("$SPEED", "BF_SPEED_25G"), ("$FEC", "BF_FEC_TYP_FC"), ("$PORT_ENABLE", True)]
+    theirs = [("$LOOPBACK_MODE", "BF_LPBK_MAC_NEAR"), ("$TX_MTU", 1500), ("$RX_MTU", 1500)]
+    bfrt.write("insert", [row(PORT, [("$DEV_PORT", Exact(132))], [*port, *theirs])])
+    bfrt.write("insert", [row(PORT, [("$DEV_PORT", Exact(0))], port)])
+    session = [("$session_enable", True), ("$direction", "INGRESS"), ("$ucast_egress_port", 7)]
+    bfrt.write("insert", [row(MIRROR, [("$sid", Exact(1))], session, "$normal")])
+    rewrite = [("src", 1), ("dst", 2)]
+    mac = "pipe.BierEgress.rewrite.port_mac"
+    for number in (132, 9):
+        key = [("port", Exact(number))]
+        bfrt.write("insert", [row(mac, key, rewrite, "BierEgress.rewrite.rewrite")])
+    bift = [("bift_id", Exact(5)), ("remaining", Ternary(1, 3)), ("$MATCH_PRIORITY", Exact(7))]
+    data = [("entry", 1), ("fbm", 1)]
+    name = "pipe.BierIngress.bfr.bift"
+    bfrt.write("insert", [row(name, bift, data, "BierIngress.bfr.decapsulate")])
+
+
+def test_a_run_configures_the_switch_and_leaves_it_as_it_was(
+    client: Any, server: Server, tmp_path: Path
+) -> None:
+    bfrt = connect(client, server)
+    furnish(bfrt)
+    bfrt.close()
+    before = copy.deepcopy(server.switch.state())
+
+    own = driver(client, server, tmp_path)
+    assert own.open() == 0
+    ports = server.switch.table(PORT).rows
+    assert {int.from_bytes(key[0][2], "big") for key in ports} == {0, 132, 140, 148, 152}
+    assert server.switch.looped == set()  # nothing is enabled yet
+    own.write(diff(frozenset(), entries(("r1", 1), ("r2", 1))))
+    assert server.switch.looped == {152}
+    assert server.switch.log[-1] == ("modify", PORT)  # ports are enabled last
+    tables = server.switch.tables.values()
+    held = {table.name.removeprefix("pipe."): len(table.rows) for table in tables}
+    assert held["BierIngress.bfr.bift"] == 1 + len(TOPOLOGY.routers)
+    assert held["BierIngress.loop_sessions"] == 2  # 68 and the looped front port
+    assert len(server.switch.table(PORT_METADATA).rows) == 1
+    assert own.counters() == {number: (1001, 1002) for number in TOPOLOGY.ports("r1")}
+
+    own.write(diff(own.entries(), entries(("r1", 1), ("r3", 1), ("r4", 1))))  # others listen now
+    assert own.entries() == entries(("r1", 1), ("r3", 1), ("r4", 1))
+    own.write(diff(own.entries(), entries()))
+    assert not server.switch.table("$pre.mgid").rows and not server.switch.table("$pre.node").rows
+    own.close()
+    assert server.switch.state() == before
+    assert not journal(tmp_path).path.exists()
+
+
+def test_wherever_a_batch_is_refused_none_of_it_stays(
+    client: Any, server: Server, tmp_path: Path
+) -> None:
+    """The switch refuses the n-th update, for every n."""
+    bfrt = connect(client, server)
+    furnish(bfrt)
+    bfrt.close()
+    clean = copy.deepcopy(server.switch.state())
+    own = driver(client, server, tmp_path)
+    own.open()
+    opened = copy.deepcopy(server.switch.state())
+    first, second = entries(("r1", 1)), entries(("r1", 1), ("r2", 1), ("r4", 1))
+    updates, refused = 0, 0
+    for old, new in ((frozenset(), first), (first, second)):
+        before = opened
+        while True:
+            server.switch.fail_at = updates
+            try:
+                own.write(diff(old, new))
+            except ValueError as error:
+                assert "Hardware access failed" in str(error)
+                assert server.switch.state() == before, f"after refusing update {updates}"
+                updates, refused = updates + 1, refused + 1
+                continue
+            server.switch.fail_at = None
+            break
+        opened, updates = copy.deepcopy(server.switch.state()), 0
+    assert refused > 20
+    own.close()
+    assert server.switch.state() == clean
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_after_a_crash_at_any_moment_the_next_run_puts_the_switch_back(
+    client: Any, server: Server, tmp_path: Path, seed: int
+) -> None:
+    draw = random.Random(seed)
+    print(f"seed {seed}")
+    bfrt = connect(client, server)
+    furnish(bfrt)
+    before = copy.deepcopy(server.switch.state())
+
+    class Killed(BaseException):
+        pass
+
+    class Dying:
+        """A connection whose process ends at its n-th write, before or after the switch had it,
+        with all that it would have done about it."""
+
+        def __init__(self) -> None:
+            self.left = draw.randrange(1, 25)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(bfrt, name)
+
+        def write(self, verb: Any, rows_: Any) -> None:
+            self.left -= 1
+            if self.left < 0 or (self.left == 0 and draw.random() < 0.5):
+                raise Killed
+            bfrt.write(verb, rows_)
+            if self.left == 0:
+                self.left = -1
+                raise Killed
+
+    own = TofinoDriver(Dying(), SETUP, PROGRAM, journal=journal(tmp_path))
+    held: Any = frozenset()
+    try:
+        own.open()
+        for listeners in ([("r1", 1)], [("r1", 1), ("r2", 1)], [("r3", 1)]):
+            new = entries(*listeners)
+            own.write(diff(held, new))
+            held = new
+        raise Killed
+    except Killed:
+        assert journal(tmp_path).path.exists()
+    bfrt.close()
+    text = journal(tmp_path).path.read_text()
+    journal(tmp_path).path.write_text(text + text.splitlines()[-1][:20])  # a line half written
+
+    again = Ledger(connect(client, server), journal(tmp_path))
+    assert again.recover() > 0
+    assert server.switch.state() == before
+    assert not journal(tmp_path).path.exists()
+
+
+def test_what_cannot_be_put_back_is_told_and_stays_in_the_journal(
+    client: Any, server: Server, tmp_path: Path
+) -> None:
+    own = driver(client, server, tmp_path)
+    own.open()
+    before = copy.deepcopy(server.switch.state())
+    own.write(diff(frozenset(), entries(("r1", 1))))
+    server.switch.fail_at = 3
+    with pytest.raises(BfrtError, match=r"is not as it was: .*Hardware access failed.*--undo"):
+        own.close()
+    assert server.switch.state() != before
+    again = Ledger(connect(client, server), journal(tmp_path))
+    again.recover()
+    assert all(not table.rows for table in server.switch.tables.values())
+
+
+def test_a_journal_of_another_program_is_not_applied(
+    client: Any, server: Server, tmp_path: Path
+) -> None:
+    own = driver(client, server, tmp_path)
+    own.open()
+    other = Journal(tmp_path / "journal", "another")
+    with pytest.raises(BfrtError, match="is of a run with lab_bsl64; the switch runs another"):
+        other.load()
+    (tmp_path / "journal").write_text('{"version": 1, "program": "lab_bsl64"}\nnonsense\n')
+    with pytest.raises(BfrtError, match="is no journal of p4lab"):
+        journal(tmp_path).load()
+
+
+def test_one_client_at_a_time_and_the_right_program(client: Any, server: Server) -> None:
+    first = connect(client, server)
+    with pytest.raises(BfrtError, match="another client is bound"):
+        sde.connect(client, server.address, NAME, patience=0)
+    first.close()
+    connect(client, server).close()
+    with pytest.raises(BfrtError, match="runs lab_bsl64, not other"):
+        sde.connect(client, server.address, "other", patience=0)
+
+
+def test_nobody_there(client: Any) -> None:
+    with pytest.raises(BfrtError, match=r"127\.0\.0\.1:1: nobody answers there"):
+        sde.connect(client, "127.0.0.1:1", NAME, patience=0)
+
+
+def test_reading_gives_what_was_written(client: Any, server: Server) -> None:
+    """Over random rows of every table: numbers of all widths, ternary keys, lists, words."""
+    draw = random.Random(5)
+    print("seed 5")
+    bfrt = connect(client, server)
+    for table in PROGRAM.tables:
+        if table.const_entries or not table.key:
+            continue
+        wanted = {}
+        for _ in range(5):
+            key: list[tuple[str, Any]] = []
+            for field in table.key:
+                value, mask = draw.getrandbits(field.bits), draw.getrandbits(field.bits)
+                ternary = Ternary(value & mask, mask)
+                key.append((field.name, ternary if field.kind == "TERNARY" else Exact(value)))
+            if table.has_priorities:
+                key.append(("$MATCH_PRIORITY", Exact(draw.randrange(1 << 24))))
+            action = draw.choice(table.actions)
+            data = [(param.name, draw.getrandbits(param.bits)) for param in action.params]
+            made = row(table.bfrt, key, data, action.name)
+            wanted[made.name] = made
+        bfrt.write("insert", list(wanted.values()))
+        assert {each.name: each for each in bfrt.read_all(table.bfrt)} == wanted
+        some = next(iter(wanted))
+        assert bfrt.read(table.bfrt, [some[1]]) == [wanted[some]]
+        bfrt.write("delete", [wanted[some]])
+        assert bfrt.read(table.bfrt, [some[1]]) == [None]
+        with pytest.raises(BfrtError, match="not found"):
+            bfrt.write("delete", list(wanted.values()))
+        assert len(bfrt.read_all(table.bfrt)) == len(wanted) - 1  # none of them, then
+    bfrt.close()
+
+
+def test_what_the_program_does_not_have_is_named(client: Any, server: Server) -> None:
+    bfrt = connect(client, server)
+    with pytest.raises(BfrtError, match=r"has no table pipe\.Nothing"):
+        bfrt.read_all("pipe.Nothing")
+    with pytest.raises(BfrtError, match="insert in"):
+        bfrt.write("insert", [row("pipe.BierEgress.served", [("nothing", Exact(1))], [])])
+    bfrt.close()
+
+
+def test_a_change_that_changes_nothing_sends_nothing(
+    client: Any, server: Server, tmp_path: Path
+) -> None:
+    bfrt = connect(client, server)
+    ledger = Ledger(bfrt, journal(tmp_path))
+    name, action = "pipe.BierEgress.served", "BierEgress.take_out"
+    served = row(name, [("entry", Exact(1))], [("fbm", 3)], action)
+    ledger.write([Change("put", served)])
+    sent = len(server.switch.log)
+    ledger.write([Change("put", served)])
+    ledger.write([Change("drop", row(name, [("entry", Exact(2))], []))])
+    assert len(server.switch.log) == sent
+    bfrt.close()
+
+
+@pytest.mark.skipif(bool(SDE_MISSING), reason=f"the SDE is not installed: {', '.join(SDE_MISSING)}")
+def test_our_table_of_messages_is_the_protocol() -> None:
+    """Names, numbers, types and oneofs, against the SDE's generated module."""
+    import os
+
+    path = list(sys.path)
+    sde.load_client(Path(os.environ["SDE_INSTALL"]))
+    import importlib
+
+    theirs = importlib.import_module("bfrt_grpc.bfruntime_pb2")
+    sys.path[:] = path
+    for name, fields in rows().items():
+        if name in ("Status", "Any"):
+            continue
+        message = theirs.DESCRIPTOR.message_types_by_name[name.partition(".")[0]]
+        if "." in name:
+            message = message.nested_types_by_name[name.partition(".")[2]]
+        for field, number, kind, repeated, oneof in fields:
+            found = message.fields_by_name[field]
+            assert found.number == number, (name, field)
+            assert (found.label == found.LABEL_REPEATED) == repeated, (name, field)
+            assert (found.containing_oneof.name if found.containing_oneof else "") == oneof
+            if found.message_type is not None:
+                assert found.message_type.name == kind.rpartition(".")[2]
+    for name, values in ENUMS.items():
+        outer, _, own = name.partition(".")
+        enum = theirs.DESCRIPTOR.message_types_by_name[outer].enum_types_by_name[own]
+        assert [value.name for value in enum.values] == list(values)
