@@ -20,6 +20,7 @@ STATS_ALUS = 4  # counters
 HASH_SLICES = 6  # of 16 bits: indices and hashes that come from fields
 EXACT_BYTES = 128  # what exact tables and conditions of a stage may read
 TERNARY_BYTES = 66
+CONDITION_BITS = 32 + 12  # of fields that one condition reads
 GHOST_BITS = 10  # of an exact key: they are the row's number and need not be stored
 VERSION_BITS = 4  # of each exact entry
 MAX_IMMEDIATE = 32  # bits of action data that an entry itself may hold

@@ -1,7 +1,7 @@
 """Which tables wait for which: the dependencies of the chip's compiler, and the longest chain.
 
-The rules are those of bf-p4c (backends/tofino/bf-p4c/mau/table_dependency_graph.h): a table must lie
-in a later stage than another one that writes what it matches on (match), what its actions read
+The rules are those of bf-p4c (backends/tofino/bf-p4c/mau/table_dependency_graph.h): a table must
+lie in a later stage than another one that writes what it matches on (match), what its actions read
 (action), or what they write (output). It must not lie in an earlier stage than one that decides
 whether it runs (control), or that reads what it writes (anti). Tables of which a packet meets only
 one do not wait for each other.
@@ -94,24 +94,16 @@ def dependencies(gress: Gress, units: Iterable[Unit]) -> list[Dependency]:
     readers: dict[int, list[Unit]] = defaultdict(list)
     for unit in units:
         reasons: dict[int, tuple[str, str]] = {}
-
-        def note(before: Unit, kind: str, because: str, unit: Unit = unit) -> None:
-            known = reasons.get(before.index)
-            if known and _rank(known[0]) <= _rank(kind):
-                return
-            if not exclusive(before, unit):
-                reasons[before.index] = (kind, because)
-
         sides = (("match", unit.crossbar), ("action", unit.alu_reads), ("output", unit.writes))
         for kind, accesses in sides:
             for access in accesses:
                 for before in writers[access[0]]:
                     if any(overlap(access, other) for other in before.writes):
-                        note(before, kind, gress.fields[access[0]].name)
+                        _note(reasons, before, unit, kind, gress.fields[access[0]].name)
         for access in unit.writes:
             for before in readers[access[0]]:
                 if any(overlap(access, other) for other in before.crossbar | before.alu_reads):
-                    note(before, "anti", gress.fields[access[0]].name)
+                    _note(reasons, before, unit, "anti", gress.fields[access[0]].name)
         for guard, _ in unit.guards:
             reasons.setdefault(guard, ("control", "runs only on a branch of it"))
         found += [
@@ -123,6 +115,17 @@ def dependencies(gress: Gress, units: Iterable[Unit]) -> list[Dependency]:
         for field in {access[0] for access in unit.crossbar | unit.alu_reads}:
             readers[field].append(unit)
     return found
+
+
+def _note(
+    reasons: dict[int, tuple[str, str]], before: Unit, unit: Unit, kind: str, because: str
+) -> None:
+    """Keeps the strongest reason why `unit` waits for `before`."""
+    known = reasons.get(before.index)
+    if known and _rank(known[0]) <= _rank(kind):
+        return
+    if not exclusive(before, unit):
+        reasons[before.index] = (kind, because)
 
 
 def _rank(kind: str) -> int:
@@ -156,10 +159,9 @@ def critical_path(
         tight = [
             edge
             for edge in incoming[last]
-            if stage.get(edge.before, 0) + STEP[edge.kind] == stage[last]
-            and (stage[last] > 0 or edge.kind == "control")
+            if stage[last] > 0 and stage.get(edge.before, 0) + STEP[edge.kind] == stage[last]
         ]
         best = min(tight, key=lambda edge: (_rank(edge.kind), -edge.before), default=None)
         path.append((last, best))
-        last = best.before if best and stage[last] > 0 else None
+        last = best.before if best else None
     return path[::-1]

@@ -270,7 +270,8 @@ def _dependency(
 
 
 def _waits(one: Unit, other: Unit) -> str:
-    if exclusive(one, other) or one.index == other.index:
+    # Two parts of one table wait as well: the second one runs when nothing matched in the first.
+    if exclusive(one, other):
         return "concurrent"
 
     def meet(accesses: frozenset) -> bool:

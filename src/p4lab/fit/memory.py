@@ -137,12 +137,13 @@ def layout(gress: Gress, unit: Unit) -> Layout:
         immediate = max(0, data - action_bits)
     codes = _bits_for(len(hits))
     ternary = any(key.kind in TERNARY_KINDS for key in keys)
-    if not ternary and codes + pointer == 0 and not profile and key_bits < 20:
-        if entries >= 1 << key_bits:
-            action_bits = 0 if data == 0 else _power(data)
-            return Layout(
-                "hash action", entries, key_bits, 0, action_bits, 0, direct, table.idle_timeout
-            )
+    every_key = key_bits < 20 and entries >= 1 << key_bits
+    if not ternary and every_key and codes + pointer == 0 and not profile:
+        # Nothing to compare: the key is the index.
+        action_bits = 0 if data == 0 else _power(data)
+        return Layout(
+            "hash action", entries, key_bits, 0, action_bits, 0, direct, table.idle_timeout
+        )
     overhead = immediate + codes + pointer
     kind = "ternary" if ternary else "exact"
     return Layout(

@@ -1,5 +1,6 @@
 """Units into stages, in the order of the program: each as early as its dependencies and the memory
-of the stages allow. The chip's compiler tries much more; docs/fit.md says how far the two are apart."""
+of the stages allow. The chip's compiler tries much more: docs/fit.md says how far the two differ.
+"""
 
 from __future__ import annotations
 
@@ -75,7 +76,7 @@ class Stage:
 class Need:
     """What a piece of a unit takes in one stage."""
 
-    blocks: Blocks = Blocks()
+    blocks: Blocks = field(default_factory=Blocks)
     logical_tables: int = 0
     meter_alus: int = 0
     stats_alus: int = 0
@@ -139,6 +140,12 @@ class Placement:
         self, gress: Gress, unit: Unit, first: int, home: dict[int, int]
     ) -> list[Piece] | Unplaced:
         how = layout(gress, unit)
+        if how.kind == "condition" and how.key_bits > chip.CONDITION_BITS:
+            return Unplaced(
+                unit.index,
+                f"a condition reads at most 4 bytes and 12 bits of fields, this one {how.key_bits} "
+                "bits",
+            )
         beside = attached(gress, unit)
         # What is on the same register lies in the same stage as that.
         fixed = [home[resource] for resource, _ in beside if resource in home]

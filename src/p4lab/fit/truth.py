@@ -1,7 +1,7 @@
 """What bf-p4c says itself: its output folder beside the estimate.
 
-Read are `<pipe>/logs/power.json` (stages of tables, cycles), `<pipe>/logs/metrics.json` (memory) and
-`<pipe>/context.json` (cycles as the assembler programs them). The first one has to be there.
+Read are `<pipe>/logs/power.json` (stages of tables, cycles), `<pipe>/logs/metrics.json` (memory)
+and `<pipe>/context.json` (cycles as the assembler programs them). The first one has to be there.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ def read_truth(folder: Path) -> Truth:
     found = sorted(folder.glob("*/logs/power.json")) or sorted(folder.glob("logs/power.json"))
     if not found:
         raise TruthMissing(
-            f"{folder}: there is no pipe/logs/power.json in it; compile with `bf-p4c -g --verbose 2`, "
-            "which writes the logs."
+            f"{folder}: there is no pipe/logs/power.json in it; compile with "
+            "`bf-p4c -g --verbose 2`, which writes the logs."
         )
     missing: list[str] = []
     pipes, compiler = [], ""
