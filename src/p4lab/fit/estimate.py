@@ -41,6 +41,16 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Part:
+    """What of a unit lies in one stage."""
+
+    stage: int
+    entries: int
+    srams: int
+    tcams: int
+
+
+@dataclass(frozen=True)
 class Placed:
     """A unit of the program and where it goes."""
 
@@ -51,6 +61,7 @@ class Placed:
     line: int | None
     earliest: int  # by dependencies alone
     stages: tuple[int, ...]  # empty if it lies nowhere
+    parts: tuple[Part, ...]
     entries: int
     key_bits: int
     srams: int
@@ -216,6 +227,10 @@ def _placed(
         line=unit.place.line if unit.place else None,
         earliest=first,
         stages=tuple(piece.stage for piece in own),
+        parts=tuple(
+            Part(piece.stage, piece.entries, piece.blocks.srams, piece.blocks.tcams)
+            for piece in own
+        ),
         entries=how.entries if how.kind not in ("no key", "condition") else 0,
         key_bits=how.key_bits,
         srams=sum(piece.blocks.srams for piece in own),

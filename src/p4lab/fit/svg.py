@@ -6,7 +6,7 @@ from collections import defaultdict
 from html import escape
 
 from p4lab.fit import chip
-from p4lab.fit.estimate import Estimate, GressEstimate, PipeEstimate, Placed
+from p4lab.fit.estimate import Estimate, GressEstimate, Part, PipeEstimate, Placed
 from p4lab.fit.terminal import place, verdict
 
 COLUMN, BOX, GAP, LEFT, TOP = 118, 34, 6, 92, 92
@@ -73,13 +73,14 @@ def _gress(estimate: Estimate, gress: GressEstimate, y: int, count: int) -> tupl
         if unit.kind == "condition":
             continue
         on_path = (unit.name, unit.line) in critical
-        for number in unit.stages:
+        for part in unit.parts:
+            number = part.stage
             if number >= count:
                 continue
             x = LEFT + number * COLUMN + GAP / 2
             at = y + rows[number] * (BOX + GAP)
             rows[number] += 1
-            out.append(_box(estimate, unit, x, at, on_path))
+            out.append(_box(estimate, unit, part, x, at, on_path))
             if on_path:
                 way.append((x + (COLUMN - GAP) / 2, at + BOX / 2))
     if len(way) > 1:
@@ -89,18 +90,18 @@ def _gress(estimate: Estimate, gress: GressEstimate, y: int, count: int) -> tupl
     return out, max([2, *rows.values()]) * (BOX + GAP) + 12
 
 
-def _box(estimate: Estimate, unit: Placed, x: float, y: float, critical: bool) -> str:
+def _box(estimate: Estimate, unit: Placed, part: Part, x: float, y: float, critical: bool) -> str:
     stroke = f'stroke="{CRITICAL}" stroke-width="2"' if critical else 'stroke="#999"'
     fill = COLOURS.get(unit.layout, "#eeeeee")
     where = place(estimate, unit)
-    blocks = " ".join(
-        f"{number} {what}"
-        for number, what in ((unit.tcams, "TCAM"), (unit.srams, "SRAM"))
-        if number
-    )
+    kinds = ((part.tcams, "TCAM"), (part.srams, "SRAM"))
+    blocks = " ".join(f"{number} {what}" for number, what in kinds if number)
+    short = " ".join(f"{number}{what[0]}" for number, what in kinds if number)
     name = unit.name.rpartition(".")[2] if unit.kind != "statements" else "statements"
     second = f"line {where}" if where.isdigit() else where
     title = f"{unit.name} ({second}), {unit.layout}: {blocks or 'no memory'}"
+    if len(unit.parts) > 1:
+        title += f", {part.entries} of {unit.entries} entries"
     if unit.resources:
         title += ", " + ", ".join(unit.resources)
     return (
@@ -108,7 +109,7 @@ def _box(estimate: Estimate, unit: Placed, x: float, y: float, critical: bool) -
         f'<rect x="{x:.0f}" y="{y:.0f}" width="{COLUMN - GAP}" height="{BOX}" rx="4" '
         f'fill="{fill}" {stroke}/>'
         + _text(x + 5, y + 14, _short(name, 17))
-        + _text(x + 5, y + 27, _short(f"{second}  {blocks}", 24), "small")
+        + _text(x + 5, y + 27, _short(f"{second}  {short}", 23), "small")
         + "</g>"
     )
 
@@ -146,7 +147,9 @@ def _legend(y: int) -> str:
         f'<rect x="{x}" y="{y - 10}" width="12" height="12" fill="none" stroke="{CRITICAL}" '
         'stroke-width="2"/>'
     )
-    out.append(_text(x + 16, y, "on the longest chain of dependencies", "small"))
+    out.append(
+        _text(x + 16, y, "on the longest chain of dependencies; T: TCAM blocks, S: SRAM", "small")
+    )
     return "".join(out)
 
 
