@@ -138,6 +138,16 @@ impl Forwarder {
             .map_err(PyValueError::new_err)
     }
 
+    /// Packets and bytes of a counter's cell.
+    fn read_counter(&self, py: Python<'_>, counter: String, index: u64) -> PyResult<(u64, u64)> {
+        let inner = self.running()?;
+        let read = move |device: &mut Device| {
+            let found = device.state()?.counter(&counter, index);
+            found.map_err(|error| PyValueError::new_err(error.to_string()))
+        };
+        py.detach(|| inner.with_device(read)).map_err(refused)?
+    }
+
     /// Hands a frame to the switch as if it came from its CPU port.
     fn send_from_cpu(&self, data: Vec<u8>) -> PyResult<()> {
         self.running()?.send_from_cpu(data).map_err(refused)
