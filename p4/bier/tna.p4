@@ -47,7 +47,7 @@ struct egress_headers_t {
 }
 
 // What the control plane says of a port.
-header port_metadata_t {
+struct port_metadata_t {
     bit<1>  looped;        // a front port in loopback: what it sends comes back
     bit<63> _pad;
 }
