@@ -247,6 +247,32 @@ class Network:
         overhead: int | None = None,
     ) -> None: ...
     def set_link(self, link: int, up: bool) -> None: ...
+    def set_link_at(self, link: int, time: int, up: bool) -> None:
+        """Takes a link down or up at a moment to come."""
+    def fail_at_random(
+        self, link: int, *, up: int, down: int, stop: int, seed: int, start: int | None = None
+    ) -> list[int]:
+        """Lets a link fail and come back from `start` (now) to `stop`: it works for `up` and fails
+        for `down` picoseconds on average, with exponential distributions, and works at the end.
+        Gives the moments of all changes; the first takes it down, the second brings it back."""
+    def set_port(
+        self,
+        node: int,
+        port: int,
+        queues: Sequence[tuple[int, int | None, int | None]],
+        *,
+        rate: int | None = None,
+        burst: int | None = None,
+    ) -> None:
+        """Gives a port with a cable its queues, each (bytes that may wait, rate, burst), and all of
+        them together a shaper. A frame of priority n (v1model's `standard_metadata.priority`)
+        waits in queue n, or in the last; of those that may send, the last queue goes first. A
+        shaper is a token bucket of `rate` bits per second of the frames' bytes (layer 2) and
+        `burst` bytes; without both there is none."""
+    def queue_stats(self, node: int, port: int) -> list[dict[str, int]]:
+        """Of each queue of a port: offered, sent, dropped, waiting (frames; and with `_bytes`),
+        peak_bytes, byte_time (bytes that waited times picoseconds: over a time, the mean), wait_sum
+        and wait_max (picoseconds that sent frames have waited)."""
     def link_is_up(self, link: int) -> bool: ...
     def link_stats(self, link: int) -> tuple[dict[str, Any], dict[str, Any]]:
         """From the first end to the second, and back: offered, sent, delivered (each frames, bytes,
@@ -289,6 +315,7 @@ class Network:
         off: int | None = None,
         phases: Literal["exponential", "fixed"] = "exponential",
         overhead: int | None = None,
+        priority: int = 0,
         seed: int | None = None,
     ) -> int:
         """Sends probes of one flow at `rate` bits per second; gives the source's number.
@@ -302,7 +329,8 @@ class Network:
         with the rate as mean; "on-off" is constant at the rate while on, and silent while off, for
         `on` and `off` picoseconds on average (`phases`): it sends on / (on + off) of the rate.
         From `start` (now) until before `stop`, and `count` frames at most; without both it never
-        ends. Draws follow from `seed`, or from the network's seed and the source's number."""
+        ends. Draws follow from `seed`, or from the network's seed and the source's number. Frames
+        wait at a host's port by `priority`, see `set_port`."""
     def replay(
         self,
         node: int,

@@ -39,6 +39,12 @@ pub type Port = u16;
 /// Takes the packets that a switch sends.
 pub trait Sink {
     fn transmit(&mut self, port: Port, data: &[u8]);
+
+    /// The same with the packet's priority, for those whose ports have queues: what the program wrote to
+    /// `standard_metadata.priority` (v1model) or `qid` (TNA). The larger goes first.
+    fn transmit_with_priority(&mut self, port: Port, _priority: u8, data: &[u8]) {
+        self.transmit(port, data);
+    }
 }
 
 impl<F: FnMut(Port, &[u8])> Sink for F {

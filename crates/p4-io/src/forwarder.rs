@@ -5,7 +5,7 @@ use std::sync::mpsc::{channel, Receiver, Sender, SyncSender};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use p4_net::{DelayLine, Device, LinkConfig};
+use p4_net::{DelayLine, Device, LinkConfig, Out};
 use p4_time::Time;
 
 use crate::backend::{self, Backend, PortBackend};
@@ -232,7 +232,7 @@ impl<D> Drop for Forwarder<D> {
 pub struct Patch(pub u16, pub u16);
 
 impl Device for Patch {
-    fn receive(&mut self, _: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
-        out(if port == self.0 { self.1 } else { self.0 }, data);
+    fn receive(&mut self, _: Time, port: u16, data: &[u8], out: &mut Out) {
+        out(if port == self.0 { self.1 } else { self.0 }, 0, data);
     }
 }

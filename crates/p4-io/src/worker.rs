@@ -202,7 +202,7 @@ impl<D: Device> Worker<D> {
                 entry.stats.received.add(frame);
                 match line {
                     Some(line) => line.offer(now, frame),
-                    None => device.receive(now, *number, frame, &mut |port, data| {
+                    None => device.receive(now, *number, frame, &mut |port, _, data| {
                         exits.push(now, port, data)
                     }),
                 }
@@ -231,7 +231,7 @@ impl<D: Device> Worker<D> {
         };
         let (now, device, exits) = (self.clock.now(), &mut self.device, &mut self.exits);
         line.advance(now, |frame| {
-            device.receive(now, *number, frame, &mut |port, data| {
+            device.receive(now, *number, frame, &mut |port, _, data| {
                 exits.push(now, port, data)
             });
         });
@@ -242,7 +242,7 @@ impl<D: Device> Worker<D> {
             return;
         };
         let (now, exits) = (self.clock.now(), &mut self.exits);
-        self.device.receive(now, port, data, &mut |port, data| {
+        self.device.receive(now, port, data, &mut |port, _, data| {
             exits.push(now, port, data)
         });
     }

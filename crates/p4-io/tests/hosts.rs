@@ -10,7 +10,7 @@ use std::sync::mpsc::Receiver;
 use common::*;
 use p4_io::namespace::{in_own_namespace, ip};
 use p4_io::{Backend, Forwarder, IoError, Patch};
-use p4_net::Device;
+use p4_net::{Device, Out};
 use p4_time::Time;
 
 const UDP_SEGMENT: i32 = 103;
@@ -121,10 +121,10 @@ struct Inspector {
 }
 
 impl Device for Inspector {
-    fn receive(&mut self, _: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
+    fn receive(&mut self, _: Time, port: u16, data: &[u8], out: &mut Out) {
         self.longest = self.longest.max(data.len());
         self.wrong += u64::from(!checksum_is_right(data));
-        out(3 - port, data);
+        out(3 - port, 0, data);
     }
 }
 

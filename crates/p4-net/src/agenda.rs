@@ -18,6 +18,8 @@ pub(crate) enum Happening {
     Emission { source: u32 },
     /// A frame that waited in a switch leaves.
     Departure { node: u32 },
+    /// A link goes down or comes up.
+    Link { link: u32, up: bool },
     /// A host sends one prepared frame.
     Single { node: u32, frame: FrameId },
 }

@@ -38,7 +38,7 @@ impl DelayLine {
     pub fn offer(&mut self, now: Time, frame: &[u8]) {
         let frame = self.pool.insert(frame);
         self.wire
-            .offer(now, frame, &mut self.pool, &mut self.agenda);
+            .offer(now, frame, 0, &mut self.pool, &mut self.agenda);
     }
 
     /// Hands over, in order, all that reaches the far end up to `now`.

@@ -7,6 +7,7 @@ use p4_time::Time;
 use crate::link::LinkId;
 use crate::network::NodeId;
 use crate::probe::MIN_FRAME;
+use crate::queue::MOST_QUEUES;
 
 /// A request that was refused; the network is unchanged.
 #[derive(Clone, Debug, PartialEq)]
@@ -45,6 +46,17 @@ pub enum NetError {
     ShortProbe(usize),
     NoInterval,
     NoFrames,
+    ZeroBurst,
+    QueueCount(usize),
+    NoCable {
+        name: String,
+        port: u16,
+    },
+    FramesWait {
+        name: String,
+        port: u16,
+    },
+    TooManyFailures(usize),
     ShortPhase {
         on: Time,
     },
@@ -106,6 +118,23 @@ impl fmt::Display for NetError {
             NetError::NoFrames => {
                 write!(f, "there is no frame to send; give one at least, with a weight above 0")
             }
+            NetError::ZeroBurst => {
+                write!(f, "a bucket of 0 bytes lets nothing through; make it a frame or more")
+            }
+            NetError::QueueCount(count) => {
+                write!(f, "a port has 1 to {MOST_QUEUES} queues, not {count}")
+            }
+            NetError::NoCable { name, port } => {
+                write!(f, "port {port} of {name} has no cable; connect it first")
+            }
+            NetError::FramesWait { name, port } => write!(
+                f,
+                "frames wait at port {port} of {name}, so its number of queues cannot change; change it before the traffic begins"
+            ),
+            NetError::TooManyFailures(most) => write!(
+                f,
+                "the link would change more than {most} times; make the times between failures longer"
+            ),
             NetError::ShortPhase { on } => write!(
                 f,
                 "an on phase of {on} is less than a thousandth of a frame at this rate; make phases longer"

@@ -11,13 +11,13 @@
 //! - No thread, file, socket or clock: captures are bytes for the caller to write.
 //!
 //! ```
-//! use p4_net::{Device, End, Event, Flow, LinkConfig, Network, Stream};
+//! use p4_net::{Device, End, Event, Flow, LinkConfig, Network, Out, Stream};
 //! use p4_time::Time;
 //!
 //! struct Wire; // what comes in on port 1 goes out on port 2
 //! impl Device for Wire {
-//!     fn receive(&mut self, _: Time, _: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
-//!         out(2, data);
+//!     fn receive(&mut self, _: Time, _: u16, data: &[u8], out: &mut Out) {
+//!         out(2, 0, data);
 //!     }
 //! }
 //!
@@ -43,6 +43,7 @@
 mod agenda;
 mod delay_line;
 mod error;
+mod failures;
 mod fingerprint;
 mod flows;
 mod histogram;
@@ -52,6 +53,7 @@ mod network;
 pub mod pcapng;
 mod pool;
 pub mod probe;
+mod queue;
 mod replay;
 mod rng;
 mod sequences;
@@ -60,14 +62,16 @@ mod traffic;
 
 pub use delay_line::DelayLine;
 pub use error::NetError;
+pub use failures::RandomFailures;
 pub use histogram::{Histogram, PERCENTILE_ERROR};
 pub use host::{Flow, FlowReport, Mac};
 pub use link::{
     Count, Drops, End, LinkConfig, LinkId, WireStats, DEFAULT_QUEUE, ETHERNET_OVERHEAD,
 };
-pub use network::{Device, Event, Exhausted, Limits, Network, NodeId, NodeStats, Stream};
+pub use network::{Device, Event, Exhausted, Limits, Network, NodeId, NodeStats, Out, Stream};
 pub use p4_time::{Clock, Time};
 pub use probe::Probe;
+pub use queue::{PortConfig, QueueConfig, QueueStats, Shaper, MOST_QUEUES};
 pub use replay::{BadCapture, Recording};
 pub use sink::{FlowMeasures, Measured, Series, Window, MOST_WINDOWS};
 pub use traffic::{Generated, Layer, Pattern, Spread, Traffic};

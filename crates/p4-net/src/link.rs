@@ -1,4 +1,4 @@
-//! Links: two wires, one for each direction, each with a queue, a transmitter and a delay.
+//! Links: two wires, one for each direction, each with its port's queues, a transmitter and a delay.
 
 use std::collections::VecDeque;
 
@@ -9,6 +9,7 @@ use crate::error::NetError;
 use crate::network::NodeId;
 use crate::pool::{FrameId, Pool};
 use crate::probe::Probe;
+use crate::queue::{Admission, PortConfig, QueueStats, Queues, Turn};
 use crate::rng::Rng;
 
 /// Preamble, start delimiter and inter-frame gap: 20 bytes of time that every Ethernet frame takes
@@ -55,7 +56,8 @@ pub struct LinkConfig {
     pub jitter: Time,
     /// Probability from 0 to 1 that a frame is lost on the wire.
     pub loss: f64,
-    /// Bytes that may wait for the transmitter; a frame that does not fit is dropped (tail drop).
+    /// Bytes that may wait for the transmitter, unless [`crate::Network::set_port`] says otherwise;
+    /// a frame that does not fit is dropped (tail drop).
     pub queue: u64,
     /// Bytes of time that each frame takes besides its own.
     pub overhead: u32,
@@ -161,8 +163,9 @@ pub(crate) struct Wire {
     up: bool,
     /// Moves on whenever the wire is cut, which voids what had been arranged for it.
     epoch: u32,
-    queue: VecDeque<FrameId>,
-    queued_bytes: u64,
+    queues: Queues,
+    /// When the queues are looked at next
+    wake: Option<Time>,
     in_flight: VecDeque<FrameId>,
     busy_until: Time,
     last_arrival: Time,
@@ -176,11 +179,11 @@ impl Wire {
             index,
             from,
             to,
-            config,
             up: true,
             epoch: 0,
-            queue: VecDeque::new(),
-            queued_bytes: 0,
+            queues: Queues::plain(config.queue),
+            wake: None,
+            config,
             in_flight: VecDeque::new(),
             busy_until: Time::ZERO,
             last_arrival: Time::ZERO,
@@ -199,10 +202,29 @@ impl Wire {
 
     pub(crate) fn stats(&self) -> WireStats {
         WireStats {
-            queued: self.queue.len() as u64,
+            queued: self.queues.waiting(),
+            peak_queue: self.queues.peak(),
             in_flight: self.in_flight.len() as u64,
             ..self.stats
         }
+    }
+
+    pub(crate) fn queue_stats(&self, now: Time) -> Vec<QueueStats> {
+        self.queues.stats(now)
+    }
+
+    pub(crate) fn configure(&mut self, config: LinkConfig) {
+        self.queues.set_plain_size(config.queue);
+        self.config = config;
+    }
+
+    /// False, and nothing done, if frames wait and the number of queues would change.
+    pub(crate) fn set_port(&mut self, now: Time, config: &PortConfig, agenda: &mut Agenda) -> bool {
+        let done = self.queues.configure(config, now);
+        if self.queues.waiting() > 0 {
+            self.look_again(now.max(self.busy_until), agenda);
+        }
+        done
     }
 
     /// A port wants to transmit `frame`.
@@ -210,39 +232,73 @@ impl Wire {
         &mut self,
         now: Time,
         frame: FrameId,
+        priority: u8,
         pool: &mut Pool,
         agenda: &mut Agenda,
     ) {
         let data = pool.get(frame);
+        let length = data.len() as u64;
         self.stats.offered.add(data);
         if !self.up {
             self.stats.drops.link_down += 1;
-            pool.free(frame);
-        } else if self.queue.is_empty() && self.busy_until <= now {
-            self.start(now, frame, pool, agenda);
-        } else if self.queued_bytes + data.len() as u64 > self.config.queue {
-            self.stats.drops.queue_full += 1;
-            pool.free(frame);
-        } else {
-            self.queued_bytes += data.len() as u64;
-            self.stats.peak_queue = self.stats.peak_queue.max(self.queued_bytes);
-            // Only a queue that was empty has no Free arranged.
-            if self.queue.is_empty() {
-                agenda.arrange(self.busy_until, self.free_event());
+            self.queues.refuse(length, priority);
+            return pool.free(frame);
+        }
+        let idle = self.busy_until <= now;
+        match self.queues.offer(now, idle, frame, length, priority) {
+            Admission::Send => {
+                self.start(now, frame, pool, agenda);
+                // What waits for tokens may have been told an earlier moment.
+                if self.queues.waiting() > 0 {
+                    self.look_again(self.busy_until, agenda);
+                }
             }
-            self.queue.push_back(frame);
+            // Its own turn may come before that of what waits for tokens.
+            Admission::Waits if idle && self.wake != Some(now) => {
+                self.transmit_next(now, pool, agenda);
+            }
+            Admission::Waits => self.look_again(self.busy_until, agenda),
+            Admission::Full => {
+                self.stats.drops.queue_full += 1;
+                pool.free(frame);
+            }
         }
     }
 
-    /// The transmitter is free: send the oldest frame that waits.
+    /// Looks at the queues and sends what may be sent, if the transmitter is free.
     pub(crate) fn transmit_next(&mut self, now: Time, pool: &mut Pool, agenda: &mut Agenda) {
-        let Some(frame) = self.queue.pop_front() else {
+        if self.wake.is_some_and(|wake| wake <= now) {
+            self.wake = None;
+        }
+        if self.busy_until > now {
+            if self.queues.waiting() > 0 {
+                self.look_again(self.busy_until, agenda);
+            }
             return;
-        };
-        self.queued_bytes -= pool.get(frame).len() as u64;
-        self.start(now, frame, pool, agenda);
-        if !self.queue.is_empty() {
-            agenda.arrange(self.busy_until, self.free_event());
+        }
+        match self.queues.next(now) {
+            Turn::Send(frame) => {
+                self.start(now, frame, pool, agenda);
+                if self.queues.waiting() > 0 {
+                    self.look_again(self.busy_until, agenda);
+                }
+            }
+            Turn::Wait(time) => self.look_again(time, agenda),
+            Turn::Empty => {}
+        }
+    }
+
+    /// Arranges to look at the queues at `time`, unless that will be done before.
+    fn look_again(&mut self, time: Time, agenda: &mut Agenda) {
+        if self.wake.is_none_or(|wake| time < wake) {
+            self.wake = Some(time);
+            agenda.arrange(
+                time,
+                Happening::Free {
+                    wire: self.index,
+                    epoch: self.epoch,
+                },
+            );
         }
     }
 
@@ -260,12 +316,11 @@ impl Wire {
         }
         self.up = up;
         self.epoch = self.epoch.wrapping_add(1);
-        self.stats.drops.link_down += self.queue.len() as u64;
+        self.stats.drops.link_down += self.queues.waiting();
         self.stats.drops.cut += self.in_flight.len() as u64;
-        for frame in self.queue.drain(..).chain(self.in_flight.drain(..)) {
-            pool.free(frame);
-        }
-        self.queued_bytes = 0;
+        self.queues.clear(now, |frame| pool.free(frame));
+        self.in_flight.drain(..).for_each(|frame| pool.free(frame));
+        self.wake = None;
         self.busy_until = now;
         self.last_arrival = now;
     }
@@ -290,13 +345,6 @@ impl Wire {
                 epoch: self.epoch,
             },
         );
-    }
-
-    fn free_event(&self) -> Happening {
-        Happening::Free {
-            wire: self.index,
-            epoch: self.epoch,
-        }
     }
 }
 

@@ -203,7 +203,7 @@ fn pcapng(file: &[u8]) -> Result<Stamped<'_>, BadCapture> {
             interfaces.clear();
         }
         let length = reader.u32(at + 4)? as usize;
-        if length < 12 || length % 4 != 0 {
+        if length < 12 || !length.is_multiple_of(4) {
             return Err(bad(
                 at + 4,
                 "a block of an impossible length; the file is damaged",

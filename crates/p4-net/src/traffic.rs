@@ -64,6 +64,8 @@ pub struct Traffic {
     pub stop: Time,
     /// Most frames in all
     pub count: u64,
+    /// Of its frames at a host's port
+    pub priority: u8,
     /// `None` follows from the network's seed.
     pub seed: Option<u64>,
 }
@@ -163,6 +165,7 @@ pub(crate) struct Source {
     pub(crate) at: End,
     /// Number of the flow whose probes it sends; `None` sends the frames as they are.
     pub(crate) flow: Option<u32>,
+    pub(crate) priority: u8,
     pub(crate) overhead: u32,
     /// Overhead that the rate counts
     counted: u32,
@@ -187,6 +190,7 @@ impl Source {
         Source {
             at,
             flow: Some(flow),
+            priority: 0,
             overhead: 0,
             counted: 0,
             frames: vec![template],
@@ -236,6 +240,7 @@ impl Source {
         Source {
             at,
             flow: Some(flow),
+            priority: traffic.priority,
             overhead,
             counted,
             weights: weights.collect(),
@@ -258,6 +263,7 @@ impl Source {
         Source {
             at,
             flow,
+            priority: 0,
             overhead,
             counted: 0,
             frames: vec![Vec::new()],

@@ -1,7 +1,7 @@
 //! What a lab relies on, one example each, with times worked out by hand.
 
 use p4_net::{
-    Device, Drops, End, Event, Exhausted, Flow, Limits, LinkConfig, NetError, Network, NodeId,
+    Device, Drops, End, Event, Exhausted, Flow, Limits, LinkConfig, NetError, Network, NodeId, Out,
     Probe, Stream,
 };
 use p4_time::{Clock, Time};
@@ -10,9 +10,9 @@ use p4_time::{Clock, Time};
 struct Copier(Vec<u16>);
 
 impl Device for Copier {
-    fn receive(&mut self, _: Time, _: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
+    fn receive(&mut self, _: Time, _: u16, data: &[u8], out: &mut Out) {
         for &port in &self.0 {
-            out(port, data);
+            out(port, 0, data);
         }
     }
 }
@@ -296,7 +296,7 @@ struct Holder(std::collections::VecDeque<(Time, Vec<u8>)>);
 const HELD: Time = Time::from_micros(70);
 
 impl Device for Holder {
-    fn receive(&mut self, now: Time, _: u16, data: &[u8], _: &mut dyn FnMut(u16, &[u8])) {
+    fn receive(&mut self, now: Time, _: u16, data: &[u8], _: &mut Out) {
         let leaves = Time::from_picos(now.picos() + HELD.picos());
         self.0.push_back((leaves, data.to_vec()));
     }
@@ -305,10 +305,10 @@ impl Device for Holder {
         self.0.front().map(|(leaves, _)| *leaves)
     }
 
-    fn advance(&mut self, now: Time, out: &mut dyn FnMut(u16, &[u8])) {
+    fn advance(&mut self, now: Time, out: &mut Out) {
         while self.0.front().is_some_and(|(leaves, _)| *leaves <= now) {
             if let Some((_, data)) = self.0.pop_front() {
-                out(2, &data);
+                out(2, 0, &data);
             }
         }
     }
@@ -340,16 +340,16 @@ struct Watcher {
 }
 
 impl Device for Watcher {
-    fn receive(&mut self, _: Time, _: u16, _: &[u8], _: &mut dyn FnMut(u16, &[u8])) {}
+    fn receive(&mut self, _: Time, _: u16, _: &[u8], _: &mut Out) {}
 
     fn next_departure(&self) -> Option<Time> {
         self.due
     }
 
-    fn advance(&mut self, now: Time, out: &mut dyn FnMut(u16, &[u8])) {
+    fn advance(&mut self, now: Time, out: &mut Out) {
         if self.due.is_some_and(|due| due <= now) {
             self.due = None;
-            out(2, &[2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 1, 0x12, 0x34]);
+            out(2, 0, &[2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 1, 0x12, 0x34]);
         }
     }
 

@@ -3,13 +3,13 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use p4_net::{Device, End, LinkConfig, Network};
+use p4_net::{Device, End, LinkConfig, Network, Out};
 use p4_time::Time;
 
 struct Sink;
 
 impl Device for Sink {
-    fn receive(&mut self, _: Time, _: u16, _: &[u8], _: &mut dyn FnMut(u16, &[u8])) {}
+    fn receive(&mut self, _: Time, _: u16, _: &[u8], _: &mut Out) {}
 }
 
 // If this fails `--pcap` writes files that Wireshark cannot read, or with wrong times.

@@ -3,7 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use p4_net::{Device, End, Flow, LinkConfig, LinkId, Network, NodeId, Probe, Stream};
+use p4_net::{
+    Device, End, Flow, LinkConfig, LinkId, Network, NodeId, Out, PortConfig, Probe, QueueConfig,
+    QueueStats, Shaper, Stream,
+};
 use p4_time::Time;
 use proptest::prelude::*;
 
@@ -15,7 +18,7 @@ struct Scatter {
 }
 
 impl Device for Scatter {
-    fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
+    fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut Out) {
         let sequence = Probe::of(data).map_or(0, |probe| probe.sequence);
         self.seen.push((port, sequence, now));
         if data[0] == 0 {
@@ -24,9 +27,9 @@ impl Device for Scatter {
         let mut copy = data.to_vec();
         copy[0] -= 1;
         let first = (sequence as u16).wrapping_mul(7).wrapping_add(port) % (self.ports + 1);
-        out(first, &copy);
+        out(first, (sequence % 4) as u8, &copy);
         if sequence.is_multiple_of(3) {
-            out((first + 1) % (self.ports + 1), &copy);
+            out((first + 1) % (self.ports + 1), 0, &copy);
         }
     }
 }
@@ -37,6 +40,8 @@ struct Plan {
     switches: u16,
     cables: Vec<(u16, u16)>,
     configs: Vec<(Option<u64>, u64, u64, f64, u64)>,
+    /// Queues of each port: how many, and the rate and burst of the last and of the port
+    ports: Vec<(usize, u64, u64, bool)>,
     hops: u8,
     frames: u64,
     length: usize,
@@ -58,17 +63,27 @@ fn plan() -> impl Strategy<Value = Plan> {
         1u16..6,
         prop::collection::vec((0u16..6, 0u16..6), 0..10),
         prop::collection::vec(config, 1..5),
+        prop::collection::vec(
+            (
+                0usize..4,
+                10_000_000u64..1_000_000_000,
+                1u64..2_000,
+                any::<bool>(),
+            ),
+            1..4,
+        ),
         0u8..6,
         1u64..60,
         64usize..300,
         prop::collection::vec(outage, 0..6),
     )
         .prop_map(
-            |(seed, switches, cables, configs, hops, frames, length, outages)| Plan {
+            |(seed, switches, cables, configs, ports, hops, frames, length, outages)| Plan {
                 seed,
                 switches,
                 cables,
                 configs,
+                ports,
                 hops,
                 frames,
                 length,
@@ -150,6 +165,29 @@ fn run(plan: &Plan) -> Run {
             .unwrap()
             .ports = ports;
     }
+    let ends: Vec<End> = network
+        .links()
+        .flat_map(|link| <[End; 2]>::from(network.ends(link).unwrap()))
+        .collect();
+    for (&end, &(queues, rate, burst, whole)) in ends.iter().zip(plan.ports.iter().cycle()) {
+        // None at all leaves the port as it is.
+        if queues > 0 {
+            let shaper = Some(Shaper { rate, burst });
+            let (size, plain) = (2_000, None);
+            let mut config = PortConfig {
+                queues: vec![
+                    QueueConfig {
+                        size,
+                        shaper: plain
+                    };
+                    queues
+                ],
+                shaper: shaper.filter(|_| whole),
+            };
+            config.queues[queues - 1].shaper = shaper;
+            network.set_port(end, &config).unwrap();
+        }
+    }
     let mut template = vec![0; plan.length];
     template[0] = plan.hops;
     let flow = Flow { flow: 1, sender: 1 };
@@ -185,6 +223,21 @@ proptest! {
     fn every_frame_is_accounted_for(plan in plan()) {
         let mut run = run(&plan);
         let mut delivered = 0;
+        for link in run.network.links() {
+            let ends = <[End; 2]>::from(run.network.ends(link).unwrap());
+            for (end, wire) in ends.into_iter().zip(run.network.link_stats(link).unwrap()) {
+                let queues = run.network.queue_stats(end).unwrap();
+                let sum = |part: fn(&QueueStats) -> u64| queues.iter().map(part).sum::<u64>();
+                prop_assert_eq!(sum(|queue| queue.offered), wire.offered.frames);
+                prop_assert_eq!(sum(|queue| queue.sent), wire.sent.frames);
+                let dropped = wire.drops.queue_full + wire.drops.link_down;
+                prop_assert_eq!(sum(|queue| queue.dropped), dropped);
+                for queue in queues {
+                    prop_assert_eq!(queue.offered_bytes, queue.sent_bytes + queue.dropped_bytes);
+                    prop_assert_eq!((queue.waiting, queue.waiting_bytes), (0, 0));
+                }
+            }
+        }
         for link in run.network.links() {
             for wire in run.network.link_stats(link).unwrap() {
                 prop_assert_eq!((wire.queued, wire.in_flight), (0, 0), "all has come to rest");
@@ -227,6 +280,7 @@ fn another_seed_gives_another_run() {
         switches: 2,
         cables: vec![(0, 1)],
         configs: vec![(Some(1_000_000_000), 10, 10, 0.3, 5_000)],
+        ports: vec![(0, 0, 0, false)],
         hops: 4,
         frames: 50,
         length: 64,

@@ -1,8 +1,8 @@
 //! Traffic sources and measuring hosts, against procedures of a few lines and against theory.
 
 use p4_net::{
-    Device, End, Event, Flow, Layer, LinkConfig, Measured, Network, NodeId, Pattern, Recording,
-    Spread, Traffic,
+    Device, End, Event, Flow, Layer, LinkConfig, Measured, Network, NodeId, Out, Pattern,
+    Recording, Spread, Traffic,
 };
 use p4_time::Time;
 use proptest::prelude::*;
@@ -31,6 +31,7 @@ fn traffic(pattern: Pattern, rate: u64, frames: Vec<(Vec<u8>, u32)>) -> Traffic 
         start: Time::ZERO,
         stop: Time::MAX,
         count: u64::MAX,
+        priority: 0,
         seed: None,
     }
 }
@@ -38,7 +39,7 @@ fn traffic(pattern: Pattern, rate: u64, frames: Vec<(Vec<u8>, u32)>) -> Traffic 
 struct Nothing;
 
 impl Device for Nothing {
-    fn receive(&mut self, _: Time, _: u16, _: &[u8], _: &mut dyn FnMut(u16, &[u8])) {}
+    fn receive(&mut self, _: Time, _: u16, _: &[u8], _: &mut Out) {}
 }
 
 /// Two hosts and a cable; b measures.
@@ -199,19 +200,19 @@ fn waiting_at_a_line_is_that_of_m_d_1() {
 struct Mixer(Vec<u8>);
 
 impl Device for Mixer {
-    fn receive(&mut self, _: Time, _: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
+    fn receive(&mut self, _: Time, _: u16, data: &[u8], out: &mut Out) {
         match p4_net::Probe::of(data).map_or(0, |probe| probe.sequence % 10) {
             3 => self.0 = data.to_vec(), // after the next
             4 => {
-                out(2, data);
-                out(2, &self.0);
+                out(2, 0, data);
+                out(2, 0, &self.0);
             }
             5 => {}
             6 => {
-                out(2, data);
-                out(2, data);
+                out(2, 0, data);
+                out(2, 0, data);
             }
-            _ => out(2, data),
+            _ => out(2, 0, data),
         }
     }
 }

@@ -14,7 +14,7 @@ use p4_arch::tna::{Arbitration, LoopConfig};
 use p4_net::{
     Count, End, Event, Exhausted, Flow, FlowReport, LinkConfig, LinkId, NetError, NodeId,
 };
-use p4_net::{Mac, Recording, Stream, Traffic, WireStats};
+use p4_net::{Mac, RandomFailures, Recording, Stream, Traffic, WireStats};
 use p4_time::{Clock, Time};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -90,6 +90,7 @@ impl Network {
 
     /// Gives a link new properties, as in `connect`.
     #[pyo3(signature = (link, *, rate = None, delay = 0, jitter = 0, loss = 0.0, queue = None, overhead = None))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments in Python
     fn configure(
         &mut self,
         link: u32,
@@ -112,6 +113,66 @@ impl Network {
         self.inner
             .set_link(LinkId::from_index(link), up)
             .map_err(refused)
+    }
+
+    /// Takes a link down or up at a moment to come.
+    fn set_link_at(&mut self, link: u32, time: u64, up: bool) -> PyResult<()> {
+        self.inner
+            .set_link_at(LinkId::from_index(link), Time::from_picos(time), up)
+            .map_err(refused)
+    }
+
+    /// Lets a link fail and come back at random, see `_engine.pyi`; gives the moments of the changes.
+    #[pyo3(signature = (link, *, up, down, stop, seed, start = None))]
+    fn fail_at_random(
+        &mut self,
+        link: u32,
+        up: u64,
+        down: u64,
+        stop: u64,
+        seed: u64,
+        start: Option<u64>,
+    ) -> PyResult<Vec<u64>> {
+        let plan = RandomFailures {
+            up: Time::from_picos(up),
+            down: Time::from_picos(down),
+            start: start.map_or(self.inner.now(), Time::from_picos),
+            stop: Time::from_picos(stop),
+            seed,
+        };
+        let moments = self
+            .inner
+            .fail_at_random(LinkId::from_index(link), plan)
+            .map_err(refused)?;
+        Ok(moments.into_iter().map(Time::picos).collect())
+    }
+
+    /// Gives a port with a cable its queues and shapers, see `_engine.pyi`.
+    #[pyo3(signature = (node, port, queues, *, rate = None, burst = None))]
+    fn set_port(
+        &mut self,
+        node: u32,
+        port: u16,
+        queues: Vec<net_traffic::Queue>,
+        rate: Option<u64>,
+        burst: Option<u64>,
+    ) -> PyResult<()> {
+        let config = net_traffic::port_config(&queues, rate, burst)?;
+        self.inner
+            .set_port(end((node, port)), &config)
+            .map_err(refused)
+    }
+
+    /// What has happened in each queue of a port, see `_engine.pyi`.
+    fn queue_stats<'py>(
+        &self,
+        py: Python<'py>,
+        node: u32,
+        port: u16,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let stats = self.inner.queue_stats(end((node, port))).map_err(refused)?;
+        let dict = |stats| net_traffic::queue_dict(py, stats);
+        stats.iter().map(dict).collect()
     }
 
     fn link_is_up(&self, link: u32) -> PyResult<bool> {
@@ -204,7 +265,7 @@ impl Network {
     #[pyo3(signature = (
         node, template, *, rate, flow, sender = 0, port = 0, layer = 2, pattern = "constant",
         start = None, stop = None, count = None, on = None, off = None, phases = "exponential",
-        overhead = None, seed = None,
+        overhead = None, priority = 0, seed = None,
     ))]
     fn generate(
         &mut self,
@@ -223,6 +284,7 @@ impl Network {
         off: Option<u64>,
         phases: &str,
         overhead: Option<u32>,
+        priority: u8,
         seed: Option<u64>,
     ) -> PyResult<u32> {
         let traffic = Traffic {
@@ -235,6 +297,7 @@ impl Network {
             start: start.map_or(self.inner.now(), Time::from_picos),
             stop: stop.map_or(Time::MAX, Time::from_picos),
             count: count.unwrap_or(u64::MAX),
+            priority,
             seed,
         };
         self.inner

@@ -1,7 +1,8 @@
 //! Traffic sources and measurements of a network: Python's words for them.
 
 use p4_net::{
-    FlowMeasures, Generated, Histogram, Layer, Measured, Pattern, Spread, Window, PERCENTILE_ERROR,
+    FlowMeasures, Generated, Histogram, Layer, Measured, Pattern, PortConfig, QueueConfig,
+    QueueStats, Shaper, Spread, Window, PERCENTILE_ERROR,
 };
 use p4_time::Time;
 use pyo3::exceptions::PyValueError;
@@ -62,6 +63,55 @@ pub fn layer(number: u8) -> PyResult<Layer> {
             "a rate counts layer 1 (with preamble and gap) or layer 2 (frames alone), not {number}"
         ))),
     }
+}
+
+/// Size in bytes, rate in bits per second and burst in bytes of a queue.
+pub type Queue = (u64, Option<u64>, Option<u64>);
+
+pub fn port_config(
+    queues: &[Queue],
+    rate: Option<u64>,
+    burst: Option<u64>,
+) -> PyResult<PortConfig> {
+    let queues = queues.iter().map(|&(size, rate, burst)| {
+        let shaper = shaper(rate, burst)?;
+        Ok(QueueConfig { size, shaper })
+    });
+    Ok(PortConfig {
+        queues: queues.collect::<PyResult<_>>()?,
+        shaper: shaper(rate, burst)?,
+    })
+}
+
+fn shaper(rate: Option<u64>, burst: Option<u64>) -> PyResult<Option<Shaper>> {
+    match (rate, burst) {
+        (None, None) => Ok(None),
+        (Some(rate), Some(burst)) => Ok(Some(Shaper { rate, burst })),
+        _ => Err(PyValueError::new_err(
+            "a shaper needs a rate (bits per second) and a burst (bytes), or neither",
+        )),
+    }
+}
+
+pub fn queue_dict<'py>(py: Python<'py>, stats: &QueueStats) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, value) in [
+        ("offered", stats.offered),
+        ("offered_bytes", stats.offered_bytes),
+        ("sent", stats.sent),
+        ("sent_bytes", stats.sent_bytes),
+        ("dropped", stats.dropped),
+        ("dropped_bytes", stats.dropped_bytes),
+        ("waiting", stats.waiting),
+        ("waiting_bytes", stats.waiting_bytes),
+        ("peak_bytes", stats.peak_bytes),
+        ("wait_max", stats.wait_max.picos()),
+    ] {
+        dict.set_item(name, value)?;
+    }
+    dict.set_item("byte_time", stats.byte_time)?;
+    dict.set_item("wait_sum", stats.wait_sum)?;
+    Ok(dict)
 }
 
 pub fn generated_dict<'py>(py: Python<'py>, sent: &Generated) -> PyResult<Bound<'py, PyDict>> {

@@ -8,7 +8,8 @@ use crate::update;
 use num_bigint::BigUint;
 use p4_arch::tna::{LoopConfig, LoopStats};
 use p4_arch::v1model::{Config, Switch as V1Switch};
-use p4_arch::{ArchError, Digest, Image, Stats, Switch as AnySwitch, Trace};
+use p4_arch::{ArchError, Digest, Image, Sink, Stats, Switch as AnySwitch, Trace};
+use p4_net::Out;
 use p4_runtime::{Host, Tap};
 use p4_state::{Args, Match, State, Target, Update, UpdateError};
 use p4_time::Time;
@@ -196,12 +197,10 @@ impl p4_net::Device for Device {
         self.switch.as_ref().and_then(AnySwitch::next_departure)
     }
 
-    fn advance(&mut self, now: Time, out: &mut dyn FnMut(u16, &[u8])) {
+    fn advance(&mut self, now: Time, out: &mut Out) {
         let Device { switch, tap, .. } = self;
         let Some(switch) = switch else { return };
-        switch.advance(now, &mut |port: u16, data: &[u8]| {
-            deliver(tap, port, data, out)
-        });
+        switch.advance(now, &mut Exits { tap, out });
         tell_digests(switch, tap);
     }
 
@@ -214,7 +213,7 @@ impl p4_net::Device for Device {
         }
     }
 
-    fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
+    fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut Out) {
         let Device {
             switch,
             tap,
@@ -222,7 +221,7 @@ impl p4_net::Device for Device {
             traces,
         } = self;
         let Some(switch) = switch else { return };
-        let mut sink = |port: u16, data: &[u8]| deliver(tap, port, data, out);
+        let mut sink = Exits { tap, out };
         if !*tracing {
             switch.process(now, port, data, &mut sink);
             return tell_digests(switch, tap);
@@ -243,12 +242,24 @@ impl p4_net::Device for Device {
 
 type Taps = Option<(Option<u16>, Tap)>;
 
-/// A frame leaves: to P4Runtime's clients if they are behind its port.
-#[inline]
-fn deliver(tap: &Taps, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
-    match tap {
-        Some((Some(cpu), tap)) if *cpu == port => tap.packet_in(data),
-        _ => out(port, data),
+/// Where frames leave: to P4Runtime's clients if they are behind the port.
+struct Exits<'a, 'b> {
+    tap: &'a Taps,
+    out: &'a mut Out<'b>,
+}
+
+impl Sink for Exits<'_, '_> {
+    #[inline]
+    fn transmit(&mut self, port: u16, data: &[u8]) {
+        self.transmit_with_priority(port, 0, data);
+    }
+
+    #[inline]
+    fn transmit_with_priority(&mut self, port: u16, priority: u8, data: &[u8]) {
+        match self.tap {
+            Some((Some(cpu), tap)) if *cpu == port => tap.packet_in(data),
+            _ => (self.out)(port, priority, data),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use p4_net::Device;
+use p4_net::{Device, Out};
 
 use super::PORTS;
 use crate::backend::Backend;
@@ -50,13 +50,7 @@ pub(super) enum Running {
 pub(super) struct Boxed(Box<dyn Device + Send>);
 
 impl Device for Boxed {
-    fn receive(
-        &mut self,
-        now: p4_time::Time,
-        port: u16,
-        data: &[u8],
-        out: &mut dyn FnMut(u16, &[u8]),
-    ) {
+    fn receive(&mut self, now: p4_time::Time, port: u16, data: &[u8], out: &mut Out) {
         self.0.receive(now, port, data, out);
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use p4_io::namespace::{in_own_namespace, ip};
 use p4_io::{Backend, Config, Forwarder, IoError, MonotonicClock, PacketIn};
-use p4_net::Device;
+use p4_net::{Device, Out};
 use p4_time::Time;
 
 /// Long enough for a busy machine; a test that waits so long fails.
@@ -20,10 +20,10 @@ pub struct Recorder {
 }
 
 impl Device for Recorder {
-    fn receive(&mut self, _: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
+    fn receive(&mut self, _: Time, port: u16, data: &[u8], out: &mut Out) {
         let _ = self.frames.send((port, data.to_vec()));
         if let Some(to) = self.to {
-            out(to, data);
+            out(to, 0, data);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use num_bigint::BigUint;
 use p4_arch::v1model::{Config, Image, Switch, V1Model};
-use p4_net::Device;
+use p4_net::{Device, Out};
 use p4_state::{ActionSpec, Args, Entry, EntryKey, Match, Target, Update};
 use p4_syntax::{FileProvider, Options};
 use p4_time::Time;
@@ -60,7 +60,8 @@ fn insert((network, length, mac, port): &Route) -> Update {
 }
 
 impl Device for Router {
-    fn receive(&mut self, now: Time, port: u16, data: &[u8], mut out: &mut dyn FnMut(u16, &[u8])) {
-        self.0.process(now, port, data, &mut out);
+    fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut Out) {
+        let mut sink = |port: u16, data: &[u8]| out(port, 0, data);
+        self.0.process(now, port, data, &mut sink);
     }
 }

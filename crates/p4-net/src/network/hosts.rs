@@ -220,7 +220,7 @@ impl<D: Device> Network<D> {
     /// A source sends its next frame.
     pub(super) fn emit(&mut self, number: u32) {
         let source = &mut self.sources[number as usize];
-        let (at, flow) = (source.at, source.flow);
+        let (at, flow, priority) = (source.at, source.flow, source.priority);
         let frame = source.frame();
         if let Some((flow, sequence)) = flow.and_then(|flow| self.flows.send(flow, self.now)) {
             let probe = Probe {
@@ -237,7 +237,7 @@ impl<D: Device> Network<D> {
             self.agenda.arrange(next, event);
         }
         if let Kind::Host { .. } = self.nodes[at.node.0 as usize].kind {
-            return self.transmit(at.node, 0, id);
+            return self.transmit(at.node, 0, priority, id);
         }
         let data = self.pool.take(id);
         self.switch_receive(at.node, at.port, &data);

@@ -1,8 +1,13 @@
 //! Cables: laying them, their properties, failures, statistics and captures.
 
+use p4_time::Time;
+
+use crate::agenda::Happening;
 use crate::error::NetError;
+use crate::failures::RandomFailures;
 use crate::link::{End, LinkConfig, LinkId, Wire, WireStats};
 use crate::pcapng::PcapNg;
+use crate::queue::{PortConfig, QueueStats};
 
 use super::{Device, Kind, Network};
 
@@ -70,9 +75,64 @@ impl<D: Device> Network<D> {
         self.check_link(link)?;
         config.check()?;
         for wire in link.wires() {
-            self.wires[wire as usize].config = config.clone();
+            self.wires[wire as usize].configure(config.clone());
         }
         Ok(())
+    }
+
+    /// Gives a port with a cable its queues and shapers; statistics of queues that stay go on.
+    pub fn set_port(&mut self, port: End, config: &PortConfig) -> Result<(), NetError> {
+        config.check()?;
+        let wire = self.cabled(port)?;
+        if !self.wires[wire].set_port(self.now, config, &mut self.agenda) {
+            let name = self.name(port.node)?.to_string();
+            return Err(NetError::FramesWait {
+                name,
+                port: port.port,
+            });
+        }
+        Ok(())
+    }
+
+    /// What has happened in each queue of a port with a cable.
+    pub fn queue_stats(&self, port: End) -> Result<Vec<QueueStats>, NetError> {
+        Ok(self.wires[self.cabled(port)?].queue_stats(self.now))
+    }
+
+    fn cabled(&self, port: End) -> Result<usize, NetError> {
+        let name = self.name(port.node)?;
+        let wire = self.wire_at(port).ok_or_else(|| NetError::NoCable {
+            name: name.to_string(),
+            port: port.port,
+        })?;
+        Ok(wire as usize)
+    }
+
+    /// Takes a link down or up at a moment not yet past.
+    pub fn set_link_at(&mut self, link: LinkId, time: Time, up: bool) -> Result<(), NetError> {
+        self.check_link(link)?;
+        if time < self.now {
+            return Err(NetError::Past);
+        }
+        let link = link.index();
+        self.agenda.arrange(time, Happening::Link { link, up });
+        Ok(())
+    }
+
+    /// Lets a link fail and come back at random within a time: it is up and down in turn, for times
+    /// with exponential distributions and the given means, and up at the end. Gives the moments of
+    /// all changes, the first of which takes it down.
+    pub fn fail_at_random(
+        &mut self,
+        link: LinkId,
+        plan: RandomFailures,
+    ) -> Result<Vec<Time>, NetError> {
+        self.check_link(link)?;
+        let moments = plan.moments(self.now)?;
+        for (number, &time) in moments.iter().enumerate() {
+            self.set_link_at(link, time, number % 2 == 1)?;
+        }
+        Ok(moments)
     }
 
     pub fn link_is_up(&self, link: LinkId) -> Result<bool, NetError> {

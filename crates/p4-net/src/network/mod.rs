@@ -17,11 +17,15 @@ use crate::traffic::Source;
 mod hosts;
 mod links;
 
+/// Takes what a switch sends: the port, the priority (the larger goes first, see
+/// [`crate::PortConfig`]) and the frame.
+pub type Out<'a> = dyn FnMut(u16, u8, &[u8]) + 'a;
+
 /// What the network needs of a switch.
 pub trait Device {
-    /// A frame has arrived on `port` at `now`. Frames to transmit go to `out(port, frame)`; what
-    /// `out` gets for a port without a cable is counted and dropped.
-    fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8]));
+    /// A frame has arrived on `port` at `now`. Frames to transmit go to `out`; what it gets for a
+    /// port without a cable is counted and dropped.
+    fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut Out);
 
     /// When a frame that waits inside leaves next, if one waits.
     fn next_departure(&self) -> Option<Time> {
@@ -29,14 +33,14 @@ pub trait Device {
     }
 
     /// Lets the frames leave whose time has come.
-    fn advance(&mut self, _now: Time, _out: &mut dyn FnMut(u16, &[u8])) {}
+    fn advance(&mut self, _now: Time, _out: &mut Out) {}
 
     /// The cable at `port` went down or came up, as the device sees at once.
     fn port_changed(&mut self, _now: Time, _port: u16, _up: bool) {}
 }
 
 impl<D: Device + ?Sized> Device for Box<D> {
-    fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut dyn FnMut(u16, &[u8])) {
+    fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut Out) {
         (**self).receive(now, port, data, out);
     }
 
@@ -44,7 +48,7 @@ impl<D: Device + ?Sized> Device for Box<D> {
         (**self).next_departure()
     }
 
-    fn advance(&mut self, now: Time, out: &mut dyn FnMut(u16, &[u8])) {
+    fn advance(&mut self, now: Time, out: &mut Out) {
         (**self).advance(now, out);
     }
 
@@ -170,7 +174,7 @@ pub struct Network<D> {
     /// What the caller has still to be told.
     news: VecDeque<Event>,
     /// Frames that the device in turn has sent; kept to keep its memory.
-    outbox: Vec<(u16, FrameId)>,
+    outbox: Vec<(u16, u8, FrameId)>,
 }
 
 impl<D> Clock for Network<D> {
@@ -328,7 +332,11 @@ impl<D: Device> Network<D> {
                 }
             }
             Happening::Emission { source } => self.emit(source),
-            Happening::Single { node, frame } => self.transmit(NodeId(node), 0, frame),
+            Happening::Single { node, frame } => self.transmit(NodeId(node), 0, 0, frame),
+            Happening::Link { link, up } => {
+                // That there is such a link was seen to when this was arranged.
+                let _ = self.set_link(LinkId(link), up);
+            }
             Happening::Departure { node } => {
                 self.switch_runs(NodeId(node), |device, now, out| device.advance(now, out));
             }
@@ -362,11 +370,7 @@ impl<D: Device> Network<D> {
     }
 
     /// Lets a switch run at this moment, and wakes it again when something that waits in it leaves.
-    fn switch_runs(
-        &mut self,
-        node_id: NodeId,
-        run: impl FnOnce(&mut D, Time, &mut dyn FnMut(u16, &[u8])),
-    ) {
+    fn switch_runs(&mut self, node_id: NodeId, run: impl FnOnce(&mut D, Time, &mut Out)) {
         let node = &mut self.nodes[node_id.0 as usize];
         let Kind::Switch { device, cpu_port } = &mut node.kind else {
             return;
@@ -374,7 +378,7 @@ impl<D: Device> Network<D> {
         let cpu_port = *cpu_port;
         let (pool, news, now) = (&mut self.pool, &mut self.news, self.now);
         let mut outbox = std::mem::take(&mut self.outbox);
-        run(device, now, &mut |port, data| {
+        run(device, now, &mut |port, priority, data| {
             if cpu_port == Some(port) {
                 let data = data.to_vec();
                 news.push_back(Event::PacketIn {
@@ -384,11 +388,11 @@ impl<D: Device> Network<D> {
                     time: now,
                 });
             } else {
-                outbox.push((port, pool.insert(data)));
+                outbox.push((port, priority, pool.insert(data)));
             }
         });
-        for (port, frame) in outbox.drain(..) {
-            self.transmit(node_id, port, frame);
+        for (port, priority, frame) in outbox.drain(..) {
+            self.transmit(node_id, port, priority, frame);
         }
         self.outbox = outbox;
         self.wake(node_id);
@@ -411,11 +415,11 @@ impl<D: Device> Network<D> {
         }
     }
 
-    fn transmit(&mut self, node: NodeId, port: u16, frame: FrameId) {
+    fn transmit(&mut self, node: NodeId, port: u16, priority: u8, frame: FrameId) {
         match self.wire_at(End { node, port }) {
             Some(wire) => {
                 let wire = &mut self.wires[wire as usize];
-                wire.offer(self.now, frame, &mut self.pool, &mut self.agenda);
+                wire.offer(self.now, frame, priority, &mut self.pool, &mut self.agenda);
             }
             None => {
                 self.nodes[node.0 as usize].stats.no_cable += 1;
