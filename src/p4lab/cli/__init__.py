@@ -18,6 +18,8 @@ from p4lab.cli import (
     lsp_verb,
     matrix_verb,
     notebook_verb,
+    provision_verb,
+    recirculation_verb,
     run_verb,
     start_verb,
     stf_verb,
@@ -57,6 +59,7 @@ PANELS = {
     "Measure": {
         "bench": bench_verb.bench,
         "conformance": conformance_verb.conformance,
+        "provision": provision_verb.provision,
     },
     "This machine": {
         "doctor": doctor_verb.doctor,
@@ -71,4 +74,6 @@ app.command(
     rich_help_panel="This machine",
     context_settings={"ignore_unknown_options": True},
 )(switch_verb.switch)
+experiment_verb.experiment.command("recirculation")(recirculation_verb.recirculation)
+experiment_verb.experiment.command("provisioning")(recirculation_verb.provisioning)
 app.add_typer(experiment_verb.experiment, rich_help_panel="Measure")

@@ -25,8 +25,12 @@ PROGRAM = ROOT / "p4" / "bier" / "tna.p4"
 BSL = 64
 SOURCE_PORT = 60
 FIRST_NEXT_HOP = 1  # next hop i is behind port i
-LOOPS = tuple(pipe << 7 | 68 + port for pipe in (0, 2, 3) for port in range(4))
-"""Recirculation ports of three pipes"""
+FRONT_LOOPS = tuple(range(32, 56))
+"""Ports at the front in loopback mode"""
+LOOPS = (*(pipe << 7 | 68 + port for pipe in (0, 2, 3) for port in range(4)), *FRONT_LOOPS)
+"""Recirculation ports in their order: those of three pipes, then some at the front"""
+LOOPED = 1 << 63
+"""The metadata of a port in loopback mode (`port_metadata_t` of the program)"""
 ENCAPSULATION_LOOP = 1 << 7 | 68
 """A recirculation port that packets take once, when they have got their BIER header"""
 MOST_NEXT_HOPS = 16

@@ -1,8 +1,8 @@
 """The same experiment on the real bmv2, in packets per second instead of Gb/s.
 
-bmv2 has no notion of a line rate, but its egress queues can be given one (`set_queue_rate`), and the
-port that leads back has a queue. A cable carries `pps` packets per second, the queue of that port k
-times as many: k recirculation ports that share their load evenly. Its queue drops at its tail.
+bmv2 has no notion of a line rate, but its egress queues can be given one (`set_queue_rate`), and
+the port that leads back has a queue. A cable carries `pps` packets per second, the queue of that
+port k times as many: k recirculation ports that share their load evenly. It drops at its tail.
 """
 
 from __future__ import annotations

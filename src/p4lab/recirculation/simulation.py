@@ -98,8 +98,8 @@ class Setup:
 
     @property
     def limit(self) -> tuple[float, ...] | None:
-        """The fluid limit at each next hop in Gb/s. None where there is none: for tail drop that has
-        to drop, and for a loop that does not carry exactly what comes in."""
+        """The fluid limit at each next hop in Gb/s. None where there is none: for tail drop that
+        has to drop, and for a loop that does not carry exactly what comes in."""
         if self.loops * self.capacity >= (self.next_hops - 1) * self.offered:
             return (self.offered,) * self.next_hops
         if self.arbitration == "tail-drop" or abs(self.capacity - self.offered) > 1e-9:
@@ -185,6 +185,8 @@ class _Run:
                 arbitration=setup.arbitration,
                 **wire,
             )
+            if port in bench.FRONT_LOOPS:
+                net.set_port_metadata(self._switch, port, bench.LOOPED)
         if setup.collapsed:
             net.set_loop(self._switch, bench.ENCAPSULATION_LOOP, **wire)
         self._sinks = [self._sink(i) for i in range(setup.next_hops)]

@@ -1,0 +1,343 @@
+"""`p4lab experiment recirculation` and `provisioning`: what recirculation costs at 100 Gb/s."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.options import Json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from p4lab.recirculation.measured import Measurement
+
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figures and CSV go.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="Of every run.")]
+Arbitrations = Annotated[
+    str,
+    typer.Option(
+        "--arbitration",
+        metavar="NAME,...",
+        help="tail-drop, equal-drop, random, looped-first, fresh-first, or all.",
+    ),
+]
+Collapsed = Annotated[
+    bool,
+    typer.Option(
+        "--collapsed/--router",
+        help="The switch is BFIR, BFR and last BFER, as in the paper; or it is only the BFR.",
+    ),
+]
+Frame = Annotated[int, typer.Option("--frame", help="Bytes of an incoming packet.")]
+Precision = Annotated[
+    float, typer.Option("--precision", help="Half the confidence interval over the mean.")
+]
+OnBmv2 = Annotated[
+    bool, typer.Option("--bmv2/--no-bmv2", help="Also measure on bmv2, where it is installed.")
+]
+Bmv2Seconds = Annotated[
+    float, typer.Option("--bmv2-seconds", min=1, max=600, help="Of each run on bmv2.")
+]
+Bmv2Pps = Annotated[
+    int, typer.Option("--bmv2-pps", min=50, max=5000, help="Packets per second of a port of bmv2.")
+]
+
+TOLERANCE = 0.01
+FACTORS = tuple(step / 50 for step in range(0, 301))
+
+
+def recirculation(
+    out: Out = Path("recirculation"),
+    arbitration: Arbitrations = "equal-drop,tail-drop",
+    collapsed: Collapsed = False,
+    frame: Frame = 1500,
+    seed: Seed = 1,
+    precision: Precision = 0.005,
+    bmv2: OnBmv2 = True,
+    bmv2_seconds: Bmv2Seconds = 10.0,
+    bmv2_pps: Bmv2Pps = 300,
+    as_json: Json = False,
+) -> None:
+    """What each next hop gets of 100 Gb/s with 1 to 3 recirculation ports (table 2, figure 14).
+
+    Writes recirculation.csv (one row per run and next hop), figure14.png and figure14.svg. Exits 1
+    if a simulated value at the last next hop is off its fluid limit by more than 1 %.
+    The JSON object has `rows` as in the CSV, `errata`, `bmv2` (why it was not measured, or empty)
+    and the paths `csv` and `figures`.
+    """
+    from p4lab.engine import ProgramError
+    from p4lab.recirculation import figures, results
+    from p4lab.recirculation.limits import ARBITRATIONS
+    from p4lab.recirculation.simulation import Setup
+
+    names = ARBITRATIONS if arbitration == "all" else tuple(arbitration.split(","))
+    cells = [(n, k) for k in results.LOOPS for n in results.NEXT_HOPS]
+    try:
+        setup = Setup(2, 1, collapsed=collapsed, frame=frame, seed=seed, precision=precision)
+        runs = _with_bar(lambda say: results.run_table2(cells, names, setup, say), _runs(names))
+        why, on_bmv2 = _on_bmv2(cells, bmv2, bmv2_pps, bmv2_seconds)
+        rows = results.table2(runs, on_bmv2)
+        out.mkdir(parents=True, exist_ok=True)
+        csv = out / "recirculation.csv"
+        results.write_csv(rows, csv)
+        pictures = [out / "figure14.png", out / "figure14.svg"]
+        drawings = [(figures.draw_figure14, rows)]
+        drawings += [(figures.draw_next_hops, rows, n, k) for n, k in cells if n > k + 1]
+        note = f"{frame} bytes, seed {seed}"
+        for picture in pictures:
+            figures.save(picture, *drawings, note=note)
+    except (ValueError, ProgramError) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{out}: {error.strerror}")
+    off = [row for row in rows if _is_off(row)]
+    if as_json:
+        record = {"rows": rows, "errata": _errata(), "bmv2": why, "csv": str(csv)}
+        typer.echo(json.dumps({**record, "figures": [str(p) for p in pictures]}, indent=2))
+    else:
+        from rich.console import Console
+
+        console = Console()
+        console.print(_last_table(rows), _every_table(rows))
+        console.print(_notes(why), f"seed {seed}; {csv}, {pictures[0]}", sep="\n", highlight=False)
+        for row in off:
+            console.print(
+                f"{row['next_hops']} next hops, {row['loops']} recirculation ports, "
+                f"{row['arbitration']}: {row['value']:.2f} instead of {row['limit']:.2f} Gb/s",
+                highlight=False,
+            )
+    if off:
+        raise typer.Exit(VERDICT_NO)
+
+
+def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json = False) -> None:
+    """How many recirculation ports are needed (figures 15 to 17).
+
+    Writes provisioning.csv (one row per point), figures15to17.png and .svg. Points of figures 16
+    and 17 are simulated with as many recirculation ports as equation 3 wants, and with one less.
+    Exits 1 if packets were lost with as many as it wants.
+    The JSON object has `rows` as in the CSV, `errata`, and the paths `csv` and `figures`.
+    """
+    from dataclasses import replace
+
+    from p4lab.engine import ProgramError
+    from p4lab.recirculation import figures, results
+    from p4lab.recirculation.simulation import Setup
+
+    setup = replace(Setup(2, 1, seed=seed, precision=0.02), most_packets=80_000)
+    try:
+        losses = _with_bar(lambda say: results.run_figure15(setup, say), len(results.LOSSES15))
+        checked = _with_bar(lambda say: results.check_provisioning(seed, say), 1)
+        curves = [*results.figure16(FACTORS), *results.figure17()]
+        out.mkdir(parents=True, exist_ok=True)
+        csv = out / "provisioning.csv"
+        results.write_csv([*losses, *curves, *checked], csv)
+        pictures = [out / "figures15to17.png", out / "figures15to17.svg"]
+        for picture in pictures:
+            figures.save(
+                picture,
+                (figures.draw_figure15, losses),
+                (figures.draw_figure16, [row for row in curves if row["figure"] == 16], checked),
+                (figures.draw_figure17, [row for row in curves if row["figure"] == 17], checked),
+                columns=3,
+                note=f"seed {seed}; squares: simulated, nothing lost",
+            )
+    except (ValueError, ProgramError) as error:
+        fail(str(error))
+    except OSError as error:
+        fail(f"{out}: {error.strerror}")
+    if as_json:
+        record = {"rows": [*losses, *curves, *checked], "errata": _errata(), "csv": str(csv)}
+        typer.echo(json.dumps({**record, "figures": [str(p) for p in pictures]}, indent=2))
+    else:
+        from rich.console import Console
+
+        console = Console()
+        console.print(_loss_table(losses), _checked_table(checked), _figure17_table(curves))
+        console.print(_notes(""), f"seed {seed}; {csv}, {pictures[0]}", sep="\n", highlight=False)
+    if any(row["dropped"] for row in checked):
+        raise typer.Exit(VERDICT_NO)
+
+
+def _runs(names: Sequence[str]) -> int:
+    from p4lab.recirculation.results import LOOPS, NEXT_HOPS
+
+    return len(names) * len(LOOPS) * len(NEXT_HOPS)
+
+
+def _with_bar(work: Callable[[Callable[[str, float], None]], Any], runs: int) -> Any:
+    """Does something that tells what it does and how far it is, `runs` times from 0 to 1."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=runs)
+        state = {"what": "", "begun": 0}
+
+        def say(what: str, share: float) -> None:
+            if runs > 1 and what != state["what"]:
+                state["begun"] += bool(state["what"])
+                state["what"] = what
+            bar.update(task, description=what, completed=state["begun"] + share)
+
+        return work(say)
+
+
+def _on_bmv2(
+    cells: Sequence[tuple[int, int]], wanted: bool, pps: int, seconds: float
+) -> tuple[str, list[Measurement]]:
+    """Why nothing was measured, and what was."""
+    from rich.console import Console
+
+    from p4lab.network import NetworkError
+    from p4lab.recirculation import measured
+
+    reason = measured.missing() if wanted else "not measured on bmv2: --no-bmv2."
+    if reason:
+        return reason, []
+    try:
+        with Console(stderr=True).status("bmv2 ...") as status:
+            return "", measured.measure(list(cells), pps, seconds, status.update)
+    except NetworkError as error:
+        return f"not measured on bmv2: {error}", []
+
+
+def _is_off(row: dict[str, Any]) -> bool:
+    if row["source"] != "engine" or row["next_hop"] != row["next_hops"] or row["limit"] is None:
+        return False
+    return abs(row["value"] - row["limit"]) > TOLERANCE * max(row["limit"], 1.0)
+
+
+def _names(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((row["source"], row["arbitration"]) for row in rows))
+
+
+def _title(source: str, arbitration: str) -> str:
+    return "bmv2\ntail-drop" if source == "bmv2" else f"simulated\n{arbitration}"
+
+
+def _last_table(rows: Sequence[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, title="throughput at the last next hop, Gb/s (table 2, figure 14)")
+    for column in ("next\nhops", "loops", "paper's\nmodel", "paper,\nmeasured", "equations\n1, 2"):
+        table.add_column(column, justify="right")
+    names = _names(rows)
+    for name in names:
+        table.add_column(_title(*name), justify="right")
+    last = [row for row in rows if row["next_hop"] == row["next_hops"]]
+    for n, k in dict.fromkeys((row["next_hops"], row["loops"]) for row in last):
+        own = [row for row in last if (row["next_hops"], row["loops"]) == (n, k)]
+        first = own[0]
+        cells = [f"{first['paper_model']:g}", f"{first['paper_measured']:g}"]
+        cells += [f"{first['formula']:.2f}", *(_cell(own, name) for name in names)]
+        table.add_row(str(n), str(k), *cells)
+    return table
+
+
+def _every_table(rows: Sequence[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, title="every next hop where recirculation ports are too few, Gb/s")
+    for column in ("next\nhops", "loops", "next\nhop", "equations\n1, 2"):
+        table.add_column(column, justify="right")
+    names = _names(rows)
+    for name in names:
+        table.add_column(_title(*name), justify="right")
+        if name[0] == "engine":
+            table.add_column("limit", justify="right")
+    short = [row for row in rows if row["next_hops"] > row["loops"] + 1]
+    keys = dict.fromkeys((row["next_hops"], row["loops"], row["next_hop"]) for row in short)
+    for key in keys:
+        own = [r for r in short if (r["next_hops"], r["loops"], r["next_hop"]) == key]
+        cells = [f"{own[0]['formula']:.2f}"]
+        for name in names:
+            cells.append(_cell(own, name))
+            if name[0] == "engine":
+                limit = next(r["limit"] for r in own if (r["source"], r["arbitration"]) == name)
+                cells.append("none" if limit is None else f"{limit:.2f}")
+        table.add_row(*map(str, key), *cells)
+    return table
+
+
+def _cell(rows: Sequence[dict[str, Any]], name: tuple[str, str]) -> str:
+    row = next((r for r in rows if (r["source"], r["arbitration"]) == name), None)
+    if row is None:
+        return ""
+    return f"{row['value']:.2f}" + (f" ± {row['half_width']:.2f}" if row["half_width"] else "")
+
+
+def _loss_table(rows: Sequence[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, title="loss after n recirculations, 11 next hops (figure 15)")
+    for column in ("loops", "n", "p, simulated", "1-(1-p)^n", "simulated"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        numbers = (f"{row[name]:.4f}" for name in ("p", "formula", "value"))
+        table.add_row(str(row["loops"]), str(row["recirculations"]), *numbers)
+    return table
+
+
+def _checked_table(rows: Sequence[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    table = Table(box=None, title="equation 3 put to the test (figures 16 and 17)")
+    table.add_column("point")
+    for column in ("m", "m'", "loopback\nports", "load of\nloops", "lost", "lost with\none less"):
+        table.add_column(column, justify="right")
+    for row in rows:
+        point = (
+            f"R = {row['R']:g}, U = {row['U']:g}"
+            if row["figure"] == 16
+            else f"{row['a']:.1%} multicast, n = {row['n']}, U = 4"
+        )
+        less = f"{row['dropped_with_one_less']:.2%}"
+        table.add_row(
+            point,
+            *(str(row[name]) for name in ("m", "loops", "physical")),
+            f"{row['load_of_loops']:.1%}",
+            f"{row['dropped']:.2%}",
+            less,
+        )
+    return table
+
+
+def _figure17_table(rows: Sequence[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    from p4lab.recirculation.results import MEAN_NEXT_HOPS, PORTIONS
+
+    table = Table(box=None, title="loopback ports by next hops n, U = 4 (figure 17)")
+    table.add_column("multicast")
+    for n in MEAN_NEXT_HOPS:
+        table.add_column(str(n), justify="right")
+    for a in PORTIONS:
+        own = [row for row in rows if row["figure"] == 17 and row["a"] == a]
+        table.add_row(f"{a:.1%}", *(str(row["physical"]) for row in own))
+    return table
+
+
+def _errata() -> list[dict[str, str]]:
+    from dataclasses import asdict
+
+    from p4lab.recirculation.results import ERRATA
+
+    return [asdict(erratum) for erratum in ERRATA]
+
+
+def _notes(why: str) -> str:
+    lines = [why] if why else []
+    lines.append("where the paper differs from its formulas:")
+    for erratum in _errata():
+        lines.append(
+            f"  {erratum['where']}: {erratum['paper']}; right: {erratum['right']} "
+            f"({erratum['why']})"
+        )
+    return "\n".join(lines)
