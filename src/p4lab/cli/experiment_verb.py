@@ -53,7 +53,7 @@ HeartbeatMs = Annotated[
         "--heartbeat-ms",
         min=0.001,
         max=1000,
-        help="Between two heartbeats [restoration: 0.2, on Linux hosts 10; storm: 1, 20].",
+        help="Between two heartbeats [restoration: 0.2, storm: 1; on Linux hosts: 20].",
     ),
 ]
 TopologyName = Annotated[
@@ -88,7 +88,7 @@ def restoration(
     Writes restoration.csv (one row per run) and restoration.svg. Exits 1 if a packet came twice.
     On Linux hosts (--net mininet) the kernel detects the failure, there are no sweeps, and at most
     5,000 probes a second. With --detection heartbeat a neighbour is down when three heartbeats are
-    missing, and the sweep is over the time between two of them.
+    missing (on Linux hosts five), and the sweep is over the time between two of them.
     The JSON object has `modes`: each with mode, paper_ms, ours_ms, half_width_ms (of the 95 %
     confidence interval), runs, lost (packets per run), duplicates (in all runs) and the mean
     durations of the steps in milliseconds; `heartbeat` (null, or interval_ms, silence_ms, and the
