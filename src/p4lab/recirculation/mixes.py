@@ -46,6 +46,12 @@ class Mix:
         total = sum((exact(part.share) for part in self.parts), Fraction(0))
         if total > 1:
             raise ValueError(f"the shares of the mix add up to {float(total):g}, more than 1.")
+        for share, what in ((self.bfir, "encapsulated"), (self.bfer, "decapsulated")):
+            if exact(share) > self._forwarded():
+                raise ValueError(
+                    f"{share:g} of the packets cannot be {what}: the mix has only "
+                    f"{float(self._forwarded()):g}; name the rest with its number of next hops."
+                )
 
     @classmethod
     def parse(cls, text: str, bfir: float = 0.0, bfer: float = 0.0) -> Mix:
@@ -74,6 +80,19 @@ class Mix:
     def factor(self) -> float:
         """R, and one recirculation more for each packet that gets or loses its header."""
         return float(self._replication() + exact(self.bfir) + exact(self.bfer))
+
+    @property
+    def encapsulated(self) -> float:
+        """The share of the mix's own packets that get their BIER header here."""
+        return float(exact(self.bfir) / (self._forwarded() or 1))
+
+    @property
+    def decapsulated(self) -> float:
+        """The share of them that lose it here."""
+        return float(exact(self.bfer) / (self._forwarded() or 1))
+
+    def _forwarded(self) -> Fraction:
+        return sum((exact(part.share) for part in self.parts if part.next_hops), Fraction(0))
 
     def _replication(self) -> Fraction:
         parts = (exact(part.share) * max(0, part.next_hops - 1) for part in self.parts)
@@ -145,8 +164,8 @@ def with_loops(mix: Mix, traffic: float, loops: int) -> Fewer:
     p = _drop_probability(mix, traffic, loops)
     kept = 1 - p
     # Of packets that are encapsulated here nothing is sent before they have come back once.
-    begin = 1 - mix.bfir * p
-    end = 1 - mix.bfer * p
+    begin = 1 - mix.encapsulated * p
+    end = 1 - mix.decapsulated * p
     lost = []
     copies = wanted = 0.0
     for part in mix.parts:
@@ -165,12 +184,12 @@ def _drop_probability(mix: Mix, traffic: float, loops: int) -> float:
     """p at which the recirculation ports carry as much as they can; 0 if they can carry all."""
 
     def carried(kept: float) -> float:
-        begin = 1 - mix.bfir * (1 - kept)
+        begin = 1 - mix.encapsulated * (1 - kept)
         load = mix.bfir * kept
         for part in mix.parts:
             load += part.share * begin * sum(kept**m for m in range(1, part.next_hops))
             if part.next_hops:
-                load += part.share * begin * mix.bfer * kept**part.next_hops
+                load += part.share * begin * mix.decapsulated * kept**part.next_hops
         return traffic * load
 
     if carried(1.0) <= loops:
