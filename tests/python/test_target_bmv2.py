@@ -66,7 +66,7 @@ def test_without_bmv2_the_run_says_what_to_install() -> None:
     [
         (("--target", "bmv2"), "add --net mininet"),
         (("--target", "bmv2", "--net", "mininet", "--undefined", "1"), "--undefined"),
-        (("--target", "wedge99"), "engine and bmv2"),
+        (("--target", "wedge99"), "engine, bmv2, tofino-model, wedge"),
     ],
 )
 def test_what_cannot_go_together_is_said(arguments: tuple[str, ...], said: str) -> None:

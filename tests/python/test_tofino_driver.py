@@ -1,7 +1,7 @@
 """The Tofino's driver against a server that speaks BFRT and breaks where it is told to.
 
-Without this, a lab group's switch could be left half configured, or with somebody else's ports gone,
-by a run that was refused, interrupted or killed.
+Without this, a lab group's switch could be left half configured, or with somebody else's ports
+gone, by a run that was refused, interrupted or killed.
 """
 
 from __future__ import annotations

@@ -41,7 +41,9 @@ NetworkName = Annotated[
 TargetName = Annotated[
     str,
     typer.Option(
-        "--target", metavar="engine|bmv2", help="What runs the program; bmv2 with --net mininet."
+        "--target",
+        metavar="engine|bmv2|tofino-model|wedge",
+        help="What runs the program; bmv2 with --net mininet, Tofinos: docs/hardware.md.",
     ),
 ]
 TopologyName = Annotated[
@@ -57,6 +59,18 @@ Seed = Annotated[
 ]
 Pcap = Annotated[
     Path | None, typer.Option("--pcap", metavar="DIR", help="Write one pcapng file per link here.")
+]
+RackFile = Annotated[
+    Path | None,
+    typer.Option("--rack", metavar="FILE", help="Of Tofinos: the map of your rack (hw/)."),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option("--dry-run", help="Of Tofinos: print every step and do nothing. Needs no SDE."),
+]
+Undo = Annotated[
+    bool,
+    typer.Option("--undo", help="Of wedge: only put back what a run that was killed has left."),
 ]
 
 
@@ -74,6 +88,9 @@ def run(
     undefined: Undefined = None,
     program: ProgramName = None,
     cli: Cli = False,
+    rack: RackFile = None,
+    dry_run: DryRun = False,
+    undo: Undo = False,
     as_json: Json = False,
 ) -> None:
     """Run a lab and print who got what; exits 0 only if all is right.
@@ -91,6 +108,7 @@ def run(
     from p4lab.exercise.files import is_exercise
     from p4lab.lab.report import render
     from p4lab.lab.runner import run as run_plan
+    from p4lab.targets import HARDWARE
 
     if is_exercise(Path(lab)):
         run_exercise(
@@ -99,8 +117,17 @@ def run(
         return
 
     plan = plan_or_fail(lab, folder, topology, bsl, packets, seed, bmv2_compat, undefined)
+    wired = None
+    if target in HARDWARE or rack or dry_run or undo:
+        from p4lab.cli import tofino
+
+        wired = tofino.rack_or_fail(target, rack, dry_run=dry_run, undo=undo)
+        if dry_run or target == "wedge":
+            tofino.run(plan, target, wired, dry_run=dry_run, undo=undo, as_json=as_json)
+            return
+        net = "mininet"
     with reporting() as say:
-        report = run_plan(plan, net, target=target, pcap=pcap, say=say)
+        report = run_plan(plan, net, target=target, pcap=pcap, rack=wired, say=say)
     if as_json:
         typer.echo(json.dumps(report.to_json(), indent=2))
     else:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from p4lab.control.frr_plane import FrrControlPlane
 from p4lab.control.plane import ControlPlane, Driver
@@ -12,7 +14,10 @@ from p4lab.engine import load_program
 from p4lab.lab.plan import Plan
 from p4lab.lab.report import Report, make_report
 from p4lab.network import Network, NetworkError, open_network
-from p4lab.targets import NAMES
+from p4lab.targets import HARDWARE, NAMES
+
+if TYPE_CHECKING:
+    from p4lab.targets.tofino.rack import Rack
 
 MILLISECOND = 1_000_000
 STEP = 50 * MILLISECOND  # how often memberships are looked at while they come in
@@ -27,13 +32,18 @@ def run(
     *,
     target: str = "engine",
     pcap: Path | None = None,
+    rack: Rack | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """Carry out the plan and compare what happened with what should have; `say` hears the stages.
 
     Raises NetworkError, ProgramError or BierNumberError if it cannot be carried out.
     """
-    with _open(plan, network, target, pcap, say) as net:
+    if target in HARDWARE and plan.control == "tna":
+        plan = replace(
+            plan, control="bier"
+        )  # its driver lays entries out for the ports of its rack
+    with _open(plan, network, target, pcap, rack, say) as net:
         plane = control_plane(plan, net.driver)
         plane.start(net.now)
         say("subscribing")
@@ -45,7 +55,12 @@ def run(
 
 
 def _open(
-    plan: Plan, network: str, target: str, pcap: Path | None, say: Callable[[str], None]
+    plan: Plan,
+    network: str,
+    target: str,
+    pcap: Path | None,
+    rack: Rack | None,
+    say: Callable[[str], None],
 ) -> Network:
     """The plan's network, with its program on the target's switches."""
     defines = [("BSL", str(plan.bsl))]
@@ -56,8 +71,10 @@ def _open(
         )
         say(f"building {plan.topology.name} ({network})")
         return open_network(network, plan.topology, program, seed=plan.seed, pcap=pcap)
+    if target == "tofino-model":
+        return _models(plan, pcap, rack, say)
     if target != "bmv2":
-        raise NetworkError(f"there is no target called {target!r}; there is {' and '.join(NAMES)}.")
+        raise NetworkError(f"there is no target called {target!r}; there is {', '.join(NAMES)}.")
     if network != "mininet":
         raise NetworkError("the target bmv2 runs on real interfaces: add --net mininet.")
     if plan.undefined is not None or plan.bmv2_compat:
@@ -76,6 +93,25 @@ def _open(
 
 
 _PLANES = {"bier": ControlPlane, "frr": FrrControlPlane, "tna": TnaControlPlane}
+
+
+def _models(
+    plan: Plan, pcap: Path | None, rack: Rack | None, say: Callable[[str], None]
+) -> Network:
+    """The plan's network with models of a Tofino, which hold their interfaces for themselves."""
+    from p4lab.network.mininet import MininetNetwork
+    from p4lab.targets.tofino import tools
+    from p4lab.targets.tofino.model import ModelSwitches
+    from p4lab.targets.tofino.plan import prepare
+
+    if pcap is not None:
+        raise NetworkError("--pcap is not for the target tofino-model: use tcpdump in its hosts.")
+    hardware = prepare(plan, "tofino-model", rack)
+    tools.find("tofino-model")
+    say(f"compiling {hardware.source.name} ({tools.COMPILER})")
+    switches = ModelSwitches(hardware)
+    say(f"starting {len(hardware.setups)} models, which takes minutes")
+    return MininetNetwork(plan.topology, switches, patched=bool(plan.down))
 
 
 def control_plane(plan: Plan, driver_for_router: Callable[[str], Driver]) -> ControlPlane:

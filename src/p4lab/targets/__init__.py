@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from p4lab.network.base import NetworkError
 
-NAMES = ("engine", "bmv2")
+NAMES = ("engine", "bmv2", "tofino-model", "wedge")
+HARDWARE = NAMES[2:]  # programs for TNA, ports from a rack
 
 
 class TargetError(NetworkError):

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from p4lab.control.bier import CPU_PORT
 from p4lab.control.entries import Entries, Update
+from p4lab.control.plane import Count
 from p4lab.network.counting import ProbeCounter
 from p4lab.network.switches import News
 from p4lab.targets import TargetError
@@ -152,6 +153,10 @@ class Bmv2Switch:
     def entries(self) -> Entries:
         """What the switch holds, read from it. Raises ValueError if it does not answer."""
         return self._driver.entries()
+
+    def counters(self, name: str, cells: Sequence[int]) -> dict[int, Count]:
+        """What these cells of a counter hold, read from the switch. Raises ValueError."""
+        return self._driver.counters(name, cells)
 
     def packet_out(self, port: int, frame: bytes) -> None:
         """Sends a frame out of a port."""

@@ -1,8 +1,8 @@
 """The messages of BFRT, as far as p4lab and the SDE's client use them.
 
-A field is its name, number and type; * is a list, | a member of the oneof that is named. The numbers
-are facts of the protocol (bfruntime.proto of open-p4studio, Apache License 2.0); where the SDE is
-installed, a test compares this table with the SDE's own.
+A field is its name, number and type; * is a list, | a member of the oneof that is named. The
+numbers are facts of the protocol (bfruntime.proto of open-p4studio, Apache License 2.0); where the
+SDE is installed, a test compares this table with the SDE's own.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ TableEntry: table_id 1 uint32, key 2 TableKey |value, handle_id 7 uint32 |value,
 TableFlags: from_hw 1 bool, key_only 2 bool, mod_del 3 bool, reset_ttl 4 bool, reset_stats 5 bool
 TableKey: fields 1 KeyField*
 KeyField: field_id 1 uint32, exact 2 KeyField.Exact |match_type,
-    ternary 3 KeyField.Ternary |match_type, lpm 4 KeyField.LPM |match_type, range 5 KeyField.Range |match_type,
-    optional 6 KeyField.Optional |match_type
+    ternary 3 KeyField.Ternary |match_type, lpm 4 KeyField.LPM |match_type,
+    range 5 KeyField.Range |match_type, optional 6 KeyField.Optional |match_type
 KeyField.Exact: value 1 bytes
 KeyField.Ternary: value 1 bytes, mask 2 bytes
 KeyField.LPM: value 1 bytes, prefix_len 2 int32
@@ -78,8 +78,9 @@ KeyField.Range: low 1 bytes, high 2 bytes
 KeyField.Optional: value 1 bytes, is_valid 2 bool
 TableData: action_id 1 uint32, fields 2 DataField*
 DataField: field_id 1 uint32, stream 2 bytes |value, float_val 3 float |value,
-    str_val 4 string |value, int_arr_val 5 DataField.IntArray |value, bool_arr_val 6 DataField.BoolArray |value,
-    bool_val 8 bool |value, str_arr_val 9 DataField.StrArray |value
+    str_val 4 string |value, int_arr_val 5 DataField.IntArray |value,
+    bool_arr_val 6 DataField.BoolArray |value, bool_val 8 bool |value,
+    str_arr_val 9 DataField.StrArray |value
 DataField.IntArray: val 1 uint32*
 DataField.BoolArray: val 1 bool*
 DataField.StrArray: val 1 string*

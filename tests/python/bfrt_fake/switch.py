@@ -18,7 +18,7 @@ from p4lab.targets.tofino.schema import FIXED, GROUP, MIRROR, NODE, PORT, PORT_S
 
 INVALID, NOT_FOUND, EXISTS, FULL, UNKNOWN = 3, 5, 6, 8, 2
 NUMBERS = ("uint8", "uint16", "uint32", "uint64", "bytes")
-INTERNAL = {*range(64, 72), *range(192, 200)}
+INTERNAL = {*range(68, 72), *range(192, 200)}
 
 
 class Refused(Exception):

@@ -48,7 +48,8 @@ class ChassisFile(Strict):
     lanes: Annotated[StrictInt, Field(ge=1, le=LANES)]
     lane_rate: Annotated[int, BeforeValidator(rate_bits_per_second)]
     recirculation: list[DevPort]
-    cpu_ethernet: list[DevPort]
+    cpu_ethernet: Annotated[list[DevPort], Field(min_length=1)]
+    cpu_socket: Annotated[StrictInt, Field(ge=1, le=65)]
     cpu_pcie: DevPort
     front: Annotated[list[FrontRow], Field(min_length=1)]
 
@@ -63,6 +64,7 @@ class Chassis:
     lane_rate: int
     recirculation: tuple[int, ...]
     cpu_ethernet: tuple[int, ...]
+    cpu_socket: int
     cpu_pcie: int
     front: tuple[tuple[int, int], ...]
     """Sockets and the ports of their first lanes, in the order of the file"""
@@ -144,6 +146,7 @@ def build(file: ChassisFile, source: Source) -> Chassis:
         file.lane_rate,
         tuple(file.recirculation),
         tuple(file.cpu_ethernet),
+        file.cpu_socket,
         file.cpu_pcie,
         tuple((row.port, row.dev_port) for row in file.front),
     )

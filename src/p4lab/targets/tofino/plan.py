@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,18 +40,20 @@ class Hardware:
     @property
     def name(self) -> str:
         """What the program is called on the switch."""
-        return f"{self.plan.lab.replace('-', '_')}_bsl{self.plan.bsl}"
+        return f"p4lab_{self.plan.lab.replace('-', '_')}_bsl{self.plan.bsl}"
 
 
-def prepare(plan: Plan, rack: Rack | None) -> Hardware:
-    """What a run needs to know, with ports from a rack or, without one, for models. Raises
-    TargetError, ProgramError."""
+def prepare(plan: Plan, target: str, rack: Rack | None) -> Hardware:
+    """What a run needs to know, with ports from a rack or, without one, for models. Models hear
+    IGMP, by the port to the CPU. Raises TargetError, ProgramError."""
     if plan.undefined is not None or plan.bmv2_compat:
         raise TargetError("--undefined and --bmv2-compat are for the engine, not for a Tofino.")
     source = entry_file(plan)
     defines = (("BSL", str(plan.bsl)),)
     program = load_program(source, defines)
     setups = (rack or racks.every_port(plan.topology)).setups(plan.topology)
+    if target == "tofino-model":
+        setups = {router: setup.with_cpu() for router, setup in setups.items()}
     return Hardware(plan, source, defines, Program(program.p4info(json=True)), setups)
 
 
@@ -140,11 +142,3 @@ def _value(name: str, value: Value) -> str:
     if isinstance(value, bool | str):
         return str(value)
     return hex(value) if value > 0xFFFF else str(value)
-
-
-def counted(rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
-    """Rows by table, in order."""
-    tables: dict[str, list[Row]] = {}
-    for row in rows:
-        tables.setdefault(row.table, []).append(row)
-    yield from tables.items()

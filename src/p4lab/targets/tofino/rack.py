@@ -16,7 +16,7 @@ there.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -51,7 +51,6 @@ class SwitchRow(Strict):
     router: str
     chassis: str = WEDGE
     server: Annotated[str, Field(pattern=r"^[^\s:]+:[0-9]{1,5}$")] = SERVER
-    cpu: str | None = None
     recirculation: tuple[StrictInt, ...] = ()
 
 
@@ -114,15 +113,22 @@ class SwitchSetup:
     router: str
     chassis: Chassis
     server: str
-    cpu: str | None
     recirculation: tuple[int, ...]
     loops: tuple[Port, ...]
     cables: tuple[tuple[int, Port], ...]
+    cpu: Port | None = None
+
+    def with_cpu(self) -> SwitchSetup:
+        """The same with the Ethernet port to the CPU, for the control plane."""
+        first = self.chassis.cpu_ethernet[0]
+        cpu = Port(self.chassis.cpu_socket, 0, first, "10G", "none", "default", "CPU")
+        return replace(self, cpu=cpu)
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """All that have a socket, in order of the chip's numbers."""
+        """All that are to be added, in order of the chip's numbers."""
         found = [port for _, port in self.cables] + list(self.loops)
+        found += [self.cpu] if self.cpu else []
         return tuple(sorted(found, key=lambda port: port.dev_port))
 
     @property
@@ -243,7 +249,7 @@ class Rack:
         )
         # Without any loop of its own a switch takes the chip's first, which is always there.
         own = tuple(row.recirculation) or (() if loops else found.recirculation[:1])
-        return SwitchSetup(row.router, found, row.server, row.cpu, own, loops, cables)
+        return SwitchSetup(row.router, found, row.server, own, loops, cables)
 
     def _lack(self, topology: Topology, missing: list[str], lacking: list[str]) -> str:
         told = []

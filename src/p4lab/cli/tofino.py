@@ -1,0 +1,127 @@
+"""`p4lab run --target tofino-model|wedge`: what is not as on other targets."""
+
+from __future__ import annotations
+
+import json
+import signal
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from p4lab.cli.errors import BAD_INPUT, fail
+
+if TYPE_CHECKING:
+    from p4lab.lab.plan import Plan
+    from p4lab.targets.tofino.plan import Hardware
+    from p4lab.targets.tofino.rack import Rack
+    from p4lab.targets.tofino.wedge import Counters
+
+
+def rack_or_fail(target: str, file: Path | None, *, dry_run: bool, undo: bool) -> Rack | None:
+    """The map of the rack; status 2 with the reason if it is not sound, or the options do not go
+    together."""
+    from p4lab.targets import HARDWARE, TargetError
+    from p4lab.targets.tofino.rack import load
+
+    if target not in HARDWARE:
+        option = "--rack" if file else "--dry-run" if dry_run else "--undo"
+        fail(f"{option} is for --target {' and '.join(HARDWARE)}.")
+    if undo and target != "wedge":
+        fail("--undo is for --target wedge: of models nothing is left.")
+    if undo and dry_run:
+        fail("--undo does something and --dry-run does not: choose one.")
+    if file is None:
+        if target == "wedge":
+            fail(
+                "the target wedge needs the map of your rack: --rack FILE; "
+                "hw/rack.example.toml is one to begin with."
+            )
+        return None
+    try:
+        return load(file)
+    except TargetError as error:  # it names file and line of every mistake itself
+        typer.echo(str(error), err=True)
+        raise typer.Exit(BAD_INPUT) from error
+
+
+def run(
+    plan: Plan, target: str, rack: Rack | None, *, dry_run: bool, undo: bool, as_json: bool
+) -> None:
+    """What is done, in words; or the switches of a rack."""
+    from p4lab.cli.run_verb import reporting
+    from p4lab.targets.tofino import wedge
+    from p4lab.targets.tofino.dryrun import lines
+    from p4lab.targets.tofino.plan import prepare
+
+    with reporting():
+        hardware = prepare(plan, target, rack)
+    if dry_run:
+        try:
+            typer.echo("\n".join(lines(hardware, target)))
+        except ValueError as error:
+            fail(str(error))
+        return
+    with reporting() as say:
+        if undo:
+            _tell_undone(wedge.undo(hardware, say))
+            return
+        try:
+            counters = wedge.run(hardware, lambda: _hold(hardware), say)
+        except ValueError as error:
+            fail(str(error))
+    _tell_counters(hardware, counters, as_json)
+
+
+def _hold(hardware: Hardware) -> None:
+    """Until Ctrl-C, or SIGTERM; a second one while things are put back is not heard."""
+    typer.echo("\nThe switches are ready. What hosts may do now:")
+    for line in _advice(hardware):
+        typer.echo(f"  {line}")
+    typer.echo("Ctrl-C reads the counters and puts everything back.")
+    try:
+        threading.Event().wait()
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _advice(hardware: Hardware) -> list[str]:
+    """What to type on which host."""
+    notes = {
+        port.to: port.note or f"front port {port} of {router}"
+        for router, setup in hardware.setups.items()
+        for _, port in setup.cables
+    }
+    told = []
+    for stream in hardware.plan.streams:
+        source = stream.source.name
+        told += [
+            f"{host.name} ({notes[host.name]}): sudo tcpdump -ni INTERFACE dst host {stream.group}"
+            for host in stream.receivers
+        ]
+        told.append(f"{source} ({notes[source]}): ping -I INTERFACE -t 16 -c 10 {stream.group}")
+    return told
+
+
+def _tell_undone(found: dict[str, int]) -> None:
+    if not found:
+        typer.echo("Nothing to put back: no run has left a journal.")
+    for router, rows in found.items():
+        typer.echo(f"{router}: {rows} rows are as they were.")
+
+
+def _tell_counters(hardware: Hardware, counters: Counters, as_json: bool) -> None:
+    if as_json:
+        told = {
+            router: {str(port): {"received": received, "sent": sent}}
+            for router, ports in counters.items()
+            for port, (received, sent) in ports.items()
+        }
+        typer.echo(json.dumps({"target": "wedge", "counters": told}, indent=2))
+        return
+    for router, ports in counters.items():
+        for number, port in hardware.setups[router].cables:
+            received, sent = ports[number]
+            typer.echo(f"{router} {port!s:5} to {port.to:8} {received:12} in {sent:12} out")
+    typer.echo("The switches are as they were. Hosts are other machines: nothing was judged.")

@@ -1,0 +1,117 @@
+"""A run on Tofinos in words: every command, port, session and entry, in the order of a real run."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from p4lab.control.bier import bier_entries
+from p4lab.control.entries import Entity
+from p4lab.lab.plan import ROOT
+from p4lab.targets.tofino import tools
+from p4lab.targets.tofino.chip import pipe
+from p4lab.targets.tofino.plan import Hardware, row_text, wanted_rows
+from p4lab.targets.tofino.rack import Port, SwitchSetup
+from p4lab.targets.tofino.rows import Row, setting_rows
+from p4lab.targets.tofino.schema import GROUP, MIRROR, NODE
+
+HOME = "$SDE_INSTALL"
+BUILD = Path("$BUILD")
+CPU = "cpu0"
+
+
+def lines(hardware: Hardware, target: str) -> Iterator[str]:
+    """The whole run, line by line. Raises ValueError for entries that have no place."""
+    plan = hardware.plan
+    told = f"{plan.lab} on {plan.topology.name}, target {target}"
+    yield f"{told}. Nothing is done; this is what a run does, in this order."
+    yield ""
+    yield f"Compile ($BUILD is a folder of this machine, called {hardware.name}):"
+    compiler = f"{HOME}/bin/{tools.COMPILER}"
+    source = _shown(hardware.source)
+    yield _command(tools.compile_command(compiler, source, hardware.defines, BUILD))
+    entries = bier_entries(plan.topology, plan.membership, plan.bsl)
+    for router, setup in hardware.setups.items():
+        yield from _switch(hardware, setup, target, entries[router])
+    yield ""
+    yield from _end(target)
+
+
+def _switch(
+    hardware: Hardware, setup: SwitchSetup, target: str, entities: frozenset[Entity]
+) -> Iterator[str]:
+    name = setup.router
+    rows = wanted_rows(entities, setup, hardware.program)
+    yield ""
+    yield f"---- {name}: {setup.chassis.name}"
+    yield from _processes(setup, target)
+    yield f"{name}: subscribe, and bind to the program {hardware.name}."
+    if target == "wedge":
+        yield f"{name}: put back what an earlier run has left, if it has left anything."
+        yield f"{name}: before each first change of a row, write down how it was."
+    yield f"{name}: make {len(setup.ports)} ports, disabled:"
+    yield from (f"    {_port(port)}" for port in setup.ports)
+    settings = setting_rows(setup)
+    yield from _rows(f"{name}: recirculation ports and port metadata", settings)
+    groups = [row for row in rows if row.table in (NODE, GROUP)]
+    sessions = [row for row in rows if row.table == MIRROR]
+    tables = [row for row in rows if row.table not in (NODE, GROUP, MIRROR)]
+    yield from _rows(f"{name}: multicast groups", groups)
+    yield from _rows(f"{name}: mirror sessions", sessions)
+    yield from _rows(f"{name}: tables", tables)
+    yield f"{name}: enable ports {' '.join(str(port) for port in setup.ports)}; loopbacks begin."
+
+
+def _processes(setup: SwitchSetup, target: str) -> Iterator[str]:
+    name = setup.router
+    config, ports = f"$BUILD/{name}.conf", f"$BUILD/{name}-ports.json"
+    if target == "tofino-model":
+        yield f"{name}: write {ports}, which interface is at which port of the chip:"
+        told = tools.ports_json(tools.model_interfaces(setup, CPU)).splitlines()
+        yield from (f"    {line}" for line in told)
+        yield f"{name}: start model and driver in a network namespace of their own:"
+        yield _command(tools.model_command(HOME, config, ports))
+        yield _command(tools.switchd_command(HOME, config))
+        return
+    yield f"{name}: connect to bf_switchd at {setup.server}."
+    yield f"{name}: if nobody listens there and it is this machine, start it:"
+    yield _command(tools.switchd_command(HOME, config))
+
+
+def _port(port: Port) -> str:
+    where = f"{port!s:5} dev_port {port.dev_port:3} (pipe {pipe(port.dev_port)})  {port.speed:4}"
+    if port.looped:
+        return f"{where} FEC {port.fec}  loopback (MAC, near end)"
+    note = f"  ({port.note})" if port.note else ""
+    auto = "" if port.autoneg == "default" else f", auto-negotiation {port.autoneg}"
+    return f"{where} FEC {port.fec}{auto}  to {port.to}{note}"
+
+
+def _rows(title: str, rows: Sequence[Row]) -> Iterator[str]:
+    number = f"{len(rows)} row{'' if len(rows) == 1 else 's'}"
+    yield f"{title}: {number}" + (":" if rows else ".")
+    yield from (f"    {row_text(row)}" for row in rows)
+
+
+def _end(target: str) -> Iterator[str]:
+    if target == "tofino-model":
+        yield "Hosts subscribe by IGMP, streams are sent, and what arrives is judged."
+        yield "Then models and drivers end, and nothing is left of them."
+        return
+    yield "Wait until Ctrl-C: packets come from the hosts in the rack."
+    yield "Read the counters of all ports, then put every switch back as it was:"
+    yield "    ports down, rows in reverse order, ports as they were; the journal goes last."
+
+
+def _command(words: Sequence[str]) -> str:
+    """In a form that a shell takes; variables stay variables."""
+    plain = [word if word.startswith("$") else shlex.quote(word) for word in words]
+    return "    " + " ".join(plain)
+
+
+def _shown(path: Path) -> Path:
+    try:
+        return path.resolve().relative_to(ROOT)
+    except ValueError:
+        return path

@@ -1,0 +1,266 @@
+"""The target `tofino-model`: a model of the chip and its driver for every router of a network.
+
+Both have TCP ports that cannot all be chosen, so each pair lives in a network namespace of its own,
+with the interfaces of its router, a veth pair for the CPU port, and one for the BFRT server.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from ipaddress import IPv4Address
+from pathlib import Path
+
+from p4lab.network import cpu, namespace
+from p4lab.network.counting import ETH_P_ALL, PACKET_OUTGOING, ProbeCounter
+from p4lab.network.switches import News
+from p4lab.targets import TargetError
+from p4lab.targets.tofino import sde, tools
+from p4lab.targets.tofino.driver import TofinoDriver
+from p4lab.targets.tofino.journal import Journal
+from p4lab.targets.tofino.plan import Hardware
+from p4lab.targets.tofino.wedge import end
+
+CPU, CONTROLLER = "cpu0", "cpu1"  # the model's end of the CPU port's cable, and ours
+BFRT_PORT = 50052
+# RFC 2544's network for benchmarks: four addresses for each router's server, by its number.
+SERVERS = int(IPv4Address("198.18.0.0"))
+LONGEST = 10_000  # bytes of a frame
+LOOK = 0.1  # seconds between looks at whether to stop
+BORN_SECONDS = 5
+
+
+class ModelSwitch:
+    """The model and the driver of one router, with its interfaces, in a namespace."""
+
+    def __init__(
+        self, hardware: Hardware, router: str, number: int, ports: Mapping[int, str], folder: Path
+    ) -> None:
+        """Starts both; `connect` waits for them. Raises TargetError, NetworkError, OSError."""
+        self.router = router
+        self.setup = hardware.setups[router]
+        self.interfaces = dict(ports)
+        self._hardware = hardware
+        self._folder = folder
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._sde = tools.find("tofino-model")
+        self._holder = _namespace()
+        self._pid = str(self._holder.pid)
+        self._near = str(IPv4Address(SERVERS + 4 * number + 1))
+        self.address = f"{IPv4Address(SERVERS + 4 * number + 2)}:{BFRT_PORT}"
+        self._cable(number)
+        with inside(self._holder.pid):
+            self.counter = ProbeCounter(list(ports.values()))
+            self.cpu = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            self.cpu.bind((CONTROLLER, ETH_P_ALL))
+        self._start()
+
+    def _cable(self, number: int) -> None:
+        near, far = f"m{number}", "bfrt"
+        for name in self.interfaces.values():
+            _ip("link", "set", name, "netns", self._pid)
+        _ip("link", "add", near, "type", "veth", "peer", "name", far, "netns", self._pid)
+        _ip("addr", "add", f"{self._near}/30", "dev", near)
+        _ip("link", "set", near, "up")
+        self._ip("addr", "add", f"{self.address.partition(':')[0]}/30", "dev", far)
+        self._ip("link", "add", CPU, "mtu", "9000", "type", "veth", "peer", "name", CONTROLLER)
+        for name in ("lo", far, CPU, CONTROLLER, *self.interfaces.values()):
+            self._ip("link", "set", name, "up")
+
+    def _ip(self, *words: str) -> None:
+        _ip(*words, inside=self._pid)
+
+    def _start(self) -> None:
+        config = self._folder / f"{self.router}.conf"
+        ports = self._folder / f"{self.router}-ports.json"
+        text = tools.switchd_json(self._hardware.name, self._folder, chip=False)
+        config.write_text(text, encoding="utf-8")
+        named = tools.model_interfaces(self.setup, CPU)
+        ports.write_text(tools.ports_json(named), encoding="utf-8")
+        home = str(self._sde.home)
+        self._run("model", tools.model_command(home, str(config), str(ports)))
+        self._run("switchd", tools.switchd_command(home, str(config)))
+
+    def _run(self, what: str, command: list[str]) -> None:
+        place = self._folder / f"{self.router}-{what}"
+        place.mkdir(exist_ok=True)  # both write logs where they are
+        with self._log(what).open("wb") as log:
+            within = ["setpriv", "--pdeathsig", "KILL", "nsenter", "-t", self._pid, "-n"]
+            process = subprocess.Popen(
+                [*within, *command],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=place,
+                env=self._sde.environment,
+            )
+        self._processes.append(process)
+
+    def _log(self, what: str) -> Path:
+        return self._folder / f"{self.router}-{what}.log"
+
+    def connect(self) -> TofinoDriver:
+        """A driver, when the switch is up. Raises TargetError."""
+
+        def send(port: int, frame: bytes) -> None:
+            self.cpu.send(cpu.packet_out(port, frame))
+
+        try:
+            bfrt = sde.connect(
+                sde.load_client(self._sde.home),
+                self.address,
+                self._hardware.name,
+                alive=lambda: all(process.poll() is None for process in self._processes),
+            )
+        except TargetError as error:
+            raise TargetError(f"{self.router}: {error}\n{self._last_words()}".rstrip()) from error
+        journal = Journal(self._folder / f"{self.router}.journal", self._hardware.name)
+        driver = TofinoDriver(bfrt, self.setup, self._hardware.program, send=send, journal=journal)
+        driver.open()
+        return driver
+
+    def set_port(self, port: int, up: bool) -> None:
+        self._ip("link", "set", self.interfaces[port], "up" if up else "down")
+
+    def stop(self) -> None:
+        """Ends driver, model and namespace, and with it the interfaces."""
+        self.counter.stop()
+        self.cpu.close()
+        for process in reversed(self._processes):
+            end(process)
+        end(self._holder)
+
+    def _last_words(self) -> str:
+        told = []
+        for what in ("model", "switchd"):
+            lines = self._log(what).read_text(errors="replace").strip().splitlines()
+            told += [f"{what}: {line}" for line in lines[-3:]]
+        return "\n".join(told)
+
+
+class ModelSwitches:
+    """A model for every router of a network (see `network.switches.Switches`)."""
+
+    target = "tofino-model"
+
+    def __init__(self, hardware: Hardware) -> None:
+        """Compiles. Raises TargetError."""
+        sde_ = tools.find(self.target)
+        self.notes: tuple[str, ...] = ("the model has no clock: its rates and delays are none.",)
+        self._hardware = hardware
+        self._temporary = tempfile.TemporaryDirectory(prefix="p4lab-tofino-")
+        self._folder = Path(self._temporary.name)
+        tools.compile_program(sde_, hardware.source, hardware.defines, self._folder)
+        self._began = time.monotonic_ns()
+        self._news: queue.SimpleQueue[News] = queue.SimpleQueue()
+        self._switches: dict[str, ModelSwitch] = {}
+        self._drivers: dict[str, TofinoDriver] = {}
+        self._stopping = threading.Event()
+        self._listeners: list[threading.Thread] = []
+
+    @property
+    def now(self) -> int:
+        return time.monotonic_ns() - self._began
+
+    def start(self, router: str, number: int, ports: Mapping[int, str]) -> None:
+        switch = ModelSwitch(self._hardware, router, number, ports, self._folder)
+        self._switches[router] = switch
+        listener = threading.Thread(target=self._listen, args=(switch,), daemon=True)
+        listener.start()
+        self._listeners.append(listener)
+
+    def _listen(self, switch: ModelSwitch) -> None:
+        """What a switch sends to its CPU port, for the control plane."""
+        numbers = {port.dev_port: number for number, port in switch.setup.cables}
+        switch.cpu.settimeout(LOOK)
+        while not self._stopping.is_set():
+            try:
+                frame, address = switch.cpu.recvfrom(LONGEST)
+            except TimeoutError:
+                continue
+            if address[2] == PACKET_OUTGOING:
+                continue
+            port, inner = cpu.packet_in(frame)
+            if port in numbers:
+                self._news.put((self.now, switch.router, numbers[port], inner))
+
+    def driver(self, router: str) -> TofinoDriver:
+        """Waits until the router's switch is up: minutes, for a model."""
+        if router not in self._drivers:
+            self._drivers[router] = self._switches[router].connect()
+        return self._drivers[router]
+
+    def news(self, timeout: float) -> News | None:
+        try:
+            return self._news.get(timeout=timeout) if timeout > 0 else self._news.get_nowait()
+        except queue.Empty:
+            return None
+
+    def set_port(self, router: str, port: int, up: bool) -> None:
+        self._switches[router].set_port(port, up)
+
+    def emulate(
+        self, router: str, port: int, *, rate: int | None, delay: int, loss: float, both: bool
+    ) -> None:
+        """The model has no time: links have neither rate nor delay nor loss, and a note says so."""
+
+    def probes(self) -> dict[tuple[str, int], tuple[int, int]]:
+        found = {}
+        for router, switch in self._switches.items():
+            switch.counter.check()
+            for port, interface in switch.interfaces.items():
+                found[router, port] = switch.counter.probes(interface)
+        return found
+
+    def stop(self) -> None:
+        self._stopping.set()
+        for listener in self._listeners:
+            listener.join()
+        for switch in self._switches.values():
+            switch.stop()
+        self._switches.clear()
+        self._drivers.clear()
+        self._temporary.cleanup()
+
+
+def _namespace() -> subprocess.Popen[bytes]:
+    """A process that does nothing in a network namespace of its own, and ends when we do. Raises
+    TargetError."""
+    ours = os.readlink("/proc/thread-self/ns/net")
+    process = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "sleep", "infinity"],
+        stdin=subprocess.DEVNULL,
+    )
+    deadline = time.monotonic() + BORN_SECONDS
+    while os.readlink(f"/proc/{process.pid}/ns/net") == ours:
+        if time.monotonic() > deadline or process.poll() is not None:
+            end(process)
+            raise TargetError("the system makes no network namespace: start with sudo.")
+        time.sleep(LOOK / 10)
+    return process
+
+
+@contextmanager
+def inside(pid: int) -> Iterator[None]:
+    """This thread is in the network namespace of a process. Sockets stay where they were made."""
+    home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    namespace.leave(os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC))
+    try:
+        yield
+    finally:
+        namespace.leave(home)
+
+
+def _ip(*words: str, inside: str = "") -> None:
+    """`ip`, here or in the namespace of a process. Raises TargetError with what it says."""
+    within = ["nsenter", "-t", inside, "-n"] if inside else []
+    done = subprocess.run([*within, "ip", *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise TargetError(f"ip {' '.join(words)}: {done.stderr.strip()}")

@@ -1,0 +1,180 @@
+"""The target `wedge`: the switches of a rack, set up, watched and put back.
+
+Hosts are other machines, so nothing is judged here: who shall receive is taken from the plan
+(nobody hears IGMP), and the frames that ports have counted are shown.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+
+from p4lab.control.bier import bier_entries
+from p4lab.control.entries import diff
+from p4lab.targets import TargetError
+from p4lab.targets.tofino import sde, tools
+from p4lab.targets.tofino.driver import TofinoDriver
+from p4lab.targets.tofino.journal import Journal, Ledger, journal_path, state_folder
+from p4lab.targets.tofino.plan import Hardware
+from p4lab.targets.tofino.rack import SwitchSetup
+from p4lab.targets.tofino.tools import Sde
+
+STOP_SECONDS = 10
+LOOK = 1.0  # seconds to find out whether somebody listens
+LOCAL = ("127.0.0.1", "localhost")
+
+Counters = dict[str, dict[int, tuple[int, int]]]
+"""Frames received and sent, by router and port of the topology"""
+
+
+def build_folder(hardware: Hardware) -> Path:
+    """Where a program is compiled to."""
+    return state_folder() / "build" / hardware.name
+
+
+def run(
+    hardware: Hardware,
+    wait: Callable[[], None],
+    say: Callable[[str], None] = lambda _: None,
+) -> Counters:
+    """Sets all switches up, waits, and puts them back, whatever happens meanwhile. Raises
+    TargetError, and ValueError for entries that a switch refuses."""
+    plan = hardware.plan
+    with _interruptible(), ExitStack() as stack:
+        drivers = _drivers(hardware, stack, say)
+        entries = bier_entries(plan.topology, plan.membership, plan.bsl)
+        for router, driver in drivers.items():
+            say(f"writing the entries of {router}")
+            driver.write(diff(frozenset(), entries[router]))
+        say("ready")
+        wait()
+        counters = {router: driver.counters() for router, driver in drivers.items()}
+        say("putting everything back")
+    return counters
+
+
+def undo(hardware: Hardware, say: Callable[[str], None] = lambda _: None) -> dict[str, int]:
+    """Puts back what earlier runs have left on the switches: how many rows, by router. Raises
+    TargetError."""
+    found = {}
+    left = {
+        router: setup
+        for router, setup in hardware.setups.items()
+        if journal_path(setup.server).exists()
+    }
+    if not left:
+        return {}
+    client = sde.load_client(tools.find("wedge", start=False).home)
+    for router, setup in left.items():
+        say(f"putting {router} back")
+        journal = Journal(journal_path(setup.server), hardware.name)
+        bfrt = sde.connect(client, setup.server, hardware.name, patience=LOOK)
+        try:
+            found[router] = Ledger(bfrt, journal).recover()
+        finally:
+            bfrt.close()
+    return found
+
+
+def _drivers(
+    hardware: Hardware, stack: ExitStack, say: Callable[[str], None]
+) -> dict[str, TofinoDriver]:
+    """A driver for each switch, which the stack closes."""
+    tools.find("wedge", start=False)
+    asleep = [s for s in hardware.setups.values() if not _listens(s.server)]
+    for setup in asleep:
+        if setup.server.rpartition(":")[0] not in LOCAL:
+            raise TargetError(
+                f"{setup.server}: nobody listens there: start bf_switchd on {setup.router} with "
+                f"the program {hardware.name} (docs/hardware.md)."
+            )
+    sde_ = tools.find("wedge", start=bool(asleep))
+    client = sde.load_client(sde_.home)
+    if asleep:
+        say(f"compiling {hardware.source.name} ({tools.COMPILER})")
+        folder = build_folder(hardware)
+        tools.compile_program(sde_, hardware.source, hardware.defines, folder)
+    drivers = {}
+    for router, setup in hardware.setups.items():
+        process, patience = None, LOOK
+        if setup in asleep:
+            say(f"starting bf_switchd of {router}")
+            process, patience = _switchd(sde_, hardware, setup, stack), sde.PATIENCE
+        say(f"connecting to {router} at {setup.server}")
+        alive = partial(_lives, process)
+        bfrt = sde.connect(client, setup.server, hardware.name, patience=patience, alive=alive)
+        driver = TofinoDriver(bfrt, setup, hardware.program)
+        stack.callback(driver.close)
+        driver.open()
+        drivers[router] = driver
+    return drivers
+
+
+def _switchd(
+    sde_: Sde, hardware: Hardware, setup: SwitchSetup, stack: ExitStack
+) -> subprocess.Popen[bytes]:
+    """A driver for this machine's chip, which the stack ends."""
+    if os.geteuid() != 0:
+        raise TargetError("bf_switchd opens the chip, which needs root: start it with sudo -E.")
+    folder = build_folder(hardware)
+    config = folder / f"{setup.router}.conf"
+    config.write_text(tools.switchd_json(hardware.name, folder, chip=True), encoding="utf-8")
+    with (folder / f"{setup.router}-switchd.log").open("wb") as log:
+        process = subprocess.Popen(
+            tools.switchd_command(str(sde_.home), str(config)),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=folder,
+            env=sde_.environment,
+        )
+    stack.callback(end, process)
+    return process
+
+
+def _lives(process: subprocess.Popen[bytes] | None) -> bool:
+    """Whether a driver that we have started still runs; others are not ours to ask."""
+    return process is None or process.poll() is None
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process, by force if it does not listen."""
+    process.terminate()
+    try:
+        process.wait(timeout=STOP_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _listens(address: str) -> bool:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=LOOK).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """SIGTERM ends a run as Ctrl-C does: by putting everything back."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
