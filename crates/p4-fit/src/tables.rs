@@ -108,10 +108,8 @@ impl<'a> Walk<'_, 'a> {
 
     fn property(&mut self, property: &'a TableProperty, table: &mut Table, actions: &[NodeId]) {
         match (&*property.name.name, &property.value) {
-            ("entries", PropertyValue::Entries(entries)) => {
-                if property.is_const {
-                    table.const_entries = Some(entries.len() as u64);
-                }
+            ("entries", PropertyValue::Entries(entries)) if property.is_const => {
+                table.const_entries = Some(entries.len() as u64);
             }
             ("size", PropertyValue::Expr(expr)) => {
                 table.size = self
