@@ -157,6 +157,10 @@ def _table_parted(
     summary: Mapping[str, Any],
     sources: Sources,
 ) -> tuple[str, Culprit]:
+    if theirs.get("kind") == "dropped":
+        told = f"here the packet is dropped: {theirs['reason']}"
+        line = place(theirs, sources) or _last_line(packet, summary, sources)[0]
+        return difference.DROPPED, (line, told)
     if theirs.get("kind") != "table":  # the reference asks a table, the student's packet is through
         table = _brief(mine["table"])
         line = _last_line(packet, summary, sources)[0]

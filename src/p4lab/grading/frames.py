@@ -136,8 +136,8 @@ def _offset(fields: Mapping[str, int], wanted: str) -> int:
     raise FrameError(f"there is no field {wanted}")
 
 
-_CHIPS = {"ingress_mac_tstamp", "enq_qdepth"}
-"""Fields of what a TNA parser reads before the packet begins"""
+_CHIPS = {"ig_md", "ig_intr_md", "eg_md", "eg_intr_md"}
+"""What TNA calls a parser's parameters that are no headers of the packet"""
 
 
 def parsed(packet: Mapping[str, Any]) -> tuple[Header, ...]:
@@ -145,13 +145,21 @@ def parsed(packet: Mapping[str, Any]) -> tuple[Header, ...]:
     puts in front of it. (On TNA egress has a parser of its own.)"""
     blocks = _blocks(packet["steps"])
     found = [step for step in (blocks[0] if blocks else []) if step["kind"] == "extract"]
-    return _headers([step for step in found if not _CHIPS & step["fields"].keys()])
+    return _headers([step for step in found if step["header"].split(".")[0] not in _CHIPS])
 
 
 def emits(packet: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The steps of the last deparser that a packet of a trace met: what it left with."""
     blocks = _blocks(packet["steps"])
     return [step for step in (blocks[-1] if blocks else []) if step["kind"] == "emit"]
+
+
+def deparsed(packet: Mapping[str, Any]) -> list[tuple[Header, ...]]:
+    """The headers that each deparser wrote of a packet of a trace: on TNA there are two."""
+    found = (
+        [step for step in block if step["kind"] == "emit"] for block in _blocks(packet["steps"])
+    )
+    return [_headers(steps) for steps in found if steps]
 
 
 def emitted(packet: Mapping[str, Any]) -> tuple[Header, ...]:

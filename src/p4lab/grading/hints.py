@@ -44,6 +44,9 @@ GENERAL = {
     "number missing": "Every number has a line of its own: its name, an equals sign, a number.",
     "no TOML": "A line of this file is a table such as [loss], a number such as p = 0.5, or a "
     "comment that begins with #.",
+    "too many passes": "A pass that makes no copy costs as much as one that does. Which packet "
+    "came back although nobody waited any more?",
+    "too few passes": "Somebody still waits for a copy, and the packet has not come back for it.",
     "looped port unused": "A packet that comes once more takes one of k ports, each in its turn. "
     "Who never has its turn?",
     "wrong looped port": "How many looped ports take turns may change while packets flow. Who "

@@ -10,12 +10,14 @@ from p4lab import _engine
 from p4lab.grading import culprit, hints
 from p4lab.grading.course import Check, Course, Judged, come_traced, set_up
 from p4lab.grading.record import Place, Story
-from p4lab.grading.scenario import Share
+from p4lab.grading.scenario import Case, Share
 from p4lab.grading.work import Work
 
 UNUSED = "looped port unused"
 STRANGE = "wrong looped port"
 UNFAIR = "looped ports unfair"
+TOO_MANY = "too many passes"
+TOO_FEW = "too few passes"
 
 
 def story(
@@ -23,15 +25,16 @@ def story(
 ) -> Story | None:
     """What is wrong with what the looped ports of a case carry; None if nothing is."""
     case = judged.case
-    switch = set_up(program, case)
-    traces = [come_traced(switch, sending) for sending in case.sendings]
+    traces = _traces(program, case)
+    reference = _traces(course.program(case.defines), case)
     for share in case.shares:
-        chosen = traces[share.since - 1 : share.until]
+        window = slice(share.since - 1, share.until)
+        chosen = traces[window]
         carried = _carried(chosen)
-        kind, summary = _wrong(share, carried)
+        kind, summary = _wrong(share, carried, _carried(reference[window]).total())
         if not kind:
             continue
-        where = _chooser(chosen, work.files)
+        where = None if kind in (TOO_MANY, TOO_FEW) else _chooser(chosen, work.files)
         return Story(
             case.told(share.until),
             summary,
@@ -41,6 +44,11 @@ def story(
             why="here it is decided which looped port a packet takes" if where else "",
         )
     return None
+
+
+def _traces(program: _engine.Program, case: Case) -> list[dict[str, Any]]:
+    switch = set_up(program, case)
+    return [come_traced(switch, sending) for sending in case.sendings]
 
 
 def _carried(traces: Sequence[Mapping[str, Any]]) -> Counter[int]:
@@ -53,8 +61,12 @@ def _carried(traces: Sequence[Mapping[str, Any]]) -> Counter[int]:
     )
 
 
-def _wrong(share: Share, carried: Counter[int]) -> tuple[str, str]:
-    """The kind of what is wrong, and a sentence; both empty if nothing is."""
+def _wrong(share: Share, carried: Counter[int], enough: int) -> tuple[str, str]:
+    """The kind of what is wrong, and a sentence; both empty if nothing is. `enough` packets have to
+    come back in all."""
+    if (total := carried.total()) != enough:
+        kind = TOO_MANY if total > enough else TOO_FEW
+        return kind, f"{_packets(total)} came back by looped ports; {enough} have to."
     own = {port: carried[port] for port in share.ports}
     listed = ", ".join(f"port {port}: {count}" for port, count in own.items())
     strangers = {port: count for port, count in carried.items() if port not in own}
@@ -79,18 +91,24 @@ def _packets(count: int) -> str:
 
 
 def _chooser(traces: Sequence[Mapping[str, Any]], files: Mapping[str, str]) -> Place | None:
-    """The line that asked a register last, of those that led to another pass."""
+    """The line where the last packet that came back asked a register, the last before it left."""
     found = None
     for trace in traces:
+        packets = {packet["id"]: packet for packet in trace["packets"]}
         for packet in trace["packets"]:
-            for step in packet["steps"]:
-                if step["kind"] == "extern" and str(step["name"]).endswith(".execute"):
-                    found = step if _changes_after(packet, step) else found
+            if packet["kind"] == "recirculated":
+                asked = [step for step in _entered(packet, packets)["steps"] if _asks(step)]
+                found = asked[-1] if asked else found
     return culprit.place(found, files) if found else None
 
 
-def _changes_after(packet: Mapping[str, Any], step: Mapping[str, Any]) -> bool:
-    """Whether the register action changed something: one that only reads decides no turn."""
-    steps = packet["steps"]
-    after = steps[steps.index(step) + 1 :][:1]
-    return bool(after) and after[0]["kind"] == "change"
+def _entered(packet: Mapping[str, Any], packets: Mapping[int, Any]) -> Mapping[str, Any]:
+    """The packet of which one that came back was made, as it came in before."""
+    packet = packets[packet["parent"]]
+    while packet["ingress_port"] is None:
+        packet = packets[packet["parent"]]
+    return packet
+
+
+def _asks(step: Mapping[str, Any]) -> bool:
+    return step["kind"] == "extern" and str(step["name"]).endswith(".execute")

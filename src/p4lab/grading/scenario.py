@@ -75,8 +75,8 @@ class Loop(_Table):
 
 class Carried(_Table):
     """What the looped ports carry, counted over the packets number `since` (from 1) to `until`, or
-    to the last: each of `ports` as much as the others, give or take `spread`, and nobody else more
-    than `late` packets."""
+    to the last: in all as much as with the reference, each of `ports` as much as the others, give
+    or take `spread`, and nobody else more than `late` packets."""
 
     ports: Written
     since: Annotated[int, Field(ge=1)] = 1

@@ -1,0 +1,525 @@
+// BIER on TNA: the Tofino chip, its model, and the engine of this lab.
+//
+// What the chip makes different from v1model.p4: a mirror is a copy of the packet as it came in, with a
+// small header in front; what comes back from a recirculation port is bytes and nothing else; a stage
+// compares no 256 bits with zero; and one recirculation port is not enough, so there are k of them.
+//
+// The shape fits the 12 stages of Tofino 1 for BitStrings of 64, 128 and 256 bits. The mirror's header
+// has 32 bytes at most, too few for 256 bits. So it holds the number of the BIFT entry that was used,
+// and egress takes the bits of that entry out of the copy.
+
+#define TOFINO
+
+#include <core.p4>
+#include <tna.p4>
+
+#include "../include/headers.p4"
+#include "bier.p4"
+
+// In front of a packet within the switch: from ingress to egress, on a mirror, and round a loop.
+enum bit<8> within_t {
+    FORWARDED    = 0,  // to a cable
+    TO_LOOP      = 1,  // to a recirculation port, as ingress made it
+    AGAIN        = 2,  // to a recirculation port, as it came in from a cable
+    AGAIN_LOOPED = 3   // the same, as it came back from a loop: with such a header in front
+}
+
+header internal_t {
+    within_t within;
+    bit<8>   set;          // see carried_t
+    bit<7>   _pad;
+    bit<9>   source_port;
+    bit<16>  entry;        // whose F-BM egress takes out of the BitString
+}
+
+// In front of a mirror: egress puts these bits into the copy. (32 bytes at most on the chip: not for
+// BitStrings of 256 bits.)
+header mirrored_t {
+    within_t within;
+    bit<8>   set;
+    bit<7>   _pad;
+    bit<9>   source_port;
+    bit<16>  entry;
+    bit<BSL> remaining;
+}
+
+struct ingress_headers_t {
+    internal_t came_with;  // of a packet that comes from a loop
+    internal_t internal;   // for egress
+    headers_t  packet;
+}
+
+struct egress_headers_t {
+    internal_t internal;
+    mirrored_t mirrored;
+    internal_t came_with;
+    headers_t  packet;
+}
+
+// What the control plane says of a port.
+struct port_metadata_t {
+    bit<1>  looped;        // a front port in loopback: what it sends comes back
+    bit<63> _pad;
+}
+
+struct ingress_metadata_t {
+    port_metadata_t port;
+    carried_t       carried;
+    arrival_t       arrival;
+    decision_t      decision;
+    bool            checksum_error;
+    within_t        mirror_within;
+    bit<7>          zeros;
+    MirrorId_t      mirror_session;
+    bit<16>         entry;        // of the BIFT
+    bit<BSL>        fbm;
+    bit<1>          local;        // the entry is our own
+    bit<1>          found;
+    bit<8>          down;         // the next hop's port is down
+    bit<16>         last_loop;    // k - 1
+    bit<16>         loop;         // whose turn it is
+}
+
+struct egress_metadata_t {
+    drop_reason_t drop;
+}
+
+const MirrorType_t MIRROR_AGAIN = 1;
+const bit<9> NO_PORT = 0x1FF;      // the chip has a port 0
+
+// ---- Ingress ---------------------------------------------------------------------------------------
+
+parser EntryParser(packet_in packet, out ingress_headers_t hdr, out ingress_metadata_t md,
+                   out ingress_intrinsic_metadata_t ig_intr_md) {
+    Checksum() checksum;
+
+    state start {
+        packet.extract(ig_intr_md);
+        md.port = port_metadata_unpack<port_metadata_t>(packet);
+        md.checksum_error = false;
+        transition select(ig_intr_md.ingress_port, md.port.looped) {
+            (CPU_PORT, _):        parse_packet_out;
+            (0x044 &&& 0x07C, _): parse_came_with;  // 68 to 71 of any pipe
+            (_, 1):               parse_came_with;  // a front port in loopback
+            default:              parse_ethernet;
+        }
+    }
+
+    state parse_packet_out {
+        packet.extract(hdr.packet.packet_out);
+        transition accept;
+    }
+
+    state parse_came_with {
+        packet.extract(hdr.came_with);
+        transition parse_ethernet;
+    }
+
+    state parse_ethernet {
+        packet.extract(hdr.packet.ethernet);
+        transition select(hdr.packet.ethernet.ether_type) {
+            ETHERTYPE_IPV4: look_at_ipv4;
+            ETHERTYPE_BIER: parse_bier;
+            default:        accept;
+        }
+    }
+
+    state parse_bier {
+        packet.extract(hdr.packet.bier);
+        transition select(hdr.packet.bier.proto) {
+            BIER_PROTO_IPV4: look_at_ipv4;
+            default:         accept;
+        }
+    }
+
+    state look_at_ipv4 {
+        transition select(packet.lookahead<bit<8>>()) {
+            0x45:         parse_ipv4;
+            0x46 .. 0x4F: parse_ipv4_with_options;
+            default:      accept;
+        }
+    }
+
+    state parse_ipv4 {
+        packet.extract(hdr.packet.ipv4);
+        checksum.add(hdr.packet.ipv4);
+        md.checksum_error = checksum.verify();
+        transition accept;
+    }
+
+    // The options stay in the payload, and the checksum units cannot follow: such packets go to the
+    // control plane, if they are IGMP, or nowhere.
+    state parse_ipv4_with_options {
+        packet.extract(hdr.packet.ipv4);
+        md.checksum_error = true;
+        transition accept;
+    }
+}
+
+// The forwarding procedure of RFC 8279, section 6.5, one next hop per pass, as in bier.p4. It takes what
+// remains from the packet itself: a packet that comes back holds only the bits that wait for their copy.
+control TofinoBfr(inout headers_t hdr, inout ingress_metadata_t md) {
+    Bfer() bfer;
+
+    // Which ports are down: written by the control plane, or by the packets that say so.
+    Register<bit<8>, bit<9>>(512, 0) port_down;
+    RegisterAction<bit<8>, bit<9>, bit<8>>(port_down) is_down = {
+        void apply(inout bit<8> cell, out bit<8> down) {
+            down = cell;
+        }
+    };
+
+    action forward(bit<16> entry, bit<BSL> fbm, bit<9> port) {
+        md.found = 1;
+        md.entry = entry;
+        md.fbm = fbm;
+        md.decision.egress_port = port;
+    }
+
+    action decapsulate(bit<16> entry, bit<BSL> fbm) {
+        md.found = 1;
+        md.local = 1;
+        md.entry = entry;
+        md.fbm = fbm;
+    }
+
+    action drop() {
+        md.decision.drop = drop_reason_t.NO_BIFT_ENTRY;
+    }
+
+    table bift {
+        key = {
+            hdr.bier.bift_id:    exact   @name("bift_id");
+            hdr.bier.bit_string: ternary @name("remaining");
+        }
+        actions = { forward; decapsulate; drop; }
+        const default_action = drop();
+        size = 4096;
+    }
+
+    // Fast reroute: another next hop, with the F-BM that holds then, for a port that is down.
+    action reroute(bit<16> entry, bit<BSL> fbm, bit<9> port) {
+        md.entry = entry;
+        md.fbm = fbm;
+        md.decision.egress_port = port;
+    }
+
+    action give_up() {
+        md.decision.drop = drop_reason_t.PORT_DOWN;
+    }
+
+    table backup {
+        key = {
+            hdr.bier.bift_id:        exact   @name("bift_id");
+            hdr.bier.bit_string:     ternary @name("remaining");
+            md.decision.egress_port: exact   @name("port");
+        }
+        actions = { reroute; give_up; }
+        const default_action = give_up();
+        size = 512;
+    }
+
+    // Both read the BitString as it was: an action of the chip does everything at the same time.
+    action split() {
+        md.carried.remaining = hdr.bier.bit_string & ~md.fbm;
+        hdr.bier.bit_string = hdr.bier.bit_string & md.fbm;
+    }
+
+    // An `if` reads at most 4 bytes, a table compares any number of bits with zero.
+    action more()    { md.decision.again = true; }
+    action nothing() { md.decision.again = false; }
+
+    table anything_left {
+        key = { md.carried.remaining: ternary @name("remaining"); }
+        actions = { more; nothing; }
+        const default_action = more();
+        const entries = { 0: nothing(); }
+        size = 2;
+    }
+
+    apply {
+        if (hdr.bier.ver != 0) {
+            md.decision.drop = drop_reason_t.BIER_VERSION;
+        } else if (hdr.bier.ttl == 0) {
+            md.decision.drop = drop_reason_t.BIER_TTL_EXPIRED;
+        } else {
+            bift.apply();
+            if (md.found == 1) {
+                if (md.local == 0) {
+                    md.down = is_down.execute(md.decision.egress_port);
+                    if (md.down != 0) {
+                        backup.apply();
+                    }
+                }
+                split();
+                anything_left.apply();
+                if (md.local == 0) {
+                    hdr.bier.ttl = hdr.bier.ttl - 1;
+                    if (hdr.bier.ttl == 0) {
+                        md.decision.drop = drop_reason_t.BIER_TTL_EXPIRED;
+                    }
+                } else {
+                    hdr.bier.setInvalid();
+                    hdr.ethernet.ether_type = ETHERTYPE_IPV4;
+                    bfer.apply(hdr, md.arrival, md.decision);
+                }
+            }
+        }
+    }
+}
+
+control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
+                    in ingress_intrinsic_metadata_t ig_intr_md,
+                    in ingress_intrinsic_metadata_from_parser_t ig_prsr_md,
+                    inout ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md,
+                    inout ingress_intrinsic_metadata_for_tm_t ig_tm_md) {
+    Bfir() bfir;
+    TofinoBfr() bfr;
+    Hash<bit<20>>(HashAlgorithm_t.CRC32) flow;
+
+    // Round robin: 0, 1, ... k-1, 0, ... by one atomic step per packet.
+    Register<bit<16>, bit<1>>(1, 0) turn;
+    RegisterAction<bit<16>, bit<1>, bit<16>>(turn) next = {
+        void apply(inout bit<16> cell, out bit<16> whose) {
+            whose = cell;
+            if (cell >= md.last_loop) {
+                cell = 0;
+            } else {
+                cell = cell + 1;
+            }
+        }
+    };
+
+    // How many recirculation ports take part; the control plane may change it at any time.
+    action use_loops(bit<16> last) {
+        md.last_loop = last;
+    }
+
+    table loop_count {
+        actions = { use_loops; }
+        default_action = use_loops(0);
+        size = 1;
+    }
+
+    // A mirror session that leads to a recirculation port, for a packet that comes once more;
+    action mirror_to(MirrorId_t session) {
+        md.mirror_session = session;
+    }
+
+    table loop_sessions {
+        key = { md.loop: exact @name("loop"); }
+        actions = { mirror_to; NoAction; }
+        const default_action = NoAction();
+        size = 64;
+    }
+
+    // and the port itself, for one that has just got its BIER header.
+    action loop_to(bit<9> port) {
+        md.decision.egress_port = port;
+    }
+
+    table loop_ports {
+        key = { md.loop: exact @name("loop"); }
+        actions = { loop_to; NoAction; }
+        const default_action = NoAction();
+        size = 64;
+    }
+
+    apply {
+        md.decision.drop = drop_reason_t.NONE;
+        md.decision.egress_port = 0;
+        md.decision.mcast_grp = 0;
+        md.decision.again = false;
+        md.decision.ipv4_changed = false;
+        md.mirror_within = within_t.AGAIN;
+        md.carried.set = 0;
+        md.carried.source_port = NO_PORT;
+        if (hdr.came_with.isValid()) {
+            md.carried.set = hdr.came_with.set;
+            md.carried.source_port = hdr.came_with.source_port;
+            md.mirror_within = within_t.AGAIN_LOOPED;
+        }
+        md.arrival.port = ig_intr_md.ingress_port;
+        md.arrival.checksum_ok = !md.checksum_error;
+        md.arrival.entropy = flow.get({ hdr.packet.ipv4.src_addr, hdr.packet.ipv4.dst_addr,
+                                        hdr.packet.ipv4.protocol });
+
+        hdr.internal.setValid();
+        hdr.internal.within = within_t.FORWARDED;
+
+        if (hdr.packet.packet_out.isValid()) {
+            md.decision.egress_port = hdr.packet.packet_out.egress_port;
+            hdr.packet.packet_out.setInvalid();
+            hdr.internal.setInvalid();
+            ig_tm_md.bypass_egress = 1;
+        } else if (hdr.packet.bier.isValid()) {
+            bfr.apply(hdr.packet, md);
+        } else if (!hdr.packet.ipv4.isValid()) {
+            md.decision.drop = drop_reason_t.UNKNOWN_PACKET;
+        } else if (hdr.packet.ipv4.protocol == IP_PROTOCOL_IGMP) {
+            hdr.packet.packet_in.setValid();
+            hdr.packet.packet_in.ingress_port = md.arrival.port;
+            hdr.packet.packet_in._pad = 0;
+            md.decision.egress_port = CPU_PORT;
+            hdr.internal.setInvalid();
+            ig_tm_md.bypass_egress = 1;
+        } else {
+            bfir.apply(hdr.packet, md.carried, md.arrival, md.decision);
+            hdr.internal.within = within_t.TO_LOOP;
+        }
+
+        loop_count.apply();
+        if (md.decision.again || hdr.internal.within == within_t.TO_LOOP) {
+            md.loop = next.execute(0);
+            loop_sessions.apply();
+            if (hdr.internal.within == within_t.TO_LOOP) {
+                loop_ports.apply();
+            }
+        }
+
+        hdr.internal.set = md.carried.set;
+        hdr.internal._pad = 0;
+        hdr.internal.source_port = md.carried.source_port;
+        hdr.internal.entry = 0;
+
+        if (md.decision.again) {
+            ig_dprsr_md.mirror_type = MIRROR_AGAIN;
+        }
+        if (md.decision.drop != drop_reason_t.NONE) {
+            ig_dprsr_md.drop_ctl = 1;
+        } else if (md.decision.mcast_grp != 0) {
+            ig_tm_md.mcast_grp_a = md.decision.mcast_grp;
+        } else {
+            ig_tm_md.ucast_egress_port = md.decision.egress_port;
+        }
+    }
+}
+
+control IngressDeparser(packet_out packet, inout ingress_headers_t hdr, in ingress_metadata_t md,
+                        in ingress_intrinsic_metadata_for_deparser_t ig_dprsr_md) {
+    Mirror() mirror;
+    Checksum() checksum;
+
+    apply {
+        if (ig_dprsr_md.mirror_type == MIRROR_AGAIN) {
+            mirror.emit<mirrored_t>(md.mirror_session, {
+                md.mirror_within, md.carried.set, md.zeros, md.carried.source_port, md.entry,
+                md.carried.remaining });
+        }
+        // Not for packets in transit: a new checksum would hide damage done on the way.
+        if (md.decision.ipv4_changed) {
+            hdr.packet.ipv4.hdr_checksum = checksum.update({
+                hdr.packet.ipv4.version, hdr.packet.ipv4.ihl, hdr.packet.ipv4.diffserv,
+                hdr.packet.ipv4.total_len, hdr.packet.ipv4.identification, hdr.packet.ipv4.flags,
+                hdr.packet.ipv4.frag_offset, hdr.packet.ipv4.ttl, hdr.packet.ipv4.protocol,
+                hdr.packet.ipv4.src_addr, hdr.packet.ipv4.dst_addr });
+        }
+        packet.emit(hdr.internal);
+        packet.emit(hdr.packet);
+    }
+}
+
+// ---- Egress ----------------------------------------------------------------------------------------
+
+parser CopyParser(packet_in packet, out egress_headers_t hdr, out egress_metadata_t md,
+                  out egress_intrinsic_metadata_t eg_intr_md) {
+    state start {
+        packet.extract(eg_intr_md);
+        md.drop = drop_reason_t.NONE;
+        transition select(packet.lookahead<within_t>()) {
+            within_t.AGAIN:        parse_mirrored;
+            within_t.AGAIN_LOOPED: parse_mirrored_looped;
+            default:               parse_internal;
+        }
+    }
+
+    state parse_internal {
+        packet.extract(hdr.internal);
+        transition parse_ethernet;
+    }
+
+    state parse_mirrored {
+        packet.extract(hdr.mirrored);
+        transition parse_ethernet;
+    }
+
+    state parse_mirrored_looped {
+        packet.extract(hdr.mirrored);
+        packet.extract(hdr.came_with);
+        transition parse_ethernet;
+    }
+
+    state parse_ethernet {
+        packet.extract(hdr.packet.ethernet);
+        transition select(hdr.packet.ethernet.ether_type) {
+            ETHERTYPE_IPV4: parse_ipv4;
+            ETHERTYPE_BIER: parse_bier;
+            default:        accept;
+        }
+    }
+
+    state parse_bier {
+        packet.extract(hdr.packet.bier);
+        transition accept;
+    }
+
+    state parse_ipv4 {
+        packet.extract(hdr.packet.ipv4);
+        transition accept;
+    }
+}
+
+control BierEgress(inout egress_headers_t hdr, inout egress_metadata_t md,
+                   in egress_intrinsic_metadata_t eg_intr_md,
+                   in egress_intrinsic_metadata_from_parser_t eg_prsr_md,
+                   inout egress_intrinsic_metadata_for_deparser_t eg_dprsr_md,
+                   inout egress_intrinsic_metadata_for_output_port_t eg_oport_md) {
+    BierRewrite() rewrite;
+
+    // The copy is the packet as it came in: what ingress has served is still in its BitString.
+    // The table stays, since the control plane writes it; the bits are in the mirror's header.
+    action take_out(bit<BSL> fbm) {
+    }
+
+    table served {
+        key = { hdr.internal.entry: exact @name("entry"); }
+        actions = { take_out; NoAction; }
+        const default_action = NoAction();
+        size = 4096;
+    }
+
+    apply {
+        hdr.came_with.setInvalid();
+        if (hdr.mirrored.isValid()) {
+            hdr.internal.setValid();
+            hdr.internal.within = hdr.mirrored.within;
+            hdr.internal.set = hdr.mirrored.set;
+            hdr.internal._pad = 0;
+            hdr.internal.source_port = hdr.mirrored.source_port;
+            hdr.internal.entry = hdr.mirrored.entry;
+        }
+        if (hdr.internal.within == within_t.FORWARDED) {
+            rewrite.apply(hdr.packet, eg_intr_md.egress_port, hdr.internal.source_port, md.drop);
+            if (md.drop != drop_reason_t.NONE) {
+                eg_dprsr_md.drop_ctl = 1;
+            }
+            hdr.internal.setInvalid();
+        } else if (hdr.packet.bier.isValid() && hdr.internal.within != within_t.TO_LOOP) {
+            hdr.packet.bier.bit_string = hdr.mirrored.remaining;
+            served.apply();
+        }
+        hdr.mirrored.setInvalid();
+    }
+}
+
+control EgressDeparser(packet_out packet, inout egress_headers_t hdr, in egress_metadata_t md,
+                       in egress_intrinsic_metadata_for_deparser_t eg_dprsr_md) {
+    apply {
+        packet.emit(hdr.internal);
+        packet.emit(hdr.packet);
+    }
+}
+
+Pipeline(EntryParser(), BierIngress(), IngressDeparser(), CopyParser(), BierEgress(),
+         EgressDeparser()) pipe;
+Switch(pipe) main;
