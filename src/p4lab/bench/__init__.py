@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from p4lab.bench import forwarding, grading, inprocess, p4runtime, tables
+from p4lab.bench import forwarding, grading, inprocess, p4runtime, scale, tables
 from p4lab.bench.machine import Machine, describe
 from p4lab.bench.measure import Measure, Say
 
@@ -28,6 +28,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         p4runtime.writing,
     ),
     "grade": (grading.grading,),
+    "scale": (scale.speed, scale.growth),
 }
 
 __all__ = ["GROUPS", "Group", "Machine", "Measure", "Say", "describe", "measure_all"]

@@ -20,11 +20,15 @@ class What(str, Enum):
 
     engine = "engine"
     grade = "grade"
+    scale = "scale"
 
 
 Only = Annotated[
     What,
-    typer.Argument(metavar="[engine|grade]", help="The engine, or grading a class of 300."),
+    typer.Argument(
+        metavar="[engine|grade|scale]",
+        help="The engine, grading a class of 300, or large networks in virtual time.",
+    ),
 ]
 Seconds = Annotated[
     float, typer.Option("--seconds", min=0.05, max=600, help="How long each measurement takes.")
@@ -32,7 +36,8 @@ Seconds = Annotated[
 
 
 def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = False) -> None:
-    """Measure the engine on this machine: compiling, processing, forwarding, memory; or grading.
+    """Measure the engine on this machine: compiling, processing, forwarding, memory; or grading;
+    or networks in virtual time of up to 1,000 switches, next to ns-3.
 
     What is measured and how: docs/speed.md. The JSON object has `machine` (processor, cores,
     kernel, load: programs that were busy before) and `measures`: each with group, name, unit, value

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from p4lab import __version__
 from p4lab.control.frr_plane import Family, Stage
+from p4lab.experiment import tidy
 from p4lab.experiment.confidence import Mean, mean
-from p4lab.experiment.restoration import MODES, MS, PAPER_MS, US, Outcome
+from p4lab.experiment.restoration import BSL, MODES, MS, PAPER_MS, PROGRAM, US, Outcome
 
 SOURCE = (
     "Merling, Lindner, Menth: Hardware-Based Evaluation of Scalable and Resilient Multicast With "
@@ -39,24 +39,24 @@ class Row:
     outcome: Outcome
 
 
-def tidy(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """One record per run, one column per variable; times in milliseconds."""
+def records(rows: Sequence[Row]) -> list[tidy.Row]:
+    """One row per run, one column per variable, and where it is from."""
+    origin = tidy.origin(0, PROGRAM, [("BSL", str(BSL))])
     records = []
     for row in rows:
         outcome, setting = row.outcome, row.outcome.setting
         records.append(
             {
-                "version": __version__,
+                **replace(origin, seed=setting.seed).columns,
                 "part": row.part,
                 "x": row.x,
                 "network": setting.network,
                 "mode": setting.mode,
-                "seed": setting.seed,
                 "routers": len(setting.topology.routers),
                 "distance_ms": setting.delays.distance / MS,
                 "interval_us": setting.interval / US,
-                "heartbeat_ms": setting.heartbeat.interval / MS if setting.heartbeat else "",
-                "silence_ms": setting.heartbeat.limit / MS if setting.heartbeat else "",
+                "heartbeat_ms": setting.heartbeat.interval / MS if setting.heartbeat else None,
+                "silence_ms": setting.heartbeat.limit / MS if setting.heartbeat else None,
                 "outage_ms": outcome.outage / MS,
                 "sent": outcome.sent,
                 "lost": outcome.lost,
@@ -72,11 +72,7 @@ def tidy(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:
     """Raises OSError."""
-    records = tidy(rows)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(records[0]))
-        writer.writeheader()
-        writer.writerows(records)
+    tidy.write_csv(records(rows), path)
 
 
 def outages(rows: Sequence[Row], part: str, mode: str) -> dict[float, Mean]:

@@ -1,0 +1,144 @@
+"""Networks in virtual time: how fast, how large, and next to ns-3."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from p4lab.bench import chain, measure
+from p4lab.bench.measure import Measure, Say
+from p4lab.bench.programs import ROOT
+
+CHAIN = "a chain of 10 IPv4 routers in virtual time, frames of 1,000 bytes"
+GROWTH = "growth"
+NS3 = ROOT / "benches" / "ns3" / "chain.cc"
+LIBRARIES = ("applications", "internet", "point-to-point", "traffic-control", "network", "core")
+ROUNDS = 3
+PER_SECOND = "packet-hops/s"
+NS3_GOAL = 10
+RATIO = "native code / ns-3"
+# "Linear" leaves room for caches: many switches do not fit into them.
+LINEAR = 2.0
+GUESS = 1e6  # packet-hops per second of ours, to begin with
+NS3_GUESS = 1e5
+
+
+def speed(seconds: float, say: Say) -> Iterator[Measure]:
+    """The same chain on our engines and on ns-3, in turns."""
+    runs: dict[str, Callable[[], float]] = {}
+    packets = max(1000, int(seconds * GUESS / chain.LENGTH))
+    for name, engine in (("native code", "jit"), ("interpreter", "interpreter")):
+        runs[name] = lambda engine=engine: ours(engine, packets)
+    with tempfile.TemporaryDirectory() as folder:
+        say("compiling the chain for ns-3")
+        program = compiled(Path(folder))
+        if isinstance(program, Path):
+            few = max(1000, int(seconds * NS3_GUESS / chain.LENGTH))
+            runs["ns-3"] = lambda: theirs(program, few)
+        rates: dict[str, list[float]] = {name: [] for name in runs}
+        for number in range(ROUNDS):
+            for name, run in runs.items():
+                say(f"chain, round {number + 1} of {ROUNDS}: {name}")
+                rates[name].append(run())
+    for name, values in rates.items():
+        yield measure.of(CHAIN, name, PER_SECOND, values)
+    if isinstance(program, str):
+        yield measure.missing(CHAIN, "ns-3", PER_SECOND, program)
+        yield measure.missing(CHAIN, RATIO, "", program, NS3_GOAL)
+        return
+    yield measure.of(
+        CHAIN, RATIO, "", measure.ratios(rates["native code"], rates["ns-3"]), NS3_GOAL
+    )
+
+
+def ours(engine: str, packets: int) -> float:
+    """Packet-hops per second of processor time. Raises RuntimeError if packets are lost."""
+    run = chain.in_process(engine, chain.LENGTH, packets)
+    if run.received != run.packets:
+        raise RuntimeError(f"{run.received} of {run.packets} packets went through the chain")
+    return run.hops_per_second
+
+
+def theirs(program: Path, packets: int) -> float:
+    """The same of ns-3. Raises RuntimeError if packets are lost."""
+    arguments = (chain.LENGTH, packets, chain.FRAME_BYTES, chain.GAP_NS)
+    command = [str(program), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    received, seconds = done.stdout.split()
+    if int(received) != packets:
+        raise RuntimeError(f"{received} of {packets} packets went through ns-3's chain")
+    return packets * chain.LENGTH / float(seconds)
+
+
+def compiled(folder: Path) -> Path | str:
+    """The chain for ns-3, or what is missing."""
+    compiler = shutil.which("g++")
+    if compiler is None:
+        return "needs a C++ compiler: sudo apt-get install g++ libns3-dev"
+    program = folder / "chain"
+    command = [compiler, "-O3", "-DNDEBUG", "-std=c++17", str(NS3), "-o", str(program)]
+    command += [f"-lns3-{library}" for library in LIBRARIES]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode == 0:
+        return program
+    if "ns3/" in done.stderr and "No such file" in done.stderr:
+        return "needs ns-3: sudo apt-get install libns3-dev"
+    reason = next((line for line in done.stderr.splitlines() if "error" in line), "no reason given")
+    return f"the chain for ns-3 does not compile: {reason}"
+
+
+def growth(seconds: float, say: Say) -> Iterator[Measure]:
+    """Time and memory with the number of switches and of packets."""
+    hops = int(max(200_000, seconds * GUESS))
+    by_switches: dict[int, list[chain.Run]] = {10: [], 100: [], 1000: []}
+    by_packets: dict[int, list[chain.Run]] = {hops // 100: [], hops // 10: [], hops: []}
+    for number in range(ROUNDS):
+        for switches, runs in by_switches.items():
+            say(f"growth, round {number + 1} of {ROUNDS}: {switches} switches")
+            runs.append(chain.in_process("jit", switches, hops // chain.LENGTH))
+        for packets, runs in by_packets.items():
+            say(f"growth, round {number + 1} of {ROUNDS}: {packets:,} packets")
+            runs.append(chain.in_process("jit", chain.LENGTH, packets))
+    for switches, runs in by_switches.items():
+        yield measure.of(GROWTH, f"{switches:,} switches: time of a packet-hop", "ns", times(runs))
+    yield linear(
+        "time of a packet-hop, 1,000 switches / 10",
+        times(by_switches[1000]),
+        times(by_switches[10]),
+    )
+    for switches, runs in by_switches.items():
+        sizes = [(run.bytes_built - run.bytes_before) / switches / 1e3 for run in runs]
+        yield measure.of(GROWTH, f"{switches:,} switches: memory of one", "kB", sizes)
+    sizes = {
+        switches: [(run.bytes_peak - run.bytes_before) / switches for run in by_switches[switches]]
+        for switches in (100, 1000)
+    }
+    yield linear("memory of a switch and its packets, 1,000 / 100", sizes[1000], sizes[100])
+    fewest, most = min(by_packets), max(by_packets)
+    for packets, runs in by_packets.items():
+        yield measure.of(GROWTH, f"{packets:,} packets: time of a packet-hop", "ns", times(runs))
+    yield linear(
+        f"time of a packet-hop, {most:,} packets / {fewest:,}",
+        times(by_packets[most]),
+        times(by_packets[fewest]),
+    )
+    more = [
+        (many.bytes_peak - few.bytes_peak) / (most - fewest)
+        for many, few in zip(by_packets[most], by_packets[fewest], strict=True)
+    ]
+    yield measure.of(
+        GROWTH, "memory that a further packet leaves behind", "bytes", more, 16, at_most=True
+    )
+
+
+def times(runs: list[chain.Run]) -> list[float]:
+    """Nanoseconds of processor time of one packet at one switch."""
+    return [1e9 / run.hops_per_second for run in runs]
+
+
+def linear(name: str, many: list[float], few: list[float]) -> Measure:
+    """How much more each costs when there are many."""
+    return measure.of(GROWTH, name, "", measure.ratios(many, few), LINEAR, at_most=True)
