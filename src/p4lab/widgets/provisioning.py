@@ -13,7 +13,7 @@ from p4lab.recirculation.equations import INTERNAL, PORTS, Provision
 from p4lab.recirculation.mixes import Calculation, Mix, Part, calculate
 
 MIX = MappingProxyType({2: 0.05, 4: 0.05, 8: 0.0, 16: 0.0})
-WIDTH, CELL, ROW = 560, 30, 16  # of the picture, in units of it
+WIDTH, CELL, ROW = 560, 35, 16  # of the picture, in units of it
 COLOURS = {"traffic": "#1f77b4", "loop": "#ff7f0e", "unused": "#dddddd", "lost": "#d62728"}
 
 
