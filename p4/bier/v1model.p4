@@ -86,7 +86,9 @@ control BierIngress(inout headers_t hdr, inout metadata_t meta,
 control BierEgress(inout headers_t hdr, inout metadata_t meta,
                    inout standard_metadata_t standard_metadata) {
     BierRewrite() rewrite;
-    drop_reason_t drop;
+    drop_reason_t drop = drop_reason_t.NONE;
+    // What was sent, by port. Of RECIRC_PORT: how often packets had to come back.
+    counter(512, CounterType.packets_and_bytes) sent;
 
     apply {
         if (standard_metadata.egress_port == RECIRC_PORT) {
@@ -98,6 +100,9 @@ control BierEgress(inout headers_t hdr, inout metadata_t meta,
             if (drop != drop_reason_t.NONE) {
                 mark_to_drop(standard_metadata);
             }
+        }
+        if (drop == drop_reason_t.NONE) {
+            sent.count((bit<32>)standard_metadata.egress_port);
         }
     }
 }
