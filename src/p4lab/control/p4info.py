@@ -144,6 +144,15 @@ class Program:
             table.preamble.alias, matches, action.preamble.alias, params, entry.priority
         )
 
+    def counter_cell(self, name: str, index: int) -> p4r.Entity:
+        """What asks for one cell of an indirect counter. Raises ValueError."""
+        counter = _named("counter", name, self.message.counters)
+        if not 0 <= index < counter.size:
+            raise ValueError(f"{name} has {counter.size} cells, and none is number {index}")
+        cell = p4r.CounterEntry(counter_id=counter.preamble.id)
+        cell.index.index = index
+        return p4r.Entity(counter_entry=cell)
+
     def packet_out(self, port: int, frame: bytes) -> p4r.PacketOut:
         """A frame to be sent from a port, behind the program's own header for it."""
         message = p4r.PacketOut(payload=frame)

@@ -21,6 +21,7 @@ from finsy.proto import p4r, p4r_grpc
 
 from p4lab.control.entries import Entity, TableEntry, Update, diff, key
 from p4lab.control.p4info import Program
+from p4lab.control.plane import Count
 
 PATIENCE = 20.0  # seconds for a switch to come (back) up
 CALL = 10.0  # seconds for one call
@@ -105,6 +106,16 @@ class P4RuntimeDriver:
         request.updates.extend(self.program.update(update) for update in batch)
         self._stub.Write(request, timeout=CALL)
 
+    def counters(self, name: str, cells: Sequence[int]) -> dict[int, Count]:
+        """What these cells of a counter hold, read from the switch. Raises P4RuntimeError, and
+        ValueError if the program has no such counter or cell."""
+        request = p4r.ReadRequest(device_id=self._device)
+        request.entities.extend(self.program.counter_cell(name, cell) for cell in cells)
+        found = (entity.counter_entry for entity in self._ask(request)) if cells else ()
+        return {
+            cell.index.index: Count(cell.data.packet_count, cell.data.byte_count) for cell in found
+        }
+
     def packet_out(self, port: int, frame: bytes) -> None:
         """Sends a frame out of a port. It is lost where the switch cannot be reached."""
         if self._session is not None:
@@ -181,12 +192,15 @@ class P4RuntimeDriver:
         )
         for entry in replication:
             request.entities.add(packet_replication_engine_entry=entry)
+        found = (self.program.read(entity) for entity in self._ask(request))
+        return [entity for entity in found if entity is not None and not _is_empty(entity)]
+
+    def _ask(self, request: p4r.ReadRequest) -> list[p4r.Entity]:
         try:
             responses = list(self._stub.Read(request, timeout=CALL))
         except grpc.RpcError as error:
             raise P4RuntimeError(f"{self.address}: {_refusal(error)}") from error
-        found = (self.program.read(e) for response in responses for e in response.entities)
-        return [entity for entity in found if entity is not None and not _is_empty(entity)]
+        return [entity for response in responses for entity in response.entities]
 
     def _heard(self, message: p4r.StreamMessageResponse) -> None:
         if message.HasField("packet"):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from ipaddress import IPv4Address
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from p4lab.control.bier import Member, bier_entries
 from p4lab.control.entries import Entries, Update, diff
@@ -24,6 +24,13 @@ from p4lab.topology import Failures, Link, Router, Topology
 
 class RefusedError(ValueError):
     """A router's program has no place for its entries: a table or an action is missing."""
+
+
+class Count(NamedTuple):
+    """What a cell of a counter holds."""
+
+    packets: int
+    bytes: int
 
 
 class Driver(Protocol):
@@ -37,6 +44,14 @@ class Driver(Protocol):
 
     def packet_out(self, port: int, frame: bytes) -> None:
         """Send an Ethernet frame (without FCS, not padded) out of a port."""
+
+
+class CountingDriver(Driver, Protocol):
+    """A driver that can also look at what its switch counts."""
+
+    def counters(self, name: str, cells: Sequence[int]) -> dict[int, Count]:
+        """What these cells of a counter hold, read from the switch now. Raises ValueError if the
+        program has no such counter or the counter no such cell."""
 
 
 class ControlPlane:

@@ -67,6 +67,18 @@ class LinkRow:
 
 
 @dataclass(frozen=True)
+class CounterRow:
+    """Frames and bytes that a router's switch says it has sent to a neighbour, control packets
+    among them; to itself is what had to pass once more."""
+
+    router: str
+    neighbour: str
+    port: int
+    packets: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class Report:
     """The outcome of a run. `ok`: every subscriber got every packet exactly once, nobody else got
     any, all packets were sent, and no link carried more copies than the ideal tree needs."""
@@ -83,6 +95,8 @@ class Report:
     notes: tuple[str, ...] = ()
     down: tuple[str, ...] = ()
     """Links that failed without the control plane's knowledge"""
+    counters: tuple[CounterRow, ...] = ()
+    """Read from the switches at the end"""
 
     @property
     def ok(self) -> bool:
@@ -98,7 +112,13 @@ class Report:
         return data
 
 
-def make_report(plan: Plan, network: str, observed: Observed, target: str = "engine") -> Report:
+def make_report(
+    plan: Plan,
+    network: str,
+    observed: Observed,
+    target: str = "engine",
+    counters: tuple[CounterRow, ...] = (),
+) -> Report:
     """Compares what was observed with the plan."""
     problems = [
         f"only {observed.sent.get(stream.flow, 0)} of {stream.packets} packets to "
@@ -126,6 +146,7 @@ def make_report(plan: Plan, network: str, observed: Observed, target: str = "eng
         target,
         observed.notes,
         tuple(f"{link.a}-{link.b}" for link in plan.down),
+        counters,
     )
 
 
@@ -201,6 +222,8 @@ def render(report: Report, limit: int = 40) -> RenderableType:
     if report.down:
         told = "and nobody has told the control plane."
         notes.append(Text(f"Note: {', '.join(report.down)} failed before the streams, {told}"))
+    if passes := _passes(report):
+        notes.append(Text(passes))
     return Group(_host_table(report, limit), _link_table(report, limit), *notes, verdict)
 
 
@@ -238,13 +261,27 @@ def _link_table(report: Report, limit: int) -> RenderableType:
     table.add_column("link")
     table.add_column("copies", justify="right")
     table.add_column("ideal tree", justify="right")
+    counted = {(row.router, row.neighbour): str(row.packets) for row in report.counters}
+    if counted:
+        table.add_column("the switch counted", justify="right")
     rows = _shown(report.links, limit)
     for row in rows:
         style = None if row.ok else "red"
         ideal = "-" if row.ideal is None else str(row.ideal)
-        table.add_row(f"{row.source} → {row.target}", str(row.copies), ideal, style=style)
+        cells = [f"{row.source} → {row.target}", str(row.copies), ideal]
+        if counted:
+            cells.append(counted.get((row.source, row.target), "-"))
+        table.add_row(*cells, style=style)
     _leave_out(table, len(report.links) - len(rows))
     return table
+
+
+def _passes(report: Report) -> str:
+    """How often packets went around, by the switches' own counters; empty if they never did."""
+    again = [row for row in report.counters if row.neighbour == row.router and row.packets]
+    shown = ", ".join(f"{row.router} {row.packets}" for row in again[:10])
+    more = f" and {len(again) - 10} more" if len(again) > 10 else ""
+    return f"Packets that passed once more through a switch: {shown}{more}." if again else ""
 
 
 def _shown(rows: tuple[Any, ...], limit: int) -> list[Any]:

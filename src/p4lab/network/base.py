@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from p4lab import _engine
-    from p4lab.control.plane import Driver
+    from p4lab.control.plane import CountingDriver
     from p4lab.lab.plan import Stream
     from p4lab.lab.report import Observed
     from p4lab.topology import Host, Link, Topology
@@ -43,8 +43,8 @@ class Network(Protocol):
     def now(self) -> int:
         """Nanoseconds since the network began."""
 
-    def driver(self, router: str) -> Driver:
-        """What writes a router's entries."""
+    def driver(self, router: str) -> CountingDriver:
+        """What writes a router's entries and reads its counters."""
 
     def join(self, host: Host, group: IPv4Address) -> None:
         """The host subscribes to the group by IGMP."""

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from p4lab.control.plane import Driver
+from p4lab.control.plane import CountingDriver
 from p4lab.lab.plan import Stream
 from p4lab.lab.report import Observed, Received
 from p4lab.network import namespace
@@ -182,7 +182,7 @@ class MininetNetwork:
     def now(self) -> int:
         return self._switches.now
 
-    def driver(self, router: str) -> Driver:
+    def driver(self, router: str) -> CountingDriver:
         """What writes a router's entries."""
         return self._switches.driver(router)
 

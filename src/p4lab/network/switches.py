@@ -8,7 +8,7 @@ from typing import Protocol
 from p4lab import _engine
 from p4lab.control.bier import CPU_PORT
 from p4lab.control.entries import Entries, Update
-from p4lab.control.plane import Driver
+from p4lab.control.plane import Count, CountingDriver
 from p4lab.control.tables import Tables
 from p4lab.engine import to_engine
 from p4lab.network import cpu
@@ -34,7 +34,7 @@ class Switches(Protocol):
     def start(self, router: str, number: int, ports: Mapping[int, str]) -> None:
         """Starts a router's switch on interfaces, by port. Raises NetworkError or OSError."""
 
-    def driver(self, router: str) -> Driver:
+    def driver(self, router: str) -> CountingDriver:
         """What writes a router's entries."""
 
     def news(self, timeout: float) -> News | None:
@@ -91,7 +91,7 @@ class EngineSwitches:
             backend=self._backend,
         )
 
-    def driver(self, router: str) -> Driver:
+    def driver(self, router: str) -> CountingDriver:
         return ForwarderDriver(self._forwarders[router], self._tables[router])
 
     def news(self, timeout: float) -> News | None:
@@ -140,6 +140,10 @@ class ForwarderDriver:
     def entries(self) -> Entries:
         """What has been written to the switch, by whichever driver."""
         return self._tables.entries
+
+    def counters(self, name: str, cells: Sequence[int]) -> dict[int, Count]:
+        """What these cells of a counter hold now. Raises ValueError."""
+        return {cell: Count(*self._forwarder.read_counter(name, cell)) for cell in cells}
 
     def packet_out(self, port: int, frame: bytes) -> None:
         """Send a frame out of a port."""

@@ -12,6 +12,7 @@ from typing import Any
 
 from p4lab import _engine
 from p4lab.control.entries import Entries, Update
+from p4lab.control.plane import Count
 from p4lab.control.tables import Tables
 from p4lab.engine import to_engine
 from p4lab.lab.plan import Stream
@@ -228,6 +229,10 @@ class VirtualDriver:
     def entries(self) -> Entries:
         """What has been written to the switch, by whichever driver."""
         return self._tables.entries
+
+    def counters(self, name: str, cells: Sequence[int]) -> dict[int, Count]:
+        """What these cells of a counter hold now. Raises ValueError."""
+        return {cell: Count(*self._engine.read_counter(self._node, name, cell)) for cell in cells}
 
     def packet_out(self, port: int, frame: bytes) -> None:
         """Send a frame out of a port."""

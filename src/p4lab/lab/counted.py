@@ -1,0 +1,32 @@
+"""What switches have counted themselves, next to what their network has seen of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from p4lab.control.bier import RECIRC_PORT
+from p4lab.control.plane import Count, CountingDriver
+from p4lab.lab.report import CounterRow
+from p4lab.topology import Topology
+
+SENT = "sent"  # the counter of p4/*/v1model.p4 with a cell per port
+
+
+def counted(
+    topology: Topology, driver_for_router: Callable[[str], CountingDriver]
+) -> tuple[CounterRow, ...]:
+    """What every router's switch says it has sent, by port; nothing where the program has no such
+    counter."""
+    rows = []
+    for router in topology.routers:
+        neighbours = {**topology.ports(router.name), RECIRC_PORT: router.name}
+        for port, count in _read(driver_for_router(router.name), list(neighbours)).items():
+            rows.append(CounterRow(router.name, neighbours[port], port, count.packets, count.bytes))
+    return tuple(rows)
+
+
+def _read(driver: CountingDriver, ports: list[int]) -> dict[int, Count]:
+    try:
+        return driver.counters(SENT, ports)
+    except ValueError:  # programs of one's own need not count
+        return {}
