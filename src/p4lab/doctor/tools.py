@@ -13,7 +13,10 @@ from p4lab.doctor import Finding
 from p4lab.doctor.kernel import SYSTEM_FOLDERS
 
 P4LANG_FIX = "Only for --target bmv2: docs/machine.md says where p4lang has packages."
-SDE_FIX = "Only for Tofino: set SDE and SDE_INSTALL to an installed SDE."
+SDE_FIX = "Only for Tofino: set SDE_INSTALL to an installed SDE (docs/hardware.md)."
+SDE_NEEDED = ("bf-p4c", "bf_switchd")
+SDE_MODEL = "tofino-model"
+SDE_CLIENT = "lib/python3*/site-packages/tofino/bfrt_grpc/client.py"
 # As Debian, Ubuntu, Fedora and Google call it.
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -90,15 +93,17 @@ def tofino_sde() -> Finding:
     home = os.environ.get("SDE_INSTALL")
     if not home:
         return Finding("Tofino SDE", "missing", "SDE_INSTALL is not set", SDE_FIX)
-    missing = [
-        name for name in ("bf-p4c", "tofino-model") if not (Path(home) / "bin" / name).exists()
-    ]
+    programs = Path(home) / "bin"
+    missing = [f"bin/{name}" for name in SDE_NEEDED if not (programs / name).exists()]
+    missing += [] if list(Path(home).glob(SDE_CLIENT)) else ["bfrt_grpc/client.py"]
     if missing:
-        return Finding("Tofino SDE", "broken", f"no {', '.join(missing)} in {home}/bin", SDE_FIX)
+        return Finding("Tofino SDE", "broken", f"no {', '.join(missing)} in {home}", SDE_FIX)
+    if not (programs / SDE_MODEL).exists():
+        return Finding("Tofino SDE", "ok", f"{home}, for switches; no {SDE_MODEL}")
     if platform.machine() != "x86_64":
         fix = "Use the engine here, or an x86_64 machine: the model is built for no other."
         return Finding("Tofino SDE", "broken", f"{home}, on {platform.machine()}", fix)
-    return Finding("Tofino SDE", "ok", home)
+    return Finding("Tofino SDE", "ok", f"{home}, with {SDE_MODEL}")
 
 
 def _find(command: str) -> str | None:

@@ -1,0 +1,186 @@
+"""`p4lab run --target tofino-model|wedge` as a lab admin meets it, without an SDE."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+import test_tofino_driver as own
+from bfrt_fake import info
+from bfrt_fake.server import Server
+from bfrt_fake.switch import Switch
+from cli_runner import ROOT, p4lab
+from p4lab.engine import load_program
+from p4lab.targets.tofino import tools
+from p4lab.targets.tofino.schema import PORT, Program
+
+GOLDEN = Path(__file__).parent / "golden"
+RACK = ("--rack", "hw/rack.example.toml")
+RUNS = {
+    "dry_run_model.txt": ("01-bier", "--target", "tofino-model", "--topology", "paper"),
+    "dry_run_wedge.txt": ("01-bier", "--target", "wedge", "--topology", "testbed", *RACK),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_sde(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("SDE_INSTALL", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_dry_run_tells_every_step_and_needs_nothing(name: str) -> None:
+    done = p4lab("run", *RUNS[name], "--dry-run")
+    assert (done.returncode, done.stderr) == (0, "")
+    again = f"p4lab run {' '.join(RUNS[name])} --dry-run > tests/python/golden/{name}"
+    assert done.stdout == (GOLDEN / name).read_text(), f"if this is meant: {again}"
+
+
+def test_lab_05_has_a_dry_run() -> None:
+    done = p4lab("run", "05-recirculation", "--target", "tofino-model", "--dry-run")
+    assert done.returncode == 0, done.stderr
+    assert "05-recirculation on" in done.stdout and "p4/bier/tna.p4" in done.stdout
+
+
+REFUSED = [
+    (("--target", "tofino-model"), "needs the Tofino SDE (SDE_INSTALL is not set). Install"),
+    (("--target", "wedge"), "needs the map of your rack: --rack FILE"),
+    (("--target", "wedge", "--topology", "testbed", *RACK), "SDE_INSTALL is not set"),
+    (("--target", "wedge", *RACK), "no switch for r4"),
+    (("--target", "wedge", "--rack", "nowhere.toml"), "nowhere.toml:1: cannot read the file"),
+    (("--dry-run",), "--dry-run is for --target tofino-model and wedge"),
+    (RACK, "--rack is for --target"),
+    (("--target", "tofino-model", "--undo"), "--undo is for --target wedge"),
+    (("--target", "wedge", *RACK, "--undo", "--dry-run"), "choose one"),
+    (("--target", "tofino-model", "--undefined", "1"), "for the engine, not for a Tofino"),
+    (("--target", "tofino-model", "--pcap", "x"), "--pcap is not for the target tofino-model"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED)
+def test_what_cannot_be_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
+    done = p4lab("run", "01-bier", *arguments)
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+
+
+def test_a_program_without_an_entry_file_for_tna_is_refused() -> None:
+    done = p4lab("run", "02-frr", "--target", "tofino-model", "--dry-run")
+    assert done.returncode == 2 and "no tna.p4 beside it" in done.stderr
+
+
+def test_nothing_to_undo() -> None:
+    done = p4lab("run", "01-bier", "--target", "wedge", "--topology", "testbed", *RACK, "--undo")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "Nothing to put back: no run has left a journal.\n",
+    )
+
+
+# ---- The whole verb, against three servers in the place of three switches --------------------
+
+NAME = "p4lab_01_bier_bsl64"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An SDE with our stand-in for its client, and nothing else that does anything."""
+    sde = tmp_path / "sde"
+    package = sde / "lib/python3.10/site-packages/tofino/bfrt_grpc"
+    package.mkdir(parents=True)
+    (sde / "bin").mkdir()
+    (sde / "bin" / tools.COMPILER).write_text("")
+    here = str(Path(__file__).parent)
+    for name, text in own.STANDIN.items():
+        (package / name).write_text(f"import sys; sys.path.append({here!r})\n{text}")
+    monkeypatch.setenv("SDE_INSTALL", str(sde))
+
+
+@pytest.fixture
+def servers() -> Iterator[list[Server]]:
+    compiled = load_program(ROOT / "p4/bier/tna.p4", [("BSL", "64")])
+    program = Program(compiled.p4info(json=True))
+    p4, chip = info.of_program(program, "EntryParser"), info.of_chip()
+    with ExitStack() as stack:
+        yield [stack.enter_context(Server(Switch(NAME, p4, chip))) for _ in range(3)]
+
+
+def rack(servers: list[Server], tmp_path: Path) -> Path:
+    text = (ROOT / "hw/rack.example.toml").read_text()
+    for number, server in enumerate(servers, 1):
+        text = text.replace(f"10.1.0.1{number}:50052", server.address)
+    (tmp_path / "rack.toml").write_text(text)
+    return tmp_path / "rack.toml"
+
+
+def start(file: Path) -> subprocess.Popen[str]:
+    """A run that is ready: its switches are set up."""
+    command = [sys.executable, "-m", "p4lab", "run", "01-bier", "--target", "wedge"]
+    process = subprocess.Popen(
+        [*command, "--topology", "testbed", "--rack", str(file)],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"},
+        cwd=ROOT,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        # A background job of a shell ignores SIGINT, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    assert process.stdout
+    for line in process.stdout:
+        if line.startswith("Ctrl-C"):
+            return process
+    assert process.stderr
+    pytest.fail(process.stderr.read())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_reads_counters_and_puts_all_switches_back(
+    servers: list[Server], home: None, tmp_path: Path, number: signal.Signals
+) -> None:
+    before = [server.switch.state() for server in servers]
+    process = start(rack(servers, tmp_path))
+    assert servers[0].switch.looped == {128, 152}
+    assert all(server.switch.table(PORT).rows for server in servers)
+    time.sleep(0.2)
+    process.send_signal(number)
+    told, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert "r1 1/0   to h1               1001 in         1002 out" in told
+    assert [server.switch.state() for server in servers] == before
+    assert not list((tmp_path / "state/p4lab").glob("*.journal"))
+
+
+def test_a_run_that_was_killed_is_undone(servers: list[Server], home: None, tmp_path: Path) -> None:
+    before = [server.switch.state() for server in servers]
+    file = rack(servers, tmp_path)
+    process = start(file)
+    process.kill()
+    process.communicate(timeout=60)
+    assert [server.switch.state() for server in servers] != before
+    arguments = ("--target", "wedge", "--topology", "testbed", "--rack", file)
+    done = p4lab("run", "01-bier", *arguments, "--undo")
+    assert done.returncode == 0, done.stderr
+    assert "r1:" in done.stdout and "rows are as they were" in done.stdout
+    assert [server.switch.state() for server in servers] == before
+
+
+def test_a_switch_that_refuses_leaves_the_others_as_they_were(
+    servers: list[Server], home: None, tmp_path: Path
+) -> None:
+    before = [server.switch.state() for server in servers]
+    servers[2].switch.fail_at = 12
+    arguments = ("--target", "wedge", "--topology", "testbed", "--rack", rack(servers, tmp_path))
+    done = p4lab("run", "01-bier", *arguments)
+    assert done.returncode == 2 and "Hardware access failed" in done.stderr
+    assert [server.switch.state() for server in servers] == before
