@@ -63,6 +63,22 @@ def test_a_condition_that_reads_too_much_fits_nowhere(shape: Shape) -> None:
     assert refused[0].why_not and "4 bytes and 12 bits" in refused[0].why_not
 
 
+def test_the_table_in_the_docs_is_true() -> None:
+    """Both numbers of each pair: the test above says that ours are the compiler's."""
+    page = (ROOT / "docs" / "fit.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (bier\d+_\w+) \| [\d +]+ \| (.+) \|$", page, re.MULTILINE)
+    assert sorted(name for name, _ in rows) == sorted(probe.name for probe in OBSERVED)
+    by_name = {probe.name: probe for probe in OBSERVED}
+    for name, cells in rows:
+        bound, *pairs = cells.split(" | ")
+        probe = by_name[name]
+        assert int(bound) <= probe.stages
+        truth = (probe.stages, probe.cycles, probe.tcams, probe.srams)
+        for pair, number in zip(pairs, truth, strict=True):
+            ours, theirs = pair.split(" / ")
+            assert int(theirs) == number and ours in (theirs, "-"), name
+
+
 def recorded() -> list[Path]:
     """Recorded programs with the stage of every table; none where they do not lie beside us."""
     notes = sorted(RECORDED.glob("*/note.txt"))

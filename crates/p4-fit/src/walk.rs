@@ -11,8 +11,9 @@ use p4_syntax::ast::{Arg, Block, Decl, DeclKind, Expr, ExprKind, NodeId, Param, 
 use p4_syntax::Span;
 use std::collections::{HashMap, HashSet};
 
-/// More tables, conditions and runs of statements than this are not followed.
-pub(crate) const MAX_UNITS: usize = 2000;
+/// More tables, conditions and runs of statements than this are not followed: twelve stages have
+/// places for 192 tables with a condition each.
+pub(crate) const MAX_UNITS: usize = 600;
 /// Nodes of the tree that are visited, repeated ones counted.
 const MAX_STEPS: u64 = 2_000_000;
 /// Blocks in blocks; the lowering accepts no more.
