@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +182,7 @@ def _gress(gress: Gress, placement: Placement, shared_metadata: bool) -> GressEs
     edges = dependencies(gress, units)
     first = earliest(units, edges)
     pieces, unplaced = placement.place(gress, units, edges)
+    pieces = _conditions_to_tables(units, pieces)
     why = {item.unit: item.why for item in unplaced}
     stages = None if unplaced else max((piece.stage for piece in pieces), default=-1) + 1
     timing = timings(gress, units, pieces)
@@ -207,6 +208,23 @@ def _gress(gress: Gress, placement: Placement, shared_metadata: bool) -> GressEs
         ),
         notes=gress.notes,
     )
+
+
+def _conditions_to_tables(units: Sequence[Unit], pieces: Sequence[Piece]) -> list[Piece]:
+    """A condition is read where the first table it decides about lies, not as soon as it could."""
+    decides: dict[int, list[int]] = defaultdict(list)
+    stage_of = {piece.unit: piece.stage for piece in reversed(pieces)}
+    for unit in units:
+        if unit.kind != "condition" and unit.index in stage_of:
+            for guard, _ in unit.guards:
+                decides[guard].append(stage_of[unit.index])
+    conditions = {unit.index for unit in units if unit.kind == "condition"}
+    return [
+        replace(piece, stage=max(piece.stage, min(decides[piece.unit])))
+        if piece.unit in conditions and decides[piece.unit]
+        else piece
+        for piece in pieces
+    ]
 
 
 def _step(unit: Unit, edge: Dependency | None) -> Step:
