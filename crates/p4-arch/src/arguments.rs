@@ -1,8 +1,24 @@
 //! The arguments of an extern's call, as the lowering describes them.
 
 use crate::error::ArchError;
-use p4_ir::ir::{ArgValue, ExternCall, InstanceId, Place, Program, Slot, ValueKind};
+use p4_ir::ir::{words, ArgValue, ExternCall, InstanceId, Place, Program, Slot, ValueKind};
 use p4_syntax::ast::Name;
+
+/// For each table the words of its selector keys in its key, with their widths.
+pub(crate) fn selector_keys(program: &Program) -> Vec<Vec<(usize, u32)>> {
+    let keys = |table: &p4_ir::ir::Table| {
+        let mut at = 0;
+        let mut keys = Vec::new();
+        for key in &table.keys {
+            if &*key.match_kind == "selector" {
+                keys.push((at, key.place.width));
+            }
+            at += words(key.place.width) as usize;
+        }
+        keys
+    };
+    program.tables.iter().map(keys).collect()
+}
 
 /// A call and the program it is in. Arguments are counted from 0.
 #[derive(Clone, Copy)]

@@ -47,7 +47,7 @@ impl Image {
     /// Checks that `program` can be executed in full on the architecture that it is made for.
     pub fn new(program: Arc<Program>) -> Result<Image, ArchError> {
         Ok(match &*program.package {
-            "Switch" => Image::Tna(Arc::new(tna::Image::new(program)?)),
+            "Switch" | "MultiParserSwitch" => Image::Tna(Arc::new(tna::Image::new(program)?)),
             "V1Switch" => Image::V1Model(Arc::new(v1model::Image::new(program)?)),
             other => {
                 let message = format!(

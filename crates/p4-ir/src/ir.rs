@@ -464,6 +464,9 @@ pub struct HeaderInst {
 pub struct Block {
     /// Name of the parser or control type in the program: `MyIngress`
     pub name: Name,
+    /// The package's parameter that it was given to, through packages inside the package:
+    /// `ig`, `pipe0.ingress`
+    pub role: Name,
     pub is_parser: bool,
     pub entry: Pc,
     pub params: Vec<BlockParam>,
@@ -734,6 +737,9 @@ pub struct Program {
     pub vars: Vec<Var>,
     pub storages: Vec<Storage>,
     pub blocks: Vec<Block>,
+    /// Parameters of the package that were given the same package as one before them: `pipe2`, and
+    /// `pipe0`
+    pub same: Vec<(Name, Name)>,
     pub tables: Vec<Table>,
     pub actions: Vec<Action>,
     pub instances: Vec<Instance>,
@@ -750,7 +756,8 @@ pub struct Program {
 }
 
 impl Program {
-    /// The region bound to the architecture's name `key`.
+    /// The region bound to the architecture's name `key`. Of several packages inside the package
+    /// each but the first has regions of its own: `pipe1.ig_hdr`.
     pub fn storage(&self, key: &str) -> Option<&Storage> {
         self.storages.iter().find(|storage| &*storage.key == key)
     }

@@ -107,6 +107,17 @@ impl State {
         Ok((count.packets, count.bytes))
     }
 
+    /// Number of cells of a meter.
+    pub fn meter_size(&self, meter: &str) -> Result<u64, UpdateError> {
+        let id = self.meter_named(meter)?;
+        match &self.cells[id] {
+            Cells::Meters(_, cells) => Ok(cells.len() as u64),
+            _ => Err(UpdateError::Direct {
+                name: self.program.instances[id].name.to_string(),
+            }),
+        }
+    }
+
     /// The table whose entries a direct counter counts, if `counter` is one.
     pub fn direct_counter_table(&self, counter: &str) -> Result<Option<String>, UpdateError> {
         let id = self.counter_named(counter)? as ir::InstanceId;

@@ -29,9 +29,12 @@ pub(crate) const NOTED: &[(&str, &str)] = &[
 
 impl Binding for Tna {
     fn storage(&self, package: &str, block: &str, param: usize) -> Option<&'static str> {
-        if package != "Pipeline" {
-            return None;
-        }
+        let block = match package {
+            "Pipeline" | "MultiParserPipeline" => block,
+            "IngressParsers" => "ingress_parser",
+            "EgressParsers" => "egress_parser",
+            _ => return None,
+        };
         let names: &[&'static str] = match block {
             "ingress_parser" => &["", "ig_hdr", "ig_md", INGRESS, FOR_TM, INGRESS_FROM_PARSER],
             "ingress" => &[

@@ -1,7 +1,7 @@
 //! Egress, and where its packets go: out of a port, or back to ingress through a looped one.
 
 use super::metadata::{EGRESS_BYTES, FCS_BYTES};
-use super::ports::Queued;
+use super::ports::{pipe, Queued};
 use super::queue::{Arrival, Copy};
 use super::switch::Switch;
 use crate::stats::Drop;
@@ -27,6 +27,10 @@ impl Switch {
         if copy.bypass_egress {
             return self.leave(copy, out, follow);
         }
+        let Some(pipeline) = self.image.pipes.at(copy.port).copied() else {
+            let port = copy.port;
+            return self.dropped(Drop::BadPort { port }, follow);
+        };
         if copy.bytes.len() < SHORTEST {
             copy.bytes.resize(SHORTEST, 0);
         }
@@ -34,16 +38,17 @@ impl Switch {
         self.front_of_egress(&copy, &mut given);
         given.extend_from_slice(&copy.bytes);
         self.externs
-            .begin(self.now.picos(), copy.bytes.len() as u64);
-        let error = self.parse(self.image.blocks.egress_parser, &given, true, follow);
+            .begin(self.now.picos(), copy.bytes.len() as u64, pipe(copy.port));
+        let parser = pipeline.egress_parser(copy.port);
+        let error = self.parse(parser, &given, true, follow);
         self.given = given;
-        let (metadata, nanos) = (self.image.metadata, self.now.picos() / 1000);
+        let (metadata, nanos) = (&pipeline.metadata, self.now.picos() / 1000);
         metadata.parsed_at_egress(&mut self.machine.frame, error, nanos);
-        if let Err(reason) = self.control(self.image.blocks.egress, follow) {
+        if let Err(reason) = self.control(pipeline.egress, follow) {
             return self.dropped(reason, follow);
         }
         let order = metadata.egress_order(&self.machine.frame);
-        if let Err(reason) = self.deparse(self.image.blocks.egress_deparser, follow) {
+        if let Err(reason) = self.deparse(pipeline.egress_deparser, follow) {
             return self.dropped(reason, follow);
         }
         copy.bytes.clear();

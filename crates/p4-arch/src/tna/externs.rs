@@ -13,6 +13,8 @@ use p4_ir::trace::{Event, Tracer};
 use p4_state::{Color, State};
 use rustc_hash::FxHashMap;
 
+const PORT_METADATA_BITS: u32 = 64;
+
 /// What the deparsers' externs were given in one run; the last call of each counts.
 #[derive(Debug, Default)]
 pub(super) struct Emitted {
@@ -31,6 +33,10 @@ pub(super) struct Externs {
     pub emitted: Emitted,
     /// Picoseconds
     now: u64,
+    /// The pipe that the packet is in
+    pipe: u8,
+    /// Cells that a register or a meter has in each pipe; by instance
+    cells: Vec<u64>,
     /// Bytes that counters and meters count for this packet
     bytes: u64,
     /// The colour of each direct meter's last hit, by instance
@@ -39,8 +45,8 @@ pub(super) struct Externs {
     entries: Vec<Option<u64>>,
     /// Cells of direct registers, by instance and entry; those never written are not there.
     direct: FxHashMap<(InstanceId, u64), Vec<u64>>,
-    /// The next cell of each register for `execute_log`
-    logs: FxHashMap<InstanceId, u64>,
+    /// The next cell of each register for `execute_log`, in each pipe
+    logs: FxHashMap<(InstanceId, u8), u64>,
     /// Sums of 16 bits of the parser's checksums, by instance
     sums: Vec<u16>,
     /// The parser's counter
@@ -58,6 +64,8 @@ impl Externs {
             stats: Stats::default(),
             emitted: Emitted::default(),
             now: 0,
+            pipe: 0,
+            cells: image.cells.clone(),
             bytes: 0,
             colors: vec![0; instances],
             entries: vec![None; instances],
@@ -70,9 +78,9 @@ impl Externs {
     }
 
     /// Starts a packet's way through ingress or egress; `bytes` is what counters count.
-    pub fn begin(&mut self, now: u64, bytes: u64) {
+    pub fn begin(&mut self, now: u64, bytes: u64, pipe: u8) {
         self.emitted = Emitted::default();
-        (self.now, self.bytes) = (now, bytes);
+        (self.now, self.bytes, self.pipe) = (now, bytes, pipe);
         self.begin_parser();
     }
 
@@ -96,8 +104,20 @@ impl Externs {
         self.bytes.saturating_sub(adjust)
     }
 
+    /// Where the cell of this pipe is; beyond all of them if the index is too large.
+    fn cell(&self, instance: InstanceId, index: u64) -> u64 {
+        let cells = self.cells[instance as usize];
+        match index < cells {
+            true => u64::from(self.pipe) * cells + index,
+            false => u64::MAX,
+        }
+    }
+
     fn write_cell(&mut self, register: InstanceId, index: u64, value: &[Place], frame: &[u64]) {
-        match self.state.register_mut(register, index) {
+        match self
+            .state
+            .register_mut(register, self.cell(register, index))
+        {
             Some(cell) => pack(value, frame, cell),
             None => self.out_of_range(),
         }
@@ -105,7 +125,7 @@ impl Externs {
 
     /// Whether there is such a cell; if so its value is put at the places.
     fn read_cell(&self, register: InstanceId, index: u64, to: &[Place], frame: &mut [u64]) -> bool {
-        let cell = self.state.register(register, index);
+        let cell = self.state.register(register, self.cell(register, index));
         match cell {
             Some(cell) => unpack(cell, to, frame),
             None => clear(to, frame),
@@ -317,7 +337,7 @@ impl Host for Running<'_> {
                 result,
             } => {
                 let bytes = externs.bytes_for(adjust, frame);
-                let index = frame[*index as usize];
+                let index = externs.cell(*meter, frame[*index as usize]);
                 let found = externs.state.meter(*meter, index, bytes, externs.now);
                 if found.is_none() {
                     externs.out_of_range();
@@ -352,10 +372,9 @@ impl Host for Running<'_> {
                 result,
             } => {
                 let index = index.map_or(0, |slot| frame[slot as usize]);
-                let old = externs
-                    .state
-                    .register(*register, index)
-                    .map(<[u64]>::to_vec);
+                let cell = externs.cell(*register, index);
+                let old = externs.state.register(*register, cell);
+                let old = old.map(<[u64]>::to_vec);
                 externs.write_cell(*register, index, value, frame);
                 unpack(&old.unwrap_or_default(), result, frame);
             }
@@ -385,8 +404,9 @@ impl Host for Running<'_> {
                 let index = match index {
                     Some(slot) => frame[*slot as usize],
                     None => {
-                        let size = externs.state.size(*register).max(1);
-                        let next = externs.logs.entry(*register).or_default();
+                        let size = externs.cells[*register as usize].max(1);
+                        let log = (*register, externs.pipe);
+                        let next = externs.logs.entry(log).or_default();
                         let index = *next;
                         *next = (index + 1) % size;
                         index
@@ -461,16 +481,20 @@ impl Host for Running<'_> {
             }
             Call::UnpackPort { result } => {
                 let mut skip = 0;
-                for place in result {
+                let bits: u32 = result.iter().map(|place| place.width).sum();
+                let valid = (bits == PORT_METADATA_BITS + 1).then(|| result[0].slot);
+                if let Some(valid) = valid {
+                    // A header's first place is its validity.
+                    frame[valid as usize] = 1;
+                }
+                for place in &result[usize::from(valid.is_some())..] {
                     let n = words(place.width) as usize;
                     let limbs = &mut frame[place.slot as usize..][..n];
                     machine.packet.peek_wide(skip, place.width, limbs);
                     skip += place.width as usize;
                 }
-                let port_metadata = 64;
-                machine
-                    .packet
-                    .set_cursor(machine.packet.cursor() + port_metadata);
+                let behind = machine.packet.cursor() + PORT_METADATA_BITS as usize;
+                machine.packet.set_cursor(behind);
             }
             Call::Checksum { checksum, sum } => externs.checksum(*checksum, sum, frame),
             Call::Counter(step) => externs.count(step, frame),

@@ -1,9 +1,10 @@
 //! A program made ready for TNA; switches with the same program can share it.
 
-use super::binding::NOTED;
+use super::binding::{FOR_TM, NOTED};
 use super::calls::{self, Call};
 use super::hash::{self, Algorithm};
-use super::metadata::Metadata;
+use super::pipes::{Pipes, PIPES};
+use crate::arguments::selector_keys;
 use crate::error::ArchError;
 use p4_ir::interp::Prepared;
 use p4_ir::ir::{words, ConstArg, Instance, InstanceId, Program, Slot};
@@ -20,8 +21,7 @@ const CELLS: u64 = 1024;
 pub struct Image {
     pub(super) prepared: Prepared,
     pub(super) calls: Vec<Call>,
-    pub(super) metadata: Metadata,
-    pub(super) blocks: Blocks,
+    pub(super) pipes: Pipes,
     pub(super) resources: Vec<Resource>,
     /// By instance
     pub(super) hashes: Vec<Option<Algorithm>>,
@@ -33,6 +33,8 @@ pub struct Image {
     pub(super) initial: Vec<(InstanceId, Vec<u64>)>,
     /// Values of a meter's colours: green, yellow, red; by instance
     pub(super) colors: Vec<[u64; 3]>,
+    /// Cells that a register or a meter has in each pipe; by instance
+    pub(super) cells: Vec<u64>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -41,36 +43,18 @@ pub(super) struct Direct {
     pub registers: Vec<InstanceId>,
 }
 
-/// Indices of the blocks in the program.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Blocks {
-    pub ingress_parser: u32,
-    pub ingress: u32,
-    pub ingress_deparser: u32,
-    pub egress_parser: u32,
-    pub egress: u32,
-    pub egress_deparser: u32,
-}
-
-const BLOCKS: Blocks = Blocks {
-    ingress_parser: 0,
-    ingress: 1,
-    ingress_deparser: 2,
-    egress_parser: 3,
-    egress: 4,
-    egress_deparser: 5,
-};
-
 impl Image {
     /// Checks that `program`, lowered with [`Tna`](super::Tna), can be executed in full.
     pub fn new(program: Arc<Program>) -> Result<Image, ArchError> {
-        if &*program.package != "Switch" || program.blocks.len() != 6 {
-            let message = match (&*program.package, program.blocks.len()) {
-                ("Switch", _) => "several pipelines in one Switch are not executed; give it one Pipeline, which then runs on all pipes".to_string(),
-                (package, _) => format!("the program is made for {package}, not for TNA; its `main` must be a Switch with a Pipeline of six blocks"),
-            };
+        let pipes = match &*program.package {
+            "Switch" | "MultiParserSwitch" => Pipes::of(&program),
+            _ => None,
+        };
+        let Some(pipes) = pipes else {
+            let package = &program.package;
+            let message = format!("the program is made for {package}, not for TNA; its `main` must be a Switch with a Pipeline of six blocks");
             return Err(ArchError::new(message, Span::NONE));
-        }
+        };
         let mut program = Arc::unwrap_or_clone(program);
         headers_keep_fields(&mut program);
         let program = Arc::new(program);
@@ -82,15 +66,16 @@ impl Image {
                 .then(|| hash::algorithm(&program, instance))
                 .transpose()
         });
+        let parts = parts(&program);
         Ok(Image {
-            calls: calls::compile(&program, |slot| written(&program, slot))?,
-            metadata: Metadata::new(&program),
-            blocks: BLOCKS,
+            calls: calls::compile(&program, |slot| written(&program, &parts, slot))?,
+            pipes,
             hashes: hashes.collect::<Result<_, _>>()?,
             selector_keys: selector_keys(&program),
             direct: direct(&program),
             initial: initial(&program),
             colors: program.instances.iter().map(colors).collect(),
+            cells: resources.iter().map(cells_of_pipe).collect(),
             resources,
             prepared: Prepared::new(program)?,
         })
@@ -116,29 +101,27 @@ impl Image {
     }
 }
 
+/// What the storages of each pipeline begin with.
+fn parts(program: &Program) -> Vec<String> {
+    let for_tm = program.storages.iter().map(|storage| &*storage.key);
+    let parts = for_tm.filter_map(|key| key.strip_suffix(FOR_TM));
+    parts.map(str::to_string).collect()
+}
+
 /// The word that says whether the field at `slot` was written, if it is one of [`NOTED`].
-fn written(program: &Program, slot: Slot) -> Option<Slot> {
+fn written(program: &Program, parts: &[String], slot: Slot) -> Option<Slot> {
     let base = program.storage(WRITTEN)?.base;
-    let at = NOTED.iter().position(|(storage, leaf)| {
-        let var = program.storage(storage).and_then(|s| s.leaf(leaf));
+    let noted = parts.iter().flat_map(|part| {
+        NOTED
+            .iter()
+            .map(move |(storage, leaf)| (part, storage, leaf))
+    });
+    let at = noted.clone().position(|(part, storage, leaf)| {
+        let storage = program.storage(&format!("{part}{storage}"));
+        let var = storage.and_then(|storage| storage.leaf(leaf));
         var.is_some_and(|var| program.vars[var as usize].place.slot == slot)
     });
     at.map(|at| base + at as Slot)
-}
-
-fn selector_keys(program: &Program) -> Vec<Vec<(usize, u32)>> {
-    let keys = |table: &p4_ir::ir::Table| {
-        let mut at = 0;
-        let mut keys = Vec::new();
-        for key in &table.keys {
-            if &*key.match_kind == "selector" {
-                keys.push((at, key.place.width));
-            }
-            at += words(key.place.width) as usize;
-        }
-        keys
-    };
-    program.tables.iter().map(keys).collect()
 }
 
 fn direct(program: &Program) -> Vec<Direct> {
@@ -220,6 +203,15 @@ fn size(instance: &Instance, index_type: Option<usize>) -> Result<u64, ArchError
     Ok(size.max(reach.min(CELLS)))
 }
 
+/// What each pipe has of its own stands one after the other.
+fn cells_of_pipe(resource: &Resource) -> u64 {
+    match resource {
+        Resource::Register { size, .. } | Resource::Meter { size, .. } => size / PIPES as u64,
+        Resource::Counter { size } => *size,
+        _ => 0,
+    }
+}
+
 fn unit(instance: &Instance, at: usize) -> MeterUnit {
     match instance.args.get(at) {
         Some(ConstArg::Member(member)) if &**member == "BYTES" => MeterUnit::Bytes,
@@ -245,18 +237,18 @@ fn resource(instance: &Instance) -> Result<Resource, ArchError> {
         },
         "DirectCounter" => Resource::DirectCounter,
         "Meter" => Resource::Meter {
-            size: size(instance, Some(0))?,
+            size: size(instance, Some(0))?.saturating_mul(PIPES as u64),
             unit: unit(instance, 1),
         },
         "DirectMeter" => Resource::DirectMeter {
             unit: unit(instance, 0),
         },
         "Register" => Resource::Register {
-            size: size(instance, Some(1))?,
+            size: size(instance, Some(1))?.saturating_mul(PIPES as u64),
             widths: widths(),
         },
         "RegisterParam" => Resource::Register {
-            size: 1,
+            size: PIPES as u64,
             widths: widths(),
         },
         "ActionProfile" => Resource::Profile {

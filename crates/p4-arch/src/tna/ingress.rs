@@ -2,6 +2,8 @@
 //! the packet, digest.
 
 use super::metadata::{parser_error, Order, FCS_BYTES, INGRESS_BYTES, PORT_BYTES};
+use super::pipes::Pipeline;
+use super::ports::pipe;
 use super::queue::{Arrival, Origin};
 use super::switch::Switch;
 use super::traffic::Packet;
@@ -20,26 +22,32 @@ impl Switch {
     /// One pass through ingress.
     pub(super) fn ingress_of<F: Follow>(&mut self, arrival: Arrival, follow: &mut F) {
         follow.resume(arrival.origin.id);
+        let Some(pipeline) = self.image.pipes.at(arrival.port).copied() else {
+            let port = arrival.port;
+            return self.dropped(Drop::BadPort { port }, follow);
+        };
         let mut given = std::mem::take(&mut self.given);
         self.front_of(&arrival, &mut given);
         let first = given.len();
         given.extend_from_slice(&arrival.bytes);
         given.extend_from_slice(&[0; FCS_BYTES]);
         let length = given.len() - first;
-        self.externs.begin(self.now.picos(), length as u64);
-        let lenient = self.image.metadata.reads_parser_error;
-        let parser = self.image.blocks.ingress_parser;
+        let pipe = pipe(arrival.port);
+        self.externs.begin(self.now.picos(), length as u64, pipe);
+        let lenient = pipeline.metadata.reads_parser_error;
+        let parser = pipeline.ingress_parser(arrival.port);
         let error = self.parse(parser, &given, lenient, follow);
         self.given = given;
         if error != 0 && !lenient {
             return self.dropped(Drop::ParserError { error }, follow);
         }
-        let (metadata, nanos) = (self.image.metadata, self.now.picos() / 1000);
+        let nanos = self.now.picos() / 1000;
+        let metadata = &pipeline.metadata;
         metadata.parsed_at_ingress(&mut self.machine.frame, error, nanos);
-        if let Err(reason) = self.control(self.image.blocks.ingress, follow) {
+        if let Err(reason) = self.control(pipeline.ingress, follow) {
             return self.dropped(reason, follow);
         }
-        self.end_of_ingress(arrival, length, follow);
+        self.end_of_ingress(&pipeline, arrival, length, follow);
     }
 
     /// What the parser meets before the packet: intrinsic metadata, then port metadata or the data
@@ -111,11 +119,17 @@ impl Switch {
         Some(bytes)
     }
 
-    fn end_of_ingress<F: Follow>(&mut self, arrival: Arrival, length: usize, follow: &mut F) {
-        let metadata = self.image.metadata;
+    fn end_of_ingress<F: Follow>(
+        &mut self,
+        pipeline: &Pipeline,
+        arrival: Arrival,
+        length: usize,
+        follow: &mut F,
+    ) {
+        let metadata = &pipeline.metadata;
         let order = metadata.ingress_order(&self.machine.frame);
         let wish = metadata.wish(&self.machine.frame);
-        let made = self.deparse(self.image.blocks.ingress_deparser, follow);
+        let made = self.deparse(pipeline.ingress_deparser, follow);
         if let Err(reason) = made {
             return self.dropped(reason, follow);
         }

@@ -83,14 +83,17 @@ pub(super) struct Order {
 }
 
 impl Metadata {
-    pub fn new(program: &Program) -> Metadata {
-        let tm = |name| Field::named(program, FOR_TM, name);
-        let ingress_error = Field::named(program, INGRESS_FROM_PARSER, "parser_err");
+    /// Those of the pipeline whose storages begin with `key`; `part` counts the pipelines.
+    pub fn new(program: &Program, key: &str, part: usize) -> Metadata {
+        let named = |storage: &str, name| Field::named(program, &format!("{key}{storage}"), name);
+        let tm = |name| named(FOR_TM, name);
+        let ingress_error = named(INGRESS_FROM_PARSER, "parser_err");
+        let first = (part * NOTED.len()) as Slot;
         Metadata {
-            written: program.storage(WRITTEN).map(|storage| storage.base),
+            written: program.storage(WRITTEN).map(|storage| storage.base + first),
             noted: std::array::from_fn(|i| {
                 let (storage, name) = NOTED.get(i)?;
-                Field::named(program, storage, name)
+                named(storage, name)
             }),
             bypass_egress: tm("bypass_egress"),
             copy_to_cpu: tm("copy_to_cpu"),
@@ -99,12 +102,12 @@ impl Metadata {
             level1_exclusion_id: tm("level1_exclusion_id"),
             level2_exclusion_id: tm("level2_exclusion_id"),
             rid: tm("rid"),
-            ingress_drop_ctl: Field::named(program, INGRESS_FOR_DEPARSER, "drop_ctl"),
-            egress_drop_ctl: Field::named(program, EGRESS_FOR_DEPARSER, "drop_ctl"),
+            ingress_drop_ctl: named(INGRESS_FOR_DEPARSER, "drop_ctl"),
+            egress_drop_ctl: named(EGRESS_FOR_DEPARSER, "drop_ctl"),
             ingress_error,
-            ingress_time: Field::named(program, INGRESS_FROM_PARSER, "global_tstamp"),
-            egress_error: Field::named(program, EGRESS_FROM_PARSER, "parser_err"),
-            egress_time: Field::named(program, EGRESS_FROM_PARSER, "global_tstamp"),
+            ingress_time: named(INGRESS_FROM_PARSER, "global_tstamp"),
+            egress_error: named(EGRESS_FROM_PARSER, "parser_err"),
+            egress_time: named(EGRESS_FROM_PARSER, "global_tstamp"),
             reads_parser_error: ingress_error.is_some_and(|field| reads(program, field.slot())),
         }
     }

@@ -21,6 +21,7 @@ mod image;
 mod ingress;
 mod metadata;
 mod mirror;
+mod pipes;
 mod ports;
 mod pre;
 mod queue;

@@ -4,6 +4,7 @@ use super::externs::{Externs, Running};
 use super::generator::{App, AppCounts, Generator};
 use super::image::Image;
 use super::mirror::MirrorSession;
+use super::pipes::PIPES;
 use super::ports::{LoopConfig, LoopStats, Ports};
 use super::pre::{Lag, Node, Pre, Pruning};
 use super::queue::{Arrival, Copy, Waiting};
@@ -12,10 +13,11 @@ use crate::error::ArchError;
 use crate::stats::{Drop, Stats};
 use crate::tree::{Follow, Nothing, Trace, Tree};
 use crate::{Digest, Port, Sink};
+use num_bigint::BigUint;
 use p4_ir::interp::{Halt, Machine, Outcome};
 use p4_ir::native::Native;
 use p4_ir::trace::{NoTrace, Silent, Tracer};
-use p4_state::{IdleEntry, State, Update, WriteError};
+use p4_state::{IdleEntry, State, Update, UpdateError, WriteError};
 use p4_time::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -133,8 +135,62 @@ impl Switch {
     }
 
     /// Applies all updates between two packets, or none of them. Clone sessions are mirror sessions.
+    /// Every pipe has registers and meters of its own; a cell is set in all of them.
     pub fn write(&mut self, batch: &[Update]) -> Result<(), WriteError> {
+        if batch
+            .iter()
+            .any(|update| self.other_pipes(update).next().is_some())
+        {
+            let spread = |update: &Update| {
+                let own = std::iter::once(update.clone());
+                own.chain(self.other_pipes(update)).collect::<Vec<_>>()
+            };
+            let batch: Vec<Update> = batch.iter().flat_map(spread).collect();
+            return self.externs.state.write(&batch);
+        }
         self.externs.state.write(batch)
+    }
+
+    /// The same change in pipes 1 to 3.
+    fn other_pipes<'a>(&self, update: &'a Update) -> impl Iterator<Item = Update> + 'a {
+        let state = &self.externs.state;
+        let cells = match update {
+            Update::SetRegister { register, .. } => state.register_size(register).ok(),
+            Update::SetMeter { meter, .. } => state.meter_size(meter).ok(),
+            _ => None,
+        };
+        let cells = cells.map_or(0, |cells| cells / PIPES as u64);
+        let index = match update {
+            Update::SetRegister { index, .. } | Update::SetMeter { index, .. } => *index,
+            _ => None,
+        };
+        let index = index.filter(|index| *index < cells);
+        let others = (1..PIPES as u64).filter_map(move |pipe| Some(index? + pipe * cells));
+        others.map(move |own| {
+            let mut update = update.clone();
+            if let Update::SetRegister { index, .. } | Update::SetMeter { index, .. } = &mut update
+            {
+                *index = Some(own);
+            }
+            update
+        })
+    }
+
+    /// A register's cell in one pipe, 0 to 3.
+    pub fn read_register(
+        &self,
+        register: &str,
+        index: u64,
+        pipe: u8,
+    ) -> Result<BigUint, UpdateError> {
+        let state = &self.externs.state;
+        let size = state.register_size(register)?;
+        let cells = size / PIPES as u64;
+        let cell = match index < cells && usize::from(pipe) < PIPES {
+            true => u64::from(pipe) * cells + index,
+            false => size.max(index),
+        };
+        state.read_register(register, cell)
     }
 
     /// Digests since the last call, oldest first.

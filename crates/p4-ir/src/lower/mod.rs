@@ -191,6 +191,11 @@ struct Lowerer<'a, 'c> {
     switch_chunks: Vec<usize>,
     wide_chunks: Vec<usize>,
     call_chunks: Vec<usize>,
+    /// What stands before the keys of the storages of each package inside the package; one empty
+    /// string if there is none.
+    parts: Vec<String>,
+    /// Packages inside the package: where they are made, and the first parameter that got them
+    inner_packages: Vec<(NodeId, Name)>,
     /// Set to 1 by `exit`, zeroed at the start of each block
     exit_flag: Slot,
     /// Instructions so far
@@ -226,6 +231,7 @@ impl<'a, 'c> Lowerer<'a, 'c> {
             vars: Vec::new(),
             storages: Vec::new(),
             blocks: Vec::new(),
+            same: Vec::new(),
             tables: Vec::new(),
             actions: Vec::new(),
             instances: Vec::new(),
@@ -259,6 +265,8 @@ impl<'a, 'c> Lowerer<'a, 'c> {
             switch_chunks: Vec::new(),
             wide_chunks: Vec::new(),
             call_chunks: Vec::new(),
+            parts: vec![String::new()],
+            inner_packages: Vec::new(),
             exit_flag: 0,
             emitted: 0,
             overgrown: false,
@@ -273,9 +281,12 @@ impl<'a, 'c> Lowerer<'a, 'c> {
     fn noted_fields(&mut self) -> Vec<Noted> {
         let wanted = self.binding.noted();
         let mut fields: Vec<Option<Slot>> = Vec::new();
-        for (storage, leaf) in wanted {
-            let var = self.program.storage(storage).and_then(|s| s.leaf(leaf));
-            fields.push(var.map(|var| self.program.vars[var as usize].place.slot));
+        for part in &self.parts {
+            for (storage, leaf) in wanted {
+                let var = self.program.storage(&format!("{part}{storage}"));
+                let var = var.and_then(|storage| storage.leaf(leaf));
+                fields.push(var.map(|var| self.program.vars[var as usize].place.slot));
+            }
         }
         if fields.iter().all(Option::is_none) {
             return Vec::new();

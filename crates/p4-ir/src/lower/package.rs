@@ -7,8 +7,19 @@ use p4_check::types::{Kind, Type};
 use p4_check::{CallInfo, CallKind};
 use p4_syntax::ast::{Arg, DeclKind, Direction, Expr, ExprKind, Name, NodeId, Param};
 use p4_syntax::span::Span;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
+
+/// What of the package a block is given to, where there are packages inside it.
+#[derive(Clone, Default)]
+struct Part {
+    /// Before the parameter's name
+    role: String,
+    /// Before the keys of storages
+    key: String,
+    /// Before the names that the control plane knows
+    names: String,
+}
 
 /// Where the parameters of an applied block are.
 enum Bound {
@@ -55,7 +66,7 @@ impl<'a> Lowerer<'a, '_> {
             );
         };
         self.program.package = package.clone();
-        self.package_blocks(&package, main.id, args);
+        self.package_blocks(&package, main.id, args, &Part::default());
         self.table_names();
     }
 
@@ -84,7 +95,8 @@ impl<'a> Lowerer<'a, '_> {
         }
     }
 
-    fn package_blocks(&mut self, package: &str, id: NodeId, args: &'a [Arg]) {
+    /// `part` is what of the whole package these blocks are of.
+    fn package_blocks(&mut self, package: &str, id: NodeId, args: &'a [Arg], part: &Part) {
         let Some(info) = self.checked.calls.get(&id).cloned() else {
             return;
         };
@@ -94,43 +106,92 @@ impl<'a> Lowerer<'a, '_> {
         let DeclKind::Package { params, .. } = &decl.kind else {
             return;
         };
-        for (param, index) in params.iter().zip(&info.args) {
-            let Some(arg) = index.and_then(|i| args.get(i)) else {
-                continue;
-            };
-            self.package_argument(package, &param.name.name, &arg.value);
+        let given = params.iter().zip(&info.args);
+        let given = given.filter_map(|(param, at)| Some((param, args.get((*at)?)?)));
+        let given: Vec<(&Param, &'a Arg)> = given.collect();
+        let inner = |expr: &Expr| self.package_in(expr).map(|(_, id, _)| id);
+        let different: HashSet<NodeId> = given
+            .iter()
+            .filter_map(|(_, arg)| inner(&arg.value))
+            .collect();
+        for (param, arg) in given {
+            let several = part.role.is_empty() && different.len() > 1;
+            self.package_argument(package, &param.name.name, &arg.value, part, several);
         }
     }
 
-    fn package_argument(&mut self, package: &str, param: &str, arg: &'a Expr) {
-        // A package inside the package
-        if let Type::Named(Kind::Package, _, inner, _) = self.checked.expr_type(arg.id) {
-            let inner = inner.clone();
-            match (&arg.kind, self.checked.defs.get(&arg.id)) {
-                (_, Some(p4_check::Def::Instance(decl))) => {
-                    if let DeclKind::Instance { args, .. } = &decl.kind {
-                        self.package_blocks(&inner, decl.id, args);
-                    }
-                }
-                (ExprKind::Construct { args, .. } | ExprKind::Call { args, .. }, _) => {
-                    self.package_blocks(&inner, arg.id, args)
-                }
-                _ => {}
+    /// The package that an expression is: its type's name, the place of its construction, arguments.
+    fn package_in(&self, expr: &'a Expr) -> Option<(Name, NodeId, &'a [Arg])> {
+        let Type::Named(Kind::Package, _, name, _) = self.checked.expr_type(expr.id) else {
+            return None;
+        };
+        match (&expr.kind, self.checked.defs.get(&expr.id)) {
+            (_, Some(p4_check::Def::Instance(decl))) => match &decl.kind {
+                DeclKind::Instance { args, .. } => Some((name.clone(), decl.id, args)),
+                _ => None,
+            },
+            (ExprKind::Construct { args, .. } | ExprKind::Call { args, .. }, _) => {
+                Some((name.clone(), expr.id, args))
             }
-            return;
+            _ => None,
+        }
+    }
+
+    fn package_argument(
+        &mut self,
+        package: &str,
+        param: &str,
+        arg: &'a Expr,
+        part: &Part,
+        several: bool,
+    ) {
+        let role = format!("{}{param}", part.role);
+        if let Some((inner, id, args)) = self.package_in(arg) {
+            // A package inside the package
+            let mut part = Part {
+                role: format!("{role}."),
+                ..part.clone()
+            };
+            if several {
+                let known = self.inner_packages.iter().find(|(known, _)| *known == id);
+                if let Some((_, first)) = known {
+                    let first = first.clone();
+                    self.program.same.push((role.into(), first));
+                    return;
+                }
+                let name = match self.checked.defs.get(&arg.id) {
+                    Some(p4_check::Def::Instance(decl)) => &*decl.name.name,
+                    _ => param,
+                };
+                part.names = format!("{name}.");
+                if !self.inner_packages.is_empty() {
+                    part.key = format!("{role}.");
+                    self.parts.push(part.key.clone());
+                }
+                self.inner_packages.push((id, role.into()));
+            }
+            return self.package_blocks(&inner, id, args, &part);
         }
         let instance = match self.instance_of(arg) {
             Some(instance) => Some(instance),
-            None => self.construct(arg, "", None),
+            None => self.construct(arg, &part.names, None),
         };
         match instance {
-            Some(InstanceRef::Block(instance)) => self.top_block(package, param, &instance),
+            Some(InstanceRef::Block(instance)) => {
+                self.top_block(package, param, &instance, part);
+            }
             Some(InstanceRef::Extern(_)) | None => {}
         }
     }
 
     /// A parser or control given to the package: its parameters get storage.
-    fn top_block(&mut self, package: &str, param_name: &str, instance: &Rc<BlockInstance<'a>>) {
+    fn top_block(
+        &mut self,
+        package: &str,
+        param_name: &str,
+        instance: &Rc<BlockInstance<'a>>,
+        part: &Part,
+    ) {
         let decl = instance.decl;
         let (proto, is_parser) = match &decl.kind {
             DeclKind::Parser { proto, .. } => (proto, true),
@@ -141,6 +202,7 @@ impl<'a> Lowerer<'a, '_> {
         let outer = std::mem::replace(&mut self.env, env);
         let mut block = Block {
             name: decl.name.name.clone(),
+            role: format!("{}{param_name}", part.role).into(),
             is_parser,
             entry: 0,
             params: Vec::new(),
@@ -149,8 +211,8 @@ impl<'a> Lowerer<'a, '_> {
         for (i, param) in proto.params.iter().enumerate() {
             let ty = self.type_ref(&param.ty);
             let key: Name = match self.binding.storage(package, param_name, i) {
-                Some(key) => key.into(),
-                None => format!("{}.{}", decl.name.name, param.name.name).into(),
+                Some(key) => format!("{}{key}", part.key).into(),
+                None => format!("{}{}.{}", part.names, decl.name.name, param.name.name).into(),
             };
             let storage = self.storage(&key, &ty, param);
             if let Some(index) = storage {

@@ -1,0 +1,103 @@
+//! Which program runs in which pipe, and which parser of it at which ports.
+
+use super::metadata::Metadata;
+use super::ports::{local_port, pipe};
+use crate::Port;
+use p4_ir::ir::Program;
+
+pub(super) const PIPES: usize = 4;
+/// Parsers of a pipe, each for four ports
+const PARSERS: usize = 18;
+
+/// The blocks of one pipeline, and where its intrinsic metadata are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pipeline {
+    pub metadata: Metadata,
+    pub ingress: u32,
+    pub ingress_deparser: u32,
+    pub egress: u32,
+    pub egress_deparser: u32,
+    ingress_parsers: [u32; PARSERS],
+    egress_parsers: [u32; PARSERS],
+}
+
+impl Pipeline {
+    /// The pipeline that the package got as `param`; `part` counts those that differ.
+    fn of(program: &Program, param: &str, part: usize) -> Option<Pipeline> {
+        let block = |role: &str| {
+            let role = format!("{param}.{role}");
+            let at = program
+                .blocks
+                .iter()
+                .position(|block| *block.role == *role)?;
+            u32::try_from(at).ok()
+        };
+        // A parser that is not given is the first one.
+        let parsers = |one: &str, several: &str| -> Option<[u32; PARSERS]> {
+            let first = block(one).or_else(|| block(&format!("{several}.prsr0")))?;
+            let own = |i| block(&format!("{several}.prsr{i}")).unwrap_or(first);
+            Some(std::array::from_fn(own))
+        };
+        let key = match part {
+            0 => String::new(),
+            _ => format!("{param}."),
+        };
+        Some(Pipeline {
+            metadata: Metadata::new(program, &key, part),
+            ingress: block("ingress")?,
+            ingress_deparser: block("ingress_deparser")?,
+            egress: block("egress")?,
+            egress_deparser: block("egress_deparser")?,
+            ingress_parsers: parsers("ingress_parser", "ig_prsr")?,
+            egress_parsers: parsers("egress_parser", "eg_prsr")?,
+        })
+    }
+
+    pub fn ingress_parser(&self, port: Port) -> u32 {
+        self.ingress_parsers[parser(port)]
+    }
+
+    pub fn egress_parser(&self, port: Port) -> u32 {
+        self.egress_parsers[parser(port)]
+    }
+}
+
+fn parser(port: Port) -> usize {
+    (usize::from(local_port(port)) / 4).min(PARSERS - 1)
+}
+
+/// The pipelines of a chip. One alone runs in all pipes; of several each has its own.
+#[derive(Clone, Debug)]
+pub(super) struct Pipes {
+    pipelines: Vec<Pipeline>,
+    of: [Option<usize>; PIPES],
+}
+
+impl Pipes {
+    /// `None` if the package has no pipelines.
+    pub fn of(program: &Program) -> Option<Pipes> {
+        let mut pipelines = Vec::new();
+        let mut of: Vec<Option<usize>> = Vec::new();
+        for i in 0..PIPES {
+            let param = format!("pipe{i}");
+            let same = program.same.iter().find(|(other, _)| **other == *param);
+            let number = |first: &str| first.strip_prefix("pipe")?.parse::<usize>().ok();
+            of.push(match same {
+                Some((_, first)) => number(first).and_then(|n| *of.get(n)?),
+                None => Pipeline::of(program, &param, pipelines.len()).map(|pipeline| {
+                    pipelines.push(pipeline);
+                    pipelines.len() - 1
+                }),
+            });
+        }
+        let alone = of.iter().flatten().count() == 1;
+        let of = std::array::from_fn(|i| if alone { Some(0) } else { of[i] });
+        (!pipelines.is_empty()).then_some(Pipes { pipelines, of })
+    }
+
+    /// What runs in the pipe of a port.
+    pub fn at(&self, port: Port) -> Option<&Pipeline> {
+        let own = *self.of.get(usize::from(pipe(port)))?;
+        self.pipelines.get(own?)
+    }
+}
