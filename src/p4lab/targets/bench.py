@@ -34,6 +34,7 @@ from p4lab.grading.work import Work
 from p4lab.lab.plan import Plan
 from p4lab.lab.report import make_report
 from p4lab.lab.runner import control_plane, cut, send, subscribe
+from p4lab.lab.unserved import unserved
 from p4lab.network import NetworkError, cpu, namespace
 from p4lab.network.mininet import MininetNetwork
 from p4lab.targets import TargetError, bmv2
@@ -120,7 +121,10 @@ class Bmv2Bench:
                 subscribe(plan, net, plane)
                 cut(plan, net, plane)
                 send(plan, net, plane)
-                problems = make_report(plan, net.name, net.observed(), self.name).problems
+                report = make_report(
+                    plan, net.name, net.observed(), self.name, unserved=unserved(plan)
+                )
+                problems = report.problems
         except (NetworkError, ValueError) as error:
             return str(error)
         return problems[0] if problems else ""

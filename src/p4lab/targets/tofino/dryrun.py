@@ -45,7 +45,7 @@ def _switch(
     rows = wanted_rows(entities, setup, hardware.program)
     yield ""
     yield f"---- {name}: {setup.chassis.name}"
-    yield from _processes(setup, target)
+    yield from _processes(setup, target, hardware.name)
     yield f"{name}: subscribe, and bind to the program {hardware.name}."
     if target == "wedge":
         yield f"{name}: put back what an earlier run has left, if it has left anything."
@@ -63,10 +63,13 @@ def _switch(
     yield f"{name}: enable ports {' '.join(str(port) for port in setup.ports)}; loopbacks begin."
 
 
-def _processes(setup: SwitchSetup, target: str) -> Iterator[str]:
-    name = setup.router
+def _processes(setup: SwitchSetup, target: str, program: str) -> Iterator[str]:
+    name, model = setup.router, target == "tofino-model"
     config, ports = f"$BUILD/{name}.conf", f"$BUILD/{name}-ports.json"
-    if target == "tofino-model":
+    yield f"{name}: write {config}, what the driver is to run:"
+    told = tools.switchd_json(program, BUILD, chip=not model).splitlines()
+    yield from (f"    {line}" for line in told)
+    if model:
         yield f"{name}: write {ports}, which interface is at which port of the chip:"
         told = tools.ports_json(tools.model_interfaces(setup, CPU)).splitlines()
         yield from (f"    {line}" for line in told)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,7 +24,9 @@ DRIVER = "bf_switchd"
 CHIP_TOFINO_1 = "2"
 COMPILE_SECONDS = 600
 STATUS_PORT = 7777
-PIPES = (0, 1)  # of the Wedge's chip; a program runs on both
+# The model's chip has four pipes. Chips with two take those that they have: the SDE's own
+# configurations name four, too.
+PIPES = (0, 1, 2, 3)
 
 REMEDY = (
     "Install the SDE (open-p4studio has compiler, drivers and model; ports of a real Tofino 1 need "
@@ -128,8 +131,8 @@ def compile_program(
 
 def ports_json(interfaces: Sequence[tuple[int, str]]) -> str:
     """The model's file of ports: which interface is at which port of the chip."""
-    rows = [{"device_port": port, "if": name} for port, name in sorted(interfaces)]
-    return json.dumps({"PortToIf": rows}, indent=2) + "\n"
+    rows = [json.dumps({"device_port": port, "if": name}) for port, name in sorted(interfaces)]
+    return '{"PortToIf": [\n  ' + ",\n  ".join(rows) + "\n]}\n"
 
 
 def switchd_json(name: str, folder: Path, *, chip: bool) -> str:
@@ -163,7 +166,12 @@ def switchd_json(name: str, folder: Path, *, chip: bool) -> str:
     if chip:
         device["agent0"] = "lib/libpltfm_mgr.so"
     config = {"chip_list": [asic], "instance": 0, "p4_devices": [device]}
-    return json.dumps(config, indent=2) + "\n"
+    text = json.dumps(config, indent=2) + "\n"
+    return re.sub(r"\[\s+([\d,\s]+?)\s+\]", _in_one_line, text)
+
+
+def _in_one_line(numbers: re.Match[str]) -> str:
+    return "[" + " ".join(numbers[1].split()) + "]"
 
 
 def model_command(home: str, config: str, ports: str) -> list[str]:
