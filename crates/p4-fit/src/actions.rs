@@ -58,7 +58,7 @@ impl<'a> Walk<'_, 'a> {
             return;
         };
         self.bind(params, order, args, effect);
-        self.body(&body.stmts, effect);
+        self.plainly(|walk| walk.body(&body.stmts, effect));
     }
 
     /// An action of a table: parameters without direction come with the entry.
@@ -72,7 +72,7 @@ impl<'a> Walk<'_, 'a> {
             return Action::default();
         };
         let mut effect = Effect::default();
-        self.bind(params, order, args, &mut effect);
+        self.plainly(|walk| walk.bind(params, order, args, &mut effect));
         let mut data = Vec::new();
         for param in params.iter().filter(|p| p.direction == Direction::None) {
             let ty = self.concrete(self.checked.type_ref(param.ty.id));
@@ -85,7 +85,8 @@ impl<'a> Walk<'_, 'a> {
                 },
             );
         }
-        self.body(&body.stmts, &mut effect);
+        self.plainly(|walk| walk.body(&body.stmts, &mut effect));
+        self.forget_written(&effect);
         Action {
             name: decl.name.name.to_string(),
             span: decl.name.span,
@@ -117,6 +118,14 @@ impl<'a> Walk<'_, 'a> {
             }
             Builtin::Size => {}
         }
+    }
+
+    /// Reads variables as they are while `inner` runs.
+    pub fn plainly<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.in_action, true);
+        let result = inner(self);
+        self.in_action = outer;
+        result
     }
 
     pub fn loop_note(&mut self) {

@@ -28,11 +28,18 @@ impl<'a> Walk<'_, 'a> {
             Some((table, hit)) => (self.apply_in(table), u32::from(hit)),
             None => (self.condition(cond), 1),
         };
+        let before = self.copies.clone();
         let then_ends = self.arm(unit, vec![then_arm], |walk| walk.statement(then));
+        let behind_then = std::mem::replace(&mut self.copies, before);
         let else_ends = match otherwise {
             Some(stmt) => self.arm(unit, vec![1 - then_arm], |walk| walk.statement(stmt)),
             None => false,
         };
+        match (then_ends, else_ends) {
+            (true, _) => {}
+            (false, true) => self.copies = behind_then,
+            (false, false) => self.keep_common(&behind_then),
+        }
         match (then_ends, else_ends) {
             (false, false) => Flow::GoesOn,
             (true, true) => Flow::Ends,
@@ -127,7 +134,10 @@ impl<'a> Walk<'_, 'a> {
             waiting.extend(own);
             if let Some(body) = &case.body {
                 let arms = std::mem::take(&mut waiting);
+                let before = self.copies.clone();
                 self.arm(unit, arms, |walk| walk.block(&body.stmts));
+                let behind = std::mem::replace(&mut self.copies, before);
+                self.keep_common(&behind);
             }
         }
     }

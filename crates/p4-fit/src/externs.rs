@@ -154,7 +154,7 @@ impl<'a> Walk<'_, 'a> {
             let mut own = Effect::default();
             let nobody: Vec<Option<usize>> = Vec::new();
             self.bind(params, &nobody, &[], &mut own);
-            self.body(&body.stmts, &mut own);
+            self.plainly(|walk| walk.body(&body.stmts, &mut own));
             effect.read(&own.reads, true);
             effect.read(&own.crossbar, true);
             for write in own.writes {

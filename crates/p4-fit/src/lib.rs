@@ -13,6 +13,7 @@
 mod actions;
 mod blocks;
 mod conditions;
+mod copies;
 mod externs;
 mod json;
 pub mod model;

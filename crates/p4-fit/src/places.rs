@@ -148,6 +148,8 @@ impl<'a> Walk<'_, 'a> {
         let name = self.fresh(&decl.name.name);
         let place = Place::root(name, ty, false);
         self.env.bound.insert(decl.id, Bound::Place(place.clone()));
+        let fields = self.accesses(&place);
+        self.locals.extend(fields.iter().map(|access| access.field));
         place
     }
 

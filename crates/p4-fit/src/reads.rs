@@ -107,7 +107,7 @@ impl<'a> Walk<'_, 'a> {
         }
         if let Some(place) = self.place(expr) {
             let accesses = self.accesses(&place);
-            effect.read(&accesses, crossbar);
+            self.read(&accesses, effect, crossbar);
             return match accesses.as_slice() {
                 [one] if !self.checked.coercions.contains_key(&expr.id) => Written::Copy(*one),
                 _ => Written::Computed,

@@ -17,7 +17,7 @@ impl<'a> Walk<'_, 'a> {
         let mut table = Table::default();
         let mut match_reads = Effect::default();
         for key in properties.iter().flat_map(keys) {
-            self.key(decl, key, &mut table, &mut match_reads);
+            self.plainly(|walk| walk.key(decl, key, &mut table, &mut match_reads));
         }
         self.flush();
         let name = format!("{}{}", self.env.prefix, decl.name.name);

@@ -1,6 +1,7 @@
 //! The apply block of a control and of the controls in it, statement by statement.
 
 use crate::actions::hull;
+use crate::copies::Copies;
 use crate::model::{Access, Action, Field, Guard, Resource, ResourceKind, Unit, UnitKind};
 use crate::places::Place;
 use crate::reads::Effect;
@@ -70,6 +71,11 @@ pub(crate) struct Walk<'c, 'a> {
     pub resources: Vec<Resource>,
     pub resource_of: HashMap<(String, NodeId), Option<u32>>,
     pub notes: Vec<String>,
+    /// Fields of variables that controls declare
+    pub locals: HashSet<u32>,
+    pub copies: Copies,
+    /// In the body of an action, where variables are read as they are
+    pub in_action: bool,
     pub too_large: bool,
     /// Statements that wait for others to run in the same action
     run: Option<(Effect, Span)>,
@@ -91,6 +97,9 @@ impl<'c, 'a> Walk<'c, 'a> {
             resources: Vec::new(),
             resource_of: HashMap::new(),
             notes: Vec::new(),
+            locals: HashSet::new(),
+            copies: Copies::new(),
+            in_action: false,
             too_large: false,
             run: None,
             steps: 0,
@@ -156,11 +165,15 @@ impl<'c, 'a> Walk<'c, 'a> {
             StmtKind::For { init, body, .. } => {
                 self.loop_note();
                 self.block(init);
+                self.copies.clear();
                 self.statement(body);
+                self.copies.clear();
             }
             StmtKind::ForIn { body, .. } => {
                 self.loop_note();
+                self.copies.clear();
                 self.statement(body);
+                self.copies.clear();
             }
             StmtKind::Return(_) | StmtKind::Exit => {
                 self.flush();
@@ -180,7 +193,7 @@ impl<'c, 'a> Walk<'c, 'a> {
     fn simple(&mut self, stmt: &'a Stmt) {
         let mut effect = Effect::default();
         self.action_statement(stmt, &mut effect);
-        self.add_to_run(effect, stmt.span);
+        self.done(effect, stmt.span);
     }
 
     fn declaration(&mut self, decl: &'a Decl) {
@@ -192,7 +205,7 @@ impl<'c, 'a> Walk<'c, 'a> {
                 let value = self.value(init, &mut effect, false);
                 let accesses = self.accesses(&place);
                 effect.write(&accesses, value);
-                self.add_to_run(effect, decl.span);
+                self.done(effect, decl.span);
             }
         }
     }
@@ -213,6 +226,7 @@ impl<'c, 'a> Walk<'c, 'a> {
                 self.flush();
                 let mut effect = Effect::default();
                 self.inline_action(decl, &info.args, args, &mut effect);
+                self.forget_written(&effect);
                 let name = format!("{}{}", self.env.prefix, decl.name.name);
                 let unit = self.push_unit(UnitKind::Call, name, expr.span, Vec::new());
                 self.units[unit as usize].actions.push(Action {
@@ -229,7 +243,7 @@ impl<'c, 'a> Walk<'c, 'a> {
             _ => {
                 let mut effect = Effect::default();
                 self.value(expr, &mut effect, false);
-                self.add_to_run(effect, expr.span);
+                self.done(effect, expr.span);
             }
         }
     }
@@ -318,6 +332,13 @@ impl<'c, 'a> Walk<'c, 'a> {
                 self.env.bound.remove(&local.id);
             }
         }
+    }
+
+    /// A statement of an apply block is over.
+    fn done(&mut self, effect: Effect, span: Span) {
+        self.forget_written(&effect);
+        self.remember(&effect);
+        self.add_to_run(effect, span);
     }
 
     /// Adds a statement to those before it if the chip's compiler would run them in one action: it

@@ -186,6 +186,28 @@ fn registers_read_index_and_operands_through_the_crossbar() {
 }
 
 #[test]
+fn a_variable_that_can_be_computed_anew_is_not_read() {
+    let body = "bit<8> v; apply {
+        v = h.x.a + 1;
+        if (v == 3) { h.x.c = v; h.x.a = 0; }
+        h.x.d = v;
+    }";
+    let gress = ingress("", body);
+    let condition = &gress.units[1];
+    assert_eq!(names(&gress, &condition.reads), ["h.x.a"], "v is h.x.a + 1");
+    assert_eq!(names(&gress, &gress.units[2].actions[0].reads), ["h.x.a"]);
+    let last = gress
+        .units
+        .last()
+        .map(|unit| names(&gress, &unit.actions[0].reads));
+    assert_eq!(
+        last,
+        Some(vec!["v".to_string()]),
+        "h.x.a may be another one by now"
+    );
+}
+
+#[test]
 fn what_the_parser_writes_and_the_deparser_reads_is_known() {
     let gress = ingress("", "apply { h.x.a = 1; h.y.a = 2; m.k = 0; }");
     let of = |list: &[u32]| -> Vec<&str> {
