@@ -431,7 +431,7 @@ def test_a_program_that_grows_without_end_is_told_so() -> None:
     text = chain("  C24() c;\n  apply { c.apply(h); }").replace(
         "control I(", head + controls + "control I(", 1
     )
-    with pytest.raises(ValueError, match="`I` is too large for this estimate, and for any chip"):
+    with pytest.raises(ValueError, match="`I` is too large for this estimate, which follows at most 600"):
         estimate_text("grow.p4", text)
 
 

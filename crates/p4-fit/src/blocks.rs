@@ -3,7 +3,7 @@
 use crate::model::{Graph, Gress, Pipe};
 use crate::places::Place;
 use crate::reads::Effect;
-use crate::walk::{Bound, Walk};
+use crate::walk::{Bound, Walk, MAX_UNITS};
 use p4_check::types::{Kind, Type};
 use p4_check::{CallInfo, CallKind, Checked, Def};
 use p4_syntax::ast::*;
@@ -133,7 +133,7 @@ fn gress<'a>(checked: &Checked<'a>, way: Way<'a>) -> Result<Gress, String> {
     );
     if walk.too_large {
         return Err(format!(
-            "`{}` is too large for this estimate, and for any chip.",
+            "`{}` is too large for this estimate, which follows at most {MAX_UNITS} tables, conditions and statements.",
             made.decl.name.name
         ));
     }

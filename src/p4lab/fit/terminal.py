@@ -39,6 +39,8 @@ def verdict(estimate: Estimate, pipe: PipeEstimate) -> str:
         return f"{where}: does not fit: {first.name} (line {first.line}): {first.why_not}."
     used = max((gress.stages or 0 for gress in pipe.gresses), default=0)
     ending = f"{pipe.lower_bound} at least by dependencies alone"
+    if estimate.architecture != "tna":
+        return f"{where}: its tables would take {used} of {chip.STAGES} stages ({ending})."
     if used > chip.STAGES:
         return f"{where}: needs {used} stages, and the chip has {chip.STAGES} ({ending})."
     return f"{where}: fits, in {used} of {chip.STAGES} stages ({ending})."
