@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil
 
 from p4lab.fit import chip
 from p4lab.fit.dependencies import STEP, Dependency
-from p4lab.fit.graph import Gress, Unit
+from p4lab.fit.graph import Action, Gress, Unit
 from p4lab.fit.memory import Blocks, Layout, attached, layout
 
 # A program that needs more stages than this is not followed to its end.
@@ -218,10 +219,16 @@ def _need(gress: Gress, unit: Unit, how: Layout, new: list[int]) -> Need:
         logical_tables=0 if unit.kind == "condition" else 1,
         meter_alus=sum(kind in ("register", "meter", "filter", "selector") for kind in kinds),
         stats_alus=sum(kind == "counter" for kind in kinds),
-        hash_slices=sum(by_hash for action in unit.actions[:1] for _, by_hash in action.uses),
+        hash_slices=max((_slices(gress, action) for action in unit.actions), default=0),
         exact_bytes=crossbar if how.kind != "ternary" else 0,
         ternary_bytes=how.key_bytes if how.kind == "ternary" else 0,
     )
+
+
+def _slices(gress: Gress, action: Action) -> int:
+    """Hash distribution: an index takes one slice of 16 bits, a hash as many as it is wide."""
+    hashed = [gress.resources[resource] for resource, by_hash in action.uses if by_hash]
+    return sum(ceil(r.width / 16) if r.kind == "hash" and r.width else 1 for r in hashed)
 
 
 def _why(need: Need) -> str:

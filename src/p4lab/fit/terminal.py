@@ -15,6 +15,11 @@ from p4lab.fit.estimate import Estimate, GressEstimate, PipeEstimate, Placed
 from p4lab.fit.truth import PipeTruth, Truth
 
 
+LEGEND = (
+    "██ on the longest chain of dependencies, ▒▒ not, ‹ could lie here if memory were no matter"
+)
+
+
 def chart(estimate: Estimate, truth: Truth | None = None) -> RenderableType:
     """All there is to see; with `truth` the compiler's numbers beside ours."""
     parts: list[RenderableType] = [Text(caveat, style="bold") for caveat in estimate.caveats]
@@ -22,6 +27,7 @@ def chart(estimate: Estimate, truth: Truth | None = None) -> RenderableType:
         parts.append(Text(verdict(estimate, pipe)))
         parts.append(Text())
         parts.append(_stages(estimate, pipe))
+        parts.append(Text(LEGEND, style="dim"))
         for gress in pipe.gresses:
             parts += _gress(gress)
         if truth:
@@ -115,7 +121,7 @@ def _gress(gress: GressEstimate) -> Iterator[RenderableType]:
         return
     yield Text()
     yield Text(
-        f"{gress.gress}: the longest chain of dependencies takes {gress.lower_bound} stages (██)",
+        f"{gress.gress}: the longest chain of dependencies takes {gress.lower_bound} stages",
         style="bold",
     )
     for step in gress.critical_path:
