@@ -14,7 +14,6 @@ from p4lab.fit.compare import gress_truth, pipe_truth, table_rows
 from p4lab.fit.estimate import Estimate, GressEstimate, PipeEstimate, Placed
 from p4lab.fit.truth import PipeTruth, Truth
 
-
 LEGEND = (
     "██ on the longest chain of dependencies, ▒▒ not, ‹ could lie here if memory were no matter"
 )
