@@ -43,13 +43,13 @@ impl DelayLine {
 
     /// Hands over, in order, all that reaches the far end up to `now`.
     pub fn advance(&mut self, now: Time, mut deliver: impl FnMut(&[u8])) {
-        while self.agenda.next_time().is_some_and(|due| due <= now) {
-            match self.agenda.pop() {
-                Some((due, Happening::Free { .. })) => {
+        while let Some((due, what)) = self.agenda.pop(now) {
+            match what {
+                Happening::Free { .. } => {
                     self.wire
                         .transmit_next(due, &mut self.pool, &mut self.agenda);
                 }
-                Some((_, Happening::Arrival { .. })) => {
+                Happening::Arrival { .. } => {
                     if let Some(frame) = self.wire.arrive(&self.pool) {
                         deliver(self.pool.get(frame));
                         self.pool.free(frame);

@@ -297,25 +297,27 @@ impl<D: Device> Network<D> {
             if let Some(event) = self.news.pop_front() {
                 return event;
             }
-            match self.agenda.next_time() {
-                Some(time) if time <= end => {}
-                _ => {
-                    self.now = self.now.max(end);
-                    return Event::Reached;
+            if let Some(bound) = self.exhausted() {
+                if self.agenda.next_time().is_some_and(|time| time <= end) {
+                    return Event::Exhausted(bound);
                 }
             }
-            if self.limits.events == 0 {
-                return Event::Exhausted(Exhausted::Events);
-            }
-            if self.pool.live() > self.limits.frames {
-                return Event::Exhausted(Exhausted::Frames);
-            }
+            let Some((time, what)) = self.agenda.pop(end) else {
+                self.now = self.now.max(end);
+                return Event::Reached;
+            };
             self.limits.events -= 1;
-            if let Some((time, what)) = self.agenda.pop() {
-                self.now = time;
-                self.happen(what);
-            }
+            self.now = time;
+            self.happen(what);
         }
+    }
+
+    /// The bound that is reached, if one is.
+    fn exhausted(&self) -> Option<Exhausted> {
+        if self.limits.events == 0 {
+            return Some(Exhausted::Events);
+        }
+        (self.pool.live() > self.limits.frames).then_some(Exhausted::Frames)
     }
 
     fn happen(&mut self, what: Happening) {
