@@ -6,8 +6,8 @@
 //! actions and functions in the places where they are used. A parameter is just another name for its
 //! argument, as it is for the chip's compiler after inlining. The result knows no chip: the
 //! dependencies, the placement and the memories are computed from it in Python
-//! (`src/p4lab/fit`). It is exact in what it reads and writes, bit ranges included, and does no
-//! optimisation of its own.
+//! (`src/p4lab/fit`). It is exact in what it reads and writes, bit ranges included; of what compilers
+//! do it does one thing: a local variable is read as the expression it was computed from.
 #![forbid(unsafe_code)]
 
 mod actions;
@@ -33,7 +33,7 @@ pub fn graph(checked: &Checked<'_>) -> Result<Graph, String> {
 }
 
 impl Graph {
-    /// As JSON, with files and lines in the place of spans; docs/fit.md describes it.
+    /// As JSON, with files and lines in the place of spans; `src/p4lab/fit/graph.py` reads it.
     pub fn json(&self, sources: &SourceMap) -> String {
         json::graph(self, sources).to_string()
     }
