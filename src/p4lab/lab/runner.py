@@ -26,6 +26,10 @@ DRAIN = 500 * MILLISECOND  # for the last packets to arrive
 NOTICED = 500 * MILLISECOND  # for real switches to hear of their ports
 
 
+class UnheardError(NetworkError):
+    """What hosts say of their groups does not come to the control plane."""
+
+
 def run(
     plan: Plan,
     network: str = "virtual",
@@ -47,11 +51,21 @@ def run(
         plane = control_plane(plan, net.driver)
         plane.start(net.now)
         say("subscribing")
-        subscribe(plan, net, plane)
+        unheard = _subscribed(plan, net, plane)
         cut(plan, net, plane)
         say("sending")
         send(plan, net, plane)
-        return make_report(plan, network, net.observed(), target)
+        report = make_report(plan, network, net.observed(), target)
+        return replace(report, problems=(*unheard, *report.problems))
+
+
+def _subscribed(plan: Plan, net: Network, plane: ControlPlane) -> tuple[str, ...]:
+    """Lets every receiver join: what went wrong with that, after which the run goes on."""
+    try:
+        subscribe(plan, net, plane)
+    except UnheardError as error:
+        return (str(error),)
+    return ()
 
 
 def _open(
@@ -137,7 +151,7 @@ def subscribe(plan: Plan, net: Network, plane: ControlPlane) -> None:
     while plane.membership != plan.membership:
         if net.now >= deadline:
             missing = len(plan.membership - plane.membership)
-            raise NetworkError(f"{missing} subscriptions did not reach the control plane.")
+            raise UnheardError(f"{missing} subscriptions did not reach the control plane.")
         net.run_until(net.now + STEP, plane)
 
 
