@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from p4lab.engine import load_program
 from p4lab.lab.plan import Plan
-from p4lab.lab.runner import DRAIN, MILLISECOND, control_plane, cut, subscribe
+from p4lab.lab.runner import DRAIN, MILLISECOND, UnheardError, control_plane, cut, subscribe
 from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
 from p4lab.packets.probe import Probe
 from p4lab.topology import Topology
@@ -65,7 +65,10 @@ def trace(plan: Plan, stream: int = 1, say: Callable[[str], None] = lambda _: No
         plane = control_plane(plan, net.driver)
         plane.start(net.now)
         say("subscribing")
-        subscribe(plan, net, plane)
+        try:
+            subscribe(plan, net, plane)
+        except UnheardError as error:  # the packet can be followed all the same
+            say(str(error))
         cut(plan, net, plane)
         net.trace()
         say("following one packet")

@@ -56,8 +56,8 @@ def test_headers_of_egress_are_what_a_packet_leaves_with(course: Course) -> None
     found = check(judge(course, files), "copy-one")
     assert found.story is not None
     assert found.story.signature == "header not removed"
-    assert found.story.differences[0].expected_headers == ("ethernet", "bier")
-    assert found.story.differences[0].got_headers == ("internal", "ethernet", "bier")
+    assert found.story.differences[0].expected_headers == ("ethernet", "bier", "ipv4")
+    assert found.story.differences[0].got_headers == ("internal", "ethernet", "bier", "ipv4")
 
 
 def test_warnings_of_the_chips_compiler_are_told_and_cost_nothing(course: Course) -> None:

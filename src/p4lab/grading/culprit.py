@@ -160,7 +160,7 @@ def _table_parted(
     if theirs.get("kind") == "dropped":
         told = f"here the packet is dropped: {theirs['reason']}"
         line = place(theirs, sources) or _last_line(packet, summary, sources)[0]
-        return difference.DROPPED, (line, told)
+        return "", (line, told)
     if theirs.get("kind") != "table":  # the reference asks a table, the student's packet is through
         table = _brief(mine["table"])
         line = _last_line(packet, summary, sources)[0]

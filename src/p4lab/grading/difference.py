@@ -10,6 +10,7 @@ from p4lab import _engine
 from p4lab.grading import frames
 from p4lab.grading.frames import Header, Layout
 from p4lab.grading.record import FieldDifference, PacketDifference
+from p4lab.steps import emits, short
 
 # Kinds of differences, each with the sentence that a student reads when nothing better is known.
 LOOP = "loop"
@@ -55,9 +56,7 @@ class Wanted:
 
 def outs(program: _engine.Program, trace: dict[str, Any]) -> list[Out]:
     """The packets that a trace says were sent, in order."""
-    sizes = {
-        frames.short(header["name"]): header["fields"] for header in program.summary["headers"]
-    }
+    sizes = {short(header["name"]): header["fields"] for header in program.summary["headers"]}
     packets = {packet["id"]: packet for packet in trace["packets"]}
     lines: dict[int, tuple[dict[str, Any], ...]] = {}
     found = []
@@ -65,7 +64,7 @@ def outs(program: _engine.Program, trace: dict[str, Any]) -> list[Out]:
         fate = packet["fate"]
         if not fate or fate["kind"] != "sent":
             continue
-        bits = sum(_bits(step, sizes) for step in frames.emits(packet))
+        bits = sum(_bits(step, sizes) for step in emits(packet))
         headers = frames.emitted(packet)
         rest = fate["data"][bits // 8 :]
         found.append(
@@ -77,7 +76,7 @@ def outs(program: _engine.Program, trace: dict[str, Any]) -> list[Out]:
 def _bits(step: dict[str, Any], sizes: dict[str, list[dict[str, Any]]]) -> int:
     """Bits on the wire of an emitted header; a varbit says its own length."""
     total = 0
-    for item in sizes.get(frames.short(step["header"]), []):
+    for item in sizes.get(short(step["header"]), []):
         text = step["fields"].get(item["name"], "")
         total += int(text.partition(" bits ")[0]) if item["varbit"] else item["width"]
     return total

@@ -13,6 +13,7 @@ from typing import Any
 from p4lab import _engine
 from p4lab.grading.drawing import ip
 from p4lab.packets.ip import checksum
+from p4lab.steps import deparsers, emits, extracts, short
 
 PAYLOAD = "payload"
 
@@ -46,11 +47,6 @@ def layout_of(program: _engine.Program) -> dict[str, dict[str, int]]:
         fields = {f["name"]: f["width"] for f in header["fields"] if not f["varbit"]}
         layout.setdefault(name, fields)
     return layout
-
-
-def short(name: str) -> str:
-    """`hdr.bier` and `ig_hdr.packet.bier` are `bier` to their readers."""
-    return name.rstrip(".").rsplit(".", 1)[-1]
 
 
 def number(written: Any, width: int) -> int:
@@ -136,30 +132,14 @@ def _offset(fields: Mapping[str, int], wanted: str) -> int:
     raise FrameError(f"there is no field {wanted}")
 
 
-_CHIPS = {"ig_md", "ig_intr_md", "eg_md", "eg_intr_md"}
-"""What TNA calls a parser's parameters that are no headers of the packet"""
-
-
 def parsed(packet: Mapping[str, Any]) -> tuple[Header, ...]:
-    """The headers that the first parser found in a packet of a trace, without those that the chip
-    puts in front of it. (On TNA egress has a parser of its own.)"""
-    blocks = _blocks(packet["steps"])
-    found = [step for step in (blocks[0] if blocks else []) if step["kind"] == "extract"]
-    return _headers([step for step in found if step["header"].split(".")[0] not in _CHIPS])
-
-
-def emits(packet: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The steps of the last deparser that a packet of a trace met: what it left with."""
-    blocks = _blocks(packet["steps"])
-    return [step for step in (blocks[-1] if blocks else []) if step["kind"] == "emit"]
+    """The headers that the first parser found in a packet of a trace."""
+    return _headers(extracts(packet))
 
 
 def deparsed(packet: Mapping[str, Any]) -> list[tuple[Header, ...]]:
     """The headers that each deparser wrote of a packet of a trace: on TNA there are two."""
-    found = (
-        [step for step in block if step["kind"] == "emit"] for block in _blocks(packet["steps"])
-    )
-    return [_headers(steps) for steps in found if steps]
+    return [_headers(steps) for steps in deparsers(packet)]
 
 
 def emitted(packet: Mapping[str, Any]) -> tuple[Header, ...]:
@@ -169,16 +149,6 @@ def emitted(packet: Mapping[str, Any]) -> tuple[Header, ...]:
 
 def _headers(steps: Sequence[Mapping[str, Any]]) -> tuple[Header, ...]:
     return tuple(Header(short(step["header"]), dict(_numbers(step["fields"]))) for step in steps)
-
-
-def _blocks(steps: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The steps of each block of the architecture, in order."""
-    blocks: list[list[dict[str, Any]]] = []
-    for step in steps:
-        if step["kind"] == "block" or not blocks:
-            blocks.append([])
-        blocks[-1].append(step)
-    return blocks
 
 
 def _numbers(fields: Mapping[str, str]) -> Iterator[tuple[str, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from p4lab.steps import emits, extracts
 from p4lab.tracing import Hop
 
 MOST_NAMED = 12  # longer lists of bits are counted
@@ -12,12 +13,12 @@ MOST_NAMED = 12  # longer lists of bits are counted
 
 def emitted_bits(packet: dict[str, Any]) -> int | None:
     """The BitString that a packet left with, as its deparser wrote it; None without one."""
-    return _bits(step for step in packet["steps"] if step["kind"] == "emit")
+    return _bits(emits(packet))
 
 
 def arrived_bits(hop: Hop) -> int | None:
     """The BitString that a packet arrived with, as its parser read it; None without one."""
-    return _bits(step for step in hop.packets[0]["steps"] if step["kind"] == "extract")
+    return _bits(extracts(hop.packets[0]))
 
 
 def _bits(steps: Iterable[dict[str, Any]]) -> int | None:

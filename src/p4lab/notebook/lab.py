@@ -60,6 +60,8 @@ class Lab:
         running = Running(self.plan, self._compile())
         for table in sorted(running.unused):
             say(f"The program does not apply the table {table} yet; nothing is written to it.")
+        if running.unheard:
+            say(f"{running.unheard} So nobody will get anything.")
         return running
 
     def _compile(self) -> _engine.Program:

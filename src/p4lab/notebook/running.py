@@ -14,10 +14,11 @@ from p4lab.control.tables import Tables
 from p4lab.engine import to_engine
 from p4lab.lab.plan import Plan, Stream
 from p4lab.lab.report import Received
-from p4lab.lab.runner import DRAIN, MILLISECOND, control_plane, subscribe
+from p4lab.lab.runner import DRAIN, MILLISECOND, UnheardError, control_plane, subscribe
 from p4lab.network import NetworkError
 from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
 from p4lab.notebook.bitstrings import MOST_NAMED, bit_numbers, emitted_bits
+from p4lab.steps import emits, short
 from p4lab.topology import Link, Topology
 from p4lab.tracing import Hop, copies, follow
 
@@ -128,8 +129,7 @@ class Sent:
     def headers(self, source: str, target: str) -> str:
         """The headers of the first frame from a router to a neighbour, in words."""
         packet = self._left(source, target)
-        steps = packet["steps"] if packet else []
-        names = [step["header"].removeprefix("hdr.") for step in steps if step["kind"] == "emit"]
+        names = [short(step["header"]) for step in (emits(packet) if packet else [])]
         return ", ".join(names) or "nothing"
 
     def _left(self, source: str, target: str) -> dict[str, Any] | None:
@@ -164,7 +164,8 @@ class Running:
     """A plan's network with its control plane and all subscriptions, ready to send.
 
     Entries can be changed by hand. What the control plane writes later wins over them. `unused`
-    are the tables that it wanted to write and that the program does not apply (yet).
+    are the tables that it wanted to write and that the program does not apply (yet); `unheard` says
+    that subscriptions did not come to it, if so.
     """
 
     def __init__(self, plan: Plan, program: _engine.Program) -> None:
@@ -180,7 +181,11 @@ class Running:
         self._flow = 0
         self.plane = control_plane(plan, self._driver)
         self.plane.start(self.net.now)
-        subscribe(plan, self.net, self.plane)
+        self.unheard = ""
+        try:
+            subscribe(plan, self.net, self.plane)
+        except UnheardError as error:
+            self.unheard = str(error)
 
     def _driver(self, router: str) -> Driver:
         def write(updates: Sequence[Update]) -> None:

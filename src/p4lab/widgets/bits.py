@@ -30,11 +30,13 @@ class BitView(View):
         """Shows the first packet of something else that was sent."""
         hop = sent.hop(self._router)
         topology = sent.topology
-        blocks = [block["name"] for block in self._lab.program.summary["blocks"]]
+        summary = self._lab.program.summary
+        blocks = [block["name"] for block in summary["blocks"]]
+        quiet = blocks[3:] if summary["package"] == "V1Switch" else []
         self._passes: list[Pass] = []
         self._came = f"{self._router} got no packet"
         if hop is not None:
-            self._passes = passes(hop, topology, self._lab.own_files, blocks[3:])
+            self._passes = passes(hop, topology, self._lab.own_files, quiet)
             self._came = f"{self._router}, a packet from {hop.source} on port {hop.port}"
         names = {router.bfr_id: router.name for router in topology.routers}
         width = min(max(names), self._lab.plan.bsl)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from p4lab.notebook.bitstrings import bit_numbers, emitted_bits
 from p4lab.notebook.running import Sent
+from p4lab.steps import emits, extracts, short
 from p4lab.tracing import Hop
 from p4lab.widgets.values import BIT_STRINGS, shown
 from p4lab.widgets.view import View, script
@@ -100,7 +101,7 @@ class PacketView(View):
         }
 
     def _compared(self, hop: Hop) -> list[tuple[str, list[Header]]]:
-        before = self._headers(hop.packets[0], "extract")
+        before = self._headers(extracts(hop.packets[0]))
         found = []
         for packet in hop.packets:
             fate = packet["fate"]
@@ -109,22 +110,21 @@ class PacketView(View):
                 bits = emitted_bits(packet)
                 what = "" if bits is None else f" with {bit_numbers(bits)}"
                 label = f"to {to}, port {fate['port']}{what}"
-                found.append((label, compare(before, self._headers(packet, "emit"))))
+                found.append((label, compare(before, self._headers(emits(packet)))))
         return found
 
-    def _headers(self, packet: dict[str, Any], kind: str) -> Headers:
+    def _headers(self, steps: list[dict[str, Any]]) -> Headers:
         """What the parser read or the deparser wrote, as text by header and field."""
         widths = {
             header["name"]: {field["name"]: field["width"] for field in header["fields"]}
             for header in self._lab.program.summary["headers"]
         }
         return {
-            step["header"].removeprefix("hdr."): {
+            short(step["header"]): {
                 name: self._text(name, text, widths.get(step["header"], {}).get(name, 0))
                 for name, text in step["fields"].items()
             }
-            for step in packet["steps"]
-            if step["kind"] == kind
+            for step in steps
         }
 
     def _text(self, name: str, text: str, width: int) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from p4lab.notebook.bitstrings import bit_numbers, emitted_bits
 from p4lab.notebook.running import ENTERS
+from p4lab.steps import extracts
 from p4lab.topology import Topology
 from p4lab.tracing import Hop
 
@@ -77,6 +78,8 @@ class _Reader:
         self.quiet = quiet
         self.packets = {packet["id"]: packet for packet in hop.packets}
         self.ends: dict[int, State] = {}
+        headers = {step.get("header") for packet in hop.packets for step in packet["steps"]}
+        self.is_tna = "ig_intr_md" in headers
 
     def _entered(self, packet: dict[str, Any]) -> int:
         """The packet that came to the parser and of which this one is a copy."""
@@ -99,7 +102,7 @@ class _Reader:
             )
             state = after
             found.steps.append(Step(self._said(step), step["file"], step["line"], state, changed))
-        outcomes = sorted(self._outcomes(packet["id"]), key=lambda one: one[0].endswith(_ONCE_MORE))
+        outcomes = sorted(self._outcomes(packet["id"]), key=lambda one: _ONCE_MORE in one[0])
         found.outcome = "; ".join(text for text, _ in outcomes)
         for text, place in outcomes:
             found.steps.append(Step(text, place["file"], place["line"], state, ()))
@@ -107,23 +110,33 @@ class _Reader:
         return found
 
     def _telling(self, packet: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """The steps that say something about the bits or come from the student's file."""
+        """The steps that say something about the bits or come from the student's file, and on TNA
+        behind them what egress did with the mirror."""
+        mirrors = [one for one in self.hop.packets if self._is_mirror_of(one, packet)]
+        read = [id(step) for step in extracts(packet)]
         block = ""
-        for step in packet["steps"]:
+        for step in [*packet["steps"], *(step for one in mirrors for step in one["steps"])]:
             kind = step["kind"]
             if kind == "block":
                 block = step["name"] or ""
             is_own = not self.own or step["file"] in self.own
             if kind == "extern":
-                wanted = (step["name"] or "").startswith(_AROUND)
-            elif kind == "extract":
-                wanted = "bit_string" in step["fields"]
+                name = step["name"] or ""
+                wanted = name.startswith(_AROUND) or name.endswith("mirror.emit")
+            elif kind == "extract":  # by the first parser: egress reads the same once more
+                wanted = "bit_string" in step["fields"] and id(step) in read
             elif kind in ("table", "change"):
                 wanted = is_own and block not in self.quiet
             else:
                 wanted = kind in ("reject", "undefined", "out_of_fuel")
             if wanted:
                 yield step
+
+    def _is_mirror_of(self, packet: dict[str, Any], parent: dict[str, Any]) -> bool:
+        """Whether a packet is a clone that begins at the egress parser, as on TNA."""
+        if packet["kind"] != "ingress clone" or packet["parent"] != parent["id"]:
+            return False
+        return any(step["kind"] == "state" for step in packet["steps"])
 
     def _after(self, state: State, step: dict[str, Any]) -> State:
         if step["kind"] == "extract":
@@ -137,6 +150,8 @@ class _Reader:
             args = {arg["name"]: arg["value"] for arg in step["args"]}
             action = (step["action"] or "").rsplit(".", 1)[-1]
             if "remaining" not in keys and "bit_string" not in args:
+                return state
+            if len(keys) == 1 and not args:  # only asks whether anything remains
                 return state
             port = args.get("port")
             return replace(
@@ -165,6 +180,10 @@ class _Reader:
             how = "hit" if step["hit"] else "miss"
             action = (step["action"] or "").rsplit(".", 1)[-1]
             return f"Table {_short(step['table'])} [{keys}]: {how}, {action}({args})"
+        if step["kind"] == "extern" and step["name"].endswith("mirror.emit"):
+            return (
+                "mirror: the packet as it came in goes to egress by itself, with a header in front"
+            )
         if step["kind"] == "extern" and step["name"].startswith("clone"):
             return f"{step['name']}: a copy of the packet as it came in is kept for the next pass"
         return str(step["text"])
@@ -189,7 +208,14 @@ class _Reader:
             elif fate["kind"] == "dropped":
                 yield f"dropped: {fate['reason']}", fate if fate.get("file") else nowhere
             elif fate["kind"] == "again":
-                yield _ONCE_MORE if packet["id"] == entered else f"a copy {_ONCE_MORE}", nowhere
+                by = self._looped_port(fate)
+                again = f"{_ONCE_MORE}{by}"
+                yield again if packet["id"] == entered else f"a copy {again}", nowhere
+
+    def _looped_port(self, fate: dict[str, Any]) -> str:
+        """By which looped port a packet comes back, on TNA."""
+        port = self.packets.get(fate["id"], {}).get("ingress_port")
+        return f" by port {port}" if self.is_tna and port is not None else ""
 
 
 def _short(name: str) -> str:

@@ -1,0 +1,73 @@
+"""What a packet of the engine's trace was read as, and what it left as.
+
+On v1model there is one parser and one deparser. On TNA ingress and egress have one each, and the
+chip puts metadata in front of the packet that are none of its headers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Step = dict[str, Any]
+
+_CHIPS = {"ig_md", "ig_intr_md", "eg_md", "eg_intr_md"}
+"""What TNA calls a parser's parameters that are no headers of the packet"""
+
+
+TNA_BLOCKS = 6
+
+
+def short(name: str) -> str:
+    """`hdr.bier` and `ig_hdr.packet.bier` are `bier` to their readers."""
+    return name.rstrip(".").rsplit(".", 1)[-1]
+
+
+def extracts(packet: Mapping[str, Any]) -> list[Step]:
+    """The headers that the first parser found, as steps."""
+    blocks = _blocks(packet["steps"])
+    found = [step for step in (blocks[0] if blocks else []) if step["kind"] == "extract"]
+    return [step for step in found if not _is_chips(step)]
+
+
+def emits(packet: Mapping[str, Any]) -> list[Step]:
+    """The headers that a packet left with, as steps: those of the last deparser, and on TNA those
+    of the first behind what egress looked at."""
+    blocks = _blocks(packet["steps"])
+    if not blocks:
+        return []
+    *_, last = blocks
+    own = [step for step in last if step["kind"] == "emit"]
+    return own + _unread(blocks) if len(blocks) == TNA_BLOCKS else own
+
+
+def deparsers(packet: Mapping[str, Any]) -> list[list[Step]]:
+    """The headers that each deparser wrote, as steps; without those that wrote none."""
+    found = (
+        [step for step in block if step["kind"] == "emit"] for block in _blocks(packet["steps"])
+    )
+    return [steps for steps in found if steps]
+
+
+def _unread(blocks: Sequence[Sequence[Step]]) -> list[Step]:
+    """What the ingress deparser wrote and the egress parser left in the payload."""
+    written = [step for step in blocks[2] if step["kind"] == "emit"]
+    read = [step for step in blocks[3] if step["kind"] == "extract"]
+    names = [short(step["header"]) for step in read if not _is_chips(step)]
+    if names != [short(step["header"]) for step in written[: len(names)]]:
+        return []
+    return written[len(names) :]
+
+
+def _is_chips(step: Step) -> bool:
+    return step["header"].split(".")[0] in _CHIPS
+
+
+def _blocks(steps: Sequence[Step]) -> list[list[Step]]:
+    """The steps of each block of the architecture, in order."""
+    blocks: list[list[Step]] = []
+    for step in steps:
+        if step["kind"] == "block" or not blocks:
+            blocks.append([])
+        blocks[-1].append(step)
+    return blocks
