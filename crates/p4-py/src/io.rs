@@ -96,10 +96,11 @@ impl Forwarder {
         engine: Option<&str>,
     ) -> PyResult<Forwarder> {
         let backend = named_backend(backend)?;
-        let device = match &program {
+        let mut device = match &program {
             Some(program) => Device::new(program.get(), seed, engine::named(engine)?)?,
             None => Device::without_program(),
         };
+        device.set_cpu_port(cpu_port);
         let numbers = ports.iter().map(|(number, _)| *number).collect();
         let config = Config {
             switch,
