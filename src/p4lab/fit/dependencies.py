@@ -96,11 +96,11 @@ def dependencies(gress: Gress, units: Iterable[Unit]) -> list[Dependency]:
         reasons: dict[int, tuple[str, str]] = {}
         sides = (("match", unit.crossbar), ("action", unit.alu_reads), ("output", unit.writes))
         for kind, accesses in sides:
-            for access in accesses:
+            for access in sorted(accesses):
                 for before in writers[access[0]]:
                     if any(overlap(access, other) for other in before.writes):
                         _note(reasons, before, unit, kind, gress.fields[access[0]].name)
-        for access in unit.writes:
+        for access in sorted(unit.writes):
             for before in readers[access[0]]:
                 if any(overlap(access, other) for other in before.crossbar | before.alu_reads):
                     _note(reasons, before, unit, "anti", gress.fields[access[0]].name)
