@@ -45,6 +45,10 @@ Update: TypeAlias = tuple[Any, ...]
 #                                                  next_source, batches, packets_per_batch,
 #                                                  batch_gap and packet_gap (ns)
 # ("port_metadata", port, bits)
+# ("lpf", name, cell | None, config | None)        of all cells without a number; config is ("rate" or
+#                                                  "sample", rise, fall (ns), power of 2 to divide by)
+# ("wred", name, cell | None, config | None)       config is (time constant (ns), lower threshold,
+#                                                  upper threshold, probability there)
 Setting: TypeAlias = tuple[Any, ...]
 
 class Program:
@@ -190,7 +194,8 @@ class Switch:
         its kind; a fate has kind ("sent", "dropped", "replicated", "again") and its fields."""
     def read_counter(self, counter: str, index: int) -> tuple[int, int]:
         """Packets and bytes of a cell."""
-    def read_register(self, register: str, index: int) -> int: ...
+    def read_register(self, register: str, index: int, pipe: int = 0) -> int:
+        """A register's cell; every pipe of a TNA switch has its own."""
     def read_direct_counter(
         self, table: str, matches: Sequence[tuple[str, Match]], priority: int = 0
     ) -> tuple[int, int]:
@@ -417,7 +422,7 @@ class Network:
     def read_direct_counter(
         self, switch: int, table: str, matches: Sequence[tuple[str, Match]], priority: int = 0
     ) -> tuple[int, int]: ...
-    def read_register(self, switch: int, register: str, index: int) -> int: ...
+    def read_register(self, switch: int, register: str, index: int, pipe: int = 0) -> int: ...
     def read_meter(
         self, switch: int, meter: str, index: int
     ) -> tuple[int, int, int, int] | None: ...

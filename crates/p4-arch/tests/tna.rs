@@ -550,8 +550,8 @@ fn checksums() {
 #[test]
 fn what_is_not_executed_is_said() {
     let refused = |ingress| image(&Parts { ingress, ..PLAIN }).err().unwrap_or_default();
-    let lpf = refused("Lpf<bit<32>, bit<8>>(16) lpf; apply { tm.ucast_egress_port = 2; h.h.c = lpf.execute(h.h.c, 0); }");
-    assert!(lpf.contains("Lpf"), "{lpf}");
+    let unit = refused("MathUnit<bit<32>>(MathOp_t.DIV, 1, 0) unit; apply { tm.ucast_egress_port = 2; h.h.c = unit.execute(h.h.c); }");
+    assert!(unit.contains("MathUnit"), "{unit}");
     let custom = refused(
         "Hash<bit<16>>(HashAlgorithm_t.CUSTOM) hash; apply { h.h.b = hash.get({ h.h.c }); }",
     );
@@ -916,4 +916,69 @@ fn every_pipe_has_registers_and_meters_of_its_own() {
         assert_eq!(cell(&mut switch, port), (0, 41));
         assert_eq!(cell(&mut switch, port), (3, 42));
     }
+}
+
+// If this fails, programs that age what they measure, or drop early, run as if they did not.
+#[test]
+fn filters_and_the_math_unit() {
+    use p4_arch::tna::{LpfConfig, Mode, WredConfig};
+    let mut switch = switch(&Parts {
+        ingress: "Lpf<bit<32>, bit<8>>(16) mean;
+            Wred<bit<32>, bit<8>>(16, 9, 1) early;
+            MathUnit<bit<32>>(MathOp_t.SQRT, 1) root;
+            Register<bit<32>, bit<8>>(16) r;
+            RegisterAction<bit<32>, bit<8>, bit<32>>(r) rooted = {
+                void apply(inout bit<32> cell, out bit<32> now) { cell = root.execute(h.h.c); now = cell; }
+            };
+            apply {
+                bit<32> given = h.h.c;
+                if (h.h.op == 16) { h.h.c = rooted.execute(0); }
+                else { h.h.c = mean.execute(given, h.h.op); }
+                h.h.a = early.execute(given, h.h.op);
+                tm.ucast_egress_port = 2;
+            }",
+        ..PLAIN
+    });
+    let send = |switch: &mut Switch, micros: u64, port, op, value| {
+        let sent = send_at(switch, micros * 1_000_000, port, &frame(op, 0, 0, value));
+        let data = &sent[0].1;
+        (
+            data[15],
+            u32::from_be_bytes([data[18], data[19], data[20], data[21]]),
+        )
+    };
+    // Without a configuration what comes goes, and nothing is dropped.
+    assert_eq!(send(&mut switch, 0, 1, 3, 700), (1, 700));
+    let config = LpfConfig {
+        mode: Mode::Sample,
+        rise: 1_000,
+        fall: 1_000,
+        scale_down: 0,
+    };
+    switch.set_lpf("mean", Some(3), Some(config)).unwrap();
+    let early = WredConfig {
+        time_constant: 1,
+        least: 10,
+        most: 1_000,
+        probability: 0,
+    };
+    switch.set_wred("I.early", None, Some(early)).unwrap();
+    assert_eq!(send(&mut switch, 1, 1, 3, 1_000), (1, 1_000));
+    assert_eq!(send(&mut switch, 2, 1, 3, 2_000), (9, 1_632));
+    assert_eq!(
+        send(&mut switch, 2, 1, 4, 5),
+        (1, 5),
+        "another cell has no mean"
+    );
+    assert_eq!(send(&mut switch, 3, 129, 3, 50), (1, 50), "another pipe");
+    // The type of the index reaches further than the size. The root of 10000, from four bits of it:
+    // 16 * 8 * sqrt(4/8).
+    assert_eq!(send(&mut switch, 4, 1, 16, 10_000), (9, 91));
+    assert!(switch.set_lpf("early", None, None).is_err());
+    let upside_down = WredConfig {
+        least: 5,
+        most: 5,
+        ..early
+    };
+    assert!(switch.set_wred("early", None, Some(upside_down)).is_err());
 }

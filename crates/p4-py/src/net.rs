@@ -482,7 +482,7 @@ impl Network {
         let now = self.inner.now();
         let device = self.device(switch)?;
         let own = device.tna("such settings").map_err(PyValueError::new_err)?;
-        tna::apply(own, now, settings);
+        tna::apply(own, now, settings)?;
         self.inner.wake_switch(node(switch)).map_err(refused)
     }
 
@@ -528,9 +528,21 @@ impl Network {
         read_direct_counter(self.device(switch)?.state()?, table, matches, priority)
     }
 
-    fn read_register(&mut self, switch: u32, register: &str, index: u64) -> PyResult<BigUint> {
-        let state = self.device(switch)?.state()?;
-        state.read_register(register, index).map_err(state_refused)
+    /// A register's cell; every pipe of a TNA switch has its own.
+    #[pyo3(signature = (switch, register, index, pipe = 0))]
+    fn read_register(
+        &mut self,
+        switch: u32,
+        register: &str,
+        index: u64,
+        pipe: u8,
+    ) -> PyResult<BigUint> {
+        let device = self.device(switch)?;
+        let value = match device.tna("") {
+            Ok(own) => own.read_register(register, index, pipe),
+            Err(_) => device.state()?.read_register(register, index),
+        };
+        value.map_err(state_refused)
     }
 
     /// A meter's rates, see `Switch.read_meter`.

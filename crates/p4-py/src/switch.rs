@@ -340,8 +340,7 @@ impl Switch {
     fn set_up(&mut self, settings: &Bound<'_, PySequence>, now: u64) -> PyResult<()> {
         let settings = tna::settings(settings)?;
         let switch = self.switch.tna("such settings").map_err(not_tna)?;
-        tna::apply(switch, Time::from_picos(now), settings);
-        Ok(())
+        tna::apply(switch, Time::from_picos(now), settings)
     }
 
     /// Tells a TNA switch that a port lost its link, or has it again.
@@ -423,11 +422,14 @@ impl Switch {
         self.switch.state().counter(counter, index).map_err(refused)
     }
 
-    fn read_register(&self, register: &str, index: u64) -> PyResult<BigUint> {
-        self.switch
-            .state()
-            .read_register(register, index)
-            .map_err(refused)
+    /// A register's cell; every pipe of a TNA switch has its own.
+    #[pyo3(signature = (register, index, pipe = 0))]
+    fn read_register(&self, register: &str, index: u64, pipe: u8) -> PyResult<BigUint> {
+        let value = match &self.switch {
+            AnySwitch::Tna(own) => own.read_register(register, index, pipe),
+            AnySwitch::V1Model(own) => own.state().read_register(register, index),
+        };
+        value.map_err(refused)
     }
 
     /// Packets and bytes of an entry's direct counter.

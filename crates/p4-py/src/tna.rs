@@ -9,11 +9,15 @@
 //! ("mirror", session, {field: value} | None)
 //! ("generator", pipe, app, {field: value} | None)
 //! ("port_metadata", port, bits)
+//! ("lpf", name, cell | None, (mode, rise, fall, scale down) | None)
+//! ("wred", name, cell | None, (time constant, least, most, probability) | None)
 //! ```
 //!
 //! A node is `(rid, [port])`, `(rid, [port], xid | None)` or `(rid, [port], xid | None, [lag])`.
 
-use p4_arch::tna::{App, Direction, Lag, MirrorSession, Node, Pruning, Switch, Trigger};
+use p4_arch::tna::{
+    App, Direction, Lag, LpfConfig, MirrorSession, Mode, Node, Pruning, Switch, Trigger, WredConfig,
+};
 use p4_arch::Digest;
 use p4_ir::ir::Program;
 use p4_time::Time;
@@ -39,6 +43,8 @@ pub enum Setting {
     Generator(Box<App>),
     NoGenerator(u8, u8),
     PortMetadata(u16, u64),
+    Lpf(String, Option<u64>, Option<LpfConfig>),
+    Wred(String, Option<u64>, Option<WredConfig>),
 }
 
 /// Reads settings; errors name the index of the setting.
@@ -50,10 +56,17 @@ pub fn settings(given: &Bound<'_, PySequence>) -> PyResult<Vec<Setting>> {
     given.try_iter()?.enumerate().map(convert).collect()
 }
 
-/// Applies settings to a switch.
-pub fn apply(switch: &mut Switch, now: Time, settings: Vec<Setting>) {
+/// Applies settings to a switch, up to one with a name that is not the program's.
+pub fn apply(switch: &mut Switch, now: Time, settings: Vec<Setting>) -> PyResult<()> {
+    let refused = |error: p4_arch::ArchError| wrong(error.to_string());
     for setting in settings {
         match setting {
+            Setting::Lpf(name, cell, config) => {
+                switch.set_lpf(&name, cell, config).map_err(refused)?
+            }
+            Setting::Wred(name, cell, config) => {
+                switch.set_wred(&name, cell, config).map_err(refused)?
+            }
             Setting::Multicast(group, nodes) => switch.set_group(group, nodes),
             Setting::Lag(id, lag) => switch.set_lag(id, lag),
             Setting::Prune(exclusion, pruning) => switch.set_pruning(exclusion, pruning),
@@ -64,6 +77,7 @@ pub fn apply(switch: &mut Switch, now: Time, settings: Vec<Setting>) {
             Setting::PortMetadata(port, bits) => switch.set_port_metadata(port, bits),
         }
     }
+    Ok(())
 }
 
 fn wrong(message: String) -> PyErr {
@@ -101,6 +115,37 @@ fn setting(tuple: &Bound<'_, PyTuple>) -> PyResult<Setting> {
                 Some(fields) => Setting::Generator(Box::new(app(pipe, id, &fields)?)),
                 None => Setting::NoGenerator(pipe, id),
             }
+        }
+        "lpf" => {
+            let config: Option<(String, u64, u64, u8)> = at(3)?.extract()?;
+            let config = config.map(|(mode, rise, fall, scale_down)| {
+                let mode = match mode.as_str() {
+                    "rate" => Mode::Rate,
+                    "sample" => Mode::Sample,
+                    _ => {
+                        return Err(wrong(format!(
+                            "a filter takes a \"rate\" or a \"sample\", not {mode:?}"
+                        )))
+                    }
+                };
+                Ok(LpfConfig {
+                    mode,
+                    rise,
+                    fall,
+                    scale_down,
+                })
+            });
+            Setting::Lpf(at(1)?.extract()?, at(2)?.extract()?, config.transpose()?)
+        }
+        "wred" => {
+            let config: Option<(u64, u32, u32, f64)> = at(3)?.extract()?;
+            let config = config.map(|(time_constant, least, most, probability)| WredConfig {
+                time_constant,
+                least,
+                most,
+                probability: (probability.clamp(0.0, 1.0) * 65536.0) as u32,
+            });
+            Setting::Wred(at(1)?.extract()?, at(2)?.extract()?, config)
         }
         "port_metadata" => Setting::PortMetadata(at(1)?.extract()?, at(2)?.extract()?),
         _ => return Err(wrong(format!("there is no setting called {kind:?}"))),

@@ -67,6 +67,20 @@ pub(super) enum Call {
         bits: usize,
         result: Place,
     },
+    /// A filter that ages values, or `drop` if it decides about packets. Without an index it is the
+    /// entry's that was hit.
+    Filter {
+        filter: InstanceId,
+        input: Slot,
+        index: Option<Slot>,
+        drop: bool,
+        result: Place,
+    },
+    Math {
+        unit: InstanceId,
+        input: Slot,
+        result: Place,
+    },
     Random {
         result: Place,
     },
@@ -240,6 +254,23 @@ impl Reader<'_> {
                 result: args.call.result.clone(),
             },
             "Hash.get" => self.hash()?,
+            "Lpf.execute" | "DirectLpf.execute" | "Wred.execute" | "DirectWred.execute" => {
+                let name = &*args.call.name;
+                Call::Filter {
+                    filter: args.instance()?,
+                    input: args.slot(0)?,
+                    index: (!name.starts_with("Direct"))
+                        .then(|| args.slot(1))
+                        .transpose()?,
+                    drop: name.contains("Wred"),
+                    result: self.result()?,
+                }
+            }
+            "MathUnit.execute" => Call::Math {
+                unit: args.instance()?,
+                input: args.slot(0)?,
+                result: self.result()?,
+            },
             "Random.get" => Call::Random {
                 result: self.result()?,
             },

@@ -1,6 +1,7 @@
 //! What the externs do.
 
 use super::calls::{Apply, Call, Step, Sum};
+use super::filters::{Cell, Configs, LpfConfig, WredConfig};
 use super::image::Image;
 use crate::frame::{pack, place_slice, store, unpack};
 use crate::random::Random;
@@ -22,6 +23,15 @@ pub(super) struct Emitted {
     pub mirror: Option<(u16, Vec<u8>)>,
     pub resubmit: Option<Vec<u8>>,
     pub digest: Option<(CallId, Vec<Vec<u64>>)>,
+}
+
+/// Filters with their configurations and what they remember, by instance, pipe and cell; the cell of
+/// a direct one is its table's entry.
+#[derive(Debug, Default)]
+pub(super) struct Filters {
+    pub means: FxHashMap<InstanceId, Configs<LpfConfig>>,
+    pub drops: FxHashMap<InstanceId, Configs<WredConfig>>,
+    cells: FxHashMap<(InstanceId, u8, u64), Cell>,
 }
 
 /// Tables and externs of one switch.
@@ -47,6 +57,7 @@ pub(super) struct Externs {
     direct: FxHashMap<(InstanceId, u64), Vec<u64>>,
     /// The next cell of each register for `execute_log`, in each pipe
     logs: FxHashMap<(InstanceId, u8), u64>,
+    pub filters: Filters,
     /// Sums of 16 bits of the parser's checksums, by instance
     sums: Vec<u16>,
     /// The parser's counter
@@ -71,6 +82,7 @@ impl Externs {
             entries: vec![None; instances],
             direct: FxHashMap::default(),
             logs: FxHashMap::default(),
+            filters: Filters::default(),
             sums: vec![0; instances],
             counter: 0,
             joined: Packet::default(),
@@ -153,6 +165,53 @@ impl Externs {
             let cell = self.direct.entry((register, entry)).or_default();
             cell.resize(n as usize, 0);
             pack(value, frame, cell);
+        }
+    }
+
+    fn filter(
+        &mut self,
+        image: &Image,
+        id: InstanceId,
+        input: u64,
+        index: Option<u64>,
+        drop: bool,
+    ) -> u64 {
+        let at = id as usize;
+        let known = match index {
+            Some(index) if index < self.cells[at] => Some(index),
+            Some(_) => {
+                self.out_of_range();
+                None
+            }
+            // A packet that hit no entry has no cell.
+            None => self.entries[at],
+        };
+        let [goes_on, dropped] = image.verdicts[at];
+        let input = input.min(u32::MAX.into()) as u32;
+        let nothing = if drop { goes_on } else { input.into() };
+        let Some(cell) = known else { return nothing };
+        let Filters {
+            means,
+            drops,
+            cells,
+        } = &mut self.filters;
+        let mean = means.get(&id).and_then(|configs| configs.of(cell));
+        let early = drops.get(&id).and_then(|configs| configs.of(cell));
+        let key = (id, self.pipe, cell);
+        match (drop, mean, early) {
+            (false, Some(config), _) => {
+                let cell = cells.entry(key).or_default();
+                cell.filter(&config, input, self.now).into()
+            }
+            (true, _, Some(config)) => {
+                let cell = cells.entry(key).or_default();
+                let random = self.random.next();
+                match cell.drops(&config, input, self.now, random) {
+                    true => dropped,
+                    false => goes_on,
+                }
+            }
+            _ => nothing,
         }
     }
 
@@ -446,6 +505,27 @@ impl Host for Running<'_> {
                     let number = algorithm.hash(externs.join(data, frame), *bits);
                     store(result, number, frame);
                 }
+            }
+            Call::Filter {
+                filter,
+                input,
+                index,
+                drop,
+                result,
+            } => {
+                let input = frame[*input as usize];
+                let index = index.map(|slot| frame[slot as usize]);
+                let value = externs.filter(image, *filter, input, index, *drop);
+                store(result, value, frame);
+            }
+            Call::Math {
+                unit,
+                input,
+                result,
+            } => {
+                let unit = image.maths[*unit as usize];
+                let value = unit.map_or(0, |unit| unit.execute(frame[*input as usize] as u32));
+                store(result, value.into(), frame);
             }
             Call::Random { result } => {
                 let number = externs.random.next();

@@ -3,6 +3,7 @@
 use super::binding::{FOR_TM, NOTED};
 use super::calls::{self, Call};
 use super::hash::{self, Algorithm};
+use super::math::Math;
 use super::pipes::{Pipes, PIPES};
 use crate::arguments::selector_keys;
 use crate::error::ArchError;
@@ -27,14 +28,18 @@ pub struct Image {
     pub(super) hashes: Vec<Option<Algorithm>>,
     /// For each table the words of its selector keys in its key, with their widths
     pub(super) selector_keys: Vec<Vec<(usize, u32)>>,
-    /// For each table its direct meter and its direct registers
+    /// For each table its direct meter, and its direct registers and filters
     pub(super) direct: Vec<Direct>,
     /// Values that registers begin with: register, one word run for all cells
     pub(super) initial: Vec<(InstanceId, Vec<u64>)>,
     /// Values of a meter's colours: green, yellow, red; by instance
     pub(super) colors: Vec<[u64; 3]>,
-    /// Cells that a register or a meter has in each pipe; by instance
+    /// Cells that a register, a meter or a filter has in each pipe; by instance
     pub(super) cells: Vec<u64>,
+    /// By instance
+    pub(super) maths: Vec<Option<Math>>,
+    /// What early detection says of a packet that goes on and of one that does not; by instance
+    pub(super) verdicts: Vec<[u64; 2]>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -67,6 +72,16 @@ impl Image {
                 .transpose()
         });
         let parts = parts(&program);
+        let cells = program.instances.iter().zip(&resources);
+        let cells = cells.map(|(instance, resource)| cells_of_pipe(instance, resource));
+        let maths = program.instances.iter().map(|instance| {
+            let is_unit = &*instance.extern_type == "MathUnit";
+            let odd = || {
+                let message = format!("{}: the arguments of a MathUnit are a function and a positive factor, or whether to invert, a shift, a scale and a table", instance.name);
+                ArchError::new(message, instance.span)
+            };
+            is_unit.then(|| Math::of(instance).ok_or_else(odd)).transpose()
+        });
         Ok(Image {
             calls: calls::compile(&program, |slot| written(&program, &parts, slot))?,
             pipes,
@@ -75,7 +90,9 @@ impl Image {
             direct: direct(&program),
             initial: initial(&program),
             colors: program.instances.iter().map(colors).collect(),
-            cells: resources.iter().map(cells_of_pipe).collect(),
+            cells: cells.collect::<Result<_, _>>()?,
+            maths: maths.collect::<Result<_, _>>()?,
+            verdicts: program.instances.iter().map(verdicts).collect(),
             resources,
             prepared: Prepared::new(program)?,
         })
@@ -132,7 +149,10 @@ fn direct(program: &Program) -> Vec<Direct> {
     };
     let tables = program.tables.iter().map(|table| Direct {
         meter: of(table, "DirectMeter").first().copied(),
-        registers: of(table, "DirectRegister"),
+        registers: ["DirectRegister", "DirectLpf", "DirectWred"]
+            .into_iter()
+            .flat_map(|extern_type| of(table, extern_type))
+            .collect(),
     });
     tables.collect()
 }
@@ -203,13 +223,30 @@ fn size(instance: &Instance, index_type: Option<usize>) -> Result<u64, ArchError
     Ok(size.max(reach.min(CELLS)))
 }
 
+/// What early detection says: to go on, and to drop.
+fn verdicts(instance: &Instance) -> [u64; 2] {
+    let first = match &*instance.extern_type {
+        "Wred" => 1,
+        "DirectWred" => 0,
+        _ => return [0; 2],
+    };
+    let number = |at: usize| match instance.args.get(at) {
+        Some(ConstArg::Int(value)) => u64::try_from(value).unwrap_or(0),
+        _ => 0,
+    };
+    [number(first + 1), number(first)]
+}
+
 /// What each pipe has of its own stands one after the other.
-fn cells_of_pipe(resource: &Resource) -> u64 {
-    match resource {
+fn cells_of_pipe(instance: &Instance, resource: &Resource) -> Result<u64, ArchError> {
+    if matches!(&*instance.extern_type, "Lpf" | "Wred") {
+        return size(instance, Some(1));
+    }
+    Ok(match resource {
         Resource::Register { size, .. } | Resource::Meter { size, .. } => size / PIPES as u64,
         Resource::Counter { size } => *size,
         _ => 0,
-    }
+    })
 }
 
 fn unit(instance: &Instance, at: usize) -> MeterUnit {
@@ -265,6 +302,11 @@ fn resource(instance: &Instance) -> Result<Resource, ArchError> {
         | "Hash"
         | "CRCPolynomial"
         | "Random"
+        | "Lpf"
+        | "DirectLpf"
+        | "Wred"
+        | "DirectWred"
+        | "MathUnit"
         | "Checksum"
         | "ParserCounter"
         | "ParserPriority"

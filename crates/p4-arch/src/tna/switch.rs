@@ -1,6 +1,7 @@
 //! One switch: what a packet meets from the moment it arrives until nothing of it is left.
 
 use super::externs::{Externs, Running};
+use super::filters::{LpfConfig, WredConfig};
 use super::generator::{App, AppCounts, Generator};
 use super::image::Image;
 use super::mirror::MirrorSession;
@@ -15,9 +16,11 @@ use crate::tree::{Follow, Nothing, Trace, Tree};
 use crate::{Digest, Port, Sink};
 use num_bigint::BigUint;
 use p4_ir::interp::{Halt, Machine, Outcome};
+use p4_ir::ir::InstanceId;
 use p4_ir::native::Native;
 use p4_ir::trace::{NoTrace, Silent, Tracer};
 use p4_state::{IdleEntry, State, Update, UpdateError, WriteError};
+use p4_syntax::span::Span;
 use p4_time::Time;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -253,6 +256,67 @@ impl Switch {
             Some(session) => self.mirrors.insert(id, session),
             None => self.mirrors.remove(&id),
         };
+    }
+
+    /// Configures a low-pass filter: one cell, or all of them; a direct one as a whole.
+    pub fn set_lpf(
+        &mut self,
+        filter: &str,
+        cell: Option<u64>,
+        config: Option<LpfConfig>,
+    ) -> Result<(), ArchError> {
+        let id = self.filter_named(filter, &["Lpf", "DirectLpf"])?;
+        self.externs
+            .filters
+            .means
+            .entry(id)
+            .or_default()
+            .set(cell, config);
+        Ok(())
+    }
+
+    /// The same for random early detection.
+    pub fn set_wred(
+        &mut self,
+        filter: &str,
+        cell: Option<u64>,
+        config: Option<WredConfig>,
+    ) -> Result<(), ArchError> {
+        if config.is_some_and(|config| config.least >= config.most) {
+            let message = format!("{filter}: the lower threshold must be below the upper one");
+            return Err(ArchError::new(message, Span::NONE));
+        }
+        let id = self.filter_named(filter, &["Wred", "DirectWred"])?;
+        self.externs
+            .filters
+            .drops
+            .entry(id)
+            .or_default()
+            .set(cell, config);
+        Ok(())
+    }
+
+    /// The one instance of these externs with this name, or with a name that ends in it.
+    fn filter_named(&self, name: &str, externs: &[&str]) -> Result<InstanceId, ArchError> {
+        let instances = (0..).zip(&self.image.program().instances);
+        let suffix = format!(".{name}");
+        let found: Vec<InstanceId> = instances
+            .filter(|(_, own)| externs.contains(&&*own.extern_type))
+            .filter(|(_, own)| &*own.name == name || own.name.ends_with(&suffix))
+            .map(|(id, _)| id)
+            .collect();
+        match found[..] {
+            [id] => Ok(id),
+            _ => {
+                let count = if found.is_empty() {
+                    "no"
+                } else {
+                    "more than one"
+                };
+                let message = format!("there is {count} {} called {name}", externs[0]);
+                Err(ArchError::new(message, Span::NONE))
+            }
+        }
     }
 
     /// Sets an application of the packet generator up.
