@@ -17,6 +17,7 @@ import pytest
 
 from bfrt_fake import info
 from bfrt_fake.messages import ENUMS, rows
+from bfrt_fake.programs import install
 from bfrt_fake.server import Server
 from bfrt_fake.switch import Switch
 from p4lab.control.bier import Member, bier_entries
@@ -58,11 +59,6 @@ front = 30
 )
 SETUP: SwitchSetup = from_text(RACK).setups(TOPOLOGY)["r1"]
 
-STANDIN = {
-    "__init__.py": "",
-    "client.py": "from bfrt_fake.standin import *\n",
-    "bfruntime_pb2.py": "from bfrt_fake.messages import msg\nWriteRequest = msg.WriteRequest\n",
-}
 SDE_MISSING = tools.missing("wedge", start=False)
 
 
@@ -77,10 +73,7 @@ def client(request: Any, tmp_path: Path) -> Iterator[Any]:
         home = Path(os.environ["SDE_INSTALL"])
     else:
         home = tmp_path / "sde"
-        package = home / "lib/python3.10/site-packages/tofino/bfrt_grpc"
-        package.mkdir(parents=True)
-        for name, text in STANDIN.items():
-            (package / name).write_text(text)
+        install(home)
     path = list(sys.path)
     yield sde.load_client(home)
     sys.path[:] = path

@@ -13,13 +13,12 @@ from pathlib import Path
 
 import pytest
 
-import test_tofino_driver as own
 from bfrt_fake import info
+from bfrt_fake.programs import install
 from bfrt_fake.server import Server
 from bfrt_fake.switch import Switch
 from cli_runner import ROOT, p4lab
 from p4lab.engine import load_program
-from p4lab.targets.tofino import tools
 from p4lab.targets.tofino.schema import PORT, Program
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -93,15 +92,9 @@ NAME = "p4lab_01_bier_bsl64"
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An SDE with our stand-in for its client, and nothing else that does anything."""
+    """An SDE that is none."""
     sde = tmp_path / "sde"
-    package = sde / "lib/python3.10/site-packages/tofino/bfrt_grpc"
-    package.mkdir(parents=True)
-    (sde / "bin").mkdir()
-    (sde / "bin" / tools.COMPILER).write_text("")
-    here = str(Path(__file__).parent)
-    for name, text in own.STANDIN.items():
-        (package / name).write_text(f"import sys; sys.path.append({here!r})\n{text}")
+    install(sde)
     monkeypatch.setenv("SDE_INSTALL", str(sde))
 
 

@@ -16,16 +16,18 @@ STATUS_CODES = {code.value[0]: code for code in grpc.StatusCode}
 
 
 class Server:
-    """A server on a free port of this machine; `address` says which. A context manager."""
+    """A server on a free port of this machine, or where it is told to be; `address` says where. A
+    context manager."""
 
-    def __init__(self, switch: Switch) -> None:
+    def __init__(self, switch: Switch, listen: str = "127.0.0.1:0") -> None:
         self.switch = switch
         self._lock = threading.Lock()
         self._clients: set[int] = set()
         self._bound: int | None = None
         self._server = grpc.server(futures.ThreadPoolExecutor(max_workers=16))
         self._server.add_generic_rpc_handlers((self._handlers(),))
-        self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
+        port = self._server.add_insecure_port(listen)
+        self.address = f"{listen.rpartition(':')[0]}:{port}"
 
     def __enter__(self) -> Server:
         self._server.start()

@@ -1,0 +1,95 @@
+"""What stands in the place of the SDE's programs: `python -m bfrt_fake.programs NAME ARGUMENTS`.
+
+The compiler notes what it shall compile, the model forwards nothing, the driver is a BFRT server
+with our engine behind it. All three take the options that the real ones take, and no others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from pathlib import Path
+
+from bfrt_fake import info
+from p4lab.engine import load_program
+from p4lab.targets.tofino.schema import Program
+
+
+def compiler(words: list[str]) -> None:
+    parser = argparse.ArgumentParser()
+    for option in ("--std", "--target", "--arch", "--bf-rt-schema", "-o"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("-g", action="store_true")
+    parser.add_argument("-D", action="append")
+    parser.add_argument("program", type=Path)
+    given = parser.parse_args(words)
+    assert (given.std, given.target, given.arch) == ("p4-16", "tofino", "tna")
+    told = {"program": str(given.program.resolve()), "defines": given.D}
+    Path(given.bf_rt_schema).write_text(json.dumps(told))
+
+
+def model(words: list[str]) -> None:
+    parser = argparse.ArgumentParser()
+    for option in ("-d", "-k", "-f", "--chip-type", "--install-dir", "--p4-target-config"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("--port-monitor", action="store_true")
+    parser.add_argument("--logs-disable", action="store_true")
+    given = parser.parse_args(words)
+    json.loads(Path(given.f).read_text())
+    # The driver finds the model's ports beside its own configuration.
+    config = Path(given.p4_target_config)
+    config.with_suffix(".model").write_text(given.f)
+    signal.pause()
+
+
+def driver(words: list[str]) -> None:
+    from bfrt_fake.engine_switch import EngineSwitch
+    from bfrt_fake.server import Server
+
+    parser = argparse.ArgumentParser()
+    for option in ("--install-dir", "--conf-file", "--init-mode", "--status-port"):
+        parser.add_argument(option, required=True)
+    parser.add_argument("--skip-port-add", action="store_true")
+    parser.add_argument("--background", action="store_true")
+    given = parser.parse_args(words)
+    file = Path(given.conf_file)
+    (told,) = json.loads(file.read_text())["p4_devices"][0]["p4_programs"]
+    source = json.loads(Path(told["bfrt-config"]).read_text())
+    defines = [tuple(define.split("=")) for define in source["defines"]]
+    program = load_program(source["program"], defines)
+    p4 = info.of_program(Program(program.p4info(json=True)), "EntryParser")
+    ports = json.loads(file.with_name(f"{file.stem}-ports.json").read_text())["PortToIf"]
+    interfaces = {row["device_port"]: row["if"] for row in ports}
+    switch = EngineSwitch(told["program-name"], p4, info.of_chip(), program, interfaces)
+    with Server(switch, "0.0.0.0:50052"):
+        signal.pause()
+
+
+PROGRAMS = {"bf-p4c": compiler, "tofino-model": model, "bf_switchd": driver}
+
+
+def install(folder: Path) -> None:
+    """An SDE's folder with these programs and the stand-in for its client."""
+    here = Path(__file__).resolve().parents[1]
+    source = here.parents[1] / "src"
+    package = folder / "lib/python3.10/site-packages/tofino/bfrt_grpc"
+    package.mkdir(parents=True)
+    (folder / "bin").mkdir()
+    files = {
+        "__init__.py": "",
+        "client.py": "from bfrt_fake.standin import *\n",
+        "bfruntime_pb2.py": "from bfrt_fake.messages import msg\nWriteRequest = msg.WriteRequest\n",
+    }
+    for name, text in files.items():
+        (package / name).write_text(f"import sys; sys.path.append({str(here)!r})\n{text}")
+    for name in PROGRAMS:
+        script = folder / "bin" / name
+        start = f'exec {sys.executable} -m bfrt_fake.programs {name} "$@"'
+        script.write_text(f"#!/bin/sh\nPYTHONPATH={source}:{here} {start}\n")
+        script.chmod(0o755)
+
+
+if __name__ == "__main__":
+    PROGRAMS[sys.argv[1]](sys.argv[2:])

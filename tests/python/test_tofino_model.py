@@ -1,0 +1,82 @@
+"""The network of models, with a stand-in for the SDE: a BFRT server with our engine behind it.
+
+Everything else is as with the real one: namespaces, cables, the CPU port with IGMP, rows over BFRT,
+hosts, streams, the verdict. Without this, a lab admin with an SDE would be the first to run it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bfrt_fake.programs import install
+from cli_runner import p4lab
+from p4lab.doctor import tools as doctor
+from p4lab.topology import Topology
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="Mininet needs root")
+
+
+@pytest.fixture(autouse=True)
+def sde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "sde"
+    install(home)
+    monkeypatch.setenv("SDE_INSTALL", str(home))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return home
+
+
+def test_the_stand_in_looks_like_an_sde() -> None:
+    assert doctor.tofino_sde().detail.endswith("with tofino-model")
+
+
+def rack(topology: Topology) -> str:
+    """Sockets from the last to the first, and loops: the chip's own, and two at the front."""
+    told = 'name = "test"\n'
+    for router in topology.routers:
+        told += f'[[switch]]\nrouter = "{router.name}"\nrecirculation = [196]\n'
+        for front in (1, 17):
+            told += f'[[loop]]\nswitch = "{router.name}"\nfront = {front}\n'
+        for number, to in topology.ports(router.name).items():
+            told += f'[[cable]]\nswitch = "{router.name}"\nfront = {33 - number}\nto = "{to}"\n'
+    return told
+
+
+@needs_root
+@pytest.mark.parametrize(("topology", "wired"), [("paper", True), ("rfc8279", False)])
+def test_lab_01_runs_on_models_as_on_the_engine(topology: str, wired: bool, tmp_path: Path) -> None:
+    (tmp_path / "rack.toml").write_text(rack(Topology.load(topology)))
+    done = p4lab(
+        *("run", "01-bier", "--target", "tofino-model", "--topology", topology),
+        *(("--rack", tmp_path / "rack.toml") if wired else ()),
+        *("--packets", "50", "--json"),
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    assert (report["target"], report["ok"], report["problems"]) == ("tofino-model", True, [])
+    same = p4lab("run", "01-bier", "--topology", topology, "--packets", "50", "--json")
+    virtual = json.loads(same.stdout)
+    assert report["hosts"] == virtual["hosts"]
+    assert report["links"] == virtual["links"]
+
+
+@needs_root
+def test_a_driver_that_ends_is_quoted_and_nothing_is_left(sde: Path) -> None:
+    (sde / "bin/bf_switchd").write_text("#!/bin/sh\necho no such chip\nexit 3\n")
+    namespaces = subprocess.run(["lsns", "-t", "net"], capture_output=True, text=True).stdout
+    done = p4lab("run", "01-bier", "--target", "tofino-model", "--topology", "paper")
+    assert done.returncode == 2
+    assert "switchd: no such chip" in done.stderr
+    after = subprocess.run(["lsns", "-t", "net"], capture_output=True, text=True).stdout
+    assert after.count("\n") <= namespaces.count("\n")
+
+
+def test_a_program_that_the_compiler_refuses_is_quoted(sde: Path) -> None:
+    (sde / "bin/bf-p4c").write_text("#!/bin/sh\necho 'tna.p4(3): error: too hard' >&2\nexit 1\n")
+    done = p4lab("run", "01-bier", "--target", "tofino-model", "--topology", "paper")
+    assert done.returncode == 2
+    assert "bf-p4c does not accept" in done.stderr and "error: too hard" in done.stderr
