@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +92,7 @@ def compiled(tmp_path: Path) -> Path:
     return tmp_path / "prog.tofino"
 
 
+@cache
 def estimate() -> Estimate:
     return estimate_text("prog.p4", program(Shape(64, "tbl")))
 
@@ -141,7 +143,7 @@ def test_damaged_files_get_a_sentence(compiled: Path) -> None:
     """Values anywhere in power.json are replaced or lost: numbers or a sentence, nothing else."""
     path = compiled / "pipe" / "logs" / "power.json"
     generator = random.Random(6)
-    for _ in range(200):
+    for _ in range(100):
         data = power()
         damage(data, generator)
         path.write_text(json.dumps(data))

@@ -54,11 +54,11 @@ def verdict(estimate: Estimate, pipe: PipeEstimate) -> str:
 def _stages(estimate: Estimate, pipe: PipeEstimate) -> Table:
     count = len(pipe.stages)
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), show_header=True)
-    table.add_column("", no_wrap=True, overflow="ellipsis", max_width=28)
+    table.add_column("", no_wrap=True, overflow="ellipsis", min_width=8, max_width=28)
     table.add_column("line", justify="right", no_wrap=True)
     for number in range(count):
-        table.add_column(f"{number}", justify="right", width=2, no_wrap=True)
-    table.add_column("memory", no_wrap=True)
+        table.add_column(f"{number}", justify="right", min_width=2, max_width=2, no_wrap=True)
+    table.add_column("memory", min_width=16)
     for gress in pipe.gresses:
         conditions = sum(unit.kind == "condition" for unit in gress.units)
         title = f"{gress.gress}: {gress.control}"
@@ -90,7 +90,8 @@ def _row(estimate: Estimate, unit: Placed, count: int, critical: bool) -> list[R
             cells.append(Text("‹"))
         else:
             cells.append(Text("·", style="dim"))
-    return [Text(unit.name), place(estimate, unit), *cells, Text(memory(unit))]
+    name = "statements" if unit.kind == "statements" else unit.name
+    return [Text(name), place(estimate, unit), *cells, Text(memory(unit))]
 
 
 def place(estimate: Estimate, unit: Placed) -> str:
