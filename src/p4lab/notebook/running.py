@@ -99,6 +99,18 @@ class Sent:
             for packet in hop.packets
         )
 
+    def came_by(self, router: str) -> str:
+        """The ports by which the first packet came into a router's pipeline, pass after pass; on
+        TNA a looped port is one like the others."""
+        ports = [
+            str(packet["ingress_port"])
+            for hop in self.all_hops(0)
+            if hop.router == router
+            for packet in hop.packets
+            if packet["kind"] in ENTERS
+        ]
+        return ", ".join(ports) or "nothing"
+
     def busiest(self) -> int:
         """The most frames that one direction of a link carried."""
         carried: Counter[tuple[str, str]] = Counter()
