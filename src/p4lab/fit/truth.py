@@ -1,7 +1,8 @@
 """What bf-p4c says itself: its output folder beside the estimate.
 
-Read are `<pipe>/logs/power.json` (stages of tables, cycles), `<pipe>/logs/metrics.json` (memory)
-and `<pipe>/context.json` (cycles as the assembler programs them). The first one has to be there.
+Read are `<pipe>/logs/power.json` (stages of tables, cycles), `<pipe>/logs/resources.json` or
+`metrics.json` (memory) and `<pipe>/context.json` (cycles as the assembler programs them). The first
+one has to be there.
 """
 
 from __future__ import annotations
@@ -71,12 +72,7 @@ def read_truth(folder: Path) -> Truth:
 
 
 def _pipe(folder: Path, power: dict[str, Any], missing: list[str]) -> PipeTruth:
-    mau: dict[str, Any] = {}
-    metrics = folder / "logs" / "metrics.json"
-    if metrics.is_file():
-        mau = _get(_read(metrics), "mau", dict, metrics)
-    else:
-        missing.append(f"{metrics}: not there, so the compiler's memory blocks are not known.")
+    blocks = _blocks(folder / "logs", missing)
     context = folder / "context.json"
     assembled: list[dict[str, Any]] = []
     if context.is_file():
@@ -86,11 +82,30 @@ def _pipe(folder: Path, power: dict[str, Any], missing: list[str]) -> PipeTruth:
     where = folder / "logs" / "power.json"
     gresses = tuple(_gress(gress, power, assembled, where) for gress in ("ingress", "egress"))
 
-    def count(key: str) -> int | None:
-        value = mau.get(key)
-        return value if isinstance(value, int) else None
+    return PipeTruth(
+        folder.name, gresses, blocks.get("srams"), blocks.get("tcams"), blocks.get("map_rams")
+    )
 
-    return PipeTruth(folder.name, gresses, count("srams"), count("tcams"), count("map_rams"))
+
+def _blocks(logs: Path, missing: list[str]) -> dict[str, int]:
+    """Memory blocks of all stages: listed one by one in resources.json, counted in metrics.json."""
+    listed, counted = logs / "resources.json", logs / "metrics.json"
+    if listed.is_file():
+        whole = _get(_get(_read(listed), "resources", dict, listed), "mau", dict, listed)
+        sums = {"srams": 0, "tcams": 0, "map_rams": 0}
+        for stage in _get(whole, "mau_stages", list, listed):
+            for kind, outer, inner in (
+                ("srams", "rams", "srams"),
+                ("tcams", "tcams", "tcams"),
+                ("map_rams", "map_rams", "maprams"),
+            ):
+                sums[kind] += len(_get(_get(stage, outer, dict, listed), inner, list, listed))
+        return sums
+    if counted.is_file():
+        mau = _get(_read(counted), "mau", dict, counted)
+        return {kind: _get(mau, kind, int, counted) for kind in ("srams", "tcams", "map_rams")}
+    missing.append(f"{listed}: not there, so the compiler's memory blocks are not known.")
+    return {}
 
 
 def _gress(
