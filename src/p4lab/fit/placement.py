@@ -155,6 +155,11 @@ class Placement:
         for _, blocks in new:
             own = replace(own, blocks=own.blocks + blocks)
         first = max([first, *fixed])
+        if first >= MOST_STAGES:
+            return Unplaced(
+                unit.index,
+                f"what it waits for takes {first} stages, and the chip has {chip.STAGES}",
+            )
         if how.splits:
             return self._split(unit, how, own, first)
         need = replace(own, blocks=own.blocks + how.blocks(how.entries))
