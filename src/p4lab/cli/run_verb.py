@@ -57,6 +57,15 @@ Packets = Annotated[int | None, typer.Option("--packets", help="Packets of each 
 Seed = Annotated[
     int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="For all that is drawn.")
 ]
+Down = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--down",
+        metavar="LINK",
+        help="A link between routers that fails before the streams, such as 3 or r3-r4, instead of "
+        "the lab's own; several times for several links.",
+    ),
+]
 Pcap = Annotated[
     Path | None, typer.Option("--pcap", metavar="DIR", help="Write one pcapng file per link here.")
 ]
@@ -84,6 +93,7 @@ def run(
     packets: Packets = None,
     seed: Seed = 1,
     pcap: Pcap = None,
+    down: Down = None,
     bmv2_compat: Bmv2Compat = False,
     undefined: Undefined = None,
     program: ProgramName = None,
@@ -99,8 +109,8 @@ def run(
     sN-runtime.json, a P4 file): its network is built of Linux hosts, every host pings every other.
 
     The JSON object has ok, lab, topology, network, bsl, seed, hosts (host, group, subscribed, sent,
-    received, duplicates, missing, unwanted, ok), links (source, target, copies, ideal, ok) and
-    problems.
+    received, duplicates, missing, unwanted, unserved, ok), links (source, target, copies, ideal,
+    ok), counters (router, neighbour, port, packets, bytes), down and problems.
     """
     from rich.console import Console
 
@@ -116,7 +126,7 @@ def run(
         )
         return
 
-    plan = plan_or_fail(lab, folder, topology, bsl, packets, seed, bmv2_compat, undefined)
+    plan = plan_or_fail(lab, folder, topology, bsl, packets, seed, bmv2_compat, undefined, down)
     wired = None
     if target in HARDWARE or rack or dry_run or undo:
         from p4lab.cli import tofino
@@ -145,6 +155,7 @@ def plan_or_fail(
     seed: int,
     bmv2_compat: bool = False,
     undefined: int | None = None,
+    down: list[str] | None = None,
 ) -> Plan:
     """The plan of a lab; status 2 and the reason if there is none."""
     tell_undefined(undefined)
@@ -165,6 +176,7 @@ def plan_or_fail(
             seed=seed,
             bmv2_compat=bmv2_compat,
             undefined=undefined,
+            down=down,
         )
     except LabError as error:
         fail(str(error))

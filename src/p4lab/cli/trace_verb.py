@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from p4lab.cli.options import Bmv2Compat, Json, Undefined
-from p4lab.cli.run_verb import Bsl, Folder, Lab, Seed, TopologyName, plan_or_fail, reporting
+from p4lab.cli.run_verb import Bsl, Down, Folder, Lab, Seed, TopologyName, plan_or_fail, reporting
 
 StreamNumber = Annotated[
     int, typer.Option("--stream", min=1, help="Follow the first packet of this stream.")
@@ -22,6 +22,7 @@ def trace(
     bsl: Bsl = None,
     stream: StreamNumber = 1,
     seed: Seed = 1,
+    down: Down = None,
     bmv2_compat: Bmv2Compat = False,
     undefined: Undefined = None,
     as_json: Json = False,
@@ -38,7 +39,7 @@ def trace(
     from p4lab.tracing import render
     from p4lab.tracing import trace as follow
 
-    plan = plan_or_fail(lab, folder, topology, bsl, 1, seed, bmv2_compat, undefined)
+    plan = plan_or_fail(lab, folder, topology, bsl, 1, seed, bmv2_compat, undefined, down)
     if stream > len(plan.streams):
         fail(f"the lab has {len(plan.streams)} streams, so there is no stream {stream}.")
     with reporting() as say:

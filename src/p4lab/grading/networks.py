@@ -22,6 +22,7 @@ from p4lab.grading.work import Work
 from p4lab.lab.plan import Plan, Stream, find_link, load_plan
 from p4lab.lab.report import make_report
 from p4lab.lab.runner import MILLISECOND, control_plane, cut, send, subscribe
+from p4lab.lab.unserved import unserved
 from p4lab.network import NetworkError, cpu
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.packets.probe import Probe
@@ -136,7 +137,7 @@ def _run(plan: Plan, program: _engine.Program) -> tuple[str, Arrivals, Told]:
 
 
 def _wrong(plan: Plan, net: VirtualNetwork) -> str:
-    report = make_report(plan, "virtual", net.observed())
+    report = make_report(plan, "virtual", net.observed(), unserved=unserved(plan))
     problems = report.problems
     return problems[0] if problems else ""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -123,11 +124,13 @@ def load_plan(
     seed: int = 1,
     bmv2_compat: bool = False,
     undefined: int | None = None,
+    down: Sequence[str] | None = None,
 ) -> Plan:
     """The plan of the lab named `lab`, with what the caller wants to be different.
 
-    `interval` of the lab becomes nanoseconds, `bsl` is in bits. Raises LabError for a lab that
-    does not exist or is not sound, and TopologyError for the topology.
+    `interval` of the lab becomes nanoseconds, `bsl` is in bits, `down` are numbers or names of
+    links (`find_link`). Raises LabError for a lab that does not exist or is not sound, and
+    TopologyError for the topology.
     """
     run = read_lab(lab, _LabFile).run
     network = Topology.load(topology or run.topology)
@@ -148,10 +151,24 @@ def load_plan(
     )
     bits = bsl or run.bsl
     source = program or ROOT / run.program
-    down = tuple(find_link(network, written) for written in run.down)
+    failing = run.down if down is None else [_number_or_name(written) for written in down]
+    links = {link.ends: link for link in (find_link(network, written) for written in failing)}
     return Plan(
-        lab, source, network, bits, seed, streams, bmv2_compat, undefined, run.control, down
+        lab,
+        source,
+        network,
+        bits,
+        seed,
+        streams,
+        bmv2_compat,
+        undefined,
+        run.control,
+        tuple(links.values()),
     )
+
+
+def _number_or_name(written: str) -> int | str:
+    return int(written) if written.isascii() and written.isdigit() else written
 
 
 def find_link(topology: Topology, written: int | str) -> Link:

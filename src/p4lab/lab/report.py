@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from p4lab.lab.plan import Plan
+    from p4lab.lab.unserved import Unserved
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class HostRow:
     duplicates: int
     missing: int
     unwanted: int
+    unserved: Literal["", "cut off", "unprepared"] = ""
+    """Why a subscriber may get nothing while links are down"""
 
     @property
     def ok(self) -> bool:
@@ -118,15 +121,16 @@ def make_report(
     observed: Observed,
     target: str = "engine",
     counters: tuple[CounterRow, ...] = (),
+    unserved: Unserved | None = None,
 ) -> Report:
-    """Compares what was observed with the plan."""
+    """Compares what was observed with the plan. Who is `unserved` need not get anything."""
     problems = [
         f"only {observed.sent.get(stream.flow, 0)} of {stream.packets} packets to "
         f"{stream.group} were sent"
         for stream in plan.streams
         if observed.sent.get(stream.flow, 0) != stream.packets
     ]
-    hosts = tuple(_host_rows(plan, observed))
+    hosts = tuple(_host_rows(plan, observed, unserved))
     links = tuple(_link_rows(plan, observed))
     problems += [_host_problem(row) for row in hosts if not row.ok]
     problems += [
@@ -150,7 +154,7 @@ def make_report(
     )
 
 
-def _host_rows(plan: Plan, observed: Observed) -> list[HostRow]:
+def _host_rows(plan: Plan, observed: Observed, unserved: Unserved | None) -> list[HostRow]:
     rows = []
     for stream in plan.streams:
         subscribed = {host.name for host in stream.receivers}
@@ -159,6 +163,7 @@ def _host_rows(plan: Plan, observed: Observed) -> list[HostRow]:
                 continue
             got = observed.received.get((host.name, stream.flow), Received(0, 0))
             wanted = stream.packets if host.name in subscribed else 0
+            excuse = _excuse(unserved, host.name, stream.flow)
             rows.append(
                 HostRow(
                     host=host.name,
@@ -167,11 +172,20 @@ def _host_rows(plan: Plan, observed: Observed) -> list[HostRow]:
                     sent=observed.sent.get(stream.flow, 0),
                     received=got.unique,
                     duplicates=got.duplicates,
-                    missing=max(0, wanted - got.unique),
+                    missing=0 if excuse else max(0, wanted - got.unique),
                     unwanted=max(0, got.unique - wanted),
+                    unserved=excuse,
                 )
             )
     return rows
+
+
+def _excuse(
+    unserved: Unserved | None, host: str, flow: int
+) -> Literal["", "cut off", "unprepared"]:
+    if unserved is None or (host, flow) not in unserved.all:
+        return ""
+    return "cut off" if (host, flow) in unserved.cut_off else "unprepared"
 
 
 def _link_rows(plan: Plan, observed: Observed) -> list[LinkRow]:
@@ -213,8 +227,9 @@ def render(report: Report, limit: int = 40) -> RenderableType:
     from rich.text import Text
 
     most = "around what is down" if report.down else "on no more copies than needed"
+    who = "all other subscribers" if _spared(report) else "all subscribers"
     verdict = (
-        Text(f"all subscribers got every packet exactly once, {most}", "green")
+        Text(f"{who} got every packet exactly once, {most}", "green")
         if report.ok
         else Text("\n".join(report.problems[:limit]), "red")
     )
@@ -222,9 +237,25 @@ def render(report: Report, limit: int = 40) -> RenderableType:
     if report.down:
         told = "and nobody has told the control plane."
         notes.append(Text(f"Note: {', '.join(report.down)} failed before the streams, {told}"))
+    notes += [Text(f"Note: {line}") for line in _spared(report)]
     if passes := _passes(report):
         notes.append(Text(passes))
     return Group(_host_table(report, limit), _link_table(report, limit), *notes, verdict)
+
+
+def _spared(report: Report) -> list[str]:
+    """Who need not be served, and why."""
+    words = {
+        "cut off": "no way is left to",
+        "unprepared": "no way that was prepared leads to",
+    }
+    lines = []
+    for reason, text in words.items():
+        hosts = [f"{row.host} ({row.group})" for row in report.hosts if row.unserved == reason]
+        if hosts:
+            more = f" and {len(hosts) - 12} more" if len(hosts) > 12 else ""
+            lines.append(f"{text} {', '.join(hosts[:12])}{more}.")
+    return lines
 
 
 def _host_table(report: Report, limit: int) -> RenderableType:

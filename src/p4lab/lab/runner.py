@@ -13,6 +13,7 @@ from p4lab.control.tna_plane import TnaControlPlane
 from p4lab.engine import load_program
 from p4lab.lab.plan import Plan
 from p4lab.lab.report import Report, make_report
+from p4lab.lab.unserved import unserved
 from p4lab.network import Network, NetworkError, open_network
 from p4lab.targets import HARDWARE, NAMES
 
@@ -55,7 +56,7 @@ def run(
         cut(plan, net, plane)
         say("sending")
         send(plan, net, plane)
-        report = make_report(plan, network, net.observed(), target)
+        report = make_report(plan, network, net.observed(), target, unserved=unserved(plan))
         return replace(report, problems=(*unheard, *report.problems))
 
 
