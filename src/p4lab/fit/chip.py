@@ -7,6 +7,7 @@ from __future__ import annotations
 
 STAGES = 12
 LOGICAL_TABLES = 16
+GATEWAYS = 16  # conditions: each logical table can have one
 SRAMS = 80  # blocks of 1024 words of 128 bits
 SRAM_ROWS = 1024
 SRAM_BITS = 128

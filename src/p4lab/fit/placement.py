@@ -27,6 +27,7 @@ class Stage:
     tcams: int = 0
     columns: list[int] = field(default_factory=lambda: [0] * chip.TCAM_COLUMNS)  # rows taken
     logical_tables: int = 0
+    gateways: int = 0
     meter_alus: int = 0
     stats_alus: int = 0
     hash_slices: int = 0
@@ -46,6 +47,7 @@ class Stage:
             and self.map_rams + blocks.map_rams <= chip.MAP_RAMS
             and self.deepest(blocks.tcam_width) >= blocks.tcam_depth
             and self.logical_tables + need.logical_tables <= chip.LOGICAL_TABLES
+            and self.gateways + need.gateways <= chip.GATEWAYS
             and self.meter_alus + need.meter_alus <= chip.METER_ALUS
             and self.stats_alus + need.stats_alus <= chip.STATS_ALUS
             and self.hash_slices + need.hash_slices <= chip.HASH_SLICES
@@ -62,6 +64,7 @@ class Stage:
             column = min(range(chip.TCAM_COLUMNS), key=lambda c: self._room(c, blocks.tcam_width))
             self.columns[column] += blocks.tcam_width
         self.logical_tables += need.logical_tables
+        self.gateways += need.gateways
         self.meter_alus += need.meter_alus
         self.stats_alus += need.stats_alus
         self.hash_slices += need.hash_slices
@@ -79,6 +82,7 @@ class Need:
 
     blocks: Blocks = field(default_factory=Blocks)
     logical_tables: int = 0
+    gateways: int = 0
     meter_alus: int = 0
     stats_alus: int = 0
     hash_slices: int = 0
@@ -221,7 +225,8 @@ def _need(gress: Gress, unit: Unit, how: Layout, new: list[int]) -> Need:
     kinds += [resource.kind for resource in how.direct]
     crossbar = sum((hi - lo) // 8 + 1 for _, lo, hi in unit.crossbar)
     return Need(
-        logical_tables=0 if unit.kind == "condition" else 1,
+        logical_tables=int(unit.kind != "condition"),
+        gateways=int(unit.kind == "condition"),
         meter_alus=sum(kind in ("register", "meter", "filter", "selector") for kind in kinds),
         stats_alus=sum(kind == "counter" for kind in kinds),
         hash_slices=max((_slices(gress, action) for action in unit.actions), default=0),
