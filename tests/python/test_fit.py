@@ -199,6 +199,11 @@ def test_bier_for_tofino_may_fit(bits: int) -> None:
     assert max(g.phv_bits for g in estimate.pipes[0].gresses) < chip.PHV_BITS
 
 
+def test_a_notebook_shows_stages_beyond_the_chip_too() -> None:
+    picture = estimate_text("prog.p4", program(Shape(256, "ifs")))._repr_svg_()
+    assert "stage 13" in picture and "needs 14 stages, and the chip has 12" in picture
+
+
 # ---- dependencies: an oracle that tries every chain ----------------------------------------------
 
 FIELDS = 4

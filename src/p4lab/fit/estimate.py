@@ -127,6 +127,12 @@ class Estimate:
     def fits(self) -> bool:
         return all(pipe.fits for pipe in self.pipes)
 
+    def _repr_svg_(self) -> str:
+        """What a notebook shows."""
+        from p4lab.fit.svg import drawing
+
+        return drawing(self)
+
     def to_dict(self) -> dict[str, Any]:
         """As for JSON: lists, dictionaries and scalars."""
         data = asdict(self)
