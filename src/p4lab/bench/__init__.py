@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from p4lab.bench import forwarding, grading, inprocess, p4runtime, scale, tables
+from p4lab.bench import engines, forwarding, grading, inprocess, p4runtime, scale, tables
 from p4lab.bench.machine import Machine, describe
 from p4lab.bench.measure import Measure, Say
 
@@ -27,6 +27,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         forwarding.side_by_side,
         p4runtime.writing,
     ),
+    "engines": (engines.whole_packets, engines.packet_hops),
     "grade": (grading.grading,),
     "scale": (scale.speed, scale.growth),
 }

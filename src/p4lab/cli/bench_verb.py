@@ -19,6 +19,7 @@ class What(str, Enum):
     """What is measured."""
 
     engine = "engine"
+    engines = "engines"
     grade = "grade"
     scale = "scale"
 
@@ -26,8 +27,9 @@ class What(str, Enum):
 Only = Annotated[
     What,
     typer.Argument(
-        metavar="[engine|grade|scale]",
-        help="The engine, grading a class of 300, or large networks in virtual time.",
+        metavar="[engine|engines|grade|scale]",
+        help="The engine, native code next to the interpreter, grading a class of 300, or large "
+        "networks in virtual time.",
     ),
 ]
 Seconds = Annotated[
@@ -36,8 +38,8 @@ Seconds = Annotated[
 
 
 def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = False) -> None:
-    """Measure the engine on this machine: compiling, processing, forwarding, memory; or grading;
-    or networks in virtual time of up to 1,000 switches, next to ns-3.
+    """Measure the engine on this machine: compiling, processing, forwarding, memory; or its two
+    engines, the interpreter and native code, on BIER; or grading; or networks in virtual time of up to 1,000 switches, next to ns-3.
 
     What is measured and how: docs/speed.md. The JSON object has `machine` (processor, cores,
     kernel, load: programs that were busy before) and `measures`: each with group, name, unit, value
