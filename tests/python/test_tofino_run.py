@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -115,11 +117,19 @@ def rack(servers: list[Server], tmp_path: Path) -> Path:
     return tmp_path / "rack.toml"
 
 
-def start(file: Path) -> subprocess.Popen[str]:
+ONE_ROUTER = """
+name = "one"
+description = "One router, two hosts"
+router = [{ number = 1 }]
+host = [{ name = "h1", router = "r1" }, { name = "h2", router = "r1" }]
+"""
+
+
+def start(file: Path, topology: str = "testbed", *options: str) -> subprocess.Popen[str]:
     """A run that is ready: its switches are set up."""
-    command = [sys.executable, "-m", "p4lab", "run", "01-bier", "--target", "wedge"]
+    command = [sys.executable, "-m", "p4lab", "run", "01-bier", "--target", "wedge", *options]
     process = subprocess.Popen(
-        [*command, "--topology", "testbed", "--rack", str(file)],
+        [*command, "--topology", topology, "--rack", str(file)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"},
         cwd=ROOT,
         text=True,
@@ -129,11 +139,10 @@ def start(file: Path) -> subprocess.Popen[str]:
         # A background job of a shell ignores SIGINT, and its children inherit that.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
-    assert process.stdout
-    for line in process.stdout:
+    assert process.stdout and process.stderr
+    for line in process.stderr if "--json" in options else process.stdout:
         if line.startswith("Ctrl-C"):
             return process
-    assert process.stderr
     pytest.fail(process.stderr.read())
 
 
@@ -177,3 +186,24 @@ def test_a_switch_that_refuses_leaves_the_others_as_they_were(
     done = p4lab("run", "01-bier", *arguments)
     assert done.returncode == 2 and "Hardware access failed" in done.stderr
     assert [server.switch.state() for server in servers] == before
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="bf_switchd needs root")
+def test_where_nobody_listens_a_driver_is_started_and_ended(home: None, tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        server = f"127.0.0.1:{free.getsockname()[1]}"
+    (tmp_path / "one.toml").write_text(ONE_ROUTER)
+    text = f'name = "one"\n[[switch]]\nrouter = "r1"\nserver = "{server}"\n'
+    for front in (1, 2):
+        text += f'[[cable]]\nswitch = "r1"\nfront = {front}\nto = "h{front}"\n'
+    (tmp_path / "rack.toml").write_text(text)
+    process = start(tmp_path / "rack.toml", str(tmp_path / "one.toml"), "--json")
+    process.send_signal(signal.SIGINT)
+    told, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    counters = json.loads(told)["counters"]
+    assert counters["r1"]["1"] == {"received": 1001, "sent": 1002}
+    host, _, port = server.partition(":")
+    with pytest.raises(OSError):
+        socket.create_connection((host, int(port)), timeout=1)

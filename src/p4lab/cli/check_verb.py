@@ -96,7 +96,7 @@ def _bench(target: str, course: Course) -> Iterator[Bench | None]:
     from p4lab.network import NetworkError
 
     if target != "bmv2":
-        fail(f"there is no target called {target!r}; there is engine and bmv2.")
+        fail(f"checks run on engine and bmv2, not on {target!r}; other targets run whole labs.")
     if not course.is_v1model:
         fail(f"{course.name} is for TNA, and bmv2 runs v1model only: leave out --target.")
     try:

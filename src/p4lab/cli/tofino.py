@@ -68,19 +68,21 @@ def run(
             _tell_undone(wedge.undo(hardware, say))
             return
         try:
-            counters = wedge.run(hardware, lambda: _hold(hardware), say)
+            counters = wedge.run(hardware, lambda: _hold(hardware, as_json), say)
         except ValueError as error:
             fail(str(error))
     _tell_counters(hardware, counters, as_json)
 
 
-def _hold(hardware: Hardware) -> None:
+def _hold(hardware: Hardware, as_json: bool) -> None:
     """Until Ctrl-C, or SIGTERM; a second one while things are put back is not heard."""
-    typer.echo("\nThe switches are ready. What hosts may do now:")
-    for line in _advice(hardware):
-        typer.echo(f"  {line}")
-    typer.echo("Ctrl-C reads the counters and puts everything back.")
+    advice = "".join(f"  {line}\n" for line in _advice(hardware))
+    told = (
+        f"\nThe switches are ready. What hosts may do now:\n{advice}"
+        "Ctrl-C reads the counters and puts everything back."
+    )
     try:
+        typer.echo(told, err=as_json)
         threading.Event().wait()
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -114,9 +116,11 @@ def _tell_undone(found: dict[str, int]) -> None:
 def _tell_counters(hardware: Hardware, counters: Counters, as_json: bool) -> None:
     if as_json:
         told = {
-            router: {str(port): {"received": received, "sent": sent}}
+            router: {
+                str(port): {"received": received, "sent": sent}
+                for port, (received, sent) in ports.items()
+            }
             for router, ports in counters.items()
-            for port, (received, sent) in ports.items()
         }
         typer.echo(json.dumps({"target": "wedge", "counters": told}, indent=2))
         return

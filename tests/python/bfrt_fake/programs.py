@@ -47,10 +47,12 @@ def model(words: list[str]) -> None:
 def driver(words: list[str]) -> None:
     from bfrt_fake.engine_switch import EngineSwitch
     from bfrt_fake.server import Server
+    from bfrt_fake.switch import Switch
 
     parser = argparse.ArgumentParser()
     for option in ("--install-dir", "--conf-file", "--init-mode", "--status-port"):
         parser.add_argument(option, required=True)
+    parser.add_argument("--bfrt-grpc-port", default="50052")
     parser.add_argument("--skip-port-add", action="store_true")
     parser.add_argument("--background", action="store_true")
     given = parser.parse_args(words)
@@ -60,10 +62,15 @@ def driver(words: list[str]) -> None:
     defines = [tuple(define.split("=")) for define in source["defines"]]
     program = load_program(source["program"], defines)
     p4 = info.of_program(Program(program.p4info(json=True)), "EntryParser")
-    ports = json.loads(file.with_name(f"{file.stem}-ports.json").read_text())["PortToIf"]
-    interfaces = {row["device_port"]: row["if"] for row in ports}
-    switch = EngineSwitch(told["program-name"], p4, info.of_chip(), program, interfaces)
-    with Server(switch, "0.0.0.0:50052"):
+    name, chip = told["program-name"], info.of_chip()
+    ports = file.with_name(f"{file.stem}-ports.json")
+    if ports.exists():  # a model has interfaces
+        rows = json.loads(ports.read_text())["PortToIf"]
+        interfaces = {row["device_port"]: row["if"] for row in rows}
+        switch: Switch = EngineSwitch(name, p4, chip, program, interfaces)
+    else:
+        switch = Switch(name, p4, chip)
+    with Server(switch, f"0.0.0.0:{given.bfrt_grpc_port}"):
         signal.pause()
 
 

@@ -79,7 +79,7 @@ def _processes(setup: SwitchSetup, target: str, program: str) -> Iterator[str]:
         return
     yield f"{name}: connect to bf_switchd at {setup.server}."
     yield f"{name}: if nobody listens there and it is this machine, start it:"
-    yield _command(tools.switchd_command(HOME, config))
+    yield _command(tools.switchd_command(HOME, config, setup.port))
 
 
 def _port(port: Port) -> str:

@@ -26,10 +26,10 @@ from p4lab.targets.tofino import sde, tools
 from p4lab.targets.tofino.driver import TofinoDriver
 from p4lab.targets.tofino.journal import Journal
 from p4lab.targets.tofino.plan import Hardware
+from p4lab.targets.tofino.rack import BFRT_PORT
 from p4lab.targets.tofino.wedge import end
 
 CPU, CONTROLLER = "cpu0", "cpu1"  # the model's end of the CPU port's cable, and ours
-BFRT_PORT = 50052
 # RFC 2544's network for benchmarks: four addresses for each router's server, by its number.
 SERVERS = int(IPv4Address("198.18.0.0"))
 LONGEST = 10_000  # bytes of a frame

@@ -37,7 +37,8 @@ FECS_OF = {
     "50G": ("none", "fc", "rs"),
     "100G": ("none", "rs"),
 }
-SERVER = "127.0.0.1:50052"
+BFRT_PORT = 50052
+SERVER = f"127.0.0.1:{BFRT_PORT}"
 SHOWN = 8  # missing links that a message names
 
 Speed = Literal["10G", "25G", "40G", "50G", "100G"]
@@ -118,6 +119,11 @@ class SwitchSetup:
     cables: tuple[tuple[int, Port], ...]
     cpu: Port | None = None
 
+    @property
+    def port(self) -> int:
+        """The TCP port of its server."""
+        return int(self.server.rpartition(":")[2])
+
     def with_cpu(self) -> SwitchSetup:
         """The same with the Ethernet port to the CPU, for the control plane."""
         first = self.chassis.cpu_ethernet[0]
@@ -149,6 +155,7 @@ class Rack:
         self._source = source
         self._problems: list[Problem] = []
         self._chassis: dict[str, Chassis] = {}
+        self._servers: dict[str, str] = {}
         for i, row in enumerate(file.switch):
             self._add(i, row)
         rows: Iterable[tuple[str, int, CableRow | LoopRow]] = [
@@ -173,6 +180,9 @@ class Rack:
             self._wrong(("switch", i, "chassis"), error.problems[0].text)
             return
         self._chassis[row.router] = found
+        other = self._servers.setdefault(row.server, row.router)
+        if other != row.router:
+            self._wrong(("switch", i), f"{row.router} has the server of {other}, {row.server}")
         for j, port in enumerate(row.recirculation):
             if port not in found.recirculation or port in row.recirculation[:j]:
                 known = ", ".join(map(str, found.recirculation))
@@ -283,7 +293,10 @@ def every_port(topology: Topology) -> Rack:
     100 Gb/s, or, for routers with more ports than sockets, a lane of one. Raises HardwareError."""
     found = chassis()
     sockets = len(found.sockets)
-    switches = [SwitchRow(router=router.name) for router in topology.routers]
+    switches = [
+        SwitchRow(router=router.name, server=f"{router.name}:{BFRT_PORT}")
+        for router in topology.routers
+    ]
     cables = []
     for router in topology.routers:
         ports = topology.ports(router.name)

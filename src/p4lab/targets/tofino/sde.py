@@ -109,7 +109,8 @@ def _told(client: Any, address: str, what: str) -> Iterator[None]:
     except client.BfruntimeRpcException as error:
         told = f"{address}: {what}: {_reason(error)}"
         raise BfrtError(told, not_there=_not_there(error)) from error
-    except (KeyError, ValueError, TypeError) as error:  # its words for names and sizes
+    # Its words for names and sizes, and for answers that it does not understand.
+    except (KeyError, ValueError, TypeError, RuntimeError, AssertionError) as error:
         raise BfrtError(f"{address}: {what}: {error}") from error
 
 

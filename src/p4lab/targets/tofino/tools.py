@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from p4lab.targets import TargetError
-from p4lab.targets.tofino.rack import SwitchSetup
+from p4lab.targets.tofino.rack import BFRT_PORT, SwitchSetup
 
 COMPILER = "bf-p4c"
 MODEL = "tofino-model"
@@ -181,10 +181,12 @@ def model_command(home: str, config: str, ports: str) -> list[str]:
     return [*command, "--port-monitor", "--logs-disable"]
 
 
-def switchd_command(home: str, config: str) -> list[str]:
-    """What starts the driver, without a shell; its ports are ours to add."""
+def switchd_command(home: str, config: str, port: int = BFRT_PORT) -> list[str]:
+    """What starts the driver, without a shell; its ports are ours to add. `port` is where it
+    listens; SDEs before 9.13 know no other than their own."""
     command = [f"{home}/bin/{DRIVER}", "--install-dir", home, "--conf-file", config]
     command += ["--init-mode=cold", "--skip-port-add", "--status-port", str(STATUS_PORT)]
+    command += [] if port == BFRT_PORT else ["--bfrt-grpc-port", str(port)]
     return [*command, "--background"]
 
 

@@ -128,7 +128,7 @@ def _switchd(
     config.write_text(tools.switchd_json(hardware.name, folder, chip=True), encoding="utf-8")
     with (folder / f"{setup.router}-switchd.log").open("wb") as log:
         process = subprocess.Popen(
-            tools.switchd_command(str(sde_.home), str(config)),
+            tools.switchd_command(str(sde_.home), str(config), setup.port),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
