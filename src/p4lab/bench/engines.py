@@ -18,8 +18,8 @@ from p4lab.bench.programs import IN_PORT, OUT_PORT, Subject
 from p4lab.control.bier import BSL_CODES
 from p4lab.packets.ip import PROTOCOL_UDP, ipv4, udp
 
-RATIO = "BIER on one switch: interpreter / native code"
-HOPS = "a chain of 10 BIER routers in virtual time, processor time of one core"
+RATIO = "BIER: interpreter / native code"
+HOPS = "chain of 10 BIER routers"
 ENGINES = ("interpreter", "jit")
 ROUNDS = 9
 RATIO_GOAL = 5
