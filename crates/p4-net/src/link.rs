@@ -92,6 +92,14 @@ impl LinkConfig {
         let Some(rate) = self.rate else {
             return Time::ZERO;
         };
+        let small = u32::try_from(length).ok().and_then(|length| {
+            let bits = (u64::from(length) + u64::from(self.overhead)) * 8;
+            bits.checked_mul(1_000_000_000_000)
+        });
+        if let Some(picos) = small {
+            return Time::from_picos(picos.div_ceil(rate));
+        }
+        // Frames of more than a megabyte: a division of 128 bits takes as long as all else here.
         let bits = (length as u128 + u128::from(self.overhead)) * 8;
         let picos = (bits * 1_000_000_000_000).div_ceil(u128::from(rate));
         Time::from_picos(u64::try_from(picos).unwrap_or(u64::MAX))
