@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/notebook.md: python tests/browser/pictures.py
+"""Takes the pictures of docs/notebook.md: python tests/browser/pictures.py [LAB...]
 
 Run it after a change of the views and look at what it made, in docs/pictures/.
 """
@@ -73,20 +73,39 @@ def all_pictures(book: Book) -> None:
     take(book, "links", cell.locator(".jp-OutputArea").first)
 
 
+def picture_of_losses(book: Book) -> None:
+    """Lab 02's counter: 20 packets before the routers see the failure, 20 when they have."""
+    cell = book.cell("counter = lab.loss_counter()")
+    cell.get_by_role("button", name="count from 0").click()
+    seen = cell.get_by_label("the routers at its ends see it")
+    seen.uncheck()
+    cell.get_by_role("button", name="r1 – r2").click()
+    cell.get_by_role("button", name="send 20 packets").click()
+    cell.get_by_text("20 packets sent").wait_for()
+    cell.get_by_role("button", name="r1 ✕ r2").click()
+    seen.check()
+    cell.get_by_role("button", name="r1 – r2").click()
+    cell.get_by_role("button", name="send 20 packets").click()
+    cell.get_by_text("40 packets sent").wait_for()
+    take(book, "losses", cell.locator(".jp-OutputArea").first)
+
+
 def main() -> None:
     browser = chromium()
     if browser is None:
         sys.exit("pictures need Chromium (Debian: chromium).")
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        notebook = copy_of(ROOT / "notebooks" / "01-bier.ipynb", home / "files")
-        with (
-            jupyter(notebook, home, P4LAB_FOLDER=str(ROOT / "p4")) as server,
-            opened(server.url, browser) as book,
-        ):
-            book.run_all()
-            book.page.set_viewport_size({"width": 1360, "height": 1500})
-            all_pictures(book)
+    labs = {"01-bier": all_pictures, "02-frr": picture_of_losses}
+    for lab in sys.argv[1:] or labs:
+        with tempfile.TemporaryDirectory() as folder:
+            home = Path(folder)
+            notebook = copy_of(ROOT / "notebooks" / f"{lab}.ipynb", home / "files")
+            with (
+                jupyter(notebook, home, P4LAB_FOLDER=str(ROOT / "p4")) as server,
+                opened(server.url, browser) as book,
+            ):
+                book.run_all()
+                book.page.set_viewport_size({"width": 1360, "height": 1500})
+                labs[lab](book)
 
 
 if __name__ == "__main__":

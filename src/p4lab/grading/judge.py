@@ -46,8 +46,8 @@ def judge(
     if missing:
         trouble = f"There is no {missing[0]} in the submission."
         return nothing(course, student, trouble)
-    if not any(text.strip() for text in own.values()):
-        return nothing(course, student, f"{next(iter(own))} is empty.")
+    if empty := [name for name, text in own.items() if not text.strip()]:
+        return nothing(course, student, f"{empty[0]} is empty.")
     work = Work(course.student.program, {**course.sources, **own}, course.kit.lints)
     results: list[CheckResult] = []
     for check in course.checks:
