@@ -404,9 +404,10 @@ class Network:
     ) -> None:
         """Lets a port of a TNA switch lead back to its own ingress, with `rate` in bits per second
         (None: at once), a queue of `queue` bytes, `overhead` bytes per packet on the wire (24) and
-        `latency` picoseconds from the wire to ingress, or out to its cable again. `arbitration` says
-        who gets the places of a full queue: "tail-drop", "equal-drop", "random", "looped-first" or
-        "fresh-first" (docs/recirculation.md). Ports 68 to 71 of each pipe always lead back."""
+        `latency` picoseconds from the wire to ingress, or out to its cable again. `arbitration`
+        says who gets the places of a full queue: "tail-drop", "equal-drop", "random",
+        "looped-first" or "fresh-first" (docs/recirculation.md). Ports 68 to 71 of each pipe always
+        lead back."""
     def loop_stats(self, switch: int, port: int) -> dict[str, int] | None:
         """What a looped port with a rate has counted: `offered`, `dropped`, `returned` (packets),
         the same with `_bytes`, and `peak`, the most bytes that waited. None if it is not looped."""

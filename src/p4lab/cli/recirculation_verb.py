@@ -49,6 +49,7 @@ Bmv2Pps = Annotated[
 ]
 
 TOLERANCE = 0.01
+SHOWN = 0.015  # Gb/s; narrower intervals only fill the table
 FACTORS = tuple(step / 50 for step in range(0, 301))
 
 
@@ -66,11 +67,14 @@ def recirculation(
 ) -> None:
     """What each next hop gets of 100 Gb/s with 1 to 3 recirculation ports (table 2, figure 14).
 
-    Writes recirculation.csv (one row per run and next hop), figure14.png and figure14.svg. Exits 1
-    if a simulated value at the last next hop is off its fluid limit by more than 1 %.
-    The JSON object has `rows` as in the CSV, `errata`, `bmv2` (why it was not measured, or empty)
-    and the paths `csv` and `figures`.
+    Writes recirculation.csv (one row per run and next hop), timing.csv (tail drop by the time that
+    packets need from a loop back to ingress), figure14.png and figure14.svg. Exits 1 if a simulated
+    value at the last next hop is off its fluid limit by more than 1 %.
+    The JSON object has `rows` and `timing` as in the CSVs, `errata`, `bmv2` (why it was not
+    measured, or empty) and the paths `csv` and `figures`.
     """
+    from dataclasses import replace
+
     from p4lab.engine import ProgramError
     from p4lab.recirculation import figures, results
     from p4lab.recirculation.limits import ARBITRATIONS
@@ -81,30 +85,36 @@ def recirculation(
     try:
         setup = Setup(2, 1, collapsed=collapsed, frame=frame, seed=seed, precision=precision)
         runs = _with_bar(lambda say: results.run_table2(cells, names, setup, say), _runs(names))
+        quick = replace(setup, precision=max(precision, 0.01), most_packets=80_000)
+        points = len(results.OVERLOADED) * len(results.TIMES)
+        timing = _with_bar(lambda say: results.run_timing(quick, say), points)
         why, on_bmv2 = _on_bmv2(cells, bmv2, bmv2_pps, bmv2_seconds)
         rows = results.table2(runs, on_bmv2)
         out.mkdir(parents=True, exist_ok=True)
         csv = out / "recirculation.csv"
         results.write_csv(rows, csv)
+        results.write_csv(timing, out / "timing.csv")
         pictures = [out / "figure14.png", out / "figure14.svg"]
         drawings = [(figures.draw_figure14, rows)]
-        drawings += [(figures.draw_next_hops, rows, n, k) for n, k in cells if n > k + 1]
+        drawings += [(figures.draw_next_hops, rows, n, k) for n, k in results.OVERLOADED]
+        drawings += [(figures.draw_timing, timing)]
         note = f"{frame} bytes, seed {seed}"
         for picture in pictures:
-            figures.save(picture, *drawings, note=note)
+            figures.save(picture, *drawings, columns=3, note=note)
     except (ValueError, ProgramError) as error:
         fail(str(error))
     except OSError as error:
         fail(f"{out}: {error.strerror}")
     off = [row for row in rows if _is_off(row)]
     if as_json:
-        record = {"rows": rows, "errata": _errata(), "bmv2": why, "csv": str(csv)}
+        record = {"rows": rows, "timing": timing, "errata": _errata(), "bmv2": why}
+        record["csv"] = str(csv)
         typer.echo(json.dumps({**record, "figures": [str(p) for p in pictures]}, indent=2))
     else:
         from rich.console import Console
 
         console = Console()
-        console.print(_last_table(rows), _every_table(rows))
+        console.print(_last_table(rows), _every_table(rows), _timing_table(timing))
         console.print(_notes(why), f"seed {seed}; {csv}, {pictures[0]}", sep="\n", highlight=False)
         for row in off:
             console.print(
@@ -266,11 +276,31 @@ def _every_table(rows: Sequence[dict[str, Any]]) -> Any:
     return table
 
 
+def _timing_table(rows: Sequence[dict[str, Any]]) -> Any:
+    from rich.table import Table
+
+    table = Table(
+        box=None,
+        title="tail drop under Poisson traffic, last next hop, Gb/s; packets need so long back "
+        f"(one takes {rows[0]['service']:.0f} ns on the wire)",
+    )
+    for column in ("next\nhops", "loops", "paper,\nmeasured"):
+        table.add_column(column, justify="right")
+    for latency in dict.fromkeys(row["latency"] for row in rows):
+        table.add_column(f"{latency} ns", justify="right", no_wrap=True)
+    for n, k in dict.fromkeys((row["next_hops"], row["loops"]) for row in rows):
+        own = [row for row in rows if (row["next_hops"], row["loops"]) == (n, k)]
+        values = (f"{row['value']:.2f} ± {row['half_width']:.2f}" for row in own)
+        table.add_row(str(n), str(k), f"{own[0]['paper_measured']:g}", *values)
+    return table
+
+
 def _cell(rows: Sequence[dict[str, Any]], name: tuple[str, str]) -> str:
     row = next((r for r in rows if (r["source"], r["arbitration"]) == name), None)
     if row is None:
         return ""
-    return f"{row['value']:.2f}" + (f" ± {row['half_width']:.2f}" if row["half_width"] else "")
+    known = row["half_width"] and row["half_width"] >= SHOWN
+    return f"{row['value']:.2f}" + (f" ± {row['half_width']:.2f}" if known else "")
 
 
 def _loss_table(rows: Sequence[dict[str, Any]]) -> Any:
@@ -290,7 +320,8 @@ def _checked_table(rows: Sequence[dict[str, Any]]) -> Any:
 
     table = Table(box=None, title="equation 3 put to the test (figures 16 and 17)")
     table.add_column("point")
-    for column in ("m", "m'", "loopback\nports", "load of\nloops", "lost", "lost with\none less"):
+    columns = ("m", "m'", "loopback\nports", "load of\nloops", "dropped per\nrecirculation")
+    for column in (*columns, "with one\nport less", "formula\nfor that"):
         table.add_column(column, justify="right")
     for row in rows:
         point = (
@@ -298,13 +329,13 @@ def _checked_table(rows: Sequence[dict[str, Any]]) -> Any:
             if row["figure"] == 16
             else f"{row['a']:.1%} multicast, n = {row['n']}, U = 4"
         )
-        less = f"{row['dropped_with_one_less']:.2%}"
+        less = (row["dropped_with_one_less"], row["formula_with_one_less"])
         table.add_row(
             point,
             *(str(row[name]) for name in ("m", "loops", "physical")),
             f"{row['load_of_loops']:.1%}",
             f"{row['dropped']:.2%}",
-            less,
+            *(f"{share:.2%}" for share in less),
         )
     return table
 

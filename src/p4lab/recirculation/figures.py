@@ -97,6 +97,30 @@ def draw_next_hops(axis: Any, records: Records, next_hops: int, loops: int) -> N
     axis.set_title(f"{next_hops} next hops, {loops} recirculation port(s)", fontsize=9)
 
 
+def draw_timing(axis: Any, records: Records) -> None:
+    """Tail drop at the last next hop, over the time that packets need back to ingress."""
+    cells = list(dict.fromkeys((row["next_hops"], row["loops"]) for row in records))
+    for shade, (n, k) in enumerate(cells):
+        own = [row for row in records if (row["next_hops"], row["loops"]) == (n, k)]
+        colour = f"C{shade}"
+        axis.errorbar(
+            [row["latency"] / row["service"] for row in own],
+            [row["value"] for row in own],
+            yerr=[row["half_width"] for row in own],
+            fmt="s-",
+            color=colour,
+            markersize=4,
+            capsize=2,
+            label=f"{n} next hops, {k} port(s)",
+        )
+        axis.axhline(own[0]["paper_measured"], color=colour, linestyle=":", linewidth=1)
+    axis.set_xlabel("time from a loop back to ingress [service times of a packet]")
+    axis.set_ylabel("throughput at the last next hop [Gb/s]")
+    axis.set_ylim(0, 80)
+    axis.legend(fontsize=6, title="tail drop; dotted: paper, measured", title_fontsize=6)
+    axis.set_title("tail drop is a matter of timing", fontsize=9)
+
+
 def draw_figure15(axis: Any, records: Records = ()) -> None:
     """Loss after several recirculations over the loss of one; simulated points if there are any."""
     ps = [10 ** (-4 + 4 * step / 200) for step in range(201)]

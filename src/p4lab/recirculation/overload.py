@@ -17,7 +17,8 @@ from p4lab.recirculation.mixes import Mix, Part
 GIGABIT = 1_000_000_000
 FRAME = 500
 BUFFER = 32  # packets of each queue
-WARM, SLOTS = 6_000, 4_000  # times that a packet takes on a cable
+WARM, SLOTS = 6_000, 4_000  # times that a packet takes on a cable; more if queues fill slowly
+MOST_SLOTS = 60_000
 
 
 @dataclass(frozen=True)
@@ -80,10 +81,14 @@ def overload(mix: Mix, ports: int, utilisation: float, loops: int, seed: int = 1
                 flow=number,
                 seed=seed + number,
             )
+    warm = WARM
+    excess = ports / utilisation * mix.factor_of_the_paper - loops
+    if excess > 0:
+        warm = min(MOST_SLOTS, WARM + round(4 * BUFFER * loops / excess))
     slot = (FRAME + bench.GAP) * 8 * 1_000_000_000_000 / (LINE_RATE * GIGABIT)
-    network.run_until(round(WARM * slot))
+    network.run_until(round(warm * slot))
     before = [network.loop_stats(switch, port) for port in taking_part]
-    network.run_until(round((WARM + SLOTS) * slot))
+    network.run_until(round((warm + max(SLOTS, warm // 2)) * slot))
     after = [network.loop_stats(switch, port) for port in taking_part]
     counts = [
         sum(now[name] - then[name] for now, then in zip(after, before, strict=True) if now and then)

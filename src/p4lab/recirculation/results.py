@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from p4lab.recirculation.equations import (
     throughput,
 )
 from p4lab.recirculation.limits import fluid_limit
-from p4lab.recirculation.mixes import Mix, Part
+from p4lab.recirculation.mixes import Mix, Part, with_loops
 from p4lab.recirculation.overload import Loss, mix_of, overload
 from p4lab.recirculation.simulation import Outcome, Setup, simulate
 
@@ -46,6 +46,8 @@ FIGURE17_U = 4
 CHECKED16 = ((0.5, 1), (1, 1), (1.2, 1), (1.21, 1), (2.12, 2), (2.13, 2), (3, 3), (1, 4), (4, 4))
 CHECKED17 = ((0.01, 13), (0.01, 14), (0.025, 6), (0.025, 7), (0.05, 4), (0.05, 16), (0.1, 16))
 LOSSES15 = (9, 8, 7, 5)  # recirculation ports for 11 next hops
+OVERLOADED = tuple(cell for cell, (model, _) in PAPER_TABLE2.items() if model < 100)
+TIMES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)  # from a loop back to ingress, in service times
 
 
 @dataclass(frozen=True)
@@ -103,8 +105,6 @@ def run_table2(
 ) -> list[Outcome]:
     """Simulates all cells with all arbitrations, otherwise as `setup`. `say` is told which one runs
     and how far it is."""
-    from dataclasses import replace
-
     found = []
     for next_hops, loops in cells:
         for arbitration in arbitrations:
@@ -172,6 +172,43 @@ def table2(
                     "frame": measured.FRAME,
                     "collapsed": False,
                     "seed": None,
+                    "version": __version__,
+                }
+            )
+    return records
+
+
+def run_timing(
+    setup: Setup, say: Callable[[str, float], None] = lambda what, share: None
+) -> list[dict[str, Any]]:
+    """Tail drop under a source without a beat (Poisson), by how long packets need from a loop back
+    to ingress: one record per cell of table 2 that is overloaded, and time."""
+    records = []
+    for next_hops, loops in OVERLOADED:
+        for times in TIMES:
+            latency = round(times * setup.service)
+            what = f"{next_hops} next hops, {loops} recirculation ports, {latency} ns"
+            one = replace(
+                setup,
+                next_hops=next_hops,
+                loops=loops,
+                arbitration="tail-drop",
+                pattern="poisson",
+                latency=latency,
+            )
+            run = simulate(one, lambda share, what=what: say(what, share))
+            records.append(
+                {
+                    "next_hops": next_hops,
+                    "loops": loops,
+                    "latency": latency,
+                    "service": setup.service,
+                    "paper_measured": PAPER_TABLE2[next_hops, loops][1],
+                    "value": run.last.value,
+                    "half_width": run.last.half_width,
+                    "packets": run.packets,
+                    "frame": setup.frame,
+                    "seed": setup.seed,
                     "version": __version__,
                 }
             )
@@ -281,6 +318,9 @@ def check_provisioning(
                 "physical": rule.physical,
                 "dropped": with_rule.share,
                 "dropped_with_one_less": with_fewer.share,
+                "formula_with_one_less": with_loops(
+                    mix, rule.traffic / utilisation, rule.loops - 1
+                ).drop_probability,
                 "load_of_loops": load / rule.loops,
                 "seed": seed,
                 "version": __version__,

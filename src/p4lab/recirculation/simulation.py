@@ -91,6 +91,11 @@ class Setup:
         return LINE_RATE * (self.frame + bench.GAP) / inside
 
     @property
+    def service(self) -> float:
+        """Nanoseconds that a packet takes on a loop's wire."""
+        return (self.frame + bench.GAP) * 8 / self.capacity
+
+    @property
     def offered(self) -> float:
         """Gb/s at which packets ask for their first copy, as the sinks count them."""
         arriving = LINE_RATE * self.load
