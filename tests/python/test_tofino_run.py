@@ -125,9 +125,19 @@ host = [{ name = "h1", router = "r1" }, { name = "h2", router = "r1" }]
 """
 
 
+# A background job of a shell ignores SIGINT, and its children inherit that. (Nothing is done between
+# fork and exec: the threads of the servers here would not survive it.)
+HEARS_CTRL_C = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from p4lab.__main__ import main
+main()
+"""
+
+
 def start(file: Path, topology: str = "testbed", *options: str) -> subprocess.Popen[str]:
     """A run that is ready: its switches are set up."""
-    command = [sys.executable, "-m", "p4lab", "run", "01-bier", "--target", "wedge", *options]
+    command = [sys.executable, "-c", HEARS_CTRL_C, "run", "01-bier", "--target", "wedge", *options]
     process = subprocess.Popen(
         [*command, "--topology", topology, "--rack", str(file)],
         env={**os.environ, "PYTHONPATH": str(ROOT / "src"), "NO_COLOR": "1"},
@@ -136,8 +146,6 @@ def start(file: Path, topology: str = "testbed", *options: str) -> subprocess.Po
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # A background job of a shell ignores SIGINT, and its children inherit that.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     assert process.stdout and process.stderr
     for line in process.stderr if "--json" in options else process.stdout:
