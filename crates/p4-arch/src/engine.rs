@@ -1,7 +1,7 @@
 //! What runs the blocks of a switch: the interpreter, or native code that somebody has made.
 
 use crate::error::ArchError;
-use p4_ir::interp::{run, Host, Machine, Outcome, Prepared};
+use p4_ir::interp::{run, Halt, Host, Machine, Outcome, Prepared};
 use p4_ir::ir::Pc;
 use p4_ir::native::Native;
 use p4_ir::trace::Tracer;
@@ -29,6 +29,34 @@ impl Engine {
         }
         self.native = native;
         Ok(())
+    }
+
+    /// Whether packets run native code if `T` is their tracer.
+    pub fn is_native<T: Tracer>(&self) -> bool {
+        self.native.is_some() && !T::ON
+    }
+
+    /// Makes a machine ready for another packet.
+    #[inline]
+    pub fn reset<T: Tracer>(&self, prepared: &Prepared, machine: &mut Machine) {
+        match &self.native {
+            Some(native) if !T::ON => native.reset(machine),
+            _ => machine.reset(prepared),
+        }
+    }
+
+    /// [`Native::run_all`], for those who know that there is native code.
+    #[inline]
+    pub fn run_all<H: Host>(
+        &self,
+        entries: &[Pc],
+        machine: &mut Machine,
+        host: &mut H,
+    ) -> (usize, Outcome) {
+        match &self.native {
+            Some(native) => native.run_all(entries, machine, host),
+            None => (0, Outcome::Halted(Halt::Trap(0))),
+        }
     }
 
     /// Runs the block that starts at `entry`. A tracer that is on sees the interpreter.

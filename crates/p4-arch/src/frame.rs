@@ -27,12 +27,14 @@ impl Field {
         self.slot
     }
 
+    #[inline]
     pub fn set(field: Option<Field>, frame: &mut [u64], value: u64) {
         if let Some(field) = field {
             frame[field.slot as usize] = value & field.mask;
         }
     }
 
+    #[inline]
     pub fn get(field: Option<Field>, frame: &[u64]) -> u64 {
         field.map_or(0, |field| frame[field.slot as usize])
     }

@@ -102,6 +102,16 @@ impl Machine {
         }
     }
 
+    /// The words of `regions` zero and no length change. Enough between packets if these are all
+    /// words that may be read before they are written, and nobody watches.
+    pub fn reset_only(&mut self, regions: &[(Slot, u32)]) {
+        for (slot, n) in regions {
+            self.frame[*slot as usize..][..*n as usize].fill(0);
+        }
+        self.length_delta = 0;
+        self.out_of_stack = false;
+    }
+
     /// Everything but the packet as at the start: variables zero, no length change.
     pub fn reset(&mut self, prepared: &Prepared) {
         let end = prepared.program().constant_base as usize;
@@ -150,8 +160,32 @@ pub struct Lookup<'a> {
     pub entry: Option<u64>,
 }
 
+/// What a table answers if nothing but its entries has a say in it.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain<'a> {
+    pub hit: bool,
+    /// Index in the table's list of actions
+    pub action: u32,
+    /// The words of the action's parameters
+    pub data: &'a [u64],
+}
+
 /// What the IR does not know: tables, value sets and externs.
 pub trait Host {
+    /// As [`Host::lookup`], if the lookup has no effect and nothing but the table's entries matters;
+    /// `None` leaves it to [`Host::lookup`]. For native code, which nobody watches.
+    #[inline]
+    fn lookup_plain(&mut self, _table: TableId, _key: &[u64]) -> Option<Plain<'_>> {
+        None
+    }
+
+    /// Between two blocks of a run of several, `last` being the index of the one that has ended
+    /// well: `false` ends the run. `length` is the packet's length in bytes with all changes.
+    #[inline]
+    fn between(&mut self, _last: usize, _frame: &mut [u64], _length: i64) -> bool {
+        true
+    }
+
     /// The entry for `key`, which holds the words of the table's keys in order.
     fn lookup(&mut self, table: TableId, key: &[u64]) -> Lookup<'_>;
 

@@ -7,6 +7,7 @@ use crate::interp_access::{accesses, Access, Bad};
 use crate::ir::{
     words, ArgValue, CallId, LayoutId, Op, Pc, Place, Program, Slot, TableId, ValueKind,
 };
+use crate::native::Inline;
 use crate::packet_plan::Plan;
 
 /// A program whose every slot, jump and index is in range, with the copy plans of its headers.
@@ -19,6 +20,8 @@ pub struct Prepared {
     value_set_words: Vec<usize>,
     /// For each slot of the frame the index of the variable in it, or [`NO_VAR`]
     var_at: Vec<u32>,
+    /// For each call what native code may do instead
+    inlines: Vec<Option<Inline>>,
 }
 
 /// Marks slots that hold no named variable.
@@ -99,8 +102,20 @@ impl Prepared {
             tables: tables.collect(),
             value_set_words: value_sets.collect(),
             var_at: var_at(&program),
+            inlines: Vec::new(),
             program,
         })
+    }
+
+    /// With what native code may do instead of each call, by the architecture's leave.
+    pub fn with_inlines(mut self, inlines: Vec<Option<Inline>>) -> Prepared {
+        self.inlines = inlines;
+        self
+    }
+
+    /// What native code may do instead of `call`.
+    pub fn inline(&self, call: CallId) -> Option<&Inline> {
+        self.inlines.get(call as usize)?.as_ref()
     }
 
     pub fn program(&self) -> &Program {

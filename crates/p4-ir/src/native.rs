@@ -4,14 +4,18 @@
 //! [`run`](crate::interp::run); everything else about a switch stays the same. Native code neither
 //! traces nor shows what is undefined: for that there is the interpreter.
 
-use crate::interp::{Halt, Host, Lookup, Machine, Outcome};
-use crate::ir::{CallId, Pc, Program, TableId};
+use crate::interp::{Halt, Host, Lookup, Machine, Outcome, Plain};
+use crate::ir::{mask, words, CallId, Pc, Place, Program, Slot, TableId, ValueKind};
 use crate::trace::NoTrace;
 use std::fmt::Debug;
 use std::sync::Arc;
 
 /// A [`Host`] without a tracer, so that code compiled once serves every host.
 pub trait NativeHost {
+    fn lookup_plain(&mut self, table: TableId, key: &[u64]) -> Option<Plain<'_>>;
+
+    fn between(&mut self, last: usize, frame: &mut [u64], length: i64) -> bool;
+
     fn lookup(&mut self, table: TableId, key: &[u64]) -> Lookup<'_>;
 
     fn call(&mut self, call: CallId, machine: &mut Machine) -> Result<(), Halt>;
@@ -20,6 +24,16 @@ pub trait NativeHost {
 }
 
 impl<H: Host> NativeHost for H {
+    #[inline]
+    fn lookup_plain(&mut self, table: TableId, key: &[u64]) -> Option<Plain<'_>> {
+        Host::lookup_plain(self, table, key)
+    }
+
+    #[inline]
+    fn between(&mut self, last: usize, frame: &mut [u64], length: i64) -> bool {
+        Host::between(self, last, frame, length)
+    }
+
     fn lookup(&mut self, table: TableId, key: &[u64]) -> Lookup<'_> {
         Host::lookup(self, table, key)
     }
@@ -40,5 +54,100 @@ pub trait Native: Debug + Send + Sync {
 
     /// Runs the block that starts at `entry` on the packet and frame of `machine`: the same outcome
     /// as the interpreter's, the same packet, and the same words in all storages.
-    fn run(&self, entry: Pc, machine: &mut Machine, host: &mut dyn NativeHost) -> Outcome;
+    fn run(&self, entry: Pc, machine: &mut Machine, host: &mut dyn NativeHost) -> Outcome {
+        self.run_all(&[entry], machine, host).1
+    }
+
+    /// Runs blocks one after the other, as long as they end with [`Outcome::Done`] and the host goes
+    /// on: which was the last to run (an index in `entries`), and how it ended. Without entries that
+    /// is 0 and done.
+    fn run_all(
+        &self,
+        entries: &[Pc],
+        machine: &mut Machine,
+        host: &mut dyn NativeHost,
+    ) -> (usize, Outcome);
+
+    /// What [`Machine::reset`] does, but that words which no block reads before it writes them may
+    /// stay as they are. Traces show such words, so the interpreter needs the whole reset.
+    fn reset(&self, machine: &mut Machine);
+}
+
+/// What a call of the host comes to, if it is so little that native code can do it by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Inline {
+    /// Puts numbers into slots.
+    Store(Vec<(Slot, u64)>),
+    /// Nothing as long as this word is zero; else the host is called.
+    Unless(Slot),
+    /// The host is called; it does not look at the packet, and of the frame it writes no more than
+    /// the call's `out` arguments and result.
+    ByArguments,
+    Checksum(InternetChecksum),
+}
+
+/// An Internet checksum (RFC 1071) of some values, stored or compared with another value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InternetChecksum {
+    /// Nothing is done if this word is zero.
+    pub condition: Slot,
+    pub terms: Vec<Term>,
+    /// Words with the lengths of varbits among the values. If one is not zero, the host is called.
+    pub varbits: Vec<Slot>,
+    /// At most 64 bits
+    pub value: Slot,
+    pub mask: u64,
+    pub then: Then,
+}
+
+/// What becomes of a checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Then {
+    /// The value becomes it.
+    Store,
+    /// If the value is another, 1 is put into this slot, if there is one.
+    Compare(Option<Slot>),
+}
+
+/// A word that is part of a sum of 16-bit words: its bits begin so many bits above a boundary of
+/// such words. 2^16 is 1 in ones' complement arithmetic, so it is added as it is, moved up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term {
+    pub slot: Slot,
+    /// 0 to 15
+    pub up: u8,
+}
+
+impl InternetChecksum {
+    /// The checksum of `data`, joined from the left; `None` if `value` is wider than 64 bits.
+    pub fn new(
+        condition: Slot,
+        data: &[Place],
+        value: &Place,
+        then: Then,
+    ) -> Option<InternetChecksum> {
+        if value.width > 64 {
+            return None;
+        }
+        let (mut terms, mut varbits, mut bits) = (Vec::new(), Vec::new(), 0);
+        for place in data {
+            if place.kind == ValueKind::Varbit {
+                varbits.push(place.slot);
+                continue;
+            }
+            bits += place.width;
+            let limbs = place.slot..place.slot + words(place.width);
+            let up = (16 - bits % 16) as u8 % 16;
+            // Limbs are multiples of 16 bits apart.
+            terms.extend(limbs.map(|slot| Term { slot, up }));
+        }
+        Some(InternetChecksum {
+            condition,
+            terms,
+            varbits,
+            value: value.slot,
+            mask: mask(value.width),
+            then,
+        })
+    }
 }

@@ -24,12 +24,14 @@ pub struct Packet {
 
 impl Packet {
     /// Starts over with the bytes `data`, nothing consumed and nothing written.
+    #[inline]
     pub fn load(&mut self, data: &[u8]) {
         self.input.clear();
         self.input.extend_from_slice(data);
         self.seal();
     }
 
+    #[inline]
     fn seal(&mut self) {
         self.length = self.input.len();
         self.input.extend_from_slice(&[0; SLACK]);
@@ -44,21 +46,25 @@ impl Packet {
     }
 
     /// Length in bytes, the consumed part included.
+    #[inline]
     pub fn length(&self) -> usize {
         self.length
     }
 
     /// The bytes as they came in.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
         &self.input[..self.length]
     }
 
     /// Bits consumed so far.
+    #[inline]
     pub fn cursor(&self) -> usize {
         self.cursor
     }
 
     /// Moves the cursor to bit `cursor`, at most to the end.
+    #[inline]
     pub fn set_cursor(&mut self, cursor: usize) {
         self.cursor = cursor.min(self.length * 8);
     }
@@ -69,32 +75,38 @@ impl Packet {
     }
 
     /// Whole bytes that the parser has not consumed: the payload.
+    #[inline]
     pub fn payload(&self) -> &[u8] {
         &self.input[self.cursor.div_ceil(8)..self.length]
     }
 
     /// The input from bit `cursor` on, for reads of whole words; slack included.
+    #[inline]
     pub(crate) fn ahead(&self) -> &[u8] {
         &self.input[self.cursor / 8..]
     }
 
     /// The packet's bytes and, behind them, `SLACK` zeros: for reads of whole words.
+    #[inline]
     pub fn input(&self) -> &[u8] {
         &self.input
     }
 
     /// The buffer that the deparser writes to, from its start. [`Packet::wrote_until`] says how
     /// much of it counts; the last `SLACK` bytes never do.
+    #[inline]
     pub fn buffer(&mut self) -> &mut [u8] {
         &mut self.output
     }
 
     /// The first `bits` bits of the buffer, or all of it but the slack, are the output.
+    #[inline]
     pub fn wrote_until(&mut self, bits: usize) {
         self.emitted = bits.min(self.output.len().saturating_sub(SLACK) * 8);
     }
 
     /// Consumes `bits`, which the caller knows to be there.
+    #[inline]
     pub(crate) fn consume(&mut self, bits: usize) {
         self.set_cursor(self.cursor + bits);
     }
@@ -123,12 +135,14 @@ impl Packet {
     }
 
     /// Bits written so far.
+    #[inline]
     pub fn emitted(&self) -> usize {
         self.emitted
     }
 
     /// The place of the next byte to write, with room for `bytes` and slack; `None` if the output
     /// does not end at a byte boundary. [`Packet::wrote`] says how much of it was used.
+    #[inline]
     pub(crate) fn room(&mut self, bytes: usize) -> Option<&mut [u8]> {
         if !self.emitted.is_multiple_of(8) {
             return None;
@@ -138,10 +152,12 @@ impl Packet {
         Some(&mut self.output[at..])
     }
 
+    #[inline]
     pub(crate) fn wrote(&mut self, bytes: usize) {
         self.emitted += bytes * 8;
     }
 
+    #[inline]
     fn reserve(&mut self, bytes: usize) {
         if self.output.len() < bytes + SLACK {
             self.output.resize((bytes + SLACK).next_power_of_two(), 0);
@@ -195,11 +211,13 @@ impl Packet {
     }
 
     /// Forgets what was written.
+    #[inline]
     pub fn clear_output(&mut self) {
         self.emitted = 0;
     }
 
     /// What was written, filled up with zero bits to a whole byte.
+    #[inline]
     pub fn output(&self) -> &[u8] {
         &self.output[..self.emitted.div_ceil(8)]
     }

@@ -5,7 +5,7 @@
 
 use p4_ir::execute_aside;
 use p4_ir::interp::{Halt, Machine, Outcome, Prepared};
-use p4_ir::ir::{words, Program, Slot};
+use p4_ir::ir::{words, Pc, Program, Slot};
 use p4_ir::native::NativeHost;
 use p4_ir::packet::SLACK;
 use std::any::Any;
@@ -78,14 +78,16 @@ pub(crate) struct Tables {
     pub prepared: Prepared,
     tables: Vec<Table>,
     set_words: Vec<usize>,
+    /// As many as an action has words of parameters at most
+    zeros: Vec<u64>,
 }
 
 #[derive(Debug)]
 struct Table {
     key: usize,
     key_words: usize,
-    /// For each action the first of its parameters' words and their number
-    actions: Vec<(usize, usize)>,
+    /// For each action the number of its parameters' words
+    actions: Vec<usize>,
 }
 
 impl Tables {
@@ -97,19 +99,36 @@ impl Tables {
             actions: table
                 .actions
                 .iter()
-                .map(|listed| parameters(program, listed.action))
-                .map(|(slot, n)| (slot as usize, n as usize))
+                .map(|listed| parameters(program, listed.action).1 as usize)
                 .collect(),
         };
         let set_words = |set: &p4_ir::ir::ValueSet| {
             let words = set.fields.iter().map(|field| words(field.place.width));
             words.sum::<u32>() as usize
         };
+        let actions = 0..program.actions.len() as u32;
+        let most = actions.map(|action| parameters(program, action).1).max();
         Tables {
+            zeros: vec![0; most.unwrap_or(0) as usize],
             prepared: prepared.clone(),
             tables: program.tables.iter().map(table).collect(),
             set_words: program.value_sets.iter().map(set_words).collect(),
         }
+    }
+}
+
+impl Tables {
+    /// For native code, which reads as many words of data as the action has. A host that gives too
+    /// few is at fault; instead of them there are zeros then.
+    #[inline(always)]
+    fn applied(&self, info: &Table, hit: bool, action: u32, data: &[u64]) -> Applied {
+        let words = info.actions.get(action as usize).copied().unwrap_or(0);
+        let data = match data.len() >= words {
+            true => data.as_ptr(),
+            false => self.zeros.as_ptr(),
+        };
+        let found = u64::from(hit) << 32 | u64::from(action);
+        Applied { found, data }
     }
 }
 
@@ -120,16 +139,28 @@ pub(crate) fn parameters(program: &Program, action: u32) -> (Slot, u32) {
     (first, params.iter().map(|p| words(p.place.width)).sum())
 }
 
-/// Runs a native function of the program of `tables` on `machine`, which is one of that program's.
+/// The function of instructions at which no block begins.
+pub(crate) const NOTHING: Entry = trap;
+
+unsafe extern "C" fn trap(_: *mut Context<'_>, fuel: u64) -> Ended {
+    let status = status::TRAP;
+    Ended { status, fuel }
+}
+
+/// Runs the functions at `entries` on `machine`, which is one of the program of `tables`, as long
+/// as they end well: which ran last, and how it ended.
 ///
 /// # Safety
-/// `entry` must have been made from `tables.prepared`, and its code must still be there.
-pub(crate) unsafe fn run(
-    entry: Entry,
+/// The functions of `codes` must have been made from `tables.prepared`, and their code must still
+/// be there.
+#[inline]
+pub(crate) unsafe fn run_all(
+    codes: &[Entry],
+    entries: &[Pc],
     tables: &Tables,
     machine: &mut Machine,
     host: &mut dyn NativeHost,
-) -> Outcome {
+) -> (usize, Outcome) {
     let fuel = machine.fuel;
     let mut context = Context {
         frame: std::ptr::null_mut(),
@@ -147,24 +178,49 @@ pub(crate) unsafe fn run(
         panic: None,
     };
     context.take();
-    // SAFETY: the function was made for machines of this program, whose frames are as long as the
-    // slots that it uses; the other pointers are those that `take` has just put in.
-    let Ended { status, .. } = unsafe { entry(&mut context, fuel) };
-    context.give_back();
-    if let Some(panic) = context.panic {
-        resume_unwind(panic);
+    let (mut index, mut status) = (0, status::DONE);
+    for (i, pc) in entries.iter().enumerate() {
+        let code = codes.get(*pc as usize).unwrap_or(&NOTHING);
+        // SAFETY: the function was made for machines of this program, whose frames are as long as
+        // the slots that it uses; the other pointers are those that `take` has put in.
+        let ended = unsafe { code(&mut context, fuel) };
+        (index, status) = (i, ended.status);
+        if status != status::DONE || i + 1 == entries.len() {
+            break;
+        }
+        let length = (context.bits / 8) as i64 + context.length_delta;
+        // SAFETY: `run_all` was given machine and host for itself, they are two different things,
+        // and native code, which looks at the machine too, has ended.
+        let (frame, host) = unsafe { (&mut (*context.machine).frame, &mut *context.host) };
+        if !host.between(i, frame, length) {
+            break;
+        }
     }
-    let number = (status >> 8) as u32;
-    match status & 0xff {
-        status::REJECTED => Outcome::Rejected { error: number },
-        status::OUT_OF_FUEL => Outcome::OutOfFuel,
-        status::HALTED => context.halt.map_or(Outcome::Done, Outcome::Halted),
-        status::TRAP => Outcome::Halted(Halt::Trap(number)),
-        _ => Outcome::Done,
+    context.give_back();
+    match status {
+        status::DONE => (index, Outcome::Done),
+        _ => (index, context.ended(status)),
     }
 }
 
 impl Context<'_> {
+    /// How a run has ended; goes on with the host's panic, if that was it.
+    #[cold]
+    fn ended(&mut self, status: u64) -> Outcome {
+        if let Some(panic) = self.panic.take() {
+            resume_unwind(panic);
+        }
+        let number = (status >> 8) as u32;
+        match status & 0xff {
+            status::REJECTED => Outcome::Rejected { error: number },
+            status::OUT_OF_FUEL => Outcome::OutOfFuel,
+            status::HALTED => self.halt.map_or(Outcome::Done, Outcome::Halted),
+            status::TRAP => Outcome::Halted(Halt::Trap(number)),
+            _ => Outcome::Done,
+        }
+    }
+
+    #[inline(always)]
     fn machine(&mut self) -> &mut Machine {
         // SAFETY: `run` holds the machine mutably for as long as the context lives, and everybody
         // gets at it through the context only, one after the other.
@@ -172,6 +228,7 @@ impl Context<'_> {
     }
 
     /// What native code needs of the machine.
+    #[inline(always)]
     fn take(&mut self) {
         let machine = self.machine();
         let packet = &mut machine.packet;
@@ -189,6 +246,7 @@ impl Context<'_> {
     }
 
     /// What native code has made of it.
+    #[inline(always)]
     fn give_back(&mut self) {
         let (cursor, emitted) = (self.cursor as usize, self.emitted as usize);
         let length_delta = self.length_delta;
@@ -230,28 +288,43 @@ impl Context<'_> {
 /// Given back by thunks instead of anything else when the run is over.
 pub(crate) const OVER: u64 = u64::MAX;
 
-/// Looks up a table's key and copies the action's data to its parameters. Gives the index of the
-/// action, and whether it was a hit in bit 32.
+/// What [`apply`] gives back.
+#[repr(C)]
+pub(crate) struct Applied {
+    /// The index of the action, and whether it was a hit in bit 32; or [`OVER`]
+    found: u64,
+    /// The words of the action's parameters; there until the host is asked for something else
+    data: *const u64,
+}
+
+/// Looks up a table's key. The data are as long as the action's parameters.
 ///
 /// # Safety
 /// Native code calls it with its own context and the index of a table.
-pub(crate) unsafe extern "C" fn apply(context: *mut Context<'_>, table: u64) -> u64 {
-    // SAFETY: native code passes on the context that `run` gave it, and has no other use for it
+pub(crate) unsafe extern "C" fn apply(context: *mut Context<'_>, table: u64) -> Applied {
+    // SAFETY: native code passes on the context that `run_all` gave it, and has no other use for it
     // during the call.
     let context = unsafe { &mut *context };
     let found = context.guarded(|context| {
         let info = &context.tables.tables[table as usize];
-        // SAFETY: `run` holds machine and host mutably while the context lives, and they are two
-        // different things.
-        let (frame, host) = unsafe { (&mut (*context.machine).frame, &mut *context.host) };
-        let found = host.lookup(table as u32, &frame[info.key..info.key + info.key_words]);
-        if let Some((slot, n)) = info.actions.get(found.action as usize) {
-            let n = found.data.len().min(*n);
-            frame[*slot..*slot + n].copy_from_slice(&found.data[..n]);
+        // SAFETY: `run_all` holds machine and host mutably while the context lives, and they are
+        // two different things.
+        let (frame, host) = unsafe { (&(*context.machine).frame, &mut *context.host) };
+        let key = &frame[info.key..info.key + info.key_words];
+        if let Some(found) = host.lookup_plain(table as u32, key) {
+            return context
+                .tables
+                .applied(info, found.hit, found.action, found.data);
         }
-        u64::from(found.hit) << 32 | u64::from(found.action)
+        let found = host.lookup(table as u32, key);
+        context
+            .tables
+            .applied(info, found.hit, found.action, found.data)
     });
-    found.unwrap_or(OVER)
+    found.unwrap_or(Applied {
+        found: OVER,
+        data: std::ptr::null(),
+    })
 }
 
 /// Calls an extern; [`OVER`] if it halts.
@@ -265,6 +338,34 @@ pub(crate) unsafe extern "C" fn call(context: *mut Context<'_>, call: u64) -> u6
         // SAFETY: as in `apply`.
         let (machine, host) = unsafe { (&mut *context.machine, &mut *context.host) };
         host.call(call as u32, machine)
+    });
+    match done {
+        Some(Ok(())) => 0,
+        Some(Err(halt)) => {
+            context.halt = Some(halt);
+            OVER
+        }
+        None => OVER,
+    }
+}
+
+/// Calls an extern that does not look at the packet; [`OVER`] if it halts.
+///
+/// # Safety
+/// Native code calls it with its own context and the index of a call.
+pub(crate) unsafe extern "C" fn call_by_arguments(context: *mut Context<'_>, call: u64) -> u64 {
+    // SAFETY: as in `apply`.
+    let context = unsafe { &mut *context };
+    let done = context.guarded(|context| {
+        // SAFETY: as in `apply`.
+        let (machine, host) = unsafe { (&mut *context.machine, &mut *context.host) };
+        let frame = (machine.frame.as_ptr(), machine.frame.len());
+        let done = host.call(call as u32, machine);
+        match frame == (machine.frame.as_ptr(), machine.frame.len()) {
+            true => done,
+            // Native code keeps the frame's address.
+            false => Err(Halt::Trap(0)),
+        }
     });
     match done {
         Some(Ok(())) => 0,

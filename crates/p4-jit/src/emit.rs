@@ -1,6 +1,6 @@
 //! Values, slots and exits: what all instructions are made of.
 
-use crate::context::{at, status};
+use crate::context::{apply, at, status};
 use crate::flow::{Edge, NodeId};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -39,6 +39,7 @@ pub(crate) struct Emitter<'a> {
     of_context: MemFlagsData,
     of_packet: MemFlagsData,
     thunk: Option<SigRef>,
+    apply: Option<SigRef>,
     thunk_with_two: Option<SigRef>,
     convention: CallConv,
 }
@@ -108,6 +109,7 @@ impl<'a> Emitter<'a> {
             of_context,
             of_packet,
             thunk: None,
+            apply: None,
             thunk_with_two: None,
             convention,
         }
@@ -264,6 +266,31 @@ impl<'a> Emitter<'a> {
         let block = self.builder.create_block();
         self.builder.set_cold_block(block);
         block
+    }
+
+    /// Calls the thunk for a table: what was found, and where the action's words are.
+    pub fn call_apply(&mut self, table: u32) -> (Value, Value) {
+        let signature = match self.apply {
+            Some(signature) => signature,
+            None => {
+                let own = signature(self.convention);
+                *self.apply.insert(self.builder.import_signature(own))
+            }
+        };
+        let address = self.number(apply as *const u8 as u64);
+        let args = [self.context, self.number(table.into())];
+        let call = self.ins().call_indirect(signature, address, &args);
+        let results = self.builder.inst_results(call);
+        (results[0], results[1])
+    }
+
+    /// Copies words from outside of the frame.
+    pub fn fetch(&mut self, d: Slot, from: Value, n: u32) {
+        let flags = self.of_packet;
+        for at in 0..n {
+            let word = self.ins().load(types::I64, flags, from, offset(at));
+            self.set(d + at, word);
+        }
     }
 
     /// Calls one of the context's thunks.

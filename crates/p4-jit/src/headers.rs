@@ -6,7 +6,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
 use p4_ir::interp::errors;
 use p4_ir::ir::{LayoutId, Op, Pc, Slot};
-use p4_ir::packet_plan::{Copies, Plan, Put};
+use p4_ir::packet_plan::{Copies, Plan, Put, Take};
 use p4_ir::{accesses, Access};
 
 impl<'a> Emitter<'a> {
@@ -21,12 +21,7 @@ impl<'a> Emitter<'a> {
     /// Lets the interpreter execute the instruction at `pc`.
     pub fn execute_aside(&mut self, pc: Pc, op: &Op) {
         let error = self.call_thunk(aside as *const u8, &[pc.into()]);
-        // The program has been checked, so this finds nothing wrong.
-        let _ = accesses(self.program, op, &mut |access| {
-            if let Access::Write { slot, n } = access {
-                self.forget(slot, n);
-            }
-        });
+        self.forget_written(op);
         let (bad, good) = (self.cold_block(), self.builder.create_block());
         self.ins().brif(error, bad, &[], good, &[]);
         self.builder.switch_to_block(bad);
@@ -34,6 +29,16 @@ impl<'a> Emitter<'a> {
         let code = self.ins().iadd_imm_s(error, -1);
         self.reject(code);
         self.builder.switch_to_block(good);
+    }
+
+    /// Whatever `op` writes may have changed.
+    pub fn forget_written(&mut self, op: &Op) {
+        // The program has been checked, so this finds nothing wrong.
+        let _ = accesses(self.program, op, &mut |access| {
+            if let Access::Write { slot, n } = access {
+                self.forget(slot, n);
+            }
+        });
     }
 
     /// Ends the parser with the error code `code`.
@@ -117,28 +122,51 @@ impl<'a> Emitter<'a> {
         let address = self.input(cursor);
         let one = self.number(1);
         self.set(base, one);
-        for take in copies.takes {
-            let word = self.load_bytes(address, take.byte);
-            let down = i64::from(take.down);
-            let mut value = match down {
-                0 => word,
-                _ => self.ins().ushr_imm_u(word, down),
-            };
-            if take.long {
-                // The lower end of a window of 128 bits
-                let low = self.load_bytes(address, take.byte + 8);
-                let low = self.ins().ushr_imm_u(low, down);
-                let high = self.ins().ishl_imm_u(word, 64 - down);
-                value = self.ins().bor(high, low);
-            }
-            let value = self.cut(value, take.mask);
-            self.set(base + take.offset, value);
-        }
+        self.take_fields(copies.takes, base, address);
         if let Some((from, to)) = copies.varbit {
             self.clear(base + from, to - from);
         }
         let cursor = self.ins().iadd_imm_s(cursor, plan.bits as i64);
         self.set_own(at::CURSOR, cursor);
+    }
+
+    /// Reads the limbs that follow each other in the packet; those within the same eight bytes by
+    /// one load.
+    fn take_fields(&mut self, takes: &[Take], base: Slot, address: Value) {
+        let mut window: Option<(u32, Value)> = None;
+        for take in takes {
+            let value = if take.long {
+                // The lower end of a window of 128 bits
+                let down = i64::from(take.down);
+                let high = self.load_bytes(address, take.byte);
+                let low = self.load_bytes(address, take.byte + 8);
+                let low = self.ins().ushr_imm_u(low, down);
+                let high = self.ins().ishl_imm_u(high, 64 - down);
+                let both = self.ins().bor(high, low);
+                self.cut(both, take.mask)
+            } else {
+                let end = take.byte * 8 + 64 - u32::from(take.down);
+                let first = end - take.mask.count_ones();
+                let holds =
+                    |(at, _): &(u32, Value)| (at * 8..=end).contains(&first) && end <= at * 8 + 64;
+                let (at, word) = match window.filter(holds) {
+                    Some(window) => window,
+                    None => *window.insert((take.byte, self.load_bytes(address, take.byte))),
+                };
+                let down = i64::from(at * 8 + 64 - end);
+                let low = match down {
+                    0 => word,
+                    // An empty field
+                    64.. => self.number(0),
+                    _ => self.ins().ushr_imm_u(word, down),
+                };
+                match first == at * 8 {
+                    true => low,
+                    false => self.cut(low, take.mask),
+                }
+            };
+            self.set(base + take.offset, value);
+        }
     }
 
     pub fn emit(&mut self, pc: Pc, op: &Op, layout: LayoutId, base: Slot) {
@@ -188,13 +216,16 @@ impl<'a> Emitter<'a> {
         let byte = self.ins().ushr_imm_u(emitted, 3);
         let address = self.ins().iadd(output, byte);
         let mut word: Option<Value> = None;
-        let mut at = 0;
+        let (mut at, mut before) = (0, None);
         for put in puts {
             let mut bits = self.get(base + put.offset);
             if put.down > 0 {
                 bits = self.ins().ushr_imm_u(bits, i64::from(put.down));
             }
-            let bits = self.cut(bits, put.mask);
+            // Of a limb that is cut, only the first part has nothing above it.
+            if before.replace(put.offset) == Some(put.offset) {
+                bits = self.cut(bits, put.mask);
+            }
             let joined = match word {
                 Some(word) => {
                     let high = self.ins().ishl_imm_u(word, i64::from(put.bits));

@@ -31,6 +31,7 @@
 mod alu;
 mod context;
 mod emit;
+mod externs;
 mod flow;
 mod headers;
 mod slots;
@@ -48,7 +49,7 @@ use cranelift_module::{default_libcall_names, FuncId, Module};
 use emit::Emitter;
 use flow::{Flow, Routines, MAX_DEPTH};
 use p4_ir::interp::{self, Halt, Host, Lookup, Machine, Outcome, Prepared};
-use p4_ir::ir::{CallId, Op, Pc, Program, TableId};
+use p4_ir::ir::{CallId, Op, Pc, Program, Slot, TableId};
 use p4_ir::native::{Native, NativeHost};
 use p4_ir::trace::{NoTrace, Tracer};
 use std::collections::HashMap;
@@ -59,8 +60,10 @@ use std::sync::Arc;
 pub struct Compiled {
     program: Arc<Program>,
     tables: Tables,
-    /// By the first instruction of each block
-    entries: Vec<(Pc, Entry)>,
+    /// The function of each block, at its first instruction; elsewhere one that traps
+    entries: Vec<Entry>,
+    /// Runs of words that somebody may read before a packet has written them
+    remembered: Vec<(Slot, u32)>,
     /// Headers begin at bytes if the packet's cursor does when a block begins.
     aligned: bool,
     /// Owns the memory that `entries` point into; `None` only while it is dropped
@@ -75,7 +78,7 @@ unsafe impl Sync for Compiled {}
 
 impl fmt::Debug for Compiled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let blocks = self.entries.len();
+        let blocks = self.program.blocks.len();
         write!(f, "Compiled({} blocks of {})", blocks, self.program.package)
     }
 }
@@ -136,14 +139,17 @@ pub fn compile(prepared: &Prepared) -> Result<Compiled, Unsupported> {
         module.clear_context(&mut context);
     }
     module.finalize_definitions().map_err(refused)?;
-    let address = |root: &Pc| {
-        let code = module.get_finalized_function(*ids.get(root)?);
+    let mut entries = vec![context::NOTHING; program.code.len()];
+    for root in &roots {
+        let Some(id) = ids.get(root) else { continue };
+        let code = module.get_finalized_function(*id);
         // SAFETY: this is the code of a function that was declared with the signature of `Entry`.
         let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
-        Some((*root, entry))
-    };
+        entries[*root as usize] = entry;
+    }
     Ok(Compiled {
-        entries: roots.iter().filter_map(address).collect(),
+        entries,
+        remembered: slots::remembered(&temporaries),
         program: prepared.share(),
         tables: Tables::new(prepared),
         aligned,
@@ -257,25 +263,62 @@ impl Native for Compiled {
         &self.program
     }
 
-    fn run(&self, entry: Pc, machine: &mut Machine, host: &mut dyn NativeHost) -> Outcome {
-        let own = self.entries.iter().find(|(pc, _)| *pc == entry);
+    fn run_all(
+        &self,
+        entries: &[Pc],
+        machine: &mut Machine,
+        host: &mut dyn NativeHost,
+    ) -> (usize, Outcome) {
         let fits = machine.frame.len() == self.program.frame_words as usize;
         let begins_at_byte = machine.packet.cursor().is_multiple_of(8);
-        match own {
-            Some((_, code)) if fits && (begins_at_byte || !self.aligned) => {
-                // SAFETY: the code was made from this program and is there as long as `self`.
-                unsafe { context::run(*code, &self.tables, machine, host) }
-            }
-            _ => {
-                let prepared = &self.tables.prepared;
-                interp::run(prepared, entry, machine, &mut Untraced(host), &mut NoTrace)
+        if fits && (begins_at_byte || !self.aligned) {
+            // SAFETY: the code was made from this program and is there as long as `self`.
+            unsafe { context::run_all(&self.entries, entries, &self.tables, machine, host) }
+        } else {
+            self.interpret(entries, machine, host)
+        }
+    }
+
+    fn reset(&self, machine: &mut Machine) {
+        // A program that keeps fields of invalid headers has its own idea of a fresh frame.
+        match self.program.keeps_invalid {
+            true => machine.reset(&self.tables.prepared),
+            false => machine.reset_only(&self.remembered),
+        }
+    }
+}
+
+impl Compiled {
+    #[cold]
+    fn interpret(
+        &self,
+        entries: &[Pc],
+        machine: &mut Machine,
+        host: &mut dyn NativeHost,
+    ) -> (usize, Outcome) {
+        let (prepared, mut host) = (&self.tables.prepared, Untraced(host));
+        let mut last = (0, Outcome::Done);
+        for (index, entry) in entries.iter().enumerate() {
+            let outcome = interp::run(prepared, *entry, machine, &mut host, &mut NoTrace);
+            last = (index, outcome);
+            let more = index + 1 < entries.len();
+            if outcome != Outcome::Done || more && !host.go_on(index, machine) {
+                break;
             }
         }
+        last
     }
 }
 
 /// A native host for the interpreter, which has no tracer for it.
 struct Untraced<'a>(&'a mut dyn NativeHost);
+
+impl Untraced<'_> {
+    fn go_on(&mut self, last: usize, machine: &mut Machine) -> bool {
+        let length = machine.packet.length() as i64 + machine.length_delta;
+        self.0.between(last, &mut machine.frame, length)
+    }
+}
 
 impl Host for Untraced<'_> {
     fn lookup(&mut self, table: TableId, key: &[u64]) -> Lookup<'_> {

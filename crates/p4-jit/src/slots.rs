@@ -168,6 +168,24 @@ pub(crate) fn temporaries(program: &Program, flows: &[(Pc, Flow)], called: &[Pc]
     (0..frame as Slot).map(|slot| !shared.has(slot)).collect()
 }
 
+/// The slots that are no temporaries, as runs. All others are written before they are read,
+/// whoever executes the program, so nobody minds what an earlier packet has left in them.
+pub(crate) fn remembered(temporaries: &[bool]) -> Vec<(Slot, u32)> {
+    let mut runs: Vec<(Slot, u32)> = Vec::new();
+    let slots = temporaries.iter().enumerate();
+    for (slot, _) in slots.filter(|(_, is_temporary)| !**is_temporary) {
+        match runs.last_mut() {
+            // A short gap costs less than another run.
+            Some((first, n)) if slot as u32 - (*first + *n) <= GAP => *n = slot as u32 + 1 - *first,
+            _ => runs.push((slot as u32, 1)),
+        }
+    }
+    runs
+}
+
+/// Words that may lie between two words of a run
+const GAP: u32 = 64;
+
 /// Slots that somebody outside of the code reads or writes.
 fn published(program: &Program, size: usize) -> Slots {
     let mut slots = Slots::none(size);

@@ -1,8 +1,9 @@
 //! From instructions of the IR to native code.
 
 use crate::alu::{alu, signed};
-use crate::context::{apply, at, call, in_value_set, parameters, status};
+use crate::context::{at, in_value_set, parameters, status};
 use crate::emit::{Emitter, Known};
+use crate::externs;
 use crate::flow::{Callee, End, Flow, Node, NodeId};
 use crate::slots::{FEW, SHORT_LOOK};
 use crate::wide;
@@ -201,11 +202,7 @@ fn plain(e: &mut Emitter, pc: Pc) {
             e.set(d, found);
         }
         Op::Emit { layout, base } => e.emit(pc, op, layout, base),
-        Op::Extern { call: index } => {
-            let ended = e.call_thunk(call as *const u8, &[index.into()]);
-            e.known.clear();
-            e.unless_over(ended);
-        }
+        Op::Extern { call } => externs::call(e, op, call),
         _ => e.execute_aside(pc, op),
     }
 }
@@ -331,12 +328,8 @@ fn end(e: &mut Emitter, node: &Node) {
 fn apply_table(e: &mut Emitter, id: TableId, actions: &[Callee], next: NodeId) {
     let program = e.program;
     let table = &program.tables[id as usize];
-    let found = e.call_thunk(apply as *const u8, &[id.into()]);
+    let (found, data) = e.call_apply(id);
     e.unless_over(found);
-    for listed in &table.actions {
-        let (slot, n) = parameters(program, listed.action);
-        e.forget(slot, n);
-    }
     let hit = e.ins().ushr_imm_u(found, 32);
     e.set(table.hit, hit);
     let action = e.cut(found, u32::MAX.into());
@@ -349,22 +342,38 @@ fn apply_table(e: &mut Emitter, id: TableId, actions: &[Callee], next: NodeId) {
     e.builder.switch_to_block(some);
     e.pay(1);
     let mut switch = Switch::new();
-    let mut calls = Vec::new();
-    for (index, callee) in actions.iter().enumerate() {
-        let block = match callee {
-            Callee::Node(node) => e.block_of(*node),
-            Callee::Function(entry) => {
-                let block = e.builder.create_block();
-                calls.push((block, *entry));
-                block
-            }
-        };
+    let before = e.known.clone();
+    let mut ways = Vec::new();
+    for index in 0..actions.len() {
+        let block = e.builder.create_block();
         switch.set_entry(index as u128, block);
+        ways.push(block);
     }
     switch.emit(&mut e.builder, action, next);
-    for (block, entry) in calls {
+    for ((block, callee), listed) in ways.into_iter().zip(actions).zip(&table.actions) {
         e.builder.switch_to_block(block);
-        e.call_function(entry);
-        e.ins().jump(next, &[]);
+        e.known.clone_from(&before);
+        let (slot, n) = parameters(program, listed.action);
+        e.fetch(slot, data, n);
+        let to = match callee {
+            Callee::Node(node) => e.block_of(*node),
+            Callee::Function(entry) => {
+                e.call_function(*entry);
+                next
+            }
+        };
+        e.ins().jump(to, &[]);
+    }
+    // What each action leaves is another matter; its parameters are not what they were.
+    e.known = before;
+    for listed in &table.actions {
+        let (slot, n) = parameters(program, listed.action);
+        e.forget(slot, n);
+    }
+    if actions
+        .iter()
+        .any(|callee| matches!(callee, Callee::Function(_)))
+    {
+        e.known.clear();
     }
 }

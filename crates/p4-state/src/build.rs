@@ -4,7 +4,7 @@ use crate::cells::{Count, Meter, Registers};
 use crate::matcher::{Pattern, Range};
 use crate::profile::Profile;
 use crate::state::{BuildError, Cells, Resource, State};
-use crate::table::{KeyInfo, Kind, Leads, Table};
+use crate::table::{Direct, KeyInfo, Kind, Leads, Table};
 use crate::value::ones;
 use p4_ir::ir::{self, ConstArg, ConstEntry, ConstMatch, Program};
 use p4_syntax::span::Span;
@@ -99,6 +99,7 @@ fn build_table(program: &Program, table: &ir::Table, cells: &[Cells]) -> Result<
         }
     }
     built.idle_timeout = supports_timeout(table);
+    built.is_plain = !built.idle_timeout && built.direct == Direct::default();
     let priorities = entry_priorities(table);
     for (entry, priority) in table.entries.iter().zip(priorities) {
         add_entry(&mut built, entry, priority)?;

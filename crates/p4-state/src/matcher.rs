@@ -106,7 +106,14 @@ struct Level {
     prefix: u32,
     mask: Box<[u64]>,
     map: KeyMap,
+    /// Places by value for keys of one word with small values, such as ports; [`NOWHERE`] for those
+    /// that are not there. Values beyond its end are in `map` only.
+    small: Vec<Place>,
 }
+
+/// Values below this are found without hashing.
+const SMALL: u64 = 1024;
+const NOWHERE: Place = Place::MAX;
 
 /// Keys of one word get a map of their own.
 #[derive(Clone, Debug)]
@@ -115,12 +122,34 @@ enum KeyMap {
     Many(FxHashMap<Box<[u64]>, Place>),
 }
 
+impl Level {
+    /// Notes where a small value is, or that it is no more.
+    fn set_small(&mut self, pattern: &Pattern, place: Place) {
+        let [value @ 0..SMALL] = *pattern.value else {
+            return;
+        };
+        if let KeyMap::One(map) = &self.map {
+            if self.small.is_empty() {
+                let known = |value| map.get(&value).copied().unwrap_or(NOWHERE);
+                self.small = (0..SMALL).map(known).collect();
+            }
+            self.small[value as usize] = place;
+        }
+    }
+}
+
 impl Levels {
     #[inline]
     fn find(&mut self, key: &[u64]) -> Option<Place> {
         let masked = &mut self.masked;
         self.levels.iter().find_map(|level| match &level.map {
-            KeyMap::One(map) => map.get(&(key[0] & level.mask[0])).copied(),
+            KeyMap::One(map) => {
+                let value = key[0] & level.mask[0];
+                match level.small.get(value as usize) {
+                    Some(place) => (*place != NOWHERE).then_some(*place),
+                    None => map.get(&value).copied(),
+                }
+            }
             KeyMap::Many(map) => {
                 masked.clear();
                 masked.extend(key.iter().zip(&level.mask).map(|(key, mask)| key & mask));
@@ -155,11 +184,14 @@ impl Levels {
                 prefix: pattern.prefix,
                 mask: pattern.mask.clone(),
                 map,
+                small: Vec::new(),
             };
             self.levels.insert(index, level);
             index
         });
-        match &mut self.levels[index].map {
+        let level = &mut self.levels[index];
+        level.set_small(pattern, place);
+        match &mut level.map {
             KeyMap::One(map) => map.insert(pattern.value[0], place),
             KeyMap::Many(map) => map.insert(pattern.value.clone(), place),
         };
@@ -169,6 +201,7 @@ impl Levels {
         let Some(index) = self.level(pattern) else {
             return;
         };
+        self.levels[index].set_small(pattern, NOWHERE);
         let empty = match &mut self.levels[index].map {
             KeyMap::One(map) => {
                 map.remove(&pattern.value[0]);

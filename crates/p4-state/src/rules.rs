@@ -12,8 +12,11 @@ pub(crate) struct Rules {
     exact: Box<[u64]>,
     /// The words of a key that have such bits
     exact_words: Box<[usize]>,
-    /// By the exact bits of these words
-    groups: FxHashMap<Box<[u64]>, Group>,
+    groups: Vec<(Box<[u64]>, Group)>,
+    /// Where in `groups` the group is, by the exact bits of these words
+    index: FxHashMap<Box<[u64]>, usize>,
+    /// The group of the last key: packets of one flow, and mostly all, ask for the same.
+    last: usize,
     /// Place and age of each rule
     places: FxHashMap<(Pattern, u32), (Place, u64)>,
     masked: Vec<u64>,
@@ -48,8 +51,8 @@ const LONG: usize = 16;
 /// found by the bits of the key, not one after the other.
 #[derive(Clone, Debug)]
 struct Bits {
-    /// For each word of a key the bits that such rules ask for
-    asked: Vec<u64>,
+    /// The words of a key that such rules look at, and the bits that they ask for
+    asked: Vec<(usize, u64)>,
     /// For each bit of these words the index of the first rule that asks for it
     first: Vec<u32>,
     /// A lower bit's rule is always tried before a higher bit's.
@@ -95,12 +98,23 @@ impl Rules {
             exact,
             exact_words,
             groups,
+            index,
+            last,
             masked,
             ..
         } = self;
-        masked.clear();
-        masked.extend(exact_words.iter().map(|i| key[*i] & exact[*i]));
-        match groups.get_mut(masked.as_slice())? {
+        let is_last = groups.get(*last).is_some_and(|(own, _)| {
+            let words = exact_words.iter().zip(own);
+            words
+                .into_iter()
+                .all(|(i, own)| key[*i] & exact[*i] == *own)
+        });
+        if !is_last {
+            masked.clear();
+            masked.extend(exact_words.iter().map(|i| key[*i] & exact[*i]));
+            *last = *index.get(masked.as_slice())?;
+        }
+        match &mut groups.get_mut(*last)?.1 {
             Group::List(list) => list.find_by_bits(key),
             Group::Tuples(tuples) => tuples.find(key, masked),
         }
@@ -122,8 +136,16 @@ impl Rules {
             place,
             order: (Reverse(priority), age),
         };
-        let group = self.groups.entry(self.group_of(pattern)).or_default();
-        group.insert(rule, &self.exact);
+        let key = self.group_of(pattern);
+        let at = match self.index.get(&key) {
+            Some(at) => *at,
+            None => {
+                self.index.insert(key.clone(), self.groups.len());
+                self.groups.push((key, Group::default()));
+                self.groups.len() - 1
+            }
+        };
+        self.groups[at].1.insert(rule, &self.exact);
         self.places
             .insert((pattern.clone(), priority), (place, age));
     }
@@ -133,11 +155,17 @@ impl Rules {
             return;
         };
         let key = self.group_of(pattern);
-        let Some(group) = self.groups.get_mut(&key) else {
+        let Some(at) = self.index.get(&key).copied() else {
             return;
         };
-        if group.remove(pattern, (Reverse(priority), age), &self.exact) == 0 {
-            self.groups.remove(&key);
+        let order = (Reverse(priority), age);
+        if self.groups[at].1.remove(pattern, order, &self.exact) > 0 {
+            return;
+        }
+        self.index.remove(&key);
+        self.groups.swap_remove(at);
+        if let Some((moved, _)) = self.groups.get(at) {
+            self.index.insert(moved.clone(), at);
         }
     }
 }
@@ -271,7 +299,7 @@ impl Bits {
     /// The index of `tests`, for keys of so many words.
     fn new(tests: &[Test], words: usize) -> Bits {
         let mut bits = Bits {
-            asked: vec![0; words],
+            asked: (0..words).map(|word| (word, 0)).collect(),
             first: vec![u32::MAX; words * 64],
             in_order: true,
             others: Vec::new(),
@@ -283,10 +311,11 @@ impl Bits {
                 bits.others.push(index);
                 continue;
             };
-            *asked |= test.mask;
+            asked.1 |= test.mask;
             let bit = test.word as usize * 64 + test.mask.trailing_zeros() as usize;
             bits.first[bit] = bits.first[bit].min(index);
         }
+        bits.asked.retain(|(_, asked)| *asked != 0);
         let asked = bits.first.iter().filter(|index| **index != u32::MAX);
         bits.in_order = asked.is_sorted();
         bits
@@ -296,8 +325,8 @@ impl Bits {
     #[inline]
     fn find(&self, key: &[u64]) -> Option<u32> {
         let mut least = u32::MAX;
-        for ((word, key), asked) in key.iter().enumerate().zip(&self.asked) {
-            let mut left = key & asked;
+        for (word, asked) in &self.asked {
+            let mut left = key.get(*word).copied().unwrap_or(0) & asked;
             while left != 0 {
                 let bit = word * 64 + left.trailing_zeros() as usize;
                 least = least.min(self.first[bit]);

@@ -7,6 +7,7 @@ use crate::profile::Profile;
 use crate::replication::{CloneSession, Replica};
 use crate::table::{Leads, Table};
 use crate::update::Update;
+use p4_ir::interp::Plain;
 use p4_ir::ir::{InstanceId, Program, TableId};
 use p4_syntax::span::Span;
 use rustc_hash::FxHashMap;
@@ -134,6 +135,32 @@ impl State {
         }
         undo.into_iter().rev().for_each(|inverse| inverse(self));
         Err(WriteError { errors })
+    }
+
+    /// What [`State::lookup`] would find, if the table has no direct externs, no action profile and
+    /// no timeouts, so that nobody need know of the lookup.
+    #[inline]
+    pub fn lookup_plain(&mut self, id: TableId, key: &[u64]) -> Option<Plain<'_>> {
+        let table = self.tables.get_mut(id as usize)?;
+        if !table.is_plain {
+            return None;
+        }
+        let Some(place) = table.matcher.find(key) else {
+            let default = &table.default;
+            return Some(Plain {
+                hit: false,
+                action: default.action,
+                data: &default.data,
+            });
+        };
+        match &table.entry(place)?.leads {
+            Leads::Action(action, data) => Some(Plain {
+                hit: true,
+                action: *action,
+                data,
+            }),
+            Leads::Member(_) | Leads::Group(_) => None,
+        }
     }
 
     /// Looks `key` up for a packet of `bytes` bytes at `now` picoseconds. `choose` gives the hash

@@ -112,6 +112,8 @@ pub(crate) struct Table {
     pub direct: Direct,
     /// Entries note when they hit, so that idle ones can be told.
     pub idle_timeout: bool,
+    /// Neither this nor direct externs: a lookup changes nothing.
+    pub is_plain: bool,
     /// bmv2's way: a new entry takes the lowest free number.
     pub reuses_handles: bool,
     /// A member or group that stands for the default action
@@ -155,6 +157,7 @@ impl Table {
             priorities: priorities || several_prefixes,
             direct: Direct::default(),
             idle_timeout: false,
+            is_plain: false,
             reuses_handles: false,
             default_leads: None,
             default: table.default.clone(),

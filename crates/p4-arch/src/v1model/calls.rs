@@ -1,11 +1,14 @@
 //! Calls of externs, worked out once: which extern it is and where its arguments are.
 
 use super::image::Custom;
+use super::switch::DROP_PORT;
 use crate::arguments::Arguments;
 use crate::error::ArchError;
+use crate::frame::Field;
 use crate::hash::Algorithm;
 use crate::native::{NativeCall, NativeExterns};
 use p4_ir::ir::{ArgValue, ExternCall, InstanceId, Place, Program, Slot};
+use p4_ir::native::{Inline, InternetChecksum, Then};
 use p4_ir::packet_plan::Join;
 use p4_syntax::ast::Name;
 use std::ops::Deref;
@@ -96,6 +99,48 @@ pub(crate) struct Checksum {
     pub payload: bool,
     /// Store the checksum instead of comparing it.
     pub update: bool,
+}
+
+impl Call {
+    /// What native code may do instead.
+    pub fn inline(&self, checksum_error: Option<Field>) -> Option<Inline> {
+        match self {
+            Call::MarkToDrop {
+                egress_spec,
+                mcast_grp,
+            } => {
+                let spec = egress_spec.map(|slot| (slot, DROP_PORT));
+                let stores = spec.into_iter().chain(mcast_grp.map(|slot| (slot, 0)));
+                Some(Inline::Store(stores.collect()))
+            }
+            Call::DirectCount => Some(Inline::Store(Vec::new())),
+            Call::Checksum(own) => {
+                let then = match own.update {
+                    true => Then::Store,
+                    false => Then::Compare(checksum_error.map(Field::slot)),
+                };
+                let is_internet = own.algorithm == Algorithm::Csum16 && !own.payload;
+                let sum = is_internet.then(|| {
+                    InternetChecksum::new(own.condition, own.data.places(), &own.value, then)
+                });
+                let sum = sum.flatten().map(Inline::Checksum);
+                sum.or(Some(Inline::Unless(own.condition)))
+            }
+            Call::Count { .. }
+            | Call::Meter { .. }
+            | Call::DirectMeter { .. }
+            | Call::RegisterRead { .. }
+            | Call::RegisterWrite { .. }
+            | Call::Random { .. }
+            | Call::Hash { .. }
+            | Call::Clone { .. }
+            | Call::Resubmit { .. }
+            | Call::Recirculate { .. }
+            | Call::Truncate { .. }
+            | Call::Digest { .. } => Some(Inline::ByArguments),
+            Call::Require { .. } | Call::Log { .. } | Call::Native(_) => None,
+        }
+    }
 }
 
 /// All calls of a program, or the first that cannot be executed.

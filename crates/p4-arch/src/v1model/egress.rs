@@ -1,7 +1,8 @@
 //! Egress, checksum update and deparser, and what simple_switch does when egress ends, in its order:
 //! clone, drop, recirculate, transmit.
 
-use super::fields::instance;
+use super::externs::Requests;
+use super::fields::{instance, Leaving};
 use super::queue::{restore, Copy, Instance, Origin, Wait};
 use super::switch::{Switch, DROP_PORT};
 use crate::frame::Field;
@@ -10,18 +11,13 @@ use crate::tree::{Fate, Follow, Kind};
 use crate::{Port, Sink};
 use p4_state::CloneSession;
 
-/// What egress is told of a packet.
-struct Departure {
-    packet: Instance,
-    port: Port,
-    /// `None` for a packet that ingress sent on: it keeps what ingress wrote.
-    rid: Option<u16>,
-    kind: u64,
-    /// Value of `packet_length`
-    length: u64,
+/// A packet behind ingress.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Departure {
+    pub packet: Instance,
+    pub port: Port,
     /// Bytes it is cut to when sent
-    truncate: Option<u32>,
-    wait: Wait,
+    pub truncate: Option<u32>,
 }
 
 impl Switch {
@@ -33,30 +29,28 @@ impl Switch {
         out: &mut impl Sink,
         follow: &mut F,
     ) {
-        let (length, truncate) = (self.length(), self.externs.requests.truncate);
-        let kind = instance::NORMAL;
-        self.leave(
-            Departure {
-                packet,
-                port,
-                rid: None,
-                kind,
-                length,
-                truncate,
-                wait: Wait {
-                    enqueued: self.now,
-                    ..Wait::default()
-                },
-            },
-            out,
-            follow,
-        );
+        let truncate = self.externs.requests.truncate;
+        let leaving = Leaving {
+            kind: instance::NORMAL,
+            port,
+            rid: None,
+            length: self.length(),
+            now: self.now,
+            enqueued: self.now,
+            depths: (0, 0),
+        };
+        let departure = Departure {
+            packet,
+            port,
+            truncate,
+        };
+        self.leave(departure, &leaving, out, follow);
     }
 
     /// A packet that has waited.
     pub(super) fn egress_of<F: Follow>(&mut self, copy: Copy, out: &mut impl Sink, follow: &mut F) {
         follow.resume(copy.instance.id);
-        self.machine.reset(&self.image.prepared);
+        self.reset::<F>();
         self.machine.packet.load(&copy.bytes);
         let mut length = copy.length;
         let kind = match copy.origin {
@@ -94,26 +88,30 @@ impl Switch {
             }
             self.put_back(copy.kept.list, &copy.kept.words);
         }
+        let wait = match self.held.limited {
+            true => copy.wait,
+            false => Wait {
+                enqueued: self.now,
+                ..Wait::default()
+            },
+        };
+        let is_unicast = matches!(copy.origin, Some(Origin::Unicast) | None);
+        let leaving = Leaving {
+            kind,
+            port: copy.port,
+            rid: (!is_unicast).then_some(copy.rid),
+            length,
+            now: self.now,
+            enqueued: wait.enqueued,
+            depths: (wait.depth_before, wait.depth_after),
+        };
         let departure = Departure {
             packet: copy.instance,
             port: copy.port,
-            rid: copy
-                .origin
-                .filter(|origin| *origin != Origin::Unicast)
-                .map(|_| copy.rid),
-            kind,
-            length,
             truncate: copy.truncate,
-            wait: match self.held.limited {
-                true => copy.wait,
-                false => Wait {
-                    enqueued: self.now,
-                    ..Wait::default()
-                },
-            },
         };
         self.queues.done_copy(copy);
-        self.leave(departure, out, follow);
+        self.leave(departure, &leaving, out, follow);
     }
 
     fn restore_carried(&mut self, copy: &Copy) {
@@ -132,41 +130,36 @@ impl Switch {
         self.forget_metadata();
     }
 
-    fn leave<F: Follow>(&mut self, departure: Departure, out: &mut impl Sink, follow: &mut F) {
-        let standard = self.image.standard;
-        let frame = &mut self.machine.frame;
-        Field::set(standard.instance_type, frame, departure.kind);
-        Field::set(standard.egress_port, frame, departure.port.into());
-        if let Some(rid) = departure.rid {
-            Field::set(standard.egress_rid, frame, rid.into());
-        }
-        Field::set(standard.egress_spec, frame, 0);
-        Field::set(standard.packet_length, frame, departure.length);
-        let wait = departure.wait;
-        let waited = self.now.micros().saturating_sub(wait.enqueued.micros());
-        Field::set(standard.enq_timestamp, frame, wait.enqueued.micros());
-        Field::set(standard.enq_qdepth, frame, wait.depth_before);
-        Field::set(standard.deq_timedelta, frame, waited);
-        Field::set(standard.deq_qdepth, frame, wait.depth_after);
-        Field::set(standard.egress_global_timestamp, frame, self.now.micros());
-        self.machine.length_delta = departure.length as i64 - self.machine.packet.length() as i64;
+    fn leave<F: Follow>(
+        &mut self,
+        departure: Departure,
+        leaving: &Leaving,
+        out: &mut impl Sink,
+        follow: &mut F,
+    ) {
+        let standard = &self.image.standard;
+        standard.leave(leaving, &mut self.machine.frame);
+        self.machine.length_delta = leaving.length as i64 - self.machine.packet.length() as i64;
         self.externs.begin(self.now.picos(), departure.packet.bytes);
+        if self.has_usual_way::<F>() {
+            return self.usual_way_out(departure, out, follow);
+        }
         if let Err(reason) = self.control(self.image.blocks.egress, follow) {
             return self.dropped(reason, follow);
         }
-        self.end_of_egress(departure, out, follow);
+        self.end_of_egress(&departure, out, follow);
     }
 
-    fn end_of_egress<F: Follow>(
+    pub(super) fn end_of_egress<F: Follow>(
         &mut self,
-        departure: Departure,
+        departure: &Departure,
         out: &mut impl Sink,
         follow: &mut F,
     ) {
         let requests = self.externs.requests;
         if let Some(request) = requests.clone {
             match self.externs.state.session(request.session) {
-                Some(session) => self.clone_at_egress(&departure, session, request.list, follow),
+                Some(session) => self.clone_at_egress(departure, session, request.list, follow),
                 None => self.no_session(request.session, follow),
             }
         }
@@ -180,6 +173,17 @@ impl Switch {
                 return self.dropped(reason, follow);
             }
         }
+        self.send(departure, &requests, out, follow);
+    }
+
+    /// What the deparser has made goes back to ingress or out; `requests` are egress's.
+    pub(super) fn send<F: Follow>(
+        &mut self,
+        departure: &Departure,
+        requests: &Requests,
+        out: &mut impl Sink,
+        follow: &mut F,
+    ) {
         self.machine.packet.append_payload();
         if let Some(list) = requests.recirculate {
             let mut again = self.queues.blank_again();
@@ -188,12 +192,8 @@ impl Switch {
             again.recirculated = true;
             return self.send_back(departure.packet, again, follow);
         }
-        let shortest = departure
-            .truncate
-            .into_iter()
-            .chain(requests.truncate)
-            .min();
-        self.transmit(departure.port, shortest, out, follow);
+        let limits = departure.truncate.into_iter().chain(requests.truncate);
+        self.transmit(departure.port, limits.min(), out, follow);
     }
 
     fn transmit<F: Follow>(

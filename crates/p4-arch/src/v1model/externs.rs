@@ -3,11 +3,12 @@
 use super::calls::{Call, Checksum};
 use super::image::Image;
 use super::switch::{Assertions, Config};
+use super::way::Way;
 use crate::frame::{pack, place_slice, store, unpack, Field};
 use crate::hash::{Algorithm, Crc, CrcParameters};
 use crate::random::Random;
 use crate::stats::{Stats, Stop};
-use p4_ir::interp::{Halt, Host, Lookup, Machine};
+use p4_ir::interp::{Halt, Host, Lookup, Machine, Plain};
 use p4_ir::ir::{mask, words, CallId, InstanceId, Place, Program, TableId};
 use p4_ir::packet::Packet;
 use p4_ir::packet_plan::Join;
@@ -33,6 +34,13 @@ pub(crate) struct Requests {
     pub digest: Option<CallId>,
     /// Bytes that `truncate` leaves: the smallest of all calls
     pub truncate: Option<u32>,
+}
+
+impl Requests {
+    /// Whether ingress asked for more than to send the packet, cut or not.
+    pub fn is_special(&self) -> bool {
+        self.clone.is_some() || self.resubmit.is_some() || self.digest.is_some()
+    }
 }
 
 /// Tables and externs of one switch.
@@ -244,9 +252,21 @@ fn store_hash(result: &Place, hash: u64, base: &Place, max: &Place, frame: &mut 
 pub(crate) struct Running<'a> {
     pub image: &'a Image,
     pub externs: &'a mut Externs,
+    /// If the run goes through several blocks
+    pub way: Option<&'a mut Way>,
 }
 
 impl Host for Running<'_> {
+    #[inline]
+    fn lookup_plain(&mut self, table: TableId, key: &[u64]) -> Option<Plain<'_>> {
+        self.externs.state.lookup_plain(table, key)
+    }
+
+    #[inline]
+    fn between(&mut self, last: usize, frame: &mut [u64], length: i64) -> bool {
+        self.go_on(last, frame, length)
+    }
+
     #[inline]
     fn lookup(&mut self, table: TableId, key: &[u64]) -> Lookup<'_> {
         let image = self.image;
@@ -297,7 +317,7 @@ impl Host for Running<'_> {
         machine: &mut Machine,
         tracer: &mut T,
     ) -> Result<(), Halt> {
-        let Running { image, externs } = self;
+        let Running { image, externs, .. } = self;
         let frame = &mut machine.frame;
         match &image.calls[id as usize] {
             Call::MarkToDrop {

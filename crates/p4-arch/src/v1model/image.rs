@@ -3,12 +3,13 @@
 use super::calls::{self, Call};
 use super::fields::Standard;
 use super::placement;
+use crate::arguments::selector_keys;
 use crate::error::ArchError;
 use crate::frame::Region;
 use crate::hash::Algorithm;
 use crate::native::NativeExterns;
 use p4_ir::interp::Prepared;
-use p4_ir::ir::{words, ConstArg, Instance, InstanceId, Program};
+use p4_ir::ir::{ConstArg, Instance, InstanceId, Pc, Program};
 use p4_ir::lower::Binding;
 use p4_ir::place_words;
 use p4_state::{MeterUnit, Resource};
@@ -67,6 +68,8 @@ pub struct Image {
     pub(crate) standard: Standard,
     /// The six blocks' entries are those of the program, in this order.
     pub(crate) blocks: Blocks,
+    /// Their first instructions, in the order in which a packet meets them
+    pub(crate) entries: [Pc; 6],
     /// What goes with a packet from ingress to egress
     pub(crate) carried: Vec<Region>,
     /// What a clone does not keep: all metadata
@@ -149,11 +152,17 @@ impl Image {
         placement::check(&program, entry(BLOCKS.ingress), entry(BLOCKS.egress))?;
         let customs = customs(&program);
         let calls = calls::compile(&program, &customs, natives)?;
+        let standard = Standard::new(&program);
+        let inlines = calls
+            .iter()
+            .map(|call| call.inline(standard.checksum_error));
+        let prepared = Prepared::new(Arc::clone(&program))?.with_inlines(inlines.collect());
         Ok(Image {
             random_hash: random_hash(&program, &calls),
             calls,
             customs,
-            standard: Standard::new(&program),
+            entries: std::array::from_fn(|block| entry(block as u32)),
+            standard,
             blocks: BLOCKS,
             carried: regions(&program, &[HEADERS, METADATA, STANDARD]),
             metadata: regions(&program, &[METADATA, STANDARD]),
@@ -167,7 +176,7 @@ impl Image {
             selector_keys: selector_keys(&program),
             direct_meters,
             resources,
-            prepared: Prepared::new(program)?,
+            prepared,
         })
     }
 
@@ -278,21 +287,6 @@ fn lists(program: &Program) -> BTreeMap<u32, Vec<Region>> {
         }
     }
     lists
-}
-
-fn selector_keys(program: &Program) -> Vec<Vec<(usize, u32)>> {
-    let keys = |table: &p4_ir::ir::Table| {
-        let mut at = 0;
-        let mut keys = Vec::new();
-        for key in &table.keys {
-            if &*key.match_kind == "selector" {
-                keys.push((at, key.place.width));
-            }
-            at += words(key.place.width) as usize;
-        }
-        keys
-    };
-    program.tables.iter().map(keys).collect()
 }
 
 fn size(instance: &Instance, at: usize) -> Result<u64, ArchError> {

@@ -22,7 +22,7 @@ impl Switch {
         out: &mut impl Sink,
         follow: &mut F,
     ) {
-        self.machine.reset(&self.image.prepared);
+        self.reset::<F>();
         for (slot, n) in &self.image.user_metadata {
             self.machine.undefine(&self.image.prepared, *slot, *n);
         }
@@ -45,7 +45,7 @@ impl Switch {
         out: &mut impl Sink,
         follow: &mut F,
     ) {
-        self.machine.reset(&self.image.prepared);
+        self.reset::<F>();
         self.machine.packet.load(&again.bytes);
         let mut packet = again.instance;
         packet.bytes = again.bytes.len() as u64;
@@ -81,13 +81,16 @@ impl Switch {
         out: &mut impl Sink,
         follow: &mut F,
     ) {
-        let standard = self.image.standard;
-        let frame = &mut self.machine.frame;
+        let standard = &self.image.standard;
+        let frame = self.machine.frame.as_mut_slice();
         Field::set(standard.ingress_port, frame, ingress_port.into());
         Field::set(standard.instance_type, frame, kind);
         Field::set(standard.packet_length, frame, packet.bytes);
         Field::set(standard.ingress_global_timestamp, frame, self.now.micros());
         self.externs.begin(self.now.picos(), packet.bytes);
+        if self.has_usual_way::<F>() {
+            return self.usual_way(packet, out, follow);
+        }
         self.parse(follow, true);
         for block in [self.image.blocks.verify, self.image.blocks.ingress] {
             if let Err(reason) = self.control(block, follow) {
@@ -97,9 +100,21 @@ impl Switch {
         self.end_of_ingress(packet, out, follow);
     }
 
+    /// Frame and packet as nobody has touched them yet.
+    pub(super) fn reset<F: Follow>(&mut self) {
+        let prepared = &self.image.prepared;
+        self.engine.reset::<F::Tracer>(prepared, &mut self.machine);
+    }
+
     /// Runs the parser. An error ends it and is noted in `parser_error`; the packet goes on.
     pub(super) fn parse<F: Follow>(&mut self, follow: &mut F, note_error: bool) {
-        let error = match self.run_block(self.image.blocks.parser, follow) {
+        let outcome = self.run_block(self.image.blocks.parser, follow);
+        self.parsed(outcome, note_error);
+    }
+
+    /// Notes how the parser ended.
+    pub(super) fn parsed(&mut self, outcome: Outcome, note_error: bool) {
+        let error = match outcome {
             Outcome::Done | Outcome::Halted(_) => errors::NO_ERROR,
             Outcome::Rejected { error } => error,
             Outcome::OutOfFuel => errors::PARSER_TIMEOUT,
@@ -119,6 +134,7 @@ impl Switch {
         let mut host = Running {
             image: &self.image,
             externs: &mut self.externs,
+            way: None,
         };
         let prepared = &self.image.prepared;
         let tracer = follow.tracer(block);
@@ -133,6 +149,11 @@ impl Switch {
             let span = Span::NONE;
             self.externs.stop = Some(Stop::OutOfRange { span });
         }
+        self.ended(outcome)
+    }
+
+    /// Why the packet is lost, if a control ended like this.
+    pub(super) fn ended(&mut self, outcome: Outcome) -> Result<(), Drop> {
         if self.externs.stop.is_some() {
             return Err(self.halted());
         }
@@ -160,7 +181,12 @@ impl Switch {
         follow.dropped(reason);
     }
 
-    fn end_of_ingress<F: Follow>(&mut self, packet: Instance, out: &mut impl Sink, follow: &mut F) {
+    pub(super) fn end_of_ingress<F: Follow>(
+        &mut self,
+        packet: Instance,
+        out: &mut impl Sink,
+        follow: &mut F,
+    ) {
         let requests = self.externs.requests;
         if let Some(request) = requests.clone {
             match self.externs.state.session(request.session) {
@@ -172,7 +198,7 @@ impl Switch {
         if let Some(list) = requests.resubmit {
             return self.resubmit(packet, list, follow);
         }
-        let standard = self.image.standard;
+        let standard = &self.image.standard;
         let group = Field::get(standard.mcast_grp, &self.machine.frame) as u32;
         if group != 0 {
             return self.replicate(packet, group, follow);

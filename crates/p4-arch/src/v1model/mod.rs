@@ -13,6 +13,7 @@ mod ingress;
 mod placement;
 mod queue;
 mod switch;
+mod way;
 
 pub use crate::hash::CrcParameters;
 pub use crate::stats::{Drop, Stats, Stop};

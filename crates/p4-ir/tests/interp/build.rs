@@ -41,6 +41,7 @@ impl Builder {
             enums: vec![],
             errors: vec![],
             keeps_invalid: false,
+            same: vec![],
         };
         Builder {
             program,

@@ -143,7 +143,12 @@ pub fn program(seed: u64) -> String {
             "hdr.k.n = hdr.k.n |-| 9",
             "if (sm.egress_rid == 0 && hdr.k.op == 77) clone(CloneType.E2E, 5)",
             "hdr.u.b.setValid()",
+            "if (sm.checksum_error == 1) hdr.k.op = 99",
         ])
+    );
+    let (verify, compute) = (
+        checksum(&mut writer.random, "verify_checksum"),
+        checksum(&mut writer.random, "update_checksum"),
     );
     format!(
         "#include <core.p4>
@@ -165,7 +170,7 @@ bit<32> twice(in bit<32> x, inout bit<8> n) {{
 }}
 parser P(packet_in p, out headers hdr, inout metadata meta, inout standard_metadata_t sm) {{
 {parser}}}
-control V(inout headers hdr, inout metadata meta) {{ apply {{ }} }}
+control V(inout headers hdr, inout metadata meta) {{ apply {{ {verify} }} }}
 control I(inout headers hdr, inout metadata meta, inout standard_metadata_t sm) {{
     register<bit<64>>(16) cells;
     register<int<100>>(4) wide_cells;
@@ -179,11 +184,35 @@ control E(inout headers hdr, inout metadata meta, inout standard_metadata_t sm) 
     apply {{
 {egress}    }}
 }}
-control C(inout headers hdr, inout metadata meta) {{ apply {{ }} }}
+control C(inout headers hdr, inout metadata meta) {{ apply {{ {compute} }} }}
 control D(packet_out p, in headers hdr) {{ apply {{ p.emit(hdr); }} }}
 V1Switch(P(), V(), I(), E(), C(), D()) main;
 "
     )
+}
+
+/// A call of a checksum function, or nothing. The values end within bytes, and some are varbits.
+fn checksum(random: &mut Random, function: &str) -> String {
+    let condition = random.pick(&["true", "false", "hdr.h.isValid()", "hdr.v.isValid()"]);
+    let values = random.pick(&[
+        "{ hdr.k.op, hdr.k.n, meta.m0 }",
+        "{ hdr.e[0].x, hdr.v.data, hdr.k.n }",
+        "{ meta.m1, hdr.e[0].y, hdr.u.b.y }",
+        "{ hdr.e[1].more, meta.m1, hdr.v.data, hdr.v.len }",
+    ]);
+    let value = random.pick(&["hdr.u.a.x", "hdr.e[0].y", "meta.m0"]);
+    let (payload, algorithm) = *random.pick(&[
+        ("", "csum16"),
+        ("", "csum16"),
+        ("", "crc32"),
+        ("_with_payload", "csum16"),
+    ]);
+    match random.one_in(4) {
+        true => String::new(),
+        false => format!(
+            "{function}{payload}({condition}, {values}, {value}, HashAlgorithm.{algorithm});"
+        ),
+    }
 }
 
 impl Writer {

@@ -107,6 +107,7 @@ pub fn program(keys: &[(&str, u32)], entries: Vec<ConstEntry>) -> Program {
         enums: vec![],
         errors: vec![],
         keeps_invalid: false,
+        same: vec![],
     }
 }
 

@@ -1,0 +1,149 @@
+//! Scripts on both engines: everything that a script sees is the same. The programs are the lab's own
+//! and those of the probes of real switches, where these are beside the repository.
+//!
+//! If this fails, a program that passes its checks does something else in an experiment, which runs
+//! native code.
+
+use p4_arch::v1model::Config;
+use p4_arch::{AnyArchitecture, Image, Switch};
+use p4_stf::{parse, run, Mode, OnSwitch, Report};
+use p4_syntax::{FileProvider, Options};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+struct Disk;
+
+impl FileProvider for Disk {
+    fn read(&self, path: &str) -> Option<Result<String, String>> {
+        let found = Path::new(path).is_file();
+        found.then(|| std::fs::read_to_string(path).map_err(|error| error.to_string()))
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn compile(path: &Path, bsl: Option<&str>, as_bmv2: bool) -> Image {
+    let bsl = bsl.map(|bsl| ("BSL".to_string(), bsl.to_string()));
+    let options = Options {
+        defines: bsl.into_iter().collect(),
+        ..Options::default()
+    };
+    let parsed = p4_syntax::parse(&path.to_string_lossy(), &Disk, &options);
+    let checked = p4_check::check(&parsed.program);
+    let program = p4_ir::lower::lower(&checked, &AnyArchitecture { as_bmv2 });
+    let program = program.unwrap_or_else(|errors| {
+        panic!("{}", p4_syntax::render(&errors, &parsed.sources, false));
+    });
+    Image::new(Arc::new(program)).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn report(image: &Image, script: &Path, config: Config, is_native: bool) -> Report {
+    let text = std::fs::read_to_string(script).expect("the script was listed");
+    let mut switch = Switch::new(image, config).expect("a switch");
+    if let Switch::Tna(switch) = &mut switch {
+        switch.set_cpu_port(Some(64), false);
+    }
+    if is_native {
+        let code = p4_jit::compile(switch.prepared()).expect("native code");
+        let set = switch.set_native(Some(Arc::new(code)));
+        set.expect("its own code");
+    }
+    let script = parse(&script.to_string_lossy(), &text);
+    run(&script, &mut OnSwitch::new(&mut switch), Mode::Strict)
+}
+
+/// Runs the script on both; how many packets it sent.
+fn compare(image: &Image, script: &Path, config: Config) -> usize {
+    let [expected, found] = [false, true].map(|is_native| report(image, script, config, is_native));
+    assert_eq!(expected, found, "{}", script.display());
+    found.packets_sent
+}
+
+/// Files with this ending, in order.
+fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.to_string_lossy().ends_with(end));
+    paths.sort();
+    paths
+}
+
+/// The scripts of a folder on a program, each for its length of the BitString.
+fn scripts(program: &str, folder: &str) {
+    let mut sent = 0;
+    for bsl in ["64", "128", "256"] {
+        let scripts = files(&root().join(folder), &format!(".bsl{bsl}.stf"));
+        if scripts.is_empty() {
+            continue;
+        }
+        let image = compile(&root().join(program), Some(bsl), false);
+        for script in scripts {
+            sent += compare(&image, &script, Config::default());
+        }
+    }
+    assert!(sent > 0, "{folder} sends no packets");
+}
+
+#[test]
+fn bier() {
+    scripts("p4/bier/v1model.p4", "p4/bier/tests");
+}
+
+#[test]
+fn bier_for_tna() {
+    scripts("p4/bier/tna.p4", "p4/bier/tests-tna");
+}
+
+#[test]
+fn bier_with_fast_reroute() {
+    scripts("p4/bier-frr/v1model.p4", "p4/bier-frr/tests");
+}
+
+/// The probes of real switches; none and a word about it if they are not there.
+fn probes(architecture: &str) -> Vec<PathBuf> {
+    let folder = root().join("../shared/observed").join(architecture);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut probes: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    probes.retain(|path| path.join("prog.p4").is_file());
+    probes.sort();
+    if probes.is_empty() {
+        println!("skipped: 1 test, ../shared/observed is not beside the repository");
+    }
+    probes
+}
+
+/// What was recorded of a probe: p4c's runner, or line by line
+fn record(probe: &Path) -> Option<PathBuf> {
+    let names = ["session.txt", "test.stf"];
+    let mut paths = names.iter().map(|name| probe.join(name));
+    paths.find(|path| path.is_file())
+}
+
+#[test]
+fn probes_of_simple_switch() {
+    for probe in probes("v1model") {
+        let Some(record) = record(&probe) else {
+            continue;
+        };
+        for bmv2_compat in [false, true] {
+            let image = compile(&probe.join("prog.p4"), None, bmv2_compat);
+            let config = Config {
+                bmv2_compat,
+                ..Config::default()
+            };
+            compare(&image, &record, config);
+        }
+    }
+}
+
+#[test]
+fn probes_of_tofino() {
+    for probe in probes("tna") {
+        if let Some(record) = record(&probe) {
+            let image = compile(&probe.join("prog.p4"), None, false);
+            compare(&image, &record, Config::default());
+        }
+    }
+}
