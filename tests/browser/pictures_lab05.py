@@ -1,6 +1,6 @@
 """Draws the pictures of lab 05's handout: python tests/browser/pictures_lab05.py
 
-They are computed: the passes by the engine, the throughputs by the equations. Look at them afterwards.
+They are computed: the passes by the engine, the throughputs by the equations. Look at what it made.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def throughput() -> None:
     axis.legend(fontsize=8, ncols=4, frameon=False, loc="upper center")
     axis.spines[["top", "right"]].set_visible(False)
     figure.tight_layout(rect=(0, 0.05, 1, 1))
-    save(figure, "throughput", "Source: equations 1 and 2, 100 Gb/s of BIER packets for 5 next hops")
+    save(
+        figure, "throughput", "Source: equations 1 and 2, 100 Gb/s of BIER packets for 5 next hops"
+    )
 
 
 def way() -> list[tuple[int, int, int, int | None]]:
@@ -112,8 +114,15 @@ def passes() -> None:
         axis.annotate("", (4.6, y - 0.12), (3.5, y - 0.12), arrowprops=line)
         axis.text(4.05, y - 0.19, "mirror", ha="center", va="top", fontsize=8, color=LOOP)
         kind = "internal" if loop >= 64 else "a front port in loopback"
-        axis.plot([6.1, 6.6, 6.6, 1.5, 1.5], [y - 0.12, y - 0.12, y - 0.5, y - 0.5, y - 0.5], color=LOOP, lw=1)
-        axis.annotate("", (1.5, y - 1), (1.5, y - 0.5), arrowprops={"arrowstyle": "-", "color": LOOP})
+        axis.plot(
+            [6.1, 6.6, 6.6, 1.5, 1.5],
+            [y - 0.12, y - 0.12, y - 0.5, y - 0.5, y - 0.5],
+            color=LOOP,
+            lw=1,
+        )
+        axis.annotate(
+            "", (1.5, y - 1), (1.5, y - 0.5), arrowprops={"arrowstyle": "-", "color": LOOP}
+        )
         axis.text(6.65, y - 0.42, f"port {loop}, {kind}", va="center", fontsize=8, color=LOOP)
     axis.set(xlim=(-0.3, 9.3), ylim=(-2.5, 0.5))
     axis.axis("off")

@@ -114,7 +114,7 @@ class _Reader:
         behind them what egress did with the mirror."""
         mirrors = [one for one in self.hop.packets if self._is_mirror_of(one, packet)]
         read = [id(step) for step in extracts(packet)]
-        block = ""
+        block, asked = "", not self.is_tna
         for step in [*packet["steps"], *(step for one in mirrors for step in one["steps"])]:
             kind = step["kind"]
             if kind == "block":
@@ -126,7 +126,8 @@ class _Reader:
             elif kind == "extract":  # by the first parser: egress reads the same once more
                 wanted = "bit_string" in step["fields"] and id(step) in read
             elif kind in ("table", "change"):
-                wanted = is_own and block not in self.quiet
+                asked = asked or kind == "table"  # what TNA programs fill in before says little
+                wanted = is_own and block not in self.quiet and asked
             else:
                 wanted = kind in ("reject", "undefined", "out_of_fuel")
             if wanted:

@@ -31,7 +31,7 @@ class Provisioning(ipywidgets.VBox):
         self._bfer = _slider("decapsulated here", 0.0, 1.0, 0.005, ".1%")
         self._utilisation = _slider("U", utilisation, 10.0, 0.1, ".1f", least=0.5)
         self._loopback = ipywidgets.IntSlider(
-            description="loopback ports", value=0, max=ports, style={"description_width": "9em"}
+            description="loopback ports", value=0, max=ports, style={"description_width": "11em"}
         )
         self._rule = ipywidgets.Checkbox(
             description="as many loopback ports as the rule wants", value=True, indent=False
@@ -163,6 +163,6 @@ def _slider(
         max=most,
         step=step,
         readout_format=form,
-        style={"description_width": "9em"},
+        style={"description_width": "11em"},
         layout={"width": "34em"},
     )
