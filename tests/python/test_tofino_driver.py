@@ -40,23 +40,15 @@ PROGRAM = Program(P4INFO)
 TOPOLOGY = Topology.load("paper")
 RACK = """
 name = "test"
-[[switch]]
-router = "r1"
-recirculation = [68]
-[[switch]]
-router = "r2"
-[[switch]]
-router = "r3"
-[[switch]]
-router = "r4"
 [[loop]]
 switch = "r1"
 front = 30
-""" + "".join(
-    f'[[cable]]\nswitch = "{router.name}"\nfront = {number}\nto = "{to}"\n'
-    for router in TOPOLOGY.routers
-    for number, to in TOPOLOGY.ports(router.name).items()
-)
+"""
+for router in TOPOLOGY.routers:
+    RACK += f'[[switch]]\nrouter = "{router.name}"\nserver = "{router.name}:50052"\n'
+    RACK += "recirculation = [68]\n" if router.name == "r1" else ""
+    for number, to in TOPOLOGY.ports(router.name).items():
+        RACK += f'[[cable]]\nswitch = "{router.name}"\nfront = {number}\nto = "{to}"\n'
 SETUP: SwitchSetup = from_text(RACK).setups(TOPOLOGY)["r1"]
 
 SDE_MISSING = tools.missing("wedge", start=False)

@@ -38,7 +38,8 @@ def rack(topology: Topology) -> str:
     """Sockets from the last to the first, and loops: the chip's own, and two at the front."""
     told = 'name = "test"\n'
     for router in topology.routers:
-        told += f'[[switch]]\nrouter = "{router.name}"\nrecirculation = [196]\n'
+        told += f'[[switch]]\nrouter = "{router.name}"\nserver = "{router.name}:50052"\n'
+        told += "recirculation = [196]\n"
         for front in (1, 17):
             told += f'[[loop]]\nswitch = "{router.name}"\nfront = {front}\n'
         for number, to in topology.ports(router.name).items():
