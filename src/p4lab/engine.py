@@ -10,6 +10,7 @@ from p4lab import _engine
 from p4lab.control.entries import (
     CloneSession,
     DefaultAction,
+    Entity,
     Exact,
     Lpm,
     Match,
@@ -90,3 +91,24 @@ def _match(match: Match) -> tuple[Any, ...]:
         return ("range", match.low, match.high)
     assert isinstance(match, Optional)
     return ("optional", match.value)
+
+
+def from_engine(update: _engine.Update) -> Entity:
+    """The entity that an update in the engine's form writes: what `to_engine` makes of an insert,
+    back. Raises ValueError for what is no entry: a cell of a register, an update that removes."""
+    if update[0] in ("insert", "modify"):
+        _, _, table, matches, priority, action, params = update
+        keys = tuple((name, _read_match(match)) for name, match in matches)
+        return TableEntry(table, keys, action, tuple(params), priority)
+    if update[0] == "default" and update[2] is not None:
+        return DefaultAction(update[1], update[2], tuple(update[3]))
+    if update[0] == "group" and update[2] is not None:
+        return MulticastGroup(update[1], tuple(update[2]))
+    if update[0] == "session" and update[2] is not None:
+        return CloneSession(update[1], ((update[2], 0),), update[4])
+    raise ValueError(f"the {update[0]} {update[1]} cannot be written from here")
+
+
+def _read_match(match: tuple[Any, ...]) -> Match:
+    kinds = {"exact": Exact, "lpm": Lpm, "ternary": Ternary, "range": Range, "optional": Optional}
+    return Ternary(0, 0) if match[0] == "any" else kinds[match[0]](*match[1:])

@@ -20,6 +20,7 @@ from typing import Any
 
 from p4lab import _engine
 from p4lab.bench.measure import Measure, Say, missing, of, ratios
+from p4lab.bench.tables import table_source
 
 GROUP = "P4Runtime"
 # By size of the batches: entries written, and what of bmv2's rate we promise.
@@ -29,33 +30,6 @@ TABLE_SIZE = 250_000
 START_SECONDS = 20
 DEVICE = 0
 SERVICE = "/p4.v1.P4Runtime/"
-
-_PROGRAM = f"""\
-#include <core.p4>
-#include <v1model.p4>
-header h_t {{ bit<32> key; }}
-struct headers {{ h_t h; }}
-struct meta {{ }}
-parser P(packet_in p, out headers h, inout meta m, inout standard_metadata_t s) {{
-    state start {{ p.extract(h.h); transition accept; }}
-}}
-control V(inout headers h, inout meta m) {{ apply {{ }} }}
-control I(inout headers h, inout meta m, inout standard_metadata_t s) {{
-    action forward(bit<9> port) {{ s.egress_spec = port; }}
-    action drop() {{ mark_to_drop(s); }}
-    table t {{
-        key = {{ h.h.key : exact; }}
-        actions = {{ forward; drop; }}
-        size = {TABLE_SIZE};
-        default_action = drop();
-    }}
-    apply {{ t.apply(); }}
-}}
-control E(inout headers h, inout meta m, inout standard_metadata_t s) {{ apply {{ }} }}
-control C(inout headers h, inout meta m) {{ apply {{ }} }}
-control D(packet_out p, in headers h) {{ apply {{ p.emit(h.h); }} }}
-V1Switch(P(), V(), I(), E(), C(), D()) main;
-"""
 
 
 @dataclass(frozen=True)
@@ -76,7 +50,7 @@ def writing(_seconds: float, say: Say) -> Iterator[Measure]:
         return
     with tempfile.TemporaryDirectory(prefix="p4lab-bench-") as name:
         source = Path(name) / "bench.p4"
-        source.write_text(_PROGRAM)
+        source.write_text(table_source("exact", TABLE_SIZE))
         result = _engine.compile(str(source))
         if result.program is None:
             raise ValueError(result.render())

@@ -54,12 +54,13 @@ _STAGE = """\
 """
 
 
-def table_program(kind: str, size: int) -> _engine.Program:
+def table_source(kind: str, size: int) -> str:
     """A program with one table of this match kind."""
     table = (
-        f"    table t {{ key = {{ h.h.key : {kind}; }} actions = {{ forward; }} size = {size}; }}"
+        f"    table t {{ key = {{ h.h.key : {kind}; }} actions = {{ forward; NoAction; }} "
+        f"size = {size}; default_action = NoAction(); }}"
     )
-    return _compile(_PROGRAM.format(locals=table, apply="t.apply();"))
+    return _PROGRAM.format(locals=table, apply="t.apply();")
 
 
 def long_program(lines: int) -> str:
@@ -80,7 +81,7 @@ def _compile(text: str) -> _engine.Program:
 def inserting(_seconds: float, say: Say) -> Iterator[Measure]:
     """Entries inserted per second, one by one and in batches, into the largest table of a kind."""
     for kind, sizes in SIZES.items():
-        program = table_program(kind, sizes[-1])
+        program = _compile(table_source(kind, sizes[-1]))
         for batch in (1, 1000):
             say(f"inserting into {kind} tables, batches of {batch}")
             runs = [
@@ -94,7 +95,7 @@ def inserting(_seconds: float, say: Say) -> Iterator[Measure]:
 def looking_up(_seconds: float, say: Say) -> Iterator[Measure]:
     """Lookup time against table size, as ratios to the smallest table of the same kind."""
     for kind, sizes in SIZES.items():
-        programs = [table_program(kind, size) for size in sizes]
+        programs = [_compile(table_source(kind, size)) for size in sizes]
         times: dict[int, list[float]] = {size: [] for size in sizes}
         for _ in range(REPEATS):
             for size, program in zip(sizes, programs, strict=True):

@@ -173,12 +173,8 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
     def _stop(self) -> None:
         for maker in self._makers.values():
             maker.stop()
-        for shell in self._shells:
-            shell.terminate()
-        self._shells.clear()
-        if self._home is not None:
-            namespace.leave(self._home)
-            self._home = None
+        home, self._home = self._home, None
+        namespace.clear(self._shells, home)
 
 
 class _ForCli(dict[str, Any]):

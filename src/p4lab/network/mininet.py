@@ -295,12 +295,8 @@ class MininetNetwork:
             capture.terminate()
             capture.wait()
         self._captures.clear()
-        for shell in self._shells:
-            shell.terminate()
-        self._shells.clear()
-        if self._home is not None:
-            namespace.leave(self._home)
-            self._home = None
+        home, self._home = self._home, None
+        namespace.clear(self._shells, home)
 
 
 class HostAgent:

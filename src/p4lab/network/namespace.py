@@ -8,6 +8,7 @@ import os
 import socket
 import struct
 from pathlib import Path
+from typing import Any
 
 from p4lab.network.base import NetworkError
 
@@ -30,6 +31,15 @@ def leave(home: int) -> None:
     """Goes back to where `enter_own` left. What was made in between goes with its last user."""
     _libc("setns", home, CLONE_NEWNET)
     os.close(home)
+
+
+def clear(shells: list[Any], home: int | None) -> None:
+    """Ends the shells of Mininet's nodes and goes back, where `enter_own` has come this far."""
+    for shell in shells:
+        shell.terminate()
+    shells.clear()
+    if home is not None:
+        leave(home)
 
 
 def quiet_ipv6() -> None:

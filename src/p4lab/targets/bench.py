@@ -15,20 +15,8 @@ from types import TracebackType
 from typing import Any
 
 from p4lab.control.bier import CPU_PORT
-from p4lab.control.entries import (
-    CloneSession,
-    DefaultAction,
-    Entity,
-    Exact,
-    Lpm,
-    Match,
-    MulticastGroup,
-    Optional,
-    Range,
-    TableEntry,
-    Ternary,
-    Update,
-)
+from p4lab.control.entries import Entity, MulticastGroup, TableEntry, Update
+from p4lab.engine import from_engine
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
 from p4lab.lab.plan import Plan
@@ -82,7 +70,7 @@ class Bmv2Bench:
         """What comes out for each packet of a case; `likely` are ports where something may. Raises
         TargetError if p4c or the switch refuses, ValueError for entries that do not fit."""
         compiled = self.compiled(work, case.defines)
-        entities = [entity(update) for update in case.updates]
+        entities = [from_engine(update) for update in case.updates]
         ports = sorted(_ports(case, entities) | set(likely) - {CPU_PORT})
         for port in ports:
             self._lay(port)
@@ -100,7 +88,7 @@ class Bmv2Bench:
             found = []
             for sending in case.sendings:
                 if sending.updates:
-                    switch.write([Update("insert", entity(item)) for item in sending.updates])
+                    switch.write([Update("insert", from_engine(item)) for item in sending.updates])
                 if sending.port == CPU_PORT:
                     switch.packet_out(*cpu.packet_in(sending.data))
                 else:
@@ -196,24 +184,3 @@ def _ports(case: Case, entities: Sequence[Entity]) -> set[int]:
         elif isinstance(item, MulticastGroup):
             ports |= {port for port, _ in item.replicas}
     return {port for port in ports if 0 < port < 256}
-
-
-def entity(update: tuple[Any, ...]) -> Entity:
-    """An update of a case (in the engine's form) as an entity. Raises ValueError for a register's
-    cell, which P4Runtime cannot write to bmv2."""
-    if update[0] == "register":
-        raise ValueError(f"the register {update[1]} cannot be written from here")
-    if update[0] == "default":
-        return DefaultAction(update[1], update[2], tuple(update[3]))
-    if update[0] == "group":
-        return MulticastGroup(update[1], tuple(update[2]))
-    if update[0] == "session":
-        return CloneSession(update[1], ((update[2], 0),), update[4])
-    _, _, table, matches, priority, action, params = update
-    keys = tuple((name, _match(match)) for name, match in matches)
-    return TableEntry(table, keys, action, tuple(params), priority)
-
-
-def _match(match: tuple[Any, ...]) -> Match:
-    kinds = {"exact": Exact, "lpm": Lpm, "ternary": Ternary, "range": Range, "optional": Optional}
-    return Ternary(0, 0) if match[0] == "any" else kinds[match[0]](*match[1:])

@@ -9,22 +9,16 @@ from typing import TYPE_CHECKING, Any
 from p4lab.notebook.bitstrings import bit_numbers
 from p4lab.notebook.running import Sent
 from p4lab.widgets.passes import Pass, passes
-from p4lab.widgets.view import View, script
+from p4lab.widgets.view import RouterView, script
 
 if TYPE_CHECKING:
-    from p4lab.notebook.lab import Lab
+    pass
 
 
-class BitView(View):
+class BitView(RouterView):
     """Steps through what a router did with the bits of a packet, beside the lines that did it."""
 
     _esm = script("bits.js")
-
-    def __init__(self, lab: Lab, router: str, sent: Sent) -> None:
-        super().__init__()
-        self._lab = lab
-        self._router = router
-        self.show(sent)
 
     def show(self, sent: Sent) -> None:
         """Shows the first packet of something else that was sent."""

@@ -11,10 +11,10 @@ from p4lab.notebook.running import Sent
 from p4lab.steps import emits, extracts, short
 from p4lab.tracing import Hop
 from p4lab.widgets.values import BIT_STRINGS, shown
-from p4lab.widgets.view import View, script
+from p4lab.widgets.view import RouterView, script
 
 if TYPE_CHECKING:
-    from p4lab.notebook.lab import Lab
+    pass
 
 _KNOWN = {("ether_type", 0x0800): "IPv4", ("ether_type", 0xAB37): "BIER", ("proto", 4): "IPv4"}
 
@@ -71,16 +71,10 @@ def _header(name: str, before: dict[str, str] | None, after: dict[str, str] | No
     return Header(name, state, fields)
 
 
-class PacketView(View):
+class PacketView(RouterView):
     """The packet as it came to a router next to each packet that the router sent."""
 
     _esm = script("packet.js")
-
-    def __init__(self, lab: Lab, router: str, sent: Sent) -> None:
-        super().__init__()
-        self._lab = lab
-        self._router = router
-        self.show(sent)
 
     def show(self, sent: Sent) -> None:
         """Shows the first packet of something else that was sent."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anywidget
 import traitlets
+
+if TYPE_CHECKING:
+    from p4lab.notebook.lab import Lab
+    from p4lab.notebook.running import Sent
 
 _JS = Path(__file__).parent / "js"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>[a-z]+\.js)";\n', re.MULTILINE)
@@ -53,3 +57,17 @@ class View(anywidget.AnyWidget):
         data, metadata = bundle if bundle is not None else ({}, {})
         picture = f'<div class="p4v"><style>{style()}</style>{self.picture()}</div>'
         return {**data, "text/html": picture, "text/plain": self.summary()}, metadata
+
+
+class RouterView(View):
+    """A view of what one router did with the first packet of what was sent."""
+
+    def __init__(self, lab: Lab, router: str, sent: Sent) -> None:
+        super().__init__()
+        self._lab = lab
+        self._router = router
+        self.show(sent)
+
+    def show(self, sent: Sent) -> None:
+        """Shows the first packet of something else that was sent."""
+        raise NotImplementedError
