@@ -60,6 +60,24 @@ def test_headers_of_egress_are_what_a_packet_leaves_with(course: Course) -> None
     assert found.story.differences[0].got_headers == ("internal", "ethernet", "bier", "ipv4")
 
 
+def test_a_parser_that_reads_too_early_gets_the_labs_hint(course: Course) -> None:
+    unread = "        md.port = port_metadata_unpack<port_metadata_t>(packet);\n"
+    found = check(judge(course, answered(course, find=unread, replace="")), "arrival-front")
+    assert found.story is not None
+    assert "belong to the port, not to the packet" in found.story.hint
+
+
+def test_a_pass_in_vain_costs_points_though_every_copy_is_right(course: Course) -> None:
+    remaining = "md.carried.remaining = hdr.bier.bit_string & ~md.fbm;"
+    files = answered(course, find=remaining, replace="md.carried.remaining = hdr.bier.bit_string;")
+    verdict = judge(course, files)
+    assert check(verdict, "again-two").status == "passed"
+    found = check(verdict, "again-many")
+    assert found.story is not None
+    assert found.story.signature == "too many passes"
+    assert found.story.summary == "4 packets came back by looped ports; 3 have to."
+
+
 def test_warnings_of_the_chips_compiler_are_told_and_cost_nothing(course: Course) -> None:
     swapped = "md.carried.remaining = hdr.bier.bit_string & ~md.fbm;"
     later = (

@@ -27,6 +27,7 @@ TTL = "TTL not decremented"
 CHECKSUM = "stale checksum"
 WRONG_FIELD = "wrong field"
 PAYLOAD = "payload changed"
+PARSER = "parser"
 
 _TTLS = {"ttl", "hop_limit", "hoplimit", "time_to_live"}
 

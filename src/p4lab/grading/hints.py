@@ -40,6 +40,7 @@ GENERAL = {
     difference.TTL: "Every router takes one from the hop count of what it forwards.",
     difference.CHECKSUM: "The header changed, its checksum did not. Who is told to compute it?",
     difference.WRONG_FIELD: "The field holds another value than it should. Which line wrote it?",
+    difference.PARSER: "Follow the states: which value chooses the next one?",
     "wrong number": "Put your number into the formula yourself: do both sides agree?",
     "number missing": "Every number has a line of its own: its name, an equals sign, a number.",
     "no TOML": "A line of this file is a table such as [loss], a number such as p = 0.5, or a "

@@ -144,7 +144,7 @@ def _case(
     except ValueError as error:
         return _misfit(case, 0, error)
     if check.parses:
-        return stages.parses(course, judged, work, program)
+        return stages.parses(course, check, judged, work, program)
     if bench is not None:
         return elsewhere.story(course, check, judged, work, program, bench)
     for number, sending in enumerate(case.sendings, 1):

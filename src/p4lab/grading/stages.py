@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from p4lab import _engine
-from p4lab.grading import culprit, difference, frames
-from p4lab.grading.course import Course, Defines, Judged, public_seeds, switch_of
+from p4lab.grading import culprit, difference, frames, hints
+from p4lab.grading.course import Check, Course, Defines, Judged, public_seeds, switch_of
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Story
 from p4lab.grading.story import traced
@@ -137,7 +137,9 @@ def _params(params: list[tuple[str, int]]) -> str:
     return ", ".join(f"bit<{width}> {name}" for name, width in params) or "nothing"
 
 
-def parses(course: Course, judged: Judged, work: Work, program: _engine.Program) -> Story | None:
+def parses(
+    course: Course, check: Check, judged: Judged, work: Work, program: _engine.Program
+) -> Story | None:
     """Whether every packet's headers are found as the reference finds them."""
     reference = course.program(judged.case.defines)
     layout = course.headers(judged.case.defines)
@@ -155,8 +157,8 @@ def parses(course: Course, judged: Judged, work: Work, program: _engine.Program)
         return Story(
             (sending.text,),
             "The parser finds other headers than there are.",
-            "parser",
-            "Follow the states: which value chooses the next one?",
+            difference.PARSER,
+            hints.choose(course.hints, check.id, difference.PARSER, ""),
             (replace(told, expected_port=None, got_port=None),),
             place=culprit.place(states[-1], work.files) if states else None,
             why=states[-1]["text"] if states else "",
