@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from p4lab import _engine
-from p4lab.control.bier import CPU_PORT
 from p4lab.control.entries import Entries, Update
 from p4lab.control.plane import Count, CountingDriver
 from p4lab.control.tables import Tables
@@ -86,7 +85,7 @@ class EngineSwitches:
             list(ports.items()),
             self._inbox,
             switch=number,
-            cpu_port=CPU_PORT,
+            cpu_port=cpu.port_of(self._program),
             seed=self._seed << 16 | number,
             backend=self._backend,
         )
