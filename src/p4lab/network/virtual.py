@@ -26,6 +26,8 @@ from p4lab.packets.probe import Probe, probe_frame
 from p4lab.topology import Host, Link, Topology
 
 PICOSECONDS = 1000  # per nanosecond
+# The simple IMIX (7:4:1), frames without checksum; a probe has at least 66 bytes instead of 60.
+IMIX = ((66, 7), (590, 4), (1514, 1))
 _UDP_CHECKSUM = slice(40, 42)  # behind Ethernet and an IPv4 header without options
 
 
@@ -129,6 +131,41 @@ class VirtualNetwork:
             count=stream.packets,
         )
         self._streams.append(stream)
+
+    def load(
+        self,
+        source: Host,
+        group: IPv4Address,
+        flow: int,
+        *,
+        rate: int,
+        lengths: Sequence[tuple[int, int]] = ((100, 1),),
+        **how: Any,
+    ) -> int:
+        """The host sends a multicast stream at `rate` bits per second, of probes with so many bytes
+        and these weights in the mix; `how` is as for `_engine.Network.generate`, times in
+        picoseconds. Gives the source's number. Raises ValueError."""
+        mix = []
+        for length, weight in lengths:
+            frame = bytearray(probe_frame(source, group, flow, 0, length=length))
+            frame[_UDP_CHECKSUM] = bytes(2)
+            mix.append((bytes(frame), weight))
+        node = self._nodes[source.name]
+        return self.engine.generate(node, mix, rate=rate, flow=flow, sender=source.id, **how)
+
+    def measure(self, host: Host, *, window_ns: int = 0) -> None:
+        """From now on the host measures what its card takes, rates in windows of so many
+        nanoseconds; see `_engine.Network.measure`."""
+        self.engine.measure(self._nodes[host.name], window=window_ns * PICOSECONDS)
+
+    def measured(self, host: Host) -> dict[str, Any] | None:
+        """What it has measured, see `_engine.Network.measured`; None if it does not."""
+        return self.engine.measured(self._nodes[host.name])
+
+    def set_link_at(self, link: Link, at: int, up: bool) -> None:
+        """Take a link down or up at a moment to come; nobody but the switches at its ends is told.
+        Raises ValueError for a moment that has passed."""
+        self.engine.set_link_at(self._number(link), at * PICOSECONDS, up)
 
     def run_until(self, end: int, controller: Controller) -> None:
         """Let time pass up to `end`. Raises NetworkError if frames run in a loop."""
