@@ -10,12 +10,14 @@ from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
 
+from p4lab import _engine
 from p4lab.engine import load_program
 from p4lab.grading.frames import FrameError, build, dissect, layout_of, shown
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = load_program(ROOT / "p4/bier/v1model.p4", [("BSL", "64")])
 LAYOUT = layout_of(PROGRAM)
+INCLUDED = ("bier/bier.p4", "include/headers.p4", "include/parser.p4")
 
 
 @given(
@@ -91,3 +93,17 @@ def test_values_read_as_their_readers_know_them() -> None:
     assert shown("bier.bit_string", 0, 64) == "0 (no bit)"
     assert shown("bier.ttl", 64, 8) == "64"
     assert shown("ethernet.ether_type", 0xAB37, 16) == "0xab37"
+
+
+def test_two_headers_of_one_name_are_told_apart_by_nobody() -> None:
+    """A check would compare one of them with the other."""
+    twice = (ROOT / "p4/bier/v1model.p4").read_text(encoding="utf-8")
+    files = {f"p4/{name}": (ROOT / "p4" / name).read_text("utf-8") for name in INCLUDED}
+    headers = files["p4/include/headers.p4"]
+    more = "struct inner_t { ipv4_t ipv4; }\nstruct headers_t {\n    inner_t inner;"
+    files["p4/include/headers.p4"] = headers.replace("struct headers_t {", more)
+    defines = [("BSL", "64")]
+    program = _engine.compile_text("p4/bier/v1model.p4", twice, files, defines).program
+    assert program is not None
+    with pytest.raises(FrameError, match=r"two headers are called ipv4: inner\.ipv4 and ipv4"):
+        layout_of(program)
