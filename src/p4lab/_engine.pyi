@@ -23,9 +23,9 @@ Match: TypeAlias = tuple[Any, ...]
 # ("direct_meter", table, [(key, match)], priority, rates | None)
 # ("member", profile, id, action | None, [(param, value)])
 # ("member_group", profile, id, [member] | None)
-# In the place of an entry's action stands ("member", id) or ("group", id) if its table has an action
-# profile. Rates are (committed rate, committed burst, peak rate, peak burst), in bytes or packets and
-# per second; None: everything is green.
+# In the place of an entry's action stands ("member", id) or ("group", id) if its table has an
+# action profile. Rates are (committed rate, committed burst, peak rate, peak burst), in bytes or
+# packets and per second; None: everything is green.
 Update: TypeAlias = tuple[Any, ...]
 
 # What no table of a TNA switch holds (docs/tna.md):
@@ -45,8 +45,9 @@ Update: TypeAlias = tuple[Any, ...]
 #                                                  next_source, batches, packets_per_batch,
 #                                                  batch_gap and packet_gap (ns)
 # ("port_metadata", port, bits)
-# ("lpf", name, cell | None, config | None)        of all cells without a number; config is ("rate" or
-#                                                  "sample", rise, fall (ns), power of 2 to divide by)
+# ("lpf", name, cell | None, config | None)        of all cells without a number; config is ("rate"
+#                                                  or "sample", rise, fall (ns), power of 2 to divide
+#                                                  by)
 # ("wred", name, cell | None, config | None)       config is (time constant (ns), lower threshold,
 #                                                  upper threshold, probability there)
 Setting: TypeAlias = tuple[Any, ...]
@@ -179,7 +180,7 @@ class Switch:
     def set_port(self, port: int, up: bool, now: int = 0) -> None:
         """Tells a TNA switch that a port lost its link, or has it again."""
     def advance(self, now: int) -> list[tuple[int, bytes]]:
-        """Lets happen what happens by itself until `now`; gives what comes out as `process` does."""
+        """Lets happen what happens by itself until `now`; gives what comes out, as `process`."""
     def generator_counts(self, pipe: int, app: int) -> dict[str, int] | None:
         """What an application of the packet generator has counted: `triggers`, `batches`,
         `packets`. None if there is none."""
@@ -369,7 +370,7 @@ class Network:
         (mean absolute difference of successive latencies, None if unknown), jitter (RFC 3550), both
         in picoseconds, and latency: None, or count, mean, min, max (exact), percentiles (nearest
         rank, by percent) and `error`, the largest relative error of these, 1/1024. A source's
-        latest 1,048,576 frames have a latency."""
+        latest 1,048,576 frames have a latency; a flow that nobody here sends has no windows."""
     def sent(self, flow: int, sender: int) -> int: ...
     def report(self, host: int) -> list[dict[str, Any]]:
         """Per flow: flow, sender, sent, received, duplicates, missing, out_of_order, unwanted,
