@@ -142,7 +142,9 @@ def test_a_run_configures_the_switch_and_leaves_it_as_it_was(
     assert own.entries() == entries(("r1", 1), ("r3", 1), ("r4", 1))
     own.write(diff(own.entries(), entries()))
     assert not server.switch.table("$pre.mgid").rows and not server.switch.table("$pre.node").rows
+    sent = len(server.switch.log)
     own.close()
+    assert server.switch.log[sent : sent + 4] == [("modify", PORT)] * 4  # ports go down first
     assert server.switch.state() == before
     assert not journal(tmp_path).path.exists()
 
