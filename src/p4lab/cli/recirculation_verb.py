@@ -84,13 +84,15 @@ def recirculation(
     cells = [(n, k) for k in results.LOOPS for n in results.NEXT_HOPS]
     try:
         setup = Setup(2, 1, collapsed=collapsed, frame=frame, seed=seed, precision=precision)
+        for name in names:  # before anything runs
+            replace(setup, arbitration=name)
+        out.mkdir(parents=True, exist_ok=True)
         runs = _with_bar(lambda say: results.run_table2(cells, names, setup, say), _runs(names))
         quick = replace(setup, precision=max(precision, 0.01), most_packets=80_000)
         points = len(results.OVERLOADED) * len(results.TIMES)
         timing = _with_bar(lambda say: results.run_timing(quick, say), points)
         why, on_bmv2 = _on_bmv2(cells, bmv2, bmv2_pps, bmv2_seconds)
         rows = results.table2(runs, on_bmv2)
-        out.mkdir(parents=True, exist_ok=True)
         csv = out / "recirculation.csv"
         results.write_csv(rows, csv)
         results.write_csv(timing, out / "timing.csv")
@@ -142,10 +144,10 @@ def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json 
 
     setup = replace(Setup(2, 1, seed=seed, precision=0.02), most_packets=80_000)
     try:
+        out.mkdir(parents=True, exist_ok=True)
         losses = _with_bar(lambda say: results.run_figure15(setup, say), len(results.LOSSES15))
         checked = _with_bar(lambda say: results.check_provisioning(seed, say), 1)
         curves = [*results.figure16(FACTORS), *results.figure17()]
-        out.mkdir(parents=True, exist_ok=True)
         csv = out / "provisioning.csv"
         results.write_csv([*losses, *curves, *checked], csv)
         pictures = [out / "figures15to17.png", out / "figures15to17.svg"]

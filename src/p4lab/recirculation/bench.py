@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 from p4lab import _engine
@@ -49,10 +49,17 @@ _GROUP_ID = 2
 _FIRST_SESSION = 1
 
 
-@lru_cache
-def program(path: Path | None = None) -> _engine.Program:
-    """A program with the tables of `p4/bier/tna.p4`, or that one itself. Raises ProgramError."""
-    return load_program(path or PROGRAM, [("BSL", str(BSL))])
+def program(chosen: Path | _engine.Program | None = None) -> _engine.Program:
+    """`p4/bier/tna.p4`, or another program with its tables, in a file or compiled with BSL=64.
+    Raises ProgramError."""
+    if isinstance(chosen, _engine.Program):
+        return chosen
+    return _own() if chosen is None else load_program(chosen, [("BSL", str(BSL))])
+
+
+@cache
+def _own() -> _engine.Program:
+    return load_program(PROGRAM, [("BSL", str(BSL))])
 
 
 def updates(next_hops: int, loops: int, collapsed: bool) -> list[_engine.Update]:

@@ -56,8 +56,8 @@ class Setup:
     """Half the 95 % confidence interval at the last next hop over its mean, at which to stop"""
     most_packets: int = 400_000
     """At which to stop anyway"""
-    program: Path | None = None
-    """Another program with the tables of `p4/bier/tna.p4`"""
+    program: Path | _engine.Program | None = None
+    """Another program with the tables of `p4/bier/tna.p4`, compiled with BSL=64"""
     engine: str | None = None
     """As for `_engine.Switch`"""
 

@@ -1,0 +1,99 @@
+"""What recirculation's experiments write and show."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from p4lab.cli import recirculation_verb
+from p4lab.recirculation import bench, results
+from p4lab.recirculation.simulation import Setup, simulate
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every part of the experiments one."""
+    monkeypatch.setattr(results, "NEXT_HOPS", (3,))
+    monkeypatch.setattr(results, "LOOPS", (1,))
+    monkeypatch.setattr(results, "OVERLOADED", ((3, 1),))
+    monkeypatch.setattr(results, "TIMES", (0.0,))
+    monkeypatch.setattr(results, "LOSSES15", (9,))
+    monkeypatch.setattr(results, "CHECKED16", ((1, 4),))
+    monkeypatch.setattr(results, "CHECKED17", ((0.025, 6), (0.025, 7)))
+
+
+def read(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_table_2_and_figure_14(
+    small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without this the command prints other numbers than it writes, or none."""
+    recirculation_verb.recirculation(tmp_path, "looped-first,tail-drop", bmv2=False, precision=0.02)
+    said = capsys.readouterr().out
+    assert "16.07" in said  # the erratum
+    assert "--no-bmv2" in said
+    assert "seed 1" in said
+    rows = read(tmp_path / "recirculation.csv")
+    assert [(row["arbitration"], row["next_hop"]) for row in rows] == [
+        (arbitration, str(i)) for arbitration in ("looped-first", "tail-drop") for i in (1, 2, 3)
+    ]
+    assert float(rows[2]["value"]) == pytest.approx(50, rel=0.01)
+    assert f"{float(rows[2]['value']):.2f}" in said
+    assert (rows[2]["paper_measured"], rows[1]["paper_measured"]) == ("43.3", "")
+    assert len(read(tmp_path / "timing.csv")) == 1
+    assert (tmp_path / "figure14.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "figure14.svg").read_text()
+
+
+def test_figures_15_to_17(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recirculation_verb.provisioning(tmp_path, as_json=True)
+    record = json.loads(capsys.readouterr().out)
+    losses = [row for row in record["rows"] if row["figure"] == 15]
+    for row in losses:
+        assert row["value"] == pytest.approx(row["formula"], rel=0.1)
+    checked = [row for row in record["rows"] if "dropped" in row]
+    assert [row["physical"] for row in checked] == [6, 0, 1]
+    assert all(row["dropped"] == 0 for row in checked)
+    assert all(row["dropped_with_one_less"] > 0 for row in checked)
+    assert {row["figure"] for row in record["rows"]} == {15, 16, 17}
+    assert len(record["errata"]) == 5
+    assert (tmp_path / "figures15to17.svg").exists()
+
+
+def test_a_program_of_ones_own(tmp_path: Path) -> None:
+    """A student's file is compiled as it is now, and not as it was in the run before."""
+    text = bench.PROGRAM.read_text().replace("../include/", f"{bench.PROGRAM.parents[1]}/include/")
+    text = text.replace('"bier.p4"', f'"{bench.PROGRAM.with_name("bier.p4")}"')
+    own = tmp_path / "tna.p4"
+    own.write_text(text)
+    setup = Setup(2, 1, precision=0.02, program=own)
+    assert simulate(setup).last.value == pytest.approx(100, rel=0.01)
+    wrong = "ig_dprsr_md.mirror_type = MIRROR_AGAIN;"
+    assert text.count(wrong) == 1
+    own.write_text(text.replace(wrong, ""))
+    assert simulate(setup).last.value == 0
+    compiled = bench.program(own)
+    assert simulate(Setup(2, 1, precision=0.02, program=compiled)).last.value == 0
+
+
+def test_the_widget_follows_its_sliders() -> None:
+    provisioning = pytest.importorskip("p4lab.widgets.provisioning").provisioning
+    widget = provisioning({4: 0.2, 16: 0.1}, utilisation=4)
+    assert widget.calculation.needed.physical == 11
+    picture = widget._repr_mimebundle_()["text/html"]
+    assert picture.count("<rect") == 32
+    _, rule, loopback = widget.children[-4], widget.children[-3], widget.children[-2]
+    rule.value, loopback.value = False, 3
+    fewer = widget.calculation.with_fewer
+    assert fewer is not None
+    assert fewer.loops == 4
+    assert f"{fewer.lost_of_copies:.1%}" in str(widget)
+    assert "lost" in widget._repr_mimebundle_()["text/html"]
+    widget.children[0].value = 0.95
+    assert "more than 1" in str(widget)
