@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from cli_runner import p4lab
 from p4lab.grading.course import Course, load
 from p4lab.grading.matrix import answers
+from p4lab.grading.matrix import rows as rows_of
 
 LAB = "02-frr"
 SEED = "20261121"
@@ -109,3 +111,29 @@ def test_the_class_is_whole(graded) -> None:
     """Nobody's trouble takes anybody else's grade."""
     record = json.loads((graded / "records.json").read_text())
     assert len(record["verdicts"]) == len(rows(graded)) == 2 + len(MUTANTS) + 9
+
+
+def test_lines_that_are_pointed_at_are_the_students(course) -> None:
+    """A line of a file that was given cannot be corrected: what led to it is told instead."""
+    seen: Counter[str] = Counter()
+    for row in rows_of(course, answers(course), int(SEED)):
+        for check in row.verdict.checks if row.answer.kind == "mutant" else ():
+            place = check.story.place if check.story else None
+            if place is not None:
+                assert place.file in course.student.edit, (row.answer.name, check.id, place)
+                seen[place.file] += 1
+    assert min(seen[name] for name in course.student.edit) > 5
+
+
+def test_the_line_that_made_the_wrong_key_is_found(course) -> None:
+    """Not the table that was asked with it, which stands in lab 01's router."""
+    (row,) = [
+        row
+        for row in rows_of(course, answers(course), int(SEED))
+        if row.answer.name == "mask-others-forgotten"
+    ]
+    (story,) = [check.story for check in row.verdict.checks if check.id == "mask-rest"]
+    assert story is not None and story.place is not None
+    assert story.place.file == FRR
+    assert "carried.remaining =" in story.place.text
+    assert "in bier/bier.p4:" in story.why

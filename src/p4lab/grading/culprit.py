@@ -113,9 +113,9 @@ def _declaration(action: str | None, summary: Mapping[str, Any]) -> Mapping[str,
 
 def of_fate(
     reference: Packets, student: Packets, summary: Mapping[str, Any], sources: Sources
-) -> tuple[str, Culprit]:
-    """Where two traces of one packet part: the kind of the difference (empty if unknown), and the
-    place in the student's program."""
+) -> tuple[str, Culprit, dict[str, Any] | None]:
+    """Where two traces of one packet part: the kind of the difference (empty if unknown), the place
+    in the student's program, and the step of the student's trace, if they part at one."""
     endless = any(is_loop(packet) for packet in student)
     for mine, theirs in zip(_course(reference), _course(student), strict=False):
         if mine[0] == theirs[0]:
@@ -124,16 +124,17 @@ def of_fate(
             break
         packet, step = theirs[1], theirs[2]
         if theirs[0][0] == "table" or mine[0][0] == "table":
-            return _table_parted(mine[2], step, packet, summary, sources)
-        return _fate_parted(mine[1], packet, summary, sources)
+            return *_table_parted(mine[2], step, packet, summary, sources), step
+        return *_fate_parted(mine[1], packet, summary, sources), step
     if endless:
         line, action = _first_action(student, summary, sources)
-        return difference.LOOP, (line, f"pass after pass {action}")
+        return difference.LOOP, (line, f"pass after pass {action}"), None
     further = list(_course(reference))[len(list(_course(student))) :]
     if further:
         line, action = _first_action(student, summary, sources)
-        return "", (line, f"{action}; another packet should follow: {further[0][1]['kind']}")
-    return "", _last_line(student[-1], summary, sources) if student else NOWHERE
+        told = f"{action}; another packet should follow: {further[0][1]['kind']}"
+        return "", (line, told), None
+    return "", _last_line(student[-1], summary, sources) if student else NOWHERE, None
 
 
 def _course(packets: Packets) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]]:

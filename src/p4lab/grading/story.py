@@ -10,6 +10,7 @@ from p4lab import _engine
 from p4lab.grading import culprit, difference, hints
 from p4lab.grading.course import Check, Course, Defines, Judged, come, come_traced, set_up
 from p4lab.grading.difference import Pair, Wanted
+from p4lab.grading.own_lines import moved
 from p4lab.grading.record import Place, Story
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
@@ -81,7 +82,9 @@ def compare_traces(
     if not pairs and (case.others or not endless):
         return None
     summary = theirs[0].summary
-    kind, where = culprit.of_fate(ours[1]["packets"], theirs[1]["packets"], summary, work.files)
+    packets, own = theirs[1]["packets"], course.student.edit
+    kind, where, step = culprit.of_fate(ours[1]["packets"], packets, summary, work.files)
+    where = moved(where, ours[1]["packets"], packets, step, summary, work.files, own)
     if endless:
         kind = difference.LOOP
     if not pairs:  # everything that should come out does, but something runs in circles
@@ -124,6 +127,9 @@ def pair_story(
             where = culprit.of_validity(name, pair, summary, files)
         else:
             where = culprit.of_field(name, pair, summary, files)
+        way = pair.wanted.lineage if pair.wanted else ()
+        own = course.student.edit
+        where = moved(where, way, pair.got.lineage, None, summary, files, own)
     differences = tuple(
         difference.describe(item, layout) for item in (pair, *others[:MAX_DIFFERENCES])
     )

@@ -1,0 +1,66 @@
+"""A culprit among the files that a student edits: what goes wrong in a file that was given has its
+cause in what the student's lines did before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from p4lab.grading.culprit import Culprit, Packets, Sources, place
+from p4lab.grading.record import Place
+
+_DEEDS = ("change", "extern", "table", "reject")
+
+
+def moved(
+    found: Culprit,
+    reference: Packets,
+    student: Packets,
+    until: Mapping[str, Any] | None,
+    summary: Mapping[str, Any],
+    sources: Sources,
+    own: Collection[str],
+) -> Culprit:
+    """The culprit, if it is in a file in `own`. Else the last own line that did something else than
+    any line of the reference did, or the last one at all, before the step `until` of the student's
+    trace (None: before the end). Where there is none, the sentence says that the file was given."""
+    line, why = found
+    if line is None or line.file in own or not own:
+        return found
+    usual = {step["text"] for packet in reference for step in packet["steps"]}
+    last = special = None
+    for step in _before(student, until):
+        here = _place(step, summary, sources, own)
+        last = here or last
+        if step["text"] not in usual:
+            special = here or special
+    if special is not None:
+        return special, f"this leads to: {why}, in {line.file}:{line.line}"
+    if last is not None:
+        return last, f"behind this, the last of your lines: {why}, in {line.file}:{line.line}"
+    return line, f"{why} (in a file that you were given)"
+
+
+def _before(packets: Packets, until: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
+    for packet in packets:
+        for step in packet["steps"]:
+            if step is until:
+                return
+            if step["kind"] in _DEEDS:
+                yield step
+        if packet["fate"] is until and until is not None:
+            return
+
+
+def _place(
+    step: Mapping[str, Any], summary: Mapping[str, Any], sources: Sources, own: Collection[str]
+) -> Place | None:
+    """Where a step is in an own file; a table's is in the action that it ran, if that is own."""
+    declared = next(
+        (item for item in summary["actions"] if item["name"] == step.get("action")), None
+    )
+    for item in (declared, step):
+        here = place(item, sources) if item else None
+        if here is not None and here.file in own:
+            return here
+    return None
