@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import socket
 import sys
 import time
@@ -35,12 +36,15 @@ def load_client(home: Path) -> Any:
         if str(place) not in sys.path:
             sys.path.insert(0, str(place))
     try:
-        return importlib.import_module("bfrt_grpc.client")
+        client = importlib.import_module("bfrt_grpc.client")
     except ImportError as error:
         raise BfrtError(
             f"the SDE's BFRT client does not load in Python {sys.version.split()[0]}: {error}. "
             "It needs the packages grpcio, protobuf, googleapis-common-protos and six."
         ) from error
+    # It tells every call on standard error; what matters comes as an exception.
+    logging.getLogger("bfruntime_grpc_client").setLevel(logging.CRITICAL)
+    return client
 
 
 def connect(
