@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
-from p4lab.recirculation import bench
 from p4lab.recirculation.equations import throughputs
 from p4lab.recirculation.notebook import simulate_with_bar
 from p4lab.recirculation.results import ERRATA, PAPER_TABLE2, SOURCE
@@ -118,7 +117,6 @@ def saturate(
 
     Raises ValueError for what cannot be simulated, ProgramError if the files do not compile.
     """
-    bench.program.cache_clear()  # the student may have changed the file
     setup = Setup(
         next_hops,
         loops,
