@@ -6,6 +6,7 @@ mod facts;
 mod paths;
 mod program;
 mod tna;
+mod tna_more;
 mod tofino;
 mod tofino_actions;
 mod undefined;
@@ -59,6 +60,7 @@ pub fn lint(checked: &Checked<'_>, targets: &[Target]) -> Vec<Diagnostic> {
                 tofino::lint(checked, &blocks, &mut found);
                 if blocks.tna {
                     tna::lint(checked, &blocks, &mut found);
+                    tna_more::lint(checked, &blocks, &mut found);
                 }
             }
         }

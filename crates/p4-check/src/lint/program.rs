@@ -27,8 +27,8 @@ pub(super) struct Blocks<'a> {
     pub v1model: bool,
     /// The program is one for TNA.
     pub tna: bool,
-    /// TNA's second parser
-    pub egress_parser: Option<&'a Decl>,
+    /// TNA's second parsers: one, unless pipes or ports have their own
+    pub egress_parsers: Vec<&'a Decl>,
 }
 
 impl<'a> Blocks<'a> {
@@ -38,7 +38,7 @@ impl<'a> Blocks<'a> {
             top: Vec::new(),
             v1model: false,
             tna: false,
-            egress_parser: None,
+            egress_parsers: Vec::new(),
         };
         let Some(main) = checked.main else {
             return blocks;
@@ -47,9 +47,13 @@ impl<'a> Blocks<'a> {
             return blocks;
         };
         blocks.v1model = is_package(checked, main, "V1Switch");
-        blocks.tna = is_package(checked, main, "Switch");
-        let pipeline = blocks.tna.then(|| pipeline(checked, args)).flatten();
-        for (index, arg) in pipeline.unwrap_or(args).iter().enumerate() {
+        let kinds = ["Switch", "MultiParserSwitch"];
+        blocks.tna = kinds.iter().any(|kind| is_package(checked, main, kind));
+        let given = match blocks.tna {
+            true => tna_blocks(checked, args),
+            false => args.iter().enumerate().collect(),
+        };
+        for (index, arg) in given {
             if let Some(decl) = block_of(checked, &arg.value) {
                 let role = match (blocks.v1model, index) {
                     (true, 1 | 4) => Role::Checksum,
@@ -65,8 +69,11 @@ impl<'a> Blocks<'a> {
                     _ if matches!(decl.kind, DeclKind::Parser { .. }) => Role::Parser,
                     _ => Role::Unknown,
                 };
+                if blocks.top.iter().any(|(_, known)| known.id == decl.id) {
+                    continue; // of several pipelines
+                }
                 if blocks.tna && index == 3 {
-                    blocks.egress_parser = Some(decl);
+                    blocks.egress_parsers.push(decl);
                 }
                 blocks.top.push((role, decl));
                 blocks.spread(checked, decl, role, 0);
@@ -103,16 +110,34 @@ fn is_package(checked: &Checked<'_>, instance: &Decl, package: &str) -> bool {
     matches!(ty, Type::Named(Kind::Package, _, name, _) if &**name == package)
 }
 
-/// The arguments of the first pipeline of TNA's Switch.
-fn pipeline<'a>(checked: &Checked<'a>, args: &'a [Arg]) -> Option<&'a [Arg]> {
-    let first = &args.first()?.value;
-    if let Some(Def::Instance(decl)) = checked.defs.get(&first.id) {
+/// The blocks of all pipelines of TNA's Switch, each with its place in its pipeline; of several
+/// parsers for one place, all.
+fn tna_blocks<'a>(checked: &Checked<'a>, pipelines: &'a [Arg]) -> Vec<(usize, &'a Arg)> {
+    let mut blocks = Vec::new();
+    for pipeline in pipelines {
+        let args = package_args(checked, &pipeline.value).unwrap_or_default();
+        for (index, arg) in args.iter().enumerate() {
+            match package_args(checked, &arg.value) {
+                Some(parsers) => blocks.extend(parsers.iter().map(|parser| (index, parser))),
+                None => blocks.push((index, arg)),
+            }
+        }
+    }
+    blocks
+}
+
+/// The arguments of a package that an expression makes or names.
+fn package_args<'a>(checked: &Checked<'a>, expr: &'a Expr) -> Option<&'a [Arg]> {
+    if !matches!(checked.expr_type(expr.id), Type::Named(Kind::Package, ..)) {
+        return None;
+    }
+    if let Some(Def::Instance(decl)) = checked.defs.get(&expr.id) {
         return match &decl.kind {
             DeclKind::Instance { args, .. } => Some(args),
             _ => None,
         };
     }
-    match &first.kind {
+    match &expr.kind {
         ExprKind::Construct { args, .. } | ExprKind::Call { args, .. } => Some(args),
         _ => None,
     }

@@ -50,7 +50,7 @@ pub(super) fn lint<'a>(checked: &Checked<'a>, blocks: &Blocks<'a>, found: &mut F
         Node::Stmt(_) | Node::State(_) => {}
     };
     walk::program(&checked.program.decls, blocks, visit);
-    if let Some(parser) = blocks.egress_parser {
+    for parser in &blocks.egress_parsers {
         lints.egress_depth(parser);
     }
 }

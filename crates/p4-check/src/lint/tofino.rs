@@ -13,7 +13,7 @@ use num_traits::One;
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// A gateway compares by order only what fits into its 12 hash bits.
 const ORDER_BITS: u32 = 12;
@@ -24,7 +24,16 @@ const EXACT_BITS: u64 = 128 * 8;
 const TERNARY_BITS: u64 = 66 * 8;
 
 pub(super) fn lint<'a>(checked: &Checked<'a>, blocks: &Blocks<'a>, found: &mut Findings) {
-    let mut lints = Tofino { checked, found };
+    let called = checked.calls.values().filter_map(|call| match call.kind {
+        CallKind::Action(action) => Some(action.id),
+        _ => None,
+    });
+    let listed = checked.action_refs.values().map(|action| action.id);
+    let mut lints = Tofino {
+        checked,
+        found,
+        used: called.chain(listed).collect(),
+    };
     walk::program(
         &checked.program.decls,
         blocks,
@@ -43,13 +52,17 @@ pub(super) fn lint<'a>(checked: &Checked<'a>, blocks: &Blocks<'a>, found: &mut F
 struct Tofino<'c, 'a> {
     checked: &'c Checked<'a>,
     found: &'c mut Findings,
+    /// Actions that anything runs; the compiler forgets the others.
+    used: HashSet<NodeId>,
 }
 
 impl<'a> Tofino<'_, 'a> {
     fn declaration(&mut self, decl: &'a Decl) {
         match &decl.kind {
             DeclKind::Header { .. } => self.header(decl),
-            DeclKind::Action { body, .. } => action_body(self.checked, body, self.found),
+            DeclKind::Action { body, .. } if self.used.contains(&decl.id) => {
+                action_body(self.checked, body, self.found)
+            }
             DeclKind::Table(properties) => self.table(properties),
             DeclKind::Instance { .. } => self.register_cells(decl),
             _ => {}
@@ -322,6 +335,17 @@ impl<'a> Tofino<'_, 'a> {
         ) {
             fields.insert(name, width);
             return;
+        }
+        // Of a slice the bits that it has, not those of the field.
+        if let ExprKind::Slice(of, high, low) = &expr.kind {
+            let number = |e: &Expr| constant(self.checked, e).and_then(|v| v.as_int().cloned());
+            let width = self.checked.expr_type(expr.id).fixed_width();
+            if let (Some(name), Some(high), Some(low), Some(width)) =
+                (written_path(of), number(high), number(low), width)
+            {
+                fields.insert(format!("{name}[{high}:{low}]"), width);
+                return;
+            }
         }
         for child in expr.children() {
             self.fields_in(child, fields);
