@@ -50,8 +50,13 @@ pub enum Setting {
 /// Reads settings; errors name the index of the setting.
 pub fn settings(given: &Bound<'_, PySequence>) -> PyResult<Vec<Setting>> {
     let convert = |(index, item): (usize, PyResult<Bound<'_, PyAny>>)| {
-        setting(&item?.cast_into::<PyTuple>()?)
-            .map_err(|error| wrong(format!("setting {}: {}", index + 1, error)))
+        setting(&item?.cast_into::<PyTuple>()?).map_err(|error| {
+            wrong(format!(
+                "setting {}: {}",
+                index + 1,
+                error.value(given.py())
+            ))
+        })
     };
     given.try_iter()?.enumerate().map(convert).collect()
 }
@@ -324,7 +329,13 @@ pub fn digest_list<'py>(
             continue;
         };
         let fields = PyList::empty(py);
-        for ((field, ..), words) in shape.leaves.iter().zip(&digest.fields) {
+        // The data of a digest of headers is a list of their fields.
+        let fields_alone = digest.fields.len() < shape.leaves.len();
+        let named = shape.leaves.iter().filter(|(name, ..)| {
+            let is_valid = name.rsplit('.').next() == Some("$valid");
+            !(fields_alone && is_valid)
+        });
+        for ((field, ..), words) in named.zip(&digest.fields) {
             let digits: Vec<u32> = words
                 .iter()
                 .flat_map(|word| [*word as u32, (*word >> 32) as u32])

@@ -61,7 +61,7 @@ pub struct Switch {
     pub(super) config: Config,
     pub(super) externs: Externs,
     pub(super) machine: Machine,
-    engine: Engine,
+    pub(super) engine: Engine,
     pub(super) ports: Ports,
     pub(super) pre: Pre,
     pub(super) digests: VecDeque<Digest>,

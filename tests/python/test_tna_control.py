@@ -1,0 +1,255 @@
+"""Everything that the control plane of a TNA switch sets and reads, from Python: what a lab, a
+measurement or a student's own control plane needs besides tables."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from p4lab import _engine
+from p4lab.control.bier_tna import tna_entries
+from p4lab.control.entries import diff
+from p4lab.engine import load_program, to_engine
+from p4lab.lab.plan import ROOT
+from p4lab.topology import Topology
+
+HERE = Path(__file__).parent
+SEND, REPLICATE, MIRROR, LEARN, MEASURE, BALANCE = 1, 2, 3, 4, 5, 6
+MICROSECOND = 1_000_000  # picoseconds
+
+
+@cache
+def program() -> _engine.Program:
+    return load_program(HERE / "tna_playground.p4")
+
+
+def ask(what: int, number: int = 0, color: int = 0, value: int = 0, ether_type: int = 1) -> bytes:
+    head = bytes(12) + ether_type.to_bytes(2, "big")
+    fields = bytes([what, color]) + number.to_bytes(2, "big") + value.to_bytes(4, "big")
+    return head + fields + bytes(60)
+
+
+def answer(data: bytes) -> tuple[int, int, int]:
+    """Colour, number and value of what came out, behind the two bytes of a copy and Ethernet."""
+    fields = data[2 + 14 + 1 :]
+    return fields[0], int.from_bytes(fields[1:3], "big"), int.from_bytes(fields[3:7], "big")
+
+
+def copies(switch: _engine.Switch, packet: bytes, port: int = 1) -> list[tuple[int, int, int]]:
+    """Port, mark and replication id of what comes out."""
+    return [(out, data[0], data[1]) for out, data in switch.process(port, packet)]
+
+
+def test_replication_with_nodes_exclusion_lags_and_pruning() -> None:
+    switch = _engine.Switch(program())
+    switch.set_up(
+        [
+            ("lag", 3, [20, 21]),
+            ("multicast", 7, [(1, [5, 6]), (2, [7], 9), (3, [8], None, [3])]),
+            ("multicast", 8, [[(1, [5]), (2, [6])]]),
+            ("prune", 4, [6]),
+        ]
+    )
+    everything = [(5, 0, 1), (6, 0, 1), (7, 0, 2), (8, 0, 3), (20, 0, 3)]
+    assert copies(switch, ask(REPLICATE, 7)) == everything
+    assert copies(switch, ask(REPLICATE, 7, value=1))[-1] == (21, 0, 3)
+    # Exclusion id 9 takes the second node away; at level 2, id 4 prunes port 6 of the first.
+    assert (7, 0, 2) not in copies(switch, ask(REPLICATE, 7, color=9))
+    assert (6, 0, 1) not in copies(switch, ask(REPLICATE, 7, color=4))
+    assert copies(switch, ask(REPLICATE, 8)) == [(5, 0, 1)]
+    switch.set_port(20, up=False)
+    assert copies(switch, ask(REPLICATE, 7))[-1] == (21, 0, 3)
+    switch.set_up([("multicast", 7, None)])
+    assert copies(switch, ask(REPLICATE, 7)) == []
+
+
+def test_mirror_sessions() -> None:
+    switch = _engine.Switch(program())
+    packet = ask(MIRROR, 12)
+    assert copies(switch, packet) == []
+    switch.set_up([("multicast", 7, [(2, [5])]), ("mirror", 12, {"port": 3, "groups": [7]})])
+    assert copies(switch, packet) == [(5, 0x77, 2), (3, 0x77, 0)]
+    switch.set_up([("mirror", 12, {"port": 3, "max_length": 40})])
+    ((port, data),) = switch.process(1, packet)
+    assert (port, len(data)) == (3, 40)
+    for closed in ({"port": 3, "enabled": False}, {"port": 3, "direction": "egress"}, {}, None):
+        switch.set_up([("mirror", 12, closed)])
+        assert copies(switch, packet) == []
+
+
+def test_settings_that_cannot_be_are_refused_as_a_whole() -> None:
+    switch = _engine.Switch(program())
+    good = ("mirror", 12, {"port": 3})
+    for bad, message in (
+        (("mirror", 1024, {}), "mirror session 1024 does not exist"),
+        (("mirror", 1, {"prot": 3}), 'no field "prot"'),
+        (("mirror", 1, {"direction": "up"}), "direction"),
+        (("mirror", 1, {"groups": [1, 2, 3]}), "two groups"),
+        (("multicast", 1, [(1, [512])]), "port 512"),
+        (("generator", 4, 0, {}), "pipe 4"),
+        (("generator", 0, 8, {}), "application 8"),
+        (("generator", 0, 0, {"packet": b""}), "needs a trigger"),
+        (("generator", 0, 0, {"trigger": ("periodic", 0)}), "1 nanosecond"),
+        (("generator", 0, 0, {"trigger": ("never",)}), "never"),
+        (("lpf", "mean", None, ("average", 1, 1, 0)), "average"),
+        (("no such thing",), "no such thing"),
+    ):
+        with pytest.raises(ValueError, match=f"setting 2.*{message}"):
+            switch.set_up([good, bad])
+        assert copies(switch, ask(MIRROR, 12)) == []
+    with pytest.raises(ValueError, match="no Lpf called rate"):
+        switch.set_up([("lpf", "rate", None, ("sample", 1, 1, 0))])
+    v1model = _engine.Switch(load_program(ROOT / "p4/bier/v1model.p4", [("BSL", "64")]))
+    with pytest.raises(ValueError, match="TNA"):
+        v1model.set_up([])
+
+
+def test_value_sets_port_metadata_digests_counters_and_meters() -> None:
+    switch = _engine.Switch(program())
+    switch.set_up([("port_metadata", 1, 0xBEEF << 48)])
+    ((_, data),) = switch.process(1, ask(SEND, 9, ether_type=0x88CC))
+    assert answer(data) == (0, 9, 0xBEEF)
+    switch.write([("value_set", "special_types", [[("exact", 0x88CC)]])])
+    ((_, data),) = switch.process(1, ask(SEND, 9, ether_type=0x88CC))
+    assert answer(data)[0] == 1
+    with pytest.raises(ValueError, match="4"):
+        switch.write([("value_set", "special_types", [[("exact", n)] for n in range(5)])])
+
+    key = [("number", ("exact", 700))]
+    switch.write([("insert", "entry", "by_number", key, 0, "counted", [("port", 4)])])
+    assert [port for port, _ in switch.process(1, ask(LEARN, 700, value=5))] == [4]
+    name, fields = switch.take_digests()[0]
+    assert name.endswith("learned") and fields == [("number", 700), ("value", 5)]
+    assert switch.take_digests() == []
+    assert switch.read_direct_counter("by_number", key)[0] == 1
+    assert switch.read_counter("asked", LEARN)[0] == 1
+
+    # 1000 bytes a second, bursts of 200: of packets of 86 bytes (checksum included) two at once.
+    rates = (1000, 200, 1000, 200)
+    switch.write([("meter", "rate", 0, rates)])
+    assert switch.read_meter("rate", 0) == rates
+    second = 1_000_000 * MICROSECOND
+    colors = [
+        answer(switch.process(1, ask(MEASURE, 9), now=now)[0][1])[0]
+        for now in (0, 0, 0, second // 10, second // 10)
+    ]
+    assert colors == [0, 0, 3, 0, 3]
+    switch.write([("meter", "rate", None, None)])
+    assert switch.read_meter("rate", 0) is None
+
+    switch.set_up([("lpf", "mean", 1, ("sample", 1000, 1000, 0))])
+    start = 2 * second
+    values = [
+        answer(switch.process(1, ask(MEASURE, 9, value=value), now=start + now)[0][1])[2]
+        for now, value in ((0, 1000), (MICROSECOND, 2000))
+    ]
+    assert values == [1000, 1632]
+
+
+def test_a_selector_spreads_flows_over_its_members() -> None:
+    switch = _engine.Switch(program())
+    members = [("member", "ways", i, "to", [("port", 10 + i)]) for i in range(4)]
+    group = ("member_group", "chosen", 1, [0, 1, 2, 3])
+    entry = ("insert", "entry", "by_flow", [("color", ("exact", 0))], 0, ("group", 1))
+    members = [("member", "chosen", *member[2:]) for member in members]
+    switch.write([*members, group, entry])
+    taken = [switch.process(1, ask(BALANCE, value=flow))[0][0] for flow in range(200)]
+    assert set(taken) == {10, 11, 12, 13}
+    assert taken == [switch.process(1, ask(BALANCE, value=flow))[0][0] for flow in range(200)]
+    # Each pipe counts for itself.
+    switch.process(129, ask(BALANCE))
+    assert [switch.read_register("seen", 0, pipe) for pipe in range(3)] == [400, 1, 0]
+
+
+def tna_network(seed: int, engine: str = "interpreter") -> tuple[_engine.Network, int, list[int]]:
+    network = _engine.Network(seed)
+    network.fingerprint_on()
+    switch = network.add_switch("s1", program(), cpu_port=64, seed=seed, engine=engine)
+    links = []
+    for port in (1, 2, 3):
+        host = network.add_host(f"h{port}", 0x0200_0000_0000 + port)
+        network.set_promiscuous(host, True)
+        link = network.connect(
+            (switch, port), (host, 0), rate=10**9, jitter=30_000, loss=0.01, delay=MICROSECOND
+        )
+        links.append(link)
+    return network, switch, links
+
+
+def test_the_packet_generator_in_a_network() -> None:
+    network, switch, links = tna_network(1)
+    packet = ask(SEND)
+    network.set_up(
+        switch,
+        [
+            ("generator", 0, 0, {"trigger": ("once", 10_000), "packet": packet}),
+            ("generator", 0, 1, {"trigger": ("periodic", 20_000), "packet": packet}),
+            ("generator", 0, 2, {"trigger": ("port_down",), "packet": packet}),
+        ],
+    )
+
+    def counts() -> list[int]:
+        apps = (network.generator_counts(switch, 0, app) for app in range(3))
+        return [app["packets"] for app in apps if app is not None]
+
+    network.run_until(100 * MICROSECOND)
+    assert counts() == [1, 5, 0]
+    network.set_link(links[1], False)
+    network.set_link(links[1], False)
+    network.run_until(110 * MICROSECOND)
+    assert counts() == [1, 5, 1]
+    assert network.link_stats(links[2])[0]["sent"]["frames"] == 7
+    network.set_link(links[1], True)
+    network.set_up(switch, [("generator", 0, 1, None)])
+    network.run_until(300 * MICROSECOND)
+    assert network.generator_counts(switch, 0, 1) is None
+    assert counts() == [1, 1]
+
+
+def busy(seed: int, engine: str = "interpreter") -> int | None:
+    """A network in which the generator, mirrors, loops with a rate, a lossy link and a port that
+    fails all have a part."""
+    network, switch, links = tna_network(seed, engine)
+    looped = bytes.fromhex("0000") + ask(REPLICATE, 7)
+    network.set_loop(switch, 70, rate=10**9, queue=3_000)
+    network.set_up(
+        switch,
+        [
+            ("multicast", 7, [(1, [2, 3]), (2, [70])]),
+            ("mirror", 12, {"port": 2, "groups": [7]}),
+            ("generator", 0, 0, {"trigger": ("periodic", 3_000), "packet": ask(SEND)}),
+            ("generator", 0, 1, {"trigger": ("port_down",), "packet": looped}),
+        ],
+    )
+    for number in range(60):
+        packet = ask((SEND, REPLICATE, MIRROR, BALANCE)[number % 4], 12 if number % 4 == 2 else 7)
+        network.send_at(1, number * 2 * MICROSECOND, packet)
+    network.run_until(50 * MICROSECOND)
+    network.set_link(links[1], False)
+    network.run_until(70 * MICROSECOND)
+    network.set_link(links[1], True)
+    network.run_until(1000 * MICROSECOND)
+    stats = network.loop_stats(switch, 70)
+    assert stats is not None and stats["returned"] > 0
+    return network.fingerprint
+
+
+def test_the_same_seed_gives_the_same_run_bit_for_bit() -> None:
+    assert busy(3) == busy(3)
+    assert busy(3) != busy(4)
+    assert busy(3, engine="jit") == busy(3)
+
+
+def test_bier_with_loops_is_the_same_on_both_engines() -> None:
+    topology = Topology.load("paper")
+    bier = load_program(ROOT / "p4/bier/tna.p4", [("BSL", "64")])
+    entries = to_engine(diff(frozenset(), tna_entries(topology, frozenset(), 64)["r1"]))
+    frames = []
+    for engine in ("interpreter", "jit"):
+        switch = _engine.Switch(bier, engine=engine)
+        switch.write(entries)
+        head = bytes.fromhex("020000000201020000000102ab371000013f00116a2100000004")
+        frames.append([switch.process(9, head + bytes(7) + bytes([bits])) for bits in range(64)])
+    assert frames[0] == frames[1]
