@@ -374,7 +374,14 @@ impl Switch {
                 self.generator.calm();
                 generated_now = 0;
             }
-            if let Some((time, port, copy)) = self.ports.next_arrival(next) {
+            // What arrives at the moment at which a service time ends is of the next one.
+            let released = self.ports.released(next);
+            if !released.is_empty() {
+                self.now = next;
+                for copy in released {
+                    self.enqueue(copy, out, follow);
+                }
+            } else if let Some((time, port, copy)) = self.ports.next_arrival(next) {
                 self.now = time;
                 if let Some(copy) = copy {
                     self.come_back(port, copy, follow);
@@ -383,11 +390,6 @@ impl Switch {
             } else if let Some(generated) = self.generator.next(next) {
                 self.now = generated.time;
                 self.arrive(generated.port, &generated.bytes, follow);
-            } else {
-                self.now = next;
-                for copy in self.ports.released(next) {
-                    self.enqueue(copy, out, follow);
-                }
             }
             self.settle(out, follow);
         }
