@@ -6,7 +6,7 @@ use super::image::Image;
 use crate::frame::{pack, place_slice, store, unpack};
 use crate::random::Random;
 use crate::stats::Stats;
-use p4_ir::interp::{run, Halt, Host, Lookup, Machine, Outcome};
+use p4_ir::interp::{run, Halt, Host, Lookup, Machine, Outcome, Plain};
 use p4_ir::ir::{mask, words, CallId, InstanceId, Place, Slot, TableId};
 use p4_ir::packet::Packet;
 use p4_ir::packet_plan::Join;
@@ -328,6 +328,13 @@ impl Running<'_> {
 }
 
 impl Host for Running<'_> {
+    #[inline]
+    fn lookup_plain(&mut self, table: TableId, key: &[u64]) -> Option<Plain<'_>> {
+        let direct = &self.image.direct[table as usize];
+        let is_plain = direct.registers.is_empty();
+        is_plain.then(|| self.externs.state.lookup_plain(table, key))?
+    }
+
     #[inline]
     fn lookup(&mut self, table: TableId, key: &[u64]) -> Lookup<'_> {
         let image = self.image;

@@ -74,7 +74,8 @@ impl Switch {
         lenient: bool,
         follow: &mut F,
     ) -> u16 {
-        self.machine.reset(&self.image.prepared);
+        let prepared = &self.image.prepared;
+        self.engine.reset::<F::Tracer>(prepared, &mut self.machine);
         self.machine.packet.load(given);
         let error = parser_error_of(self.run_block(block, follow.tracer(block)));
         if error != parser_error::TOO_SHORT || !lenient {
