@@ -21,7 +21,9 @@ from p4lab.control.entries import (
 )
 from p4lab.control.p4runtime import P4RuntimeDriver, P4RuntimeError
 from p4lab.control.plane import ControlPlane
+from p4lab.control.tables import Tables
 from p4lab.engine import load_program
+from p4lab.network.switches import ForwarderDriver
 from p4lab.topology import Topology
 
 ROOT = Path(__file__).parents[2]
@@ -182,3 +184,24 @@ def test_a_default_action_changes_and_comes_back(tmp_path: Path) -> None:
         driver.close()
         server.close()
         forwarder.stop()
+
+
+def test_counters_are_read_as_in_process(device: Device, driver: P4RuntimeDriver) -> None:
+    """The same numbers by P4Runtime as from the switch itself: packets and bytes, cell by cell."""
+    sent = {1: 3, 2: 1, 7: 0}
+    for port, count in sent.items():
+        for length in range(count):
+            driver.packet_out(port, bytes(60 + length))
+    deadline = time.monotonic() + 10
+    own = ForwarderDriver(device.forwarder, Tables())
+    while own.counters("sent", [1, 2, 7]) != {1: (3, 183), 2: (1, 60), 7: (0, 0)}:
+        assert time.monotonic() < deadline, own.counters("sent", [1, 2, 7])
+        time.sleep(0.01)
+    assert driver.counters("sent", [1, 2, 7]) == own.counters("sent", [1, 2, 7])
+    assert driver.counters("BierEgress.sent", [2]) == {2: (1, 60)}
+    assert driver.counters("sent", []) == {}
+    for reader in (driver, own):
+        with pytest.raises(ValueError, match="nowhere"):
+            reader.counters("nowhere", [1])
+        with pytest.raises(ValueError, match="512"):
+            reader.counters("sent", [512])

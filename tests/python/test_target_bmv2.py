@@ -31,6 +31,25 @@ def test_lab_01_runs_on_bmv2_as_on_the_engine(topology: str) -> None:
     assert reports["engine"]["hosts"] == reports["bmv2"]["hosts"]
     assert reports["engine"]["links"] == reports["bmv2"]["links"]
     assert reports["bmv2"]["target"] == "bmv2"
+    engine, real = (between_routers(reports[target]) for target in ("engine", "bmv2"))
+    assert engine == real
+    links = reports["bmv2"]["links"]
+    carried = {(row["source"], row["target"]): row["copies"] for row in links}
+    for (router, neighbour), (packets, _) in real.items():
+        assert router == neighbour or packets == carried.get((router, neighbour), 0)
+    assert any(
+        router == neighbour and packets for (router, neighbour), (packets, _) in real.items()
+    )
+
+
+def between_routers(report: dict) -> dict[tuple[str, str], tuple[int, int]]:
+    """What switches counted themselves, packets and bytes; hosts also get IGMP, at any time."""
+    routers = {row["router"] for row in report["counters"]}
+    return {
+        (row["router"], row["neighbour"]): (row["packets"], row["bytes"])
+        for row in report["counters"]
+        if row["neighbour"] in routers
+    }
 
 
 @needs_bmv2

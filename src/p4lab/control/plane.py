@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from ipaddress import IPv4Address
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from p4lab.control.bier import Member, bier_entries
 from p4lab.control.entries import Entries, Update, diff
@@ -46,6 +46,7 @@ class Driver(Protocol):
         """Send an Ethernet frame (without FCS, not padded) out of a port."""
 
 
+@runtime_checkable
 class CountingDriver(Driver, Protocol):
     """A driver that can also look at what its switch counts."""
 

@@ -11,6 +11,7 @@ from p4lab.control.frr_plane import FrrControlPlane
 from p4lab.control.plane import ControlPlane, Driver
 from p4lab.control.tna_plane import TnaControlPlane
 from p4lab.engine import load_program
+from p4lab.lab.counted import counted
 from p4lab.lab.plan import Plan
 from p4lab.lab.report import Report, make_report
 from p4lab.lab.unserved import unserved
@@ -56,7 +57,8 @@ def run(
         cut(plan, net, plane)
         say("sending")
         send(plan, net, plane)
-        report = make_report(plan, network, net.observed(), target, unserved=unserved(plan))
+        observed, sent = net.observed(), counted(plan.topology, net.driver)
+        report = make_report(plan, network, observed, target, sent, unserved(plan))
         return replace(report, problems=(*unheard, *report.problems))
 
 
