@@ -143,6 +143,37 @@ fn our_own_programs_are_clean() {
     }
 }
 
+/// Which of these p4c-bm2-ss takes for what we take it for was tried; in parentheses it always does.
+#[test]
+fn chains_of_choices_need_parentheses_for_bmv2() {
+    let chained = |choice: &str| {
+        let text =
+            format!("control c(in bool p, in bool q, out bool r) {{ apply {{ r = {choice}; }} }}");
+        let parsed = p4_syntax::parse_text("prog.p4", &text);
+        assert_eq!(parsed.diagnostics, [], "{text}");
+        let found = lint(&p4_check::check(&parsed.program), &[Target::Bmv2]);
+        found.iter().map(|d| d.code).collect::<Vec<_>>()
+    };
+    for wrong in [
+        "p ? q : q ? p : q",
+        "p ? q : (q) ? p : q",
+        "!(p ? q : q ? p : q)",
+        "p ? (p ? q : q ? p : q) : q",
+    ] {
+        assert_eq!(chained(wrong), ["W0620"], "{wrong}");
+    }
+    assert_eq!(chained("p ? q : q ? p : p ? q : p"), ["W0620", "W0620"]);
+    for right in [
+        "p ? q : (q ? p : q)",
+        "p ? q : ((q) ? p : q)",
+        "p ? q ? p : q : q",
+        "p ? (q ? p : q) : q",
+        "(p ? q : q) ? p : q",
+    ] {
+        assert!(chained(right).is_empty(), "{right}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 

@@ -244,9 +244,27 @@ impl<'a> Bmv2<'_, 'a> {
         }
     }
 
+    /// `a ? b : c ? d : e`: p4c takes the first three for the condition of the rest, as the grammar in
+    /// the specification's appendix does, where we take what most languages mean by it. A span of an
+    /// expression in parentheses holds these.
+    fn chain(&mut self, whole: Span, no: &Expr) {
+        let bare = |cond: &Expr| cond.span.lo == no.span.lo;
+        if matches!(&no.kind, ExprKind::Conditional(cond, ..) if bare(cond)) {
+            self.found.warn(
+                "W0620",
+                whole,
+                "not portable to bmv2: p4c reads `a ? b : c ? d : e` as `(a ? b : c) ? d : e`",
+                "put parentheses around the second `?:`",
+            );
+        }
+    }
+
     fn expression(&mut self, expr: &Expr, place: Place<'a>) {
         if let ExprKind::Binary(BinOp::Shl | BinOp::Shr, _, amount) = &expr.kind {
             self.shift(amount);
+        }
+        if let ExprKind::Conditional(_, _, no) = &expr.kind {
+            self.chain(expr.span, no);
         }
         let Some(call) = self.checked.calls.get(&expr.id) else {
             return;
