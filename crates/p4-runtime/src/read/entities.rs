@@ -38,7 +38,7 @@ pub fn entities(
             table_entries(schema, store, asked, tables, now)?
         }
         (Answer::Entries(tables), EntityKind::DirectCounter(asked)) => {
-            direct_counters(schema, asked, tables)?
+            direct(schema, &asked.table_entry, tables, counter_of)?
         }
         (Answer::Defaults(tables), EntityKind::Table(asked)) => {
             let one = |(id, spec): (u32, p4_state::ActionSpec)| {
@@ -59,7 +59,7 @@ pub fn entities(
             tables.into_iter().filter_map(one).collect()
         }
         (Answer::Entries(tables), EntityKind::DirectMeter(asked)) => {
-            direct_meters(schema, asked, tables)?
+            direct(schema, &asked.table_entry, tables, meter_of)?
         }
         (Answer::Counters(cells), _) => cells
             .into_iter()
@@ -157,41 +157,37 @@ fn table_entries(
     Ok(found)
 }
 
-fn direct_counters(
+/// The direct resources of entries, of which `message` makes an entity with the entry's key. `asked`
+/// is what the request names, if it names one.
+fn direct(
     schema: &Schema,
-    asked: &DirectCounterEntry,
+    asked: &Option<TableEntry>,
     tables: Vec<(u32, Vec<EntryView>)>,
+    message: impl Fn(TableEntry, &EntryView) -> EntityKind,
 ) -> Result<Vec<EntityKind>, Refusal> {
     let mut found = Vec::new();
     for (id, views) in tables {
         let table = schema.table(id)?;
         for view in views {
-            found.push(EntityKind::DirectCounter(DirectCounterEntry {
-                table_entry: Some(key_message(table, &view_key(table, &view))),
-                data: Some(count(view.packets, view.bytes)),
-            }));
+            found.push(message(key_message(table, &view_key(table, &view)), &view));
         }
     }
-    found_or_named(found, &asked.table_entry)
+    found_or_named(found, asked)
 }
 
-fn direct_meters(
-    schema: &Schema,
-    asked: &DirectMeterEntry,
-    tables: Vec<(u32, Vec<EntryView>)>,
-) -> Result<Vec<EntityKind>, Refusal> {
-    let mut found = Vec::new();
-    for (id, views) in tables {
-        let table = schema.table(id)?;
-        for view in views {
-            found.push(EntityKind::DirectMeter(DirectMeterEntry {
-                table_entry: Some(key_message(table, &view_key(table, &view))),
-                config: view.meter.map(rates_message),
-                counter_data: None,
-            }));
-        }
-    }
-    found_or_named(found, &asked.table_entry)
+fn counter_of(entry: TableEntry, view: &EntryView) -> EntityKind {
+    EntityKind::DirectCounter(DirectCounterEntry {
+        table_entry: Some(entry),
+        data: Some(count(view.packets, view.bytes)),
+    })
+}
+
+fn meter_of(entry: TableEntry, view: &EntryView) -> EntityKind {
+    EntityKind::DirectMeter(DirectMeterEntry {
+        table_entry: Some(entry),
+        config: view.meter.map(rates_message),
+        counter_data: None,
+    })
 }
 
 /// A direct resource of an entry that is named has to be there.
