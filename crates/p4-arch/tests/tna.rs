@@ -982,3 +982,39 @@ fn filters_and_the_math_unit() {
     };
     assert!(switch.set_wred("early", None, Some(upside_down)).is_err());
 }
+
+/// Keeps port and priority of what is sent.
+#[derive(Default)]
+struct Priorities(Vec<(Port, u8)>);
+
+impl p4_arch::Sink for Priorities {
+    fn transmit(&mut self, port: Port, data: &[u8]) {
+        self.transmit_with_priority(port, 0, data);
+    }
+
+    fn transmit_with_priority(&mut self, port: Port, priority: u8, _: &[u8]) {
+        self.0.push((port, priority));
+    }
+}
+
+// If this fails, what a program puts into a better queue waits behind everything else.
+#[test]
+fn packets_leave_with_their_queue() {
+    let mut switch = switch(&Parts {
+        ingress: "apply {
+            tm.qid = (QueueId_t)h.h.a;
+            if (h.h.op == 0) { tm.ucast_egress_port = 2; } else { tm.mcast_grp_a = 9; }
+        }",
+        ..PLAIN
+    });
+    let node = Node {
+        ports: vec![3, 4],
+        ..Node::default()
+    };
+    switch.set_group(9, Some(vec![vec![node]]));
+    let mut out = Priorities::default();
+    for (op, queue) in [(0, 5), (1, 31), (0, 0)] {
+        switch.process(Time::ZERO, 1, &frame(op, queue, 0, 0), &mut out);
+    }
+    assert_eq!(out.0, [(2, 5), (3, 31), (4, 31), (2, 0)]);
+}

@@ -97,7 +97,7 @@ impl Switch {
                 port,
                 data: copy.bytes.clone(),
             });
-            out.transmit(port, &copy.bytes);
+            out.transmit_with_priority(port, copy.queue, &copy.bytes);
             return self.keep_blank(copy.bytes);
         }
         let now = self.now;

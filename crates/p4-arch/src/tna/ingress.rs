@@ -152,6 +152,7 @@ impl Switch {
         let packet = Packet {
             origin: arrival.origin,
             length: u16::try_from(length).unwrap_or(u16::MAX),
+            queue: wish.queue,
         };
         self.manage_traffic(packet, wish, order, follow);
     }

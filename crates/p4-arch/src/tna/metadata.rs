@@ -41,6 +41,7 @@ pub(super) struct Metadata {
     noted: [Option<Field>; 7],
     bypass_egress: Option<Field>,
     copy_to_cpu: Option<Field>,
+    qid: Option<Field>,
     level1_mcast_hash: Option<Field>,
     level2_mcast_hash: Option<Field>,
     level1_exclusion_id: Option<Field>,
@@ -63,6 +64,8 @@ pub(super) struct Wish {
     pub groups: [Option<u16>; 2],
     pub copy_to_cpu: bool,
     pub bypass_egress: bool,
+    /// Queue of the egress port
+    pub queue: u8,
     /// Picks a member of each LAG
     pub hash: u16,
     /// Picks a node of each ECMP
@@ -97,6 +100,7 @@ impl Metadata {
             }),
             bypass_egress: tm("bypass_egress"),
             copy_to_cpu: tm("copy_to_cpu"),
+            qid: tm("qid"),
             level1_mcast_hash: tm("level1_mcast_hash"),
             level2_mcast_hash: tm("level2_mcast_hash"),
             level1_exclusion_id: tm("level1_exclusion_id"),
@@ -128,6 +132,7 @@ impl Metadata {
             groups: [1, 2].map(|i| self.noted(i, frame).map(|group| group as u16)),
             copy_to_cpu: get(self.copy_to_cpu) != 0,
             bypass_egress: get(self.bypass_egress) != 0,
+            queue: get(self.qid) as u8,
             hash: get(self.level2_mcast_hash) as u16,
             hash1: get(self.level1_mcast_hash) as u16,
             exclusion1: get(self.level1_exclusion_id) as u16,

@@ -14,6 +14,8 @@ pub(super) struct Packet {
     pub origin: Origin,
     /// Bytes as received, checksum included
     pub length: u16,
+    /// Queue of the egress port
+    pub queue: u8,
 }
 
 impl Switch {
@@ -57,6 +59,7 @@ impl Switch {
                     port,
                     bytes,
                     length: packet.length,
+                    queue: packet.queue,
                     bypass_egress: wish.bypass_egress,
                     ..Copy::default()
                 });
@@ -126,6 +129,7 @@ impl Switch {
             port,
             bytes,
             length: packet.length,
+            queue: packet.queue,
             rid: replication.map_or(0, |copy| copy.rid),
             rid_first: replication.is_some_and(|copy| copy.first),
             bypass_egress,
