@@ -8,6 +8,7 @@ use p4_ir::interp::{self, Halt, Host, Lookup, Machine, Outcome, Plain};
 use p4_ir::ir::{CallId, Pc, TableId};
 use p4_ir::native::Native;
 use p4_ir::trace::{NoTrace, Tracer};
+use p4_net::{Device, End, Flow, LinkConfig, Network, Out, Stream};
 use p4_state::{ActionSpec, Args, CloneSession, Entry, EntryKey, Match, Target, Update};
 use p4_syntax::{FileProvider, Options};
 use std::hint::black_box;
@@ -65,19 +66,32 @@ fn entry(
     })
 }
 
-/// The interpreter's switch and the native one, with the same entries.
-fn pair(image: &Arc<Image>, updates: &[Update]) -> [Switch; 2] {
-    [false, true].map(|is_native| {
-        let mut switch = Switch::new(Arc::clone(image), Config::default()).expect("a switch");
-        if is_native {
-            let code = p4_jit::compile(image.prepared()).expect("native code");
-            switch
-                .set_native(Some(Arc::new(code)))
-                .expect("its own code");
+/// A program with entries, and its native code.
+struct Subject {
+    image: Arc<Image>,
+    updates: Vec<Update>,
+    code: Arc<dyn Native>,
+}
+
+impl Subject {
+    fn new(image: Arc<Image>, updates: Vec<Update>) -> Subject {
+        let code = p4_jit::compile(image.prepared()).expect("native code");
+        let code = Arc::new(code);
+        Subject {
+            image,
+            updates,
+            code,
         }
-        switch.write(updates).expect("entries");
+    }
+
+    fn switch(&self, is_native: bool) -> Switch {
+        let image = Arc::clone(&self.image);
+        let mut switch = Switch::new(image, Config::default()).expect("a switch");
+        let code = is_native.then(|| Arc::clone(&self.code));
+        switch.set_native(code).expect("its own code");
+        switch.write(&self.updates).expect("entries");
         switch
-    })
+    }
 }
 
 fn nanoseconds(switch: &mut Switch, packet: &[u8], expected: u64) -> f64 {
@@ -111,7 +125,8 @@ fn median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-fn measure(name: &str, switches: &mut [Switch; 2], packet: &[u8], expected: u64) {
+fn measure(name: &str, subject: &Subject, packet: &[u8], expected: u64) {
+    let mut switches = [false, true].map(|is_native| subject.switch(is_native));
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
         for (switch, times) in switches.iter_mut().zip(&mut times) {
@@ -150,12 +165,12 @@ fn routing() {
     let mut packet =
         hex("020000000101 020000000001 0800 4500002e000000004011665f 0a000001 0a000102");
     packet.resize(64, 7);
-    let mut switches = pair(&image, &updates);
-    measure("IPv4 routing with checksums", &mut switches, &packet, 1);
+    let subject = Subject::new(image, updates);
+    measure("IPv4 routing with checksums", &subject, &packet, 1);
 }
 
 /// A router with `next_hops` neighbours and one receiver behind each bit.
-fn bier(bsl: u32, next_hops: u32) -> [Switch; 2] {
+fn bier(bsl: u32, next_hops: u32) -> Subject {
     let image = compile("../../p4/bier/v1model.p4", &[("BSL", &bsl.to_string())]);
     let id = BigUint::from((bsl.trailing_zeros() - 5) << 16);
     let to = Some(CloneSession {
@@ -184,7 +199,7 @@ fn bier(bsl: u32, next_hops: u32) -> [Switch; 2] {
         let port = [("port", Match::Exact(port.into()))];
         updates.push(entry("port_mac", &port, 0, "rewrite", &macs));
     }
-    pair(&image, &updates)
+    Subject::new(image, updates)
 }
 
 /// A host that answers at once: what is left is the blocks themselves.
@@ -263,7 +278,7 @@ fn blocks(bsl: u32) {
         let ended = code.run_all(&entries, machine, &mut host);
         assert_eq!(ended, (entries.len() - 1, Outcome::Done));
     };
-    let runs: [&mut dyn FnMut(&mut Machine); 2] = [&mut interpreted, &mut native];
+    let mut runs: [&mut dyn FnMut(&mut Machine); 2] = [&mut interpreted, &mut native];
     let mut outputs = [Vec::new(), Vec::new()];
     let mut times = [Vec::new(), Vec::new()];
     for _ in 0..ROUNDS {
@@ -299,25 +314,85 @@ fn bier_packet(bsl: u32, bits: &[u32]) -> Vec<u8> {
     packet
 }
 
+/// A switch in a network.
+struct Router(Switch);
+
+impl Device for Router {
+    fn receive(&mut self, now: Time, port: Port, data: &[u8], out: &mut Out) {
+        let mut sink = |port: Port, data: &[u8]| out(port, 0, data);
+        self.0.process(now, port, data, &mut sink);
+    }
+}
+
+/// Probes through a chain of BIER routers: nanoseconds of a packet at one router, links included.
+fn chain(routers: Vec<Switch>, frame: &[u8]) -> f64 {
+    let link = LinkConfig {
+        rate: Some(100_000_000_000),
+        delay: Time::from_nanos(500),
+        ..LinkConfig::default()
+    };
+    let hops = routers.len() as u64;
+    let mut net = Network::new(1);
+    let source = net.add_host("from", [2, 0, 0, 0, 0, 1]);
+    let mut end = End {
+        node: source,
+        port: 0,
+    };
+    for switch in routers {
+        let node = net.add_switch("router", Router(switch), None);
+        let own = End { node, port: 1 };
+        net.connect(end, own, link.clone()).expect("free ports");
+        end = End { node, port: 2 };
+    }
+    let sink = net.add_host("to", [2, 0, 0, 0, 0, 2]);
+    net.set_promiscuous(sink, true).expect("a host");
+    let own = End {
+        node: sink,
+        port: 0,
+    };
+    net.connect(end, own, link).expect("free ports");
+    let stream = Stream {
+        template: frame.to_vec(),
+        flow: Flow { flow: 1, sender: 1 },
+        start: Time::ZERO,
+        interval: Time::from_nanos(1000),
+        count: ROUND,
+    };
+    net.start_stream(source, stream).expect("a stream");
+    let began = processor_time();
+    net.run_until(Time::from_nanos((ROUND + 100) * 1000));
+    let time = processor_time() - began;
+    let reports = net.report(sink).expect("a host");
+    let received: u64 = reports.iter().map(|report| report.received).sum();
+    assert_eq!(received, ROUND);
+    time / (ROUND * hops) as f64
+}
+
+fn chains() {
+    // Room behind the packet for the trailer of a probe
+    let mut frame = bier_packet(64, &[0, 3]);
+    frame.resize(frame.len() + 24, 0);
+    let subject = bier(64, 1);
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..ROUNDS {
+        for (is_native, times) in [false, true].into_iter().zip(&mut times) {
+            let routers = (0..10).map(|_| subject.switch(is_native));
+            times.push(chain(routers.collect(), &frame));
+        }
+    }
+    report("BIER 64, one hop of a chain of ten", &times);
+}
+
 fn main() {
+    chains();
     routing();
     blocks(64);
     blocks(256);
     for bsl in [64, 256] {
         let name = |what: &str| format!("BIER {bsl}, {what}");
-        let mut one = bier(bsl, 1);
-        measure(
-            &name("one next hop"),
-            &mut one,
-            &bier_packet(bsl, &[0, 3]),
-            1,
-        );
-        let mut four = bier(bsl, 4);
-        measure(
-            &name("four copies"),
-            &mut four,
-            &bier_packet(bsl, &[0, 1, 2, 3]),
-            4,
-        );
+        let packet = bier_packet(bsl, &[0, 3]);
+        measure(&name("one next hop"), &bier(bsl, 1), &packet, 1);
+        let packet = bier_packet(bsl, &[0, 1, 2, 3]);
+        measure(&name("four copies"), &bier(bsl, 4), &packet, 4);
     }
 }
