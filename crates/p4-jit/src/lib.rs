@@ -14,7 +14,8 @@
 //! loaded or stored is known by its value until somebody else may have changed it. Temporaries that
 //! nobody else looks at are never stored ([`slots`]).
 //!
-//! **What stays a call.** Table lookups, externs and value sets are thunks to the host. Instructions
+//! **What stays a call.** Table lookups, value sets and externs are thunks to the host, but for externs
+//! of which the architecture says that they come to next to nothing ([`externs`]). Instructions
 //! that are rare (shifts of wide values, stacks moved as a whole, varbits that are not empty, headers
 //! that do not begin at a byte) are executed by the interpreter itself, one at a time
 //! ([`execute_aside`](p4_ir::execute_aside)).
