@@ -1,4 +1,4 @@
-"""The control plane of a network of Tofinos: the usual one, its entries laid out for p4/bier/tna.p4."""
+"""The control plane of a network of Tofinos: the usual one, laid out for p4/bier/tna.p4."""
 
 from __future__ import annotations
 
