@@ -520,3 +520,35 @@ proptest! {
         prop_assert_eq!(plain.stats().ill_formed, 0);
     }
 }
+
+/// Where packets go, and with which priorities.
+#[derive(Default)]
+struct Priorities(Vec<(Port, u8)>);
+
+impl p4_arch::Sink for Priorities {
+    fn transmit(&mut self, port: Port, data: &[u8]) {
+        self.transmit_with_priority(port, 0, data);
+    }
+
+    fn transmit_with_priority(&mut self, port: Port, priority: u8, _: &[u8]) {
+        self.0.push((port, priority));
+    }
+}
+
+// If this fails, urgent packets wait behind others at the ports of a network.
+#[test]
+fn packets_leave_with_the_priority_that_ingress_gave_them() {
+    let source = source(
+        "transition accept;",
+        "",
+        "sm.egress_spec = 3; sm.priority = hdr.h.a[2:0];",
+        "sm.priority = 1;",
+    );
+    let mut switch = switch(&source);
+    let mut sink = Priorities::default();
+    for priority in [0, 5, 7] {
+        let data = [0, priority, 0, 0, 0, 0, 0, 0];
+        switch.process(Time::ZERO, 1, &data, &mut sink);
+    }
+    assert_eq!(sink.0, [(3, 0), (3, 5), (3, 7)]);
+}

@@ -16,6 +16,8 @@ use p4_state::CloneSession;
 pub(crate) struct Departure {
     pub packet: Instance,
     pub port: Port,
+    /// Of the queues at its port, as ingress has said
+    pub priority: u8,
     /// Bytes it is cut to when sent
     pub truncate: Option<u32>,
 }
@@ -42,6 +44,7 @@ impl Switch {
         let departure = Departure {
             packet,
             port,
+            priority: self.priority(),
             truncate,
         };
         self.leave(departure, &leaving, out, follow);
@@ -108,6 +111,7 @@ impl Switch {
         let departure = Departure {
             packet: copy.instance,
             port: copy.port,
+            priority: copy.priority,
             truncate: copy.truncate,
         };
         self.queues.done_copy(copy);
@@ -193,16 +197,7 @@ impl Switch {
             return self.send_back(departure.packet, again, follow);
         }
         let limits = departure.truncate.into_iter().chain(requests.truncate);
-        self.transmit(departure.port, limits.min(), out, follow);
-    }
-
-    fn transmit<F: Follow>(
-        &mut self,
-        port: Port,
-        truncate: Option<u32>,
-        out: &mut impl Sink,
-        follow: &mut F,
-    ) {
+        let (port, truncate) = (departure.port, limits.min());
         let data = self.machine.packet.output();
         let length = truncate.map_or(data.len(), |n| data.len().min(n as usize));
         let data = &data[..length];
@@ -212,7 +207,7 @@ impl Switch {
             port,
             data: data.to_vec(),
         });
-        out.transmit(port, data);
+        out.transmit_with_priority(port, departure.priority, data);
     }
 
     /// The packet as egress has left it, without its metadata.

@@ -221,7 +221,7 @@ impl Switch {
     }
 
     /// The queue that the packet is for: 0 to 7.
-    fn priority(&self) -> u8 {
+    pub(super) fn priority(&self) -> u8 {
         Field::get(self.image.standard.priority, &self.machine.frame) as u8
     }
 

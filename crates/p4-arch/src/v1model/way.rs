@@ -61,6 +61,7 @@ impl Running<'_> {
                     return false;
                 }
                 way.departure.port = port as u16;
+                way.departure.priority = Field::get(standard.priority, frame) as u8;
                 way.departure.truncate = asked.truncate;
                 let leaving = Leaving {
                     kind: instance::NORMAL,
@@ -102,6 +103,7 @@ impl Switch {
         let departure = Departure {
             packet,
             port: 0,
+            priority: 0,
             truncate: None,
         };
         self.walk(PARSER, departure, out, follow);
