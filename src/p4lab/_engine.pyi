@@ -46,8 +46,8 @@ Update: TypeAlias = tuple[Any, ...]
 #                                                  batch_gap and packet_gap (ns)
 # ("port_metadata", port, bits)
 # ("lpf", name, cell | None, config | None)        of all cells without a number; config is ("rate"
-#                                                  or "sample", rise, fall (ns), power of 2 to divide
-#                                                  by)
+#                                                  or "sample", rise, fall (ns), power of 2 that
+#                                                  divides)
 # ("wred", name, cell | None, config | None)       config is (time constant (ns), lower threshold,
 #                                                  upper threshold, probability there)
 Setting: TypeAlias = tuple[Any, ...]

@@ -67,6 +67,11 @@ impl Flows {
         row.times.get(index).copied()
     }
 
+    /// Whether this network sends the flow: what a program has garbled may look like any other.
+    pub(crate) fn knows(&self, flow: Flow) -> bool {
+        self.numbers.contains_key(&flow)
+    }
+
     pub(crate) fn all(&self) -> impl Iterator<Item = Flow> + '_ {
         self.numbers.keys().copied()
     }

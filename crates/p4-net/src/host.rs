@@ -149,7 +149,8 @@ impl Host {
         if let Some(sink) = &mut self.sink {
             let sent = flows.time(probe.into(), probe.sequence);
             let latency = sent.map(|sent| now - sent);
-            sink.probe(now, frame.len(), probe, arrival, latency);
+            let is_known = flows.knows(probe.into());
+            sink.probe(now, frame.len(), probe, arrival, is_known, latency);
         }
         Verdict::Probe
     }

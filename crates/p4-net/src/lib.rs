@@ -5,6 +5,8 @@
 //! comes back at the asked-for moment or when a switch talks to its CPU port. A controller outside
 //! then acts and goes on; timers are the controller's own matter.
 //!
+//! - A port has queues ([`PortConfig`]), a host sends at a rate ([`Traffic`]) and measures what it gets
+//!   ([`Measured`]); docs/virtual-time.md tells what all of it means.
 //! - One heap of events keyed by (time, order of arrangement) makes a run repeatable bit for bit.
 //! - The network knows nothing of P4: a switch is a [`Device`]. It knows nothing of IP either: what
 //!   hosts count are [`probe`] trailers, whatever headers a program has put in front of them.

@@ -50,7 +50,7 @@ impl Series {
 /// What one host has measured of one flow.
 #[derive(Clone, Debug, Default)]
 pub struct FlowMeasures {
-    /// All copies
+    /// All copies; windows only if this network sends the flow
     pub arrivals: Series,
     /// First copies
     pub received: u64,
@@ -157,17 +157,20 @@ impl Sink {
         self.total.add(self.window(now), length);
     }
 
-    /// A probe that the card took; `latency` if it is known when it was sent.
+    /// A probe that the card took. Of flows that nobody sends only sums are kept, since a program
+    /// that garbles numbers makes thousands of them; `latency` if it is known when it was sent.
     pub(crate) fn probe(
         &mut self,
         now: Time,
         length: usize,
         probe: Probe,
         arrival: Arrival,
+        is_known: bool,
         latency: Option<Time>,
     ) {
         let window = self.window(now);
         self.total.add(window, length);
+        let window = window.filter(|_| is_known);
         let flow = self.flows.entry(probe.into()).or_default();
         if flow.measures.arrivals.all.frames == 0 {
             flow.measures.first = now;

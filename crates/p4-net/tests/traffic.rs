@@ -314,6 +314,10 @@ fn a_capture_is_sent_again_as_it_was_and_as_fast_as_wanted() {
         is.abs_diff(2 * was) <= 4_000,
         "captures count nanoseconds: {is}, {was}"
     );
+    assert!(
+        copy.flows[0].1.arrivals.windows.is_empty(),
+        "a flow that is not ours"
+    );
     assert_eq!(
         copy.flows[0].1.latency.count(),
         0,

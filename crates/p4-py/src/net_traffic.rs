@@ -203,7 +203,9 @@ pub fn measured_dict<'py>(
             dict.set_item("flow", flow.flow)?;
             dict.set_item("sender", flow.sender)?;
             rates.set(&dict, measures.arrivals.all, duration)?;
-            rates.windows(&dict, &measures.arrivals.windows, complete, measured.window)?;
+            let windows = &measures.arrivals.windows;
+            let complete = if windows.is_empty() { 0 } else { complete };
+            rates.windows(&dict, windows, complete, measured.window)?;
             flow_measures(&dict, measures, percentiles)?;
             Ok(dict)
         })
