@@ -125,8 +125,8 @@ host = [{ name = "h1", router = "r1" }, { name = "h2", router = "r1" }]
 """
 
 
-# A background job of a shell ignores SIGINT, and its children inherit that. (Nothing is done between
-# fork and exec: the threads of the servers here would not survive it.)
+# A background job of a shell ignores SIGINT, and its children inherit that. (Nothing is done
+# between fork and exec: the threads of the servers here would not survive it.)
 HEARS_CTRL_C = """
 import signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
