@@ -120,9 +120,12 @@ fn processor_time() -> f64 {
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The median, and between what all lie.
+fn spread(mut values: Vec<f64>, digits: usize) -> String {
     values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
+    let (least, most) = (values[0], values[values.len() - 1]);
+    let median = values[values.len() / 2];
+    format!("{median:.digits$} ({least:.digits$} to {most:.digits$})")
 }
 
 fn measure(name: &str, subject: &Subject, packet: &[u8], expected: u64) {
@@ -137,13 +140,12 @@ fn measure(name: &str, subject: &Subject, packet: &[u8], expected: u64) {
 }
 
 fn report(name: &str, times: &[Vec<f64>; 2]) {
-    let ratios = times[0].iter().zip(&times[1]).map(|(a, b)| a / b).collect();
-    let least = |times: &[f64]| times.iter().copied().fold(f64::MAX, f64::min);
+    let ratios = times[0].iter().zip(&times[1]).map(|(a, b)| a / b);
     println!(
-        "{name:40} interpreter {:6.0} ns, native {:6.0} ns, ratio {:5.2}",
-        least(&times[0]),
-        least(&times[1]),
-        median(ratios)
+        "{name:40} interpreter {} ns, native {} ns, ratio {}",
+        spread(times[0].clone(), 0),
+        spread(times[1].clone(), 0),
+        spread(ratios.collect(), 2)
     );
 }
 
