@@ -72,13 +72,14 @@ def test_the_header_explains_what_is_missing_from_100(frame: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "k", "arbitration"), [(3, 1, "equal-drop"), (3, 1, "random"), (4, 2, "fresh-first")]
+    ("n", "k", "arbitration"), [(3, 1, "random"), (4, 1, "looped-first"), (4, 2, "equal-drop")]
 )
 def test_the_collapsed_switch_has_the_same_limits(n: int, k: int, arbitration: str) -> None:
     """There fresh packets come from a loop, too, in step with those that recirculate."""
     found = run(n, k, arbitration, collapsed=True, precision=0.006)
     assert found.setup.limit is not None
     assert found.last.value == pytest.approx(found.setup.limit[-1], rel=0.012), SEED
+    assert Setup(4, 2, "random", collapsed=True).limit is None
 
 
 def test_the_same_setup_is_the_same_run() -> None:

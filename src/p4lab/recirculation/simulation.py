@@ -104,10 +104,14 @@ class Setup:
     @property
     def limit(self) -> tuple[float, ...] | None:
         """The fluid limit at each next hop in Gb/s. None where there is none: for tail drop that
-        has to drop, and for a loop that does not carry exactly what comes in."""
+        has to drop, for a loop that does not carry exactly what comes in, and where several loops
+        do not strictly take turns: in the collapsed set-up packets that are encapsulated take turns
+        with the others, which matters to all arbitrations but equal drop."""
         if self.loops * self.capacity >= (self.next_hops - 1) * self.offered:
             return (self.offered,) * self.next_hops
         if self.arbitration == "tail-drop" or abs(self.capacity - self.offered) > 1e-9:
+            return None
+        if self.collapsed and self.loops > 1 and self.arbitration != "equal-drop":
             return None
         return fluid_limit(self.arbitration, self.next_hops, self.loops, self.offered)
 
