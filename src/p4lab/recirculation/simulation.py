@@ -7,12 +7,13 @@ the last next hop gets is known well enough. The same setup is the same run, pac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from p4lab import _engine
 from p4lab.experiment.confidence import Mean, mean
+from p4lab.experiment.steady import BATCHES, batch_means
 from p4lab.recirculation import bench
 from p4lab.recirculation.equations import LINE_RATE
 from p4lab.recirculation.limits import ARBITRATIONS, fluid_limit
@@ -20,7 +21,6 @@ from p4lab.recirculation.limits import ARBITRATIONS, fluid_limit
 GIGABIT = 1_000_000_000
 NANOSECOND = 1_000  # picoseconds
 
-BATCHES = 20
 BATCH = 2_000  # packets; batches of several of them when a run takes long
 STEP = BATCHES  # of the shortest kind between two looks at the precision
 
@@ -248,7 +248,7 @@ class _Run:
             assert measured is not None
             frames = list(measured["window_frames"])[:total]
             frames += [0] * (total - len(frames))
-            found.append(mean([LINE_RATE * some / BATCH for some in _batches(frames)]))
+            found.append(mean([LINE_RATE * some / BATCH for some in batch_means(frames)]))
         return tuple(found)
 
     def loops(self) -> tuple[dict[str, int], ...]:
@@ -264,14 +264,6 @@ class _Run:
         stats = self._net.loop_stats(self._switch, port)
         assert stats is not None
         return stats
-
-
-def _batches(values: Sequence[int]) -> list[float]:
-    """The means of `BATCHES` parts of equal length; what is left over at the beginning is not
-    used."""
-    length = len(values) // BATCHES
-    used = values[len(values) - length * BATCHES :]
-    return [sum(used[i : i + length]) / length for i in range(0, len(used), length)]
 
 
 def _check_range(what: str, value: int, low: int, high: int) -> None:
