@@ -92,7 +92,8 @@ def summary(found: Calculation) -> str:
     if fewer is not None:
         lines.append(
             f"With {fewer.loops - found.internal} loopback ports each recirculation loses "
-            f"{fewer.drop_probability:.1%}, of all copies {fewer.lost_of_copies:.1%} are missing."
+            f"{fewer.drop_probability:.1%}; of all copies that the mix asks for, "
+            f"{fewer.lost_of_copies:.1%} are missing."
         )
     return "\n".join(lines)
 
