@@ -117,5 +117,6 @@ def text(found: Calculation) -> str:
         lines.append(f"  each recirculation loses {fewer.drop_probability:.2%} of its packets,")
         for part, lost in fewer.lost:
             lines.append(f"  {part.next_hops} next hops: {lost:.2%} never reach the last one,")
-        lines.append(f"  of all copies that the mix asks for, {fewer.lost_of_copies:.2%} are missing.")
+        missing = f"{fewer.lost_of_copies:.2%}"
+        lines.append(f"  of all copies that the mix asks for, {missing} are missing.")
     return "\n".join(lines)
