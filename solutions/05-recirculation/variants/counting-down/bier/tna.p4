@@ -149,7 +149,7 @@ parser EntryParser(packet_in packet, out ingress_headers_t hdr, out ingress_meta
 control TofinoBfr(inout headers_t hdr, inout ingress_metadata_t md) {
     Bfer() bfer;
 
-    // Which ports are down: written by the control plane, or by the packets that say so.
+    // Which ports are down, as the control plane says.
     Register<bit<8>, bit<9>>(512, 0) port_down;
     RegisterAction<bit<8>, bit<9>, bit<8>>(port_down) is_down = {
         void apply(inout bit<8> cell, out bit<8> down) {
