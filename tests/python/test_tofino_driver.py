@@ -136,7 +136,7 @@ def test_a_run_configures_the_switch_and_leaves_it_as_it_was(
     assert held["BierIngress.bfr.bift"] == 1 + len(TOPOLOGY.routers)
     assert held["BierIngress.loop_sessions"] == 2  # 68 and the looped front port
     assert len(server.switch.table(PORT_METADATA).rows) == 1
-    assert own.counters() == {number: (1001, 1002) for number in TOPOLOGY.ports("r1")}
+    assert own.frames() == {number: (1001, 1002) for number in TOPOLOGY.ports("r1")}
 
     own.write(diff(own.entries(), entries(("r1", 1), ("r3", 1), ("r4", 1))))  # others listen now
     assert own.entries() == entries(("r1", 1), ("r3", 1), ("r4", 1))

@@ -74,7 +74,7 @@ class TofinoDriver:
         """Sends a frame out of a port of the topology."""
         self._send(self._ports[port], frame)
 
-    def counters(self) -> dict[int, tuple[int, int]]:
+    def frames(self) -> dict[int, tuple[int, int]]:
         """Frames received and sent, by port of the topology. Raises BfrtError."""
         found = self._bfrt.counters(PORT_STAT, list(self._ports.values()))
         return {number: _frames(found[port]) for number, port in self._ports.items()}

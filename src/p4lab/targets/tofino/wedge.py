@@ -55,7 +55,7 @@ def run(
             driver.write(diff(frozenset(), entries[router]))
         say("ready")
         wait()
-        counters = {router: driver.counters() for router, driver in drivers.items()}
+        counters = {router: driver.frames() for router, driver in drivers.items()}
         say("putting everything back")
     return counters
 
