@@ -64,6 +64,7 @@ struct ingress_metadata_t {
     bit<1>          local;        // the entry is our own
     bit<1>          found;
     bit<8>          down;         // the next hop's port is down
+    bit<1>          turns;        // which: 0 of packets that come once more, 1 of encapsulated ones
     bit<16>         last_loop;    // k - 1
     bit<16>         loop;         // whose turn it is
 }
@@ -258,8 +259,10 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
     TofinoBfr() bfr;
     Hash<bit<20>>(HashAlgorithm_t.CRC32) flow;
 
-    // Round robin: 0, 1, ... k-1, 0, ... by one atomic step per packet.
-    Register<bit<16>, bit<1>>(1, 0) turn;
+    // Round robin: 0, 1, ... k-1, 0, ... by one atomic step per packet. Packets that come once more have
+    // one cell, encapsulated ones the other: with one for both, who comes every other time would always
+    // get the same ports.
+    Register<bit<16>, bit<1>>(2, 0) turn;
     RegisterAction<bit<16>, bit<1>, bit<16>>(turn) next = {
         void apply(inout bit<16> cell, out bit<16> whose) {
             // TODO turns: say whose turn it is, and leave the cell ready for the next packet
@@ -308,6 +311,7 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
         md.decision.again = false;
         md.decision.ipv4_changed = false;
         md.mirror_within = within_t.AGAIN;
+        md.turns = 0;
         md.carried.set = 0;
         md.carried.source_port = NO_PORT;
         if (hdr.came_with.isValid()) {
@@ -342,6 +346,7 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
         } else {
             bfir.apply(hdr.packet, md.carried, md.arrival, md.decision);
             hdr.internal.within = within_t.TO_LOOP;
+            md.turns = 1;
         }
 
         loop_count.apply();

@@ -66,6 +66,7 @@ struct ingress_metadata_t {
     bit<8>          down;         // the next hop's port is down
     bit<16>         last_loop;    // k - 1
     bit<16>         loop;         // whose turn it is
+    bit<16>         fresh_loop;   // the same for encapsulated packets
 }
 
 struct egress_metadata_t {
@@ -265,9 +266,21 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
     TofinoBfr() bfr;
     Hash<bit<20>>(HashAlgorithm_t.CRC32) flow;
 
-    // Round robin: 0, 1, ... k-1, 0, ... by one atomic step per packet.
+    // Round robin: 0, k-1, ... 1, 0, ... by one atomic step per packet; a register for each kind.
     Register<bit<16>, bit<1>>(1, 0) turn;
     RegisterAction<bit<16>, bit<1>, bit<16>>(turn) next = {
+        void apply(inout bit<16> cell, out bit<16> whose) {
+            whose = cell;
+            if (cell == 0) {
+                cell = md.last_loop;
+            } else {
+                cell = cell - 1;
+            }
+        }
+    };
+
+    Register<bit<16>, bit<1>>(1, 0) fresh_turn;
+    RegisterAction<bit<16>, bit<1>, bit<16>>(fresh_turn) next_fresh = {
         void apply(inout bit<16> cell, out bit<16> whose) {
             whose = cell;
             if (cell == 0) {
@@ -307,7 +320,7 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
     }
 
     table loop_ports {
-        key = { md.loop: exact @name("loop"); }
+        key = { md.fresh_loop: exact @name("loop"); }
         actions = { loop_to; NoAction; }
         const default_action = NoAction();
         size = 64;
@@ -357,12 +370,13 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
         }
 
         loop_count.apply();
-        if (md.decision.again || hdr.internal.within == within_t.TO_LOOP) {
+        if (md.decision.again) {
             md.loop = next.execute(0);
             loop_sessions.apply();
-            if (hdr.internal.within == within_t.TO_LOOP) {
-                loop_ports.apply();
-            }
+        }
+        if (hdr.internal.within == within_t.TO_LOOP) {
+            md.fresh_loop = next_fresh.execute(0);
+            loop_ports.apply();
         }
 
         hdr.internal.set = md.carried.set;

@@ -76,6 +76,7 @@ struct ingress_metadata_t {
     bit<1>          local;        // the entry is our own
     bit<1>          found;
     bit<8>          down;         // the next hop's port is down
+    bit<1>          turns;        // which: 0 of packets that come once more, 1 of encapsulated ones
     bit<16>         last_loop;    // k - 1
     bit<16>         loop;         // whose turn it is
 }
@@ -277,8 +278,10 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
     TofinoBfr() bfr;
     Hash<bit<20>>(HashAlgorithm_t.CRC32) flow;
 
-    // Round robin: 0, 1, ... k-1, 0, ... by one atomic step per packet.
-    Register<bit<16>, bit<1>>(1, 0) turn;
+    // Round robin: 0, 1, ... k-1, 0, ... by one atomic step per packet. Packets that come once more have
+    // one cell, encapsulated ones the other: with one for both, who comes every other time would always
+    // get the same ports.
+    Register<bit<16>, bit<1>>(2, 0) turn;
     RegisterAction<bit<16>, bit<1>, bit<16>>(turn) next = {
         void apply(inout bit<16> cell, out bit<16> whose) {
             whose = cell;
@@ -332,6 +335,7 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
         md.decision.again = false;
         md.decision.ipv4_changed = false;
         md.mirror_within = within_t.AGAIN;
+        md.turns = 0;
         md.carried.set = 0;
         md.carried.source_port = NO_PORT;
         if (hdr.came_with.isValid()) {
@@ -366,11 +370,12 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
         } else {
             bfir.apply(hdr.packet, md.carried, md.arrival, md.decision);
             hdr.internal.within = within_t.TO_LOOP;
+            md.turns = 1;
         }
 
         loop_count.apply();
         if (md.decision.again || hdr.internal.within == within_t.TO_LOOP) {
-            md.loop = next.execute(0);
+            md.loop = next.execute(md.turns);
             loop_sessions.apply();
             if (hdr.internal.within == within_t.TO_LOOP) {
                 loop_ports.apply();
