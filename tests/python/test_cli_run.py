@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from cli_runner import p4lab
+from cli_runner import ROOT, p4lab
 from p4lab.topology import names
 
 
@@ -52,6 +54,21 @@ def test_captures_are_one_readable_file_per_link(tmp_path: Path) -> None:
         check=True,
     )
     assert read.stdout.split().count("0xab37") >= 3
+
+
+@pytest.mark.parametrize("verb", ["__main__", "lab.runner", "grading.judge", "tracing"])
+def test_a_verb_starts_without_what_only_pictures_and_notebooks_need(verb: str) -> None:
+    """Each of these would make a student wait at every `p4lab check` and `p4lab run`."""
+    heavy = {"IPython", "ipywidgets", "matplotlib", "networkx", "numpy", "scapy"}
+    program = f"import sys, p4lab.cli, p4lab.{verb}; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+    )
+    assert done.stdout.strip() == "[]"
 
 
 BAD = [

@@ -138,6 +138,16 @@ def test_properties_of_links_and_the_graph():
     assert net.graph.nodes["r1"] == {"kind": "router", "number": 1, "bfr_id": 1}
 
 
+@given(st.sampled_from(names()), st.randoms(use_true_random=False))
+def test_links_that_are_down_cut_off_what_networkx_says(name, chance):
+    net = Topology.load(name)
+    down = {link for link in net.links if chance.random() < 0.3}
+    node = chance.choice([*net.routers, *net.hosts]).name
+    graph = net.graph.copy()
+    graph.remove_edges_from((link.a, link.b) for link in down)
+    assert net.reached(node, down) == networkx.node_connected_component(graph, node)
+
+
 def test_a_disconnected_network_is_allowed_but_said():
     net = topology(
         """

@@ -13,8 +13,6 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
-import networkx
-
 from p4lab.control.bier import Member
 from p4lab.control.entries import Entries
 from p4lab.control.frr import FULL, Protection
@@ -238,9 +236,7 @@ class Storm:
                 return
 
     def _reachable(self) -> list[str]:
-        graph = self.topology.graph.copy()
-        graph.remove_edges_from((link.a, link.b) for link in self._down)
-        near = networkx.node_connected_component(graph, self.source.name)
+        near = self.topology.reached(self.source.name, self._down)
         return [host.name for host in self.subscribers if host.name in near]
 
     def tables(self) -> dict[str, Entries]:

@@ -6,8 +6,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-import networkx
-
 from p4lab.engine import load_program
 from p4lab.lab.plan import Plan, load_plan
 from p4lab.network.virtual import VirtualNetwork
@@ -35,10 +33,8 @@ def unserved(plan: Plan) -> Unserved:
     cut_off: set[tuple[str, int]] = set()
     unprepared: set[tuple[str, int]] = set()
     received = _reached(plan) if plan.down and plan.control == "frr" else None
-    graph = plan.topology.graph.copy()
-    graph.remove_edges_from((link.a, link.b) for link in plan.down)
     for stream in plan.streams if plan.down else ():
-        near = networkx.node_connected_component(graph, stream.source.name)
+        near = plan.topology.reached(stream.source.name, plan.down)
         for host in stream.receivers:
             if host.name not in near:
                 cut_off.add((host.name, stream.flow))

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
 
 from p4lab.topology.lines import line_table
-from p4lab.topology.model import MAX_HOST_NUMBER, MAX_PORT, Host, Link, Router, Topology
+from p4lab.topology.model import MAX_HOST_NUMBER, MAX_PORT, Host, Link, Router, Topology, reached
 from p4lab.topology.units import delay_nanoseconds, loss_fraction, rate_bits_per_second
 
 if sys.version_info >= (3, 11):
@@ -419,18 +419,8 @@ def _clash(key: str, value: object, router: Router, other: Router) -> str:
 
 def _unreachable(file: str, routers: tuple[Router, ...], links: tuple[Link, ...]) -> list[str]:
     """A sentence naming the routers that the first router has no path to, if there are any."""
-    adjacent: dict[str, list[str]] = {router.name: [] for router in routers}
-    for link in links:
-        if not link.is_access:
-            adjacent[link.a].append(link.b)
-            adjacent[link.b].append(link.a)
-    frontier = [routers[0].name]
-    reached = set(frontier)
-    while frontier:
-        new = set(adjacent[frontier.pop()]) - reached
-        reached |= new
-        frontier.extend(new)
-    lost = [router.name for router in routers if router.name not in reached]
+    found = reached(links, routers[0].name)
+    lost = [router.name for router in routers if router.name not in found]
     if not lost:
         return []
     shown = ", ".join(lost[:8]) + (f" and {len(lost) - 8} more" if len(lost) > 8 else "")

@@ -6,7 +6,7 @@ BFR-ids) is computed here from router and host numbers, and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from ipaddress import IPv4Address
@@ -123,6 +123,20 @@ class Failures:
 NO_FAILURES = Failures()
 
 
+def reached(links: Iterable[Link], node: str) -> set[str]:
+    """The nodes to which links lead from one, itself included."""
+    adjacent: dict[str, list[str]] = {}
+    for link in links:
+        adjacent.setdefault(link.a, []).append(link.b)
+        adjacent.setdefault(link.b, []).append(link.a)
+    found, frontier = {node}, [node]
+    while frontier:
+        new = set(adjacent.get(frontier.pop(), ())) - found
+        found |= new
+        frontier.extend(new)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Topology:
     """A checked network. Build one with `load` or `from_data`; both raise TopologyError.
@@ -192,6 +206,10 @@ class Topology:
     def neighbours(self, router: str) -> tuple[tuple[Router, Link], ...]:
         """Adjacent routers with the link to each, in order of router number."""
         return self._adjacent[router]
+
+    def reached(self, node: str, without: Collection[Link] = ()) -> set[str]:
+        """The nodes that one reaches, itself included, if some links are down."""
+        return reached((link for link in self.links if link not in without), node)
 
     @cached_property
     def graph(self) -> networkx.Graph:
