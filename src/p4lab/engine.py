@@ -17,6 +17,7 @@ from p4lab.control.entries import (
     MulticastGroup,
     Optional,
     Range,
+    RegisterCell,
     TableEntry,
     Ternary,
     Update,
@@ -68,6 +69,8 @@ def _update(update: Update) -> tuple[Any, ...]:
         return ("default", entity.table, None if gone else entity.action, list(entity.params))
     if isinstance(entity, MulticastGroup):
         return ("group", entity.group_id, None if gone else list(entity.replicas))
+    if isinstance(entity, RegisterCell):
+        return ("register", entity.register, entity.index, 0 if gone else entity.value)
     return ("session", entity.session_id, None if gone else _port(entity), None, entity.truncate)
 
 
@@ -95,7 +98,7 @@ def _match(match: Match) -> tuple[Any, ...]:
 
 def from_engine(update: _engine.Update) -> Entity:
     """The entity that an update in the engine's form writes: what `to_engine` makes of an insert,
-    back. Raises ValueError for what is no entry: a cell of a register, an update that removes."""
+    back. Raises ValueError for what is no entry, such as an update that removes."""
     if update[0] in ("insert", "modify"):
         _, _, table, matches, priority, action, params = update
         keys = tuple((name, _read_match(match)) for name, match in matches)
@@ -106,6 +109,8 @@ def from_engine(update: _engine.Update) -> Entity:
         return MulticastGroup(update[1], tuple(update[2]))
     if update[0] == "session" and update[2] is not None:
         return CloneSession(update[1], ((update[2], 0),), update[4])
+    if update[0] == "register":
+        return RegisterCell(update[1], update[2], update[3])
     raise ValueError(f"the {update[0]} {update[1]} cannot be written from here")
 
 

@@ -15,6 +15,7 @@ from p4lab.control.entries import (
     MulticastGroup,
     Optional,
     Range,
+    RegisterCell,
     TableEntry,
     Ternary,
     Update,
@@ -37,6 +38,7 @@ ENTITIES = st.one_of(
     st.builds(TableEntry, NAMES, KEYS, NAMES, PARAMS, st.integers(0, 9)),
     st.builds(DefaultAction, NAMES, NAMES, PARAMS),
     st.builds(MulticastGroup, st.integers(1, 9), REPLICAS),
+    st.builds(RegisterCell, NAMES, st.integers(0, 511), NUMBERS),
     st.builds(
         CloneSession, st.integers(1, 9), st.tuples(st.tuples(st.integers(0, 511), st.just(0)))
     ),
@@ -57,7 +59,6 @@ def test_any_match_is_a_mask_of_nothing() -> None:
 @pytest.mark.parametrize(
     "update",
     [
-        ("register", "r", 0, 1),
         ("delete", "entry", "t", [], 0),
         ("default", "t", None, []),
         ("group", 1, None),

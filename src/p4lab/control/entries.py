@@ -81,7 +81,16 @@ class CloneSession:
     truncate: int = 0
 
 
-Entity = TableEntry | DefaultAction | MulticastGroup | CloneSession
+@dataclass(frozen=True)
+class RegisterCell:
+    """What a cell of a register is to hold, in all pipes; without one of ours it is 0."""
+
+    register: str
+    index: int
+    value: int
+
+
+Entity = TableEntry | DefaultAction | MulticastGroup | CloneSession | RegisterCell
 Entries = frozenset[Entity]
 
 
@@ -101,14 +110,16 @@ def key(entity: Entity) -> tuple[object, ...]:
         return ("default_action", entity.table)
     if isinstance(entity, MulticastGroup):
         return ("multicast_group", entity.group_id)
+    if isinstance(entity, RegisterCell):
+        return ("register_cell", entity.register, entity.index)
     return ("clone_session", entity.session_id)
 
 
 def diff(old: Set[Entity], new: Set[Entity]) -> list[Update]:
     """The shortest batch that turns `old` into `new`; the same for the same sets.
 
-    Groups and sessions are made before the rows that use them and removed after those, so that
-    the batch is sound even where a target applies it step by step.
+    Groups and sessions are made before the rows that use them and removed after those, and cells
+    come behind all rows, so that the batch is sound even where a target applies it step by step.
     """
     gone = {key(entity): entity for entity in old - new}
     fresh = {key(entity): entity for entity in new - old}
@@ -119,6 +130,11 @@ def diff(old: Set[Entity], new: Set[Entity]) -> list[Update]:
 
 
 def _order(update: Update) -> tuple[object, ...]:
-    is_row = isinstance(update.entity, TableEntry | DefaultAction)
-    phase = {"insert": (0, 2), "modify": (1, 3), "delete": (5, 4)}[update.kind][is_row]
+    entity = update.entity
+    if isinstance(entity, RegisterCell):
+        kind = 2
+    else:
+        kind = int(isinstance(entity, TableEntry | DefaultAction))
+    phases = {"insert": (0, 2, 4), "modify": (1, 3, 4), "delete": (7, 6, 5)}
+    phase = phases[update.kind][kind]
     return (phase, repr(key(update.entity)))

@@ -22,6 +22,7 @@ from p4lab.control.entries import (
     MulticastGroup,
     Optional,
     Range,
+    RegisterCell,
     TableEntry,
     Ternary,
     Update,
@@ -81,6 +82,8 @@ class Program:
         """An entry as a message, default actions excepted. Raises ValueError."""
         if isinstance(entity, TableEntry):
             return p4r.Entity(table_entry=self._entry(entity))
+        if isinstance(entity, RegisterCell):
+            raise ValueError(f"the register {entity.register} cannot be written by P4Runtime here")
         engine = p4r.PacketReplicationEngineEntry()
         if isinstance(entity, MulticastGroup):
             group = engine.multicast_group_entry
