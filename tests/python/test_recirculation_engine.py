@@ -72,14 +72,24 @@ def test_the_header_explains_what_is_missing_from_100(frame: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "k", "arbitration"), [(3, 1, "random"), (4, 1, "looped-first"), (4, 2, "equal-drop")]
+    ("n", "k", "arbitration"),
+    [
+        (3, 1, "random"),
+        (4, 1, "looped-first"),
+        (4, 2, "equal-drop"),
+        (4, 2, "random"),
+        (4, 2, "looped-first"),
+        (4, 2, "fresh-first"),
+        (5, 3, "random"),
+    ],
 )
 def test_the_collapsed_switch_has_the_same_limits(n: int, k: int, arbitration: str) -> None:
-    """There fresh packets come from a loop, too, in step with those that recirculate."""
+    """There fresh packets come from a loop, too, and have taken a turn for it: whoever looks at one
+    next hop would believe in another order if that disturbed the turns of the copies."""
     found = run(n, k, arbitration, collapsed=True, precision=0.006)
     assert found.setup.limit is not None
-    assert found.last.value == pytest.approx(found.setup.limit[-1], rel=0.012), SEED
-    assert Setup(4, 2, "random", collapsed=True).limit is None
+    values = [one.value for one in found.throughput]
+    assert values == pytest.approx(found.setup.limit, rel=0.012, abs=0.2), SEED
 
 
 def test_the_same_setup_is_the_same_run() -> None:

@@ -25,14 +25,16 @@ PROGRAM = ROOT / "p4" / "bier" / "tna.p4"
 BSL = 64
 SOURCE_PORT = 60
 FIRST_NEXT_HOP = 1  # next hop i is behind port i
-FRONT_LOOPS = tuple(range(32, 56))
+FRONT_LOOPS = tuple(range(24, 56))
 """Ports at the front in loopback mode"""
-LOOPS = (*(pipe << 7 | 68 + port for pipe in (0, 2, 3) for port in range(4)), *FRONT_LOOPS)
-"""Recirculation ports in their order: those of three pipes, then some at the front"""
+LOOPS = (68, 69, 70, 71, *FRONT_LOOPS)
+"""Recirculation ports in their order. All are in one pipe: every pipe has a register of its own,
+and ports of two pipes would not strictly take turns."""
 LOOPED = 1 << 63
 """The metadata of a port in loopback mode (`port_metadata_t` of the program)"""
-ENCAPSULATION_LOOP = 1 << 7 | 68
-"""A recirculation port that packets take once, when they have got their BIER header"""
+ENCAPSULATION_LOOP = 56
+"""A port in loopback mode that packets take once, when they have got their BIER header; in the same
+pipe, so that all of them ask the same register for their copies"""
 MOST_NEXT_HOPS = 16
 MOST_LOOPS = len(LOOPS)
 

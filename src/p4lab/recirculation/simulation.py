@@ -104,14 +104,10 @@ class Setup:
     @property
     def limit(self) -> tuple[float, ...] | None:
         """The fluid limit at each next hop in Gb/s. None where there is none: for tail drop that
-        has to drop, for a loop that does not carry exactly what comes in, and where several loops
-        do not strictly take turns: in the collapsed set-up packets that are encapsulated take turns
-        with the others, which matters to all arbitrations but equal drop."""
+        has to drop, and for a loop that does not carry exactly what comes in."""
         if self.loops * self.capacity >= (self.next_hops - 1) * self.offered:
             return (self.offered,) * self.next_hops
         if self.arbitration == "tail-drop" or abs(self.capacity - self.offered) > 1e-9:
-            return None
-        if self.collapsed and self.loops > 1 and self.arbitration != "equal-drop":
             return None
         return fluid_limit(self.arbitration, self.next_hops, self.loops, self.offered)
 
@@ -198,6 +194,7 @@ class _Run:
                 net.set_port_metadata(self._switch, port, bench.LOOPED)
         if setup.collapsed:
             net.set_loop(self._switch, bench.ENCAPSULATION_LOOP, **wire)
+            net.set_port_metadata(self._switch, bench.ENCAPSULATION_LOOP, bench.LOOPED)
         self._sinks = [self._sink(i) for i in range(setup.next_hops)]
         net.generate(
             self._switch,
