@@ -5,6 +5,9 @@ fetched and the engine built there. The run of all tests has the provisioner amo
 it this folder's wheels and engine (a wheelhouse), which takes minutes less.
 
 Other arguments are given to pytest alone (`./lab test -k bier`); the Rust steps then do not run.
+
+Rust's steps and the provisioner run beside pytest, which waits for hosts and browsers much of the
+time; they give way to it, since some of its tests watch clocks.
 """
 
 from __future__ import annotations
@@ -18,12 +21,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".lab"
 PROVISION = str(ROOT / "tests" / "provision.sh")
+GIVE_WAY = 10  # niceness of what runs beside pytest
 CANNOT_RUN = 77  # exit status of tests/provision.sh where it lacks something; it says what
 
 
@@ -75,8 +80,8 @@ def owner() -> dict[str, int]:
 
 
 def run(name: str, command: list[str], env: dict[str, str], **as_user: int) -> tuple[bool, str]:
-    """Runs one step with its output in `.lab/test-NAME.log`, shown where it fails."""
-    print(f"  {name:<28}", end="", flush=True)
+    """Runs one step with its output in `.lab/test-NAME.log`, shown where it fails. Its line is
+    printed at its end, whole, since steps run beside each other."""
     start = time.monotonic()
     done = subprocess.run(
         command,
@@ -93,12 +98,11 @@ def run(name: str, command: list[str], env: dict[str, str], **as_user: int) -> t
     log = LOGS / f"test-{name.replace(' ', '-')}.log"
     log.unlink(missing_ok=True)
     log.write_text(done.stdout)
-    print(
-        f"{'ok' if done.returncode == 0 else 'FAILED':<8}{time.monotonic() - start:5.0f} s",
-        flush=True,
-    )
+    verdict = "ok" if done.returncode == 0 else "FAILED"
+    lines = [f"  {name:<28}{verdict:<8}{time.monotonic() - start:5.0f} s"]
     if done.returncode != 0:
-        print("\n".join(done.stdout.splitlines()[-150:]), flush=True)
+        lines += done.stdout.splitlines()[-150:]
+    print("\n".join(lines) + "\n", end="", flush=True)
     return done.returncode == 0, done.stdout
 
 
@@ -114,7 +118,7 @@ def rust_steps(env: dict[str, str]) -> tuple[bool, Tally]:
         ),
         ("cargo test", ["test", "--workspace", "--locked", "--no-fail-fast"]),
     ):
-        ok, log = run(name, ["cargo", *arguments], env, **user)
+        ok, log = run(name, ["nice", f"-n{GIVE_WAY}", "cargo", *arguments], env, **user)
         all_ok &= ok
     return all_ok, cargo_tally(log)
 
@@ -146,7 +150,7 @@ def provision_steps(env: dict[str, str]) -> tuple[bool, Tally]:
             return False, Tally(failed=1)
         Path(user_data).write_text(text)
         given = ["--wheelhouse", wheelhouse, "--user-data", user_data]
-        ok, _ = run("provision", [PROVISION, *given], env)
+        ok, _ = run("provision", ["nice", f"-n{GIVE_WAY}", PROVISION, *given], env)
     return ok, Tally(passed=int(ok), failed=int(not ok))
 
 
@@ -156,6 +160,18 @@ def provision_from_nothing(env: dict[str, str]) -> int:
     counts = [status == 0, status not in (0, CANNOT_RUN), status == CANNOT_RUN]
     print("\n{:d} passed, {:d} failed, {:d} skipped".format(*counts))
     return 1 if counts[1] else 0
+
+
+def all_steps(env: dict[str, str]) -> tuple[bool, Tally]:
+    """Everything; Rust and the provisioner, which take both processors, beside pytest."""
+    print("  running Rust's steps and the provisioner, beside them Python's", flush=True)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        python = beside.submit(python_steps, env, [])
+        done = [rust_steps(env), provision_steps(env), python.result()]
+    tally = Tally()
+    for _, counted in done:
+        tally.add(counted)
+    return all(ok for ok, _ in done), tally
 
 
 def main() -> int:
@@ -168,16 +184,7 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments == ["provision"]:
         return provision_from_nothing(env)
-    tally, all_ok = Tally(), True
-    if not arguments:
-        all_ok, tally = rust_steps(env)
-    ok, more = python_steps(env, arguments)
-    all_ok &= ok
-    tally.add(more)
-    if not arguments:
-        ok, more = provision_steps(env)
-        all_ok &= ok
-        tally.add(more)
+    all_ok, tally = all_steps(env) if not arguments else python_steps(env, arguments)
     for reason, number in sorted(tally.reasons.items()):
         print(f"  skipped {number}: {reason}")
     if not all_ok and tally.failed == 0:

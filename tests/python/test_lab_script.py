@@ -21,13 +21,17 @@ TOOLS = (
     "rm sed setpriv sh sha256sum sleep sort stat tail touch uname xargs"
 ).split()
 
+ALL = ["venv", "builder", "packages", "engine"]  # the work of a first start
+
 PYTHON = """#!/bin/sh
 echo "python $*" | sed "s#$ROOT#ROOT#g" >>"$CALLS"
 case "$*" in
 "-V") echo Python 3.12.0 ;;
 "-m venv "*) mkdir -p "$ROOT/.venv/bin" && cp "$0" "$ROOT/.venv/bin/python" ;;
-*maturin*) [ ! -e "$ROOT/broken" ] || { echo "error[E0425]: no such thing"; exit 1; }
+*"-m maturin"*) [ ! -e "$ROOT/broken" ] || { echo "error[E0425]: no such thing"; exit 1; }
     sleep 0.2; touch "$ROOT/src/p4lab/_engine.abi3.so" ;;
+*"-r $ROOT/requirements.lock") [ ! -e "$ROOT/offline" ] ||
+    { echo "no route to the index"; exit 1; } ;;
 *"--no-deps"*p4lab) mkdir -p "$ROOT/.venv/site/p4lab"
     echo ready-made >"$ROOT/.venv/site/p4lab/_engine.abi3.so" ;;
 *sysconfig*) echo "$ROOT/.venv/site" ;;
@@ -67,11 +71,20 @@ class Machine:
         return process.returncode, out, err
 
     def work(self) -> list[str]:
-        """What was installed or built since the last call, as short words."""
+        """What was installed or built since the last call, as short words in the order below:
+        packages come while the engine is built."""
         text = self.calls.read_text() if self.calls.exists() else ""
         self.calls.unlink(missing_ok=True)
-        words = {"-m venv": "venv", "-m pip": "packages", "maturin": "engine", "apt-get": "apt"}
-        return [word for line in text.splitlines() for mark, word in words.items() if mark in line]
+        marks = {
+            "apt-get": "apt",
+            "-m venv": "venv",
+            "requirements.lock maturin": "builder",
+            "-r ROOT/requirements.lock": "packages",
+            "--no-deps": "ready-made",
+            "-m maturin": "engine",
+        }
+        lines = text.splitlines()
+        return [word for mark, word in marks.items() for line in lines if mark in line]
 
 
 @pytest.fixture
@@ -99,9 +112,14 @@ def machine(tmp_path: Path) -> Machine:
 def test_a_fresh_clone_is_set_up_and_the_verb_runs(machine: Machine) -> None:
     status, out, err = machine.run("run", "01-bier", "a b")
     assert (status, out) == (0, "p4lab got: <run> <01-bier> <a b>\n")
-    assert machine.work() == ["venv", "packages", "engine"]
+    assert machine.work() == ALL
     steps = [line.split("  ")[1] for line in err.splitlines()]
-    assert steps == ["virtual environment", "Python packages", "engine (release build)"]
+    assert steps == [
+        "virtual environment",
+        "what builds the engine",
+        "engine (release build)",
+        "Python packages, meanwhile",
+    ]
 
 
 def test_the_second_start_does_nothing_but_start(machine: Machine) -> None:
@@ -119,7 +137,7 @@ def test_a_change_rebuilds_only_what_is_made_of_it(machine: Machine) -> None:
     assert machine.work() == ["engine"]
     (machine.root / "requirements.lock").write_text("other==2\n")
     machine.run()
-    assert machine.work() == ["venv", "packages", "engine"]
+    assert machine.work() == ALL
     (machine.root / "src" / "p4lab" / "_engine.abi3.so").unlink()
     machine.run()
     assert machine.work() == ["engine"]
@@ -130,7 +148,7 @@ def test_a_moved_folder_gets_its_environment_anew(machine: Machine) -> None:
     machine.work()
     machine.root = machine.root.rename(machine.root.parent / "elsewhere")
     assert machine.run()[0] == 0
-    assert machine.work() == ["venv", "packages", "engine"]
+    assert machine.work() == ALL
 
 
 def test_a_failed_step_shows_its_log_and_is_tried_again(machine: Machine) -> None:
@@ -147,7 +165,18 @@ def test_a_failed_step_shows_its_log_and_is_tried_again(machine: Machine) -> Non
 def test_two_starts_at_once_set_up_once(machine: Machine) -> None:
     both = [machine.start(), machine.start()]
     assert [process.communicate(timeout=60) and process.returncode for process in both] == [0, 0]
-    assert sorted(machine.work()) == ["engine", "packages", "venv"]
+    assert machine.work() == ALL
+
+
+def test_packages_that_do_not_come_are_said_and_tried_again(machine: Machine) -> None:
+    (machine.root / "offline").touch()
+    status, out, err = machine.run()
+    assert (status, out) == (2, "")
+    assert "Python packages" in err and "no route to the index" in err
+    (machine.root / "offline").unlink()
+    machine.work()
+    assert machine.run()[0] == 0
+    assert machine.work() == ALL
 
 
 @pytest.mark.parametrize("version", [None, "1.94.1", "0.99.0"])
@@ -172,7 +201,7 @@ def test_what_apt_may_install_is_installed(machine: Machine) -> None:
         f'[ "$1" = update ] || cp "{machine.bin}/later" "{python}"\n',
     )
     assert machine.run()[0] == 0
-    assert machine.work() == ["apt", "apt", "venv", "packages", "engine"]
+    assert machine.work() == ["apt", "apt", *ALL]
 
 
 def test_an_installation_that_changes_nothing_ends(machine: Machine) -> None:
@@ -253,7 +282,7 @@ def test_an_engine_of_other_sources_is_built_and_said(machine: Machine, wheelhou
     (wheelhouse / "engine.digest").write_text("of another day\n")
     status, _, err = machine.run("doctor")
     assert status == 0 and "is of other sources" in err
-    assert machine.work() == ["venv", "packages", "engine"]
+    assert machine.work() == ALL
 
 
 def test_users_share_a_folder_that_they_cannot_write(machine: Machine) -> None:
