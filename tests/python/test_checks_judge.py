@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,44 @@ def test_a_mistake_is_told_with_kind_line_and_field(
         assert (story.place.file, story.place.line) == ("bier/bier.p4", line_of(line))
     if field:
         assert field in [item.field for item in story.differences[0].fields]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "signature"),
+    [
+        ("hdr.bier.setValid();", "", difference.HEADER_MISSING),
+        ("= ETHERTYPE_BIER;", "= ETHERTYPE_IPV4;", difference.WRONG_FIELD),
+    ],
+)
+def test_what_goes_wrong_in_the_next_pass_is_told_where_it_began(
+    old: str, new: str, signature: str
+) -> None:
+    """The table of the next pass would only say that it was asked with nonsense."""
+    story = next(check.story for check in verdict(old, new).checks if check.story)
+    assert story.signature == signature
+    assert "comes back to the switch" in story.summary
+    assert story.hint and story.place is not None
+    assert story.place.line == line_of("action encapsulate(")
+
+
+def test_the_first_step_says_what_is_tried_and_rows_that_differ_in_a_bit_are_one_step() -> None:
+    found = verdict("carried.remaining & fbm;", "carried.remaining;")
+    story = next(check.story for check in found.checks if check.id == "forward-one")
+    assert story is not None
+    assert story.steps[0] == "A BIER packet comes in; one next hop leads to some of its receivers."
+    (rows,) = [step for step in story.steps if step.startswith("table bift")]
+    assert re.search(r"remaining=bit \d+(, \d+)* or \d+ set -> forward\(", rows), rows
+
+
+def test_numbers_of_a_story_are_those_of_its_packets() -> None:
+    """Bits have their names, addresses their dots, in what happened as in what was expected."""
+    found = verdict("hdr.bier.bit_string = carried.remaining & fbm;", "hdr.bier.bit_string = fbm;")
+    story = next(check.story for check in found.checks if check.id == "forward-one")
+    assert story is not None
+    assert re.search(r"bit_string became 0x[0-9a-f]+ \(bits? [0-9, ]+\); it was", story.why)
+    story = next(check.story for check in verdict("hdr.bier.s          = 1;").checks if check.story)
+    assert story is not None
+    assert any(re.search(r"group=239\.\d+\.\d+\.\d+, ", step) for step in story.steps)
 
 
 def test_a_program_that_does_not_compile_is_told_where_and_the_rest_waits() -> None:

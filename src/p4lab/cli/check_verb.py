@@ -61,7 +61,7 @@ def check(
         typer.echo(json.dumps(verdict.to_json(), indent=2))
     else:
         stories = len(verdict.checks) if all_ else 1
-        Console().print(render(course, verdict, stories=stories))
+        Console().print(render(course, verdict, stories=stories, folder=str(folder)))
     if not verdict.passed:
         raise typer.Exit(VERDICT_NO)
 
@@ -81,7 +81,7 @@ def watch(lab: Lab, folder: Folder = Path(".")) -> None:
             console.print(f"[red]{error}[/]")
             continue
         console.clear()
-        console.print(render(course, verdict))
+        console.print(render(course, verdict, folder=str(folder)))
         console.print(f"\n[dim]Waiting for changes in {folder} (Ctrl-C to stop)[/]")
         if verdict.passed:
             console.print("[bold green]Everything passes.[/]")

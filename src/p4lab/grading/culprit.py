@@ -10,7 +10,9 @@ from typing import Any
 
 from p4lab.grading import difference
 from p4lab.grading.difference import Out, Pair, Wanted
+from p4lab.grading.frames import shown, trace_number
 from p4lab.grading.record import Place
+from p4lab.steps import short
 
 Sources = Mapping[str, str]
 """The student's files: text by path"""
@@ -50,34 +52,77 @@ def _plain(path: str) -> str:
     return "/".join(parts)
 
 
-def of_field(name: str, pair: Pair, summary: Mapping[str, Any], sources: Sources) -> Culprit:
-    """Who gave a field, such as `bier.ttl`, its wrong value: the last line that wrote it, or the
-    action in which the reference writes it."""
+def of_field(
+    name: str,
+    pair: Pair,
+    summary: Mapping[str, Any],
+    reference: Mapping[str, Any],
+    sources: Sources,
+) -> Culprit:
+    """Who gave a field, such as `bier.ttl`, its wrong value: the last line that wrote it, or where
+    the reference, a program with its own summary, writes it."""
     assert pair.got is not None
     step = _last_change(name, pair.got.lineage)
     if step is not None:
-        told = f"here {name} became {step['after']} (it was {step['before']})"
-        return place(step, sources), told
-    action = _action_before_change(name, pair.wanted)
-    declared = _declaration(action, summary)
-    if declared is not None:
-        return place(declared, sources), f"this action leaves {name} as it is"
-    return None, f"no line of the program changes {name}"
+        before, after = (_told(name, step[side], summary) for side in ("before", "after"))
+        return place(step, sources), f"here {name} became {after}; it was {before}"
+    return _left_out(
+        name, pair, summary, reference, sources, f"leaves {name} as it is", f"changes {name}"
+    )
 
 
-def of_validity(header: str, pair: Pair, summary: Mapping[str, Any], sources: Sources) -> Culprit:
-    """Who made a header valid or invalid, or in which action it should have been done."""
+def of_validity(
+    header: str,
+    pair: Pair,
+    summary: Mapping[str, Any],
+    reference: Mapping[str, Any],
+    sources: Sources,
+) -> Culprit:
+    """Who made a header valid or invalid, or where it should have been done."""
     assert pair.got is not None
     name = f"{header}.$valid"
     step = _last_change(name, pair.got.lineage)
     if step is not None:
         return place(step, sources), f"here {header} became {step['after']}"
-    declared = _declaration(_action_before_change(name, pair.wanted), summary)
     there = any(item.name == header for item in pair.got.headers)
     state = "valid" if there else "invalid"
-    if declared is not None:
-        return place(declared, sources), f"this action leaves {header} {state}"
-    return None, f"no line of the program changes whether {header} is valid"
+    rest = (f"leaves {header} {state}", f"changes whether {header} is valid")
+    return _left_out(name, pair, summary, reference, sources, *rest)
+
+
+def _left_out(
+    name: str,
+    pair: Pair,
+    summary: Mapping[str, Any],
+    reference: Mapping[str, Any],
+    sources: Sources,
+    leaves: str,
+    changes: str,
+) -> Culprit:
+    """Where the student's program should change a field and does not: in the action where the
+    reference does it, behind the table that it asked last, or in the block that it runs then."""
+    assert pair.got is not None
+    last, change = _before_change(name, pair.wanted)
+    if last is not None and change is not None:
+        declared = _declaration(_action_around(change, last, reference), summary)
+        if declared is not None:
+            return place(declared, sources), f"this action {leaves}"
+        own = _same(last, pair.got.lineage)
+        if own is not None:
+            what = "behind this look-up nothing" if own["kind"] == "table" else "nothing here"
+            return place(own, sources), f"{what} {changes}"
+    return None, f"no line of the program {changes}"
+
+
+def _told(name: str, text: str, summary: Mapping[str, Any]) -> str:
+    """A field's value in a trace as its readers know it."""
+    header, _, field = name.rpartition(".")
+    for declared in summary["headers"]:
+        if short(declared["name"]) == header:
+            width = next((one["width"] for one in declared["fields"] if one["name"] == field), 0)
+            number = trace_number(text)
+            return text if number is None else shown(field, number, width)
+    return text
 
 
 def _last_change(name: str, lineage: Packets) -> dict[str, Any] | None:
@@ -93,16 +138,47 @@ def _is(full: str, name: str) -> bool:
     return full == name or full.endswith(f".{name}")
 
 
-def _action_before_change(name: str, wanted: Wanted | None) -> str | None:
-    """The action that ran when the reference changed a field."""
-    found = action = None
+def _before_change(
+    name: str, wanted: Wanted | None
+) -> tuple[dict[str, Any] | None, dict[str, Any] | None]:
+    """Where the reference last changes a field: the last table or block before that, the change."""
+    found = last = change = None
     for packet in wanted.lineage if wanted else ():
         for step in packet["steps"]:
-            if step["kind"] == "table":
-                action = step["action"]
+            if step["kind"] in ("table", "block"):
+                last = step
             elif step["kind"] == "change" and _is(step["name"], name):
-                found = action
-    return found
+                found, change = last, step
+    return found, change
+
+
+def _action_around(
+    change: Mapping[str, Any], table: Mapping[str, Any], reference: Mapping[str, Any]
+) -> str | None:
+    """The reference's action that a change is in: what the table ran, or what that called; None if
+    it is in an apply block. No summary says where an action ends; the next declaration does."""
+    if table["kind"] != "table":
+        return None
+    declared = [
+        item
+        for item in (*reference["actions"], *reference["tables"])
+        if item["file"] == change["file"] and item["line"] <= change["line"]
+    ]
+    nearest = max(declared, key=lambda item: item["line"], default=None)
+    if nearest is None or nearest not in reference["actions"]:
+        return None
+    ran, around = (str(name).rpartition(".")[0] for name in (table["action"], nearest["name"]))
+    return str(nearest["name"]) if ran == around else None
+
+
+def _same(wanted: Mapping[str, Any], lineage: Packets) -> dict[str, Any] | None:
+    """The last look-up in the same table, or the last run of the same block, on a packet's way."""
+    name = "table" if wanted["kind"] == "table" else "name"
+    for packet in reversed(lineage):
+        for step in reversed(packet["steps"]):
+            if step["kind"] == wanted["kind"] and step[name] == wanted[name]:
+                return step
+    return None
 
 
 def _declaration(action: str | None, summary: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -173,10 +249,9 @@ def _table_parted(
     table = _brief(theirs["table"])
     for own, other in zip(theirs["key"], mine["key"], strict=False):
         if own["value"] != other["value"]:
-            told = (
-                f"the table {table} is asked with {own['name']}={own['text']} "
-                f"instead of {other['text']}"
-            )
+            width = _key_width(theirs["table"], own["name"], summary)
+            asked, right = (shown(own["name"], item["value"], width) for item in (own, other))
+            told = f"the table {table} is asked with {own['name']}={asked} instead of {right}"
             kind = "" if theirs["hit"] else difference.TABLE_MISSED
             return kind, (place(theirs, sources), told)
     if theirs["hit"] != mine["hit"]:
@@ -185,6 +260,12 @@ def _table_parted(
         return kind, (place(theirs, sources), f"the table {table} [{key}] {word}")
     action = _brief(theirs["action"])
     return "", (place(theirs, sources), f"the table {table} [{key}] runs {action}")
+
+
+def _key_width(table: str, key: str, summary: Mapping[str, Any]) -> int:
+    """Bits of a key; 0 for a truth value or what is not known."""
+    keys = next((item["keys"] for item in summary["tables"] if item["name"] == table), [])
+    return next((item["width"] for item in keys if item["name"] == key), 0)
 
 
 def _fate_parted(

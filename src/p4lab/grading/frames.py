@@ -179,7 +179,7 @@ def dissect(program: _engine.Program, data: bytes, port: int = 1) -> tuple[Heade
 def shown(field: str, value: int, width: int) -> str:
     """A field's value as its readers know it: an address, a set of bits, or a number."""
     name = field.rsplit(".", 1)[-1]
-    address = "addr" in name or name in ("src", "dst", "destination")
+    address = "addr" in name or name in ("src", "dst", "destination", "group")
     if width == 32 and address:
         return str(IPv4Address(value))
     if width == 48 and address:

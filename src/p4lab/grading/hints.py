@@ -60,8 +60,13 @@ GENERAL = {
 
 def choose(hints: Sequence[Hint], check: str, signature: str, field: str) -> str:
     """The hint for a difference; empty if nothing fits."""
+    return of_lab(hints, check, signature, field) or GENERAL.get(signature, "")
+
+
+def of_lab(hints: Sequence[Hint], check: str, signature: str, field: str) -> str:
+    """The lab's own hint for a difference; empty if nothing fits."""
     for hint in hints:
         given = ((hint.check, check), (hint.signature, signature), (hint.field, field))
         if all(wanted is None or wanted == found for wanted, found in given):
             return hint.text
-    return GENERAL.get(signature, "")
+    return ""

@@ -7,6 +7,7 @@ cases; a seed makes one of them.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -214,13 +215,32 @@ class Case:
 
     def told(self, upto: int) -> tuple[str, ...]:
         """What is done up to the packet number `upto`, in words."""
-        steps = list(shortened(self.steps))
+        steps = [self.say, *shortened(merged(self.steps))]
         for sending in self.sendings[:upto]:
             steps += [*sending.steps, sending.text]
         return tuple(steps)
 
 
 SHOWN_STEPS = 12
+_OF_A_BIT = re.compile(r"(.*=bit )(\d+)( set -> .*)")
+
+
+def merged(steps: tuple[str, ...]) -> tuple[str, ...]:
+    """Rows of a table that follow each other and differ in their bit only become one step."""
+    found: list[tuple[str, list[str], str]] = []
+    for step in steps:
+        parts = _OF_A_BIT.fullmatch(step)
+        head, bit, tail = parts.groups() if parts else (step, "", "")
+        if bit and found and found[-1][::2] == (head, tail):
+            found[-1][1].append(bit)
+        else:
+            found.append((head, [bit], tail))
+    return tuple(head + _any_of(bits) + tail for head, bits, tail in found)
+
+
+def _any_of(bits: list[str]) -> str:
+    bits = sorted(bits, key=int) if bits[1:] else bits
+    return f"{', '.join(bits[:-1])} or {bits[-1]}" if bits[1:] else bits[0]
 
 
 def shortened(steps: tuple[str, ...]) -> tuple[str, ...]:

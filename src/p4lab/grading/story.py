@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from p4lab import _engine
@@ -12,6 +13,7 @@ from p4lab.grading.course import Check, Course, Defines, Judged, come, come_trac
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.own_lines import moved
 from p4lab.grading.record import Place, Story
+from p4lab.grading.returned import returned
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
 
@@ -87,10 +89,14 @@ def compare_traces(
     where = moved(where, ours[1]["packets"], packets, step, summary, work.files, own)
     if endless:
         kind = difference.LOOP
+    back = None if endless else returned(ours[1]["packets"], packets, case.ignore)
+    if back is not None and pairs and pairs[0].got is None:
+        hint = hints.choose(course.hints, check.id, kind or difference.COPY_MISSING, "")
+        return _returned_story(course, check, case, back, steps, hint, theirs[0], work)
     if not pairs:  # everything that should come out does, but something runs in circles
         hint = hints.choose(course.hints, check.id, kind, "")
         return Story(steps, NO_END, kind, hint, place=where[0], why=where[1])
-    return pair_story(
+    told = pair_story(
         course,
         check,
         pairs[0],
@@ -102,6 +108,49 @@ def compare_traces(
         files=work.files,
         others=tuple(pairs[1:]),
     )
+    if back is not None and told.place is None:  # no line of the last pass is to blame
+        return _returned_story(course, check, case, back, steps, told.hint, theirs[0], work)
+    return told
+
+
+def _returned_story(
+    course: Course,
+    check: Check,
+    case: Case,
+    back: Pair,
+    steps: tuple[str, ...],
+    hint: str,
+    program: _engine.Program,
+    work: Work,
+) -> Story:
+    """The story of a packet that went wrong in the pass before; `hint` is said if the lab has none
+    for that."""
+    layout = course.headers(case.defines)
+    signature, name = difference.signature(back, layout)
+    summaries = (program.summary, course.program(case.defines).summary)
+    where = _written(signature, name, back, *summaries, work.files, course.student.edit)
+    hint = hints.of_lab(course.hints, check.id, signature, name) or hint
+    told = replace(difference.describe(back, layout), expected_port=None, got_port=None)
+    sentence = _sentence(signature, name, "packet that comes back to the switch")
+    return Story(steps, sentence, signature, hint, (told,), place=where[0], why=where[1])
+
+
+def _written(
+    signature: str,
+    name: str,
+    pair: Pair,
+    summary: Mapping[str, Any],
+    reference: Mapping[str, Any],
+    files: Mapping[str, str],
+    own: tuple[str, ...],
+) -> culprit.Culprit:
+    """Who wrote a header or a field as it should not be, as far as it is the student's doing."""
+    assert pair.got is not None
+    validity = signature in (difference.HEADER_MISSING, difference.HEADER_NOT_REMOVED)
+    of = culprit.of_validity if validity else culprit.of_field
+    where = of(name, pair, summary, reference, files)
+    way = pair.wanted.lineage if pair.wanted else ()
+    return moved(where, way, pair.got.lineage, None, summary, files, own)
 
 
 def pair_story(
@@ -123,19 +172,15 @@ def pair_story(
     if kind == difference.LOOP or (kind and signature in (difference.COPY_MISSING,)):
         signature, name = kind, ""
     elif name and pair.got is not None and summary is not None and files is not None:
-        if signature in (difference.HEADER_MISSING, difference.HEADER_NOT_REMOVED):
-            where = culprit.of_validity(name, pair, summary, files)
-        else:
-            where = culprit.of_field(name, pair, summary, files)
-        way = pair.wanted.lineage if pair.wanted else ()
-        own = course.student.edit
-        where = moved(where, way, pair.got.lineage, None, summary, files, own)
-    differences = tuple(
-        difference.describe(item, layout) for item in (pair, *others[:MAX_DIFFERENCES])
-    )
+        reference = course.program(defines).summary
+        where = _written(signature, name, pair, summary, reference, files, course.student.edit)
+    shown = (pair, *others[:MAX_DIFFERENCES])
+    if signature == difference.LOOP:  # one of the endless copies says as much as all
+        shown = (next((item for item in shown if item.wanted is None), pair),)
+    differences = tuple(difference.describe(item, layout) for item in shown)
     return Story(
         steps,
-        _sentence(signature, name, pair),
+        _fate_sentence(signature, name, pair),
         signature,
         hints.choose(course.hints, check.id, signature, name),
         differences,
@@ -144,8 +189,8 @@ def pair_story(
     )
 
 
-def _sentence(signature: str, name: str, pair: Pair) -> str:
-    """The difference in one sentence."""
+def _fate_sentence(signature: str, name: str, pair: Pair) -> str:
+    """The difference of what came out in one sentence."""
     expected = pair.wanted.port if pair.wanted else None
     port = pair.got.port if pair.got else expected
     sentences = {
@@ -155,13 +200,19 @@ def _sentence(signature: str, name: str, pair: Pair) -> str:
         difference.COPY_MISSING: f"No packet leaves on port {expected}.",
         difference.COPY_TOO_MANY: f"A packet leaves on port {port} that nobody should get.",
         difference.WRONG_PORT: f"The packet leaves on port {port} instead of port {expected}.",
-        difference.HEADER_NOT_REMOVED: f"The packet on port {port} still has the header {name}.",
-        difference.HEADER_MISSING: f"The packet on port {port} lacks the header {name}.",
-        difference.BITS_NOT_CLEARED: f"In the packet on port {port}, {name} has bits that it "
-        "should not have.",
-        difference.BITS_LOST: f"In the packet on port {port}, {name} lacks bits.",
-        difference.TTL: f"In the packet on port {port}, {name} was not decremented.",
-        difference.CHECKSUM: f"In the packet on port {port}, {name} does not fit the header.",
-        difference.PAYLOAD: f"The packet on port {port} has another payload.",
     }
-    return sentences.get(signature, f"In the packet on port {port}, {name} is wrong.")
+    return sentences.get(signature) or _sentence(signature, name, f"packet on port {port}")
+
+
+def _sentence(signature: str, name: str, packet: str) -> str:
+    """What is wrong in a packet, in one sentence; `packet` says which it is."""
+    sentences = {
+        difference.HEADER_NOT_REMOVED: f"The {packet} still has the header {name}.",
+        difference.HEADER_MISSING: f"The {packet} lacks the header {name}.",
+        difference.BITS_NOT_CLEARED: f"In the {packet}, {name} has bits that it should not have.",
+        difference.BITS_LOST: f"In the {packet}, {name} lacks bits.",
+        difference.TTL: f"In the {packet}, {name} was not decremented.",
+        difference.CHECKSUM: f"In the {packet}, {name} does not fit the header.",
+        difference.PAYLOAD: f"The {packet} has another payload.",
+    }
+    return sentences.get(signature, f"In the {packet}, {name} is wrong.")

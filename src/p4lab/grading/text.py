@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 
 from rich.console import Group, RenderableType
@@ -23,8 +24,10 @@ _MARKS = {
 }
 
 
-def render(course: Course, verdict: Verdict, *, stories: int = 1) -> RenderableType:
-    """The whole verdict; the first `stories` failures are told in full."""
+def render(
+    course: Course, verdict: Verdict, *, stories: int = 1, folder: str = "."
+) -> RenderableType:
+    """The whole verdict on the files in `folder`; the first `stories` failures are told in full."""
     parts: list[RenderableType] = [_table(course, verdict)]
     if verdict.trouble:
         parts.append(Text(verdict.trouble, style="bold red"))
@@ -35,7 +38,8 @@ def render(course: Course, verdict: Verdict, *, stories: int = 1) -> RenderableT
     if len(failed) > stories:
         left = len(failed) - stories
         word = "check" if left == 1 else "checks"
-        parts += [Text(), Text(f"{left} more failed {word}: p4lab check {course.name} --all")]
+        where = course.name if folder == "." else f"{course.name} {shlex.quote(folder)}"
+        parts += [Text(), Text(f"{left} more failed {word}: p4lab check {where} --all")]
     parts += _warnings(verdict.warnings)
     return Group(*parts)
 
@@ -66,15 +70,17 @@ def _table(course: Course, verdict: Verdict) -> Table:
             table.add_row("", f"[bold]{escape(titles.get(part, part))}[/]", "")
         told = escape(check.title)
         if check.waits_for:
-            told += f" [dim](waits for: {', '.join(_titles(course, check.waits_for))})[/]"
+            told += f" [dim](waits for: {escape(waits(course, check))})[/]"
         table.add_row(_MARKS[check.status], told, _points(check))
     table.add_row("", "[bold]total[/]", f"{verdict.points:g}/{verdict.max_points:g}")
     return table
 
 
-def _titles(course: Course, ids: Iterable[str]) -> list[str]:
-    known = {check.id: check.title for check in course.checks}
-    return [known.get(number, number) for number in ids]
+def waits(course: Course, check: CheckResult) -> str:
+    """What a skipped check waits for: the first of it, and how much more."""
+    first, *others = check.waits_for
+    title = next((one.title for one in course.checks if one.id == first), first)
+    return f"{title}, and {len(others)} more" if others else title
 
 
 def _points(check: CheckResult) -> str:

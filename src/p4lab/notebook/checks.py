@@ -8,7 +8,7 @@ from html import escape
 from p4lab.grading.course import Course, load
 from p4lab.grading.judge import judge
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
-from p4lab.grading.text import MOST_WARNINGS
+from p4lab.grading.text import MOST_WARNINGS, waits
 from p4lab.notebook.folder import Folder
 
 _SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "skipped": "– waits"}
@@ -73,10 +73,9 @@ class Checked:
         return f'<div class="p4c"><style>{STYLE}</style>{"".join(parts)}</div>'
 
     def _row(self, one: CheckResult) -> str:
-        titles = {check.id: check.title for check in self.course.checks}
         points = f"{one.points:g}/{one.max_points:g}" if one.max_points else ""
-        waits = "; ".join(titles.get(number, number) for number in one.waits_for)
-        more = f' <span class="dim">for: {escape(waits)}</span>' if waits else ""
+        told = f"for: {waits(self.course, one)}" if one.waits_for else ""
+        more = f' <span class="dim">{escape(told)}</span>' if told else ""
         return (
             f'<tr><td class="s" style="color:{_COLOURS[one.status]}">{_SIGNS[one.status]}'
             f'<td>{escape(one.title)}{more}<td class="n">{points}</tr>'
@@ -105,8 +104,9 @@ def _told(story: Story) -> Iterator[str]:
 
 
 def _difference(packet: PacketDifference) -> str:
+    ports = (packet.expected_port, packet.got_port)
     rows = [
-        ("port", _port(packet.expected_port), _port(packet.got_port)),
+        *([("port", *map(_port, ports))] if ports != (None, None) else []),
         ("headers", " ".join(packet.expected_headers) or "–", " ".join(packet.got_headers) or "–"),
         *((field.field, field.expected or "–", field.got or "–") for field in packet.fields),
     ]
