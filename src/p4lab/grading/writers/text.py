@@ -107,7 +107,7 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
     for name in sorted(names):
         plain = _UNSAFE.sub(_percent, name).lstrip(".-") or "_"
         if len(plain) > FILE_NAME_CHARACTERS or plain.casefold() in taken:
-            digest = hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:12]
+            digest = hashlib.sha256(_bytes(name)).hexdigest()[:12]
             plain = f"{plain[: FILE_NAME_CHARACTERS - 13]}-{digest}"
         found[name] = plain
         taken.add(plain.casefold())
@@ -117,7 +117,15 @@ def file_names(names: Iterable[str]) -> dict[str, str]:
 def _percent(match: re.Match[str]) -> str:
     if match[0] == " ":
         return "_"
-    return "".join(f"%{byte:02X}" for byte in match[0].encode(errors="surrogateescape"))
+    return "".join(f"%{byte:02X}" for byte in _bytes(match[0]))
+
+
+def _bytes(name: str) -> bytes:
+    """The bytes of a name as the file system has it; any other text is not refused either."""
+    try:
+        return name.encode(errors="surrogateescape")
+    except UnicodeEncodeError:  # half a pair, which no file name of ours has
+        return name.encode(errors="surrogatepass")
 
 
 def student_of(entry: PurePath) -> str:
