@@ -7,6 +7,7 @@ gone, by a run that was refused, interrupted or killed.
 from __future__ import annotations
 
 import copy
+import queue
 import random
 import sys
 from collections.abc import Iterator
@@ -20,23 +21,23 @@ from bfrt_fake.messages import ENUMS, rows
 from bfrt_fake.programs import install
 from bfrt_fake.server import Server
 from bfrt_fake.switch import Switch
-from p4lab.control.bier import Member, bier_entries
-from p4lab.control.entries import Exact, Ternary, diff
+from p4lab.control.bier import Member
+from p4lab.control.bier_tna import port_status, tna_entries
+from p4lab.control.entries import Exact, Ternary, Update, diff
 from p4lab.engine import load_program
 from p4lab.lab.plan import ROOT
 from p4lab.targets.tofino import sde, tools
 from p4lab.targets.tofino.bfrt import BfrtError
-from p4lab.targets.tofino.driver import TofinoDriver
+from p4lab.targets.tofino.driver import Loop, TofinoDriver
 from p4lab.targets.tofino.journal import Change, Journal, Ledger
 from p4lab.targets.tofino.rack import SwitchSetup, from_text
 from p4lab.targets.tofino.rows import row
-from p4lab.targets.tofino.schema import MIRROR, PORT, PORT_METADATA, Program
+from p4lab.targets.tofino.schema import MIRROR, PORT, PORT_METADATA, RECIRCULATION, Program
 from p4lab.topology import Topology
 
 NAME = "lab_bsl64"
 GROUP = 0xEF010101
-P4INFO = load_program(ROOT / "p4/bier/tna.p4", [("BSL", "64")]).p4info(json=True)
-PROGRAM = Program(P4INFO)
+PROGRAM = Program.of(load_program(ROOT / "p4/bier/tna.p4", [("BSL", "64")]))
 TOPOLOGY = Topology.load("paper")
 RACK = """
 name = "test"
@@ -49,7 +50,9 @@ for router in TOPOLOGY.routers:
     RACK += "recirculation = [68]\n" if router.name == "r1" else ""
     for number, to in TOPOLOGY.ports(router.name).items():
         RACK += f'[[cable]]\nswitch = "{router.name}"\nfront = {number}\nto = "{to}"\n'
-SETUP: SwitchSetup = from_text(RACK).setups(TOPOLOGY)["r1"]
+SETUPS = from_text(RACK).setups(TOPOLOGY)
+SETUP: SwitchSetup = SETUPS["r1"]
+LAYOUTS = {router: setup.layout for router, setup in SETUPS.items()}
 
 SDE_MISSING = tools.missing("wedge", start=False)
 
@@ -93,7 +96,7 @@ def driver(client: Any, server: Server, tmp_path: Path) -> TofinoDriver:
 
 def entries(*listeners: tuple[str, int]) -> Any:
     members = frozenset(Member(router, port, GROUP) for router, port in listeners)
-    return bier_entries(TOPOLOGY, members, 64)["r1"]
+    return tna_entries(TOPOLOGY, members, 64, layout=LAYOUTS)["r1"]
 
 
 def furnish(bfrt: sde.SdeBfrt) -> None:
@@ -237,6 +240,7 @@ def test_after_a_crash_at_any_moment_the_next_run_puts_the_switch_back(
 def test_what_cannot_be_put_back_is_told_and_stays_in_the_journal(
     client: Any, server: Server, tmp_path: Path
 ) -> None:
+    clean = copy.deepcopy(server.switch.state())
     own = driver(client, server, tmp_path)
     own.open()
     before = copy.deepcopy(server.switch.state())
@@ -247,7 +251,7 @@ def test_what_cannot_be_put_back_is_told_and_stays_in_the_journal(
     assert server.switch.state() != before
     again = Ledger(connect(client, server), journal(tmp_path))
     again.recover()
-    assert all(not table.rows for table in server.switch.tables.values())
+    assert server.switch.state() == clean
 
 
 def test_a_journal_of_another_program_is_not_applied(
@@ -332,6 +336,138 @@ def test_a_change_that_changes_nothing_sends_nothing(
     ledger.write([Change("put", served)])
     ledger.write([Change("drop", row(name, [("entry", Exact(2))], []))])
     assert len(server.switch.log) == sent
+    bfrt.close()
+
+
+def test_what_the_switch_holds_is_read_from_it(client: Any, server: Server, tmp_path: Path) -> None:
+    """Somebody else has changed rows, or the switch forgot all: the difference is written again."""
+    own = driver(client, server, tmp_path)
+    own.open()
+    wanted = entries(("r1", 1), ("r2", 1))
+    own.write(diff(frozenset(), wanted))
+    own.write(diff(wanted, wanted | {port_status(140)}))
+    wanted |= {port_status(140)}
+    before = copy.deepcopy(server.switch.state())
+    assert own.entries() == wanted
+    # A row is gone, one was changed, a port's state was lost, and sessions and groups are no more.
+    bift = server.switch.table("bfr.bift").rows
+    bift.pop(next(iter(bift)))
+    served = list(server.switch.table("served").rows.values())
+    served[0].data, served[1].data = served[1].data, served[0].data
+    server.switch.cells.clear()
+    for table in (MIRROR, "$pre.mgid", "$pre.node"):
+        server.switch.table(table).rows.clear()
+    held = own.entries()
+    assert held < wanted and port_status(140) not in held
+    own.write(diff(held, wanted))
+    assert server.switch.state() == before
+    assert own.entries() == wanted
+    own.close()
+
+
+def test_the_state_of_a_port_is_written_and_put_back(
+    client: Any, server: Server, tmp_path: Path
+) -> None:
+    """Also where somebody had written it before us, and not alike in all pipes."""
+    register = server.switch.table("port_down").name
+    server.switch.cells = {(register, 140, 0): 1, (register, 148, 1): 7, (register, 9, 0): 2}
+    before = copy.deepcopy(server.switch.state())
+    own = driver(client, server, tmp_path)
+    own.open()
+    assert own.registers("port_down", [132, 140, 148]) == dict.fromkeys((132, 140, 148), (0, 0))
+    own.write(diff(frozenset(), entries()))
+    sent = len(server.switch.log)
+    own.write([Update("insert", port_status(148))])
+    assert server.switch.log[sent:] == [("modify", register)]  # one step and nothing else
+    assert own.registers("bfr.port_down", [148]) == {148: (1, 1)}
+    own.write([Update("delete", port_status(148))])
+    assert own.registers("port_down", [148]) == {148: (0, 0)}
+    own.close()
+    assert server.switch.state() == before
+
+
+def test_ports_are_told_by_the_switch(client: Any, server: Server, tmp_path: Path) -> None:
+    own = driver(client, server, tmp_path)
+    own.open()
+    news: queue.SimpleQueue[tuple[int, bool]] = queue.SimpleQueue()
+    own.watch(lambda port, up: news.put((port, up)))
+    assert not any(own.links().values())
+    own.write(diff(frozenset(), entries()))
+    ports = TOPOLOGY.ports("r1")
+    assert {news.get(timeout=10) for _ in ports} == {(port, True) for port in ports}
+    assert own.links() == dict.fromkeys(ports, True)
+    server.switch.cable(140, whole=False)
+    assert news.get(timeout=10) == (2, False)
+    assert own.links()[2] is False
+    server.switch.cable(152, whole=False)  # a loop: nobody's cable
+    server.switch.cable(140, whole=True)
+    assert news.get(timeout=10) == (2, True)
+    own.close()
+    server.switch.cable(140, whole=False)
+    assert news.empty()
+
+
+def test_counters_are_read_from_the_chip_and_registers_reset(
+    client: Any, server: Server, tmp_path: Path
+) -> None:
+    own = driver(client, server, tmp_path)
+    own.open()
+    # Frames of the looped socket are counted; the chip's own loops have no MAC that could.
+    assert own.loops() == (Loop(68, None, 1001), Loop(152, 1002, 1001))
+    turn = server.switch.table("turn").name
+    server.switch.cells[turn, 0, 1] = 3
+    assert own.registers("turn", [0, 1]) == {0: (0, 3), 1: (0, 0)}
+    own.reset()
+    assert own.registers("turn", [0]) == {0: (0, 0)}
+    assert own.all_counters() == {}
+    with pytest.raises(ValueError, match="no counter sent"):
+        own.counters("sent", [1])
+    with pytest.raises(BfrtError, match="has no cell 2"):
+        own.registers("turn", [2])
+    own.close()
+    name = "BierIngress.sent"
+    counting = Program(
+        load_program(ROOT / "p4/bier/tna.p4", [("BSL", "64")]).p4info(json=True),
+        [{"name": name, "type": "Counter"}],
+    )
+    switch = Switch(NAME, info.of_program(counting, "EntryParser"), info.of_chip())
+    with Server(switch) as other:
+        bfrt = connect(client, other)
+        counter = TofinoDriver(bfrt, SETUP, counting, journal=journal(tmp_path))
+        assert counter.counters("sent", [3, 0]) == {3: (21, 2100), 0: (0, 0)}
+        assert list(counter.all_counters()[name]) == list(range(1, 512))
+        bfrt.close()
+
+
+def test_the_server_refuses_what_the_real_one_refuses(client: Any, server: Server) -> None:
+    """Sources of the rules: bf-drivers of open-p4studio 9.13 (pktgen, mirror, port and register
+    tables, transactions)."""
+    bfrt = connect(client, server)
+    key = [("dev_port", Exact(68))]
+    (there,) = bfrt.read(RECIRCULATION, [tuple(key)])
+    assert there is not None and dict(there.data)["recirculation_enable"] is True
+    with pytest.raises(BfrtError, match="ports are there, or are not"):
+        bfrt.write("insert", [row(RECIRCULATION, [("dev_port", Exact(3))], [])])
+    with pytest.raises(BfrtError, match="ports stay"):
+        bfrt.write("delete", [row(RECIRCULATION, key, [])])
+    with pytest.raises(BfrtError, match="Read from hardware not supported"):
+        bfrt.counted(RECIRCULATION, "dev_port", [68])
+    with pytest.raises(BfrtError, match="session 0 is reserved"):
+        bfrt.write("insert", [row(MIRROR, [("$sid", Exact(0))], [], "$normal")])
+    with pytest.raises(BfrtError, match="keys are missing"):
+        action = "BierIngress.bfr.drop"
+        bfrt.write("insert", [row(PROGRAM.table("bift").bfrt, [("bift_id", Exact(1))], [], action)])
+    with pytest.raises(BfrtError, match="not all fields"):
+        node = [("$MULTICAST_NODE_ID", Exact(1))]
+        bfrt.write("insert", [row("$pre.node", node, [("$MULTICAST_RID", 1)])])
+    with pytest.raises(BfrtError, match="cells stay"):
+        cell = [("$REGISTER_INDEX", Exact(1))]
+        bfrt.write("delete", [row("pipe.BierIngress.bfr.port_down", cell, [])])
+    with pytest.raises(BfrtError, match="no port 0 has been added"):
+        bfrt.counted("$PORT_STAT", "$DEV_PORT", [0])
+    bfrt._single = bfrt._together
+    with pytest.raises(BfrtError, match="Transaction not supported"):
+        bfrt.write("insert", [row(MIRROR, [("$sid", Exact(1))], [], "$normal")])
     bfrt.close()
 
 

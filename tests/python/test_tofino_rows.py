@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from p4lab.control.bier import Member, bier_entries, bift_id, bit_strings
+from p4lab.control.bier import Member, bift_id, bit_strings
+from p4lab.control.bier_tna import port_status, tna_entries
 from p4lab.control.entries import (
     CloneSession,
     DefaultAction,
@@ -28,6 +29,7 @@ from p4lab.engine import load_program
 from p4lab.lab.plan import ROOT
 from p4lab.targets.tofino import rack as racks
 from p4lab.targets.tofino.plan import changes, opening, wanted_rows
+from p4lab.targets.tofino.rack import SwitchSetup
 from p4lab.targets.tofino.rows import Row, entity_rows
 from p4lab.targets.tofino.schema import CHOICES, FIXED, PORT_METADATA, Program
 from p4lab.topology import Topology, names
@@ -36,12 +38,9 @@ GROUPS = (0xEF010101, 0xEF010102, 0xE8000001)
 WIDTHS = {"uint8": 8, "uint16": 16, "uint32": 32}
 
 
-def p4info(bsl: int) -> str:
-    program = load_program(ROOT / "p4/bier/tna.p4", [("BSL", str(bsl))])
-    return program.p4info(json=True)
-
-
-P4INFO = {bsl: p4info(bsl) for bsl in (64, 256)}
+COMPILED = {bsl: load_program(ROOT / "p4/bier/tna.p4", [("BSL", str(bsl))]) for bsl in (64, 256)}
+P4INFO = {bsl: program.p4info(json=True) for bsl, program in COMPILED.items()}
+PROGRAM = {bsl: Program.of(program) for bsl, program in COMPILED.items()}
 
 
 def listeners(topology: Topology, draw: random.Random) -> frozenset[Member]:
@@ -49,8 +48,20 @@ def listeners(topology: Topology, draw: random.Random) -> frozenset[Member]:
     return frozenset(Member(host.router, host.port, draw.choice(GROUPS)) for host in hosts)
 
 
+def laid_out(
+    topology: Topology, setups: dict[str, SwitchSetup], members: frozenset[Member], bsl: int
+) -> dict[str, Any]:
+    """What the control plane writes, by router."""
+    layouts = {router: setup.layout for router, setup in setups.items()}
+    return tna_entries(topology, members, bsl, layout=layouts)
+
+
 def fitting(row: Row, info: dict[str, Any]) -> str:
     """Why a row has no place, by P4Info as it stands, or by the list of the chip's tables."""
+    if row.table == "pipe.BierIngress.bfr.port_down":  # Register<bit<8>, bit<9>>(512, 0)
+        ((name, index),), ((field, value),) = row.key, row.data
+        right = (name, field) == ("$REGISTER_INDEX", "BierIngress.bfr.port_down.f1")
+        return "" if right and index.value < 512 and value < 256 else "cell"
     if row.table in FIXED:
         keys, data = FIXED[row.table]
         for (name, match), kind in zip(row.key, keys.values(), strict=True):
@@ -103,12 +114,14 @@ def test_all_rows_of_all_topologies_fit_the_program(name: str, bsl: int) -> None
     draw = random.Random(7)
     print("seed 7")
     topology = Topology.load(name)
-    info, program = json.loads(P4INFO[bsl]), Program(P4INFO[bsl])
-    entries = bier_entries(topology, listeners(topology, draw), bsl)
+    info, program = json.loads(P4INFO[bsl]), PROGRAM[bsl]
+    setups = racks.every_port(topology).setups(topology)
+    entries = laid_out(topology, setups, listeners(topology, draw), bsl)
     sizes = {f"pipe.{t['preamble']['name']}": int(t["size"]) for t in info["tables"]}
-    for router, setup in racks.every_port(topology).setups(topology).items():
-        rows = wanted_rows(entries[router], setup, program)
-        for row in rows + [change.row for change in opening(setup)]:
+    for router, setup in setups.items():
+        down = [port_status(port.dev_port) for _, port in setup.cables]
+        rows = wanted_rows([*entries[router], *down], program)
+        for row in rows + [change.row for change in opening(setup, program)]:
             assert not (why := fitting(row, info)), f"{row}: {why}"
         assert len({row.name for row in rows}) == len(rows)
         for table, size in sizes.items():
@@ -121,12 +134,13 @@ def test_the_first_row_by_bfrts_priorities_is_that_of_the_lowest_bit(name: str) 
     draw = random.Random(11)
     print("seed 11")
     topology = Topology.load(name)
-    program, igp = Program(P4INFO[64]), underlay(topology)
-    entries = bier_entries(topology, frozenset(), 64)
+    program, igp = PROGRAM[64], underlay(topology)
+    setups = racks.every_port(topology).setups(topology)
+    entries = laid_out(topology, setups, frozenset(), 64)
     by_id = {router.bfr_id: router.name for router in topology.routers}
-    for router, setup in racks.every_port(topology).setups(topology).items():
+    for router, setup in setups.items():
         ports = {port.to: port.dev_port for _, port in setup.cables}
-        bift = [r for r in wanted_rows(entries[router], setup, program) if r.table.endswith("bift")]
+        bift = [r for r in wanted_rows(entries[router], program) if r.table.endswith("bift")]
         for _ in range(20):
             ids = draw.sample(sorted(by_id), k=min(len(by_id), draw.randrange(1, 9)))
             for si, string in bit_strings(ids, 64).items():
@@ -148,7 +162,7 @@ def hit(row: Row, number: int, string: int) -> bool:
 
 
 def test_groups_are_nodes_by_replication_id_and_sessions_lead_to_one_port() -> None:
-    program = Program(P4INFO[64])
+    program = PROGRAM[64]
     rows = entity_rows(MulticastGroup(258, ((132, 1), (140, 1), (148, 2))), program)
     told = [(row.table, dict(row.key), dict(row.data)) for row in rows]
     first, second = 258 << 8, 258 << 8 | 1
@@ -188,7 +202,7 @@ BAD = [
 @pytest.mark.parametrize(("entity", "said"), BAD)
 def test_what_the_program_has_no_place_for_is_named(entity: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        entity_rows(entity, Program(P4INFO[64]))
+        entity_rows(entity, PROGRAM[64])
 
 
 def test_changes_never_refer_to_what_is_not_there() -> None:
@@ -196,13 +210,13 @@ def test_changes_never_refer_to_what_is_not_there() -> None:
     draw = random.Random(13)
     print("seed 13")
     topology = Topology.load("tree10")
-    program = Program(P4INFO[64])
+    program = PROGRAM[64]
     setups = racks.every_port(topology).setups(topology)
     for router in ("r1", "r6"):
         old: list[Row] = []
         for _ in range(12):
-            entries = bier_entries(topology, listeners(topology, draw), 64)[router]
-            new = wanted_rows(entries, setups[router], program)
+            entries = laid_out(topology, setups, listeners(topology, draw), 64)[router]
+            new = wanted_rows(entries, program)
             there = {row.name: row for row in old}
             for change in changes(old, new):
                 if change.kind == "put":

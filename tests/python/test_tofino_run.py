@@ -103,7 +103,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def servers() -> Iterator[list[Server]]:
     compiled = load_program(ROOT / "p4/bier/tna.p4", [("BSL", "64")])
-    program = Program(compiled.p4info(json=True))
+    program = Program.of(compiled)
     p4, chip = info.of_program(program, "EntryParser"), info.of_chip()
     with ExitStack() as stack:
         yield [stack.enter_context(Server(Switch(NAME, p4, chip))) for _ in range(3)]
@@ -211,7 +211,7 @@ def test_where_nobody_listens_a_driver_is_started_and_ended(home: None, tmp_path
     told, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     counters = json.loads(told)["counters"]
-    assert counters["r1"]["1"] == {"received": 1001, "sent": 1002}
+    assert counters["r1"]["ports"]["1"] == {"received": 1001, "sent": 1002}
     host, _, port = server.partition(":")
     with pytest.raises(OSError):
         socket.create_connection((host, int(port)), timeout=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from p4lab.lab.plan import Plan
     from p4lab.targets.tofino.plan import Hardware
     from p4lab.targets.tofino.rack import Rack
-    from p4lab.targets.tofino.wedge import Counters
+    from p4lab.targets.tofino.wedge import Counted, Counters
 
 
 def rack_or_fail(target: str, file: Path | None, *, dry_run: bool, undo: bool) -> Rack | None:
@@ -68,13 +68,18 @@ def run(
             _tell_undone(wedge.undo(hardware, say))
             return
         try:
-            counters = wedge.run(hardware, lambda: _hold(hardware, as_json), say)
+            counters = wedge.run(
+                hardware,
+                lambda follow: _hold(hardware, as_json, follow),
+                say,
+                lambda what: typer.echo(what, err=as_json),
+            )
         except ValueError as error:
             fail(str(error))
     _tell_counters(hardware, counters, as_json)
 
 
-def _hold(hardware: Hardware, as_json: bool) -> None:
+def _hold(hardware: Hardware, as_json: bool, follow: Callable[[], None]) -> None:
     """Until Ctrl-C, or SIGTERM; a second one while things are put back is not heard."""
     advice = "".join(f"  {line}\n" for line in _advice(hardware))
     told = (
@@ -83,7 +88,7 @@ def _hold(hardware: Hardware, as_json: bool) -> None:
     )
     try:
         typer.echo(told, err=as_json)
-        threading.Event().wait()
+        follow()
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
@@ -115,17 +120,33 @@ def _tell_undone(found: dict[str, int]) -> None:
 
 def _tell_counters(hardware: Hardware, counters: Counters, as_json: bool) -> None:
     if as_json:
-        told = {
-            router: {
-                str(port): {"received": received, "sent": sent}
-                for port, (received, sent) in ports.items()
-            }
-            for router, ports in counters.items()
-        }
+        told = {router: _json(counted) for router, counted in counters.items()}
         typer.echo(json.dumps({"target": "wedge", "counters": told}, indent=2))
         return
-    for router, ports in counters.items():
-        for number, port in hardware.setups[router].cables:
-            received, sent = ports[number]
+    for router, counted in counters.items():
+        setup = hardware.setups[router]
+        for number, port in setup.cables:
+            received, sent = counted.ports[number]
             typer.echo(f"{router} {port!s:5} to {port.to:8} {received:12} in {sent:12} out")
+        names = {port.dev_port: str(port) for port in setup.loops}
+        for loop in counted.loops:
+            frames = "not counted" if loop.frames is None else f"{loop.frames:12} round"
+            name = names.get(loop.port, str(loop.port))
+            typer.echo(f"{router} {name:5} loop        {frames} {loop.dropped:12} dropped")
+        for name, cells in counted.counters.items():
+            for cell, count in cells.items():
+                told = f"{count.packets:12} packets {count.bytes:12} bytes"
+                typer.echo(f"{router} {name}[{cell}] {told}")
     typer.echo("The switches are as they were. Hosts are other machines: nothing was judged.")
+
+
+def _json(counted: Counted) -> dict[str, object]:
+    ports = {
+        str(port): {"received": received, "sent": sent}
+        for port, (received, sent) in counted.ports.items()
+    }
+    counters = {
+        name: {str(cell): count._asdict() for cell, count in cells.items()}
+        for name, cells in counted.counters.items()
+    }
+    return {"ports": ports, "loops": [loop._asdict() for loop in counted.loops], "own": counters}

@@ -1,16 +1,16 @@
 """The entries of `p4/bier/tna.p4`: the same control plane, laid out for a Tofino.
 
-`bier_entries` says what every router needs, whatever it is. `to_tna` lays one router's entries out
+`bier_entries` says what every router needs, whatever it is. `tna_entries` lays them out
 for TNA: an F-BM gets a number, under which egress finds it; the recirculation port becomes k of
-them, which take turns; ports are those of the chip. `tna_entries` adds the backups of fast reroute.
-What else a switch needs, no table holds: its loops (`Network.set_loop`), and which ports are down
-(`port_down`).
+them, which take turns; ports are those of the chip. The backups of fast reroute come with them.
+Which ports are down stands in a register (`port_status`). What else a switch needs, no table holds:
+its loops (`Network.set_loop`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -32,6 +32,7 @@ from p4lab.control.entries import (
     Entries,
     Exact,
     MulticastGroup,
+    RegisterCell,
     TableEntry,
     Ternary,
 )
@@ -42,6 +43,7 @@ from p4lab.topology import NO_FAILURES, Failures, Topology
 CPU_PORT = 64
 FIRST_LOOP_SESSION = 1  # mirror sessions are 1, 2, ... for the loops in their order
 MOST_LOOPS = 64  # rows of `loop_sessions`
+PORT_STATUS = "port_down"  # the register with a cell for each port of the chip
 FRONT_PORTS = 64  # of one pipe
 PIPES = 4
 
@@ -96,31 +98,35 @@ class TnaLayout:
 
 DEFAULT_LAYOUT = TnaLayout()
 
+Layouts = Mapping[str, TnaLayout]
+"""By router name"""
+
 
 def tna_entries(
     topology: Topology,
     membership: frozenset[Member],
     bsl: int,
     down: Failures = NO_FAILURES,
-    layout: TnaLayout = DEFAULT_LAYOUT,
+    layout: TnaLayout | Layouts = DEFAULT_LAYOUT,
 ) -> dict[str, Entries]:
-    """Everything every router needs if it is a Tofino, by router name.
+    """Everything every router needs if it is a Tofino, by router name. All of them have one layout
+    or each its own.
 
     Raises as `bier_entries` does, and BierNumberError for a port that the chip does not have or,
     with backups, a BFR-id above 32767.
     """
     neutral = bier_entries(topology, membership, bsl, down)
-    return {
-        name: to_tna(entries, layout) | backup_entries(topology, name, bsl, down, layout)
-        if name not in down.nodes
-        else frozenset()
-        for name, entries in neutral.items()
-    }
+    found = {}
+    for name, entries in neutral.items():
+        own = layout if isinstance(layout, TnaLayout) else layout[name]
+        rows = frozenset(_translated(entries, own))
+        found[name] = rows | backup_entries(topology, name, bsl, down, own)
+    return found
 
 
-def to_tna(entries: Collection[Entity], layout: TnaLayout = DEFAULT_LAYOUT) -> Entries:
-    """What one router's entries for `p4/bier` are on a Tofino. Raises BierNumberError."""
-    return frozenset(_translated(entries, layout))
+def port_status(port: int) -> RegisterCell:
+    """That a port of the chip is down; without it the port is up."""
+    return RegisterCell(PORT_STATUS, port, 1)
 
 
 def _translated(entries: Collection[Entity], layout: TnaLayout) -> Iterator[Entity]:

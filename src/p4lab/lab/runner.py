@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Union
 
 from p4lab.control.frr_plane import FrrControlPlane
 from p4lab.control.plane import ControlPlane, Driver
@@ -19,6 +19,9 @@ from p4lab.network import Network, NetworkError, open_network
 from p4lab.targets import HARDWARE, NAMES
 
 if TYPE_CHECKING:
+    from p4lab.control.bier_tna import Layouts
+    from p4lab.targets.tofino.agents import PortAgents
+    from p4lab.targets.tofino.plan import Hardware
     from p4lab.targets.tofino.rack import Rack
 
 MILLISECOND = 1_000_000
@@ -26,6 +29,10 @@ STEP = 50 * MILLISECOND  # how often memberships are looked at while they come i
 PATIENCE = 20_000 * MILLISECOND  # for all memberships to come in
 DRAIN = 500 * MILLISECOND  # for the last packets to arrive
 NOTICED = 500 * MILLISECOND  # for real switches to hear of their ports
+
+
+Running = Union[ControlPlane, "PortAgents"]
+"""What a network tells of its frames, and a run of its failures"""
 
 
 class UnheardError(NetworkError):
@@ -45,13 +52,14 @@ def run(
 
     Raises NetworkError, ProgramError or BierNumberError if it cannot be carried out.
     """
-    if target in HARDWARE and plan.control == "tna":
-        plan = replace(
-            plan, control="bier"
-        )  # its driver lays entries out for the ports of its rack
-    with _open(plan, network, target, pcap, rack, say) as net:
-        plane = control_plane(plan, net.driver)
-        plane.start(net.now)
+    hardware = None
+    if target in HARDWARE:
+        from p4lab.targets.tofino.plan import prepare
+
+        hardware = prepare(plan, target, rack)
+        plan = hardware.plan
+    with _open(plan, network, target, pcap, hardware, say) as net:
+        plane = start(plan, net, hardware)
         say("subscribing")
         unheard = _subscribed(plan, net, plane)
         cut(plan, net, plane)
@@ -62,7 +70,21 @@ def run(
         return replace(report, problems=(*unheard, *report.problems))
 
 
-def _subscribed(plan: Plan, net: Network, plane: ControlPlane) -> tuple[str, ...]:
+def start(plan: Plan, net: Network, hardware: Hardware | None = None) -> Running:
+    """The plan's control plane, started; on chips with what hears of their ports."""
+    layouts = hardware.layouts if hardware else None
+    plane = control_plane(plan, net.driver, layouts)
+    agents: Running = plane
+    if hardware:
+        from p4lab.targets.tofino.agents import PortAgents
+
+        assert isinstance(plane, TnaControlPlane)
+        agents = PortAgents(plane, {router: net.driver(router) for router in hardware.setups})
+    plane.start(net.now)
+    return agents
+
+
+def _subscribed(plan: Plan, net: Network, plane: Running) -> tuple[str, ...]:
     """Lets every receiver join: what went wrong with that, after which the run goes on."""
     try:
         subscribe(plan, net, plane)
@@ -76,7 +98,7 @@ def _open(
     network: str,
     target: str,
     pcap: Path | None,
-    rack: Rack | None,
+    hardware: Hardware | None,
     say: Callable[[str], None],
 ) -> Network:
     """The plan's network, with its program on the target's switches."""
@@ -89,7 +111,8 @@ def _open(
         say(f"building {plan.topology.name} ({network})")
         return open_network(network, plan.topology, program, seed=plan.seed, pcap=pcap)
     if target == "tofino-model":
-        return _models(plan, pcap, rack, say)
+        assert hardware is not None
+        return _models(hardware, pcap, say)
     if target != "bmv2":
         raise NetworkError(f"there is no target called {target!r}; there is {', '.join(NAMES)}.")
     if network != "mininet":
@@ -112,31 +135,32 @@ def _open(
 _PLANES = {"bier": ControlPlane, "frr": FrrControlPlane, "tna": TnaControlPlane}
 
 
-def _models(
-    plan: Plan, pcap: Path | None, rack: Rack | None, say: Callable[[str], None]
-) -> Network:
+def _models(hardware: Hardware, pcap: Path | None, say: Callable[[str], None]) -> Network:
     """The plan's network with models of a Tofino, which hold their interfaces for themselves."""
     from p4lab.network.mininet import MininetNetwork
     from p4lab.targets.tofino import tools
     from p4lab.targets.tofino.model import ModelSwitches
-    from p4lab.targets.tofino.plan import prepare
 
     if pcap is not None:
         raise NetworkError("--pcap is not for the target tofino-model: use tcpdump in its hosts.")
-    hardware = prepare(plan, "tofino-model", rack)
     tools.find("tofino-model")
     say(f"compiling {hardware.source.name} ({tools.COMPILER})")
     switches = ModelSwitches(hardware)
     say(f"starting {len(hardware.setups)} models, which takes minutes")
-    return MininetNetwork(plan.topology, switches, patched=bool(plan.down))
+    return MininetNetwork(hardware.plan.topology, switches, patched=bool(hardware.plan.down))
 
 
-def control_plane(plan: Plan, driver_for_router: Callable[[str], Driver]) -> ControlPlane:
-    """The control plane of the plan's lab, not started yet. Raises BierNumberError."""
+def control_plane(
+    plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
+) -> ControlPlane:
+    """The control plane of the plan's lab, not started yet; `layouts` are those of chips. Raises
+    BierNumberError."""
+    if layouts is not None:
+        return TnaControlPlane(plan.topology, plan.bsl, driver_for_router, layouts=layouts)
     return _PLANES[plan.control](plan.topology, plan.bsl, driver_for_router)
 
 
-def cut(plan: Plan, net: Network, plane: ControlPlane) -> None:
+def cut(plan: Plan, net: Network, plane: Running) -> None:
     """The plan's links fail. Routers that can see it do, the controller hears nothing."""
     for link in plan.down:
         net.set_link(link, False)
@@ -145,7 +169,7 @@ def cut(plan: Plan, net: Network, plane: ControlPlane) -> None:
         net.run_until(net.now + NOTICED, plane)
 
 
-def subscribe(plan: Plan, net: Network, plane: ControlPlane) -> None:
+def subscribe(plan: Plan, net: Network, plane: Running) -> None:
     """Every receiver joins, and the control plane comes to know it. Raises NetworkError."""
     for stream in plan.streams:
         for host in stream.receivers:
@@ -158,7 +182,7 @@ def subscribe(plan: Plan, net: Network, plane: ControlPlane) -> None:
         net.run_until(net.now + STEP, plane)
 
 
-def send(plan: Plan, net: Network, plane: ControlPlane) -> None:
+def send(plan: Plan, net: Network, plane: Running) -> None:
     """All streams at once, and time for the last packet to arrive."""
     start = net.now + MILLISECOND
     for stream in plan.streams:

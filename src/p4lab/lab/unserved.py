@@ -32,7 +32,7 @@ def unserved(plan: Plan) -> Unserved:
     few packets of the plan, in virtual time. Raises as a run does."""
     cut_off: set[tuple[str, int]] = set()
     unprepared: set[tuple[str, int]] = set()
-    received = _reached(plan) if plan.down and plan.control == "frr" else None
+    received = _reached(plan) if plan.down and plan.control != "bier" else None
     for stream in plan.streams if plan.down else ():
         near = plan.topology.reached(stream.source.name, plan.down)
         for host in stream.receivers:
@@ -45,9 +45,12 @@ def unserved(plan: Plan) -> Unserved:
 
 def _reached(plan: Plan) -> set[tuple[str, int]]:
     from p4lab.lab.runner import control_plane, cut, send, subscribe
+    from p4lab.targets.tofino.plan import entry_file
 
     streams = tuple(replace(stream, packets=PACKETS) for stream in plan.streams)
     short = replace(plan, program=load_plan(plan.lab).program, streams=streams)
+    if plan.control == "tna":  # also of labs whose own program is for v1model
+        short = replace(short, program=entry_file(short))
     program = load_program(short.program, [("BSL", str(plan.bsl))])
     with VirtualNetwork(plan.topology, program, seed=plan.seed) as net:
         plane = control_plane(short, net.driver)

@@ -4,7 +4,6 @@ drives it. Nothing of it is imitated: where the tools are missing, the message s
 
 from __future__ import annotations
 
-import queue
 import shutil
 import subprocess
 import tempfile
@@ -19,6 +18,7 @@ from p4lab.control.plane import Count
 from p4lab.network.counting import ProbeCounter
 from p4lab.network.switches import News
 from p4lab.targets import TargetError
+from p4lab.targets.heard import Heard
 
 COMPILER = "p4c-bm2-ss"
 SWITCH = "simple_switch_grpc"
@@ -186,19 +186,18 @@ class Bmv2Switches:
         self._compiled = compiled
         self.notes: tuple[str, ...] = ()
         self._folder = tempfile.TemporaryDirectory(prefix="p4lab-bmv2-")
-        self._began = time.monotonic_ns()
-        self._news: queue.SimpleQueue[News] = queue.SimpleQueue()
+        self._heard = Heard()
         self._switches: dict[str, Bmv2Switch] = {}
         self._ports: dict[tuple[str, int], str] = {}
         self._counters: list[ProbeCounter] = []
 
     @property
     def now(self) -> int:
-        return time.monotonic_ns() - self._began
+        return self._heard.now
 
     def start(self, router: str, number: int, ports: Mapping[int, str]) -> None:
         def heard(port: int, frame: bytes) -> None:
-            self._news.put((self.now, router, port, frame))
+            self._heard.put(router, port, frame)
 
         self._ports |= {(router, port): interface for port, interface in ports.items()}
         self._counters.append(ProbeCounter(list(ports.values())))
@@ -211,10 +210,7 @@ class Bmv2Switches:
         return self._switches[router]
 
     def news(self, timeout: float) -> News | None:
-        try:
-            return self._news.get(timeout=timeout) if timeout > 0 else self._news.get_nowait()
-        except queue.Empty:
-            return None
+        return self._heard.next(timeout)
 
     def set_port(self, router: str, port: int, up: bool) -> None:
         """The interface itself goes down: bmv2 has no other way to lose a port."""

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import select
 import socket
+import subprocess
 import threading
 from typing import Any
 
-from bfrt_fake.switch import Entry, Switch, Table, _initial
+from bfrt_fake.switch import ALL_PIPES, Entry, Switch, Table, _initial
 from p4lab import _engine
 from p4lab.control.bier_tna import CPU_PORT
 from p4lab.control.entries import (
@@ -25,9 +26,16 @@ from p4lab.control.entries import (
 )
 from p4lab.engine import to_engine
 from p4lab.network.counting import ETH_P_ALL, LONGEST, PACKET_OUTGOING
+from p4lab.network.link_agents import RTMGRP_LINK, carriers
 from p4lab.targets.tofino.schema import GROUP, MIRROR, NODE, PORT, PORT_METADATA, PRIORITY
 
 MOST = (1 << 24) - 1  # BFRT's first priority is 0, the engine's the largest
+
+
+def _carrier(interface: str) -> bool:
+    command = ["ip", "-o", "link", "show", "dev", interface]
+    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return "LOWER_UP" in told
 
 
 def number(value: Any) -> int:
@@ -49,7 +57,19 @@ class EngineSwitch(Switch):
         self._up: set[int] = set()
         self._busy = threading.Lock()
         self._cables = {port: self._cable(interface) for port, interface in ports.items()}
+        numbers = {interface: port for port, interface in ports.items()}
+        self.dead = {port for interface, port in numbers.items() if not _carrier(interface)}
+        monitor = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
+        monitor.bind((0, RTMGRP_LINK))
+        threading.Thread(target=self._monitor, args=(monitor, numbers), daemon=True).start()
         threading.Thread(target=self._forward, daemon=True).start()
+
+    def _monitor(self, monitor: socket.socket, numbers: dict[str, int]) -> None:
+        """What the real model does with --port-monitor."""
+        while True:
+            for interface, up in carriers(monitor.recv(1 << 16)):
+                if interface in numbers:
+                    self.cable(numbers[interface], up)
 
     @staticmethod
     def _cable(interface: str) -> socket.socket:
@@ -71,8 +91,8 @@ class EngineSwitch(Switch):
                     if port in self._up:
                         self._cables[port].send(data)
 
-    def apply(self, updates: Any, together: bool) -> Any:
-        answers = super().apply(updates, together)
+    def apply(self, updates: Any, together: bool, pipe: int = ALL_PIPES) -> Any:
+        answers = super().apply(updates, together, pipe)
         self._follow()
         return answers
 
@@ -88,6 +108,34 @@ class EngineSwitch(Switch):
                 self._engine.set_port_metadata(port, told.get(port, 0) << 63)
         self._held, self._looped, self._told = wanted, set(self.looped), told
         self._up = {port for port, data in self._named_rows(PORT) if data["$PORT_ENABLE"]}
+
+    # ---- Registers and counters are the engine's
+
+    def _cell(self, table: Table, verb: str, entry: Any, pipe: int) -> None:
+        super()._cell(table, verb, entry, pipe)
+        index = self._index(table, entry.key)
+        value = self.cells[table.name, index, 0]
+        assert pipe == ALL_PIPES, "the engine writes all pipes"
+        with self._busy:
+            self._engine.write([("register", self._plain(table), index, value)])
+
+    def _clear(self, table: Table) -> None:
+        super()._clear(table)
+        what = self._plain(table)
+        with self._busy:
+            for index in range(table.told["size"]):
+                if table.kind == "Register":
+                    self._engine.write([("register", what, index, 0)])
+                else:
+                    self._engine.write([("counter", what, index, 0, 0)])
+
+    def cell(self, table: Table, index: int, pipe: int) -> int:
+        with self._busy:
+            return self._engine.read_register(self._plain(table), index, pipe)
+
+    def count(self, table: Table, index: int) -> tuple[int, int]:
+        with self._busy:
+            return self._engine.read_counter(self._plain(table), index)
 
     def _named_rows(self, name: str) -> Any:
         """Rows of a table of the chip: the number that is their key, and their fields by name."""

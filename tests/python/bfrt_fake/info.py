@@ -6,14 +6,21 @@ import json
 from typing import Any
 
 from p4lab.targets.tofino.schema import (
+    BYTES,
+    CELL,
     CHOICES,
+    COUNTER_CELL,
+    DROPPED,
     FIXED,
     MIRROR,
     MIRROR_ACTION,
+    PACKETS,
     PORT,
     PORT_METADATA,
     PORT_STAT,
+    PORT_UP,
     PRIORITY,
+    QUEUED,
     Program,
 )
 
@@ -64,21 +71,50 @@ def _key(name: str, number: int, kind: str, type_: dict[str, Any]) -> dict[str, 
     }
 
 
-def _field(name: str, number: int, type_: dict[str, Any], repeated: bool) -> dict[str, Any]:
+def _field(
+    name: str, number: int, type_: dict[str, Any], repeated: bool, *annotations: dict[str, str]
+) -> dict[str, Any]:
     return {
         "id": number,
         "name": name,
         "repeated": repeated,
-        "annotations": [],
+        "annotations": list(annotations),
         "mandatory": False,
         "read_only": False,
         "type": type_,
     }
 
 
+def cells(program: Program, registers: dict[str, tuple[int, int]], first: int) -> list[Any]:
+    """Registers, by name with how many cells of how many bits, and the program's counters. These
+    have 512 cells here."""
+    tables = []
+    for name in program.registers:
+        size, bits = registers.get(name, (512, 16))
+        told = _table(f"pipe.{name}", first + len(tables), "Register", size)
+        told["key"] = [_key(CELL, 65557, "Exact", {"type": "uint32"}) | {"mandatory": True}]
+        mark = {"name": "$bfrt_field_class", "value": "register_data"}
+        value = _field(f"{name}.f1", 1, {"type": "bytes", "width": bits}, False, mark)
+        told["data"] = [_single(value) | {"mandatory": True}]
+        tables.append(told)
+    for name in program.counters:
+        told = _table(f"pipe.{name}", first + len(tables), "Counter", 512)
+        told["key"] = [_key(COUNTER_CELL, 65556, "Exact", {"type": "uint32"})]
+        told["data"] = [
+            _single(_field(field, 65553 + i, {"type": "uint64"}, False))
+            for i, field in enumerate((BYTES, PACKETS))
+        ]
+        tables.append(told)
+    return tables
+
+
+# As declared in p4/bier/tna.p4: cells, and bits of each.
+REGISTERS = {"BierIngress.turn": (2, 16), "BierIngress.bfr.port_down": (512, 8)}
+
+
 def of_program(program: Program, parser: str) -> str:
     """Of a program whose ingress parser unpacks port metadata."""
-    tables = []
+    tables: list[Any] = []
     for number, table in enumerate(program.tables, 1):
         told = _table(table.bfrt, number, "MatchAction_Direct", table.size)
         told["has_const_default_action"] = table.const_default
@@ -102,6 +138,7 @@ def of_program(program: Program, parser: str) -> str:
             for i, action in enumerate(table.actions, 1)
         ]
         tables.append(told)
+    tables += cells(program, REGISTERS, len(tables) + 1)
     tables.append(_fixed(PORT_METADATA, 0x90000001) | {"name": f"pipe.{parser}.{PORT_METADATA}"})
     return json.dumps({"schema_version": "1.0.0", "tables": tables, "learn_filters": []})
 
@@ -115,7 +152,14 @@ def of_chip() -> str:
     stat["data"] = [
         _single(_field(name, i, {"type": "uint64"}, False)) for i, name in enumerate(COUNTERS, 1)
     ]
-    return json.dumps({"schema_version": "1.0.0", "tables": [*tables, stat], "learn_filters": []})
+    queued = _table(QUEUED, FIRST_FIXED_ID + len(names) + 1, "TmCounterEgPort", 288)
+    queued["key"] = [_key("dev_port", 1, "Exact", {"type": "uint32"})]
+    queued["data"] = [
+        _single(_field(name, i, {"type": "uint64"}, False))
+        for i, name in enumerate((DROPPED, "usage_cells", "watermark_cells"), 1)
+    ]
+    told = [*tables, stat, queued]
+    return json.dumps({"schema_version": "1.0.0", "tables": told, "learn_filters": []})
 
 
 def _fixed(name: str, number: int) -> dict[str, Any]:
@@ -127,7 +171,7 @@ def _fixed(name: str, number: int) -> dict[str, Any]:
         for i, (n, kind) in enumerate(data.items(), 1)
     ]
     if name == PORT:  # what can be read and not written
-        up = _field("$PORT_UP", 90, {"type": "bool"}, False)
+        up = _field(PORT_UP, 90, {"type": "bool"}, False)
         told["data"].append(_single(up) | {"read_only": True})
     if name == MIRROR:
         spec = {"id": 2, "name": MIRROR_ACTION, "action_scope": "TableOnly"}

@@ -63,7 +63,9 @@ Update: type 1 Update.Type, entity 2 Entity
 ReadRequest: target 1 TargetDevice, client_id 2 uint32, entities 3 Entity*, p4_name 4 string
 ReadResponse: entities 1 Entity*, status 2 Error*
 
-Entity: table_entry 1 TableEntry |entity
+Entity: table_entry 1 TableEntry |entity, table_attribute 3 TableAttribute |entity
+TableAttribute: table_id 1 uint32, port_status_notify 7 PortStatusChg |attribute
+PortStatusChg: enable 1 bool
 TableEntry: table_id 1 uint32, key 2 TableKey |value, handle_id 7 uint32 |value, data 3 TableData,
     is_default_entry 4 bool, entry_tgt 8 TargetDevice, table_flags 9 TableFlags
 TableFlags: from_hw 1 bool, key_only 2 bool, mod_del 3 bool, reset_ttl 4 bool, reset_stats 5 bool
@@ -86,7 +88,9 @@ DataField.BoolArray: val 1 bool*
 DataField.StrArray: val 1 string*
 
 StreamMessageRequest: client_id 1 uint32, subscribe 2 Subscribe |update
-StreamMessageResponse: subscribe 1 Subscribe |update
+StreamMessageResponse: subscribe 1 Subscribe |update,
+    port_status_change_notification 4 PortStatusChgNotification |update
+PortStatusChgNotification: table_entry 1 TableEntry, port_up 2 bool
 Subscribe: device_id 2 uint32, notifications 3 Subscribe.Notifications, status 4 Status
 Subscribe.Notifications: enable_learn_notifications 1 bool, enable_idletimeout_notifications 2 bool,
     enable_port_status_change_notifications 3 bool, enable_entry_active_notifications 4 bool,

@@ -61,7 +61,7 @@ def driver(words: list[str]) -> None:
     source = json.loads(Path(told["bfrt-config"]).read_text())
     defines = [tuple(define.split("=")) for define in source["defines"]]
     program = load_program(source["program"], defines)
-    p4 = info.of_program(Program(program.p4info(json=True)), "EntryParser")
+    p4 = info.of_program(Program.of(program), "EntryParser")
     name, chip = told["program-name"], info.of_chip()
     ports = file.with_name(f"{file.stem}-ports.json")
     if ports.exists():  # a model has interfaces

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import queue
 import threading
 from collections.abc import Iterator
 from concurrent import futures
+from contextlib import suppress
 from typing import Any
 
 import grpc
 
 from bfrt_fake.messages import METHODS, PACKAGE, SERVICE, msg
 from bfrt_fake.switch import Refused, Switch
+from p4lab.targets.tofino.schema import PORT
 
 STATUS_CODES = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -24,6 +27,10 @@ class Server:
         self._lock = threading.Lock()
         self._clients: set[int] = set()
         self._bound: int | None = None
+        self._wants_ports: set[int] = set()
+        self._hears_ports: int | None = None
+        self._out: dict[int, queue.SimpleQueue[Any]] = {}
+        switch.told_of_ports.append(self._port)
         self._server = grpc.server(futures.ThreadPoolExecutor(max_workers=16))
         self._server.add_generic_rpc_handlers((self._handlers(),))
         port = self._server.add_insecure_port(listen)
@@ -53,24 +60,33 @@ class Server:
 
     def _streamchannel(self, requests: Iterator[Any], context: Any) -> Iterator[Any]:
         client = None
+        out: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        threading.Thread(target=_ended, args=(requests, out), daemon=True).start()
         try:
-            for request in requests:
-                if client is not None or not request.HasField("subscribe"):
+            while (told := out.get()) is not None:
+                if not isinstance(told, msg.StreamMessageRequest):
+                    yield told
+                    continue
+                if client is not None or not told.HasField("subscribe"):
                     continue
                 with self._lock:
-                    if request.client_id in self._clients:
+                    if told.client_id in self._clients:
                         context.abort(grpc.StatusCode.ALREADY_EXISTS, "client id in use")
-                    client = request.client_id
+                    client = told.client_id
                     self._clients.add(client)
+                    self._out[client] = out
+                    if told.subscribe.notifications.enable_port_status_change_notifications:
+                        self._wants_ports.add(client)
                 answer = msg.StreamMessageResponse()
                 answer.subscribe.status.code = 0
                 yield answer
-        except grpc.RpcError:
-            return
         finally:
             with self._lock:
                 if client is not None:
                     self._clients.discard(client)
+                    self._wants_ports.discard(client)
+                    if self._hears_ports == client:
+                        self._hears_ports = None
                     if self._bound == client:
                         self._bound = None
 
@@ -102,11 +118,40 @@ class Server:
         if request.atomicity == msg.WriteRequest.DATAPLANE_ATOMIC:
             context.abort(grpc.StatusCode.UNIMPLEMENTED, "DATAPLANE_ATOMIC isn't implemented")
         together = request.atomicity == msg.WriteRequest.ROLLBACK_ON_ERROR
+        attributes = [u for u in request.updates if u.entity.HasField("table_attribute")]
+        if attributes:
+            for update in attributes:
+                self._set_notification(request.client_id, update.entity.table_attribute, context)
+            return msg.WriteResponse()
         with self._lock:
-            answers = self.switch.apply(request.updates, together)
+            answers = self.switch.apply(request.updates, together, request.target.pipe_id)
         if any(answers):
             self._fail(answers, context)
         return msg.WriteResponse()
+
+    def _set_notification(self, client: int, attribute: Any, context: Any) -> None:
+        """Whether a client hears of ports; it must have said so when it subscribed."""
+        if attribute.table_id != self.switch.table(PORT).told["id"]:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the table has no such attribute")
+        if client not in self._wants_ports:
+            context.abort(
+                grpc.StatusCode.INVALID_ARGUMENT, "Port status change notifications are not enabled"
+            )
+        with self._lock:
+            self._hears_ports = client if attribute.port_status_notify.enable else None
+
+    def _port(self, port: int, up: bool) -> None:
+        """For the client that wants to hear of ports."""
+        if self._hears_ports is None:
+            return
+        answer = msg.StreamMessageResponse()
+        notification = answer.port_status_change_notification
+        table = self.switch.table(PORT)
+        notification.table_entry.table_id = table.told["id"]
+        part = notification.table_entry.key.fields.add(field_id=table.told["key"][0]["id"])
+        part.exact.value = port.to_bytes(4, "big")
+        notification.port_up = up
+        self._out[self._hears_ports].put(answer)
 
     def _read(self, request: Any, context: Any) -> Iterator[Any]:
         self._check(request, context)
@@ -135,3 +180,11 @@ class Server:
             )
         context.set_trailing_metadata((("grpc-status-details-bin", status.SerializeToString()),))
         context.abort(grpc.StatusCode.UNKNOWN, status.message)
+
+
+def _ended(requests: Iterator[Any], out: queue.SimpleQueue[Any]) -> None:
+    """Passes a client's messages on, and None when there will be no more."""
+    with suppress(grpc.RpcError):
+        for request in requests:
+            out.put(request)
+    out.put(None)

@@ -38,8 +38,18 @@ class BfruntimeRpcException(Exception):
 
 
 class Target:
-    def __init__(self, device_id: int = 0) -> None:
-        self.device_id = device_id
+    def __init__(self, device_id: int = 0, pipe_id: int = 0xFFFF) -> None:
+        self.device_id, self.pipe_id = device_id, pipe_id
+
+
+class Notifications:
+    def __init__(
+        self,
+        enable_learn: bool = True,
+        enable_idletimeout: bool = True,
+        enable_port_status_change: bool = True,
+    ) -> None:
+        self.wanted = enable_learn, enable_idletimeout, enable_port_status_change
 
 
 class KeyTuple:
@@ -121,8 +131,11 @@ class Table:
                 added.bool_arr_val.val.extend(part.bool_arr_val)
         return Told(data, {})
 
-    def _write(self, kind: str, keys: Any, data: Any, atomicity: int, *, default: bool) -> None:
+    def _write(
+        self, target: Target, kind: str, keys: Any, data: Any, atomicity: int, *, default: bool
+    ) -> None:
         request = msg.WriteRequest(client_id=self._client.client_id, atomicity=atomicity)
+        request.target.pipe_id = target.pipe_id
         for i in range(len(keys or data or [None])):
             update = request.updates.add(type=msg.Update.Type.Value(kind))
             entry = update.entity.table_entry
@@ -134,31 +147,40 @@ class Table:
         self._client.call("Write", request)
 
     def entry_add(self, target: Target, keys: Any, data: Any, atomicity: int = 0) -> None:
-        self._write("INSERT", keys, data, atomicity, default=False)
+        self._write(target, "INSERT", keys, data, atomicity, default=False)
 
     def entry_mod(self, target: Target, keys: Any, data: Any, atomicity: int = 0) -> None:
-        self._write("MODIFY", keys, data, atomicity, default=False)
+        self._write(target, "MODIFY", keys, data, atomicity, default=False)
 
-    def entry_del(self, target: Target, keys: Any, atomicity: int = 0) -> None:
-        self._write("DELETE", keys, None, atomicity, default=False)
+    def entry_del(self, target: Target, keys: Any = None, atomicity: int = 0) -> None:
+        self._write(target, "DELETE", keys, None, atomicity, default=False)
 
     def default_entry_set(self, target: Target, data: Told) -> None:
-        self._write("MODIFY", None, [data], 0, default=True)
+        self._write(target, "MODIFY", None, [data], 0, default=True)
 
     def default_entry_reset(self, target: Target) -> None:
-        self._write("DELETE", None, None, 0, default=True)
+        self._write(target, "DELETE", None, None, 0, default=True)
 
-    def entry_get(self, target: Target, keys: Any) -> Any:
-        return self._read(keys, default=False)
+    def attribute_port_status_change_set(self, target: Target, enable: bool = False) -> None:
+        request = msg.WriteRequest(client_id=self._client.client_id)
+        update = request.updates.add(type=msg.Update.INSERT)
+        update.entity.table_attribute.table_id = self._told["id"]
+        update.entity.table_attribute.port_status_notify.enable = enable
+        self._client.call("Write", request)
+
+    # As the SDE's: who says nothing asks the chip itself.
+    def entry_get(self, target: Target, keys: Any = None, flags: Any = None) -> Any:
+        return self._read(keys, flags, default=False)
 
     def default_entry_get(self, target: Target, flags: Any = None) -> Any:
-        return self._read(None, default=True)
+        return self._read(None, flags, default=True)
 
-    def _read(self, keys: Any, *, default: bool) -> Any:
+    def _read(self, keys: Any, flags: Any, *, default: bool) -> Any:
         request = msg.ReadRequest(client_id=self._client.client_id)
         for key in keys or [None]:
             entry = request.entities.add().table_entry
             entry.table_id, entry.is_default_entry = self._told["id"], default
+            entry.table_flags.from_hw = (flags or {"from_hw": True})["from_hw"]
             if key is not None:
                 entry.key.CopyFrom(key.message)
         for answer in self._client.call("Read", request):
@@ -189,7 +211,8 @@ class Table:
             ),
             None,
         )
-        names = {each["id"]: name for name, each in self._fields(action).items()}
+        fields = self._fields(action)
+        names = {each["id"]: name for name, each in fields.items()}
         values: dict[str, Any] = {}
         for part in data.fields:
             kind = part.WhichOneof("value")
@@ -198,7 +221,11 @@ class Table:
                 value = int.from_bytes(value, "big")
             elif kind in ("int_arr_val", "bool_arr_val"):
                 value = list(value.val)
-            values[names[part.field_id]] = value
+            name = names[part.field_id]
+            if any(note["value"] == "register_data" for note in fields[name]["annotations"]):
+                values.setdefault(name, []).append(value)
+            else:
+                values[name] = value
         return Told(data, values | {"action_name": action, "is_default_entry": False})
 
 
@@ -221,7 +248,13 @@ class Info:
 
 class ClientInterface:
     def __init__(
-        self, grpc_addr: str, client_id: int, device_id: int, timeout: float = 1, num_tries: int = 5
+        self,
+        grpc_addr: str,
+        client_id: int,
+        device_id: int,
+        notifications: Notifications | None = None,
+        timeout: float = 1,
+        num_tries: int = 5,
     ) -> None:
         self.client_id, self._device = client_id, device_id
         self._channel = grpc.insecure_channel(grpc_addr)
@@ -232,6 +265,12 @@ class ClientInterface:
         threading.Thread(target=self._listen, daemon=True).start()
         request = msg.StreamMessageRequest(client_id=client_id)
         request.subscribe.device_id = device_id
+        wanted = request.subscribe.notifications
+        (
+            wanted.enable_learn_notifications,
+            wanted.enable_idletimeout_notifications,
+            wanted.enable_port_status_change_notifications,
+        ) = (notifications or Notifications()).wanted
         self._out.put(request)
         try:
             answer = self._in.get(timeout=timeout)
@@ -271,6 +310,15 @@ class ClientInterface:
         request = msg.SetForwardingPipelineConfigRequest(client_id=self.client_id)
         request.config.add(p4_name=p4_name)
         self.call("SetForwardingPipelineConfig", request)
+
+    def portstatus_notification_get(self, timeout: float = 1) -> Any:
+        try:
+            message = self._in.get(timeout=timeout)
+        except queue.Empty:
+            message = None
+        if message is None:
+            raise RuntimeError("port_status_change_notification not received.")
+        return message.port_status_change_notification
 
     def tear_down_stream(self) -> None:
         self._out.put(None)

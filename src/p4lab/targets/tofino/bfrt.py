@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from p4lab.control.entries import Match
@@ -40,8 +40,22 @@ class Bfrt(Protocol):
         """Inserts, modifies or deletes rows of one table: all of them, or none and BfrtError.
         Default entries can be modified, and deleting one means the program's own."""
 
-    def counters(self, table: str, ports: Sequence[int]) -> dict[int, dict[str, Value]]:
-        """What a table of counters holds for ports. Raises BfrtError."""
+    def counted(self, table: str, key: str, numbers: Sequence[int]) -> list[dict[str, Value]]:
+        """All fields of the rows with these numbers as key, those that can only be read included,
+        as the chip has them now; nothing for rows that are not there. Raises BfrtError."""
+
+    def all_counted(self, table: str) -> dict[int, dict[str, Value]]:
+        """The same of all rows of a table whose key is one number. Raises BfrtError."""
+
+    def clear(self, table: str) -> None:
+        """All cells of a register or counter as at the beginning. Raises BfrtError."""
+
+    def watch(self, told: Callable[[int, bool], None]) -> None:
+        """From now on `told` is called, from a thread, with every port of the chip that gets or
+        loses its link. Raises BfrtError."""
+
+    def unwatch(self) -> None:
+        """Nobody is told any more. Raises BfrtError."""
 
     def close(self) -> None:
         """Ends the connection; the switch keeps what it has."""

@@ -6,12 +6,12 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from p4lab.control.bier import bier_entries
+from p4lab.control.bier_tna import PORT_STATUS, tna_entries
 from p4lab.control.entries import Entity
 from p4lab.lab.plan import ROOT
 from p4lab.targets.tofino import tools
 from p4lab.targets.tofino.chip import pipe
-from p4lab.targets.tofino.plan import Hardware, row_text, wanted_rows
+from p4lab.targets.tofino.plan import Hardware, row_text, status_rows, wanted_rows
 from p4lab.targets.tofino.rack import Port, SwitchSetup
 from p4lab.targets.tofino.rows import Row, setting_rows
 from p4lab.targets.tofino.schema import GROUP, MIRROR, NODE
@@ -31,7 +31,7 @@ def lines(hardware: Hardware, target: str) -> Iterator[str]:
     compiler = f"{HOME}/bin/{tools.COMPILER}"
     source = _shown(hardware.source)
     yield _command(tools.compile_command(compiler, source, hardware.defines, BUILD))
-    entries = bier_entries(plan.topology, plan.membership, plan.bsl)
+    entries = tna_entries(plan.topology, plan.membership, plan.bsl, layout=hardware.layouts)
     for router, setup in hardware.setups.items():
         yield from _switch(hardware, setup, target, entries[router])
     yield ""
@@ -42,7 +42,7 @@ def _switch(
     hardware: Hardware, setup: SwitchSetup, target: str, entities: frozenset[Entity]
 ) -> Iterator[str]:
     name = setup.router
-    rows = wanted_rows(entities, setup, hardware.program)
+    rows = wanted_rows(entities, hardware.program)
     yield ""
     yield f"---- {name}: {setup.chassis.name}"
     yield from _processes(setup, target, hardware.name)
@@ -54,6 +54,9 @@ def _switch(
     yield from (f"    {_port(port)}" for port in setup.ports)
     settings = setting_rows(setup)
     yield from _rows(f"{name}: recirculation ports and port metadata", settings)
+    status = status_rows(setup, hardware.program)
+    yield from _rows(f"{name}: no port is down yet", status)
+    yield f"{name}: ask to be told when a port gets or loses its link."
     groups = [row for row in rows if row.table in (NODE, GROUP)]
     sessions = [row for row in rows if row.table == MIRROR]
     tables = [row for row in rows if row.table not in (NODE, GROUP, MIRROR)]
@@ -100,11 +103,23 @@ def _rows(title: str, rows: Sequence[Row]) -> Iterator[str]:
 def _end(target: str) -> Iterator[str]:
     if target == "tofino-model":
         yield "Hosts subscribe by IGMP, streams are sent, and what arrives is judged."
+        yield from _failure(routes=False)
         yield "Then models and drivers end, and nothing is left of them."
         return
+    yield "Give links ten seconds; those that do not come up are taken for down."
     yield "Wait until Ctrl-C: packets come from the hosts in the rack."
-    yield "Read the counters of all ports, then put every switch back as it was:"
+    yield from _failure(routes=True)
+    yield "Read the counters: frames of ports and loops, drops of loops, the program's own."
+    yield "Ask no more for ports, then put every switch back as it was:"
     yield "    ports down, rows in reverse order, ports as they were; the journal goes last."
+
+
+def _failure(*, routes: bool) -> Iterator[str]:
+    yield f"If a port between switches loses its link, write 1 to its cell of {PORT_STATUS}: its"
+    if routes:
+        yield "    backups take over. Then write the rows of routes around it, and back in the end."
+    else:
+        yield "    backups take over, and nobody computes other routes."
 
 
 def _command(words: Sequence[str]) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Literal
 
 from p4lab.control.entries import Exact, Lpm, Match, Range, Ternary
 from p4lab.targets.tofino.bfrt import Bfrt, BfrtError, Verb
-from p4lab.targets.tofino.rows import Row, Value
+from p4lab.targets.tofino.rows import Row, Value, is_cell
 from p4lab.targets.tofino.schema import FIXED, PORT
 
 VERSION = 1
@@ -150,6 +150,17 @@ class Ledger:
                 f"{self._journal.path} has how the switch was: p4lab run ... --undo"
             ) from cause
 
+    def forget(self) -> None:
+        """What the switch holds may have changed meanwhile: from now on it is looked at again."""
+        self._now.clear()
+        self._whole.clear()
+
+    def held(self, rows: Sequence[Row]) -> set[Row]:
+        """Those of our rows that the switch holds as they say. Raises BfrtError."""
+        self._learn([row.name for row in rows])
+        found = ((row, self._now[row.name]) for row in rows)
+        return {row for row, now in found if now is not None and _holds(now, row)}
+
     def restore(self) -> None:
         """Puts the switch back as it was. Raises BfrtError with the first thing that could not be,
         after all the others."""
@@ -162,8 +173,7 @@ class Ledger:
                 "rest: p4lab run ... --undo tries again."
             )
         self._before.clear()
-        self._now.clear()
-        self._whole.clear()
+        self.forget()
         self._journal.remove()
 
     def _silence(self) -> list[str]:
@@ -208,7 +218,7 @@ class Ledger:
         fresh = [name for name in dict.fromkeys(names) if name not in self._now]
         for table, group in groupby(sorted(fresh, key=lambda name: name[0]), lambda name: name[0]):
             keys = [name[1] for name in group]
-            if table in FIXED:
+            if table in FIXED or is_cell(keys[0]):
                 found = self._find(table, keys)
                 self._now |= {(table, key): row for key, row in zip(keys, found, strict=True)}
                 continue

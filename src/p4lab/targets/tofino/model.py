@@ -7,7 +7,6 @@ with the interfaces of its router, a veth pair for the CPU port, and one for the
 from __future__ import annotations
 
 import os
-import queue
 import socket
 import subprocess
 import tempfile
@@ -22,6 +21,7 @@ from p4lab.network import cpu, namespace
 from p4lab.network.counting import ETH_P_ALL, PACKET_OUTGOING, ProbeCounter
 from p4lab.network.switches import News
 from p4lab.targets import TargetError
+from p4lab.targets.heard import Heard
 from p4lab.targets.tofino import sde, tools
 from p4lab.targets.tofino.driver import TofinoDriver
 from p4lab.targets.tofino.journal import Journal
@@ -158,8 +158,7 @@ class ModelSwitches:
         self._temporary = tempfile.TemporaryDirectory(prefix="p4lab-tofino-")
         self._folder = Path(self._temporary.name)
         tools.compile_program(sde_, hardware.source, hardware.defines, self._folder)
-        self._began = time.monotonic_ns()
-        self._news: queue.SimpleQueue[News] = queue.SimpleQueue()
+        self._heard = Heard()
         self._switches: dict[str, ModelSwitch] = {}
         self._drivers: dict[str, TofinoDriver] = {}
         self._stopping = threading.Event()
@@ -167,7 +166,7 @@ class ModelSwitches:
 
     @property
     def now(self) -> int:
-        return time.monotonic_ns() - self._began
+        return self._heard.now
 
     def start(self, router: str, number: int, ports: Mapping[int, str]) -> None:
         switch = ModelSwitch(self._hardware, router, number, ports, self._folder)
@@ -189,7 +188,7 @@ class ModelSwitches:
                 continue
             port, inner = cpu.packet_in(frame)
             if port in numbers:
-                self._news.put((self.now, switch.router, numbers[port], inner))
+                self._heard.put(switch.router, numbers[port], inner)
 
     def driver(self, router: str) -> TofinoDriver:
         """Waits until the router's switch is up: minutes, for a model."""
@@ -198,10 +197,7 @@ class ModelSwitches:
         return self._drivers[router]
 
     def news(self, timeout: float) -> News | None:
-        try:
-            return self._news.get(timeout=timeout) if timeout > 0 else self._news.get_nowait()
-        except queue.Empty:
-            return None
+        return self._heard.next(timeout)
 
     def set_port(self, router: str, port: int, up: bool) -> None:
         self._switches[router].set_port(port, up)

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from p4lab import _engine
-from p4lab.control.bier_tna import to_tna
+from p4lab.control.bier_tna import PORT_STATUS, Layouts
 from p4lab.control.entries import Entity, Match
 from p4lab.engine import load_program
 from p4lab.lab.plan import ROOT, Plan
@@ -18,18 +18,27 @@ from p4lab.targets import TargetError
 from p4lab.targets.tofino import rack as racks
 from p4lab.targets.tofino.journal import ENABLE, Change
 from p4lab.targets.tofino.rack import Rack, SwitchSetup
-from p4lab.targets.tofino.rows import Row, Value, entity_rows, port_row, setting_rows
+from p4lab.targets.tofino.rows import (
+    Row,
+    Value,
+    cell_row,
+    entity_rows,
+    port_row,
+    setting_rows,
+)
 from p4lab.targets.tofino.schema import GROUP, MIRROR, NODE, Program
 
 ENTRY_FILE = "tna.p4"  # beside the entry file for v1model
-# What rows need must be there before them, and go after them.
+# What rows need must be there before them, and go after them; and which ports are down is told when
+# there is somewhere else to go.
 _RANKS = {NODE: 0, GROUP: 1, MIRROR: 1}
-_OTHERS = 2
+_OTHERS, _CELLS = 2, 3
 
 
 @dataclass(frozen=True)
 class Hardware:
-    """A run on Tofinos: the program, and each router on its switch."""
+    """A run on Tofinos: the program, and each router on its switch. The plan has the program for
+    TNA and its control plane."""
 
     plan: Plan
     source: Path
@@ -41,6 +50,11 @@ class Hardware:
     def name(self) -> str:
         """What the program is called on the switch."""
         return f"p4lab_{self.plan.lab.replace('-', '_')}_bsl{self.plan.bsl}"
+
+    @property
+    def layouts(self) -> Layouts:
+        """How the control plane lays entries out, switch by switch."""
+        return {router: setup.layout for router, setup in self.setups.items()}
 
 
 def prepare(plan: Plan, target: str, rack: Rack | None) -> Hardware:
@@ -54,7 +68,8 @@ def prepare(plan: Plan, target: str, rack: Rack | None) -> Hardware:
     setups = (rack or racks.every_port(plan.topology)).setups(plan.topology)
     if target == "tofino-model":
         setups = {router: setup.with_cpu() for router, setup in setups.items()}
-    return Hardware(plan, source, defines, Program(program.p4info(json=True)), setups)
+    plan = replace(plan, program=source, control="tna")
+    return Hardware(plan, source, defines, Program.of(program), setups)
 
 
 def entry_file(plan: Plan) -> Path:
@@ -81,17 +96,15 @@ def _shown(path: Path) -> str:
 # ---- One switch: changes in order -------------------------------------------------------------
 
 
-def wanted_rows(entities: Collection[Entity], setup: SwitchSetup, program: Program) -> list[Row]:
-    """What the control plane's neutral entries are on a switch, in the order in which they can be
-    written. Raises ValueError for what the program has no place for."""
-    rows = [
-        row for entity in to_tna(entities, setup.layout) for row in entity_rows(entity, program)
-    ]
+def wanted_rows(entities: Collection[Entity], program: Program) -> list[Row]:
+    """What the control plane's entries are on a switch, in the order in which they can be written.
+    Raises ValueError for what the program has no place for."""
+    rows = [row for entity in entities for row in entity_rows(entity, program)]
     return sorted(rows, key=lambda row: (_rank(row), repr(row.name)))
 
 
 def _rank(row: Row) -> int:
-    return _RANKS.get(row.table, _OTHERS)
+    return _CELLS if row.is_cell else _RANKS.get(row.table, _OTHERS)
 
 
 def changes(old: Iterable[Row], new: Iterable[Row]) -> list[Change]:
@@ -102,17 +115,34 @@ def changes(old: Iterable[Row], new: Iterable[Row]) -> list[Change]:
     drops = [row for name, row in before.items() if name not in after]
     puts.sort(key=lambda row: (_rank(row), repr(row.name)))
     drops.sort(key=lambda row: (-_rank(row), repr(row.name)))
-    return [Change("put", row) for row in puts] + [Change("drop", row) for row in drops]
+    return [Change("put", row) for row in puts] + [_gone(row) for row in drops]
 
 
-def opening(setup: SwitchSetup) -> list[Change]:
+def _gone(row: Row) -> Change:
+    """A cell is always there: without a value of ours it is 0."""
+    if not row.is_cell:
+        return Change("drop", row)
+    return Change("put", replace(row, data=tuple((name, 0) for name, _ in row.data)))
+
+
+def opening(setup: SwitchSetup, program: Program) -> list[Change]:
     """Ports, still disabled, and what the chip needs beside tables."""
     ports = []
     for port in setup.ports:
         row = port_row(port)
         data = tuple((name, False if name == ENABLE else value) for name, value in row.data)
         ports.append(Change("put", Row(row.table, row.key, data, row.action)))
-    return ports + [Change("put", row) for row in setting_rows(setup)]
+    rows = [*setting_rows(setup), *status_rows(setup, program)]
+    return ports + [Change("put", row) for row in rows]
+
+
+def status_rows(setup: SwitchSetup, program: Program) -> list[Row]:
+    """That no port is down: what the program's register of that held is somebody else's past. None
+    for programs that have no such register."""
+    try:
+        return [cell_row(program, PORT_STATUS, port.dev_port, 0) for _, port in setup.cables]
+    except ValueError:
+        return []
 
 
 def enabling(setup: SwitchSetup) -> list[Change]:

@@ -142,7 +142,7 @@ class SwitchSetup:
         """How the control plane lays its entries out here: loops of the chip take turns first."""
         numbers = {number: port.dev_port for number, port in self.cables}
         loops = self.recirculation + tuple(port.dev_port for port in self.loops)
-        return TnaLayout(loops=loops, backups="none", port=numbers.__getitem__)
+        return TnaLayout(loops=loops, port=numbers.__getitem__)
 
 
 class Rack:

@@ -14,15 +14,18 @@ from p4lab.control.entries import (
     Lpm,
     Match,
     MulticastGroup,
+    RegisterCell,
     TableEntry,
     Ternary,
 )
 from p4lab.targets.tofino.rack import Port, SwitchSetup
 from p4lab.targets.tofino.schema import (
+    CELL,
     GROUP,
     MIRROR,
     MIRROR_ACTION,
     NODE,
+    PIPELINE,
     PORT,
     PORT_METADATA,
     PRIORITY,
@@ -60,6 +63,23 @@ class Row:
     def is_default(self) -> bool:
         return not self.key
 
+    @property
+    def is_cell(self) -> bool:
+        """Whether it is a cell of a register: these are always there."""
+        return is_cell(self.key)
+
+
+def is_cell(key: Iterable[tuple[str, Match]]) -> bool:
+    """Whether a key is that of a register's cell."""
+    return any(name == CELL for name, _ in key)
+
+
+def cell_row(program: Program, register: str, index: int, value: Value) -> Row:
+    """A register's cell: one value for all pipes, or a tuple by pipe. Raises ValueError."""
+    name = program.register(register)
+    # The compiler calls the only field of a register that holds numbers f1.
+    return row(f"{PIPELINE}.{name}", [(CELL, Exact(index))], [(f"{name}.f1", value)])
+
 
 def row(
     table: str,
@@ -84,6 +104,8 @@ def entity_rows(entity: Entity, program: Program) -> list[Row]:
         return [_default(entity, program)]
     if isinstance(entity, MulticastGroup):
         return list(_group(entity))
+    if isinstance(entity, RegisterCell):
+        return [cell_row(program, entity.register, entity.index, entity.value)]
     return [_session(entity)]
 
 

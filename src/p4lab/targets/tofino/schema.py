@@ -7,10 +7,11 @@ key fields as P4Info calls them. Tables whose names begin with $ or tf1. belong 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from p4lab import _engine
 from p4lab.control.entries import Exact, Lpm, Match, Range, Ternary
 
 PIPELINE = "pipe"  # what the programs of the lab call their Pipeline
@@ -59,11 +60,15 @@ class Table:
 
 
 class Program:
-    """The tables of a program."""
+    """The tables, registers and counters of a program."""
 
-    def __init__(self, p4info: str) -> None:
-        """`p4info` is P4Info as JSON."""
+    def __init__(self, p4info: str, instances: Iterable[Mapping[str, Any]] = ()) -> None:
+        """`p4info` is P4Info as JSON, which knows no externs of TNA: these are `instances`, with
+        name and type."""
         data = json.loads(p4info)
+        kinds = {each["name"]: each["type"] for each in instances}
+        self.registers = tuple(name for name, kind in kinds.items() if kind == "Register")
+        self.counters = tuple(name for name, kind in kinds.items() if kind == "Counter")
         actions = {
             action["preamble"]["id"]: Action(
                 action["preamble"]["name"],
@@ -73,6 +78,19 @@ class Program:
             for action in data.get("actions", ())
         }
         self.tables = tuple(_table(table, actions) for table in data.get("tables", ()))
+
+    @staticmethod
+    def of(program: _engine.Program) -> Program:
+        """What a compiled program shows."""
+        return Program(program.p4info(json=True), program.summary["instances"])
+
+    def register(self, name: str) -> str:
+        """The full name of a register. Raises ValueError."""
+        return _only("register", name, self.registers)
+
+    def counter(self, name: str) -> str:
+        """The full name of a counter. Raises ValueError."""
+        return _only("counter", name, self.counters)
 
     def table(self, name: str) -> Table:
         """The table called by its full name, alias or a dotted suffix. Raises ValueError."""
@@ -98,12 +116,18 @@ Item = TypeVar("Item", Action, Table)
 
 
 def _named(what: str, name: str, items: Iterable[Item]) -> Item:
-    found = []
-    for item in items:
-        if name in (item.name, item.alias):
+    by_name = {item.name: item for item in items}
+    for item in by_name.values():
+        if name == item.alias:
             return item
-        if item.name.endswith(f".{name}"):
-            found.append(item)
+    return by_name[_only(what, name, by_name)]
+
+
+def _only(what: str, name: str, names: Iterable[str]) -> str:
+    """The one full name that is `name` or ends in it."""
+    found = [full for full in names if full.endswith(f".{name}")]
+    if name in names:
+        return name
     if len(found) != 1:
         why = "no" if not found else "more than one"
         raise ValueError(f"the program has {why} {what} {name}")
@@ -114,6 +138,12 @@ def _named(what: str, name: str, items: Iterable[Item]) -> Item:
 
 PORT = "$PORT"
 PORT_STAT = "$PORT_STAT"
+PORT_UP = "$PORT_UP"  # of $PORT: whether there is a link; to be read only
+QUEUED = "tf1.tm.counter.eg_port"  # what the traffic manager has counted for a port
+DROPPED = "drop_count_packets"
+CELL = "$REGISTER_INDEX"
+COUNTER_CELL = "$COUNTER_INDEX"
+PACKETS, BYTES = "$COUNTER_SPEC_PKTS", "$COUNTER_SPEC_BYTES"
 MIRROR = "$mirror.cfg"
 GROUP = "$pre.mgid"
 NODE = "$pre.node"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import logging
-import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,15 +14,20 @@ from typing import Any
 
 from p4lab.control.entries import Exact, Lpm, Match, Range, Ternary
 from p4lab.targets.tofino.bfrt import BfrtError, Verb
-from p4lab.targets.tofino.rows import Row, Value, row
-from p4lab.targets.tofino.schema import FIXED
-from p4lab.targets.tofino.tools import clients
+from p4lab.targets.tofino.rows import Row, Value, is_cell, row
+from p4lab.targets.tofino.schema import FIXED, PORT
+from p4lab.targets.tofino.tools import clients, listens
 
 CLIENT_IDS = range(1, 9)  # a server knows its clients by small numbers; 0 is the SDE's tests'
 CALL = 1  # seconds for a subscription to be answered
 PATIENCE = 300.0  # seconds for a driver to come up: models take minutes
 PAUSE = 1.0
 NOT_FOUND = 5  # gRPC's code
+LOOK = 0.2  # seconds between looks at whether to stop watching
+
+# What the driver knows; asking the chip itself takes longer, and some tables refuse it.
+KNOWN = {"from_hw": False}
+COUNTED = {"from_hw": True}
 
 
 def load_client(home: Path) -> Any:
@@ -58,7 +63,7 @@ def connect(
     """Subscribes to a switch and binds to its program, as soon as there is one, as long as `alive`.
     Raises BfrtError."""
     deadline = time.monotonic() + patience
-    while not _listens(address):
+    while not listens(address, CALL):
         if not alive() or time.monotonic() > deadline:
             raise BfrtError(f"{address}: nobody answers there; is bf_switchd running?")
         time.sleep(min(PAUSE, patience))
@@ -71,22 +76,17 @@ def connect(
             time.sleep(min(PAUSE, patience))
 
 
-def _listens(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=CALL).close()
-    except OSError:
-        return False
-    return True
-
-
 def _subscribe(client: Any, address: str, program: str) -> SdeBfrt:
     """Takes the first client id that is free, and asks which program there is."""
     refusal = ""
     for number in CLIENT_IDS:
         try:
-            # One try: a server that does not answer a client id at once refuses it.
-            interface = client.ClientInterface(address, number, 0, timeout=CALL, num_tries=1)
+            # One try: a server that does not answer a client id at once refuses it. No digests,
+            # no idle timeouts: the client keeps what nobody takes.
+            wanted = client.Notifications(False, False, True)
+            interface = client.ClientInterface(
+                address, number, 0, notifications=wanted, timeout=CALL, num_tries=1
+            )
         except RuntimeError as error:
             refusal = str(error)
             continue
@@ -144,29 +144,30 @@ class SdeBfrt:
         self._interface = interface
         self._info = info
         self._target = client.Target(device_id=0)
-        self._atomicity = importlib.import_module(
-            "bfrt_grpc.bfruntime_pb2"
-        ).WriteRequest.ROLLBACK_ON_ERROR
+        request = importlib.import_module("bfrt_grpc.bfruntime_pb2").WriteRequest
+        self._together, self._single = request.ROLLBACK_ON_ERROR, request.CONTINUE_ON_ERROR
+        self._watching: threading.Thread | None = None
+        self._stop_watching = threading.Event()
 
     def read(self, table: str, keys: Sequence[tuple[tuple[str, Match], ...]]) -> list[Row | None]:
         found: list[Row | None] = []
-        place = self._table(table)
         for key in keys:
-            try:
-                with _told(self._client, self.address, f"{table} is read"):
-                    rows = self._rows(table, place.entry_get(self._target, [self._key(place, key)]))
-            except BfrtError as error:
-                if not error.not_there:
-                    raise
-                rows = []
-            found.append(rows[0] if rows else None)
+            # The pipes' own state is in the chip, all else is what the driver has written.
+            rows = list(self._get(table, [key], COUNTED if is_cell(key) else KNOWN))
+            found.append(self._row(table, self._match(rows[0][1]), rows[0][0]) if rows else None)
         return found
 
     def read_all(self, table: str) -> list[Row]:
+        found = self._get(table, None, KNOWN)
+        return [self._row(table, self._match(key), data) for data, key, *_ in found]
+
+    def _get(self, table: str, keys: Any, flags: dict[str, bool]) -> list[Any]:
+        """What is there, as the client has it."""
         place = self._table(table)
         try:
             with _told(self._client, self.address, f"{table} is read"):
-                return self._rows(table, place.entry_get(self._target, None))
+                asked = None if keys is None else [self._key(place, key) for key in keys]
+                return list(place.entry_get(self._target, asked, flags))
         except BfrtError as error:
             if error.not_there:
                 return []
@@ -176,7 +177,7 @@ class SdeBfrt:
         place = self._table(table)
         try:
             with _told(self._client, self.address, f"the default entry of {table} is read"):
-                for data, _ in place.default_entry_get(self._target, {"from_hw": False}):
+                for data, _ in place.default_entry_get(self._target, KNOWN):
                     return self._row(table, (), data)
         except BfrtError as error:
             if not error.not_there:
@@ -191,13 +192,34 @@ class SdeBfrt:
             if rows[0].is_default:
                 self._write_default(table, verb, rows[0])
                 return
-            keys = [self._key(table, item.key) for item in rows]
-            if verb == "delete":
-                table.entry_del(self._target, keys, atomicity=self._atomicity)
-                return
-            data = [table.make_data(self._data(item), item.action) for item in rows]
-            call = table.entry_add if verb == "insert" else table.entry_mod
-            call(self._target, keys, data, atomicity=self._atomicity)
+            for target, batch in self._by_pipe(rows):
+                self._write_rows(table, verb, target, batch)
+
+    def _by_pipe(self, rows: Sequence[Row]) -> list[tuple[Any, Sequence[Row]]]:
+        """Cells that pipes have each for themselves are written to each for itself."""
+        cells = [item for item in rows if item.is_cell and _apart(item)]
+        alike = [item for item in rows if item not in cells]
+        found: list[tuple[Any, Sequence[Row]]] = [(self._target, alike)] if alike else []
+        for item in cells:
+            ((name, values),) = item.data
+            assert isinstance(values, tuple)
+            for pipe, value in enumerate(values):
+                own = Row(item.table, item.key, ((name, value),))
+                found.append((self._client.Target(device_id=0, pipe_id=pipe), [own]))
+        return found
+
+    def _write_rows(self, table: Any, verb: Verb, target: Any, rows: Sequence[Row]) -> None:
+        # A transaction of the driver's is for tables of the program alone: sessions and the packet
+        # generator refuse it, and ports and groups do not take part.
+        rigid = rows[0].table in FIXED or rows[0].is_cell
+        atomicity = self._single if rigid else self._together
+        keys = [self._key(table, item.key) for item in rows]
+        if verb == "delete":
+            table.entry_del(target, keys, atomicity=atomicity)
+            return
+        data = [table.make_data(self._data(item), item.action) for item in rows]
+        call = table.entry_add if verb == "insert" else table.entry_mod
+        call(target, keys, data, atomicity=atomicity)
 
     def _write_default(self, table: Any, verb: Verb, item: Row) -> None:
         if verb == "delete":
@@ -205,14 +227,58 @@ class SdeBfrt:
         else:
             table.default_entry_set(self._target, table.make_data(self._data(item), item.action))
 
-    def counters(self, table: str, ports: Sequence[int]) -> dict[int, dict[str, Value]]:
-        found = self.read(table, [(("$DEV_PORT", Exact(port)),) for port in ports])
-        return {
-            port: dict(item.data) if item else {} for port, item in zip(ports, found, strict=True)
-        }
+    def counted(self, table: str, key: str, numbers: Sequence[int]) -> list[dict[str, Value]]:
+        found = []
+        for number in numbers:
+            rows = self._get(table, [((key, Exact(number)),)], COUNTED)
+            found.append(_fields(rows[0][0]) if rows else {})
+        return found
+
+    def all_counted(self, table: str) -> dict[int, dict[str, Value]]:
+        found = {}
+        for data, key, *_ in self._get(table, None, COUNTED):
+            ((_, match),) = self._match(key)
+            assert isinstance(match, Exact)
+            found[match.value] = _fields(data)
+        return found
+
+    def clear(self, table: str) -> None:
+        place = self._table(table)
+        with _told(self._client, self.address, f"{table} is cleared"):
+            place.entry_del(self._target)
+
+    def watch(self, told: Callable[[int, bool], None]) -> None:
+        self._notify(True)
+        self._watching = threading.Thread(
+            target=self._watch, args=(told,), name=f"ports of {self.address}", daemon=True
+        )
+        self._watching.start()
+
+    def _notify(self, enable: bool) -> None:
+        with _told(self._client, self.address, "port states are asked for"):
+            self._table(PORT).attribute_port_status_change_set(self._target, enable=enable)
+
+    def _watch(self, told: Callable[[int, bool], None]) -> None:
+        while not self._stop_watching.is_set():
+            try:
+                news = self._interface.portstatus_notification_get(timeout=LOOK)
+            except RuntimeError:  # nothing has come
+                continue
+            number = news.table_entry.key.fields[0].exact.value
+            told(int.from_bytes(number, "big"), news.port_up)
+
+    def unwatch(self) -> None:
+        if self._watching is not None:
+            self._stop_watching.set()
+            self._watching.join()
+            self._watching = None
+            self._notify(False)
 
     def close(self) -> None:
-        self._interface.tear_down_stream()
+        try:
+            self.unwatch()
+        finally:
+            self._interface.tear_down_stream()
 
     def _table(self, name: str) -> Any:
         try:
@@ -250,9 +316,6 @@ class SdeBfrt:
             return make(name, int_arr_val=list(value))
         return make(name, value)
 
-    def _rows(self, table: str, answer: Iterator[Any]) -> list[Row]:
-        return [self._row(table, self._match(key), data) for data, key, *_ in answer]
-
     def _match(self, key: Any) -> list[tuple[str, Match]]:
         found: list[tuple[str, Match]] = []
         for name, values in key.to_dict().items():
@@ -267,14 +330,30 @@ class SdeBfrt:
         return found
 
     def _row(self, table: str, key: Sequence[tuple[str, Match]], data: Any) -> Row:
-        """Of the chip's own tables only the fields that can be written again."""
-        values = data.to_dict()
-        action = values.pop("action_name", None)
-        values.pop("is_default_entry", None)
+        """Of the chip's own tables only the fields that can be written again. What is alike in all
+        pipes is one value."""
+        action = data.to_dict().get("action_name")
+        values = _fields(data)
         known = FIXED[table][1] if table in FIXED else values
-        plain = [
-            (name, tuple(value) if isinstance(value, list) else value)
-            for name, value in values.items()
-            if name in known and value is not None
-        ]
-        return row(table, key, plain, action)
+        plain = {name: value for name, value in values.items() if name in known}
+        if is_cell(key):
+            plain = {name: _alike(value) for name, value in plain.items()}
+        return row(table, key, plain.items(), action)
+
+
+def _fields(data: Any) -> dict[str, Value]:
+    """Data of the client's by name, its remarks on them left out."""
+    values = data.to_dict()
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in values.items()
+        if name not in ("action_name", "is_default_entry") and value is not None
+    }
+
+
+def _apart(cell: Row) -> bool:
+    return any(isinstance(value, tuple) for _, value in cell.data)
+
+
+def _alike(value: Value) -> Value:
+    return value[0] if isinstance(value, tuple) and len(set(value)) == 1 else value

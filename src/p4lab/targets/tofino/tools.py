@@ -10,6 +10,7 @@ import json
 import os
 import platform
 import re
+import socket
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,6 +80,16 @@ def clients(home: Path) -> list[Path]:
     """Folders of the SDE in which its BFRT client is, newest Python first."""
     places = home.glob("lib/python3*/site-packages/tofino/bfrt_grpc/client.py")
     return sorted((place.parent for place in places), reverse=True)
+
+
+def listens(address: str, patience: float) -> bool:
+    """Whether somebody answers there, within so many seconds."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), timeout=patience).close()
+    except (OSError, OverflowError):
+        return False
+    return True
 
 
 def find(target: str, *, start: bool = True) -> Sde:

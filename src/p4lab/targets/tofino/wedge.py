@@ -1,26 +1,28 @@
 """The target `wedge`: the switches of a rack, set up, watched and put back.
 
 Hosts are other machines, so nothing is judged here: who shall receive is taken from the plan
-(nobody hears IGMP), and the frames that ports have counted are shown.
+(nobody hears IGMP), and what the chips have counted is shown. Meanwhile the control plane runs:
+ports that lose their link are told by the chips.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from p4lab.control.bier import bier_entries
-from p4lab.control.entries import diff
+from p4lab.control.plane import Count
+from p4lab.control.tna_plane import TnaControlPlane
 from p4lab.targets import TargetError
 from p4lab.targets.tofino import sde, tools
-from p4lab.targets.tofino.driver import TofinoDriver
+from p4lab.targets.tofino.agents import PortAgents
+from p4lab.targets.tofino.driver import Loop, TofinoDriver
 from p4lab.targets.tofino.journal import Journal, Ledger, journal_path, state_folder
 from p4lab.targets.tofino.plan import Hardware
 from p4lab.targets.tofino.rack import SwitchSetup
@@ -30,8 +32,19 @@ STOP_SECONDS = 10
 LOOK = 1.0  # seconds to find out whether somebody listens
 LOCAL = ("127.0.0.1", "localhost")
 
-Counters = dict[str, dict[int, tuple[int, int]]]
-"""Frames received and sent, by router and port of the topology"""
+
+@dataclass(frozen=True)
+class Counted:
+    """What a switch has counted: frames received and sent by port of the topology, what its loops
+    have done, and the cells of the program's own counters that hold something, by name."""
+
+    ports: dict[int, tuple[int, int]]
+    loops: tuple[Loop, ...] = ()
+    counters: dict[str, dict[int, Count]] = field(default_factory=dict)
+
+
+Counters = dict[str, Counted]
+"""By router"""
 
 
 def build_folder(hardware: Hardware) -> Path:
@@ -41,23 +54,33 @@ def build_folder(hardware: Hardware) -> Path:
 
 def run(
     hardware: Hardware,
-    wait: Callable[[], None],
+    wait: Callable[[Callable[[], None]], None],
     say: Callable[[str], None] = lambda _: None,
+    told: Callable[[str], None] = lambda _: None,
 ) -> Counters:
-    """Sets all switches up, waits, and puts them back, whatever happens meanwhile. Raises
-    TargetError, and ValueError for entries that a switch refuses."""
+    """Sets all switches up, waits, and puts them back, whatever happens meanwhile. `wait` gets what
+    follows the switches' ports until an exception ends it, `told` hears of these ports, `say` of
+    the stages. Raises TargetError, and ValueError for entries that a switch refuses."""
     plan = hardware.plan
     with _interruptible(), ExitStack() as stack:
         drivers = _drivers(hardware, stack, say)
-        entries = bier_entries(plan.topology, plan.membership, plan.bsl)
-        for router, driver in drivers.items():
-            say(f"writing the entries of {router}")
-            driver.write(diff(frozenset(), entries[router]))
+        say("writing entries")
+        plane = TnaControlPlane(
+            plan.topology, plan.bsl, drivers.__getitem__, layouts=hardware.layouts
+        )
+        agents = PortAgents(plane, drivers, reroute=True, say=told)
+        plane.listen(plan.membership)
+        say("waiting for links")
+        agents.expect_links()
         say("ready")
-        wait()
-        counters = {router: driver.frames() for router, driver in drivers.items()}
+        wait(agents.follow)
+        counters = {router: _counted(driver) for router, driver in drivers.items()}
         say("putting everything back")
     return counters
+
+
+def _counted(driver: TofinoDriver) -> Counted:
+    return Counted(driver.frames(), driver.loops(), driver.all_counters())
 
 
 def undo(hardware: Hardware, say: Callable[[str], None] = lambda _: None) -> dict[str, int]:
@@ -88,7 +111,7 @@ def _drivers(
 ) -> dict[str, TofinoDriver]:
     """A driver for each switch, which the stack closes."""
     tools.find("wedge", start=False)
-    asleep = [s for s in hardware.setups.values() if not _listens(s.server)]
+    asleep = [s for s in hardware.setups.values() if not tools.listens(s.server, LOOK)]
     for setup in asleep:
         if setup.server.rpartition(":")[0] not in LOCAL:
             raise TargetError(
@@ -152,15 +175,6 @@ def end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-
-
-def _listens(address: str) -> bool:
-    host, _, port = address.rpartition(":")
-    try:
-        socket.create_connection((host, int(port)), timeout=LOOK).close()
-    except OSError:
-        return False
-    return True
 
 
 @contextmanager
