@@ -193,7 +193,7 @@ def of_fate(
     """Where two traces of one packet part: the kind of the difference (empty if unknown), the place
     in the student's program, and the step of the student's trace, if they part at one."""
     endless = any(is_loop(packet) for packet in student)
-    for mine, theirs in zip(_course(reference), _course(student), strict=False):
+    for mine, theirs in zip(decisions(reference), decisions(student), strict=False):
         if mine[0] == theirs[0]:
             continue
         if endless and mine[0][:2] != theirs[0][:2]:  # a table asked otherwise would say more
@@ -205,7 +205,7 @@ def of_fate(
     if endless:
         line, action = _first_action(student, summary, sources)
         return difference.LOOP, (line, f"pass after pass {action}"), None
-    further = list(_course(reference))[len(list(_course(student))) :]
+    further = list(decisions(reference))[len(list(decisions(student))) :]
     if further:
         line, action = _first_action(student, summary, sources)
         told = f"{action}; another packet should follow: {further[0][1]['kind']}"
@@ -213,7 +213,7 @@ def of_fate(
     return "", _last_line(student[-1], summary, sources) if student else NOWHERE, None
 
 
-def _course(packets: Packets) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]]:
+def decisions(packets: Packets) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]]:
     """What decides about a packet, in order: table results and fates; each with its packet and
     its step."""
     for packet in packets:
