@@ -43,7 +43,8 @@ Update: TypeAlias = tuple[Any, ...]
 #                                                  ("recirculation", pattern, mask);
 #                                                  packet (bytes behind the header of 6), source,
 #                                                  next_source, batches, packets_per_batch,
-#                                                  batch_gap and packet_gap (ns)
+#                                                  batch_gap and packet_gap (ns), batch_jitter and
+#                                                  packet_jitter (ns on average)
 # ("port_metadata", port, bits)
 # ("lpf", name, cell | None, config | None)        of all cells without a number; config is ("rate"
 #                                                  or "sample", rise, fall (ns), power of 2 that

@@ -31,6 +31,32 @@ impl Random {
         let scaled = (u128::from(random) * (u128::from(span) + 1)) >> 64;
         Some(low + scaled as u64)
     }
+
+    /// An exponentially distributed number with this mean, cut to a whole one. John von Neumann's
+    /// way (Various techniques used in connection with random digits, 1951): comparisons alone, so
+    /// that all machines find the same.
+    pub fn exponential(&mut self, mean: u64) -> u64 {
+        if mean == 0 {
+            return 0;
+        }
+        let mut whole = 0u64;
+        loop {
+            let first = self.next();
+            let (mut least, mut falling) = (first, 1u32);
+            loop {
+                let number = self.next();
+                if number >= least {
+                    break;
+                }
+                (least, falling) = (number, falling + 1);
+            }
+            if falling % 2 == 1 {
+                let part = (u128::from(first) * u128::from(mean)) >> 64;
+                return whole.saturating_mul(mean).saturating_add(part as u64);
+            }
+            whole += 1;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -47,5 +73,30 @@ mod tests {
         assert_eq!(random.between(4, 4), Some(4));
         assert_eq!(random.between(5, 4), None);
         assert!(random.between(0, u64::MAX).is_some());
+    }
+
+    // If this fails, what shall come at random moments comes too early or too late on average, or
+    // in too regular gaps: half of the numbers are below mean * ln 2, and the standard deviation is
+    // the mean.
+    #[test]
+    fn exponential_numbers() {
+        let mut random = Random::new(7);
+        let all: Vec<f64> = (0..40_000)
+            .map(|_| random.exponential(1000) as f64)
+            .collect();
+        let mean = all.iter().sum::<f64>() / all.len() as f64;
+        let square = all.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / all.len() as f64;
+        let below = all.iter().filter(|x| **x < 1000.0 * 2f64.ln()).count() as f64;
+        assert!((mean - 999.5).abs() < 25.0, "mean {mean}");
+        assert!(
+            (square.sqrt() - 1000.0).abs() < 40.0,
+            "deviation {}",
+            square.sqrt()
+        );
+        assert!(
+            (below / all.len() as f64 - 0.5).abs() < 0.01,
+            "{below} below the median"
+        );
+        assert_eq!(random.exponential(0), 0);
     }
 }

@@ -9,6 +9,9 @@ use p4_syntax::{MemoryFiles, Options, SourceMap};
 use proptest::prelude::*;
 use std::sync::Arc;
 
+#[path = "support/priorities.rs"]
+mod priorities;
+
 mod engine {
     include!(concat!(
         env!("CARGO_MANIFEST_DIR"),
@@ -521,20 +524,6 @@ proptest! {
     }
 }
 
-/// Where packets go, and with which priorities.
-#[derive(Default)]
-struct Priorities(Vec<(Port, u8)>);
-
-impl p4_arch::Sink for Priorities {
-    fn transmit(&mut self, port: Port, data: &[u8]) {
-        self.transmit_with_priority(port, 0, data);
-    }
-
-    fn transmit_with_priority(&mut self, port: Port, priority: u8, _: &[u8]) {
-        self.0.push((port, priority));
-    }
-}
-
 // If this fails, urgent packets wait behind others at the ports of a network.
 #[test]
 fn packets_leave_with_the_priority_that_ingress_gave_them() {
@@ -545,7 +534,7 @@ fn packets_leave_with_the_priority_that_ingress_gave_them() {
         "sm.priority = 1;",
     );
     let mut switch = switch(&source);
-    let mut sink = Priorities::default();
+    let mut sink = priorities::Priorities::default();
     for priority in [0, 5, 7] {
         let data = [0, priority, 0, 0, 0, 0, 0, 0];
         switch.process(Time::ZERO, 1, &data, &mut sink);

@@ -79,7 +79,7 @@ impl Plan {
         let start = Instant::now();
         let mut hits = 0;
         for i in 0..lookups as usize {
-            hits += u32::from(state.lookup(0, &keys[i % KEYS], 0, 0, |_| 0).hit);
+            hits += u32::from(state.lookup(0, &keys[i % KEYS], 0, 0, |_, _, _| None).hit);
         }
         let looking = start.elapsed();
         if hits != lookups {

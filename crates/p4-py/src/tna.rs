@@ -217,6 +217,12 @@ fn mirror(fields: &Bound<'_, PyDict>) -> PyResult<MirrorSession> {
             "rid" => session.rid = value.extract()?,
             "copy_to_cpu" => session.copy_to_cpu = value.extract()?,
             "max_length" => session.max_length = value.extract()?,
+            "coalescing" => {
+                return Err(wrong(
+                    "mirror sessions do not coalesce packets here; set the session without it"
+                        .to_string(),
+                ))
+            }
             other => return Err(wrong(format!("a mirror session has no field {other:?}"))),
         }
     }
@@ -246,6 +252,8 @@ fn app(pipe: u8, id: u8, fields: &Bound<'_, PyDict>) -> PyResult<App> {
         packets_per_batch: 1,
         batch_gap: 0,
         packet_gap: 0,
+        batch_jitter: 0,
+        packet_jitter: 0,
     };
     let mut triggered = false;
     for (name, value) in fields {
@@ -261,6 +269,8 @@ fn app(pipe: u8, id: u8, fields: &Bound<'_, PyDict>) -> PyResult<App> {
             "packets_per_batch" => app.packets_per_batch = value.extract()?,
             "batch_gap" => app.batch_gap = value.extract()?,
             "packet_gap" => app.packet_gap = value.extract()?,
+            "batch_jitter" => app.batch_jitter = value.extract()?,
+            "packet_jitter" => app.packet_jitter = value.extract()?,
             other => return Err(wrong(format!("an application has no field {other:?}"))),
         }
     }

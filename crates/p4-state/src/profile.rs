@@ -23,10 +23,10 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    /// The member of `group` that a hash picks; `None` if the group is empty.
-    pub fn pick(&self, group: u32, hash: u64) -> Option<&Member> {
-        let members = self.groups.get(&group)?;
-        let index = hash.checked_rem(members.len() as u64)?;
-        self.members.get(members.get(index as usize)?)
+    /// The member of `group` at the place of so many that `choose` picks; `None` if it picks none,
+    /// or the group is empty.
+    pub fn pick(&self, group: u32, choose: impl FnOnce(usize) -> Option<usize>) -> Option<&Member> {
+        let members = self.groups.get(&group).filter(|group| !group.is_empty())?;
+        self.members.get(members.get(choose(members.len())?)?)
     }
 }

@@ -163,8 +163,8 @@ impl State {
         }
     }
 
-    /// Looks `key` up for a packet of `bytes` bytes at `now` picoseconds. `choose` gives the hash
-    /// that picks a member of a group of the given action selector.
+    /// Looks `key` up for a packet of `bytes` bytes at `now` picoseconds. `choose` picks a member of
+    /// a group: it is given the action selector, the group and how many places it has, at least one.
     #[inline]
     pub fn lookup(
         &mut self,
@@ -172,7 +172,7 @@ impl State {
         key: &[u64],
         bytes: u64,
         now: u64,
-        choose: impl FnOnce(InstanceId) -> u64,
+        choose: impl FnOnce(InstanceId, u32, usize) -> Option<usize>,
     ) -> Found<'_> {
         let table = &mut self.tables[id as usize];
         let Some(place) = table.matcher.find(key) else {
@@ -220,8 +220,8 @@ impl State {
             }
             Leads::Member(member) => profile().and_then(|profile| profile.members.get(member)),
             Leads::Group(group) => {
-                let hash = direct.profile.map_or(0, choose);
-                profile().and_then(|profile| profile.pick(*group, hash))
+                let picked = |id| profile()?.pick(*group, |places| choose(id, *group, places));
+                direct.profile.and_then(picked)
             }
         };
         let (action, data) = member.map_or((u32::MAX, &[][..]), |m| (m.action, &*m.data));
@@ -292,6 +292,14 @@ impl State {
         self.groups.get(&group).map(Vec::as_slice)
     }
 
+    /// How many places a group of an action selector has; 0 if there is no such group.
+    pub fn group_places(&self, selector: InstanceId, group: u32) -> usize {
+        match self.cells.get(selector as usize) {
+            Some(Cells::Profile(profile)) => profile.groups.get(&group).map_or(0, Vec::len),
+            _ => 0,
+        }
+    }
+
     pub fn session(&self, session: u32) -> Option<CloneSession> {
         self.sessions.get(&session).copied()
     }
@@ -312,7 +320,7 @@ fn miss(table: &Table) -> Found<'_> {
 fn miss_to_profile<'a>(
     table: &'a Table,
     cells: &'a [Cells],
-    choose: impl FnOnce(InstanceId) -> u64,
+    choose: impl FnOnce(InstanceId, u32, usize) -> Option<usize>,
 ) -> Found<'a> {
     let none = miss(table);
     let Some(id) = table.direct.profile else {
@@ -323,7 +331,7 @@ fn miss_to_profile<'a>(
     };
     let member = match table.default_leads {
         Some(Leads::Member(member)) => profile.members.get(&member),
-        Some(Leads::Group(group)) => profile.pick(group, choose(id)),
+        Some(Leads::Group(group)) => profile.pick(group, |places| choose(id, group, places)),
         Some(Leads::Action(..)) | None => return none,
     };
     let (action, data) = member.map_or((u32::MAX, &[][..]), |m| (m.action, &*m.data));

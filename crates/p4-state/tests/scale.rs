@@ -213,7 +213,7 @@ impl Table {
                 key.extend(limbs(*value, *width));
             }
             let expected = self.expected(&values);
-            let found = self.state.lookup(0, &key, 0, 0, |_| 0);
+            let found = self.state.lookup(0, &key, 0, 0, |_, _, _| None);
             let number = found.hit.then(|| found.data[0] as u32);
             assert_eq!(
                 number,

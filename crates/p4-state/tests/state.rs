@@ -143,7 +143,7 @@ proptest! {
             let rank = |entry: &&&Known| if general { entry.priority } else { specific(entry) };
             let best = hits.iter().map(|e| rank(&e)).max();
             let expected = hits.iter().find(|entry| Some(rank(entry)) == best).map(|entry| entry.number);
-            let found = state.lookup(0, &key, 0, 0, |_| 0);
+            let found = state.lookup(0, &key, 0, 0, |_, _, _| None);
             prop_assert_eq!(found.hit, expected.is_some());
             match expected {
                 Some(number) => prop_assert_eq!(found.data, &[u64::from(number), 7]),
@@ -180,7 +180,7 @@ proptest! {
         prop_assert_eq!(view(&state), old.clone());
         for (key, entry) in (0..8u64).map(|key| (key, old.0.as_ref().ok())) {
             let has = entry.is_some_and(|entries| entries.iter().any(|e| e.matches[0].1 == Match::Exact(key.into())));
-            prop_assert_eq!(state.lookup(0, &[key], 0, 0, |_| 0).hit, has);
+            prop_assert_eq!(state.lookup(0, &[key], 0, 0, |_, _, _| None).hit, has);
         }
     }
 }
@@ -392,7 +392,11 @@ fn entries_of_the_program_keep_their_order() {
     };
     let find = |program: Program, key: u64| {
         let mut state = state(program);
-        state.lookup(0, &[key], 0, 0, |_| 0).data.first().copied()
+        state
+            .lookup(0, &[key], 0, 0, |_, _, _| None)
+            .data
+            .first()
+            .copied()
     };
     let plain = vec![entry(1, 10, None), entry(3, 20, None)];
     let mut as_const = program(&[("ternary", 8)], plain.clone());

@@ -1,5 +1,6 @@
 //! Calls of externs, worked out once: which extern it is and where its arguments are.
 
+use super::selectors::Selector;
 use crate::arguments::Arguments;
 use crate::error::ArchError;
 use p4_ir::ir::{
@@ -58,6 +59,13 @@ pub(super) enum Call {
     },
     DirectAction {
         register: InstanceId,
+        apply: Apply,
+        result: Vec<Place>,
+    },
+    /// The same with a bit of an action selector
+    SelectorAction {
+        selector: InstanceId,
+        index: Slot,
         apply: Apply,
         result: Vec<Place>,
     },
@@ -173,13 +181,16 @@ pub(super) enum Step {
 /// All calls of a program, or the first that cannot be executed.
 pub(super) fn compile(
     program: &Program,
+    selectors: &[Option<Selector>],
     written: impl Fn(Slot) -> Option<Slot>,
 ) -> Result<Vec<Call>, ArchError> {
-    let compile = |call: &ExternCall| Reader(Arguments { program, call }).compile(&written);
+    let compile =
+        |call: &ExternCall| Reader(Arguments { program, call }, selectors).compile(&written);
     program.calls.iter().map(compile).collect()
 }
 
-struct Reader<'a>(Arguments<'a>);
+/// A call, and the program's action selectors by instance.
+struct Reader<'a>(Arguments<'a>, &'a [Option<Selector>]);
 
 impl Reader<'_> {
     fn compile(&self, written: &impl Fn(Slot) -> Option<Slot>) -> Result<Call, ArchError> {
@@ -212,7 +223,7 @@ impl Reader<'_> {
                 result: self.result()?,
             },
             "Register.read" => Call::RegisterRead {
-                register: args.instance()?,
+                register: self.plain_register()?,
                 index: Some(args.slot(0)?),
                 result: args.call.result.clone(),
             },
@@ -222,7 +233,7 @@ impl Reader<'_> {
                 result: args.call.result.clone(),
             },
             "Register.write" => Call::RegisterWrite {
-                register: args.instance()?,
+                register: self.plain_register()?,
                 index: Some(args.slot(0)?),
                 value: args.places(1)?,
                 result: args.call.result.clone(),
@@ -236,12 +247,16 @@ impl Reader<'_> {
                 value: args.places(0)?,
                 result: args.call.result.clone(),
             },
-            "RegisterAction.execute" => Call::Action {
-                register: self.register()?,
-                index: Some(args.slot(0)?),
-                apply: self.apply()?,
-                result: args.call.result.clone(),
+            "RegisterAction.execute" => match self.selector_of(self.register()?) {
+                Some(selector) => self.selector_action(selector)?,
+                None => Call::Action {
+                    register: self.register()?,
+                    index: Some(args.slot(0)?),
+                    apply: self.apply()?,
+                    result: args.call.result.clone(),
+                },
             },
+            "SelectorAction.execute" => self.selector_action(self.register()?)?,
             "RegisterAction.execute_log" => Call::Action {
                 register: self.register()?,
                 index: None,
@@ -393,7 +408,35 @@ impl Reader<'_> {
         })
     }
 
-    /// The register that an action was made for.
+    fn selector_action(&self, selector: InstanceId) -> Result<Call, ArchError> {
+        let args = &self.0;
+        if args.call.args.is_empty() || matches!(args.call.args[0].value, ArgValue::Missing) {
+            return Err(args.error("a SelectorAction is executed with an index only: group * places of a group + place; give it one"));
+        }
+        Ok(Call::SelectorAction {
+            selector,
+            index: args.slot(0)?,
+            apply: self.apply()?,
+            result: args.call.result.clone(),
+        })
+    }
+
+    /// The selector whose bits a register stands for.
+    fn selector_of(&self, register: InstanceId) -> Option<InstanceId> {
+        let own = |one: &Option<Selector>| one.is_some_and(|one| one.register == Some(register));
+        let found = self.1.iter().position(own)?;
+        InstanceId::try_from(found).ok()
+    }
+
+    fn plain_register(&self) -> Result<InstanceId, ArchError> {
+        let register = self.0.instance()?;
+        match self.selector_of(register) {
+            Some(_) => Err(self.0.error("this register holds the bits of an action selector, which only a RegisterAction reaches")),
+            None => Ok(register),
+        }
+    }
+
+    /// The register, or the selector, that an action was made for.
     fn register(&self) -> Result<InstanceId, ArchError> {
         let action = self.0.program.instances.get(self.0.instance()? as usize);
         match action.and_then(|action| action.args.first()) {

@@ -3,6 +3,7 @@
 use super::calls::{Apply, Call, Step, Sum};
 use super::filters::{Cell, Configs, LpfConfig, WredConfig};
 use super::image::Image;
+use super::selectors::Cleared;
 use crate::frame::{pack, place_slice, store, unpack};
 use crate::random::Random;
 use crate::stats::Stats;
@@ -58,6 +59,7 @@ pub(super) struct Externs {
     /// The next cell of each register for `execute_log`, in each pipe
     logs: FxHashMap<(InstanceId, u8), u64>,
     pub filters: Filters,
+    pub cleared: Cleared,
     /// Sums of 16 bits of the parser's checksums, by instance
     sums: Vec<u16>,
     /// The parser's counter
@@ -83,6 +85,7 @@ impl Externs {
             direct: FxHashMap::default(),
             logs: FxHashMap::default(),
             filters: Filters::default(),
+            cleared: Cleared::default(),
             sums: vec![0; instances],
             counter: 0,
             joined: Packet::default(),
@@ -345,11 +348,16 @@ impl Host for Running<'_> {
             now,
             colors,
             entries,
+            pipe,
+            cleared,
             ..
         } = &mut *self.externs;
-        let found = state.lookup(table, key, *bytes, *now, |profile| {
-            let Some(hash) = image.selector_hash(profile) else {
-                return 0;
+        let found = state.lookup(table, key, *bytes, *now, |profile, group, places| {
+            let (Some(hash), Some(selector)) = (
+                image.selector_hash(profile),
+                &image.selectors[profile as usize],
+            ) else {
+                return Some(0);
             };
             joined.clear_output();
             let mut bits = 0;
@@ -357,7 +365,13 @@ impl Host for Running<'_> {
                 joined.put_wide(&key[*at..*at + words(*width) as usize], *width);
                 bits += *width as usize;
             }
-            hash.hash(joined.output(), bits)
+            let hash = hash.hash(joined.output(), bits);
+            if cleared.is_empty() {
+                return Some((hash % places as u64) as usize);
+            }
+            selector.pick(hash, places, |place| {
+                cleared.is_set((profile, selector), *pipe, group, place)
+            })
         });
         let direct = &image.direct[table as usize];
         if let Some(meter) = direct.meter {
@@ -500,6 +514,33 @@ impl Host for Running<'_> {
                 self.apply(id, apply, machine, tracer)?;
                 let frame = &mut machine.frame;
                 self.externs.write_direct(*register, &apply.value, frame);
+                hand_over(&apply.output, result, frame);
+            }
+            Call::SelectorAction {
+                selector,
+                index,
+                apply,
+                result,
+            } => {
+                let index = frame[*index as usize];
+                let place = image.selectors[*selector as usize].map(|one| one.place(index));
+                let exists = place.is_some_and(|(group, place)| {
+                    place < externs.state.group_places(*selector, group) as u64
+                });
+                let pipe = externs.pipe;
+                let is_set = exists && !externs.cleared.contains(*selector, pipe, index);
+                clear(&apply.output, frame);
+                if let Some(value) = apply.value.first() {
+                    store(value, is_set.into(), frame);
+                }
+                self.apply(id, apply, machine, tracer)?;
+                let frame = &mut machine.frame;
+                let bit = apply.value.first();
+                let bit = bit.is_some_and(|value| frame[value.slot as usize] != 0);
+                match exists {
+                    true => self.externs.cleared.set(*selector, pipe, index, bit),
+                    false => self.externs.out_of_range(),
+                }
                 hand_over(&apply.output, result, frame);
             }
             Call::Hash {

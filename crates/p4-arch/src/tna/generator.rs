@@ -2,6 +2,7 @@
 //! a certain packet has come back.
 
 use super::ports::{local_port, pipe, ALWAYS_LOOPED, PORTS};
+use crate::random::Random;
 use crate::Port;
 use p4_time::Time;
 use std::collections::VecDeque;
@@ -39,9 +40,13 @@ pub struct App {
     pub next_source: bool,
     pub batches: u16,
     pub packets_per_batch: u16,
-    /// Nanoseconds between batches, and between the packets of a batch
+    /// Nanoseconds between the beginnings of batches, and of the packets of a batch
     pub batch_gap: u64,
     pub packet_gap: u64,
+    /// Nanoseconds by which each of these gaps is longer on average. As on Tofino 1, which ends a
+    /// gap by lot from then on, the distribution is the exponential one.
+    pub batch_jitter: u64,
+    pub packet_jitter: u64,
 }
 
 /// A packet that an application sends.
@@ -60,11 +65,33 @@ pub struct AppCounts {
     pub packets: u64,
 }
 
+/// The packet of an application that comes next.
+#[derive(Clone, Copy, Debug)]
+struct Next {
+    /// When the application was triggered, the batch began, and the packet is due
+    start: Time,
+    begun: Time,
+    due: Time,
+    batch: u16,
+    packet: u16,
+}
+
+impl Next {
+    fn first(start: Time) -> Next {
+        Next {
+            start,
+            begun: start,
+            due: start,
+            batch: 0,
+            packet: 0,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Running {
     app: App,
-    /// When it was triggered, and the packet that comes next
-    next: Option<(Time, u16, u16)>,
+    next: Option<Next>,
     /// The port that went down, or the first four bytes of the packet that came back
     cause: u32,
     /// What has triggered it since
@@ -73,9 +100,10 @@ struct Running {
 }
 
 /// All applications; their order decides between packets of the same time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Generator {
     apps: Vec<Running>,
+    random: Random,
 }
 
 fn after(time: Time, nanos: u64) -> Time {
@@ -85,17 +113,58 @@ fn after(time: Time, nanos: u64) -> Time {
 impl Running {
     /// When the next packet is due.
     fn due(&self) -> Option<Time> {
-        let (start, batch, packet) = self.next?;
-        let gap = u64::from(batch).saturating_mul(self.app.batch_gap);
-        Some(after(
-            start,
-            gap.saturating_add(u64::from(packet).saturating_mul(self.app.packet_gap)),
-        ))
+        self.next.map(|next| next.due)
     }
 
-    fn take(&mut self) -> Option<Generated> {
-        let time = self.due()?;
-        let (start, batch, packet) = self.next?;
+    /// What comes after a packet, if its trigger makes more. A batch that is over begins the next
+    /// one not before its last packet.
+    fn after(&self, sent: Next, random: &mut Random) -> Option<Next> {
+        let app = &self.app;
+        if sent.packet + 1 < app.packets_per_batch {
+            let gap = app
+                .packet_gap
+                .saturating_add(random.exponential(app.packet_jitter));
+            return Some(Next {
+                due: after(sent.due, gap),
+                packet: sent.packet + 1,
+                ..sent
+            });
+        }
+        if sent.batch + 1 < app.batches {
+            let gap = app
+                .batch_gap
+                .saturating_add(random.exponential(app.batch_jitter));
+            let begun = after(sent.begun, gap).max(sent.due);
+            return Some(Next {
+                begun,
+                due: begun,
+                batch: sent.batch + 1,
+                packet: 0,
+                ..sent
+            });
+        }
+        match app.trigger {
+            Trigger::Periodic(nanos) if nanos > 0 => {
+                let start = after(sent.start, nanos);
+                let due = start.max(sent.due);
+                Some(Next {
+                    begun: due,
+                    due,
+                    ..Next::first(start)
+                })
+            }
+            _ => None,
+        }
+    }
+
+    fn take(&mut self, random: &mut Random) -> Option<Generated> {
+        let sent = self.next?;
+        let Next {
+            due: time,
+            batch,
+            packet,
+            ..
+        } = sent;
         let app = &self.app;
         let name = app.pipe << 3 & 0x18 | app.id & 7;
         let mut bytes = vec![name];
@@ -119,17 +188,10 @@ impl Running {
         self.counts.packets += 1;
         self.counts.batches += u64::from(packet == 0);
         self.counts.triggers += u64::from((batch, packet) == (0, 0));
-        self.next = match (packet + 1 < app.packets_per_batch, batch + 1 < app.batches) {
-            (true, _) => Some((start, batch, packet + 1)),
-            (false, true) => Some((start, batch + 1, 0)),
-            (false, false) => match app.trigger {
-                Trigger::Periodic(nanos) if nanos > 0 => Some((after(start, nanos), 0, 0)),
-                _ => None,
-            },
-        };
+        self.next = self.after(sent, random);
         if self.next.is_none() {
             if let Some(cause) = self.waiting.pop_front() {
-                self.next = Some((time, 0, 0));
+                self.next = Some(Next::first(time));
                 self.cause = cause;
             }
         }
@@ -142,12 +204,19 @@ impl Running {
 }
 
 impl Generator {
+    pub fn new(seed: u64) -> Generator {
+        Generator {
+            apps: Vec::new(),
+            random: Random::new(seed),
+        }
+    }
+
     /// Sets an application up, in place of one with the same pipe and number.
     pub fn set(&mut self, now: Time, app: App) {
         let sends = app.batches > 0 && app.packets_per_batch > 0;
         let next = match app.trigger {
             Trigger::Once(nanos) | Trigger::Periodic(nanos) if sends => {
-                Some((after(now, nanos), 0, 0))
+                Some(Next::first(after(now, nanos)))
             }
             _ => None,
         };
@@ -208,7 +277,7 @@ impl Generator {
                 continue;
             }
             if known.next.is_none() {
-                known.next = Some((now, 0, 0));
+                known.next = Some(Next::first(now));
                 known.cause = cause;
             } else if known.waiting.len() < MOST_WAITING {
                 known.waiting.push_back(cause);
@@ -234,6 +303,6 @@ impl Generator {
     pub fn next(&mut self, now: Time) -> Option<Generated> {
         let first = self.next_time().filter(|time| *time <= now)?;
         let app = self.apps.iter_mut().find(|app| app.due() == Some(first))?;
-        app.take()
+        app.take(&mut self.random)
     }
 }

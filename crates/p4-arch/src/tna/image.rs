@@ -5,6 +5,7 @@ use super::calls::{self, Call};
 use super::hash::{self, Algorithm};
 use super::math::Math;
 use super::pipes::{Pipes, PIPES};
+use super::selectors::Selector;
 use crate::arguments::selector_keys;
 use crate::error::ArchError;
 use p4_ir::interp::Prepared;
@@ -38,6 +39,8 @@ pub struct Image {
     pub(super) cells: Vec<u64>,
     /// By instance
     pub(super) maths: Vec<Option<Math>>,
+    /// By instance
+    pub(super) selectors: Vec<Option<Selector>>,
     /// What early detection says of a packet that goes on and of one that does not; by instance
     pub(super) verdicts: Vec<[u64; 2]>,
 }
@@ -82,8 +85,10 @@ impl Image {
             };
             is_unit.then(|| Math::of(instance).ok_or_else(odd)).transpose()
         });
+        let selectors = program.instances.iter();
+        let selectors: Vec<_> = selectors.map(|one| Selector::of(&program, one)).collect();
         Ok(Image {
-            calls: calls::compile(&program, |slot| written(&program, &parts, slot))?,
+            calls: calls::compile(&program, &selectors, |slot| written(&program, &parts, slot))?,
             pipes,
             hashes: hashes.collect::<Result<_, _>>()?,
             selector_keys: selector_keys(&program),
@@ -92,6 +97,7 @@ impl Image {
             colors: program.instances.iter().map(colors).collect(),
             cells: cells.collect::<Result<_, _>>()?,
             maths: maths.collect::<Result<_, _>>()?,
+            selectors,
             verdicts: program.instances.iter().map(verdicts).collect(),
             resources,
             prepared: Prepared::new(program)?,
@@ -299,6 +305,7 @@ fn resource(instance: &Instance) -> Result<Resource, ArchError> {
         "DirectRegister"
         | "RegisterAction"
         | "DirectRegisterAction"
+        | "SelectorAction"
         | "Hash"
         | "CRCPolynomial"
         | "Random"

@@ -27,6 +27,7 @@ mod pipes;
 mod ports;
 mod pre;
 mod queue;
+mod selectors;
 mod switch;
 mod traffic;
 

@@ -106,7 +106,7 @@ impl Switch {
             given: Vec::new(),
             scratch: Vec::new(),
             mirrors: BTreeMap::new(),
-            generator: Generator::default(),
+            generator: Generator::new(config.seed),
             to_egress: VecDeque::new(),
             to_ingress: VecDeque::new(),
             blanks: Vec::new(),
@@ -148,10 +148,30 @@ impl Switch {
                 let own = std::iter::once(update.clone());
                 own.chain(self.other_pipes(update)).collect::<Vec<_>>()
             };
-            let batch: Vec<Update> = batch.iter().flat_map(spread).collect();
-            return self.externs.state.write(&batch);
+            let spread: Vec<Update> = batch.iter().flat_map(spread).collect();
+            self.externs.state.write(&spread)?;
+        } else {
+            self.externs.state.write(batch)?;
         }
-        self.externs.state.write(batch)
+        for update in batch {
+            if let Update::SetMemberGroup { profile, group, .. } = update {
+                self.set_places(profile, *group);
+            }
+        }
+        Ok(())
+    }
+
+    /// All places of a group that was written take part again.
+    fn set_places(&mut self, profile: &str, group: u32) {
+        let Ok(name) = self.externs.state.profile_name(profile) else {
+            return;
+        };
+        let instances = self.image.program().instances.iter();
+        for ((id, instance), selector) in (0..).zip(instances).zip(&self.image.selectors) {
+            if let (true, Some(selector)) = (*instance.name == *name, selector) {
+                self.externs.cleared.forget(id, selector, group);
+            }
+        }
     }
 
     /// The same change in pipes 1 to 3.

@@ -281,21 +281,22 @@ impl Host for Running<'_> {
             bmv2_compat,
             ..
         } = &mut *self.externs;
-        let found = state.lookup(table, key, *bytes, *now, |profile| {
+        let found = state.lookup(table, key, *bytes, *now, |profile, _, places| {
             let Some(Some(selector)) = image.selectors.get(profile as usize) else {
-                return 0;
+                return Some(0);
             };
             joined.clear_output();
             for (at, width) in &image.selector_keys[table as usize] {
                 joined.put_wide(&key[*at..*at + words(*width) as usize], *width);
             }
-            match selector.algorithm {
+            let hash = match selector.algorithm {
                 Algorithm::Custom(index) => {
                     let crc = customs.get(index as usize);
                     crc.map_or(0, |crc| crc.hash(joined.output()))
                 }
                 algorithm => algorithm.hash(joined.output()),
-            }
+            };
+            Some((hash % places as u64) as usize)
         });
         if *bmv2_compat && found.action == u32::MAX {
             *stop = Some(Stop::EmptyGroup);
