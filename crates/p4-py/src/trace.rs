@@ -204,6 +204,7 @@ fn header(
     dict.set_item("header", header_name(ir, base))?;
     let values = PyDict::new(dict.py());
     if let Some(layout) = ir.layouts.get(layout as usize) {
+        dict.set_item("type", &*layout.name)?;
         for (name, text) in fields(ir, layout, words) {
             values.set_item(name, text)?;
         }
