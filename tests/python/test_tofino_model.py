@@ -66,6 +66,20 @@ def test_lab_01_runs_on_models_as_on_the_engine(topology: str, wired: bool, tmp_
 
 
 @needs_root
+def test_a_chip_tells_that_a_port_has_no_link_and_backups_take_over() -> None:
+    """A cable is pulled before lab 05's streams. Nobody but the chips at its ends can know."""
+    arguments = ("05-recirculation", "--topology", "testbed", "--packets", "20", "--json")
+    done = p4lab("run", *arguments, "--down", "r1-r2", "--target", "tofino-model")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    virtual = json.loads(p4lab("run", *arguments, "--down", "r1-r2").stdout)
+    assert report["hosts"] == virtual["hosts"]
+    carried = {(row["source"], row["target"]): row["copies"] for row in report["links"]}
+    assert carried["r1", "r3"] == carried["r3", "r2"] == 20  # around
+    assert carried["r1", "r2"] == 0
+
+
+@needs_root
 def test_a_driver_that_ends_is_quoted_and_nothing_is_left(sde: Path) -> None:
     (sde / "bin/bf_switchd").write_text("#!/bin/sh\necho no such chip\nexit 3\n")
     before = held()

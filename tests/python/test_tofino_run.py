@@ -167,8 +167,48 @@ def test_ctrl_c_reads_counters_and_puts_all_switches_back(
     told, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     assert "r1 1/0   to h1               1001 in         1002 out" in told
+    assert "r1 68    loop        not counted         1001 dropped" in told
+    assert "r1 30/0  loop                1002 round         1001 dropped" in told
     assert [server.switch.state() for server in servers] == before
     assert not list((tmp_path / "state/p4lab").glob("*.journal"))
+
+
+def test_ports_that_lose_their_link_are_gone_around(
+    servers: list[Server], home: None, tmp_path: Path
+) -> None:
+    """One cable has no link from the start, another is pulled, and put back."""
+    chip = servers[0].switch
+    before = [server.switch.state() for server in servers]
+    register = chip.table("port_down")
+
+    def down() -> set[int]:
+        return {port for (name, port, _), value in chip.cells.items() if value}
+
+    def next_hops() -> set[int]:
+        """The ports to which the BIFT of r1 leads."""
+        rows = chip.table("bfr.bift").rows.values()
+        return {int.from_bytes(row.data[3], "big") for row in rows if 3 in row.data}
+
+    chip.dead.add(148)  # the socket to r3 is empty
+    process = start(rack(servers, tmp_path))
+    assert process.stdout
+    assert (down(), next_hops()) == ({148}, {140})
+    assert {chip.cell(register, 148, pipe) for pipe in range(2)} == {1}
+    chip.cable(148, whole=True)
+    assert "r1: the port to r3 is up again" in process.stdout.readline()
+    assert (down(), next_hops()) == (set(), {140, 148})
+    chip.cable(140, whole=False)
+    assert process.stdout.readline() == (
+        "r1: the port to r2 has no link; routes are computed anew\n"
+    )
+    assert (down(), next_hops()) == ({140}, {148})
+    servers[1].switch.cable(140, whole=False)  # and its other end
+    assert "r2: the port to r1 has no link" in process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    told, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    chip.dead.clear()
+    assert [server.switch.state() for server in servers] == before
 
 
 def test_a_run_that_was_killed_is_undone(servers: list[Server], home: None, tmp_path: Path) -> None:
