@@ -7,14 +7,11 @@ import sys
 
 def main() -> None:
     """Shows the first screen without arguments, else runs the verb."""
-    if len(sys.argv) == 1:
-        from p4lab.cli.welcome import show
-
-        show()
-        return
     from p4lab.cli import app
+    from p4lab.cli.errors import run_guarded
+    from p4lab.cli.welcome import show
 
-    app()
+    run_guarded(show if len(sys.argv) == 1 else app)
 
 
 if __name__ == "__main__":

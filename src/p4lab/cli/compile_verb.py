@@ -19,6 +19,7 @@ from p4lab.cli.options import (
     existing_dirs,
     existing_file,
     split_defines,
+    write_text,
 )
 
 P4Info = Annotated[
@@ -69,7 +70,7 @@ def compile_program(
         refused = result.p4info_diagnostics
         diagnostics, ok = diagnostics + refused, not refused
         try:
-            _write(p4info, result.p4info(json=p4info.suffix == ".json"))
+            write_text(p4info, result.p4info(json=p4info.suffix == ".json"))
         except ValueError as error:
             text += str(error)
     if as_json:
@@ -84,13 +85,6 @@ def compile_program(
         typer.echo(_verdict(str(program), diagnostics))
     if not ok:
         raise typer.Exit(VERDICT_NO)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        fail(f"{path}: {error.strerror}.")
 
 
 def _verdict(program: str, diagnostics: list[dict]) -> str:

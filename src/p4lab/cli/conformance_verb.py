@@ -78,7 +78,8 @@ def _text(manifest: Path | None) -> str | None:
     try:
         return existing_file(manifest, "manifest").read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        fail(f"{manifest}: I cannot read it: {error}")
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        fail(f"{manifest}: I cannot read it: {reason}.")
 
 
 def _judge(p4c: Path, manifest: str | None, only: str | None) -> dict[str, Any]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from collections.abc import Callable
 from typing import NoReturn
 
 import typer
@@ -16,6 +19,49 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(BAD_INPUT)
 
 
+def fail_at(error: OSError, path: object = None) -> NoReturn:
+    """Ends the verb because of a file: the one the error names, else `path`."""
+    fail(_sentence(error, path))
+
+
+def _sentence(error: OSError, path: object = None) -> str:
+    return f"{error.filename or path or 'the output'}: {error.strerror or error}."
+
+
 def no_file(path: object, what: str) -> NoReturn:
     """Ends the verb because a file named on the command line is not there."""
     fail(f"{path}: no such {what}; give the path from the folder you are in.")
+
+
+def run_guarded(command: Callable[[], object]) -> None:
+    """Runs a command line in `sys.argv` so that nothing the system refuses ends in a traceback,
+    such as output to a full disk, and no locale in one either."""
+    for word in sys.argv[1:]:
+        if not word.isascii() and not _is_text(word):
+            encoding = sys.getfilesystemencoding()
+            _end(f"the argument {word!a} is no text in {encoding}, which this locale uses.")
+    if sys.stdout is not None:  # a terminal shows ? for what it lacks; files of ours are UTF-8
+        sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        try:
+            command()
+        finally:
+            if sys.stdout is not None:
+                sys.stdout.flush()
+    except OSError as error:
+        # What cannot be written must not be tried once more when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        _end(_sentence(error))
+
+
+def _is_text(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:  # bytes that did not decode
+        return False
+    return True
+
+
+def _end(message: str) -> NoReturn:
+    print(f"p4lab: {message}", file=sys.stderr)
+    sys.exit(BAD_INPUT)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
-from p4lab.cli.options import Json
+from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail, fail_at
+from p4lab.cli.options import Json, output_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,6 +66,7 @@ SIZES = (3, 5, 7, 10, 15, 20, 30)
 SWEEP_RUNS = 5
 SWEEP_PPS = 10_000
 LINUX_PPS = 5_000
+LONGEST_MS = 60_000.0
 HEARTBEATS_MS = (0.2, 0.5, 1, 2, 5, 10)
 
 
@@ -102,19 +103,17 @@ def restoration(
 
     _check_network(net)
     heartbeat = _heartbeat(detection, heartbeat_ms, HEARTBEATS[net])
-    csv, figure = out / "restoration.csv", out / "restoration.svg"
+    sums = (_milliseconds("--ip-ms", ip_ms), _milliseconds("--bier-ms", bier_ms))
+    csv, figure = output_folder(out) / "restoration.csv", out / "restoration.svg"
     try:
         with Console(stderr=True).status("starting") as status:
-            rows = _measure(
-                runs, seed, pps, (ip_ms, bier_ms), sweeps, net, heartbeat, status.update
-            )
-        out.mkdir(parents=True, exist_ok=True)
+            rows = _measure(runs, seed, pps, sums, sweeps, net, heartbeat, status.update)
         write_csv(rows, csv)
         draw(rows, figure)
     except (ExperimentError, NetworkError) as error:
         fail(str(error))
     except OSError as error:
-        fail(f"{out}: {error.strerror}")
+        fail_at(error, out)
     modes = summary(rows)
     if as_json:
         beats = None if heartbeat is None else _described(heartbeat)
@@ -208,6 +207,12 @@ def _check_network(name: str) -> None:
 
     if name not in NAMES:
         fail(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")
+
+
+def _milliseconds(option: str, value: float) -> float:
+    if not 0 <= value <= LONGEST_MS:  # nor is nan
+        fail(f"{option} {value:g}: give milliseconds from 0 to {LONGEST_MS:g}.")
+    return value
 
 
 def _heartbeat(detection: str, interval_ms: float | None, usual: Heartbeat) -> Heartbeat | None:

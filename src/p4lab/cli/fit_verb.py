@@ -18,6 +18,7 @@ from p4lab.cli.options import (
     existing_dirs,
     existing_file,
     split_defines,
+    write_text,
 )
 
 Svg = Annotated[
@@ -62,10 +63,7 @@ def fit(
     if svg:
         from p4lab.fit.svg import drawing
 
-        try:
-            svg.write_text(drawing(estimate), encoding="utf-8")
-        except OSError as error:
-            fail(f"{svg}: {error.strerror}.")
+        write_text(svg, drawing(estimate))
     if as_json:
         report = estimate.to_dict()
         if truth:

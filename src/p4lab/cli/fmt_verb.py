@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
+from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail, fail_at
 from p4lab.cli.options import existing_file
 
 Programs = Annotated[list[Path], typer.Argument(metavar="PROG.p4...", help="The P4 programs.")]
@@ -42,7 +42,7 @@ def fmt(programs: Programs, check: Check = False, stdout: ToStdout = False) -> N
             unreadable += 1
             continue
         if stdout:
-            typer.echo(formatted, nl=False)
+            typer.echo(formatted.encode(), nl=False)  # P4 is UTF-8, whatever the terminal is
         elif formatted != text:
             unformatted += 1
             typer.echo(f"{program}: {'not formatted' if check else 'formatted'}")
@@ -67,4 +67,4 @@ def _replace(program: Path, text: str) -> None:
     try:
         program.write_bytes(text.encode())
     except OSError as error:
-        fail(f"{program}: {error.strerror}.")
+        fail_at(error, program)

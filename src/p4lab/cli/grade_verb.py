@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from p4lab.cli.errors import fail
+from p4lab.cli.errors import fail, fail_at
 
 if TYPE_CHECKING:
     from p4lab.grading.writers.layout import Graded
@@ -109,7 +109,7 @@ def grade(
     except (GradingError, LabError) as error:
         fail(str(error))
     except OSError as error:
-        fail(f"{error.filename or out}: {error.strerror}.")
+        fail_at(error, out)
     _tell(graded, out)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from p4lab.cli.errors import fail
+from p4lab.cli.errors import fail, fail_at
 
 if TYPE_CHECKING:
     from p4lab.notebook.server import Server
@@ -53,8 +53,10 @@ def notebook(
 
     try:
         server = student_server(lab, port, listen, token_file)
-    except (LabError, OSError) as error:
+    except LabError as error:
         fail(str(error))
+    except OSError as error:
+        fail_at(error, token_file)
     log = work_folder() / "jupyter.log"
     try:
         process = server.start(log)

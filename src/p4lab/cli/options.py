@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from p4lab.cli.errors import fail, no_file
+from p4lab.cli.errors import fail, fail_at, no_file
 
 Program = Annotated[Path, typer.Argument(metavar="PROG.p4", help="The P4 program.")]
 IncludeDirs = Annotated[
@@ -70,3 +71,23 @@ def existing_dirs(paths: list[Path] | None) -> list[str]:
         if not path.is_dir():
             no_file(path, "directory")
     return [str(path) for path in paths or []]
+
+
+def output_folder(path: Path) -> Path:
+    """The folder, made if there is none; status 2 if it cannot be written to. To be asked before
+    the work is done whose results go there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fail(f"{error.filename or path}: {error.strerror}; give another folder.")
+    if not os.access(path, os.W_OK | os.X_OK):
+        fail(f"{path}: you may not write there; give another folder.")
+    return path
+
+
+def write_text(path: Path, text: str) -> None:
+    """Writes a file of text; status 2 if that fails."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        fail_at(error, path)

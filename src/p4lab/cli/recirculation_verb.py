@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from p4lab.cli.errors import VERDICT_NO, fail
-from p4lab.cli.options import Json
+from p4lab.cli.errors import VERDICT_NO, fail, fail_at
+from p4lab.cli.options import Json, output_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -86,7 +86,7 @@ def recirculation(
         setup = Setup(2, 1, collapsed=collapsed, frame=frame, seed=seed, precision=precision)
         for name in names:  # before anything runs
             replace(setup, arbitration=name)
-        out.mkdir(parents=True, exist_ok=True)
+        output_folder(out)
         runs = _with_bar(lambda say: results.run_table2(cells, names, setup, say), _runs(names))
         quick = replace(setup, precision=max(precision, 0.01), most_packets=80_000)
         points = len(results.OVERLOADED) * len(results.TIMES)
@@ -106,7 +106,7 @@ def recirculation(
     except (ValueError, ProgramError) as error:
         fail(str(error))
     except OSError as error:
-        fail(f"{out}: {error.strerror}")
+        fail_at(error, out)
     off = [row for row in rows if _is_off(row)]
     if as_json:
         record = {"rows": rows, "timing": timing, "errata": _errata(), "bmv2": why}
@@ -143,8 +143,8 @@ def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json 
     from p4lab.recirculation.simulation import Setup
 
     setup = replace(Setup(2, 1, seed=seed, precision=0.02), most_packets=80_000)
+    output_folder(out)
     try:
-        out.mkdir(parents=True, exist_ok=True)
         losses = _with_bar(lambda say: results.run_figure15(setup, say), len(results.LOSSES15))
         checked = _with_bar(lambda say: results.check_provisioning(seed, say), 1)
         curves = [*results.figure16(FACTORS), *results.figure17()]
@@ -163,7 +163,7 @@ def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json 
     except (ValueError, ProgramError) as error:
         fail(str(error))
     except OSError as error:
-        fail(f"{out}: {error.strerror}")
+        fail_at(error, out)
     if as_json:
         record = {"rows": [*losses, *curves, *checked], "errata": _errata(), "csv": str(csv)}
         typer.echo(json.dumps({**record, "figures": [str(p) for p in pictures]}, indent=2))

@@ -116,6 +116,7 @@ def run(
 
     from p4lab.cli.exercise import run_exercise
     from p4lab.exercise.files import is_exercise
+    from p4lab.lab.plan import names
     from p4lab.lab.report import render
     from p4lab.lab.runner import run as run_plan
     from p4lab.targets import HARDWARE
@@ -125,6 +126,11 @@ def run(
             Path(lab), target=target, topology=topology, program=program, cli=cli, as_json=as_json
         )
         return
+    if lab not in names() and Path(lab).is_dir():
+        fail(
+            f"{lab} is a folder without topology.json, so it is no exercise; for a lab with your "
+            "own files, give the lab's name first, as in: p4lab run 01-bier DIR."
+        )
 
     plan = plan_or_fail(lab, folder, topology, bsl, packets, seed, bmv2_compat, undefined, down)
     wired = None

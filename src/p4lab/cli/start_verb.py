@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.errors import VERDICT_NO, fail, fail_at
 
 Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where you want to work.")]
@@ -27,8 +27,10 @@ def start(lab: Lab, folder: Folder) -> None:
         for name, state in place(lab, folder):
             typer.echo(f"  {folder / name}  {NOTES[state]}")
         edit = ", ".join(str(folder / name) for name in student(lab).edit)
-    except (LabError, OSError) as error:
+    except LabError as error:
         fail(str(error))
+    except OSError as error:
+        fail_at(error, folder)
     typer.echo(f"Edit {edit}: every TODO is a task of the lab.")
 
 

@@ -219,12 +219,16 @@ def others_may_read(path: Path) -> bool:
 
 
 def check_output(folder: Path) -> None:
-    """Raises GradingError for a folder that holds something else than the results of grading."""
+    """Raises GradingError for a folder that holds something else than the results of grading, or
+    cannot be written to: before anything is judged, and nothing is made yet."""
     if folder.is_dir():
         if any(folder.iterdir()) and not (folder / RECORDS).is_file():
             raise GradingError(f"{folder} holds other files; give another folder with --out.")
     elif os.path.lexists(folder):
         raise GradingError(f"{folder} is a file; give another folder with --out.")
+    there = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    if not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        raise GradingError(f"{there}: you cannot write there; give another folder with --out.")
 
 
 def write(folder: Path, files: Mapping[str, str]) -> None:

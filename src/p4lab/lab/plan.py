@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[3]
 LABS = ROOT / "labs"
 
 BSLS = (64, 128, 256)
+MOST_PACKETS = 10_000_000  # of each stream
 
 Control = Literal["bier", "frr", "tna"]
 """Which control plane runs a lab's programs"""
@@ -103,7 +104,7 @@ class _RunFile(BaseModel):
     topology: str
     control: Control = "bier"
     bsl: Literal[64, 128, 256]
-    packets: Annotated[int, Field(ge=1, le=10_000_000)]
+    packets: Annotated[int, Field(ge=1, le=MOST_PACKETS)]
     interval: str
     down: list[int | str] = []
     stream: Annotated[list[_StreamFile], Field(min_length=1)]
@@ -138,6 +139,8 @@ def load_plan(
         raise LabError(f"the BitStringLength can be 64, 128 or 256 bits, not {bsl}.")
     if packets is not None and packets < 1:
         raise LabError(f"a stream needs at least 1 packet, not {packets}.")
+    if packets is not None and packets > MOST_PACKETS:
+        raise LabError(f"a stream has at most {MOST_PACKETS:,} packets, not {packets:,}.")
     if len(network.hosts) < 2:
         raise LabError(f"the topology {network.name!r} has fewer than two hosts: add some.")
     draw = random.Random(seed)
@@ -180,7 +183,11 @@ def find_link(topology: Topology, written: int | str) -> Link:
     for link in links:
         if written in (f"{link.a}-{link.b}", f"{link.b}-{link.a}"):
             return link
-    raise LabError(f"the topology {topology.name!r} has no link {written} between routers.")
+    known = ", ".join(f"{link.a}-{link.b}" for link in links[:8]) + ", ..." * (len(links) > 8)
+    raise LabError(
+        f"the topology {topology.name!r} has no link {written} between routers; "
+        f"there is {known or 'none'}."
+    )
 
 
 def _stream(

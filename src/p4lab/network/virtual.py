@@ -88,7 +88,7 @@ class VirtualNetwork:
                 self.engine.capture(number)
         except OSError as error:
             raise NetworkError(
-                f"captures cannot be written to {folder}: {error.strerror}"
+                f"captures cannot be written to {folder}: {error.strerror}; give another folder."
             ) from error
         return files
 

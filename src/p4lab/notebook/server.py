@@ -135,7 +135,9 @@ def student_server(
     and OSError where the student's folder cannot be written or the token's file not be read."""
     token = secrets.token_urlsafe(18)
     if token_file is not None:
-        token = token_file.read_text(encoding="utf-8").strip()
+        token = token_file.read_text(encoding="utf-8", errors="replace").strip()
+        if not (token.isascii() and token.isprintable()):
+            raise LabError(f"{token_file} is no token; a token is one line of letters and digits.")
         if not token:
             raise LabError(f"{token_file} is empty; a JupyterLab without a token is open to all.")
     notebook = own_notebook(lab)

@@ -121,16 +121,7 @@ def load(path_or_name: str | Path) -> Topology:
     if path.suffix != ".toml" and len(path.parts) == 1:
         path = _library() / f"{path.name}.toml"
         if path.stem not in names():
-            raise TopologyError(
-                [
-                    Problem(
-                        str(path_or_name),
-                        1,
-                        f"there is no topology {str(path_or_name)!r}: "
-                        f"give a .toml file or one of {', '.join(names())}",
-                    )
-                ]
-            )
+            raise TopologyError([_no_topology(str(path_or_name))])
     try:
         with path.open("rb") as file:
             raw = file.read(MAX_FILE_BYTES + 1)
@@ -138,6 +129,14 @@ def load(path_or_name: str | Path) -> Topology:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise TopologyError([Problem(str(path), 1, f"cannot read the file: {reason}")]) from error
     return parse(raw, _shown(path))
+
+
+def _no_topology(name: str) -> Problem:
+    close = difflib.get_close_matches(name, names(), n=1)
+    hint = f" (did you mean {close[0]!r}?)" if close else ""
+    known = ", ".join(names())
+    told = f"there is no topology {name!r}: give a .toml file or one of {known}{hint}"
+    return Problem(name, 1, told)
 
 
 def parse(raw: bytes, file: str) -> Topology:
