@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from p4lab import _engine
+from p4lab.course.material import SOURCES
 from p4lab.lab.plan import load_plan
 from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.notebook.running import Running, Sent
@@ -208,15 +209,20 @@ def open_lab(
     topology: str | Path | None = None,
     bsl: int | None = None,
     seed: int = 1,
+    finished: bool = False,
 ) -> Lab:
     """Starts a lab in virtual time, with the program in the student's folder.
 
     `folder` is another folder than `lab_folder` finds, `program` a program from a `%%p4` cell to
-    run instead, `topology` and `bsl` (bits) something else than the lab's own. Raises LabError,
-    TopologyError, NetworkError, and DoesNotCompile after showing what the compiler said.
+    run instead, `topology` and `bsl` (bits) something else than the lab's own; `finished` runs the
+    lab's solution, to show where it goes. Raises LabError, TopologyError, NetworkError, and
+    DoesNotCompile after showing what the compiler said.
     """
-    lab = Lab(name, lab_folder(name, folder), topology, bsl, seed, program)
-    if program is None:
+    place = lab_folder(name, SOURCES if finished else folder)
+    lab = Lab(name, place, topology, bsl, seed, program)
+    if finished:
+        say(f"Running the finished program on {lab.topology.name}.")
+    elif program is None:
         whose = "the reference solution" if lab.folder.is_reference else "your program"
         say(f"Running {whose} on {lab.topology.name}:", lab.folder.edit[0])
     return lab

@@ -22,12 +22,13 @@ function render({ model, el }) {
   const facts = html("div", { class: "p4v-facts" });
   const said = html("p", { class: "p4v-said", role: "status", "aria-live": "polite" });
   const source = html("div", { class: "p4v-source" });
+  const controls = html("div", { class: "p4v-bar" }, back, next, slider, place);
+  const columns = html("div", { class: "p4v-columns" },
+    html("div", { class: "p4v-left" }, bits, said, facts), source);
   const root = box(
     "p4v-stepper", "The bits of one packet, step by step",
     html("div", { class: "p4v-bar" }, title, tabs),
-    html("div", { class: "p4v-bar" }, back, next, slider, place),
-    html("div", { class: "p4v-columns" },
-      html("div", { class: "p4v-left" }, bits, said, facts), source),
+    controls, columns,
   );
   root.tabIndex = 0;
   keys(root, {
@@ -45,9 +46,8 @@ function render({ model, el }) {
       `pass ${one.number}`, `pass ${one.number}: ${one.outcome}`,
       () => go(steps.findIndex((step) => step.pass === index)), { role: "tab", "data-pass": one.number },
     )));
-    for (const control of [back, next, slider]) control.disabled = !steps.length;
+    for (const part of [controls, columns]) part.style.display = steps.length ? "" : "none";
     if (steps.length) go(0);
-    else [bits, facts, source].forEach((part) => part.replaceChildren());
   }
 
   function toPass(way) {

@@ -9,8 +9,9 @@ function render({ model, el }) {
   const title = html("b", {});
   const choice = html("select", { "aria-label": "Which copy", onchange: () => { chosen = choice.selectedIndex; draw(); } });
   const all = html("input", { type: "checkbox", onchange: () => draw() });
+  const every = html("label", {}, all, " all fields");
   const packets = html("div", { class: "p4v-packets" });
-  const bar = html("div", { class: "p4v-bar" }, title, choice, html("label", {}, all, " all fields"));
+  const bar = html("div", { class: "p4v-bar" }, title, choice, every);
   const root = box("p4v-diff", "The packet before and after", bar, packets);
 
   function build() {
@@ -19,6 +20,7 @@ function render({ model, el }) {
     title.textContent = data.title;
     choice.replaceChildren(...data.variants.map((variant) => html("option", {}, variant.label)));
     choice.hidden = data.variants.length < 2;
+    every.hidden = !data.variants.length;
     draw();
   }
 
