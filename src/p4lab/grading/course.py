@@ -24,6 +24,7 @@ from p4lab.grading.scenario import (
     read,
 )
 from p4lab.lab.plan import LABS, LabError, read_lab
+from p4lab.network import cpu
 
 Defines = tuple[tuple[str, str], ...]
 
@@ -271,8 +272,6 @@ def load(lab: str) -> Course:
 MAX_PASSES = 128
 """How often a packet may go around in a switch that is judged: far more than a lab needs, and few
 enough that a loop is told in an instant."""
-TNA_CPU_PORT = 64
-"""Leads to the control plane on TNA; v1model's programs choose for themselves"""
 MAX_PACKETS = 2048
 """How many packets one arriving packet may become there."""
 
@@ -280,7 +279,7 @@ MAX_PACKETS = 2048
 def switch_of(program: _engine.Program) -> _engine.Switch:
     """A switch to judge with. Raises ValueError for a program that no switch has the memory for."""
     switch = _engine.Switch(program, max_passes=MAX_PASSES, max_packets=MAX_PACKETS)
-    switch.set_cpu_port(TNA_CPU_PORT)
+    switch.set_cpu_port(cpu.port_of(program))
     return switch
 
 

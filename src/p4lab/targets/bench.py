@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import os
 import queue
-import select
-import socket
-import subprocess
 import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -26,14 +23,10 @@ from p4lab.lab.unserved import unserved
 from p4lab.network import NetworkError, cpu, namespace
 from p4lab.network.mininet import MininetNetwork
 from p4lab.targets import TargetError, bmv2
+from p4lab.targets.cables import Cables, Frames
 
 QUIET = 0.25  # seconds without a packet: nothing more comes
 LONGEST = 3.0  # seconds for one packet, for programs that never end
-ETH_P_ALL = 3
-PACKET_OUTGOING = 4
-MTU = 9000
-
-Frames = list[tuple[int, bytes]]
 
 
 class Bmv2Bench:
@@ -48,7 +41,7 @@ class Bmv2Bench:
             raise TargetError("the target bmv2 makes network interfaces: start it with sudo.")
         self._home = namespace.enter_own()
         namespace.quiet_ipv6()
-        self._cables: dict[int, socket.socket] = {}
+        self._cables = Cables(lambda port: f"sw{port}")
         self._compiled: dict[tuple[int, Any], bmv2.Compiled] = {}
         self._folder = tempfile.TemporaryDirectory(prefix="p4lab-bench-")
 
@@ -61,8 +54,7 @@ class Bmv2Bench:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for cable in self._cables.values():
-            cable.close()
+        self._cables.close()
         namespace.leave(self._home)
         self._folder.cleanup()
 
@@ -72,14 +64,12 @@ class Bmv2Bench:
         compiled = self.compiled(work, case.defines)
         entities = [from_engine(update) for update in case.updates]
         ports = sorted(_ports(case, entities) | set(likely) - {CPU_PORT})
-        for port in ports:
-            self._lay(port)
+        interfaces = {port: self._cables.lay(port) for port in ports}
         heard: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
 
         def to_cpu(port: int, frame: bytes) -> None:
             heard.put((CPU_PORT, cpu.packet_out(port, frame)))  # the same two bytes both ways
 
-        interfaces = {port: f"sw{port}" for port in ports}
         switch = bmv2.Bmv2Switch(
             "bench", compiled, interfaces, to_cpu, number=1, folder=Path(self._folder.name)
         )
@@ -92,8 +82,9 @@ class Bmv2Bench:
                 if sending.port == CPU_PORT:
                     switch.packet_out(*cpu.packet_in(sending.data))
                 else:
-                    self._cables[sending.port].send(sending.data)
-                found.append(self._collect(heard))
+                    self._cables.send(sending.port, sending.data)
+                frames, _ = self._cables.collect(QUIET, LONGEST, heard=lambda: _taken(heard))
+                found.append(frames)
             return found
         finally:
             switch.stop()
@@ -121,58 +112,27 @@ class Bmv2Bench:
         """A submission as p4c compiles it. Raises TargetError."""
         key = (id(work), defines)
         if key not in self._compiled:
-            with tempfile.TemporaryDirectory(prefix="p4lab-submission-") as folder:
-                for name, text in work.files.items():
-                    path = Path(folder) / name
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_text(text, encoding="utf-8")
-                program = Path(folder) / work.program
+            with unpacked(work) as program:
                 self._compiled[key] = bmv2.compile_program(program, defines)
         return self._compiled[key]
 
-    def _lay(self, port: int) -> None:
-        """A cable at a port, with us at the other end."""
-        if port in self._cables:
-            return
-        near, far = f"sw{port}", f"pc{port}"
-        for command in (
-            ["ip", "link", "add", near, "mtu", str(MTU), "type", "veth", "peer", "name", far],
-            ["ip", "link", "set", far, "mtu", str(MTU), "up"],
-            ["ip", "link", "set", near, "up"],
-        ):
-            subprocess.run(command, check=True, capture_output=True)
-        cable = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-        cable.bind((far, ETH_P_ALL))
-        cable.setblocking(False)
-        self._cables[port] = cable
 
-    def _collect(self, heard: queue.SimpleQueue[tuple[int, bytes]]) -> Frames:
-        found: Frames = []
-        ends = time.monotonic() + LONGEST
-        quiet = time.monotonic() + QUIET
-        by_number = {cable.fileno(): (port, cable) for port, cable in self._cables.items()}
-        while time.monotonic() < min(ends, quiet):
-            ready, _, _ = select.select(list(by_number), [], [], QUIET / 10)
-            before = len(found)
-            for number in ready:
-                port, cable = by_number[number]
-                found += [(port, frame) for frame in _drained(cable)]
-            while not heard.empty():
-                found.append(heard.get())
-            if len(found) > before:
-                quiet = time.monotonic() + QUIET
-        return found
+@contextmanager
+def unpacked(work: Work) -> Iterator[Path]:
+    """A submission in files, for compilers that want some: the program's."""
+    with tempfile.TemporaryDirectory(prefix="p4lab-submission-") as folder:
+        for name, text in work.files.items():
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        yield Path(folder) / work.program
 
 
-def _drained(cable: socket.socket) -> list[bytes]:
-    frames = []
-    while True:
-        try:
-            frame, address = cable.recvfrom(MTU + 100)
-        except BlockingIOError:
-            return frames
-        if address[2] != PACKET_OUTGOING:
-            frames.append(frame)
+def _taken(heard: queue.SimpleQueue[tuple[int, bytes]]) -> Frames:
+    found = []
+    while not heard.empty():
+        found.append(heard.get())
+    return found
 
 
 def _ports(case: Case, entities: Sequence[Entity]) -> set[int]:

@@ -1,0 +1,94 @@
+"""Cables to a switch that is judged by itself: one at each port, with us at the other end."""
+
+from __future__ import annotations
+
+import select
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Collection
+
+from p4lab.network.counting import ETH_P_ALL, PACKET_OUTGOING
+
+MTU = 9000
+Frames = list[tuple[int, bytes]]
+
+
+class Cables:
+    """Pairs of interfaces in the network namespace where they are laid."""
+
+    def __init__(self, near: Callable[[int], str]) -> None:
+        """`near` names the switch's end of the cable at a port."""
+        self._near = near
+        self._far: dict[int, socket.socket] = {}
+
+    def lay(self, port: int) -> str:
+        """A cable at a port, if there is none: the name of its near end."""
+        near, far = self._near(port), f"pc{port}"
+        if port not in self._far:
+            for command in (
+                ["ip", "link", "add", near, "mtu", str(MTU), "type", "veth", "peer", "name", far],
+                ["ip", "link", "set", far, "mtu", str(MTU), "up"],
+                ["ip", "link", "set", near, "up"],
+            ):
+                subprocess.run(command, check=True, capture_output=True)
+            cable = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
+            cable.bind((far, ETH_P_ALL))
+            self.add(port, cable)
+        return near
+
+    def add(self, port: int, cable: socket.socket) -> None:
+        """A cable that is there already, by the socket at our end."""
+        cable.setblocking(False)
+        self._far[port] = cable
+
+    def forget(self, port: int) -> None:
+        """A cable that others have laid is theirs again."""
+        self._far.pop(port, None)
+
+    def send(self, port: int, frame: bytes) -> None:
+        """A frame goes into a port."""
+        self._far[port].send(frame)
+
+    def collect(
+        self,
+        quiet: float,
+        longest: float,
+        *,
+        ports: Collection[int] | None = None,
+        heard: Callable[[], Frames] = list,
+    ) -> tuple[Frames, bool]:
+        """What comes out of these ports (all, if none are named), and `heard` besides, until it is
+        `quiet` seconds quiet; and whether it was within the `longest` time, in seconds."""
+        found: Frames = []
+        chosen = self._far.keys() if ports is None else self._far.keys() & ports
+        by_number = {self._far[port].fileno(): (port, self._far[port]) for port in chosen}
+        end = time.monotonic() + longest
+        calm = time.monotonic() + quiet
+        while (now := time.monotonic()) < min(end, calm):
+            ready, _, _ = select.select(list(by_number), [], [], quiet / 10)
+            before = len(found)
+            for number in ready:
+                port, cable = by_number[number]
+                found += [(port, frame) for frame in _drained(cable)]
+            found += heard()
+            if len(found) > before:
+                calm = time.monotonic() + quiet
+        return found, now < end
+
+    def close(self) -> None:
+        """Our ends are gone; the interfaces go with their namespace, or with the pair."""
+        for cable in self._far.values():
+            cable.close()
+        self._far.clear()
+
+
+def _drained(cable: socket.socket) -> list[bytes]:
+    frames = []
+    while True:
+        try:
+            frame, address = cable.recvfrom(MTU + 100)
+        except BlockingIOError:
+            return frames
+        if address[2] != PACKET_OUTGOING:
+            frames.append(frame)
