@@ -6,6 +6,7 @@ mod facts;
 mod paths;
 mod program;
 mod tna;
+mod tna_headers;
 mod tna_more;
 mod tofino;
 mod tofino_actions;
@@ -61,6 +62,7 @@ pub fn lint(checked: &Checked<'_>, targets: &[Target]) -> Vec<Diagnostic> {
                 if blocks.tna {
                     tna::lint(checked, &blocks, &mut found);
                     tna_more::lint(checked, &blocks, &mut found);
+                    tna_headers::lint(checked, &blocks, &mut found);
                 }
             }
         }

@@ -112,7 +112,7 @@ impl<'a> More<'_, 'a> {
                         "W0728",
                         key.expr.span,
                         format!("not portable to Tofino: a range key has at most {RANGE_BITS} bits there, but this has {bits}"),
-                        "match ranges of the upper bits, or ternary; the chip's compiler says `the key does not fit in under 5 PHV nibbles`",
+                        "match ranges of the upper bits, or ternary; the chip's compiler says `cannot perform a range match on key ... as the key does not fit in under 5 PHV nibbles`",
                     );
                 }
             }
@@ -201,7 +201,7 @@ impl<'a> More<'_, 'a> {
                         format!("not portable to Tofino: the parser reads `{path}` twice on one way"),
                     )
                     .label(first, "the first time")
-                    .hint("read into another header; the chip keeps both in one, bit by bit ORed, and its compiler says `re-assignment is not supported by Tofino`"),
+                    .hint("read into another header; the chip keeps both in one, bit by bit ORed, and its compiler warns `This re-assignment is not supported by Tofino`, or refuses the program if every way does it"),
                 );
             }
         }
