@@ -7,6 +7,10 @@ grader.
 
 from __future__ import annotations
 
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from p4lab.grading import numbers
@@ -129,6 +133,23 @@ def test_a_wrong_provision_is_shown_in_the_rule(course: Course, rule, said) -> N
     lines = f"[rule]\ntraffic = {traffic}\nloops = {loops}\nphysical = {physical}\n"
     told = story_of(course, "ports-rule", lines)
     assert said in told.summary and told.hint
+
+
+def test_an_author_who_edits_a_check_is_heard_at_once(course: Course, tmp_path: Path) -> None:
+    folder = shutil.copytree(course.folder, tmp_path / course.name)
+    edited = replace(course, folder=folder)
+    wrong = "[loss]\np = 0.46\nlast = 15.74\n"
+    assert story_of(edited, "ports-loss", wrong).steps[0] != "Other words"
+    file = folder / next(one.numbers for one in course.checks if one.id == "ports-loss")
+    text = file.read_text()
+    say = next(line for line in text.splitlines() if line.startswith("say = "))
+    file.write_text(text.replace(say, 'say = "Other words"'))
+    assert story_of(edited, "ports-loss", wrong).steps[0] == "Other words"
+
+
+def test_a_number_in_a_table_within_a_line_has_a_place(course: Course) -> None:
+    told = story_of(course, "ports-loss", "\nloss = { p = 0.46, last = 15.74 }\n")
+    assert told.place.line == 2
 
 
 HOSTILE = [

@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +24,7 @@ from p4lab.grading.record import Place, Story
 from p4lab.grading.scenario import ScenarioError, read
 from p4lab.grading.work import Work
 from p4lab.lab.plan import LabError
+from p4lab.topology.lines import line_table
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -102,7 +102,6 @@ def story(course: Course, check: Check, work: Work) -> Story | None:
     )
 
 
-@lru_cache(maxsize=64)
 def _read(path: Path, shown: str) -> NumbersFile:
     try:
         return NumbersFile.model_validate(read(path))
@@ -169,16 +168,9 @@ def _shown(number: Any) -> str:
 
 
 def _place(text: str, file: NumbersFile, name: str) -> Place | None:
-    """The line where a number is, if it is."""
-    table = ""
-    for line, content in _lines(text):
-        if content.startswith("["):
-            table = content.strip("[] ")
-        elif table == file.table and name and re.match(rf"{re.escape(name)}\s*=", content):
-            return Place(file.answers, line, content)
-    return None
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        yield number, line.strip()
+    """The line where a number is, if it is; for what is no TOML there is no name."""
+    try:
+        line = line_table(text).get((file.table, name)) if name else None
+    except RecursionError:  # brackets in a thousand brackets, which TOML's own reader got over
+        line = None
+    return line and Place(file.answers, line, text.split("\n")[line - 1].strip())
