@@ -81,7 +81,9 @@ class Saturated:
                 f"{value:.1f}</div>"
                 for hop, value in enumerate(values, 1)
             )
-            blocks.append(f'<div style="margin:0 18px 10px 0"><b>{escape(name)}</b>{bars}</div>')
+            blocks.append(
+                f'<div style="margin:0 18px 10px 0;width:23em"><b>{escape(name)}</b>{bars}</div>'
+            )
         paper = f"<div>{escape(self._paper())}</div>" if self._paper() else ""
         return (
             f'<div class="p4-saturated" style="font:13px/1.35 system-ui,sans-serif">'
@@ -103,8 +105,11 @@ class Errata:
             f"<td>{escape(one.why)}</tr>"
             for one in ERRATA
         )
+        # JupyterLab sets tables flush right, which is for numbers.
+        style = ".p4-errata th, .p4-errata td { text-align: left !important; vertical-align: top }"
         return (
-            "<table><thead><tr><th>where<th>the paper<th>right<th>why</tr></thead>"
+            f'<style>{style}</style><table class="p4-errata">'
+            "<thead><tr><th>where<th>the paper<th>right<th>why</tr></thead>"
             f"<tbody>{rows}</tbody></table><small>{escape(SOURCE)}</small>"
         )
 
