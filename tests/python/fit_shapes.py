@@ -74,13 +74,10 @@ OBSERVED = [
 # The compiler refuses these: the condition reads too many bits.
 REFUSED = {bits: Shape(bits, "gw") for bits in (64, 128, 256)}
 
+# What stands around the ingress of a program: the rest of its first state, and its deparser.
 AROUND = """\
 parser IP(packet_in p, out h_t h, out m_t m, out ingress_intrinsic_metadata_t ig) {{
-  state start {{
-    p.extract(ig); p.advance(PORT_METADATA_SIZE); p.extract(h.eth);
-    transition select(h.eth.type) {{ 0xab37: bier; default: accept; }}
-  }}
-  state bier {{ p.extract(h.bier); transition accept; }}
+  state start {{ p.extract(ig); p.advance(PORT_METADATA_SIZE); {states} }}
 }}
 control I(inout h_t h, inout m_t m, in ingress_intrinsic_metadata_t ig,
     in ingress_intrinsic_metadata_from_parser_t pr,
@@ -89,11 +86,7 @@ control I(inout h_t h, inout m_t m, in ingress_intrinsic_metadata_t ig,
 {ingress}
 }}
 control ID(packet_out p, inout h_t h, in m_t m, in ingress_intrinsic_metadata_for_deparser_t d) {{
-  Mirror() mr;
-  apply {{
-    if (d.mirror_type == 1) {{ mr.emit<mir_h>(m.sid, {{ {mirrored} }}); }}
-    p.emit(h);
-  }}
+  {deparser}
 }}
 parser EP(packet_in p, out h_t h, out m_t m, out egress_intrinsic_metadata_t eg) {{
   state start {{ p.extract(eg); transition accept; }}
@@ -108,6 +101,10 @@ control ED(packet_out p, inout h_t h, in m_t m, in egress_intrinsic_metadata_for
 Pipeline(IP(), I(), ID(), EP(), E(), ED()) pipe;
 Switch(pipe) main;
 """
+STATES = """p.extract(h.eth);
+    transition select(h.eth.type) { 0xab37: bier; default: accept; }
+  }
+  state bier { p.extract(h.bier); transition accept;"""
 
 
 def program(shape: Shape) -> str:
@@ -122,6 +119,8 @@ def program(shape: Shape) -> str:
     rest = ["m.mh.idx"] if index else [f"m.r.b{i}" for i, _ in widths]
     mirrored = ", ".join([f"m.{small}.t", f"m.{small}.pad", *rest])
     ors = " ".join(f"bit<32> t{i};" for i in range(len(widths)))
+    emitted = f"mr.emit<mir_h>(m.sid, {{ {mirrored} }});"
+    deparser = f"Mirror() mr; apply {{ if (d.mirror_type == 1) {{ {emitted} }} p.emit(h); }}"
     return f"""\
 #include <core.p4>
 #include <tna.p4>
@@ -135,7 +134,7 @@ struct m_t {{
   {held} fbm_t f; MirrorId_t sid; bit<16> rr; bit<16> k; bit<1> more; bit<9> port;
   bit<32> any; {ors}
 }}
-{AROUND.format(ingress=_ingress(shape, widths, index, small), mirrored=mirrored)}"""
+{AROUND.format(states=STATES, ingress=_ingress(shape, widths, index, small), deparser=deparser)}"""
 
 
 def _ingress(shape: Shape, widths: list[tuple[int, int]], index: bool, small: str) -> str:

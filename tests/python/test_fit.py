@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fit_shapes import OBSERVED, REFUSED, Observed, Shape, program
+from fit_shapes import AROUND, OBSERVED, REFUSED, Observed, Shape, program
 from p4lab.fit import chip, estimate_file, estimate_text, latency
 from p4lab.fit.dependencies import STEP, dependencies, earliest, exclusive, simplified
 from p4lab.fit.estimate import Estimate, GressEstimate, timings
@@ -280,42 +280,20 @@ def test_the_lower_bound_is_the_longest_of_all_chains(gress: Gress) -> None:
     assert not any(exclusive(units[e.before], units[e.after]) for e in edges)
 
 
-CHAIN = """\
+HEADS = """\
 #include <core.p4>
 #include <tna.p4>
 header h_h {{ {fields} }}
 struct h_t {{ h_h h; }}
 struct m_t {{ bit<8> m; }}
-parser IP(packet_in p, out h_t h, out m_t m, out ingress_intrinsic_metadata_t ig) {{
-  state start {{ p.extract(ig); p.advance(PORT_METADATA_SIZE); p.extract(h.h); transition accept; }}
-}}
-control I(inout h_t h, inout m_t m, in ingress_intrinsic_metadata_t ig,
-    in ingress_intrinsic_metadata_from_parser_t pr,
-    inout ingress_intrinsic_metadata_for_deparser_t d,
-    inout ingress_intrinsic_metadata_for_tm_t tm) {{
-{ingress}
-}}
-control ID(packet_out p, inout h_t h, in m_t m, in ingress_intrinsic_metadata_for_deparser_t d) {{
-  apply {{ p.emit(h); }}
-}}
-parser EP(packet_in p, out h_t h, out m_t m, out egress_intrinsic_metadata_t eg) {{
-  state start {{ p.extract(eg); transition accept; }}
-}}
-control E(inout h_t h, inout m_t m, in egress_intrinsic_metadata_t eg,
-    in egress_intrinsic_metadata_from_parser_t pr,
-    inout egress_intrinsic_metadata_for_deparser_t d,
-    inout egress_intrinsic_metadata_for_output_port_t o) {{ apply {{ }} }}
-control ED(packet_out p, inout h_t h, in m_t m, in egress_intrinsic_metadata_for_deparser_t d) {{
-  apply {{ }}
-}}
-Pipeline(IP(), I(), ID(), EP(), E(), ED()) pipe;
-Switch(pipe) main;
 """
 
 
 def chain(ingress_text: str, fields: int = 20) -> str:
     names = " ".join(f"bit<8> f{i};" for i in range(fields))
-    return CHAIN.format(fields=names, ingress=ingress_text)
+    states, deparser = "p.extract(h.h); transition accept;", "apply { p.emit(h); }"
+    around = AROUND.format(states=states, ingress=ingress_text, deparser=deparser)
+    return HEADS.format(fields=names) + around
 
 
 def table(number: int, key: str, writes: str, size: str = "64") -> str:

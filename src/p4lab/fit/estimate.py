@@ -21,7 +21,7 @@ from p4lab.fit.dependencies import (
 from p4lab.fit.graph import Graph, Gress, Pipe, Unit, load
 from p4lab.fit.latency import StageTiming
 from p4lab.fit.memory import layout
-from p4lab.fit.placement import Piece, Placement
+from p4lab.fit.placement import Piece, Placement, Stage
 
 ESTIMATE = "This is an estimate: only the chip's own compiler can say whether a program fits."
 NOT_TNA = (
@@ -176,11 +176,20 @@ def _pipe(pipe: Pipe, shared_metadata: bool) -> PipeEstimate:
     placement = Placement()
     gresses = tuple(_gress(gress, placement, shared_metadata) for gress in pipe.gresses)
     used = max((g.stages or 0 for g in gresses), default=0)
-    stages = tuple(
-        StageUse(s.srams, s.tcams, s.map_rams, s.logical_tables, s.meter_alus, s.stats_alus)
-        for s in placement.stages[: max(used, chip.STAGES)]
-    )
+    stages = tuple(_use(stage) for stage in placement.stages[: max(used, chip.STAGES)])
     return PipeEstimate(pipe.name, gresses, stages)
+
+
+def _use(stage: Stage) -> StageUse:
+    share = stage.share
+    return StageUse(
+        stage.srams,
+        stage.tcams,
+        stage.map_rams,
+        share.logical_tables,
+        share.meter_alus,
+        share.stats_alus,
+    )
 
 
 def _gress(gress: Gress, placement: Placement, shared_metadata: bool) -> GressEstimate:

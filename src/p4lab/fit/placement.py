@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from math import ceil
 
 from p4lab.fit import chip
@@ -18,6 +18,36 @@ from p4lab.fit.memory import Blocks, Layout, attached, layout
 MOST_STAGES = 64
 
 
+@dataclass(frozen=True)
+class Share:
+    """Of what a stage has besides memory."""
+
+    logical_tables: int = 0
+    gateways: int = 0
+    meter_alus: int = 0
+    stats_alus: int = 0
+    hash_slices: int = 0
+    exact_bytes: int = 0
+    ternary_bytes: int = 0
+
+    def __add__(self, other: Share) -> Share:
+        return Share(*(a + b for a, b in zip(astuple(self), astuple(other), strict=True)))
+
+    def within(self, all_of_it: Share) -> bool:
+        return all(a <= b for a, b in zip(astuple(self), astuple(all_of_it), strict=True))
+
+
+WHOLE = Share(
+    chip.LOGICAL_TABLES,
+    chip.GATEWAYS,
+    chip.METER_ALUS,
+    chip.STATS_ALUS,
+    chip.HASH_SLICES,
+    chip.EXACT_BYTES,
+    chip.TERNARY_BYTES,
+)
+
+
 @dataclass
 class Stage:
     """What is taken in one stage."""
@@ -26,13 +56,7 @@ class Stage:
     map_rams: int = 0
     tcams: int = 0
     columns: list[int] = field(default_factory=lambda: [0] * chip.TCAM_COLUMNS)  # rows taken
-    logical_tables: int = 0
-    gateways: int = 0
-    meter_alus: int = 0
-    stats_alus: int = 0
-    hash_slices: int = 0
-    exact_bytes: int = 0
-    ternary_bytes: int = 0
+    share: Share = field(default_factory=Share)
 
     def deepest(self, width: int) -> int:
         """How many rows of blocks `width` wide still fit: they lie in one column."""
@@ -46,13 +70,7 @@ class Stage:
             self.srams + blocks.srams <= chip.SRAMS
             and self.map_rams + blocks.map_rams <= chip.MAP_RAMS
             and self.deepest(blocks.tcam_width) >= blocks.tcam_depth
-            and self.logical_tables + need.logical_tables <= chip.LOGICAL_TABLES
-            and self.gateways + need.gateways <= chip.GATEWAYS
-            and self.meter_alus + need.meter_alus <= chip.METER_ALUS
-            and self.stats_alus + need.stats_alus <= chip.STATS_ALUS
-            and self.hash_slices + need.hash_slices <= chip.HASH_SLICES
-            and self.exact_bytes + need.exact_bytes <= chip.EXACT_BYTES
-            and self.ternary_bytes + need.ternary_bytes <= chip.TERNARY_BYTES
+            and (self.share + need.share).within(WHOLE)
         )
 
     def take(self, need: Need) -> None:
@@ -63,13 +81,7 @@ class Stage:
         for _ in range(blocks.tcam_depth):
             column = min(range(chip.TCAM_COLUMNS), key=lambda c: self._room(c, blocks.tcam_width))
             self.columns[column] += blocks.tcam_width
-        self.logical_tables += need.logical_tables
-        self.gateways += need.gateways
-        self.meter_alus += need.meter_alus
-        self.stats_alus += need.stats_alus
-        self.hash_slices += need.hash_slices
-        self.exact_bytes += need.exact_bytes
-        self.ternary_bytes += need.ternary_bytes
+        self.share += need.share
 
     def _room(self, column: int, width: int) -> tuple[bool, int]:
         left = chip.TCAM_ROWS - self.columns[column] - width
@@ -81,13 +93,7 @@ class Need:
     """What a piece of a unit takes in one stage."""
 
     blocks: Blocks = field(default_factory=Blocks)
-    logical_tables: int = 0
-    gateways: int = 0
-    meter_alus: int = 0
-    stats_alus: int = 0
-    hash_slices: int = 0
-    exact_bytes: int = 0
-    ternary_bytes: int = 0
+    share: Share = field(default_factory=Share)
 
 
 @dataclass(frozen=True)
@@ -193,7 +199,7 @@ class Placement:
             if left == 0:
                 return pieces
             # Its other memories hang on the first piece.
-            own = replace(own, blocks=Blocks(), meter_alus=0, stats_alus=0)
+            own = Need(share=replace(own.share, meter_alus=0, stats_alus=0))
         return Unplaced(
             unit.index, f"its {how.entries} entries need more than {MOST_STAGES} stages"
         )
@@ -224,7 +230,7 @@ def _need(gress: Gress, unit: Unit, how: Layout, new: list[int]) -> Need:
     kinds = [gress.resources[index].kind for index in new]
     kinds += [resource.kind for resource in how.direct]
     crossbar = sum((hi - lo) // 8 + 1 for _, lo, hi in unit.crossbar)
-    return Need(
+    share = Share(
         logical_tables=int(unit.kind != "condition"),
         gateways=int(unit.kind == "condition"),
         meter_alus=sum(kind in ("register", "meter", "filter", "selector") for kind in kinds),
@@ -233,6 +239,7 @@ def _need(gress: Gress, unit: Unit, how: Layout, new: list[int]) -> Need:
         exact_bytes=crossbar if how.kind != "ternary" else 0,
         ternary_bytes=how.key_bytes if how.kind == "ternary" else 0,
     )
+    return Need(share=share)
 
 
 def _slices(gress: Gress, action: Action) -> int:
@@ -243,16 +250,16 @@ def _slices(gress: Gress, action: Action) -> int:
 
 def _why(need: Need) -> str:
     """What of a stage is too small for this even when nothing else is in it."""
-    blocks = need.blocks
+    blocks, share = need.blocks, need.share
     limits = [
         (blocks.tcam_width, chip.TCAM_ROWS, "TCAM blocks side by side"),
         (blocks.srams, chip.SRAMS, "SRAM blocks"),
         (blocks.map_rams, chip.MAP_RAMS, "map RAMs"),
-        (need.meter_alus, chip.METER_ALUS, "registers and meters"),
-        (need.stats_alus, chip.STATS_ALUS, "counters"),
-        (need.hash_slices, chip.HASH_SLICES, "hashed indices"),
-        (need.exact_bytes, chip.EXACT_BYTES, "bytes of fields to match exactly"),
-        (need.ternary_bytes, chip.TERNARY_BYTES, "bytes of fields to match ternary"),
+        (share.meter_alus, chip.METER_ALUS, "registers and meters"),
+        (share.stats_alus, chip.STATS_ALUS, "counters"),
+        (share.hash_slices, chip.HASH_SLICES, "hashed indices"),
+        (share.exact_bytes, chip.EXACT_BYTES, "bytes of fields to match exactly"),
+        (share.ternary_bytes, chip.TERNARY_BYTES, "bytes of fields to match ternary"),
     ]
     for wanted, there_are, what in limits:
         if wanted > there_are:
