@@ -32,6 +32,19 @@ def test_the_same_seed_gives_the_same_run() -> None:
     assert runs[0].stdout == runs[1].stdout
 
 
+@pytest.mark.parametrize("lab", ["01-bier", "02-frr", "05-recirculation"])
+def test_every_engine_runs_a_lab_to_the_same_packets(lab: str, tmp_path: Path) -> None:
+    runs = {}
+    for engine in ("interpreter", "native", "auto"):
+        folder = tmp_path / engine
+        done = p4lab("run", lab, "--packets", 30, "--engine", engine, "--pcap", folder, "--json")
+        assert done.returncode == 0, done.stderr
+        captures = {file.name: file.read_bytes() for file in folder.iterdir()}
+        assert len(captures) > 3
+        runs[engine] = done.stdout, captures
+    assert runs["native"] == runs["interpreter"] == runs["auto"]
+
+
 def test_the_table_and_the_verdict() -> None:
     done = p4lab("run", "01-bier", "--topology", "paper", "--packets", 3)
     assert done.returncode == 0
@@ -77,6 +90,8 @@ BAD = [
     (["01-bier", "--bsl", "65"], "64, 128 or 256"),
     (["01-bier", "--packets", "0"], "at least 1 packet"),
     (["01-bier", "--net", "carrier-pigeon"], "there is virtual and mininet"),
+    (["01-bier", "--engine", "steam"], "there is interpreter, native, auto"),
+    (["01-bier", "--engine", "native", "--target", "bmv2"], "leave it away"),
     (["01-bier", "--pcap", "/proc/nothing"], "captures cannot be written"),
 ]
 

@@ -46,6 +46,14 @@ TargetName = Annotated[
         help="What runs the program; bmv2 with --net mininet, Tofinos: docs/hardware.md.",
     ),
 ]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="interpreter|native|auto",
+        help="Of our own switches; native code is for many packets, auto takes it where it can.",
+    ),
+]
 TopologyName = Annotated[
     str | None,
     typer.Option("--topology", metavar="NAME", help="A topology of topologies/, or a .toml file."),
@@ -88,6 +96,7 @@ def run(
     folder: Folder = None,
     net: NetworkName = "virtual",
     target: TargetName = "engine",
+    engine: EngineName = "interpreter",
     topology: TopologyName = None,
     bsl: Bsl = None,
     packets: Packets = None,
@@ -121,7 +130,10 @@ def run(
     from p4lab.lab.runner import run as run_plan
     from p4lab.targets import HARDWARE
 
-    if is_exercise(Path(lab)):
+    exercise = is_exercise(Path(lab))
+    if engine != "interpreter" and (exercise or target != "engine"):
+        fail("--engine is for labs on our own switches: leave it away.")
+    if exercise:
         run_exercise(
             Path(lab), target=target, topology=topology, program=program, cli=cli, as_json=as_json
         )
@@ -143,7 +155,7 @@ def run(
             return
         net = "mininet"
     with reporting() as say:
-        report = run_plan(plan, net, target=target, pcap=pcap, rack=wired, say=say)
+        report = run_plan(plan, net, target=target, engine=engine, pcap=pcap, rack=wired, say=say)
     if as_json:
         typer.echo(json.dumps(report.to_json(), indent=2))
     else:

@@ -44,11 +44,13 @@ def run(
     network: str = "virtual",
     *,
     target: str = "engine",
+    engine: str = "interpreter",
     pcap: Path | None = None,
     rack: Rack | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """Carry out the plan and compare what happened with what should have; `say` hears the stages.
+    `engine` is what runs programs where the target is our own (`p4lab.network.base.ENGINES`).
 
     Raises NetworkError, ProgramError or BierNumberError if it cannot be carried out.
     """
@@ -58,7 +60,7 @@ def run(
 
         hardware = prepare(plan, target, rack)
         plan = hardware.plan
-    with _open(plan, network, target, pcap, hardware, say) as net:
+    with _open(plan, network, target, engine, pcap, hardware, say) as net:
         plane = start(plan, net, hardware)
         say("subscribing")
         unheard = _subscribed(plan, net, plane)
@@ -97,6 +99,7 @@ def _open(
     plan: Plan,
     network: str,
     target: str,
+    engine: str,
     pcap: Path | None,
     hardware: Hardware | None,
     say: Callable[[str], None],
@@ -109,7 +112,12 @@ def _open(
             plan.program, defines, bmv2_compat=plan.bmv2_compat, undefined=plan.undefined
         )
         say(f"building {plan.topology.name} ({network})")
-        return open_network(network, plan.topology, program, seed=plan.seed, pcap=pcap)
+        try:
+            return open_network(
+                network, plan.topology, program, seed=plan.seed, pcap=pcap, engine=engine
+            )
+        except ValueError as error:
+            raise NetworkError(f"--engine {engine}: {error}") from error
     if target == "tofino-model":
         assert hardware is not None
         return _models(hardware, pcap, say)

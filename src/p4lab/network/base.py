@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 NAMES = ("virtual", "mininet")
 
+ENGINES = {"interpreter": "interpreter", "native": "jit", "auto": None}
+"""What runs the programs of our switches: names for users, and those of `_engine.Switch`"""
+
 
 class NetworkError(Exception):
     """A network that cannot be built or run; the message says what is missing and what to do."""
@@ -84,21 +87,26 @@ def open_network(
     *,
     seed: int = 0,
     pcap: Path | None = None,
+    engine: str = "interpreter",
 ) -> Network:
     """The network called `name` with the engine's switches. With `pcap`, each link's frames go to
     a file in that folder.
 
-    Raises NetworkError.
+    Raises NetworkError, ValueError if there is no native code for the program.
     """
+    if engine not in ENGINES:
+        raise NetworkError(f"there is no engine called {engine!r}; there is {', '.join(ENGINES)}.")
+    runs = ENGINES[engine]
     if name == "virtual":
         from p4lab.network.virtual import VirtualNetwork
 
-        return VirtualNetwork(topology, program, seed=seed, pcap=pcap)
+        return VirtualNetwork(topology, program, seed=seed, pcap=pcap, engine=runs)
     if name == "mininet":
         from p4lab.network.mininet import MininetNetwork
         from p4lab.network.switches import EngineSwitches
 
         # Faster ways pass the captures by.
-        switches = EngineSwitches(program, seed=seed, backend="socket" if pcap else None)
+        backend = "socket" if pcap else None
+        switches = EngineSwitches(program, seed=seed, backend=backend, engine=runs)
         return MininetNetwork(topology, switches, pcap=pcap)
     raise NetworkError(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")

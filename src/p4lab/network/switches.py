@@ -62,12 +62,18 @@ class EngineSwitches:
     notes = ()
 
     def __init__(
-        self, program: _engine.Program, *, seed: int = 0, backend: str | None = None
+        self,
+        program: _engine.Program,
+        *,
+        seed: int = 0,
+        backend: str | None = None,
+        engine: str | None = "interpreter",
     ) -> None:
-        """`backend` as for `_engine.Forwarder`."""
+        """`backend` and `engine` as for `_engine.Forwarder`."""
         self._program = program
         self._seed = seed
         self._backend = backend
+        self._engine = engine
         self._inbox = _engine.Inbox(INBOX)
         self._names: dict[int, str] = {}
         self._forwarders: dict[str, _engine.Forwarder] = {}
@@ -88,6 +94,7 @@ class EngineSwitches:
             cpu_port=cpu.port_of(self._program),
             seed=self._seed << 16 | number,
             backend=self._backend,
+            engine=self._engine,
         )
 
     def driver(self, router: str) -> CountingDriver:

@@ -43,8 +43,10 @@ class VirtualNetwork:
         *,
         seed: int = 0,
         pcap: Path | None = None,
+        engine: str | None = "interpreter",
     ) -> None:
-        """Raises NetworkError if the folder for captures cannot be made."""
+        """`engine` as for `_engine.Switch`. Raises NetworkError if the folder for captures cannot
+        be made, ValueError if there is no native code for the program."""
         self.topology = topology
         self.engine = _engine.Network(seed)
         self._nodes: dict[str, int] = {}
@@ -55,7 +57,11 @@ class VirtualNetwork:
         self._tables = {router.name: Tables() for router in topology.routers}
         for router in topology.routers:
             node = self.engine.add_switch(
-                router.name, program, cpu_port=cpu.port_of(program), seed=seed << 16 | router.number
+                router.name,
+                program,
+                cpu_port=cpu.port_of(program),
+                seed=seed << 16 | router.number,
+                engine=engine,
             )
             self._add(router.name, node)
         for host in topology.hosts:
