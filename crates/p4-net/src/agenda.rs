@@ -1,11 +1,10 @@
 //! What will happen when: a radix heap, keyed by time and then by the order of arrangement.
 //!
-//! Time never goes back, so what is to come can be sorted by the highest bit in which its moment differs
-//! from the present one (Ahuja, Mehlhorn, Orlin and Tarjan, JACM 1990). An entry moves to a lower
-//! bucket a few times before its moment comes, each time beside its neighbours in memory; a binary heap of
-//! thousands of entries would miss the cache at each of its levels.
-
-use std::collections::VecDeque;
+//! Time never goes back, so what is to come can be sorted by the highest digit in which its moment
+//! differs from the present one (Ahuja, Mehlhorn, Orlin and Tarjan, JACM 1990), and by the value of
+//! that digit. An entry moves to a lower digit a few times before its moment comes; a binary heap of
+//! thousands of entries would miss the cache at each of its levels. Buckets are lists through one
+//! array, so that what is used again and again is as small as the number of entries.
 
 use p4_time::Time;
 
@@ -28,91 +27,194 @@ pub(crate) enum Happening {
     Single { node: u32, frame: FrameId },
 }
 
+/// Bits of a digit: as many slots as a word has bits, to find the first used one at once.
+const DIGIT: u32 = 6;
+const SLOTS: usize = 1 << DIGIT;
+const DIGITS: usize = u64::BITS.div_ceil(DIGIT) as usize;
+
+/// Not an index of an entry
+const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Entry {
+    time: u64,
+    what: Happening,
+    next: u32,
+}
+
+/// Entries one after the other, by their indices.
+#[derive(Clone, Copy)]
+struct List {
+    first: u32,
+    last: u32,
+}
+
+impl List {
+    const EMPTY: List = List {
+        first: NONE,
+        last: NONE,
+    };
+
+    #[inline]
+    fn append(&mut self, id: u32, entries: &mut [Entry]) {
+        match self.first {
+            NONE => self.first = id,
+            _ => entries[self.last as usize].next = id,
+        }
+        self.last = id;
+    }
+}
+
 /// Two happenings at the same picosecond come in the order in which they were arranged; this is what
 /// makes a run repeatable.
 pub(crate) struct Agenda {
     present: u64,
     /// What happens at `present`
-    due: VecDeque<Happening>,
-    /// What happens later, by the highest bit in which its moment differs from `present`
-    later: [Vec<(u64, Happening)>; 64],
-    /// A bit for each bucket that is not empty
-    used: u64,
-    /// The first moment of all that is later
+    due: List,
+    /// What happens later, by the highest digit in which its moment differs from `present`, and by the
+    /// value of that digit
+    later: Box<[[List; SLOTS]; DIGITS]>,
+    /// A bit for each slot that is not empty
+    slots: [u64; DIGITS],
+    /// A bit for each digit with such a slot
+    digits: u32,
+    /// The first moment of all that is later, once somebody has looked
     soonest: Option<u64>,
+    entries: Vec<Entry>,
+    /// Entries that may be used again
+    free: u32,
 }
 
 impl Default for Agenda {
     fn default() -> Agenda {
         Agenda {
             present: 0,
-            due: VecDeque::new(),
-            later: std::array::from_fn(|_| Vec::new()),
-            used: 0,
+            due: List::EMPTY,
+            later: Box::new([[List::EMPTY; SLOTS]; DIGITS]),
+            slots: [0; DIGITS],
+            digits: 0,
             soonest: None,
+            entries: Vec::new(),
+            free: NONE,
         }
     }
 }
 
 impl Agenda {
     /// What is arranged for a moment before the last one that was popped happens at that one.
+    #[inline]
     pub(crate) fn arrange(&mut self, time: Time, what: Happening) {
         let time = time.picos();
+        let id = self.keep(Entry {
+            time,
+            what,
+            next: NONE,
+        });
         if time <= self.present {
-            return self.due.push_back(what);
+            return self.due.append(id, &mut self.entries);
         }
-        self.put(time, what);
-        self.soonest = Some(self.soonest.map_or(time, |soonest| soonest.min(time)));
+        self.put(time, id);
+        if let Some(soonest) = &mut self.soonest {
+            *soonest = time.min(*soonest);
+        }
     }
 
-    fn put(&mut self, time: u64, what: Happening) {
-        let bucket = (time ^ self.present).ilog2();
-        self.later[bucket as usize].push((time, what));
-        self.used |= 1 << bucket;
+    #[inline]
+    fn keep(&mut self, entry: Entry) -> u32 {
+        let id = self.free;
+        match self.entries.get_mut(id as usize) {
+            Some(own) => {
+                self.free = own.next;
+                *own = entry;
+                id
+            }
+            None => {
+                self.entries.push(entry);
+                (self.entries.len() - 1) as u32
+            }
+        }
+    }
+
+    /// `time` is after the present.
+    #[inline]
+    fn put(&mut self, time: u64, id: u32) {
+        let digit = (time ^ self.present).ilog2() / DIGIT;
+        let slot = (time >> (digit * DIGIT)) as usize % SLOTS;
+        self.later[digit as usize][slot].append(id, &mut self.entries);
+        self.slots[digit as usize] |= 1 << slot;
+        self.digits |= 1 << digit;
+    }
+
+    /// The slot in which the first of all that is later is.
+    #[inline]
+    fn lowest(&self) -> Option<(usize, usize)> {
+        let digit = self.digits.trailing_zeros() as usize;
+        let slots = self.slots.get(digit)?;
+        Some((digit, slots.trailing_zeros() as usize))
+    }
+
+    fn first_moment(&self) -> Option<u64> {
+        if self.soonest.is_some() {
+            return self.soonest;
+        }
+        let (digit, slot) = self.lowest()?;
+        let mut id = self.later[digit][slot].first;
+        let mut first = u64::MAX;
+        while let Some(entry) = self.entries.get(id as usize) {
+            first = first.min(entry.time);
+            id = entry.next;
+        }
+        Some(first)
     }
 
     pub(crate) fn next_time(&self) -> Option<Time> {
-        let next = match self.due.is_empty() {
-            true => self.soonest,
-            false => Some(self.present),
+        let next = match self.due.first {
+            NONE => self.first_moment(),
+            _ => Some(self.present),
         };
         next.map(Time::from_picos)
     }
 
     /// What happens next, if it does until `end`.
+    #[inline]
     pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, Happening)> {
-        if self.due.is_empty() {
-            let soonest = self.soonest.filter(|time| *time <= end.picos())?;
-            self.advance(soonest);
-        }
-        let time = Time::from_picos(self.present);
-        if time > end {
+        if self.due.first == NONE {
+            self.advance(end.picos())?;
+        } else if self.present > end.picos() {
             return None;
         }
-        Some((time, self.due.pop_front()?))
+        let id = self.due.first;
+        let entry = self.entries.get_mut(id as usize)?;
+        self.due.first = entry.next;
+        entry.next = self.free;
+        self.free = id;
+        Some((Time::from_picos(self.present), entry.what))
     }
 
-    /// Makes the first moment of the lowest bucket the present one. Entries keep their order: all of one
-    /// moment are in one bucket at any time.
-    fn advance(&mut self, soonest: u64) {
-        let lowest = self.used.trailing_zeros() as usize;
-        self.present = soonest;
-        self.used &= !(1 << lowest);
-        let mut bucket = std::mem::take(&mut self.later[lowest]);
-        let mut first = None;
-        for (time, what) in bucket.drain(..) {
-            if time == soonest {
-                self.due.push_back(what);
-            } else {
-                self.put(time, what);
-                first = Some(first.map_or(time, |first: u64| first.min(time)));
-            }
+    /// Makes the first moment of all that is later the present one, if it is not after `end`. Entries
+    /// keep their order: all of one moment are in one slot at any time.
+    fn advance(&mut self, end: u64) -> Option<()> {
+        self.soonest = self.first_moment();
+        let soonest = self.soonest.filter(|soonest| *soonest <= end)?;
+        let (digit, slot) = self.lowest()?;
+        let list = std::mem::replace(&mut self.later[digit][slot], List::EMPTY);
+        self.slots[digit] &= !(1 << slot);
+        if self.slots[digit] == 0 {
+            self.digits &= !(1 << digit);
         }
-        self.later[lowest] = bucket;
-        self.soonest = first.or_else(|| {
-            let bucket = self.later.get(self.used.trailing_zeros() as usize)?;
-            bucket.iter().map(|(time, _)| *time).min()
-        });
+        self.present = soonest;
+        self.soonest = None;
+        let mut id = list.first;
+        while let Some(entry) = self.entries.get_mut(id as usize) {
+            let (time, next) = (entry.time, entry.next);
+            entry.next = NONE;
+            match time == soonest {
+                true => self.due.append(id, &mut self.entries),
+                false => self.put(time, id),
+            }
+            id = next;
+        }
+        Some(())
     }
 }
 

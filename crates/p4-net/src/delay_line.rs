@@ -36,7 +36,6 @@ impl DelayLine {
 
     /// Takes a frame at the near end. Call [`DelayLine::advance`] up to `now` first.
     pub fn offer(&mut self, now: Time, frame: &[u8]) {
-        let frame = self.pool.insert(frame);
         self.wire
             .offer(now, frame, 0, &mut self.pool, &mut self.agenda);
     }
@@ -50,7 +49,7 @@ impl DelayLine {
                         .transmit_next(due, &mut self.pool, &mut self.agenda);
                 }
                 Happening::Arrival { .. } => {
-                    if let Some(frame) = self.wire.arrive(&self.pool) {
+                    if let Some(frame) = self.wire.arrive(&mut self.pool) {
                         deliver(self.pool.get(frame));
                         self.pool.free(frame);
                     }
@@ -75,7 +74,7 @@ impl DelayLine {
     }
 
     pub fn stats(&self) -> WireStats {
-        self.wire.stats()
+        self.wire.stats(&self.pool)
     }
 }
 

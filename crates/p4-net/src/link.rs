@@ -1,13 +1,11 @@
 //! Links: two wires, one for each direction, each with its port's queues, a transmitter and a delay.
 
-use std::collections::VecDeque;
-
 use p4_time::Time;
 
 use crate::agenda::{Agenda, Happening};
 use crate::error::NetError;
 use crate::network::NodeId;
-use crate::pool::{FrameId, Pool};
+use crate::pool::{FrameId, Line, Pool};
 use crate::probe::Probe;
 use crate::queue::{Admission, PortConfig, QueueStats, Queues, Turn};
 use crate::rng::Rng;
@@ -116,10 +114,27 @@ pub struct Count {
 }
 
 impl Count {
+    #[inline]
     pub fn add(&mut self, frame: &[u8]) {
         self.frames += 1;
         self.bytes += frame.len() as u64;
         self.probes += u64::from(Probe::is_at_end_of(frame));
+    }
+
+    fn and(self, other: Count) -> Count {
+        Count {
+            frames: self.frames + other.frames,
+            bytes: self.bytes + other.bytes,
+            probes: self.probes + other.probes,
+        }
+    }
+
+    fn without(self, other: Count) -> Count {
+        Count {
+            frames: self.frames - other.frames,
+            bytes: self.bytes - other.bytes,
+            probes: self.probes - other.probes,
+        }
     }
 }
 
@@ -162,133 +177,227 @@ pub struct WireStats {
     pub peak_queue: u64,
 }
 
-/// One direction of a link.
+/// One direction of a link. What every frame needs is within two cache lines, since a network of a
+/// thousand switches does not fit into the cache.
+#[repr(C)]
 pub(crate) struct Wire {
-    index: u32,
-    pub(crate) from: End,
     pub(crate) to: End,
-    pub(crate) config: LinkConfig,
-    up: bool,
-    /// Moves on whenever the wire is cut, which voids what had been arranged for it.
+    in_flight: Line,
     epoch: u32,
+    index: u32,
+    busy_until: Time,
+    last_arrival: Time,
+    /// Frames that found the transmitter free and a port without ado: no statistics of the wire or
+    /// its queue have them.
+    passed: Count,
+    delay: Time,
+    /// Length and transmission time of the last frame, as the next is often as long
+    last: (usize, Time),
+    /// No frame waits, and none is to be looked at: a link that is up, without loss and jitter, and
+    /// a port with one queue and no shaper.
+    is_plain: bool,
+    rest: Box<Rest>,
+}
+
+/// What fewer frames need.
+struct Rest {
+    from: End,
+    config: LinkConfig,
+    up: bool,
     queues: Queues,
     /// When the queues are looked at next
     wake: Option<Time>,
-    in_flight: VecDeque<FrameId>,
-    busy_until: Time,
-    last_arrival: Time,
     rng: Rng,
-    stats: WireStats,
+    offered: Count,
+    sent: Count,
+    drops: Drops,
+    /// Frames that were sent and then lost at random or when the link went down
+    lost: Count,
 }
 
 impl Wire {
     pub(crate) fn new(index: u32, from: End, to: End, config: LinkConfig, seed: u64) -> Wire {
-        Wire {
-            index,
+        let rest = Rest {
             from,
-            to,
             up: true,
-            epoch: 0,
             queues: Queues::plain(config.queue),
             wake: None,
-            config,
-            in_flight: VecDeque::new(),
+            config: config.clone(),
+            rng: Rng::new(seed, u64::from(index)),
+            offered: Count::default(),
+            sent: Count::default(),
+            drops: Drops::default(),
+            lost: Count::default(),
+        };
+        let mut wire = Wire {
+            to,
+            in_flight: Line::EMPTY,
+            // Moves on whenever the wire is cut, which voids what had been arranged for it.
+            epoch: 0,
+            index,
             busy_until: Time::ZERO,
             last_arrival: Time::ZERO,
-            rng: Rng::new(seed, u64::from(index)),
-            stats: WireStats::default(),
-        }
+            passed: Count::default(),
+            delay: Time::ZERO,
+            last: (0, Time::ZERO),
+            is_plain: false,
+            rest: Box::new(rest),
+        };
+        wire.configure(config);
+        wire
+    }
+
+    pub(crate) fn from(&self) -> End {
+        self.rest.from
+    }
+
+    pub(crate) fn overhead(&self) -> u32 {
+        self.rest.config.overhead
     }
 
     pub(crate) fn is_up(&self) -> bool {
-        self.up
+        self.rest.up
     }
 
+    #[inline]
     pub(crate) fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    pub(crate) fn stats(&self) -> WireStats {
+    /// `pool` has the frames that are in flight.
+    pub(crate) fn stats(&self, pool: &Pool) -> WireStats {
+        let rest = &self.rest;
+        let mut in_flight = Count::default();
+        self.in_flight.frames(pool).for_each(|f| in_flight.add(f));
+        let sent = rest.sent.and(self.passed);
         WireStats {
-            queued: self.queues.waiting(),
-            peak_queue: self.queues.peak(),
-            in_flight: self.in_flight.len() as u64,
-            ..self.stats
+            offered: rest.offered.and(self.passed),
+            sent,
+            // What was sent has arrived, is lost, or is in flight.
+            delivered: sent.without(rest.lost).without(in_flight),
+            drops: rest.drops,
+            queued: rest.queues.waiting(),
+            in_flight: in_flight.frames,
+            peak_queue: rest.queues.peak(),
         }
     }
 
     pub(crate) fn queue_stats(&self, now: Time) -> Vec<QueueStats> {
-        self.queues.stats(now)
+        self.rest.queues.stats(now, self.passed)
     }
 
     pub(crate) fn configure(&mut self, config: LinkConfig) {
-        self.queues.set_plain_size(config.queue);
-        self.config = config;
+        self.rest.queues.set_plain_size(config.queue);
+        self.delay = config.delay;
+        self.last = (0, config.transmission(0));
+        self.rest.config = config;
+        self.look_at_port();
     }
 
     /// False, and nothing done, if frames wait and the number of queues would change.
     pub(crate) fn set_port(&mut self, now: Time, config: &PortConfig, agenda: &mut Agenda) -> bool {
-        let done = self.queues.configure(config, now);
-        if self.queues.waiting() > 0 {
+        // Those that passed so far were in the first queue.
+        let passed = std::mem::take(&mut self.passed);
+        let rest = &mut *self.rest;
+        rest.offered = rest.offered.and(passed);
+        rest.sent = rest.sent.and(passed);
+        rest.queues.passed(passed);
+        let done = rest.queues.configure(config, now);
+        if rest.queues.waiting() > 0 {
             self.look_again(now.max(self.busy_until), agenda);
         }
+        self.look_at_port();
         done
     }
 
-    /// A port wants to transmit `frame`.
+    /// Sees whether the next frame may pass without ado.
+    fn look_at_port(&mut self) {
+        let Rest {
+            config, up, queues, ..
+        } = &*self.rest;
+        let wire = config.loss <= 0.0 && config.jitter == Time::ZERO;
+        self.is_plain = *up && wire && queues.waiting() == 0 && queues.is_one_without_shaper();
+    }
+
+    /// A port wants to transmit a frame.
+    #[inline]
     pub(crate) fn offer(
         &mut self,
         now: Time,
-        frame: FrameId,
+        data: &[u8],
         priority: u8,
         pool: &mut Pool,
         agenda: &mut Agenda,
     ) {
-        let data = pool.get(frame);
-        let length = data.len() as u64;
-        self.stats.offered.add(data);
-        if !self.up {
-            self.stats.drops.link_down += 1;
-            self.queues.refuse(length, priority);
-            return pool.free(frame);
+        if self.is_plain && self.busy_until <= now {
+            self.passed.add(data);
+            self.occupy(now, data.len());
+            let frame = pool.insert(data);
+            return self.fly(frame, Time::ZERO, pool, agenda);
         }
+        self.ask_port(now, data, priority, pool, agenda);
+    }
+
+    /// A frame that may have to wait, or may not go at all.
+    #[inline(never)]
+    fn ask_port(
+        &mut self,
+        now: Time,
+        data: &[u8],
+        priority: u8,
+        pool: &mut Pool,
+        agenda: &mut Agenda,
+    ) {
+        let length = data.len() as u64;
         let idle = self.busy_until <= now;
-        match self.queues.offer(now, idle, frame, length, priority) {
+        let rest = &mut *self.rest;
+        rest.offered.add(data);
+        if !rest.up {
+            rest.drops.link_down += 1;
+            return rest.queues.refuse(length, priority);
+        }
+        match rest.queues.admit(now, idle, length, priority) {
             Admission::Send => {
+                let frame = pool.insert(data);
                 self.start(now, frame, pool, agenda);
                 // What waits for tokens may have been told an earlier moment.
-                if self.queues.waiting() > 0 {
+                if self.rest.queues.waiting() > 0 {
                     self.look_again(self.busy_until, agenda);
                 }
             }
-            // Its own turn may come before that of what waits for tokens.
-            Admission::Waits if idle && self.wake != Some(now) => {
-                self.transmit_next(now, pool, agenda);
+            Admission::Waits => {
+                rest.queues.add(now, pool.insert(data), length, priority);
+                self.is_plain = false;
+                // Its own turn may come before that of what waits for tokens.
+                if idle && self.rest.wake != Some(now) {
+                    self.transmit_next(now, pool, agenda);
+                } else {
+                    self.look_again(self.busy_until, agenda);
+                }
             }
-            Admission::Waits => self.look_again(self.busy_until, agenda),
-            Admission::Full => {
-                self.stats.drops.queue_full += 1;
-                pool.free(frame);
-            }
+            Admission::Full => rest.drops.queue_full += 1,
         }
     }
 
     /// Looks at the queues and sends what may be sent, if the transmitter is free.
     pub(crate) fn transmit_next(&mut self, now: Time, pool: &mut Pool, agenda: &mut Agenda) {
-        if self.wake.is_some_and(|wake| wake <= now) {
-            self.wake = None;
+        let rest = &mut *self.rest;
+        if rest.wake.is_some_and(|wake| wake <= now) {
+            rest.wake = None;
         }
         if self.busy_until > now {
-            if self.queues.waiting() > 0 {
+            if rest.queues.waiting() > 0 {
                 self.look_again(self.busy_until, agenda);
             }
             return;
         }
-        match self.queues.next(now) {
+        match rest.queues.next(now) {
             Turn::Send(frame) => {
                 self.start(now, frame, pool, agenda);
-                if self.queues.waiting() > 0 {
+                if self.rest.queues.waiting() > 0 {
                     self.look_again(self.busy_until, agenda);
+                } else {
+                    self.look_at_port();
                 }
             }
             Turn::Wait(time) => self.look_again(time, agenda),
@@ -298,8 +407,8 @@ impl Wire {
 
     /// Arranges to look at the queues at `time`, unless that will be done before.
     fn look_again(&mut self, time: Time, agenda: &mut Agenda) {
-        if self.wake.is_none_or(|wake| time < wake) {
-            self.wake = Some(time);
+        if self.rest.wake.is_none_or(|wake| time < wake) {
+            self.rest.wake = Some(time);
             agenda.arrange(
                 time,
                 Happening::Free {
@@ -311,41 +420,62 @@ impl Wire {
     }
 
     /// The oldest frame in flight has arrived.
-    pub(crate) fn arrive(&mut self, pool: &Pool) -> Option<FrameId> {
-        let frame = self.in_flight.pop_front()?;
-        self.stats.delivered.add(pool.get(frame));
-        Some(frame)
+    #[inline]
+    pub(crate) fn arrive(&mut self, pool: &mut Pool) -> Option<FrameId> {
+        self.in_flight.pop(pool)
     }
 
     /// Puts the link up or down. What waits or flies when it goes down is lost, and counted.
     pub(crate) fn set_up(&mut self, now: Time, up: bool, pool: &mut Pool) {
-        if up == self.up {
+        let rest = &mut *self.rest;
+        if up == rest.up {
             return;
         }
-        self.up = up;
+        rest.up = up;
         self.epoch = self.epoch.wrapping_add(1);
-        self.stats.drops.link_down += self.queues.waiting();
-        self.stats.drops.cut += self.in_flight.len() as u64;
-        self.queues.clear(now, |frame| pool.free(frame));
-        self.in_flight.drain(..).for_each(|frame| pool.free(frame));
-        self.wake = None;
+        rest.drops.link_down += rest.queues.waiting();
+        rest.queues.clear(now, |frame| pool.free(frame));
+        while let Some(frame) = self.in_flight.pop(pool) {
+            rest.drops.cut += 1;
+            rest.lost.add(pool.get(frame));
+            pool.free(frame);
+        }
+        rest.wake = None;
         self.busy_until = now;
         self.last_arrival = now;
+        self.look_at_port();
     }
 
+    /// A frame of one of the queues leaves, or is lost.
     fn start(&mut self, now: Time, frame: FrameId, pool: &mut Pool, agenda: &mut Agenda) {
         let data = pool.get(frame);
-        self.busy_until = now + self.config.transmission(data.len());
-        self.stats.sent.add(data);
-        if self.rng.chance(self.config.loss) {
-            self.stats.drops.loss += 1;
-            pool.free(frame);
-            return;
+        self.occupy(now, data.len());
+        let rest = &mut *self.rest;
+        rest.sent.add(data);
+        if rest.rng.chance(rest.config.loss) {
+            rest.drops.loss += 1;
+            rest.lost.add(data);
+            return pool.free(frame);
         }
-        let jitter = Time::from_picos(self.rng.up_to(self.config.jitter.picos()));
-        let arrival = (self.busy_until + self.config.delay + jitter).max(self.last_arrival);
+        let jitter = Time::from_picos(rest.rng.up_to(rest.config.jitter.picos()));
+        self.fly(frame, jitter, pool, agenda);
+    }
+
+    /// The transmitter is busy with a frame of so many bytes from now on.
+    #[inline]
+    fn occupy(&mut self, now: Time, length: usize) {
+        if self.last.0 != length {
+            self.last = (length, self.rest.config.transmission(length));
+        }
+        self.busy_until = now + self.last.1;
+    }
+
+    /// A frame leaves as soon as the transmitter is through with it, and does not overtake others.
+    #[inline]
+    fn fly(&mut self, frame: FrameId, jitter: Time, pool: &mut Pool, agenda: &mut Agenda) {
+        let arrival = (self.busy_until + self.delay + jitter).max(self.last_arrival);
         self.last_arrival = arrival;
-        self.in_flight.push_back(frame);
+        self.in_flight.push(frame, pool);
         agenda.arrange(
             arrival,
             Happening::Arrival {

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use p4_time::Time;
 
 use crate::error::NetError;
+use crate::link::Count;
 use crate::pool::FrameId;
 
 /// Bits times picoseconds per second: in this unit buckets fill without rounding.
@@ -78,6 +79,16 @@ pub struct QueueStats {
     /// Sum of the times that sent frames have waited, and the longest
     pub wait_sum: u128,
     pub wait_max: Time,
+}
+
+impl QueueStats {
+    /// Frames came and left without waiting.
+    fn pass(&mut self, passed: Count) {
+        self.offered += passed.frames;
+        self.offered_bytes += passed.bytes;
+        self.sent += passed.frames;
+        self.sent_bytes += passed.bytes;
+    }
 }
 
 /// Tokens of a [`Shaper`], in bits times [`SECOND`].
@@ -256,8 +267,21 @@ impl Queues {
         true
     }
 
-    pub(crate) fn stats(&self, now: Time) -> Vec<QueueStats> {
-        self.queues.iter().map(|queue| queue.stats(now)).collect()
+    /// Of each queue, with those that `passed` the first and only one.
+    pub(crate) fn stats(&self, now: Time, passed: Count) -> Vec<QueueStats> {
+        let mut stats: Vec<QueueStats> = self.queues.iter().map(|queue| queue.stats(now)).collect();
+        stats[0].pass(passed);
+        stats
+    }
+
+    /// Counts frames that passed the first queue.
+    pub(crate) fn passed(&mut self, passed: Count) {
+        self.queues[0].stats.pass(passed);
+    }
+
+    /// Frames that find the port idle and nothing waiting leave at once.
+    pub(crate) fn is_one_without_shaper(&self) -> bool {
+        self.queues.len() == 1 && self.queues[0].bucket.is_none() && self.bucket.is_none()
     }
 
     pub(crate) fn waiting(&self) -> u64 {
@@ -272,15 +296,9 @@ impl Queues {
         usize::from(priority).min(self.queues.len() - 1)
     }
 
-    /// Takes a frame in, drops it, or says that it may leave if the port is `idle`.
-    pub(crate) fn offer(
-        &mut self,
-        now: Time,
-        idle: bool,
-        frame: FrameId,
-        length: u64,
-        priority: u8,
-    ) -> Admission {
+    /// Says whether a frame is dropped, waits (then [`Queues::add`] takes it), or may leave since the port
+    /// is `idle`.
+    pub(crate) fn admit(&mut self, now: Time, idle: bool, length: u64, priority: u8) -> Admission {
         let index = self.of(priority);
         let passes =
             idle && self.queues[index].frames.is_empty() && self.goes_first(now, index, length);
@@ -299,6 +317,13 @@ impl Queues {
             queue.stats.dropped_bytes += length;
             return Admission::Full;
         }
+        Admission::Waits
+    }
+
+    /// Takes in a frame that waits.
+    pub(crate) fn add(&mut self, now: Time, frame: FrameId, length: u64, priority: u8) {
+        let index = self.of(priority);
+        let queue = &mut self.queues[index];
         queue.count(now);
         queue.stats.waiting += 1;
         queue.stats.waiting_bytes += length;
@@ -311,7 +336,6 @@ impl Queues {
         self.waiting += 1;
         self.bytes += length;
         self.peak = self.peak.max(self.bytes);
-        Admission::Waits
     }
 
     /// Whether a frame that comes to an empty queue may leave before all that wait.

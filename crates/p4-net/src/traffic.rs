@@ -285,8 +285,8 @@ impl Source {
         self.unless_over(first)
     }
 
-    /// The frame that leaves now, to be numbered in place.
-    pub(crate) fn frame(&mut self) -> &mut [u8] {
+    /// The frame that leaves now, to be numbered and given back, with its index.
+    pub(crate) fn take_frame(&mut self) -> (usize, Vec<u8>) {
         let index = match &mut self.schedule {
             Schedule::Replay { recording, next } => {
                 self.frames[0].clear();
@@ -300,12 +300,16 @@ impl Source {
                 self.weights.partition_point(|sum| *sum <= draw)
             }
         };
-        let frame = &mut self.frames[index];
+        let frame = std::mem::take(&mut self.frames[index]);
         self.left -= 1;
         self.sent.frames += 1;
         self.sent.bytes += frame.len() as u64;
         self.sent.wire_bytes += frame.len() as u64 + u64::from(self.overhead);
-        frame
+        (index, frame)
+    }
+
+    pub(crate) fn give_back(&mut self, index: usize, frame: Vec<u8>) {
+        self.frames[index] = frame;
     }
 
     /// When the frame after one of `length` bytes that leaves `now` does.

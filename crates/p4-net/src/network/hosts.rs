@@ -158,7 +158,7 @@ impl<D: Device> Network<D> {
     /// Bytes on the wire per frame besides its own, at the cable of a port or without one.
     pub(super) fn overhead(&self, at: End) -> u32 {
         self.wire_at(at).map_or(ETHERNET_OVERHEAD, |wire| {
-            self.wires[wire as usize].config.overhead
+            self.wires[wire as usize].overhead()
         })
     }
 
@@ -221,26 +221,23 @@ impl<D: Device> Network<D> {
     pub(super) fn emit(&mut self, number: u32) {
         let source = &mut self.sources[number as usize];
         let (at, flow, priority) = (source.at, source.flow, source.priority);
-        let frame = source.frame();
+        let (index, mut frame) = source.take_frame();
         if let Some((flow, sequence)) = flow.and_then(|flow| self.flows.send(flow, self.now)) {
             let probe = Probe {
                 flow: flow.flow,
                 sequence,
                 sender: flow.sender,
             };
-            probe.write_at_end_of(frame);
+            probe.write_at_end_of(&mut frame);
         }
-        let length = frame.len();
-        let id = self.pool.insert(frame);
-        if let Some(next) = source.next(self.now, length) {
+        if let Some(next) = source.next(self.now, frame.len()) {
             let event = Happening::Emission { source: number };
             self.agenda.arrange(next, event);
         }
-        if let Kind::Host { .. } = self.nodes[at.node.0 as usize].kind {
-            return self.transmit(at.node, 0, priority, id);
+        match self.nodes[at.node.0 as usize].kind {
+            Kind::Host { .. } => self.transmit(at.node, priority, &frame),
+            Kind::Switch { .. } => self.switch_receive(at.node, at.port, &frame),
         }
-        let data = self.pool.take(id);
-        self.switch_receive(at.node, at.port, &data);
-        self.pool.put_back(id, data);
+        self.sources[number as usize].give_back(index, frame);
     }
 }

@@ -9,7 +9,7 @@ use crate::link::{End, LinkConfig, LinkId, Wire, WireStats};
 use crate::pcapng::PcapNg;
 use crate::queue::{PortConfig, QueueStats};
 
-use super::{Device, Kind, Network};
+use super::{Device, Kind, Network, NO_CABLE};
 
 impl<D: Device> Network<D> {
     /// Lays a cable between two free ports. Both directions get the same properties.
@@ -28,9 +28,9 @@ impl<D: Device> Network<D> {
             let ports = &mut self.nodes[from.node.0 as usize].ports;
             let port = usize::from(from.port);
             if ports.len() <= port {
-                ports.resize(port + 1, None);
+                ports.resize(port + 1, NO_CABLE);
             }
-            ports[port] = Some(index);
+            ports[port] = index;
         }
         Ok(link)
     }
@@ -45,7 +45,7 @@ impl<D: Device> Network<D> {
             }
             _ => {}
         }
-        if let Some(&Some(wire)) = node.ports.get(usize::from(port)) {
+        if let Some(wire) = node.wire(port) {
             let peer = self.nodes[self.wires[wire as usize].to.node.0 as usize]
                 .name
                 .clone();
@@ -144,13 +144,14 @@ impl<D: Device> Network<D> {
     pub fn ends(&self, link: LinkId) -> Result<(End, End), NetError> {
         self.check_link(link)?;
         let wire = &self.wires[link.wires()[0] as usize];
-        Ok((wire.from, wire.to))
+        Ok((wire.from(), wire.to))
     }
 
     /// What has happened on a link: first end to second, then second to first.
     pub fn link_stats(&self, link: LinkId) -> Result<[WireStats; 2], NetError> {
         self.check_link(link)?;
-        Ok(link.wires().map(|wire| self.wires[wire as usize].stats()))
+        let stats = |wire| self.wires[wire as usize].stats(&self.pool);
+        Ok(link.wires().map(stats))
     }
 
     /// All links, in order of creation.

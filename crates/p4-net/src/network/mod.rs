@@ -11,7 +11,7 @@ use crate::flows::Flows;
 use crate::host::{Flow, Host, Mac};
 use crate::link::{End, LinkId, Wire};
 use crate::pcapng::PcapNg;
-use crate::pool::{FrameId, Pool};
+use crate::pool::Pool;
 use crate::traffic::Source;
 
 mod hosts;
@@ -141,18 +141,28 @@ pub struct NodeStats {
 }
 
 struct Node<D> {
-    name: String,
     kind: Kind<D>,
-    /// The outgoing wire of each port.
-    ports: Vec<Option<u32>>,
-    stats: NodeStats,
+    /// The outgoing wire of each port, or [`NO_CABLE`]
+    ports: Vec<u32>,
     /// When the switch was last arranged to run by itself
     wake: Option<Time>,
+    stats: NodeStats,
+    name: String,
+}
+
+/// Not the number of a wire
+const NO_CABLE: u32 = u32::MAX;
+
+impl<D> Node<D> {
+    fn wire(&self, port: u16) -> Option<u32> {
+        let wire = self.ports.get(usize::from(port)).copied();
+        wire.filter(|wire| *wire != NO_CABLE)
+    }
 }
 
 enum Kind<D> {
     Switch { device: D, cpu_port: Option<u16> },
-    Host { host: Host, notify: bool },
+    Host { host: Box<Host>, notify: bool },
 }
 
 /// Switches and hosts, joined by links, in virtual time.
@@ -173,8 +183,6 @@ pub struct Network<D> {
     fingerprint: Option<Fingerprint>,
     /// What the caller has still to be told.
     news: VecDeque<Event>,
-    /// Frames that the device in turn has sent; kept to keep its memory.
-    outbox: Vec<(u16, u8, FrameId)>,
 }
 
 impl<D> Clock for Network<D> {
@@ -198,7 +206,6 @@ impl<D: Device> Network<D> {
             captures: BTreeMap::new(),
             fingerprint: None,
             news: VecDeque::new(),
-            outbox: Vec::new(),
         }
     }
 
@@ -218,7 +225,7 @@ impl<D: Device> Network<D> {
         self.add_node(
             name,
             Kind::Host {
-                host: Host::new(mac),
+                host: Box::new(Host::new(mac)),
                 notify: false,
             },
         )
@@ -334,7 +341,11 @@ impl<D: Device> Network<D> {
                 }
             }
             Happening::Emission { source } => self.emit(source),
-            Happening::Single { node, frame } => self.transmit(NodeId(node), 0, 0, frame),
+            Happening::Single { node, frame } => {
+                let data = self.pool.take(frame);
+                self.transmit(NodeId(node), 0, &data);
+                self.pool.put_back(frame, data);
+            }
             Happening::Link { link, up } => {
                 // That there is such a link was seen to when this was arranged.
                 let _ = self.set_link(LinkId(link), up);
@@ -348,7 +359,7 @@ impl<D: Device> Network<D> {
     fn arrive(&mut self, wire_index: u32) {
         let wire = &mut self.wires[wire_index as usize];
         let to = wire.to;
-        let Some(frame) = wire.arrive(&self.pool) else {
+        let Some(frame) = wire.arrive(&mut self.pool) else {
             return;
         };
         let data = self.pool.take(frame);
@@ -365,21 +376,32 @@ impl<D: Device> Network<D> {
         self.pool.put_back(frame, data);
     }
 
+    #[inline]
     fn switch_receive(&mut self, node_id: NodeId, port: u16, data: &[u8]) {
         self.switch_runs(node_id, |device, now, out| {
             device.receive(now, port, data, out)
         });
     }
 
-    /// Lets a switch run at this moment, and wakes it again when something that waits in it leaves.
+    /// Lets a switch run at this moment, puts what it sends on its cables, and wakes it again when
+    /// something that waits in it leaves.
+    #[inline]
     fn switch_runs(&mut self, node_id: NodeId, run: impl FnOnce(&mut D, Time, &mut Out)) {
-        let node = &mut self.nodes[node_id.0 as usize];
+        let Network {
+            nodes,
+            wires,
+            pool,
+            agenda,
+            news,
+            now,
+            ..
+        } = self;
+        let now = *now;
+        let node = &mut nodes[node_id.0 as usize];
         let Kind::Switch { device, cpu_port } = &mut node.kind else {
             return;
         };
-        let cpu_port = *cpu_port;
-        let (pool, news, now) = (&mut self.pool, &mut self.news, self.now);
-        let mut outbox = std::mem::take(&mut self.outbox);
+        let (ports, stats, cpu_port) = (&node.ports, &mut node.stats, *cpu_port);
         run(device, now, &mut |port, priority, data| {
             if cpu_port == Some(port) {
                 let data = data.to_vec();
@@ -389,17 +411,18 @@ impl<D: Device> Network<D> {
                     data,
                     time: now,
                 });
-            } else {
-                outbox.push((port, priority, pool.insert(data)));
+                return;
+            }
+            let wire = ports.get(usize::from(port));
+            match wire.and_then(|wire| wires.get_mut(*wire as usize)) {
+                Some(wire) => wire.offer(now, data, priority, pool, agenda),
+                None => stats.no_cable += 1,
             }
         });
-        for (port, priority, frame) in outbox.drain(..) {
-            self.transmit(node_id, port, priority, frame);
-        }
-        self.outbox = outbox;
         self.wake(node_id);
     }
 
+    #[inline]
     fn wake(&mut self, node_id: NodeId) {
         let node = &mut self.nodes[node_id.0 as usize];
         let Kind::Switch { device, .. } = &node.kind else {
@@ -417,17 +440,15 @@ impl<D: Device> Network<D> {
         }
     }
 
-    fn transmit(&mut self, node: NodeId, port: u16, priority: u8, frame: FrameId) {
-        match self.wire_at(End { node, port }) {
-            Some(wire) => {
-                let wire = &mut self.wires[wire as usize];
-                wire.offer(self.now, frame, priority, &mut self.pool, &mut self.agenda);
-            }
-            None => {
-                self.nodes[node.0 as usize].stats.no_cable += 1;
-                self.pool.free(frame);
-            }
-        }
+    /// A host sends a frame.
+    fn transmit(&mut self, host: NodeId, priority: u8, data: &[u8]) {
+        let node = &mut self.nodes[host.0 as usize];
+        let Some(wire) = node.wire(0) else {
+            node.stats.no_cable += 1;
+            return;
+        };
+        let wire = &mut self.wires[wire as usize];
+        wire.offer(self.now, data, priority, &mut self.pool, &mut self.agenda);
     }
 
     // ---- looking up
@@ -456,8 +477,7 @@ impl<D: Device> Network<D> {
 
     /// The wire that leads away from a port with a cable.
     fn wire_at(&self, at: End) -> Option<u32> {
-        let node = self.nodes.get(at.node.0 as usize)?;
-        node.ports.get(usize::from(at.port)).copied().flatten()
+        self.nodes.get(at.node.0 as usize)?.wire(at.port)
     }
 
     fn host(&self, id: NodeId) -> Result<&Host, NetError> {
