@@ -25,7 +25,7 @@ impl<'a> Walk<'_, 'a> {
         }
     }
 
-    /// The resource that an extern instance is, or that a register action works on.
+    /// The resource that an extern instance is, or that a register or selector action works on.
     pub fn resource(&mut self, instance: &ExternRef<'a>) -> Option<u32> {
         let key = (instance.prefix.clone(), instance.decl.id);
         if let Some(known) = self.resource_of.get(&key) {
@@ -57,7 +57,7 @@ impl<'a> Walk<'_, 'a> {
                 if matches!(&*member, "PACKETS_AND_BYTES" | "packets_and_bytes"))
         });
         let (kind, size, width) = match &**ty {
-            "RegisterAction" | "DirectRegisterAction" => {
+            "RegisterAction" | "DirectRegisterAction" | "SelectorAction" => {
                 let register = self.extern_of(&args.first()?.value)?;
                 return self.resource(&register);
             }
@@ -75,8 +75,9 @@ impl<'a> Walk<'_, 'a> {
             "Random" => (ResourceKind::Random, None, width(self, 0)),
             "ActionProfile" | "action_profile" => (ResourceKind::ActionProfile, size(self, 0), 0),
             "ActionSelector" => {
-                let groups = size(self, 4)
-                    .or_else(|| size(self, 5))
+                // (profile, hash, mode, register?, places, groups), or (size, hash, mode, register?)
+                let groups = size(self, 5)
+                    .or_else(|| size(self, 4))
                     .or_else(|| size(self, 0));
                 (ResourceKind::Selector, groups, 0)
             }
