@@ -4,8 +4,12 @@
 
 use p4_check::lint::{lint, Target};
 
-/// Codes and messages for a parser with these states behind `start`, and an ingress of these lines.
 fn said(states: &str, ingress: &str) -> Vec<(&'static str, String)> {
+    lints(states, ingress, "")
+}
+
+/// Codes and messages for a parser with these states behind `start`, and controls of these lines.
+fn lints(states: &str, ingress: &str, egress: &str) -> Vec<(&'static str, String)> {
     let text = format!(
         "#include <tna.p4>
          header h_t {{ bit<8> a; bit<8> b; }}
@@ -31,7 +35,7 @@ fn said(states: &str, ingress: &str) -> Vec<(&'static str, String)> {
          control E(inout headers h, inout meta m, in egress_intrinsic_metadata_t eg,
                    in egress_intrinsic_metadata_from_parser_t pr,
                    inout egress_intrinsic_metadata_for_deparser_t d,
-                   inout egress_intrinsic_metadata_for_output_port_t o) {{ apply {{ }} }}
+                   inout egress_intrinsic_metadata_for_output_port_t o) {{ apply {{ {egress} }} }}
          control ED(packet_out p, inout headers h, in meta m,
                     in egress_intrinsic_metadata_for_deparser_t d) {{ apply {{ p.emit(h); }} }}
          Pipeline(IP(), I(), ID(), EP(), E(), ED()) pipe;
@@ -108,8 +112,11 @@ fn what_the_compiler_does_with_varbits() {
 }
 
 #[test]
-fn a_priority_without_an_effect_is_said() {
+fn what_has_no_effect_is_said() {
     let found = said("priority.set(2); transition accept;", "");
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].0, "W0733");
+    let codes: Vec<_> = lints(LAST, "", "d.coalesce_flush = 1; d.drop_ctl = 0;");
+    assert_eq!(codes.len(), 1);
+    assert_eq!(codes[0].0, "W0733");
 }

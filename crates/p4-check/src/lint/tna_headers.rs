@@ -1,5 +1,5 @@
 //! Headers that the compiler for Tofino does not know, or knows in part: unions, and headers with a
-//! field of variable length. And what a parser says that has no effect here.
+//! field of variable length. And what a program says that has no effect here.
 
 use super::program::{Blocks, Role};
 use super::tofino::written_path;
@@ -60,6 +60,7 @@ impl Headers<'_, '_> {
             return;
         };
         self.written.insert(lhs.id);
+        self.coalescing(lhs);
         if self.varies(rhs) {
             self.varbit(
                 rhs,
@@ -109,6 +110,24 @@ impl Headers<'_, '_> {
         }
         if self.reads_header(expr) == Some(2) {
             self.length(&args[1].value);
+        }
+    }
+
+    /// Fields for sessions that put several mirrors into one packet.
+    fn coalescing(&mut self, lhs: &Expr) {
+        let ExprKind::Member(base, field) = &lhs.kind else {
+            return;
+        };
+        let is_field = matches!(&*field.name, "coalesce_flush" | "coalesce_length");
+        let of_chip = matches!(self.checked.expr_type(base.id), Type::Named(_, _, name, _)
+            if &**name == "egress_intrinsic_metadata_for_deparser_t");
+        if is_field && of_chip {
+            self.found.warn(
+                "W0733",
+                lhs.span,
+                format!("`{}` has no effect here", field.name),
+                "every mirror is a packet of its own: sessions that join several of them are not there in this engine",
+            );
         }
     }
 
