@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from p4lab.grading.course import Course
     from p4lab.grading.elsewhere import Bench
     from p4lab.grading.record import Verdict
+    from p4lab.targets.bench import Bmv2Bench
+    from p4lab.targets.tofino.bench import TofinoBench
 
 Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
 Folder = Annotated[
@@ -28,7 +30,9 @@ All = Annotated[bool, typer.Option("--all", help="Tell every failed check, not o
 Target = Annotated[
     str,
     typer.Option(
-        "--target", metavar="engine|bmv2", help="What runs your program; bmv2 needs root."
+        "--target",
+        metavar="engine|bmv2|tofino-model",
+        help="What runs your program; others than the engine need root.",
     ),
 ]
 
@@ -95,20 +99,36 @@ def _bench(target: str, course: Course) -> Iterator[Bench | None]:
         return
     from p4lab.network import NetworkError
 
-    if target != "bmv2":
-        fail(f"checks run on engine and bmv2, not on {target!r}; other targets run whole labs.")
-    if not course.is_v1model:
+    if target == "wedge":
+        fail("checks put packets into every port, and a rack has nobody there: try tofino-model.")
+    if target not in ("bmv2", "tofino-model"):
+        fail(f"checks run on engine, bmv2 and tofino-model, not on {target!r}.")
+    if target == "bmv2" and not course.is_v1model:
         fail(f"{course.name} is for TNA, and bmv2 runs v1model only: leave out --target.")
+    if target == "tofino-model" and course.is_v1model:
+        fail(f"{course.name} is for v1model, and a Tofino runs TNA only: leave out --target.")
     try:
+        with _opened(target, course) as bench:
+            yield bench
+    except NetworkError as error:
+        fail(str(error))
+
+
+def _opened(target: str, course: Course) -> Bmv2Bench | TofinoBench:
+    """The bench of a target. Raises NetworkError with what is missing."""
+    if target == "bmv2":
         from p4lab.targets import bmv2
 
         bmv2.tools()
         from p4lab.targets.bench import Bmv2Bench
 
-        with Bmv2Bench() as bench:
-            yield bench
-    except NetworkError as error:
-        fail(str(error))
+        return Bmv2Bench()
+    from p4lab.targets.tofino import tools
+
+    tools.find(target)
+    from p4lab.targets.tofino.bench import TofinoBench
+
+    return TofinoBench(course)
 
 
 class _UnreadableError(Exception):

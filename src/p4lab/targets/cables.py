@@ -50,6 +50,11 @@ class Cables:
         """A frame goes into a port."""
         self._far[port].send(frame)
 
+    def drain(self) -> None:
+        """What has come out so far is nobody's."""
+        for cable in self._far.values():
+            _drained(cable)
+
     def collect(
         self,
         quiet: float,

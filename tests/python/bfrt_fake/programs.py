@@ -1,7 +1,7 @@
 """What stands in the place of the SDE's programs: `python -m bfrt_fake.programs NAME ARGUMENTS`.
 
-The compiler notes what it shall compile, the model forwards nothing, the driver is a BFRT server
-with our engine behind it. All three take the options that the real ones take, and no others.
+The compiler asks the engine's and notes the files, the model forwards nothing, the driver is a BFRT
+server with our engine behind it. All three take the options that the real ones take, and no others.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from bfrt_fake import info
-from p4lab.engine import load_program
+from p4lab import _engine
 from p4lab.targets.tofino.schema import Program
 
 
@@ -26,7 +26,17 @@ def compiler(words: list[str]) -> None:
     parser.add_argument("program", type=Path)
     given = parser.parse_args(words)
     assert (given.std, given.target, given.arch) == ("p4-16", "tofino", "tna")
-    told = {"program": str(given.program.resolve()), "defines": given.D}
+    name = str(given.program.resolve())
+    defines = [tuple(define.split("=")) for define in given.D or ()]
+    compilation = _engine.compile(name, [], defines)
+    if compilation.program is None:
+        sys.exit(compilation.render())
+    # Its files as they are now: who has them compiled may take them away.
+    paths = [Path(file).resolve() for file in compilation.files if Path(file).exists()]
+    root = given.program.resolve().parents[1]
+    files = {str(path.relative_to(root)): path.read_text() for path in paths}
+    program = str(given.program.resolve().relative_to(root))
+    told = {"program": program, "defines": defines, "files": files}
     Path(given.bf_rt_schema).write_text(json.dumps(told))
 
 
@@ -59,8 +69,9 @@ def driver(words: list[str]) -> None:
     file = Path(given.conf_file)
     (told,) = json.loads(file.read_text())["p4_devices"][0]["p4_programs"]
     source = json.loads(Path(told["bfrt-config"]).read_text())
-    defines = [tuple(define.split("=")) for define in source["defines"]]
-    program = load_program(source["program"], defines)
+    text, defines = source["files"][source["program"]], [tuple(d) for d in source["defines"]]
+    program = _engine.compile_text(source["program"], text, source["files"], defines).program
+    assert program is not None
     p4 = info.of_program(Program.of(program), "EntryParser")
     name, chip = told["program-name"], info.of_chip()
     ports = file.with_name(f"{file.stem}-ports.json")

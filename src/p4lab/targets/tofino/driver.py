@@ -10,7 +10,7 @@ from p4lab.control.entries import Entries, Update
 from p4lab.control.plane import Count
 from p4lab.control.tables import Tables
 from p4lab.targets.tofino.bfrt import Bfrt, BfrtError
-from p4lab.targets.tofino.journal import Journal, Ledger, journal_path
+from p4lab.targets.tofino.journal import Change, Journal, Ledger, journal_path
 from p4lab.targets.tofino.plan import changes, enabling, opening, wanted_rows
 from p4lab.targets.tofino.rack import SwitchSetup
 from p4lab.targets.tofino.rows import Row, Value
@@ -90,6 +90,10 @@ class TofinoDriver:
         except BfrtError as error:
             raise ValueError(str(error)) from error
         self._tables, self._rows, self._up = tables, rows, True
+
+    def put(self, rows: Sequence[Row]) -> None:
+        """Rows that no entry stands for, put back in the end as all others. Raises BfrtError."""
+        self._ledger.write([Change("put", row) for row in rows])
 
     def entries(self) -> Entries:
         """What the switch holds of what has been written, read from it: somebody may have changed

@@ -26,7 +26,7 @@ from p4lab.targets.tofino import sde, tools
 from p4lab.targets.tofino.driver import TofinoDriver
 from p4lab.targets.tofino.journal import Journal
 from p4lab.targets.tofino.plan import Hardware
-from p4lab.targets.tofino.rack import BFRT_PORT
+from p4lab.targets.tofino.rack import BFRT_PORT, SwitchSetup
 from p4lab.targets.tofino.wedge import end
 
 CPU, CONTROLLER = "cpu0", "cpu1"  # the model's end of the CPU port's cable, and ours
@@ -55,6 +55,8 @@ class ModelSwitch:
         self._pid = str(self._holder.pid)
         self._near = str(IPv4Address(SERVERS + 4 * number + 1))
         self.address = f"{IPv4Address(SERVERS + 4 * number + 2)}:{BFRT_PORT}"
+        with inside(self._holder.pid):
+            namespace.quiet_ipv6()
         self._cable(number)
         with inside(self._holder.pid):
             self.counter = ProbeCounter(list(ports.values()))
@@ -106,8 +108,9 @@ class ModelSwitch:
     def _log(self, what: str) -> Path:
         return self._folder / f"{self.router}-{what}.log"
 
-    def connect(self) -> TofinoDriver:
-        """A driver, when the switch is up. Raises TargetError."""
+    def connect(self, setup: SwitchSetup | None = None) -> TofinoDriver:
+        """A driver, when the switch is up, for the ports of the router or of another set-up.
+        Raises TargetError."""
 
         def send(port: int, frame: bytes) -> None:
             self.cpu.send(cpu.packet_out(port, frame))
@@ -122,7 +125,9 @@ class ModelSwitch:
         except TargetError as error:
             raise TargetError(f"{self.router}: {error}\n{self._last_words()}".rstrip()) from error
         journal = Journal(self._folder / f"{self.router}.journal", self._hardware.name)
-        driver = TofinoDriver(bfrt, self.setup, self._hardware.program, send=send, journal=journal)
+        driver = TofinoDriver(
+            bfrt, setup or self.setup, self._hardware.program, send=send, journal=journal
+        )
         driver.open()
         return driver
 

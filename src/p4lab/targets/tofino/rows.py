@@ -39,6 +39,7 @@ from p4lab.targets.tofino.schema import (
 # BFRT's first priority is the lowest number, P4Runtime's the highest; both have 24 bits and more.
 LAST_PRIORITY = (1 << 24) - 1
 MTU = 10240
+LOOPED = 1 << 63  # the first bit of the port metadata of the lab's programs
 NODES_OF_GROUP = 256  # ids of its L1 nodes that a group has for itself
 
 Value = int | bool | str | tuple[int, ...]
@@ -236,12 +237,10 @@ def setting_rows(setup: SwitchSetup) -> list[Row]:
         )
         for port in setup.recirculation
     ]
-    rows += [
-        row(
-            PORT_METADATA,
-            [("ig_intr_md.ingress_port", Exact(port.dev_port))],
-            [("looped", 1), ("_pad", 0)],
-        )
-        for port in setup.loops
-    ]
-    return rows
+    return rows + [metadata_row(port.dev_port, LOOPED) for port in setup.loops]
+
+
+def metadata_row(dev_port: int, bits: int) -> Row:
+    """The 64 bits that stand in front of the packets of a port."""
+    key = [("ig_intr_md.ingress_port", Exact(dev_port))]
+    return row(PORT_METADATA, key, [("looped", bits >> 63), ("_pad", bits & (LOOPED - 1))])

@@ -1,0 +1,157 @@
+"""Checks on models of a Tofino, with a stand-in for the SDE: a BFRT server with our engine.
+
+What is proven: ports, loops, entries, registers and packets of a case get to a switch and back by
+BFRT and cables alone, and no case leaves anything to the next. Without this, a student's right
+program would fail on the chip for a reason that is ours.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bfrt_fake.programs import install
+from cli_runner import ROOT, p4lab
+from p4lab.control.bier_tna import loop_entries, port_status, served
+from p4lab.control.entries import Entity, Exact, TableEntry, Ternary, Update
+from p4lab.engine import to_engine
+from p4lab.grading import course as courses
+from p4lab.grading.judge import judge
+from p4lab.grading.scenario import Case, Sending
+from p4lab.grading.work import Work
+from p4lab.targets.tofino.bench import TofinoBench
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="cables to a switch need root")
+LAB = "05-recirculation"
+
+
+@pytest.fixture(autouse=True)
+def sde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = tmp_path / "sde"
+    install(home)
+    monkeypatch.setenv("SDE_INSTALL", str(home))
+    return home
+
+
+@pytest.fixture
+def bench() -> Iterator[TofinoBench]:
+    with TofinoBench(courses.load(LAB), quiet=0.15) as bench:
+        yield bench
+
+
+def row(bit: int, fbm: int, port: int) -> list[Entity]:
+    own = 1 << bit - 1
+    match = (("bift_id", Exact(0x10000)), ("remaining", Ternary(own, own)))
+    params = (("entry", bit), ("fbm", fbm), ("port", port))
+    return [TableEntry("bift", match, "forward", params, 65 - bit), served(bit, fbm)]
+
+
+def backup(bit: int, fbm: int, port: int, instead: int) -> list[Entity]:
+    own = 1 << bit - 1
+    key = ("bift_id", Exact(0x10000)), ("remaining", Ternary(own, own)), ("port", Exact(port))
+    params = (("entry", 0x8000 | bit), ("fbm", fbm), ("port", instead))
+    return [
+        TableEntry("backup", key, "reroute", params, 65 - bit),
+        served(0x8000 | bit, fbm),
+    ]
+
+
+def bier(bits: int) -> bytes:
+    """RFC 8296, section 2.1.1, with TTL 64, a BitString of 64 bits, and IPv4 behind it."""
+    words = [0x10000 << 12 | 1 << 8 | 64, 1 << 20, 4 << 16 | 1]
+    head = b"".join(word.to_bytes(4, "big") for word in words) + bits.to_bytes(8, "big")
+    return bytes(12) + b"\xab\x37" + head + bytes([0x45]) + bytes(40)
+
+
+def case(entities: list[Entity], packets: list[tuple[int, bytes]], **how: Any) -> Case:
+    updates = to_engine(Update("insert", entity) for entity in entities)
+    sendings = tuple(Sending(port, data, "") for port, data in packets)
+    return Case("", (("BSL", "64"),), tuple(updates), (), sendings, None, frozenset(), False, **how)
+
+
+def strings(frames: list[tuple[int, bytes]]) -> list[tuple[int, int, int]]:
+    """Port, BitString and TTL of what came out."""
+    return sorted((port, int.from_bytes(f[26:34], "big"), f[17]) for port, f in frames)
+
+
+@needs_root
+def test_the_example_of_the_handout_goes_in_and_comes_out(bench: TofinoBench) -> None:
+    """Receivers 1 and 2 are behind port 1, receiver 3 behind port 3, as the lab's page has it; 0111
+    comes in on port 9. Then with port 1 down, and with a front port in loopback."""
+    course = courses.load(LAB)
+    work = Work(course.student.program, course.sources)
+    rows = [*row(1, 0b011, 1), *row(2, 0b011, 1), *row(3, 0b100, 3)]
+    packets = [(9, bier(0b0111)), (9, bier(0b0100)), (9, bier(0b1000))]
+    plain = [*rows, *loop_entries([68])]
+    out = [strings(frames) for frames in bench.outputs(work, case(plain, packets), [1, 3])]
+    assert out == [[(1, 0b011, 63), (3, 0b100, 63)], [(3, 0b100, 63)], []]
+    detour = [*plain, *backup(1, 0b001, 1, 3), *backup(2, 0b010, 1, 2), port_status(1)]
+    (out,) = (strings(f) for f in bench.outputs(work, case(detour, packets[:1]), [1, 2, 3]))
+    assert out == [(2, 0b010, 63), (3, 0b001, 63), (3, 0b100, 63)]
+    # Nothing of that is left: the same as at first, by another loop.
+    front = [*rows, *loop_entries([20])]
+    looped = case(front, packets[:1], loops=((20, 1 << 63),))
+    (out,) = (strings(frames) for frames in bench.outputs(work, looped, [1, 3]))
+    assert out == [(1, 0b011, 63), (3, 0b100, 63)]
+
+
+CHECKS = ("again-frr", "again-drop", "turns-change", "own-others")
+
+
+def few(lab: str) -> courses.Course:
+    """The lab with a few of its checks, a case each."""
+    course = courses.load(lab)
+    chosen = [check for check in course.checks if check.id in CHECKS]
+    course.checks = tuple(c.model_copy(update={"needs": [], "cases": 1}) for c in chosen)
+    return course
+
+
+@needs_root
+def test_checks_of_lab_05_pass_and_find_a_mistake(bench: TofinoBench) -> None:
+    course = few(LAB)
+    right = {name: (ROOT / "p4" / name).read_text() for name in course.student.edit}
+    verdict = judge(course, right, bench=bench)
+    assert verdict.passed, [check.story for check in verdict.checks if check.story]
+    wrong = right["bier/tna.p4"].replace("bit_string & ~fbm;", "bit_string & fbm;")
+    assert wrong != right["bier/tna.p4"]
+    course.checks = course.checks[:1]
+    verdict = judge(course, {**right, "bier/tna.p4": wrong}, bench=bench)
+    (check,) = verdict.checks
+    assert check.status == "failed" and check.story and check.story.place
+
+
+@needs_root
+def test_a_network_of_lab_05_is_judged_on_models(bench: TofinoBench) -> None:
+    course = courses.load(LAB)
+    course.checks = tuple(
+        check.model_copy(update={"needs": [], "cases": 1})
+        for check in course.checks
+        if check.id == "own-network"
+    )
+    right = {name: (ROOT / "p4" / name).read_text() for name in course.student.edit}
+    verdict = judge(course, right, bench=bench)
+    assert verdict.passed, verdict.checks[0].story
+
+
+REFUSED = [
+    (("01-bier", "--target", "tofino-model"), "01-bier is for v1model, and a Tofino runs TNA only"),
+    ((LAB, "--target", "bmv2"), "is for TNA, and bmv2 runs v1model only"),
+    ((LAB, "--target", "wedge"), "a rack has nobody there: try tofino-model"),
+    ((LAB, "--target", "tofino"), "checks run on engine, bmv2 and tofino-model, not on 'tofino'"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED)
+def test_what_cannot_be_is_one_sentence(arguments: tuple[str, ...], said: str) -> None:
+    done = p4lab("check", arguments[0], ROOT / "p4", *arguments[1:])
+    assert done.returncode == 2 and said in done.stderr
+
+
+def test_without_an_sde_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SDE_INSTALL")
+    done = p4lab("check", LAB, ROOT / "p4", "--target", "tofino-model")
+    assert done.returncode == 2 and "SDE_INSTALL is not set" in done.stderr
