@@ -143,6 +143,13 @@ impl Switch {
         either!(self, own => own.set_native(native))
     }
 
+    /// See [`v1model::Switch::set_patience`].
+    pub fn set_patience(&mut self, packets: u64) {
+        if let Switch::V1Model(own) = self {
+            own.set_patience(packets);
+        }
+    }
+
     /// What the control plane can read.
     pub fn state(&self) -> &State {
         either!(self, own => own.state())

@@ -31,6 +31,11 @@ impl Engine {
         Ok(())
     }
 
+    /// The native code, if there is some.
+    pub fn native(&self) -> Option<&Arc<dyn Native>> {
+        self.native.as_ref()
+    }
+
     /// Whether packets run native code if `T` is their tracer.
     pub fn is_native<T: Tracer>(&self) -> bool {
         self.native.is_some() && !T::ON

@@ -27,6 +27,10 @@ impl Field {
         self.slot
     }
 
+    pub fn mask(self) -> u64 {
+        self.mask
+    }
+
     #[inline]
     pub fn set(field: Option<Field>, frame: &mut [u64], value: u64) {
         if let Some(field) = field {

@@ -4,7 +4,7 @@ use crate::ir::{mask, Alu};
 
 /// `a op b` in `w` bits (at most 64). Operands and result have no bits above `w`.
 #[inline(always)]
-pub(crate) fn alu(op: Alu, w: u8, a: u64, b: u64) -> u64 {
+pub fn alu(op: Alu, w: u8, a: u64, b: u64) -> u64 {
     let w = u32::from(w);
     let m = mask(w);
     match op {

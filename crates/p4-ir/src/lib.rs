@@ -13,6 +13,7 @@ pub mod lower;
 pub mod native;
 pub mod packet;
 pub mod packet_plan;
+pub mod paths;
 pub mod trace;
 pub mod trace_text;
 mod undefined;
@@ -22,6 +23,7 @@ pub mod written;
 
 pub use aside::execute_aside;
 pub use interp_access::{accesses, Access, Bad};
+pub use interp_alu::alu;
 pub use interp_prepare::place_words;
 pub use undefined::Why;
 pub use verify::verify;

@@ -6,6 +6,7 @@
 
 use crate::interp::{Halt, Host, Lookup, Machine, Outcome, Plain};
 use crate::ir::{mask, words, CallId, Pc, Place, Program, Slot, TableId, ValueKind};
+use crate::paths::{Later, Path, Paths, Way};
 use crate::trace::NoTrace;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -71,6 +72,9 @@ pub trait Native: Debug + Send + Sync {
     /// What [`Machine::reset`] does, but that words which no block reads before it writes them may
     /// stay as they are. Traces show such words, so the interpreter needs the whole reset.
     fn reset(&self, machine: &mut Machine);
+
+    /// Code for packets that take one of `paths` of a way; `None` if some of them cannot be had so.
+    fn paths(&self, way: &Way, paths: &[Path]) -> Option<Arc<dyn Paths>>;
 }
 
 /// What a call of the host comes to, if it is so little that native code can do it by itself.
@@ -83,6 +87,8 @@ pub enum Inline {
     /// The host is called; it does not look at the packet, and of the frame it writes no more than
     /// the call's `out` arguments and result.
     ByArguments,
+    /// The same, and on a path the call may be put off.
+    Later(Later),
     Checksum(InternetChecksum),
 }
 

@@ -1,70 +1,24 @@
 //! The interpreter and native code on the same packets: `cargo bench -p p4-jit`. The two take turns
 //! and what is compared is runs that follow each other, since other programs disturb both.
 
-use num_bigint::BigUint;
-use p4_arch::v1model::{Config, Image, Switch, V1Model};
+#[path = "../../p4-arch/tests/support/subject.rs"]
+#[allow(dead_code)] // what tests need
+mod subject;
+
+use p4_arch::v1model::{Config, Image, Switch};
 use p4_arch::{Port, Time};
 use p4_ir::interp::{self, Halt, Host, Lookup, Machine, Outcome, Plain};
 use p4_ir::ir::{CallId, Pc, TableId};
 use p4_ir::native::Native;
 use p4_ir::trace::{NoTrace, Tracer};
 use p4_net::{Device, End, Flow, LinkConfig, Network, Out, Stream};
-use p4_state::{ActionSpec, Args, CloneSession, Entry, EntryKey, Match, Target, Update};
-use p4_syntax::{FileProvider, Options};
+use p4_state::Update;
 use std::hint::black_box;
-use std::path::Path;
 use std::sync::Arc;
+use subject::{bier_packet, compile, ipv4_packet};
 
 const ROUNDS: usize = 21;
 const ROUND: u64 = 20_000;
-
-struct Disk;
-
-impl FileProvider for Disk {
-    fn read(&self, path: &str) -> Option<Result<String, String>> {
-        Path::new(path)
-            .is_file()
-            .then(|| std::fs::read_to_string(path).map_err(|e| e.to_string()))
-    }
-}
-
-fn compile(path: &str, defines: &[(&str, &str)]) -> Arc<Image> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-    let defines = defines.iter();
-    let options = Options {
-        defines: defines
-            .map(|(n, v)| (n.to_string(), v.to_string()))
-            .collect(),
-        ..Options::default()
-    };
-    let parsed = p4_syntax::parse(&path.to_string_lossy(), &Disk, &options);
-    let checked = p4_check::check(&parsed.program);
-    let program = p4_ir::lower::lower(&checked, &V1Model).expect("the program is right");
-    Arc::new(Image::new(Arc::new(program)).expect("the program runs on v1model"))
-}
-
-fn entry(
-    table: &str,
-    matches: &[(&str, Match)],
-    priority: u32,
-    action: &str,
-    args: &[BigUint],
-) -> Update {
-    let matches = matches
-        .iter()
-        .map(|(name, given)| (name.to_string(), given.clone()));
-    Update::Insert(Entry {
-        key: EntryKey {
-            table: table.into(),
-            matches: matches.collect(),
-            priority,
-        },
-        target: Target::Action(ActionSpec {
-            name: action.into(),
-            args: Args::InOrder(args.to_vec()),
-        }),
-    })
-}
 
 /// A program with entries, and its native code.
 struct Subject {
@@ -149,58 +103,14 @@ fn report(name: &str, times: &[Vec<f64>; 2]) {
     );
 }
 
-fn hex(text: &str) -> Vec<u8> {
-    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
-    let pairs = digits.chunks(2);
-    pairs.map(|pair| (pair[0] * 16 + pair[1]) as u8).collect()
-}
-
 fn routing() {
-    let image = compile("../p4-arch/benches/route.p4", &[]);
-    let args = [BigUint::from(0x0200_0000_0102u64), BigUint::from(2u8)];
-    let route = |i: u32| {
-        let value = BigUint::from(0x0a00_0000u32 + (i << 8));
-        let prefix = Match::Lpm { value, length: 24 };
-        entry("routes", &[("hdr.ipv4.dst", prefix)], 0, "forward", &args)
-    };
-    let updates: Vec<Update> = (0..256).map(route).collect();
-    let mut packet =
-        hex("020000000101 020000000001 0800 4500002e000000004011665f 0a000001 0a000102");
-    packet.resize(64, 7);
+    let (image, updates) = subject::router();
     let subject = Subject::new(image, updates);
-    measure("IPv4 routing with checksums", &subject, &packet, 1);
+    measure("IPv4 routing with checksums", &subject, &ipv4_packet(64), 1);
 }
 
-/// A router with `next_hops` neighbours and one receiver behind each bit.
 fn bier(bsl: u32, next_hops: u32) -> Subject {
-    let image = compile("../../p4/bier/v1model.p4", &[("BSL", &bsl.to_string())]);
-    let id = BigUint::from((bsl.trailing_zeros() - 5) << 16);
-    let to = Some(CloneSession {
-        port: Some(509),
-        ..CloneSession::default()
-    });
-    let mut updates = vec![Update::SetSession { session: 1, to }];
-    for bit in 0..bsl {
-        let mut mask = BigUint::default();
-        let behind = (0..bsl).filter(|b| b % next_hops == bit % next_hops);
-        behind.for_each(|b| mask.set_bit(b.into(), true));
-        let value = BigUint::from(1u8) << bit;
-        let remaining = Match::Ternary {
-            mask: value.clone(),
-            value,
-        };
-        let matches = [
-            ("bift_id", Match::Exact(id.clone())),
-            ("remaining", remaining),
-        ];
-        let args = [mask, BigUint::from(2 + bit % next_hops)];
-        updates.push(entry("bift", &matches, bsl - bit, "forward", &args));
-    }
-    for port in 1..next_hops + 2 {
-        let macs = [0x0200_0000_0100u64, 0x0200_0000_0200].map(BigUint::from);
-        let port = [("port", Match::Exact(port.into()))];
-        updates.push(entry("port_mac", &port, 0, "rewrite", &macs));
-    }
+    let (image, updates) = subject::bier(bsl, next_hops);
     Subject::new(image, updates)
 }
 
@@ -260,7 +170,7 @@ impl Host for Answers {
 
 /// The six blocks of the BIER program alone, without what is between them.
 fn blocks(bsl: u32) {
-    let image = compile("../../p4/bier/v1model.p4", &[("BSL", &bsl.to_string())]);
+    let image = compile("p4/bier/v1model.p4", &[("BSL", &bsl.to_string())]);
     let code = p4_jit::compile(image.prepared()).expect("native code");
     let mut fbm = vec![u64::MAX; bsl as usize / 64];
     fbm.push(2);
@@ -297,23 +207,6 @@ fn blocks(bsl: u32) {
     }
     assert_eq!(outputs[0], outputs[1]);
     report(&format!("BIER {bsl}, blocks alone"), &times);
-}
-
-/// A BIER packet with an IPv4 packet in it, for the receivers at `bits`.
-fn bier_packet(bsl: u32, bits: &[u32]) -> Vec<u8> {
-    let code = (bsl.trailing_zeros() - 5) as u8;
-    let mut packet = hex("020000000104 020000000901 ab37");
-    packet.extend([code << 4, 0, 0x01, 64, 0x00, code << 4, 0xbc, 0xde]);
-    packet.extend([0, 4, 0, 9]);
-    let mut string = vec![0u8; bsl as usize / 8];
-    let last = string.len() - 1;
-    bits.iter()
-        .for_each(|bit| string[last - *bit as usize / 8] |= 1 << (bit % 8));
-    packet.extend(string);
-    packet.extend(hex(
-        "45000020000000000f11a7c80a000901ef010203 1388138a000c000042494552",
-    ));
-    packet
 }
 
 /// A switch in a network.

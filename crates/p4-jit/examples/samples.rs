@@ -2,24 +2,19 @@
 //! `cargo run --release -p p4-jit --example samples -- FOLDER...`. Each program gets the same
 //! random packets on both; says which programs differ, and what kept others from being compared.
 
+#[path = "../../p4-arch/tests/support/subject.rs"]
+#[allow(dead_code)] // what tests and benches need
+mod subject;
+
 use p4_arch::v1model::{Config, Image, Switch, V1Model};
 use p4_arch::{Port, Time};
-use p4_syntax::{FileProvider, Options, Severity};
+use p4_syntax::{Options, Severity};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use subject::Disk;
 
 const PACKETS: u64 = 400;
-
-struct Disk;
-
-impl FileProvider for Disk {
-    fn read(&self, path: &str) -> Option<Result<String, String>> {
-        Path::new(path)
-            .is_file()
-            .then(|| std::fs::read_to_string(path).map_err(|e| e.to_string()))
-    }
-}
 
 /// How a program fared, in the words of the summary.
 fn compare(path: &Path) -> Result<&'static str, String> {

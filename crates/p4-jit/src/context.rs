@@ -64,7 +64,7 @@ pub(crate) mod status {
 /// What a native function gives back.
 #[repr(C)]
 pub(crate) struct Ended {
-    status: u64,
+    pub status: u64,
     /// Fuel that is left, for a caller that goes on
     fuel: u64,
 }
@@ -127,8 +127,18 @@ impl Tables {
             true => data.as_ptr(),
             false => self.zeros.as_ptr(),
         };
-        let found = u64::from(hit) << 32 | u64::from(action);
+        let found = p4_ir::paths::applied(hit, action);
         Applied { found, data }
+    }
+
+    /// What `host` finds for the key that begins `words`; over if that is more than a lookup.
+    #[inline]
+    pub fn find(&self, table: u64, words: &[u64], host: &mut dyn NativeHost) -> Applied {
+        let info = &self.tables[table as usize];
+        match host.lookup_plain(table as u32, &words[..info.key_words]) {
+            Some(found) => self.applied(info, found.hit, found.action, found.data),
+            None => Applied::OVER,
+        }
     }
 }
 
@@ -292,9 +302,16 @@ pub(crate) const OVER: u64 = u64::MAX;
 #[repr(C)]
 pub(crate) struct Applied {
     /// The index of the action, and whether it was a hit in bit 32; or [`OVER`]
-    found: u64,
+    pub found: u64,
     /// The words of the action's parameters; there until the host is asked for something else
-    data: *const u64,
+    pub data: *const u64,
+}
+
+impl Applied {
+    pub const OVER: Applied = Applied {
+        found: OVER,
+        data: std::ptr::null(),
+    };
 }
 
 /// Looks up a table's key. The data are as long as the action's parameters.
@@ -321,10 +338,7 @@ pub(crate) unsafe extern "C" fn apply(context: *mut Context<'_>, table: u64) -> 
             .tables
             .applied(info, found.hit, found.action, found.data)
     });
-    found.unwrap_or(Applied {
-        found: OVER,
-        data: std::ptr::null(),
-    })
+    found.unwrap_or(Applied::OVER)
 }
 
 /// Calls an extern; [`OVER`] if it halts.

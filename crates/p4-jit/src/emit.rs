@@ -22,7 +22,8 @@ pub(crate) struct Emitter<'a> {
     pub program: &'a Program,
     pub prepared: &'a Prepared,
     pub context: Value,
-    frame: Value,
+    /// Where the frame is; `None` if its words are values only, zero until they are set
+    frame: Option<Value>,
     fuel: Variable,
     /// Variables of the slots that are temporaries
     temporaries: &'a [bool],
@@ -36,8 +37,8 @@ pub(crate) struct Emitter<'a> {
     /// Every packet's bits come in whole bytes, so headers begin at bytes.
     pub aligned: bool,
     of_frame: MemFlagsData,
-    of_context: MemFlagsData,
-    of_packet: MemFlagsData,
+    pub of_context: MemFlagsData,
+    pub of_packet: MemFlagsData,
     thunk: Option<SigRef>,
     apply: Option<SigRef>,
     thunk_with_two: Option<SigRef>,
@@ -84,13 +85,13 @@ impl<'a> Emitter<'a> {
         );
         let fuel = builder.declare_var(types::I64);
         builder.def_var(fuel, given);
-        let frame = builder
-            .ins()
-            .load(types::I64, of_context.with_readonly(), context, at::FRAME);
         let blocks: Vec<Block> = (0..nodes).map(|_| builder.create_block()).collect();
-        if let Some(first) = blocks.first() {
+        let frame = blocks.first().map(|first| {
+            let flags = of_context.with_readonly();
+            let frame = builder.ins().load(types::I64, flags, context, at::FRAME);
             builder.ins().jump(*first, &[]);
-        }
+            frame
+        });
         Emitter {
             builder,
             program: prepared.program(),
@@ -135,8 +136,11 @@ impl<'a> Emitter<'a> {
         if let Some(value) = self.known.get(&slot) {
             return *value;
         }
-        let (flags, frame) = (self.of_frame, self.frame);
-        let value = self.ins().load(types::I64, flags, frame, offset(slot));
+        let flags = self.of_frame;
+        let value = match self.frame {
+            Some(frame) => self.ins().load(types::I64, flags, frame, offset(slot)),
+            None => self.number(0),
+        };
         self.known.insert(slot, value);
         value
     }
@@ -148,8 +152,10 @@ impl<'a> Emitter<'a> {
             self.builder.def_var(variable, value);
             return;
         }
-        let (flags, frame) = (self.of_frame, self.frame);
-        self.ins().store(flags, value, frame, offset(slot));
+        if let Some(frame) = self.frame {
+            let flags = self.of_frame;
+            self.ins().store(flags, value, frame, offset(slot));
+        }
         self.known.insert(slot, value);
     }
 
@@ -167,8 +173,11 @@ impl<'a> Emitter<'a> {
 
     /// Copies words from one place of the frame to another apart from it.
     pub fn copy(&mut self, d: Slot, s: Slot, n: u32) {
-        let (flags, frame) = (self.of_frame, self.frame);
-        let mut at = 0;
+        let Some(frame) = self.frame else {
+            let values: Vec<Value> = (s..s + n).map(|slot| self.get(slot)).collect();
+            return self.known.extend((d..).zip(values));
+        };
+        let (flags, mut at) = (self.of_frame, 0);
         while at < n {
             // Two words at a time
             let ty = if n - at >= 2 {
@@ -185,16 +194,18 @@ impl<'a> Emitter<'a> {
 
     /// Makes words of the frame zero.
     pub fn clear(&mut self, d: Slot, n: u32) {
-        let (flags, frame) = (self.of_frame, self.frame);
         let zero = self.number(0);
-        if n >= 2 {
-            let zeros = self.ins().splat(types::I64X2, zero);
-            for at in (0..n - 1).step_by(2) {
-                self.ins().store(flags, zeros, frame, offset(d + at));
+        if let Some(frame) = self.frame {
+            let flags = self.of_frame;
+            if n >= 2 {
+                let zeros = self.ins().splat(types::I64X2, zero);
+                for at in (0..n - 1).step_by(2) {
+                    self.ins().store(flags, zeros, frame, offset(d + at));
+                }
             }
-        }
-        if !n.is_multiple_of(2) {
-            self.ins().store(flags, zero, frame, offset(d + n - 1));
+            if !n.is_multiple_of(2) {
+                self.ins().store(flags, zero, frame, offset(d + n - 1));
+            }
         }
         for slot in d..d + n {
             self.known.insert(slot, zero);
@@ -209,6 +220,13 @@ impl<'a> Emitter<'a> {
     /// A word of the context.
     pub fn own(&mut self, field: i32) -> Value {
         let (flags, context) = (self.of_context, self.context);
+        self.ins().load(types::I64, flags, context, field)
+    }
+
+    /// A word of the context that does not change.
+    pub fn fixed(&mut self, field: i32) -> Value {
+        let flags = self.of_context.with_readonly().with_can_move();
+        let context = self.context;
         self.ins().load(types::I64, flags, context, field)
     }
 
@@ -270,6 +288,11 @@ impl<'a> Emitter<'a> {
 
     /// Calls the thunk for a table: what was found, and where the action's words are.
     pub fn call_apply(&mut self, table: u32) -> (Value, Value) {
+        self.call_for_table(apply as *const u8, table)
+    }
+
+    /// The same by another thunk.
+    pub fn call_for_table(&mut self, thunk: *const u8, table: u32) -> (Value, Value) {
         let signature = match self.apply {
             Some(signature) => signature,
             None => {
@@ -277,7 +300,7 @@ impl<'a> Emitter<'a> {
                 *self.apply.insert(self.builder.import_signature(own))
             }
         };
-        let address = self.number(apply as *const u8 as u64);
+        let address = self.number(thunk as u64);
         let args = [self.context, self.number(table.into())];
         let call = self.ins().call_indirect(signature, address, &args);
         let results = self.builder.inst_results(call);
@@ -415,6 +438,6 @@ impl<'a> Emitter<'a> {
 }
 
 /// The byte of a slot in the frame
-fn offset(slot: Slot) -> i32 {
+pub(crate) fn offset(slot: Slot) -> i32 {
     (slot * 8) as i32
 }

@@ -5,13 +5,13 @@ use crate::context;
 use crate::emit::Emitter;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use p4_ir::ir::{CallId, Op};
+use p4_ir::ir::{CallId, Op, Slot};
 use p4_ir::native::{Inline, InternetChecksum, Then};
 
 pub(crate) fn call(e: &mut Emitter, op: &Op, id: CallId) {
     match e.prepared.inline(id) {
         None => call_host(e, id),
-        Some(Inline::ByArguments) => {
+        Some(Inline::ByArguments | Inline::Later(_)) => {
             let ended = e.call_thunk(context::call_by_arguments as *const u8, &[id.into()]);
             e.forget_written(op);
             e.unless_over(ended);
@@ -60,8 +60,19 @@ fn checksum(e: &mut Emitter, id: CallId, sum: &InternetChecksum) {
         e.builder.switch_to_block(quick);
         e.known = within;
     }
+    let changed = sum_up(e, sum);
+    e.ins().jump(after, &[]);
+    e.builder.switch_to_block(after);
+    e.known = known;
+    if let Some(slot) = changed {
+        e.forget(slot, 1);
+    }
+}
+
+/// Computes the checksum and does with it what is to be done; the slot that this may have changed.
+pub(crate) fn sum_up(e: &mut Emitter, sum: &InternetChecksum) -> Option<Slot> {
     let result = internet_checksum(e, sum);
-    let changed = match sum.then {
+    match sum.then {
         Then::Store => {
             e.set(sum.value, result);
             Some(sum.value)
@@ -76,12 +87,6 @@ fn checksum(e: &mut Emitter, id: CallId, sum: &InternetChecksum) {
             }
             flag
         }
-    };
-    e.ins().jump(after, &[]);
-    e.builder.switch_to_block(after);
-    e.known = known;
-    if let Some(slot) = changed {
-        e.forget(slot, 1);
     }
 }
 

@@ -35,8 +35,10 @@ mod emit;
 mod externs;
 mod flow;
 mod headers;
+mod paths;
 mod slots;
 mod translate;
+mod walk;
 mod wide;
 
 pub use flow::Unsupported;
@@ -52,15 +54,18 @@ use flow::{Flow, Routines, MAX_DEPTH};
 use p4_ir::interp::{self, Halt, Host, Lookup, Machine, Outcome, Prepared};
 use p4_ir::ir::{CallId, Op, Pc, Program, Slot, TableId};
 use p4_ir::native::{Native, NativeHost};
+use p4_ir::paths::{Path, Paths, Way};
 use p4_ir::trace::{NoTrace, Tracer};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A program as machine code of this computer; its memory is given back when it is dropped.
 pub struct Compiled {
     program: Arc<Program>,
-    tables: Tables,
+    tables: Arc<Tables>,
+    /// Code of paths, for all switches that ask for the same
+    paths: Mutex<HashMap<(Way, Vec<Path>), Option<Arc<dyn Paths>>>>,
     /// The function of each block, at its first instruction; elsewhere one that traps
     entries: Vec<Entry>,
     /// Runs of words that somebody may read before a packet has written them
@@ -152,7 +157,8 @@ pub fn compile(prepared: &Prepared) -> Result<Compiled, Unsupported> {
         entries,
         remembered: slots::remembered(&temporaries),
         program: prepared.share(),
-        tables: Tables::new(prepared),
+        tables: Arc::new(Tables::new(prepared)),
+        paths: Mutex::default(),
         aligned,
         module: Some(module),
     })
@@ -286,6 +292,22 @@ impl Native for Compiled {
             true => machine.reset(&self.tables.prepared),
             false => machine.reset_only(&self.remembered),
         }
+    }
+
+    fn paths(&self, way: &Way, paths: &[Path]) -> Option<Arc<dyn Paths>> {
+        if self.program.keeps_invalid {
+            return None;
+        }
+        let mut known = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (way.clone(), paths.to_vec());
+        let compiled = known.entry(key).or_insert_with(|| {
+            let tables = Arc::clone(&self.tables);
+            let compiled = paths::compile(&self.tables.prepared, tables, way, paths);
+            compiled
+                .ok()
+                .map(|compiled| Arc::new(compiled) as Arc<dyn Paths>)
+        });
+        compiled.clone()
     }
 }
 

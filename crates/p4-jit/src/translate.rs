@@ -82,7 +82,7 @@ fn known_by_all(before: &[NodeId], ends: &[Option<Known>]) -> Known {
 }
 
 /// An instruction that does not jump.
-fn plain(e: &mut Emitter, pc: Pc) {
+pub(crate) fn plain(e: &mut Emitter, pc: Pc) {
     let program = e.program;
     let op = &program.code[pc as usize];
     match *op {
@@ -223,7 +223,7 @@ fn copy(e: &mut Emitter, d: u32, s: u32, n: u32) {
     }
 }
 
-fn move_if(e: &mut Emitter, d: u32, s: u32, c: u32, n: u32) {
+pub(crate) fn move_if(e: &mut Emitter, d: u32, s: u32, c: u32, n: u32) {
     let condition = e.get(c);
     let known = e.constant_of(condition);
     if known == Some(0) {

@@ -49,6 +49,7 @@ fn report(image: &Image, script: &Path, config: Config, is_native: bool) -> Repo
         let code = p4_jit::compile(switch.prepared()).expect("native code");
         let set = switch.set_native(Some(Arc::new(code)));
         set.expect("its own code");
+        switch.set_patience(0);
     }
     let script = parse(&script.to_string_lossy(), &text);
     run(&script, &mut OnSwitch::new(&mut switch), Mode::Strict)

@@ -10,6 +10,7 @@ use crate::native::{NativeCall, NativeExterns};
 use p4_ir::ir::{ArgValue, ExternCall, InstanceId, Place, Program, Slot};
 use p4_ir::native::{Inline, InternetChecksum, Then};
 use p4_ir::packet_plan::Join;
+use p4_ir::paths::Later;
 use p4_syntax::ast::Name;
 use std::ops::Deref;
 
@@ -126,16 +127,25 @@ impl Call {
                 let sum = sum.flatten().map(Inline::Checksum);
                 sum.or(Some(Inline::Unless(own.condition)))
             }
-            Call::Count { .. }
-            | Call::Meter { .. }
+            Call::Count { index, .. } => Some(Inline::Later(Later {
+                words: vec![*index],
+                list: None,
+            })),
+            Call::Clone { session, list } => Some(Inline::Later(Later {
+                words: vec![*session],
+                list: *list,
+            })),
+            Call::Recirculate { list } => Some(Inline::Later(Later {
+                words: Vec::new(),
+                list: Some(*list),
+            })),
+            Call::Meter { .. }
             | Call::DirectMeter { .. }
             | Call::RegisterRead { .. }
             | Call::RegisterWrite { .. }
             | Call::Random { .. }
             | Call::Hash { .. }
-            | Call::Clone { .. }
             | Call::Resubmit { .. }
-            | Call::Recirculate { .. }
             | Call::Truncate { .. }
             | Call::Digest { .. } => Some(Inline::ByArguments),
             Call::Require { .. } | Call::Log { .. } | Call::Native(_) => None,

@@ -10,6 +10,8 @@ mod externs;
 mod fields;
 mod image;
 mod ingress;
+mod journey;
+mod paths;
 mod placement;
 mod queue;
 mod switch;

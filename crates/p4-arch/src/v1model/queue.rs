@@ -105,6 +105,19 @@ impl Queues {
         self.egress.is_empty()
     }
 
+    /// The next packet on its way back, if none leaves before it.
+    pub fn next_again(&mut self) -> Option<Again> {
+        match self.egress.is_empty() {
+            true => self.ingress.pop_front(),
+            false => None,
+        }
+    }
+
+    /// Puts back what [`Queues::next_again`] gave.
+    pub fn put_back(&mut self, again: Again) {
+        self.ingress.push_front(again);
+    }
+
     /// A copy to be filled; its buffers are empty.
     pub fn blank_copy(&mut self) -> Copy {
         self.free_copies.pop().unwrap_or_default()

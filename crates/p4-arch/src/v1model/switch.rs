@@ -3,6 +3,7 @@
 use super::egress_queues::{EgressQueues, Queued};
 use super::externs::Externs;
 use super::image::Image;
+use super::paths::Beaten;
 use super::queue::{Copy, Queues, Waiting};
 use crate::engine::Engine;
 use crate::error::ArchError;
@@ -81,6 +82,8 @@ pub struct Switch {
     pub(super) held: EgressQueues,
     pub(super) stopped: Option<Stop>,
     pub(super) engine: Engine,
+    /// Paths that many packets take, if there is native code
+    pub(super) beaten: Option<Box<Beaten>>,
 }
 
 impl Switch {
@@ -108,6 +111,7 @@ impl Switch {
             held: EgressQueues::default(),
             stopped: None,
             engine: Engine::default(),
+            beaten: None,
         })
     }
 
@@ -115,7 +119,25 @@ impl Switch {
     /// that are traced, and switches that show what is undefined, are always interpreted. Nothing
     /// else about the switch changes. An error if the code was made from another program.
     pub fn set_native(&mut self, native: Option<Arc<dyn Native>>) -> Result<(), ArchError> {
-        self.engine.set(&self.image.prepared, native)
+        self.engine.set(&self.image.prepared, native)?;
+        let is_plain = !self.config.bmv2_compat && !self.machine.shows_undefined();
+        let native = self.engine.native().filter(|_| is_plain);
+        let beaten = native.and_then(|native| Beaten::new(&self.image, native));
+        self.beaten = beaten.map(Box::new);
+        Ok(())
+    }
+
+    /// With native code: after how many packets that take none of the paths known so far (then twice
+    /// as many, and so on) a packet's own path is made code of. Nothing else depends on it.
+    pub fn set_patience(&mut self, packets: u64) {
+        if let Some(beaten) = &mut self.beaten {
+            beaten.set_patience(packets);
+        }
+    }
+
+    /// Arrived packets that took a path known before.
+    pub fn packets_on_paths(&self) -> u64 {
+        self.beaten.as_ref().map_or(0, |beaten| beaten.taken())
     }
 
     pub fn image(&self) -> &Arc<Image> {
@@ -255,7 +277,7 @@ impl Switch {
     pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut impl Sink) {
         if self.machine.shows_undefined() {
             self.run(now, port, data, out, &mut Nothing::<Silent>::default());
-        } else {
+        } else if !self.take_path(now, port, data, out) {
             self.run(now, port, data, out, &mut Nothing::<NoTrace>::default());
         }
     }
@@ -273,7 +295,7 @@ impl Switch {
         tree.finish()
     }
 
-    fn run<F: Follow>(
+    pub(super) fn run<F: Follow>(
         &mut self,
         now: Time,
         port: Port,
@@ -298,7 +320,7 @@ impl Switch {
     }
 
     /// Carries on until nothing of the packet is under way but what waits for its turn.
-    fn settle<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
+    pub(super) fn settle<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
         // Copies on their way out go first, as simple_switch's egress threads do not wait.
         while let Some(waiting) = self.queues.next() {
             match waiting {

@@ -8,5 +8,6 @@ pub fn switch(image: Arc<Image>, config: Config) -> Result<Switch, ArchError> {
     let code = p4_jit::compile(image.prepared()).expect("native code");
     let mut switch = Switch::new(image, config)?;
     switch.set_native(Some(Arc::new(code)))?;
+    switch.set_patience(0);
     Ok(switch)
 }

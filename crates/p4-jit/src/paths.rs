@@ -1,0 +1,207 @@
+//! Paths of packets as machine code: compiling, and running it.
+//!
+//! A path is straight: there is no frame, every word is a value of the function, and what the packet's
+//! bytes are not asked for is neither read nor written. Headers that leave as they came are copied as
+//! bytes; where payload follows them they are part of it. See [`walk`](crate::walk) for how that comes
+//! about.
+//!
+//! **Unsafe code.** The function reads `input` below a length that it has compared with the packet's, or
+//! that a comparison before implies; it writes no more than `room` bytes of `output`, `told` words and
+//! `MAX_KEY` words of the key, which [`Compiled::run`] has made sure of; it reads as many words of data
+//! as an action has parameters, which [`Tables::find`] gives.
+
+use crate::context::{Applied, Ended, Tables};
+use crate::emit::{self, Emitter};
+use crate::flow::Unsupported;
+use crate::walk::{Leaf, Walker};
+use crate::{new_module, refused};
+use cranelift_codegen::ir::UserFuncName;
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::JITModule;
+use cranelift_module::Module;
+use p4_ir::interp::Prepared;
+use p4_ir::native::NativeHost;
+use p4_ir::paths::{End, Path, Paths, Way};
+use std::any::Any;
+use std::collections::HashMap;
+use std::fmt;
+use std::mem::offset_of;
+use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
+use std::sync::Arc;
+
+/// Words of the longest key that is looked up on a path.
+pub(crate) const MAX_KEY: usize = 32;
+
+/// What one run works on. Native code uses the fields up to `key` by their offsets.
+#[repr(C)]
+pub(crate) struct Context<'a> {
+    input: *const u8,
+    /// Bytes of the packet
+    length: u64,
+    output: *mut u8,
+    given: *const u64,
+    told: *mut u64,
+    /// The key of the next lookup
+    key: [u64; MAX_KEY],
+    tables: &'a Tables,
+    host: &'a mut dyn NativeHost,
+    /// What the host panicked with: it may not unwind through native code
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+/// Offsets of the fields of [`Context`] that native code uses.
+pub(crate) mod at {
+    use super::{offset_of, Context};
+    pub const INPUT: i32 = offset_of!(Context, input) as i32;
+    pub const LENGTH: i32 = offset_of!(Context, length) as i32;
+    pub const OUTPUT: i32 = offset_of!(Context, output) as i32;
+    pub const GIVEN: i32 = offset_of!(Context, given) as i32;
+    pub const TOLD: i32 = offset_of!(Context, told) as i32;
+    pub const KEY: i32 = offset_of!(Context, key) as i32;
+}
+
+type Entry = unsafe extern "C" fn(*mut Context<'_>, u64) -> Ended;
+
+/// Paths as machine code; its memory is given back when it is dropped.
+pub(crate) struct Compiled {
+    entry: Entry,
+    leaves: Vec<Leaf>,
+    tables: Arc<Tables>,
+    /// Bytes of output that the code may write
+    room: usize,
+    /// Words that the way asks for and tells
+    given: usize,
+    told: usize,
+    /// Owns the memory that `entry` points into; `None` only while it is dropped
+    module: Option<JITModule>,
+}
+
+// SAFETY: the module is not touched between `compile` and `drop`, and its code, which is all that is
+// used of it, changes nothing but what each run is given.
+unsafe impl Send for Compiled {}
+// SAFETY: as above.
+unsafe impl Sync for Compiled {}
+
+impl fmt::Debug for Compiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Compiled({} paths)", self.leaves.len())
+    }
+}
+
+impl Drop for Compiled {
+    fn drop(&mut self) {
+        if let Some(module) = self.module.take() {
+            // SAFETY: whoever runs code of the module holds a reference to `self`, so nobody does.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+/// Compiles paths of a way; says why it cannot be done.
+pub(crate) fn compile(
+    prepared: &Prepared,
+    tables: Arc<Tables>,
+    way: &Way,
+    paths: &[Path],
+) -> Result<Compiled, Unsupported> {
+    let mut module = new_module()?;
+    let signature = emit::signature(module.target_config().default_call_conv);
+    let id = module
+        .declare_anonymous_function(&signature)
+        .map_err(refused)?;
+    let mut context = module.make_context();
+    context.func.signature = signature;
+    context.func.name = UserFuncName::user(0, id.as_u32());
+    let mut frontend = FunctionBuilderContext::new();
+    let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
+    let functions = HashMap::new();
+    let emitter = Emitter::new(builder, prepared, &[], &functions, true, 0);
+    let mut walker = Walker::new(emitter, way, paths);
+    walker.walk()?;
+    let (leaves, given) = (walker.leaves, walker.given);
+    let mut builder = walker.e.builder;
+    builder.seal_all_blocks();
+    builder.finalize(module.target_config());
+    module.define_function(id, &mut context).map_err(refused)?;
+    module.clear_context(&mut context);
+    module.finalize_definitions().map_err(refused)?;
+    let code = module.get_finalized_function(id);
+    // SAFETY: this is the code of a function that was declared with the signature of `Entry`.
+    let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code) };
+    Ok(Compiled {
+        entry,
+        room: leaves.iter().map(|leaf| leaf.head).max().unwrap_or(0) + 8,
+        told: leaves.iter().map(|leaf| leaf.told).max().unwrap_or(0),
+        given,
+        leaves,
+        tables,
+        module: Some(module),
+    })
+}
+
+impl Paths for Compiled {
+    fn ends(&self) -> Vec<&End> {
+        self.leaves.iter().map(|leaf| &leaf.end).collect()
+    }
+
+    #[inline]
+    fn run(
+        &self,
+        packet: &[u8],
+        given: &[u64],
+        output: &mut Vec<u8>,
+        told: &mut Vec<u64>,
+        host: &mut dyn NativeHost,
+    ) -> Option<(usize, usize)> {
+        if given.len() < self.given {
+            return None;
+        }
+        if output.len() < self.room + packet.len() {
+            output.resize(self.room + packet.len(), 0);
+        }
+        if told.len() < self.told {
+            told.resize(self.told, 0);
+        }
+        let mut context = Context {
+            input: packet.as_ptr(),
+            length: packet.len() as u64,
+            output: output.as_mut_ptr(),
+            given: given.as_ptr(),
+            told: told.as_mut_ptr(),
+            key: [0; MAX_KEY],
+            tables: &self.tables,
+            host,
+            panic: None,
+        };
+        // SAFETY: the function is there as long as `self`, and what the context points to is as long
+        // as it takes it to be: see the head of this file.
+        let ended = unsafe { (self.entry)(&mut context, 0) };
+        if let Some(panic) = context.panic.take() {
+            resume_unwind(panic);
+        }
+        let index = usize::try_from(ended.status).ok()?.checked_sub(1)?;
+        let leaf = self.leaves.get(index)?;
+        let payload = packet.get(leaf.payload..)?;
+        let length = leaf.head + payload.len();
+        output.get_mut(leaf.head..length)?.copy_from_slice(payload);
+        Some((index, length))
+    }
+}
+
+/// Looks up the key in the context. Over if the host has more to do than to look, or panicked.
+///
+/// # Safety
+/// Native code calls it with its own context and the index of a table.
+pub(crate) unsafe extern "C" fn find(context: *mut Context<'_>, table: u64) -> Applied {
+    // SAFETY: native code passes on the context that `run` gave it, and has no other use for it during
+    // the call.
+    let context = unsafe { &mut *context };
+    let (tables, key, host) = (context.tables, &context.key, &mut *context.host);
+    match catch_unwind(AssertUnwindSafe(|| tables.find(table, key, host))) {
+        Ok(found) => found,
+        Err(panic) => {
+            context.panic = Some(panic);
+            Applied::OVER
+        }
+    }
+}

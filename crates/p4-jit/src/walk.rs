@@ -1,0 +1,866 @@
+//! From paths to native code.
+//!
+//! All paths are walked at once as long as they agree. Where they part, the answer that parts them
+//! decides which of them the code goes on with; where they all give the same answer, any other one is a
+//! miss. There is no way back together, so what is known on the way stays known: constants, which headers
+//! are valid, where in the packet and in the output one is.
+
+use crate::context::{parameters, OVER};
+use crate::emit::{offset, Emitter, Known};
+use crate::externs::sum_up;
+use crate::flow::Unsupported;
+use crate::paths::{at, find, MAX_KEY};
+use crate::slots::SHORT_LOOK;
+use crate::translate::{move_if, plain};
+use crate::wide;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{types, Block, InstBuilder, MemFlagsData, Value};
+use cranelift_frontend::Switch;
+use p4_ir::ir::{mask, LayoutId, Op, Pc, Slot};
+use p4_ir::native::Inline;
+use p4_ir::packet_plan::{Copies, Plan};
+use p4_ir::paths::{Deed, End, From, Path, Request, Step, Way};
+use std::collections::HashMap;
+
+/// How a path ends.
+#[derive(Debug)]
+pub(crate) struct Leaf {
+    pub end: End,
+    /// Bytes written in front of the payload
+    pub head: usize,
+    /// Where in the packet the payload begins
+    pub payload: usize,
+    /// Words told
+    pub told: usize,
+}
+
+/// What is known of the packet at some point of a path, besides the words.
+#[derive(Clone, Default)]
+struct Here {
+    block: usize,
+    step: usize,
+    /// Bits consumed
+    cursor: u32,
+    /// Bytes that the packet is known to have
+    have: u32,
+    /// Bytes by which `setValid` and `setInvalid` have changed the length
+    delta: i64,
+    /// What has been emitted
+    pieces: Vec<Piece>,
+    requests: Vec<Request>,
+    told: Vec<(usize, Value)>,
+    /// Words told so far
+    n_told: usize,
+}
+
+/// Some bytes of the output.
+#[derive(Clone, Copy)]
+enum Piece {
+    /// As they are in the packet, from this byte on
+    Raw { from: u32, n: u32 },
+    /// The most significant bytes of a word, at most 8
+    Built { word: Value, n: u32 },
+}
+
+pub(crate) struct Walker<'a> {
+    pub e: Emitter<'a>,
+    pub leaves: Vec<Leaf>,
+    /// Words that have been asked for
+    pub given: usize,
+    way: &'a Way,
+    paths: &'a [Path],
+    /// Where a packet goes that takes none of the paths
+    miss: Block,
+    input: Value,
+    length: Value,
+    /// The bits of the packet that a value is: the first, and how many
+    sources: HashMap<Value, (u32, u32)>,
+}
+
+/// Paths that go on in the same way, by what tells them from the others.
+type Groups = Vec<(u64, Vec<usize>)>;
+
+fn unsupported<T>(what: &str) -> Result<T, Unsupported> {
+    Err(Unsupported(format!("a path with {what}")))
+}
+
+impl<'a> Walker<'a> {
+    pub fn new(mut e: Emitter<'a>, way: &'a Way, paths: &'a [Path]) -> Walker<'a> {
+        let miss = e.cold_block();
+        let input = e.fixed(at::INPUT);
+        let length = e.fixed(at::LENGTH);
+        Walker {
+            e,
+            leaves: Vec::new(),
+            given: 0,
+            way,
+            paths,
+            miss,
+            input,
+            length,
+            sources: HashMap::new(),
+        }
+    }
+
+    pub fn walk(&mut self) -> Result<(), Unsupported> {
+        let mut here = Here {
+            n_told: self.way.told,
+            ..Here::default()
+        };
+        self.deeds(&mut here, &self.way.before)?;
+        self.follow(here, (0..self.paths.len()).collect())?;
+        self.e.builder.switch_to_block(self.miss);
+        self.end(0);
+        Ok(())
+    }
+
+    fn end(&mut self, status: u64) {
+        let (status, nothing) = (self.e.number(status), self.e.number(0));
+        self.e.ins().return_(&[status, nothing]);
+    }
+
+    /// From `here` to the ends of `paths`, which have been the same so far.
+    fn follow(&mut self, mut here: Here, paths: Vec<usize>) -> Result<(), Unsupported> {
+        loop {
+            let Some(first) = paths.first().copied() else {
+                return unsupported("nothing on it");
+            };
+            if here.block == self.way.blocks.len() {
+                return self.leaf(here);
+            }
+            let Some(steps) = self.paths[first].get(here.block) else {
+                return unsupported("other blocks than its way");
+            };
+            let Some(step) = steps.get(here.step).copied() else {
+                let is_over = |path: &usize| self.paths[*path][here.block].len() == here.step;
+                let ended = steps.last().and_then(|step| self.op(step.pc));
+                if !paths.iter().all(is_over) || !matches!(ended, Some(Op::Ret)) {
+                    return unsupported("a block that does not end");
+                }
+                let deeds = self
+                    .way
+                    .after
+                    .get(here.block)
+                    .map_or(&[][..], Vec::as_slice);
+                self.deeds(&mut here, deeds)?;
+                (here.block, here.step) = (here.block + 1, 0);
+                continue;
+            };
+            if here.step == 0 && self.way.blocks[here.block] != step.pc {
+                return unsupported("another block than its way has");
+            }
+            let Some(groups) = self.step(&mut here, step, &paths)? else {
+                here.step += 1;
+                continue;
+            };
+            let known = std::mem::take(&mut self.e.known);
+            for (block, group, words) in groups {
+                self.e.builder.switch_to_block(block);
+                self.e.known.clone_from(&known);
+                self.e.known.extend(words);
+                let mut here = here.clone();
+                here.step += 1;
+                self.follow(here, group)?;
+            }
+            return Ok(());
+        }
+    }
+
+    fn op(&self, pc: Pc) -> Option<&'a Op> {
+        self.e.program.code.get(pc as usize)
+    }
+
+    /// The paths by the instruction that comes next.
+    fn by_next(&self, here: &Here, paths: &[usize]) -> Result<Groups, Unsupported> {
+        let next = |path: usize| {
+            let steps: &[Step] = &self.paths[path][here.block];
+            steps.get(here.step + 1).map(|step| u64::from(step.pc))
+        };
+        self.grouped(paths, next)
+    }
+
+    /// The paths by what this instruction came to.
+    fn by_outcome(&self, here: &Here, paths: &[usize]) -> Result<Groups, Unsupported> {
+        let own = |path: usize| {
+            let steps: &[Step] = &self.paths[path][here.block];
+            steps.get(here.step).map(|step| step.outcome)
+        };
+        self.grouped(paths, own)
+    }
+
+    fn grouped(
+        &self,
+        paths: &[usize],
+        by: impl Fn(usize) -> Option<u64>,
+    ) -> Result<Groups, Unsupported> {
+        let mut groups: Groups = Vec::new();
+        for path in paths {
+            let Some(value) = by(*path) else {
+                return unsupported("an end within a block");
+            };
+            match groups.iter_mut().find(|(own, _)| *own == value) {
+                Some((_, group)) => group.push(*path),
+                None => groups.push((value, vec![*path])),
+            }
+        }
+        Ok(groups)
+    }
+
+    /// One instruction. If the paths may part here: where each group of them goes on, and words that
+    /// it has then.
+    #[allow(clippy::type_complexity)]
+    fn step(
+        &mut self,
+        here: &mut Here,
+        step: Step,
+        paths: &[usize],
+    ) -> Result<Option<Vec<(Block, Vec<usize>, Known)>>, Unsupported> {
+        let Some(op) = self.op(step.pc) else {
+            return unsupported("no instruction");
+        };
+        let program = self.e.program;
+        match *op {
+            Op::Jmp { .. } | Op::Call { .. } | Op::Ret | Op::State { .. } => {}
+            Op::JmpIf { c, t } | Op::JmpIfNot { c, t } => {
+                let condition = self.e.get(c);
+                if self.e.constant_of(condition).is_some() || t == step.pc + 1 {
+                    return self.all_alike(self.by_next(here, paths)?);
+                }
+                let jumps_if = matches!(op, Op::JmpIf { .. });
+                let groups = self.by_next(here, paths)?;
+                let mut ways = [self.miss; 2];
+                let mut parts = Vec::new();
+                for (next, group) in groups {
+                    let holds = (next == u64::from(t)) == jumps_if;
+                    let block = self.e.builder.create_block();
+                    ways[usize::from(holds)] = block;
+                    parts.push((block, group, Known::new()));
+                }
+                self.e.ins().brif(condition, ways[1], &[], ways[0], &[]);
+                return Ok(Some(parts));
+            }
+            Op::Switch { v, table } => {
+                let value = self.e.get(v);
+                let groups = self.by_next(here, paths)?;
+                if self.e.constant_of(value).is_some() {
+                    return self.all_alike(groups);
+                }
+                let mut parts = Vec::new();
+                let mut blocks: HashMap<u64, Block> = HashMap::new();
+                for (next, group) in groups {
+                    let block = self.e.builder.create_block();
+                    blocks.insert(next, block);
+                    parts.push((block, group, Known::new()));
+                }
+                let block = |pc: Pc| blocks.get(&u64::from(pc)).copied().unwrap_or(self.miss);
+                let table = &program.switches[table as usize];
+                let mut switch = Switch::new();
+                for (case, target) in &table.cases {
+                    switch.set_entry(u128::from(*case), block(*target));
+                }
+                switch.emit(&mut self.e.builder, value, block(table.default));
+                return Ok(Some(parts));
+            }
+            Op::Apply { table } => return self.apply(here, table, paths).map(Some),
+            Op::Extern { call } => match self.e.prepared.inline(call) {
+                Some(Inline::Store(values)) => {
+                    for (slot, value) in values {
+                        let value = self.e.number(*value);
+                        self.e.set(*slot, value);
+                    }
+                }
+                Some(Inline::Unless(slot)) => {
+                    if self
+                        .by_outcome(here, paths)?
+                        .iter()
+                        .any(|(held, _)| *held != 0)
+                    {
+                        return unsupported("a call of the host");
+                    }
+                    let condition = self.e.get(*slot);
+                    self.require(condition, 0)?;
+                }
+                Some(Inline::Checksum(sum)) => {
+                    let groups = self.by_outcome(here, paths)?;
+                    let [(held, _)] = groups[..] else {
+                        return unsupported("a checksum only now and then");
+                    };
+                    let condition = self.e.get(sum.condition);
+                    if held == 0 {
+                        self.require(condition, 0)?;
+                    } else {
+                        self.require_not(condition, 0)?;
+                        for slot in &sum.varbits {
+                            let length = self.e.get(*slot);
+                            self.require(length, 0)?;
+                        }
+                        sum_up(&mut self.e, sum);
+                    }
+                }
+                Some(Inline::Later(later)) => {
+                    let groups = self.by_outcome(here, paths)?;
+                    let [(list, _)] = groups[..] else {
+                        return unsupported("several lists");
+                    };
+                    if let Some(slot) = later.list {
+                        let value = self.e.get(slot);
+                        self.require(value, list)?;
+                    }
+                    let words = here.n_told;
+                    for slot in &later.words {
+                        let value = self.e.get(*slot);
+                        self.tell(here, value);
+                    }
+                    here.requests.push(Request {
+                        call,
+                        block: here.block,
+                        words,
+                        list: later.list.map(|_| list),
+                        kept: (0, 0),
+                    });
+                }
+                Some(Inline::ByArguments) | None => return unsupported("a call of the host"),
+            },
+            Op::SetValid { layout, base } => {
+                let (valid, plan) = (self.constant(base)?, self.e.prepared.plan(layout));
+                if valid == 0 {
+                    here.delta += (plan.bits / 8) as i64;
+                    let n = program.layouts[layout as usize].words;
+                    self.e.clear(base, n);
+                    let one = self.e.number(1);
+                    self.e.set(base, one);
+                }
+            }
+            Op::SetInvalid { layout, base } => {
+                let (valid, plan) = (self.constant(base)?, self.e.prepared.plan(layout));
+                if valid != 0 {
+                    if plan.varbit_max() > 0 {
+                        return unsupported("a header of a varbit that goes away");
+                    }
+                    here.delta -= (plan.bits / 8) as i64;
+                }
+                let n = program.layouts[layout as usize].words;
+                self.e.clear(base, n);
+            }
+            Op::Extract { layout, base } => self.extract(here, layout, base)?,
+            Op::ExtractVar { layout, base, bits } => {
+                let groups = self.by_outcome(here, paths)?;
+                if groups.iter().any(|(length, _)| *length != 0) {
+                    return unsupported("a varbit that is not empty");
+                }
+                let length = self.e.get(bits);
+                self.require(length, 0)?;
+                self.extract(here, layout, base)?;
+            }
+            Op::ExtractNext { stack } => {
+                let stack = &program.stacks[stack as usize];
+                let next = self.constant(stack.next)?;
+                let Some(layout) = stack.layout.filter(|_| next < u64::from(stack.count)) else {
+                    return unsupported("an element that is none");
+                };
+                self.extract(here, layout, stack.element(next as u32))?;
+                let next = self.e.number(next + 1);
+                self.e.set(stack.next, next);
+            }
+            Op::Lookahead { w, d } if w <= SHORT_LOOK => {
+                self.need(here, w)?;
+                let value = self.bits(here, here.cursor, w);
+                self.e.set(d, value);
+            }
+            Op::Advance { bits } => {
+                let bits = self.constant(bits)?;
+                let Some(bits) = u32::try_from(bits).ok().filter(|n| *n <= MAX_BITS) else {
+                    return unsupported("a long way to advance");
+                };
+                self.need(here, bits)?;
+                here.cursor += bits;
+            }
+            Op::PacketLength { d } => {
+                let length = self.length;
+                self.e.set(d, length);
+            }
+            Op::Emit { layout, base } => self.emit(here, layout, base)?,
+            Op::Alu { op, w, d, a, b } => {
+                let (left, right) = (self.e.get(a), self.e.get(b));
+                match (self.e.constant_of(left), self.e.constant_of(right)) {
+                    (Some(a), Some(b)) => {
+                        let value = self.e.number(p4_ir::alu(op, w, a, b));
+                        self.e.set(d, value);
+                    }
+                    _ => plain(&mut self.e, step.pc),
+                }
+            }
+            Op::NotBool { d, a } => {
+                let value = self.e.get(a);
+                match self.e.constant_of(value) {
+                    Some(value) => {
+                        let value = self.e.number(u64::from(value == 0));
+                        self.e.set(d, value);
+                    }
+                    None => plain(&mut self.e, step.pc),
+                }
+            }
+            Op::MovNIf { d, s, c, n } => move_if(&mut self.e, d, s, c, n.into()),
+            Op::Wide { op } if !wide::is_inline(&program.wide[op as usize]) => {
+                return unsupported("a rare operation");
+            }
+            Op::Mov { .. }
+            | Op::MovN { .. }
+            | Op::MovIf { .. }
+            | Op::Zero { .. }
+            | Op::Undefine { .. }
+            | Op::Not { .. }
+            | Op::Neg { .. }
+            | Op::Concat { .. }
+            | Op::Slice { .. }
+            | Op::Insert { .. }
+            | Op::SignExtend { .. }
+            | Op::Wide { .. } => plain(&mut self.e, step.pc),
+            _ => return unsupported("a rare operation"),
+        }
+        Ok(None)
+    }
+
+    /// Nothing parts the paths here.
+    #[allow(clippy::type_complexity)]
+    fn all_alike(
+        &self,
+        groups: Groups,
+    ) -> Result<Option<Vec<(Block, Vec<usize>, Known)>>, Unsupported> {
+        match groups.len() {
+            1 => Ok(None),
+            _ => unsupported("two answers to one question"),
+        }
+    }
+
+    fn constant(&mut self, slot: Slot) -> Result<u64, Unsupported> {
+        let value = self.e.get(slot);
+        match self.e.constant_of(value) {
+            Some(value) => Ok(value),
+            None => unsupported("a header that may be valid or not"),
+        }
+    }
+
+    /// Goes on only if `value` is this number.
+    fn require(&mut self, value: Value, number: u64) -> Result<(), Unsupported> {
+        match self.e.constant_of(value) {
+            Some(known) if known == number => Ok(()),
+            Some(_) => unsupported("something that is not so"),
+            None => {
+                let is = self.e.ins().icmp_imm_u(IntCC::Equal, value, number as i64);
+                self.go_on_if(is);
+                Ok(())
+            }
+        }
+    }
+
+    fn require_not(&mut self, value: Value, number: u64) -> Result<(), Unsupported> {
+        match self.e.constant_of(value) {
+            Some(known) if known != number => Ok(()),
+            Some(_) => unsupported("something that is not so"),
+            None => {
+                let code = IntCC::NotEqual;
+                let is = self.e.ins().icmp_imm_u(code, value, number as i64);
+                self.go_on_if(is);
+                Ok(())
+            }
+        }
+    }
+
+    fn go_on_if(&mut self, condition: Value) {
+        let on = self.e.builder.create_block();
+        let miss = self.miss;
+        self.e.ins().brif(condition, on, &[], miss, &[]);
+        self.e.builder.switch_to_block(on);
+    }
+
+    fn tell(&mut self, here: &mut Here, value: Value) {
+        here.told.push((here.n_told, value));
+        here.n_told += 1;
+    }
+
+    fn deeds(&mut self, here: &mut Here, deeds: &[Deed]) -> Result<(), Unsupported> {
+        for deed in deeds {
+            match deed {
+                Deed::Set { slot, mask, from } => {
+                    let value = match from {
+                        From::Number(number) => self.e.number(*number & *mask),
+                        From::Given(index) => self.word_given(*index),
+                        From::Slot(slot) => self.e.get(*slot),
+                        From::Length if here.delta < -i64::from(here.have) => {
+                            return unsupported("less than nothing left");
+                        }
+                        From::Length => {
+                            let (length, delta) = (self.length, here.delta);
+                            self.e.ins().iadd_imm_s(length, delta)
+                        }
+                    };
+                    let value = match self.e.constant_of(value) {
+                        Some(number) => self.e.number(number & *mask),
+                        None => self.e.cut(value, *mask),
+                    };
+                    self.e.set(*slot, value);
+                }
+                Deed::Clear { slot, n } => self.e.clear(*slot, *n),
+                Deed::Only { slot, value, is } => {
+                    let word = self.e.get(*slot);
+                    match is {
+                        true => self.require(word, *value)?,
+                        false => self.require_not(word, *value)?,
+                    }
+                }
+                Deed::Tell { index, slot } => {
+                    let value = self.e.get(*slot);
+                    here.told.push((*index, value));
+                }
+                Deed::Keep => self.keep(here)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the words that go with the requests.
+    fn keep(&mut self, here: &mut Here) -> Result<(), Unsupported> {
+        for index in 0..here.requests.len() {
+            let request = here.requests[index];
+            let (Some(list), 0) = (request.list, request.kept.1) else {
+                continue;
+            };
+            let known = self.way.lists.iter().find(|(number, _)| *number == list);
+            let regions = known.map_or(&[][..], |(_, regions)| regions.as_slice());
+            let first = here.n_told;
+            for slot in regions.iter().flat_map(|(slot, n)| *slot..*slot + *n) {
+                let value = self.e.get(slot);
+                self.tell(here, value);
+            }
+            here.requests[index].kept = (first, here.n_told - first);
+        }
+        Ok(())
+    }
+
+    fn word_given(&mut self, index: usize) -> Value {
+        self.given = self.given.max(index + 1);
+        let given = self.e.fixed(at::GIVEN);
+        let flags = fixed_memory();
+        self.e
+            .ins()
+            .load(types::I64, flags, given, (index * 8) as i32)
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn apply(
+        &mut self,
+        here: &Here,
+        id: u32,
+        paths: &[usize],
+    ) -> Result<Vec<(Block, Vec<usize>, Known)>, Unsupported> {
+        let program = self.e.program;
+        let table = &program.tables[id as usize];
+        if table.key_words as usize > MAX_KEY {
+            return unsupported("a long key");
+        }
+        for word in 0..table.key_words {
+            let value = self.e.get(table.key + word);
+            self.e.set_own(at::KEY + word as i32 * 8, value);
+        }
+        let (found, data) = self.e.call_for_table(find as *const u8, id);
+        let groups = self.by_outcome(here, paths)?;
+        let mut parts = Vec::new();
+        let n = groups.len();
+        for (at, (outcome, group)) in groups.into_iter().enumerate() {
+            if outcome == OVER {
+                return unsupported("a lookup of its own");
+            }
+            let block = self.e.builder.create_block();
+            let other = match at + 1 < n {
+                true => self.e.builder.create_block(),
+                false => self.miss,
+            };
+            let is = self.e.ins().icmp_imm_u(IntCC::Equal, found, outcome as i64);
+            self.e.ins().brif(is, block, &[], other, &[]);
+            self.e.builder.switch_to_block(block);
+            let (hit, action) = (outcome >> 32, outcome & u64::from(u32::MAX));
+            let before = self.e.known.clone();
+            let (hit, chosen) = (self.e.number(hit), self.e.number(action));
+            self.e.set(table.hit, hit);
+            self.e.set(table.chosen, chosen);
+            if let Some(listed) = table.actions.get(action as usize) {
+                let (slot, n) = parameters(program, listed.action);
+                self.e.fetch(slot, data, n);
+            }
+            let words = std::mem::replace(&mut self.e.known, before);
+            // What follows begins in a block of its own.
+            let start = self.e.builder.create_block();
+            self.e.ins().jump(start, &[]);
+            parts.push((start, group, words));
+            if other != self.miss {
+                self.e.builder.switch_to_block(other);
+            }
+        }
+        Ok(parts)
+    }
+
+    /// Goes on only if the packet has so many bits more.
+    fn need(&mut self, here: &mut Here, bits: u32) -> Result<(), Unsupported> {
+        let end = here.cursor + bits;
+        if end > MAX_BITS {
+            return unsupported("very long headers");
+        }
+        let bytes = end.div_ceil(8);
+        if bytes > here.have {
+            let length = self.length;
+            let code = IntCC::UnsignedGreaterThanOrEqual;
+            let is = self.e.ins().icmp_imm_u(code, length, i64::from(bytes));
+            self.go_on_if(is);
+            here.have = bytes;
+        }
+        Ok(())
+    }
+
+    /// So many bits of the packet, at most 64, of which it is known to have all.
+    fn bits(&mut self, here: &Here, from: u32, n: u32) -> Value {
+        if n == 0 {
+            return self.e.number(0);
+        }
+        let (input, flags, end) = (self.input, fixed_memory(), from + n);
+        // A window of eight bytes that the packet has
+        let first = (from / 8).min(here.have.saturating_sub(8));
+        if here.have >= 8 && end <= first * 8 + 64 {
+            let word = self.e.ins().load(types::I64, flags, input, first as i32);
+            let word = self.e.ins().bswap(word);
+            let down = first * 8 + 64 - end;
+            let value = match down {
+                0 => word,
+                _ => self.e.ins().ushr_imm_u(word, i64::from(down)),
+            };
+            return match from == first * 8 {
+                true => value,
+                false => self.e.cut(value, mask(n)),
+            };
+        }
+        if n == 1 || n <= 8 - from % 8 {
+            // Within one byte
+            let byte = self
+                .e
+                .ins()
+                .load(types::I8, flags, input, (from / 8) as i32);
+            let byte = self.e.ins().uextend(types::I64, byte);
+            let down = 8 - from % 8 - n;
+            let value = match down {
+                0 => byte,
+                _ => self.e.ins().ushr_imm_u(byte, i64::from(down)),
+            };
+            return self.e.cut(value, mask(n));
+        }
+        let low = n / 2;
+        let high = self.bits(here, from, n - low);
+        let below = self.bits(here, from + n - low, low);
+        let high = self.e.ins().ishl_imm_u(high, i64::from(low));
+        self.e.ins().bor(high, below)
+    }
+
+    fn copies(&self, layout: LayoutId) -> Result<(&'a Plan, Copies<'a>), Unsupported> {
+        let plan = self.e.prepared.plan(layout);
+        match plan.copies() {
+            Some(copies) => Ok((plan, copies)),
+            None => unsupported("a header that is not whole bytes"),
+        }
+    }
+
+    /// Extracts a header whose varbit field, if it has one, is empty.
+    fn extract(
+        &mut self,
+        here: &mut Here,
+        layout: LayoutId,
+        base: Slot,
+    ) -> Result<(), Unsupported> {
+        let (plan, copies) = self.copies(layout)?;
+        if plan.bits > MAX_BITS as usize {
+            return unsupported("very long headers");
+        }
+        self.need(here, plan.bits as u32)?;
+        let one = self.e.number(1);
+        self.e.set(base, one);
+        for take in copies.takes {
+            let n = take.mask.count_ones();
+            let window = if take.long { 128 } else { 64 };
+            let end = take.byte * 8 + window - u32::from(take.down);
+            let from = here.cursor + end - n;
+            let value = self.bits(here, from, n);
+            if n > 0 {
+                self.sources.insert(value, (from, n));
+            }
+            self.e.set(base + take.offset, value);
+        }
+        if let Some((from, to)) = copies.varbit {
+            self.e.clear(base + from, to - from);
+        }
+        here.cursor += plan.bits as u32;
+        Ok(())
+    }
+
+    fn emit(&mut self, here: &mut Here, layout: LayoutId, base: Slot) -> Result<(), Unsupported> {
+        if self.constant(base)? == 0 {
+            return Ok(());
+        }
+        let (_, copies) = self.copies(layout)?;
+        if let Some((from, _)) = copies.varbit {
+            let length = self.e.get(base + from);
+            self.require(length, 0)?;
+        }
+        let mut begin = 0;
+        for (index, put) in copies.puts.iter().enumerate() {
+            if put.store == 0 {
+                continue;
+            }
+            let parts: Vec<Part> = copies.puts[begin..=index]
+                .iter()
+                .map(|put| {
+                    let value = self.e.get(base + put.offset);
+                    let (down, n) = (u32::from(put.down), u32::from(put.bits));
+                    Part { value, down, n }
+                })
+                .collect();
+            begin = index + 1;
+            let n = u32::from(put.store) / 8;
+            let piece = match self.raw(&parts) {
+                Some(from) => Piece::Raw { from, n },
+                None => Piece::Built {
+                    word: self.join(&parts),
+                    n,
+                },
+            };
+            match (here.pieces.last_mut(), piece) {
+                (Some(Piece::Raw { from, n }), Piece::Raw { from: own, n: more })
+                    if *from + *n == own =>
+                {
+                    *n += more;
+                }
+                _ => here.pieces.push(piece),
+            }
+        }
+        Ok(())
+    }
+
+    /// The byte of the packet from which on these bits are there as they are.
+    fn raw(&self, parts: &[Part]) -> Option<u32> {
+        let mut next = None;
+        for part in parts {
+            let (from, n) = self.sources.get(&part.value)?;
+            // Bits of the limb above those that are put
+            let above = n.checked_sub(part.down + part.n)?;
+            let first = from + above;
+            if next.is_some_and(|next| next != first) {
+                return None;
+            }
+            next = Some(first + part.n);
+        }
+        let bits: u32 = parts.iter().map(|part| part.n).sum();
+        let first = next? - bits;
+        first.is_multiple_of(8).then_some(first / 8)
+    }
+
+    /// The bits joined, from the most significant on.
+    fn join(&mut self, parts: &[Part]) -> Value {
+        let mut word: Option<Value> = None;
+        let mut filled = 0;
+        for part in parts {
+            let mut bits = part.value;
+            if part.down > 0 {
+                bits = self.e.ins().ushr_imm_u(bits, i64::from(part.down));
+            }
+            let bits = self.e.cut(bits, mask(part.n));
+            filled += part.n;
+            let bits = match 64 - filled {
+                0 => bits,
+                up => self.e.ins().ishl_imm_u(bits, i64::from(up)),
+            };
+            word = Some(match word {
+                Some(word) => self.e.ins().bor(word, bits),
+                None => bits,
+            });
+        }
+        word.unwrap_or_else(|| self.e.number(0))
+    }
+
+    /// The packet has gone all the way.
+    fn leaf(&mut self, mut here: Here) -> Result<(), Unsupported> {
+        if !here.cursor.is_multiple_of(8) {
+            return unsupported("payload that does not begin at a byte");
+        }
+        let mut payload = here.cursor / 8;
+        while let Some(Piece::Raw { from, n }) = here.pieces.last() {
+            if from + n != payload {
+                break;
+            }
+            payload = *from;
+            here.pieces.pop();
+        }
+        let output = self.e.fixed(at::OUTPUT);
+        let mut head = 0;
+        for piece in &here.pieces {
+            head += match *piece {
+                Piece::Raw { from, n } => {
+                    self.copy(from, output, head, n);
+                    n
+                }
+                Piece::Built { word, n } => {
+                    // What is beyond its end will be written over.
+                    self.e.store_bytes(word, output, head);
+                    n
+                }
+            };
+        }
+        let told = self.e.fixed(at::TOLD);
+        for (index, value) in &here.told {
+            let flags = self.e.of_packet;
+            self.e
+                .ins()
+                .store(flags, *value, told, offset(*index as u32));
+        }
+        self.leaves.push(Leaf {
+            end: End {
+                requests: here.requests,
+            },
+            head: head as usize,
+            payload: payload as usize,
+            told: here.n_told,
+        });
+        self.end(self.leaves.len() as u64);
+        Ok(())
+    }
+
+    /// Copies bytes of the packet to the output.
+    fn copy(&mut self, from: u32, output: Value, to: u32, n: u32) {
+        let (input, flags) = (self.input, fixed_memory());
+        let mut at = 0;
+        for ty in [types::I8X16, types::I64, types::I32, types::I16, types::I8] {
+            while n - at >= ty.bytes() {
+                let place = (from + at) as i32;
+                let word = self.e.ins().load(ty, flags, input, place);
+                let own = self.e.of_packet;
+                self.e.ins().store(own, word, output, (to + at) as i32);
+                at += ty.bytes();
+            }
+        }
+    }
+}
+
+/// Bits of a limb
+struct Part {
+    value: Value,
+    /// Bits of it below
+    down: u32,
+    n: u32,
+}
+
+/// Bits of all headers of a packet
+const MAX_BITS: u32 = 1 << 18;
+
+/// Of memory that does not change during a run
+fn fixed_memory() -> MemFlagsData {
+    MemFlagsData::new()
+        .with_notrap()
+        .with_readonly()
+        .with_can_move()
+}
