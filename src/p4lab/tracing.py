@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -157,11 +159,40 @@ def _title(packet: dict[str, Any]) -> str:
     return f"[bold]packet {packet['id']}[/] ({packet['kind']}{passes})"
 
 
+# Values that readers know in another form than as a number, in keys, arguments, fields and changes.
+_VALUE = re.compile(
+    r"\b(bit_string|remaining|fbm|group|destination|src|dst|\w+_addr)"
+    r"(?:=|: (0x[0-9a-f]+|\d+) -> )(0x[0-9a-f]+|\d+)\b"
+)
+_SETS = {"bit_string", "remaining", "fbm"}
+_LONGEST_SET = 16
+
+
+def _text(step: dict[str, Any]) -> str:
+    """A step in words, sets of receivers and addresses as people write them."""
+
+    def told(found: re.Match[str]) -> str:
+        name, old, new = found[1], found[2], _value(found[1], found[3])
+        return f"{name}: {_value(name, old)} -> {new}" if old else f"{name}={new}"
+
+    return _VALUE.sub(told, step["text"])
+
+
+def _value(name: str, text: str) -> str:
+    number = int(text, 0)
+    if name in _SETS:
+        bits = [str(bit + 1) for bit in range(number.bit_length()) if number >> bit & 1]
+        return f"{{{', '.join(bits)}}}" if len(bits) <= _LONGEST_SET else text
+    if 1 << 32 <= number < 1 << 48:
+        return number.to_bytes(6, "big").hex(":")
+    return str(IPv4Address(number)) if 1 << 24 <= number < 1 << 32 else text
+
+
 def _step(step: dict[str, Any]) -> str:
     from rich.markup import escape
 
     place = f"  [dim]{escape(_place(step))}[/]" if step["file"] else ""
-    text = escape(step["text"])
+    text = escape(_text(step))
     style = {"table": "yellow", "block": "blue", "reject": "red", "change": "green"}
     colour = style.get(step["kind"])
     return f"[{colour}]{text}[/]{place}" if colour else f"{text}{place}"

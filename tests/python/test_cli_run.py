@@ -138,6 +138,8 @@ def test_a_trace_reads_as_a_story() -> None:
     assert done.returncode == 0
     assert "h1 sends" in done.stdout and "sent on port" in done.stdout
     assert "bier.p4:" in done.stdout
+    for told in ("group=239.1.1.1", "remaining: {2, 3, 4} -> {3}", "dst_addr=01:00:5e:01:01:01"):
+        assert told in done.stdout, "receivers and addresses as one writes them"
     assert p4lab("trace", "01-bier", "--stream", 9).returncode == 2
 
 

@@ -238,6 +238,9 @@ def render(report: Report, limit: int = 40) -> RenderableType:
         told = "and nobody has told the control plane."
         notes.append(Text(f"Note: {', '.join(report.down)} failed before the streams, {told}"))
     notes += [Text(f"Note: {line}") for line in _spared(report)]
+    routers = {row.router for row in report.counters}
+    if any(row.neighbour not in routers for row in report.counters):
+        notes.append(Text("Towards hosts a switch also counts its queries about groups (IGMP)."))
     if passes := _passes(report):
         notes.append(Text(passes))
     return Group(_host_table(report, limit), _link_table(report, limit), *notes, verdict)
@@ -263,10 +266,10 @@ def _host_table(report: Report, limit: int) -> RenderableType:
 
     where = report.network if report.target == "engine" else f"{report.network}, {report.target}"
     table = Table(title=f"{report.lab} on {report.topology} ({where})", title_style="bold")
-    table.add_column("group")
+    table.add_column("group", no_wrap=True)
     table.add_column("host")
-    table.add_column("subscribed")
-    for name in ("sent", "received", "duplicates", "missing", "unwanted"):
+    table.add_column("joined")
+    for name in ("sent", "received", "twice", "missing", "unwanted"):
         table.add_column(name, justify="right")
     rows = _shown(report.hosts, limit)
     for row in rows:
