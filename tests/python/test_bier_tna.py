@@ -7,25 +7,26 @@ ports, also beside v1model switches and around a port that is down.
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from functools import cache, reduce
-from ipaddress import IPv4Address
+from collections import Counter
+from functools import reduce
 from operator import or_
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bier_oracle import networks
-from p4lab import _engine
-from p4lab.control.bier import (
-    BierNumberError,
-    Member,
-    bier_entries,
-    bift_id,
-    group_number,
-    ideal_copies,
+from bier_cables import (
+    BSLS,
+    GROUP,
+    Cables,
+    a_stream_reaches_its_subscribers_once,
+    any_bit_string_is_delivered_as_the_rfc_says,
+    bier_frame,
+    everyone,
+    members_of,
 )
+from bier_oracle import networks
+from p4lab.control.bier import BierNumberError, Member, bier_entries
 from p4lab.control.bier_tna import (
     TnaLayout,
     backup_entries,
@@ -34,27 +35,18 @@ from p4lab.control.bier_tna import (
     loop_count,
     tna_entries,
 )
-from p4lab.control.entries import Update, diff
+from p4lab.control.entries import Update
 from p4lab.control.frr_lfa import alternate, neighbour_alternate
 from p4lab.control.igp import underlay
-from p4lab.engine import load_program, to_engine
-from p4lab.lab.plan import ROOT
-from p4lab.packets.probe import Probe, probe_frame
+from p4lab.engine import to_engine
+from p4lab.packets.probe import probe_frame
 from p4lab.topology import NO_FAILURES, Failures, Topology
 
-GROUP = IPv4Address("239.1.2.3")
-BSLS = (64, 128, 256)
 LOOPS = (68, 69, 196, 327)  # of three pipes
 
 
-@cache
-def program(bsl: int, file: str) -> _engine.Program:
-    return load_program(ROOT / "p4/bier" / file, [("BSL", str(bsl))])
-
-
-class Cables:
-    """Switches joined by cables without delay, some of them Tofinos; every frame that leaves is
-    followed to the end."""
+class TnaCables(Cables):
+    """Some of the switches are Tofinos."""
 
     def __init__(
         self,
@@ -65,41 +57,20 @@ class Cables:
         layout: TnaLayout,
         down: Failures = NO_FAILURES,
     ) -> None:
-        self.topology = topology
+        super().__init__(topology, bsl, down)
         self.tofinos = tofinos
-        self.down = down
-        self.links: Counter[tuple[str, str]] = Counter()
-        self.hosts: Counter[str] = Counter()
-        self.switches = {}
         neutral = bier_entries(topology, members, bsl)
         for name, tna in tna_entries(topology, members, bsl, layout=layout).items():
-            is_tofino = name in tofinos
-            switch = _engine.Switch(program(bsl, "tna.p4" if is_tofino else "v1model.p4"))
-            entries = tna if is_tofino else neutral[name]
-            switch.write(to_engine(diff(frozenset(), entries)))
-            self.switches[name] = switch
+            if name in tofinos:
+                self.add(name, "tna.p4", tna)
+            else:
+                self.add(name, "v1model.p4", neutral[name])
 
-    def inject(self, router: str, port: int, frame: bytes) -> None:
-        waiting = deque([(router, port, frame)])
-        steps = 0
-        while waiting:
-            steps += 1
-            assert steps < 5000, "frames run in a loop"
-            here, port, data = waiting.popleft()
-            is_tofino = here in self.tofinos
-            arrival = front_port(port) if is_tofino else port
-            for out_port, out in self.switches[here].process(arrival, data):
-                out_port = front_number(out_port) if is_tofino else out_port
-                far = self.topology.neighbour(here, out_port)
-                assert far is not None, f"{here} sent to port {out_port}, where nothing is"
-                self.links[here, far] += 1
-                if self.down.has(self.topology.link(here, far)):
-                    continue
-                if far in self.switches:
-                    waiting.append((far, self.topology.port(far, here), out))
-                else:
-                    assert Probe.of(out) is not None
-                    self.hosts[far] += 1
+    def to_switch(self, router: str, port: int) -> int:
+        return front_port(port) if router in self.tofinos else port
+
+    def of_switch(self, router: str, port: int) -> int:
+        return front_number(port) if router in self.tofinos else port
 
 
 def some(data: st.DataObject, topology: Topology) -> frozenset[str]:
@@ -108,54 +79,24 @@ def some(data: st.DataObject, topology: Topology) -> frozenset[str]:
     return frozenset(data.draw(st.sets(st.sampled_from(names), min_size=1) | st.just(set(names))))
 
 
-def everyone(topology: Topology) -> frozenset[Member]:
-    return frozenset(Member(h.router, h.port, group_number(str(GROUP))) for h in topology.hosts)
-
-
 @settings(max_examples=40, deadline=None)
 @given(topology=networks(), bsl=st.sampled_from(BSLS), k=st.integers(1, 4), data=st.data())
 def test_a_stream_reaches_its_subscribers_once(topology, bsl, k, data) -> None:
     if not topology.hosts:
         return
     listeners = data.draw(st.sets(st.sampled_from(topology.hosts)))
-    members = frozenset(Member(h.router, h.port, group_number(str(GROUP))) for h in listeners)
     source = data.draw(st.sampled_from(topology.hosts))
-    cables = Cables(topology, bsl, members, some(data, topology), TnaLayout(LOOPS[:k]))
-    cables.inject(source.router, source.port, probe_frame(source, GROUP, 1, 0))
-    wanted = {h.name for h in listeners if h != source}
-    assert cables.hosts == Counter(dict.fromkeys(wanted, 1))
-    ideal = ideal_copies(topology, source.name, int(GROUP), members, bsl)
-    ideal.pop((source.name, source.router), None)
-    assert cables.links == Counter(ideal)
+    members = members_of(listeners)
+    cables = TnaCables(topology, bsl, members, some(data, topology), TnaLayout(LOOPS[:k]))
+    a_stream_reaches_its_subscribers_once(cables, source, listeners)
 
 
 @settings(max_examples=40, deadline=None)
 @given(topology=networks(), bsl=st.sampled_from(BSLS), k=st.integers(1, 4), data=st.data())
 def test_any_bit_string_is_delivered_as_the_rfc_says(topology, bsl, k, data) -> None:
-    """A BitString may name routers that do not exist; they must not disturb the others."""
-    cables = Cables(topology, bsl, everyone(topology), some(data, topology), TnaLayout(LOOPS[:k]))
-    start = data.draw(st.sampled_from(topology.routers))
-    si = data.draw(st.sampled_from([(r.bfr_id - 1) // bsl for r in topology.routers]))
-    bits = data.draw(st.integers(0, 2**bsl - 1))
-    cables.inject(start.name, 200, bier_frame(bsl, si, bits))
-    addressed = {
-        router.name
-        for router in topology.routers
-        if (router.bfr_id - 1) // bsl == si and bits >> ((router.bfr_id - 1) % bsl) & 1
-    }
-    wanted = {host.name for host in topology.hosts if host.router in addressed}
-    assert cables.hosts == Counter(dict.fromkeys(wanted, 1))
-    between = {link: n for link, n in cables.links.items() if link[1] in cables.switches}
-    assert all(count == 1 for count in between.values()), between
-
-
-def bier_frame(bsl: int, si: int, bits: int) -> bytes:
-    """A probe behind a BIER header, put together here from RFC 8296, section 2.1.1."""
-    inner = probe_frame(Topology.load("paper").hosts[0], GROUP, 1, 0)[14:]
-    code = {64: 1, 128: 2, 256: 3}[bsl]
-    words = [bift_id(bsl, si) << 12 | 1 << 8 | 64, code << 20, 4 << 16 | 1]
-    header = b"".join(word.to_bytes(4, "big") for word in words) + bits.to_bytes(bsl // 8, "big")
-    return bytes(12) + b"\xab\x37" + header + inner
+    tofinos, layout = some(data, topology), TnaLayout(LOOPS[:k])
+    cables = TnaCables(topology, bsl, everyone(topology), tofinos, layout)
+    any_bit_string_is_delivered_as_the_rfc_says(cables, data)
 
 
 @settings(max_examples=40, deadline=None)
@@ -169,7 +110,7 @@ def test_around_a_link_that_is_down_before_the_control_plane_knows(topology, bsl
     broken = data.draw(st.sampled_from(cores))
     names = frozenset(router.name for router in topology.routers)
     down = Failures(frozenset({broken.ends}))
-    cables = Cables(topology, bsl, everyone(topology), names, TnaLayout(LOOPS[:2]), down)
+    cables = TnaCables(topology, bsl, everyone(topology), names, TnaLayout(LOOPS[:2]), down)
     for router, port in ((broken.a, broken.a_port), (broken.b, broken.b_port)):
         cables.switches[router].write([("register", "port_down", front_port(port), 1)])
     source = data.draw(st.sampled_from(topology.hosts))
@@ -247,7 +188,7 @@ def test_k_is_changed_while_packets_flow(next_hops: int) -> None:
     }
     topology = Topology.from_data(data)
     names = frozenset(router.name for router in topology.routers)
-    cables = Cables(topology, 64, everyone(topology), names, TnaLayout(LOOPS))
+    cables = TnaCables(topology, 64, everyone(topology), names, TnaLayout(LOOPS))
     bits = (1 << next_hops + 1) - 2
     for times, k in enumerate((4, 1, 3, 2, 4), start=1):
         change = Update("modify", loop_count(k))
