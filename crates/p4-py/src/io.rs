@@ -1,7 +1,7 @@
 //! Switches on Linux interfaces. Times are picoseconds since the inbox was made.
 
 use crate::engine;
-use crate::net::{count_dict, link_config};
+use crate::net_values::{count_dict, link_config};
 use crate::p4runtime::ForwarderPlant;
 use crate::program::Program;
 use crate::switch::Device;
@@ -181,7 +181,7 @@ impl Forwarder {
         both: bool,
         seed: u64,
     ) -> PyResult<()> {
-        let config = link_config(rate, delay, jitter, loss, queue);
+        let config = link_config(rate, delay, jitter, loss, queue, None);
         let into = both.then(|| config.clone());
         self.running()?
             .emulate(port, Some(config), into, seed)

@@ -13,6 +13,7 @@ mod io;
 mod lsp;
 mod net;
 mod net_traffic;
+mod net_values;
 mod p4runtime;
 mod program;
 mod stf;

@@ -2,6 +2,10 @@
 
 use crate::engine;
 use crate::net_traffic::{self, generated_dict, measured_dict, Template};
+use crate::net_values::{
+    end, event_tuple, flow_dict, link_config, loop_config, loop_dict, mac_address, node, refused,
+    wire_dict,
+};
 use crate::program::Program;
 use crate::switch::{
     entry_dicts, read_direct_counter, read_meter, refused as state_refused, stats_dict, Device,
@@ -10,13 +14,9 @@ use crate::tna;
 use crate::trace::arrival_dict;
 use crate::update;
 use num_bigint::BigUint;
-use p4_arch::tna::{Arbitration, LoopConfig};
-use p4_net::{
-    Count, End, Event, Exhausted, Flow, FlowReport, LinkConfig, LinkId, NetError, NodeId,
-};
-use p4_net::{Mac, RandomFailures, Recording, Stream, Traffic, WireStats};
+use p4_net::{Flow, LinkId, RandomFailures, Recording, Stream, Traffic};
 use p4_time::{Clock, Time};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySequence, PyTuple};
 use std::collections::BTreeMap;
@@ -79,8 +79,7 @@ impl Network {
         queue: Option<u64>,
         overhead: Option<u32>,
     ) -> PyResult<u32> {
-        let mut config = link_config(rate, delay, jitter, loss, queue);
-        config.overhead = overhead.unwrap_or(config.overhead);
+        let config = link_config(rate, delay, jitter, loss, queue, overhead);
         Ok(self
             .inner
             .connect(end(a), end(b), config)
@@ -101,8 +100,7 @@ impl Network {
         queue: Option<u64>,
         overhead: Option<u32>,
     ) -> PyResult<()> {
-        let mut config = link_config(rate, delay, jitter, loss, queue);
-        config.overhead = overhead.unwrap_or(config.overhead);
+        let config = link_config(rate, delay, jitter, loss, queue, overhead);
         self.inner
             .configure(LinkId::from_index(link), config)
             .map_err(refused)
@@ -429,14 +427,7 @@ impl Network {
         latency: u64,
         arbitration: &str,
     ) -> PyResult<()> {
-        let default = LoopConfig::default();
-        let config = LoopConfig {
-            rate,
-            queue: queue.unwrap_or(default.queue),
-            overhead: overhead.unwrap_or(default.overhead),
-            latency,
-            arbitration: Arbitration::named(arbitration).map_err(PyValueError::new_err)?,
-        };
+        let config = loop_config(rate, queue, overhead, latency, arbitration)?;
         self.device(switch)?
             .set_loop(port, looped.then_some(config))
             .map_err(PyValueError::new_err)
@@ -451,22 +442,8 @@ impl Network {
         port: u16,
     ) -> PyResult<Option<Bound<'py, PyDict>>> {
         let stats = self.device(switch)?.loop_stats(port);
-        let Some(stats) = stats.map_err(PyValueError::new_err)? else {
-            return Ok(None);
-        };
-        let dict = PyDict::new(py);
-        for (name, value) in [
-            ("offered", stats.offered),
-            ("offered_bytes", stats.offered_bytes),
-            ("dropped", stats.dropped),
-            ("dropped_bytes", stats.dropped_bytes),
-            ("returned", stats.returned),
-            ("returned_bytes", stats.returned_bytes),
-            ("peak", stats.peak),
-        ] {
-            dict.set_item(name, value)?;
-        }
-        Ok(Some(dict))
+        let stats = stats.map_err(PyValueError::new_err)?;
+        stats.map(|stats| loop_dict(py, &stats)).transpose()
     }
 
     /// Sets the 64 bits that stand in front of all packets of a port of a TNA switch.
@@ -619,25 +596,8 @@ impl Network {
         end: u64,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
         let inner = &mut self.inner;
-        let (kind, node, time, data) = match py.detach(|| inner.run_until(Time::from_picos(end))) {
-            Event::Reached => return Ok(None),
-            Event::PacketIn {
-                node, data, time, ..
-            } => ("packet_in", node, time, data),
-            Event::HostFrame { node, data, time } => ("host_frame", node, time, data),
-            Event::Exhausted(bound) => {
-                let what = match bound {
-                    Exhausted::Events => "events",
-                    Exhausted::Frames => "frames under way",
-                };
-                let message = format!("too many {what}: very likely frames run in a loop");
-                return Err(PyRuntimeError::new_err(message));
-            }
-        };
-        let data = PyBytes::new(py, &data);
-        Ok(Some(
-            (kind, node.index(), time.picos(), data).into_pyobject(py)?,
-        ))
+        let event = py.detach(|| inner.run_until(Time::from_picos(end)));
+        event_tuple(py, event)
     }
 }
 
@@ -645,87 +605,4 @@ impl Network {
     fn device(&mut self, switch: u32) -> PyResult<&mut Device> {
         self.inner.device_mut(node(switch)).map_err(refused)
     }
-}
-
-fn node(index: u32) -> NodeId {
-    NodeId::from_index(index)
-}
-
-fn end((index, port): (u32, u16)) -> End {
-    End {
-        node: node(index),
-        port,
-    }
-}
-
-fn mac_address(mac: u64) -> PyResult<Mac> {
-    match mac.to_be_bytes() {
-        [0, 0, mac @ ..] => Ok(mac),
-        _ => Err(PyValueError::new_err(format!(
-            "{mac:#x} has more than the 48 bits of a MAC address"
-        ))),
-    }
-}
-
-pub fn link_config(
-    rate: Option<u64>,
-    delay: u64,
-    jitter: u64,
-    loss: f64,
-    queue: Option<u64>,
-) -> LinkConfig {
-    let default = LinkConfig::default();
-    LinkConfig {
-        rate,
-        delay: Time::from_picos(delay),
-        jitter: Time::from_picos(jitter),
-        loss,
-        queue: queue.unwrap_or(default.queue),
-        ..default
-    }
-}
-
-fn refused(error: NetError) -> PyErr {
-    PyValueError::new_err(error.to_string())
-}
-
-/// `frames`, `bytes`, `probes`
-pub fn count_dict<'py>(py: Python<'py>, count: &Count) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("frames", count.frames)?;
-    dict.set_item("bytes", count.bytes)?;
-    dict.set_item("probes", count.probes)?;
-    Ok(dict)
-}
-
-fn wire_dict<'py>(py: Python<'py>, wire: &WireStats) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("offered", count_dict(py, &wire.offered)?)?;
-    dict.set_item("sent", count_dict(py, &wire.sent)?)?;
-    dict.set_item("delivered", count_dict(py, &wire.delivered)?)?;
-    let drops = PyDict::new(py);
-    drops.set_item("queue_full", wire.drops.queue_full)?;
-    drops.set_item("link_down", wire.drops.link_down)?;
-    drops.set_item("cut", wire.drops.cut)?;
-    drops.set_item("loss", wire.drops.loss)?;
-    dict.set_item("drops", drops)?;
-    dict.set_item("queued", wire.queued)?;
-    dict.set_item("in_flight", wire.in_flight)?;
-    dict.set_item("peak_queue", wire.peak_queue)?;
-    Ok(dict)
-}
-
-fn flow_dict<'py>(py: Python<'py>, report: &FlowReport) -> PyResult<Bound<'py, PyDict>> {
-    let dict = PyDict::new(py);
-    dict.set_item("flow", report.flow.flow)?;
-    dict.set_item("sender", report.flow.sender)?;
-    dict.set_item("sent", report.sent)?;
-    dict.set_item("received", report.received)?;
-    dict.set_item("duplicates", report.duplicates)?;
-    dict.set_item("missing", report.missing)?;
-    dict.set_item("out_of_order", report.out_of_order)?;
-    dict.set_item("unwanted", report.unwanted)?;
-    dict.set_item("first", report.first.map(Time::picos))?;
-    dict.set_item("last", report.last.map(Time::picos))?;
-    Ok(dict)
 }
