@@ -21,6 +21,7 @@ from bfrt_fake.server import Server
 from bfrt_fake.switch import Switch
 from cli_runner import ROOT, p4lab
 from p4lab.engine import load_program
+from p4lab.targets.tofino import tools
 from p4lab.targets.tofino.schema import PORT, Program
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -77,6 +78,26 @@ def test_what_cannot_be_is_one_sentence(arguments: tuple[str, ...], said: str) -
 def test_a_program_without_an_entry_file_for_tna_is_refused() -> None:
     done = p4lab("run", "02-frr", "--target", "tofino-model", "--dry-run")
     assert done.returncode == 2 and "no tna.p4 beside it" in done.stderr
+
+
+def test_an_sde_may_call_its_compiler_p4c_and_have_its_libraries_elsewhere(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As open-p4studio has it; Intel's compiler is taken where both are."""
+    home = tmp_path / "install"
+    install(home)
+    monkeypatch.setenv("SDE_INSTALL", str(home))
+    monkeypatch.setenv("LD_LIBRARY_PATH", "/opt/mine")
+    (home / "bin/bf-p4c").rename(home / "bin/p4c")
+    found = tools.find("wedge")
+    assert found.compiler == str(home / "bin/p4c")
+    assert found.environment["LD_LIBRARY_PATH"] == f"{home}/lib:/opt/mine:/usr/local/lib"
+    (home / "share").mkdir()
+    (home / "share/environment").write_text("SDE_DEPENDENCIES=../dependencies\n")
+    assert found.environment["LD_LIBRARY_PATH"].startswith(f"{tmp_path}/dependencies/lib:{home}/")
+    (home / "bin/p4c").unlink()
+    assert tools.missing("wedge") == ["bf-p4c"]
+    assert tools.missing("wedge", start=False) == []  # somebody else has compiled
 
 
 def test_nothing_to_undo() -> None:

@@ -14,7 +14,8 @@ from p4lab.doctor.kernel import SYSTEM_FOLDERS
 
 P4LANG_FIX = "Only for --target bmv2: docs/machine.md says where p4lang has packages."
 SDE_FIX = "Only for Tofino: set SDE_INSTALL to an installed SDE (docs/hardware.md)."
-SDE_NEEDED = ("bf-p4c", "bf_switchd")
+SDE_COMPILERS = ("bf-p4c", "p4c")  # one of them
+SDE_DRIVER = "bf_switchd"
 SDE_MODEL = "tofino-model"
 SDE_CLIENT = "lib/python3*/site-packages/tofino/bfrt_grpc/client.py"
 # As Debian, Ubuntu, Fedora and Google call it.
@@ -94,7 +95,11 @@ def tofino_sde() -> Finding:
     if not home:
         return Finding("Tofino SDE", "missing", "SDE_INSTALL is not set", SDE_FIX)
     programs = Path(home) / "bin"
-    missing = [f"bin/{name}" for name in SDE_NEEDED if not (programs / name).exists()]
+    missing = []
+    if not any((programs / name).exists() for name in SDE_COMPILERS):
+        missing.append(f"bin/{SDE_COMPILERS[0]}")
+    if not (programs / SDE_DRIVER).exists():
+        missing.append(f"bin/{SDE_DRIVER}")
     missing += [] if list(Path(home).glob(SDE_CLIENT)) else ["bfrt_grpc/client.py"]
     if missing:
         return Finding("Tofino SDE", "broken", f"no {', '.join(missing)} in {home}", SDE_FIX)

@@ -76,12 +76,14 @@ def _processes(setup: SwitchSetup, target: str, program: str) -> Iterator[str]:
         yield f"{name}: write {ports}, which interface is at which port of the chip:"
         told = tools.ports_json(tools.model_interfaces(setup, CPU)).splitlines()
         yield from (f"    {line}" for line in told)
-        yield f"{name}: start model and driver in a network namespace of their own:"
+        yield f"{name}: start model and driver in a network namespace of their own, the driver with"
+        yield f"    {tools.HUGE_PAGES} huge pages of 2 MiB:"
         yield _command(tools.model_command(HOME, config, ports))
         yield _command(tools.switchd_command(HOME, config))
         return
     yield f"{name}: connect to bf_switchd at {setup.server}."
-    yield f"{name}: if nobody listens there and it is this machine, start it:"
+    yield f"{name}: if nobody listens there and it is this machine, start it, which takes"
+    yield f"    {tools.HUGE_PAGES} huge pages of 2 MiB:"
     yield _command(tools.switchd_command(HOME, config, setup.port))
 
 

@@ -123,7 +123,8 @@ class ModelSwitch:
                 alive=lambda: all(process.poll() is None for process in self._processes),
             )
         except TargetError as error:
-            raise TargetError(f"{self.router}: {error}\n{self._last_words()}".rstrip()) from error
+            told = [f"{self.router}: {error}", self._last_words(), tools.huge_pages()]
+            raise TargetError("\n".join(filter(None, told))) from error
         journal = Journal(self._folder / f"{self.router}.journal", self._hardware.name)
         driver = TofinoDriver(
             bfrt, setup or self.setup, self._hardware.program, send=send, journal=journal

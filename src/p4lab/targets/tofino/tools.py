@@ -20,11 +20,13 @@ from p4lab.targets import TargetError
 from p4lab.targets.tofino.rack import BFRT_PORT, SwitchSetup
 
 COMPILER = "bf-p4c"
+OPEN_COMPILER = "p4c"  # what open-p4studio may call it
 MODEL = "tofino-model"
 DRIVER = "bf_switchd"
 CHIP_TOFINO_1 = "2"
 COMPILE_SECONDS = 600
 STATUS_PORT = 7777
+HUGE_PAGES = 196  # for one driver, as run_switchd.sh has it
 # The model's chip has four pipes. Chips with two take those that they have: the SDE's own
 # configurations name four, too.
 PIPES = (0, 1, 2, 3)
@@ -42,13 +44,17 @@ class Sde:
 
     home: Path
 
-    def program(self, name: str) -> str:
-        return str(self.home / "bin" / name)
+    @property
+    def compiler(self) -> str | None:
+        """The compiler for the chip; None if there is none."""
+        places = (self.home / "bin" / name for name in (COMPILER, OPEN_COMPILER))
+        return next((str(place) for place in places if place.exists()), None)
 
     @property
     def environment(self) -> dict[str, str]:
-        """What its programs need around them."""
-        libraries = f"{self.home}/lib:{os.environ.get('LD_LIBRARY_PATH', '')}".rstrip(":")
+        """What its programs need around them, as the SDE's own scripts have it."""
+        found = [f"{self.home}/lib", os.environ.get("LD_LIBRARY_PATH", ""), "/usr/local/lib"]
+        libraries = ":".join(filter(None, [*self._dependencies(), *found]))
         path = f"{self.home}/bin:{os.environ.get('PATH', os.defpath)}"
         return {
             **os.environ,
@@ -57,18 +63,31 @@ class Sde:
             "PATH": path,
         }
 
+    def _dependencies(self) -> list[str]:
+        """Where libraries are that it was built with, if these have a folder of their own."""
+        try:
+            text = (self.home / "share" / "environment").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return []
+        lines = (line.partition("=") for line in text.splitlines())
+        return [
+            str((self.home / place.strip()).resolve() / "lib")
+            for name, _, place in lines
+            if name.strip() == "SDE_DEPENDENCIES"
+        ]
+
 
 def missing(target: str, *, start: bool = True) -> list[str]:
     """What is not installed of what a target needs; without `start` the driver runs already."""
     home = os.environ.get("SDE_INSTALL")
     if not home:
         return ["the Tofino SDE (SDE_INSTALL is not set)"]
-    needed = [COMPILER]
-    if target == "tofino-model":
-        needed += [MODEL, DRIVER]
-    elif start:
+    needed = [MODEL] if target == "tofino-model" else []
+    found = []
+    if target == "tofino-model" or start:
         needed.append(DRIVER)
-    found = [name for name in needed if not (Path(home) / "bin" / name).exists()]
+        found = [] if Sde(Path(home)).compiler else [COMPILER]
+    found += [name for name in needed if not (Path(home) / "bin" / name).exists()]
     if not list(clients(Path(home))):
         found.append("the Python package bfrt_grpc (SDE built with gRPC)")
     if target == "tofino-model" and platform.machine() != "x86_64":
@@ -99,6 +118,23 @@ def find(target: str, *, start: bool = True) -> Sde:
     return Sde(Path(os.environ["SDE_INSTALL"]))
 
 
+def huge_pages() -> str:
+    """What to say of a driver that does not come up while there are too few huge pages for it; ""
+    if there are enough, or nobody knows."""
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return ""
+    counts = dict(re.findall(r"^HugePages_(Total|Free): +(\d+)", text, re.MULTILINE))
+    free, total = int(counts.get("Free", HUGE_PAGES)), int(counts.get("Total", 0))
+    if free >= HUGE_PAGES:
+        return ""
+    return (
+        f"A driver wants {HUGE_PAGES} huge pages of 2 MiB, and {free} are free: "
+        f"sudo sysctl -w vm.nr_hugepages={total + HUGE_PAGES} (for each driver as many)"
+    )
+
+
 # ---- The compiler ------------------------------------------------------------------------------
 
 
@@ -117,7 +153,7 @@ def compile_program(
 ) -> None:
     """Compiles with bf-p4c. Raises TargetError with what it said."""
     folder.mkdir(parents=True, exist_ok=True)
-    command = compile_command(sde.program(COMPILER), program, defines, folder)
+    command = compile_command(sde.compiler or COMPILER, program, defines, folder)
     try:
         done = subprocess.run(
             command,

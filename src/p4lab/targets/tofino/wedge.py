@@ -132,7 +132,10 @@ def _drivers(
             process, patience = _switchd(sde_, hardware, setup, stack), sde.PATIENCE
         say(f"connecting to {router} at {setup.server}")
         alive = partial(_lives, process)
-        bfrt = sde.connect(client, setup.server, hardware.name, patience=patience, alive=alive)
+        try:
+            bfrt = sde.connect(client, setup.server, hardware.name, patience=patience, alive=alive)
+        except TargetError as error:
+            raise TargetError(_obituary(error, process and _log(hardware, setup))) from error
         driver = TofinoDriver(bfrt, setup, hardware.program)
         stack.callback(driver.close)
         driver.open()
@@ -149,7 +152,7 @@ def _switchd(
     folder = build_folder(hardware)
     config = folder / f"{setup.router}.conf"
     config.write_text(tools.switchd_json(hardware.name, folder, chip=True), encoding="utf-8")
-    with (folder / f"{setup.router}-switchd.log").open("wb") as log:
+    with _log(hardware, setup).open("wb") as log:
         process = subprocess.Popen(
             tools.switchd_command(str(sde_.home), str(config), setup.port),
             stdin=subprocess.DEVNULL,
@@ -160,6 +163,19 @@ def _switchd(
         )
     stack.callback(end, process)
     return process
+
+
+def _log(hardware: Hardware, setup: SwitchSetup) -> Path:
+    return build_folder(hardware) / f"{setup.router}-switchd.log"
+
+
+def _obituary(error: TargetError, log: Path | None) -> str:
+    """Why nobody answers, with the last words of a driver that we have started."""
+    if log is None:
+        return str(error)
+    lines = log.read_text(errors="replace").strip().splitlines()
+    told = [str(error), *lines[-3:], f"All of it is in {log}.", tools.huge_pages()]
+    return "\n".join(filter(None, told))
 
 
 def _lives(process: subprocess.Popen[bytes] | None) -> bool:
