@@ -110,9 +110,7 @@ class HeartbeatAgents:
             self._begin = now
             self._agenda.add(now + self.heartbeat.limit, self._settle_in)
         self._agenda.run(now)
-        due = self.plane.next_timer()
-        if due is not None and due <= now:
-            self.plane.timer(now)
+        self.plane.timer(now)
 
     def next_timer(self) -> int:
         """When `timer` must be called at the latest."""
@@ -124,17 +122,9 @@ class LinuxHeartbeatAgents(HeartbeatAgents):
     """The same in real time: a thread sends, so that nothing else that we do delays a heartbeat.
     A context manager."""
 
-    def __init__(
-        self,
-        plane: FrrControlPlane,
-        driver_for_router: Callable[[str], Driver],
-        heartbeat: Heartbeat,
-    ) -> None:
-        super().__init__(plane, driver_for_router, heartbeat)
+    def __enter__(self) -> LinuxHeartbeatAgents:
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._tick, name="heartbeats", daemon=True)
-
-    def __enter__(self) -> LinuxHeartbeatAgents:
         self._thread.start()
         return self
 

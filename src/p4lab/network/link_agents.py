@@ -133,9 +133,7 @@ class LinuxLinkAgents:
             neighbour = topology.neighbour(news.router, news.port)
             if neighbour is not None:
                 self.plane.link_changed(now, topology.link(news.router, neighbour), news.up)
-        due = self.plane.next_timer()
-        if due is not None and due <= now:
-            self.plane.timer(now)
+        self.plane.timer(now)
         self._next = now + LOOK
 
     _next = 0
