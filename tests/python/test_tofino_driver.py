@@ -277,6 +277,26 @@ def test_one_client_at_a_time_and_the_right_program(client: Any, server: Server)
         sde.connect(client, server.address, "other", patience=0)
 
 
+def test_a_client_that_does_not_load_is_told(tmp_path: Path) -> None:
+    """Not its traceback: what is to be done."""
+    package = tmp_path / "lib/python3.10/site-packages/tofino/bfrt_grpc"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    path = list(sys.path)
+    for text, said in (
+        ("import nothing_of_that_name", "needs the packages grpcio, protobuf"),
+        ("raise TypeError('Descriptors cannot be created')", "IMPLEMENTATION=python and start"),
+    ):
+        (package / "client.py").write_text(text)
+        with pytest.raises(BfrtError, match=said):
+            sde.load_client(tmp_path)
+        sys.path[:] = path
+        sys.modules.pop("bfrt_grpc", None)
+        sys.path_importer_cache.clear()
+    with pytest.raises(BfrtError, match=r"no bfrt_grpc/client\.py"):
+        sde.load_client(tmp_path / "nowhere")
+
+
 def test_nobody_there(client: Any) -> None:
     with pytest.raises(BfrtError, match=r"127\.0\.0\.1:1: nobody answers there"):
         sde.connect(client, "127.0.0.1:1", NAME, patience=0)

@@ -226,7 +226,7 @@ def test_ports_that_lose_their_link_are_gone_around(
     servers[1].switch.cable(140, whole=False)  # and its other end
     assert "r2: the port to r1 has no link" in process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    told, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     chip.dead.clear()
     assert [server.switch.state() for server in servers] == before

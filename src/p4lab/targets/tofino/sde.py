@@ -47,6 +47,11 @@ def load_client(home: Path) -> Any:
             f"the SDE's BFRT client does not load in Python {sys.version.split()[0]}: {error}. "
             "It needs the packages grpcio, protobuf, googleapis-common-protos and six."
         ) from error
+    except TypeError as error:  # what protobuf says to code that was generated before its 3.20
+        raise BfrtError(
+            f"the SDE's BFRT client was made for an older protobuf: {str(error).splitlines()[0]} "
+            "Set PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION=python and start again."
+        ) from error
     # It tells every call on standard error; what matters comes as an exception.
     logging.getLogger("bfruntime_grpc_client").setLevel(logging.CRITICAL)
     return client
