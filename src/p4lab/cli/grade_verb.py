@@ -84,6 +84,7 @@ def grade(
     reports to give back; keep records.json and the seed, which tell the hidden cases, to yourself.
     """
     from p4lab.grading import folder as grading
+    from p4lab.grading.alike import pairs
     from p4lab.grading.course import load
     from p4lab.grading.sandbox import Limits
     from p4lab.grading.workers import GradingError, Task
@@ -104,13 +105,16 @@ def grade(
         graded = _judged(course, found, task, workers or _cores(), dask)
         heading = Heading(course.title, {part.id: part.title for part in course.parts})
         wanted = [one.value for one in formats or []]
-        files = layout.files(lab, heading, graded, formats=wanted, reveal=reveal)
+        alike = pairs(course, {row.verdict.student: row.files for row in graded})
+        files = layout.files(lab, heading, graded, formats=wanted, reveal=reveal, alike=alike)
         grading.write(out, files)
     except (GradingError, LabError) as error:
         fail(str(error))
     except OSError as error:
         fail_at(error, out)
     _tell(graded, out)
+    if alike:
+        typer.echo("Some share lines that few have: a table there says who and which.")
 
 
 def _secret(path: Path) -> int:

@@ -122,7 +122,7 @@ def _graded(course: Course, entry: Entry, submission: Submission, judged: Judged
     notes = tuple(tidied(submission.notes))
     if judged is None:
         return Graded(nothing(course, entry.student, clean(submission.trouble)), notes)
-    return Graded(judged.verdict, notes, judged.detail)
+    return Graded(judged.verdict, notes, judged.detail, submission.files)
 
 
 def _collect(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
+from p4lab.grading.alike import Alike
 from p4lab.grading.record import Verdict
 from p4lab.grading.writers import (
     gradescope,
@@ -26,11 +27,13 @@ FORMATS = ("gradescope", "prairielearn", "junit")
 
 @dataclass(frozen=True)
 class Graded:
-    """A verdict, what was left out of the submission, and how the grader failed, if it did."""
+    """A verdict, what was left out of the submission, how the grader failed, if it did, and the
+    files that were judged."""
 
     verdict: Verdict
     notes: tuple[str, ...] = ()
     detail: str = ""
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def files(
@@ -40,12 +43,13 @@ def files(
     *,
     formats: Sequence[str] = (),
     reveal: bool = False,
+    alike: Sequence[Alike] = (),
 ) -> dict[str, str]:
     """The text of every file by its path in the output folder.
 
     students/ is for the students, one report each; gradescope/ and prairielearn/ are for systems
-    that show them to students. records.json and grader-errors.txt are for the instructor alone,
-    since they tell hidden cases.
+    that show them to students. `alike` are students who share telling lines. records.json and
+    grader-errors.txt are for the instructor alone, since they tell hidden cases.
     """
     rows = sorted(graded, key=lambda row: row.verdict.student)
     full = [row.verdict for row in rows]
@@ -55,8 +59,8 @@ def files(
         "grades.csv": table.as_csv(shown),
         "heatmap.svg": heatmap.draw(lab, shown),
         "records.json": _records(lab, rows),
-        "summary.html": summary.as_html(lab, shown, heading, names),
-        "summary.md": summary.as_markdown(lab, shown, heading, names),
+        "summary.html": summary.as_html(lab, shown, heading, names, alike),
+        "summary.md": summary.as_markdown(lab, shown, heading, names, alike),
     }
     errors = [row for row in rows if row.detail]
     if errors:

@@ -6,13 +6,28 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from p4lab.grading.alike import Alike
 from p4lab.grading.record import Verdict
 from p4lab.grading.writers import heatmap
 from p4lab.grading.writers.report import Heading, page
-from p4lab.grading.writers.text import escaped, markdown, markdown_code, number
+from p4lab.grading.writers.text import (
+    clipped,
+    escaped,
+    markdown,
+    markdown_cell,
+    markdown_code,
+    number,
+    one_line,
+)
 
 COMMON = 10
 """How many kinds of mistakes are listed."""
+SAMPLE_CHARACTERS = 80
+SOLUTION = "the lab's solution"
+ALIKE = (
+    "Lines that few of the class have, and that are neither in the starter nor in the solution. "
+    "A reason to look at both, no proof."
+)
 
 
 @dataclass(frozen=True)
@@ -79,14 +94,22 @@ def _facts(verdicts: Sequence[Verdict]) -> str:
 
 
 def as_markdown(
-    lab: str, verdicts: Sequence[Verdict], heading: Heading, files: Mapping[str, str]
+    lab: str,
+    verdicts: Sequence[Verdict],
+    heading: Heading,
+    files: Mapping[str, str],
+    alike: Sequence[Alike] = (),
 ) -> str:
     """`files` are the names of the students' reports."""
-    return "\n".join(_markdown(lab, verdicts, heading, files)) + "\n"
+    return "\n".join(_markdown(lab, verdicts, heading, files, alike)) + "\n"
 
 
 def _markdown(
-    lab: str, verdicts: Sequence[Verdict], heading: Heading, files: Mapping[str, str]
+    lab: str,
+    verdicts: Sequence[Verdict],
+    heading: Heading,
+    files: Mapping[str, str],
+    alike: Sequence[Alike] = (),
 ) -> Iterator[str]:
     yield f"# {markdown(lab)}: {markdown(heading.title)}"
     yield from ("", f"{_facts(verdicts)}.")
@@ -101,6 +124,12 @@ def _markdown(
         yield from ("| check | kind | students |", "|---|---|---:|")
         for one in found:
             yield f"| {markdown(one.check)} | {markdown(one.signature)} | {one.students} |"
+    if alike:
+        yield from ("", "## Shared lines", "", ALIKE, "")
+        yield from ("| student | and | lines | such as |", "|---|---|---:|---|")
+        for pair in alike:
+            names = (markdown_cell(pair.one), markdown_cell(pair.other) if pair.other else SOLUTION)
+            yield f"| {' | '.join(names)} | {len(pair.lines)} | {markdown_cell(_sample(pair))} |"
     yield from ("", "![One row per student, one column per check](heatmap.svg)", "")
     yield from ("## Students", "", "| student | points | |", "|---|---:|---|")
     for verdict in verdicts:
@@ -110,16 +139,25 @@ def _markdown(
 
 
 def as_html(
-    lab: str, verdicts: Sequence[Verdict], heading: Heading, files: Mapping[str, str]
+    lab: str,
+    verdicts: Sequence[Verdict],
+    heading: Heading,
+    files: Mapping[str, str],
+    alike: Sequence[Alike] = (),
 ) -> str:
     """The same with the heat map in it."""
     return page(
-        f"{lab}: {len(verdicts)} submissions", "\n".join(_html(lab, verdicts, heading, files))
+        f"{lab}: {len(verdicts)} submissions",
+        "\n".join(_html(lab, verdicts, heading, files, alike)),
     )
 
 
 def _html(
-    lab: str, verdicts: Sequence[Verdict], heading: Heading, files: Mapping[str, str]
+    lab: str,
+    verdicts: Sequence[Verdict],
+    heading: Heading,
+    files: Mapping[str, str],
+    alike: Sequence[Alike] = (),
 ) -> Iterator[str]:
     yield f"<h1>{escaped(lab)}: {escaped(heading.title)}</h1>"
     yield f"<p>{_facts(verdicts)}.</p>"
@@ -139,6 +177,16 @@ def _html(
                 f'<td class="n">{one.students}</td></tr>'
             )
         yield "</table>"
+    if alike:
+        yield f"<h2>Shared lines</h2><p>{ALIKE}</p>"
+        yield '<table><tr><th>student</th><th>and</th><th class="n">lines</th><th>such as</th></tr>'
+        for pair in alike:
+            yield (
+                f"<tr><td>{escaped(pair.one)}</td><td>{escaped(pair.other) or SOLUTION}</td>"
+                f'<td class="n">{len(pair.lines)}</td>'
+                f"<td><code>{escaped(_sample(pair))}</code></td></tr>"
+            )
+        yield "</table>"
     yield "<h2>Students and checks</h2>"
     yield heatmap.draw(lab, verdicts)
     yield '<h2>Students</h2><table><tr><th>student</th><th class="n">points</th><th></th></tr>'
@@ -149,6 +197,11 @@ def _html(
             f'<td class="n">{number(verdict.points)}</td><td>{escaped(verdict.trouble)}</td></tr>'
         )
     yield "</table>"
+
+
+def _sample(pair: Alike) -> str:
+    """The longest line of what two share."""
+    return clipped(one_line(max(pair.lines, key=len)), SAMPLE_CHARACTERS)
 
 
 def _numbers(row: CheckCount) -> tuple[int, ...]:
