@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from p4lab.cli.errors import VERDICT_NO, fail
-from p4lab.cli.options import Json
+from p4lab.cli.options import Json, Lab
 
 if TYPE_CHECKING:
     from p4lab.grading.course import Course
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from p4lab.targets.bench import Bmv2Bench
     from p4lab.targets.tofino.bench import TofinoBench
 
-Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
 Folder = Annotated[
     Path, typer.Argument(metavar="[DIR]", help="The folder of `p4lab start`; else this folder.")
 ]

@@ -19,6 +19,12 @@ def fail(message: str) -> NoReturn:
     raise typer.Exit(BAD_INPUT)
 
 
+def fail_in_file(error: Exception) -> NoReturn:
+    """Ends the verb with status 2 and an error that names file and line of every mistake itself."""
+    typer.echo(str(error), err=True)
+    raise typer.Exit(BAD_INPUT) from error
+
+
 def fail_at(error: OSError, path: object = None) -> NoReturn:
     """Ends the verb because of a file: the one the error names, else `path`."""
     fail(_sentence(error, path))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail, fail_at
-from p4lab.cli.options import Json, output_folder
+from p4lab.cli.errors import VERDICT_NO, fail, fail_at, fail_in_file
+from p4lab.cli.options import Json, NetworkName, output_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,10 +35,6 @@ Sweeps = Annotated[
 ]
 
 Events = Annotated[int, typer.Option("--events", min=1, max=100_000, help="Failures and repairs.")]
-NetworkName = Annotated[
-    str,
-    typer.Option("--net", metavar="virtual|mininet", help="In virtual time, or on Linux hosts."),
-]
 Detection = Annotated[
     str,
     typer.Option(
@@ -156,8 +152,7 @@ def storm(
     try:
         network = Topology.load(topology)
     except TopologyError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(BAD_INPUT) from error
+        fail_in_file(error)
     if len(network.hosts) < 2:
         fail(f"the topology {network.name!r} has fewer than two hosts: add some.")
     _check_network(net)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.options import Lab
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from p4lab.grading.matrix import Row
 
-Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the hidden cases for right answers.")]
 
 

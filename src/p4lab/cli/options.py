@@ -20,6 +20,11 @@ Defines = Annotated[
     list[str] | None,
     typer.Option("-D", metavar="NAME[=VALUE]", help="Define a macro; may be repeated."),
 ]
+Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
+NetworkName = Annotated[
+    str,
+    typer.Option("--net", metavar="virtual|mininet", help="In virtual time, or on Linux hosts."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
 
 Undefined = Annotated[

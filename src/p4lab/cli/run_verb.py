@@ -10,9 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
+from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail, fail_in_file
 from p4lab.cli.explain_verb import pointer
-from p4lab.cli.options import Bmv2Compat, Json, Undefined, existing_file, tell_undefined
+from p4lab.cli.options import (
+    Bmv2Compat,
+    Json,
+    NetworkName,
+    Undefined,
+    existing_file,
+    tell_undefined,
+)
 
 if TYPE_CHECKING:
     from p4lab.lab.plan import Plan
@@ -33,10 +40,6 @@ Cli = Annotated[
 Folder = Annotated[
     Path | None,
     typer.Argument(metavar="[DIR]", help="Your folder; without it the lab's solution runs."),
-]
-NetworkName = Annotated[
-    str,
-    typer.Option("--net", metavar="virtual|mininet", help="In virtual time, or on Linux hosts."),
 ]
 TargetName = Annotated[
     str,
@@ -198,9 +201,8 @@ def plan_or_fail(
         )
     except LabError as error:
         fail(str(error))
-    except TopologyError as error:  # it names file and line of every mistake itself
-        typer.echo(str(error), err=True)
-        raise typer.Exit(BAD_INPUT) from error
+    except TopologyError as error:
+        fail_in_file(error)
 
 
 @contextmanager

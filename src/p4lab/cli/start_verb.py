@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at
+from p4lab.cli.options import Lab
 
-Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where you want to work.")]
 Labs = Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", help="All labs unless told.")]
 Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file differs.")]

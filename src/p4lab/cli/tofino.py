@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from p4lab.cli.errors import BAD_INPUT, fail
+from p4lab.cli.errors import fail, fail_in_file
 
 if TYPE_CHECKING:
     from p4lab.lab.plan import Plan
@@ -41,9 +41,8 @@ def rack_or_fail(target: str, file: Path | None, *, dry_run: bool, undo: bool) -
         return None
     try:
         return load(file)
-    except TargetError as error:  # it names file and line of every mistake itself
-        typer.echo(str(error), err=True)
-        raise typer.Exit(BAD_INPUT) from error
+    except TargetError as error:
+        fail_in_file(error)
 
 
 def run(
