@@ -73,7 +73,7 @@ def test_the_example_fits_its_topology() -> None:
         ("2/0", "r2"),
         ("3/0", "r3"),
     ]
-    assert r1.layout.loops == (68, 152, 128)  # turns: the chip's own, then sockets 30 and 31
+    assert r1.layout.loops == (196, 152, 128)  # turns: the chip's own, then sockets 30 and 31
     assert [r1.layout.port(number) for number in TESTBED.ports("r1")] == [132, 140, 148]
     assert setups["r2"].layout.loops == (68,)
 
