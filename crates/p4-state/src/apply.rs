@@ -164,10 +164,7 @@ impl State {
         self.changeable(table)?;
         let place = self.tables[table].locate(&pattern, priority)?;
         let leads = self.leads(table, &entry.target)?;
-        let set = move |state: &mut State, leads: Leads| {
-            let stored = state.tables[table].entry_mut(place)?;
-            Some(std::mem::replace(&mut stored.leads, leads))
-        };
+        let set = move |state: &mut State, leads: Leads| state.tables[table].redirect(place, leads);
         let old = set(self, leads);
         Ok(Box::new(move |state| {
             old.and_then(|old| set(state, old));

@@ -99,7 +99,9 @@ fn build_table(program: &Program, table: &ir::Table, cells: &[Cells]) -> Result<
         }
     }
     built.idle_timeout = supports_timeout(table);
-    built.is_plain = !built.idle_timeout && built.direct == Direct::default();
+    if !built.idle_timeout && built.direct == Direct::default() {
+        built.answer_at_once();
+    }
     let priorities = entry_priorities(table);
     for (entry, priority) in table.entries.iter().zip(priorities) {
         add_entry(&mut built, entry, priority)?;

@@ -104,15 +104,20 @@ pub(crate) struct Levels {
 #[derive(Clone, Debug)]
 struct Level {
     prefix: u32,
+    /// The first word of `mask`, which is all of it for keys of one word
+    first: u64,
     mask: Box<[u64]>,
     map: KeyMap,
-    /// Places by value for keys of one word with small values, such as ports; [`NOWHERE`] for those
-    /// that are not there. Values beyond its end are in `map` only.
+    /// Places by value for keys of one word with small values, such as ports, up to the largest that
+    /// was ever there; [`NOWHERE`] for those that are not there. Values beyond its end are in `map`
+    /// only.
     small: Vec<Place>,
 }
 
 /// Values below this are found without hashing.
 const SMALL: u64 = 1024;
+/// Room for small values from the first on: a cache line
+const LEAST: usize = 16;
 const NOWHERE: Place = Place::MAX;
 
 /// Keys of one word get a map of their own.
@@ -128,12 +133,13 @@ impl Level {
         let [value @ 0..SMALL] = *pattern.value else {
             return;
         };
-        if let KeyMap::One(map) = &self.map {
-            if self.small.is_empty() {
-                let known = |value| map.get(&value).copied().unwrap_or(NOWHERE);
-                self.small = (0..SMALL).map(known).collect();
+        let value = value as usize;
+        if let KeyMap::One(_) = &self.map {
+            if self.small.len() <= value {
+                let size = (value + 1).next_power_of_two().max(LEAST);
+                self.small.resize(size, NOWHERE);
             }
-            self.small[value as usize] = place;
+            self.small[value] = place;
         }
     }
 }
@@ -144,7 +150,7 @@ impl Levels {
         let masked = &mut self.masked;
         self.levels.iter().find_map(|level| match &level.map {
             KeyMap::One(map) => {
-                let value = key[0] & level.mask[0];
+                let value = key[0] & level.first;
                 match level.small.get(value as usize) {
                     Some(place) => (*place != NOWHERE).then_some(*place),
                     None => map.get(&value).copied(),
@@ -182,6 +188,7 @@ impl Levels {
             };
             let level = Level {
                 prefix: pattern.prefix,
+                first: pattern.mask.first().copied().unwrap_or(0),
                 mask: pattern.mask.clone(),
                 map,
                 small: Vec::new(),

@@ -6,21 +6,37 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 
 /// Rules in the order in which they are tried, apart for each value of the exact keys.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rules {
+    groups: Vec<(Box<[u64]>, Group)>,
+    /// The group of the last key, since packets of one flow, and mostly all, ask for the same:
+    /// [`NO_GROUP`] if it is not known
+    last: usize,
+    /// The words of a key that have bits of exact keys, and what these are in the last group
+    near: Box<[Near]>,
+    seldom: Box<Seldom>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Near {
+    word: usize,
+    mask: u64,
+    value: u64,
+}
+
+/// What is not needed as long as keys are of the same group.
+#[derive(Clone, Debug, Default)]
+struct Seldom {
     /// The bits of the exact keys; no words if there are none
     exact: Box<[u64]>,
-    /// The words of a key that have such bits
-    exact_words: Box<[usize]>,
-    groups: Vec<(Box<[u64]>, Group)>,
-    /// Where in `groups` the group is, by the exact bits of these words
+    /// Where in `groups` the group is, by the exact bits of the words that have some
     index: FxHashMap<Box<[u64]>, usize>,
-    /// The group of the last key: packets of one flow, and mostly all, ask for the same.
-    last: usize,
     /// Place and age of each rule
     places: FxHashMap<(Pattern, u32), (Place, u64)>,
     masked: Vec<u64>,
 }
+
+const NO_GROUP: usize = usize::MAX;
 
 /// From so many rules on a group asks whether tuples serve it better. Below, going through all of
 /// them costs as much as a few looks into hash maps.
@@ -51,15 +67,24 @@ const LONG: usize = 16;
 /// found by the bits of the key, not one after the other.
 #[derive(Clone, Debug)]
 struct Bits {
-    /// The words of a key that such rules look at, and the bits that they ask for
-    asked: Vec<(usize, u64)>,
-    /// For each bit of these words the index of the first rule that asks for it
-    first: Vec<u32>,
+    asked: Vec<Asked>,
     /// A lower bit's rule is always tried before a higher bit's.
     in_order: bool,
     /// Indices of all other rules
     others: Vec<u32>,
 }
+
+/// A word of a key that such rules look at.
+#[derive(Clone, Debug)]
+struct Asked {
+    word: usize,
+    /// The bits that they ask for
+    mask: u64,
+    /// For each bit the index of the first rule that asks for it, and its place
+    first: [(u32, Place); 64],
+}
+
+const NO_RULE: (u32, Place) = (u32::MAX, 0);
 
 /// The first thing to look at.
 #[derive(Clone, Copy, Debug)]
@@ -81,53 +106,63 @@ pub(crate) struct Rule {
 impl Rules {
     /// No rules yet; `exact` has the bits of all exact keys set.
     pub fn new(exact: Vec<u64>) -> Rules {
-        let words: Box<[usize]> = (0..exact.len()).filter(|i| exact[*i] != 0).collect();
+        let words = exact.iter().enumerate().filter(|(_, mask)| **mask != 0);
+        let near: Box<[Near]> = words
+            .map(|(word, mask)| Near {
+                word,
+                mask: *mask,
+                value: 0,
+            })
+            .collect();
+        let exact = match near.is_empty() {
+            true => Box::default(),
+            false => exact.into(),
+        };
         Rules {
-            exact: match words.is_empty() {
-                true => Box::default(),
-                false => exact.into(),
-            },
-            exact_words: words,
-            ..Rules::default()
+            groups: Vec::new(),
+            last: NO_GROUP,
+            near,
+            seldom: Box::new(Seldom {
+                exact,
+                ..Seldom::default()
+            }),
         }
     }
 
     #[inline]
     pub fn find(&mut self, key: &[u64]) -> Option<Place> {
-        let Rules {
-            exact,
-            exact_words,
-            groups,
-            index,
-            last,
-            masked,
-            ..
-        } = self;
-        let is_last = groups.get(*last).is_some_and(|(own, _)| {
-            let words = exact_words.iter().zip(own);
-            words
-                .into_iter()
-                .all(|(i, own)| key[*i] & exact[*i] == *own)
-        });
-        if !is_last {
-            masked.clear();
-            masked.extend(exact_words.iter().map(|i| key[*i] & exact[*i]));
-            *last = *index.get(masked.as_slice())?;
+        let is_last = |near: &Near| key[near.word] & near.mask == near.value;
+        if self.last >= self.groups.len() || !self.near.iter().all(is_last) {
+            self.turn_to(key)?;
         }
-        match &mut groups.get_mut(*last)?.1 {
+        match &mut self.groups.get_mut(self.last)?.1 {
             Group::List(list) => list.find_by_bits(key),
-            Group::Tuples(tuples) => tuples.find(key, masked),
+            Group::Tuples(tuples) => tuples.find(key, &mut self.seldom.masked),
         }
     }
 
+    /// Makes the group of `key` the last one, if there is one.
+    fn turn_to(&mut self, key: &[u64]) -> Option<()> {
+        let masked = &mut self.seldom.masked;
+        masked.clear();
+        masked.extend(self.near.iter().map(|near| key[near.word] & near.mask));
+        self.last = *self.seldom.index.get(masked.as_slice())?;
+        for (near, value) in self.near.iter_mut().zip(masked) {
+            near.value = *value;
+        }
+        Some(())
+    }
+
     pub fn get(&self, pattern: &Pattern, priority: u32) -> Option<Place> {
-        let found = self.places.get(&(pattern.clone(), priority));
+        let found = self.seldom.places.get(&(pattern.clone(), priority));
         found.map(|(place, _)| *place)
     }
 
     fn group_of(&self, pattern: &Pattern) -> Box<[u64]> {
-        let words = self.exact_words.iter();
-        words.map(|i| pattern.value[*i] & self.exact[*i]).collect()
+        let words = self.near.iter();
+        words
+            .map(|near| pattern.value[near.word] & near.mask)
+            .collect()
     }
 
     pub fn insert(&mut self, pattern: &Pattern, priority: u32, age: u64, place: Place) {
@@ -137,35 +172,39 @@ impl Rules {
             order: (Reverse(priority), age),
         };
         let key = self.group_of(pattern);
-        let at = match self.index.get(&key) {
+        let seldom = &mut *self.seldom;
+        let at = match seldom.index.get(&key) {
             Some(at) => *at,
             None => {
-                self.index.insert(key.clone(), self.groups.len());
+                seldom.index.insert(key.clone(), self.groups.len());
                 self.groups.push((key, Group::default()));
                 self.groups.len() - 1
             }
         };
-        self.groups[at].1.insert(rule, &self.exact);
-        self.places
+        self.groups[at].1.insert(rule, &seldom.exact);
+        seldom
+            .places
             .insert((pattern.clone(), priority), (place, age));
     }
 
     pub fn remove(&mut self, pattern: &Pattern, priority: u32) {
-        let Some((_, age)) = self.places.remove(&(pattern.clone(), priority)) else {
+        let key = self.group_of(pattern);
+        let seldom = &mut *self.seldom;
+        let Some((_, age)) = seldom.places.remove(&(pattern.clone(), priority)) else {
             return;
         };
-        let key = self.group_of(pattern);
-        let Some(at) = self.index.get(&key).copied() else {
+        let Some(at) = seldom.index.get(&key).copied() else {
             return;
         };
         let order = (Reverse(priority), age);
-        if self.groups[at].1.remove(pattern, order, &self.exact) > 0 {
+        if self.groups[at].1.remove(pattern, order, &seldom.exact) > 0 {
             return;
         }
-        self.index.remove(&key);
+        seldom.index.remove(&key);
         self.groups.swap_remove(at);
+        self.last = NO_GROUP;
         if let Some((moved, _)) = self.groups.get(at) {
-            self.index.insert(moved.clone(), at);
+            seldom.index.insert(moved.clone(), at);
         }
     }
 }
@@ -265,11 +304,13 @@ impl List {
         }
         let bits = match &self.bits {
             Some(bits) => bits,
-            None => self.bits.insert(Bits::new(&self.tests, key.len())),
+            None => self
+                .bits
+                .insert(Bits::new(&self.tests, &self.rules, key.len())),
         };
         let by_bit = bits.find(key);
         for index in &bits.others {
-            if by_bit.is_some_and(|found| found < *index) {
+            if by_bit.0 < *index {
                 break;
             }
             let (test, rule) = (&self.tests[*index as usize], &self.rules[*index as usize]);
@@ -278,7 +319,7 @@ impl List {
                 return Some(rule.place);
             }
         }
-        by_bit.map(|index| self.rules[index as usize].place)
+        (by_bit != NO_RULE).then_some(by_bit.1)
     }
 
     #[inline]
@@ -296,47 +337,59 @@ impl List {
 }
 
 impl Bits {
-    /// The index of `tests`, for keys of so many words.
-    fn new(tests: &[Test], words: usize) -> Bits {
+    /// The index of `tests` of `rules`, for keys of so many words.
+    fn new(tests: &[Test], rules: &[Rule], words: usize) -> Bits {
         let mut bits = Bits {
-            asked: (0..words).map(|word| (word, 0)).collect(),
-            first: vec![u32::MAX; words * 64],
+            asked: Vec::new(),
             in_order: true,
             others: Vec::new(),
         };
-        for (index, test) in tests.iter().enumerate() {
-            let index = index as u32;
-            let is_bit = test.mask.is_power_of_two() && test.value == test.mask && !test.more;
-            let Some(asked) = bits.asked.get_mut(test.word as usize).filter(|_| is_bit) else {
-                bits.others.push(index);
-                continue;
+        let is_bit =
+            |test: &Test| test.mask.is_power_of_two() && test.value == test.mask && !test.more;
+        for word in 0..words {
+            let mut asked = Asked {
+                word,
+                mask: 0,
+                first: [NO_RULE; 64],
             };
-            asked.1 |= test.mask;
-            let bit = test.word as usize * 64 + test.mask.trailing_zeros() as usize;
-            bits.first[bit] = bits.first[bit].min(index);
+            let of_word = tests.iter().zip(rules).enumerate();
+            for (index, (test, rule)) in of_word.filter(|(_, (test, _))| is_bit(test)) {
+                if test.word as usize == word {
+                    asked.mask |= test.mask;
+                    let first = &mut asked.first[test.mask.trailing_zeros() as usize];
+                    *first = (*first).min((index as u32, rule.place));
+                }
+            }
+            if asked.mask != 0 {
+                bits.asked.push(asked);
+            }
         }
-        bits.asked.retain(|(_, asked)| *asked != 0);
-        let asked = bits.first.iter().filter(|index| **index != u32::MAX);
-        bits.in_order = asked.is_sorted();
+        let has_word = |test: &Test| (test.word as usize) < words;
+        let others = tests.iter().enumerate();
+        let others = others.filter(|(_, test)| !is_bit(test) || !has_word(test));
+        bits.others = others.map(|(index, _)| index as u32).collect();
+        bits.asked.shrink_to_fit();
+        let first = bits.asked.iter().flat_map(|asked| &asked.first);
+        let first = first.filter(|first| **first != NO_RULE);
+        bits.in_order = first.is_sorted_by_key(|(index, _)| *index);
         bits
     }
 
-    /// The least index of a rule that asks for a bit of `key`.
+    /// The first rule that asks for a bit of `key`: its index and its place.
     #[inline]
-    fn find(&self, key: &[u64]) -> Option<u32> {
-        let mut least = u32::MAX;
-        for (word, asked) in &self.asked {
-            let mut left = key.get(*word).copied().unwrap_or(0) & asked;
+    fn find(&self, key: &[u64]) -> (u32, Place) {
+        let mut least = NO_RULE;
+        for asked in &self.asked {
+            let mut left = key.get(asked.word).copied().unwrap_or(0) & asked.mask;
             while left != 0 {
-                let bit = word * 64 + left.trailing_zeros() as usize;
-                least = least.min(self.first[bit]);
+                least = least.min(asked.first[left.trailing_zeros() as usize]);
                 if self.in_order {
-                    return Some(least);
+                    return least;
                 }
                 left &= left - 1;
             }
         }
-        (least != u32::MAX).then_some(least)
+        least
     }
 }
 

@@ -142,9 +142,7 @@ impl State {
     #[inline]
     pub fn lookup_plain(&mut self, id: TableId, key: &[u64]) -> Option<Plain<'_>> {
         let table = self.tables.get_mut(id as usize)?;
-        if !table.is_plain {
-            return None;
-        }
+        let answers = table.answers.as_ref()?;
         let Some(place) = table.matcher.find(key) else {
             let default = &table.default;
             return Some(Plain {
@@ -153,14 +151,12 @@ impl State {
                 data: &default.data,
             });
         };
-        match &table.entry(place)?.leads {
-            Leads::Action(action, data) => Some(Plain {
-                hit: true,
-                action: *action,
-                data,
-            }),
-            Leads::Member(_) | Leads::Group(_) => None,
-        }
+        let (action, data) = answers.get(place)?;
+        Some(Plain {
+            hit: true,
+            action,
+            data,
+        })
     }
 
     /// Looks `key` up for a packet of `bytes` bytes at `now` picoseconds. `choose` picks a member of

@@ -85,6 +85,51 @@ pub(crate) enum Leads {
     Group(u32),
 }
 
+/// Where entries lead to, by their places, at equal distances: an answer is one or two cache lines
+/// rather than an entry and what is behind it.
+#[derive(Clone, Debug)]
+pub(crate) struct Answers {
+    /// Words of an answer: the action, how many words of parameters, and these
+    stride: usize,
+    words: Vec<u64>,
+}
+
+/// Words of an answer before the parameters
+const HEAD: usize = 2;
+
+impl Answers {
+    /// Of actions with at most so many words of parameters.
+    fn new(most: usize) -> Answers {
+        Answers {
+            stride: HEAD + most,
+            words: Vec::new(),
+        }
+    }
+
+    fn set(&mut self, place: Place, leads: &Leads) {
+        // Members and groups have their own way: only tables with a profile have them.
+        let Leads::Action(action, data) = leads else {
+            return;
+        };
+        let at = place as usize * self.stride;
+        if self.words.len() < at + self.stride {
+            self.words.resize(at + self.stride, 0);
+        }
+        let own = &mut self.words[at..at + self.stride];
+        (own[0], own[1]) = (u64::from(*action), data.len() as u64);
+        own[HEAD..][..data.len()].copy_from_slice(data);
+    }
+
+    /// The action and the words of its parameters.
+    #[inline]
+    pub fn get(&self, place: Place) -> Option<(u32, &[u64])> {
+        let at = place as usize * self.stride;
+        let own = self.words.get(at..at + self.stride)?;
+        let data = own.get(HEAD..HEAD + own[1] as usize)?;
+        Some((own[0] as u32, data))
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     /// Number of the entry, never used again in this table
@@ -99,8 +144,15 @@ pub(crate) struct Stored {
     pub span: Option<Span>,
 }
 
+/// What packets need of a table comes first, since the tables of a thousand switches do not fit into
+/// the cache.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Table {
+    pub matcher: Matcher,
+    /// Of a table whose lookups change nothing
+    pub answers: Option<Answers>,
+    pub default: ir::ActionCall,
     pub name: Name,
     pub keys: Vec<KeyInfo>,
     pub actions: Arc<[ActionInfo]>,
@@ -112,15 +164,11 @@ pub(crate) struct Table {
     pub direct: Direct,
     /// Entries note when they hit, so that idle ones can be told.
     pub idle_timeout: bool,
-    /// Neither this nor direct externs: a lookup changes nothing.
-    pub is_plain: bool,
     /// bmv2's way: a new entry takes the lowest free number.
     pub reuses_handles: bool,
     /// A member or group that stands for the default action
     pub default_leads: Option<Leads>,
-    pub default: ir::ActionCall,
     pub program_default: ir::ActionCall,
-    pub matcher: Matcher,
     slab: Vec<Option<Stored>>,
     free: Vec<Place>,
     next_handle: u64,
@@ -157,7 +205,7 @@ impl Table {
             priorities: priorities || several_prefixes,
             direct: Direct::default(),
             idle_timeout: false,
-            is_plain: false,
+            answers: None,
             reuses_handles: false,
             default_leads: None,
             default: table.default.clone(),
@@ -255,9 +303,37 @@ impl Table {
         self.matcher
             .insert(&entry.pattern, entry.priority, entry.handle, place);
         self.free_handles.remove(&entry.handle);
+        if let Some(answers) = &mut self.answers {
+            answers.set(place, &entry.leads);
+        }
         self.slab[place as usize] = Some(entry);
         self.live += 1;
         place
+    }
+
+    /// Lets an entry lead elsewhere; gives what it led to.
+    pub fn redirect(&mut self, place: Place, leads: Leads) -> Option<Leads> {
+        if let Some(answers) = &mut self.answers {
+            answers.set(place, &leads);
+        }
+        let stored = self.entry_mut(place)?;
+        Some(std::mem::replace(&mut stored.leads, leads))
+    }
+
+    /// From now on lookups change nothing but need not go to the entries themselves.
+    pub fn answer_at_once(&mut self) {
+        let words = |action: &ActionInfo| {
+            let params = action.params.iter();
+            params.map(|(_, width)| ir::words(*width) as usize).sum()
+        };
+        let most: usize = self.actions.iter().map(words).max().unwrap_or(0);
+        let mut answers = Answers::new(most);
+        for (place, entry) in self.slab.iter().enumerate() {
+            if let Some(entry) = entry {
+                answers.set(place as Place, &entry.leads);
+            }
+        }
+        self.answers = Some(answers);
     }
 
     /// Takes an entry out.
