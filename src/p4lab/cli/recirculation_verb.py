@@ -286,14 +286,15 @@ def _timing_table(rows: Sequence[dict[str, Any]]) -> Any:
         title="tail drop under Poisson traffic, last next hop, Gb/s; packets need so long back "
         f"(one takes {rows[0]['service']:.0f} ns on the wire)",
     )
-    for column in ("next\nhops", "loops", "paper,\nmeasured"):
-        table.add_column(column, justify="right")
-    for latency in dict.fromkeys(row["latency"] for row in rows):
-        table.add_column(f"{latency} ns", justify="right", no_wrap=True)
-    for n, k in dict.fromkeys((row["next_hops"], row["loops"]) for row in rows):
-        own = [row for row in rows if (row["next_hops"], row["loops"]) == (n, k)]
-        values = (f"{row['value']:.2f} ± {row['half_width']:.2f}" for row in own)
-        table.add_row(str(n), str(k), f"{own[0]['paper_measured']:g}", *values)
+    table.add_column("", justify="right")
+    cells = dict.fromkeys((row["next_hops"], row["loops"]) for row in rows)
+    for n, k in cells:
+        table.add_column(f"{n} next hops,\n{k} {'loop' if k == 1 else 'loops'}", justify="right")
+    own = [[row for row in rows if (row["next_hops"], row["loops"]) == cell] for cell in cells]
+    for runs in zip(*own, strict=True):
+        values = (f"{row['value']:.2f} ± {row['half_width']:.2f}" for row in runs)
+        table.add_row(f"{runs[0]['latency']} ns", *values)
+    table.add_row("paper, measured", *(f"{runs[0]['paper_measured']:g}" for runs in own))
     return table
 
 
