@@ -131,11 +131,16 @@ impl Tables {
         Applied { found, data }
     }
 
-    /// What `host` finds for the key that begins `words`; over if that is more than a lookup.
     #[inline]
-    pub fn find(&self, table: u64, words: &[u64], host: &mut dyn NativeHost) -> Applied {
+    pub fn key_words(&self, table: u64) -> usize {
+        self.tables[table as usize].key_words
+    }
+
+    /// What `host` finds for a key; over if that is more than a lookup.
+    #[inline]
+    pub fn find(&self, table: u64, key: &[u64], host: &mut dyn NativeHost) -> Applied {
         let info = &self.tables[table as usize];
-        match host.lookup_plain(table as u32, &words[..info.key_words]) {
+        match host.lookup_plain(table as u32, key) {
             Some(found) => self.applied(info, found.hit, found.action, found.data),
             None => Applied::OVER,
         }

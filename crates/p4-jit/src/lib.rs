@@ -20,12 +20,15 @@
 //! that do not begin at a byte) are executed by the interpreter itself, one at a time
 //! ([`execute_aside`](p4_ir::execute_aside)).
 //!
+//! **Paths.** What many packets do alike from their first block to their last is compiled once more, as
+//! straight code without a frame ([`paths`], [`walk`]).
+//!
 //! **Bounds.** Fuel is counted at the same instructions and by the same numbers as in the
 //! interpreter, so a program runs out of it at the same place. P4 has no recursion; a program with
 //! routines that call themselves, or too deep ones, is [`Unsupported`] and stays with the
 //! interpreter.
 //!
-//! **Unsafe code** is in [`context`] (thunks), and here (functions' addresses, freeing their memory):
+//! **Unsafe code** is in [`context`] and [`paths`] (thunks, running them), and here (functions' addresses, freeing their memory):
 //! native code reads and writes the frame by offsets that [`Prepared`] has checked, and a run begins
 //! with a check that the machine is one of the same program.
 
@@ -39,6 +42,7 @@ mod paths;
 mod slots;
 mod translate;
 mod walk;
+mod walk_packet;
 mod wide;
 
 pub use flow::Unsupported;

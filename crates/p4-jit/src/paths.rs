@@ -25,7 +25,7 @@ use p4_ir::paths::{End, Path, Paths, Way};
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
-use std::mem::offset_of;
+use std::mem::{offset_of, MaybeUninit};
 use std::panic::{catch_unwind, resume_unwind, AssertUnwindSafe};
 use std::sync::Arc;
 
@@ -41,8 +41,8 @@ pub(crate) struct Context<'a> {
     output: *mut u8,
     given: *const u64,
     told: *mut u64,
-    /// The key of the next lookup
-    key: [u64; MAX_KEY],
+    /// The key of the next lookup, as far as native code has written it
+    key: [MaybeUninit<u64>; MAX_KEY],
     tables: &'a Tables,
     host: &'a mut dyn NativeHost,
     /// What the host panicked with: it may not unwind through native code
@@ -168,7 +168,7 @@ impl Paths for Compiled {
             output: output.as_mut_ptr(),
             given: given.as_ptr(),
             told: told.as_mut_ptr(),
-            key: [0; MAX_KEY],
+            key: [MaybeUninit::uninit(); MAX_KEY],
             tables: &self.tables,
             host,
             panic: None,
@@ -196,7 +196,10 @@ pub(crate) unsafe extern "C" fn find(context: *mut Context<'_>, table: u64) -> A
     // SAFETY: native code passes on the context that `run` gave it, and has no other use for it during
     // the call.
     let context = unsafe { &mut *context };
-    let (tables, key, host) = (context.tables, &context.key, &mut *context.host);
+    let (tables, host) = (context.tables, &mut *context.host);
+    let words = tables.key_words(table).min(MAX_KEY);
+    // SAFETY: native code has written as many words as the key of the table has.
+    let key = unsafe { std::slice::from_raw_parts(context.key.as_ptr().cast::<u64>(), words) };
     match catch_unwind(AssertUnwindSafe(|| tables.find(table, key, host))) {
         Ok(found) => found,
         Err(panic) => {

@@ -6,19 +6,19 @@
 //! are valid, where in the packet and in the output one is.
 
 use crate::context::{parameters, OVER};
-use crate::emit::{offset, Emitter, Known};
+use crate::emit::{Emitter, Known};
 use crate::externs::sum_up;
 use crate::flow::Unsupported;
 use crate::paths::{at, find, MAX_KEY};
 use crate::slots::SHORT_LOOK;
 use crate::translate::{move_if, plain};
+use crate::walk_packet::{fixed_memory, Piece, MAX_BITS};
 use crate::wide;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{types, Block, InstBuilder, MemFlagsData, Value};
+use cranelift_codegen::ir::{types, Block, InstBuilder, Value};
 use cranelift_frontend::Switch;
-use p4_ir::ir::{mask, LayoutId, Op, Pc, Slot};
+use p4_ir::ir::{DynamicRef, Op, Pc, Slot};
 use p4_ir::native::Inline;
-use p4_ir::packet_plan::{Copies, Plan};
 use p4_ir::paths::{Deed, End, From, Path, Request, Step, Way};
 use std::collections::HashMap;
 
@@ -36,30 +36,21 @@ pub(crate) struct Leaf {
 
 /// What is known of the packet at some point of a path, besides the words.
 #[derive(Clone, Default)]
-struct Here {
-    block: usize,
-    step: usize,
+pub(crate) struct Here {
+    pub block: usize,
+    pub step: usize,
     /// Bits consumed
-    cursor: u32,
+    pub cursor: u32,
     /// Bytes that the packet is known to have
-    have: u32,
+    pub have: u32,
     /// Bytes by which `setValid` and `setInvalid` have changed the length
-    delta: i64,
+    pub delta: i64,
     /// What has been emitted
-    pieces: Vec<Piece>,
-    requests: Vec<Request>,
-    told: Vec<(usize, Value)>,
+    pub pieces: Vec<Piece>,
+    pub requests: Vec<Request>,
+    pub told: Vec<(usize, Value)>,
     /// Words told so far
-    n_told: usize,
-}
-
-/// Some bytes of the output.
-#[derive(Clone, Copy)]
-enum Piece {
-    /// As they are in the packet, from this byte on
-    Raw { from: u32, n: u32 },
-    /// The most significant bytes of a word, at most 8
-    Built { word: Value, n: u32 },
+    pub n_told: usize,
 }
 
 pub(crate) struct Walker<'a> {
@@ -71,16 +62,16 @@ pub(crate) struct Walker<'a> {
     paths: &'a [Path],
     /// Where a packet goes that takes none of the paths
     miss: Block,
-    input: Value,
-    length: Value,
+    pub input: Value,
+    pub length: Value,
     /// The bits of the packet that a value is: the first, and how many
-    sources: HashMap<Value, (u32, u32)>,
+    pub sources: HashMap<Value, (u32, u32)>,
 }
 
 /// Paths that go on in the same way, by what tells them from the others.
 type Groups = Vec<(u64, Vec<usize>)>;
 
-fn unsupported<T>(what: &str) -> Result<T, Unsupported> {
+pub(crate) fn unsupported<T>(what: &str) -> Result<T, Unsupported> {
     Err(Unsupported(format!("a path with {what}")))
 }
 
@@ -114,7 +105,7 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    fn end(&mut self, status: u64) {
+    pub fn end(&mut self, status: u64) {
         let (status, nothing) = (self.e.number(status), self.e.number(0));
         self.e.ins().return_(&[status, nothing]);
     }
@@ -362,6 +353,32 @@ impl<'a> Walker<'a> {
                 let next = self.e.number(next + 1);
                 self.e.set(stack.next, next);
             }
+            Op::StackLast { stack, d } => {
+                let next = self.constant(program.stacks[stack as usize].next)?;
+                let Some(last) = next.checked_sub(1) else {
+                    return unsupported("an element that is none");
+                };
+                let last = self.e.number(last);
+                self.e.set(d, last);
+            }
+            Op::LoadAt { r, d, idx } => {
+                let r = &program.dynamic[r as usize];
+                match element(r, self.constant(idx)?) {
+                    Some(at) => self.e.copy(d, r.base + at, r.n),
+                    None => self.e.clear(d, r.n),
+                }
+            }
+            Op::StoreAt { r, s, idx } => {
+                let r = &program.dynamic[r as usize];
+                if let Some(at) = element(r, self.constant(idx)?) {
+                    match r.valid {
+                        Some(valid) => {
+                            move_if(&mut self.e, r.base + at, s, valid + at, r.n);
+                        }
+                        None => self.e.copy(r.base + at, s, r.n),
+                    }
+                }
+            }
             Op::Lookahead { w, d } if w <= SHORT_LOOK => {
                 self.need(here, w)?;
                 let value = self.bits(here, here.cursor, w);
@@ -433,7 +450,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn constant(&mut self, slot: Slot) -> Result<u64, Unsupported> {
+    pub fn constant(&mut self, slot: Slot) -> Result<u64, Unsupported> {
         let value = self.e.get(slot);
         match self.e.constant_of(value) {
             Some(value) => Ok(value),
@@ -442,7 +459,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Goes on only if `value` is this number.
-    fn require(&mut self, value: Value, number: u64) -> Result<(), Unsupported> {
+    pub fn require(&mut self, value: Value, number: u64) -> Result<(), Unsupported> {
         match self.e.constant_of(value) {
             Some(known) if known == number => Ok(()),
             Some(_) => unsupported("something that is not so"),
@@ -467,7 +484,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn go_on_if(&mut self, condition: Value) {
+    pub fn go_on_if(&mut self, condition: Value) {
         let on = self.e.builder.create_block();
         let miss = self.miss;
         self.e.ins().brif(condition, on, &[], miss, &[]);
@@ -599,268 +616,9 @@ impl<'a> Walker<'a> {
         }
         Ok(parts)
     }
-
-    /// Goes on only if the packet has so many bits more.
-    fn need(&mut self, here: &mut Here, bits: u32) -> Result<(), Unsupported> {
-        let end = here.cursor + bits;
-        if end > MAX_BITS {
-            return unsupported("very long headers");
-        }
-        let bytes = end.div_ceil(8);
-        if bytes > here.have {
-            let length = self.length;
-            let code = IntCC::UnsignedGreaterThanOrEqual;
-            let is = self.e.ins().icmp_imm_u(code, length, i64::from(bytes));
-            self.go_on_if(is);
-            here.have = bytes;
-        }
-        Ok(())
-    }
-
-    /// So many bits of the packet, at most 64, of which it is known to have all.
-    fn bits(&mut self, here: &Here, from: u32, n: u32) -> Value {
-        if n == 0 {
-            return self.e.number(0);
-        }
-        let (input, flags, end) = (self.input, fixed_memory(), from + n);
-        // A window of eight bytes that the packet has
-        let first = (from / 8).min(here.have.saturating_sub(8));
-        if here.have >= 8 && end <= first * 8 + 64 {
-            let word = self.e.ins().load(types::I64, flags, input, first as i32);
-            let word = self.e.ins().bswap(word);
-            let down = first * 8 + 64 - end;
-            let value = match down {
-                0 => word,
-                _ => self.e.ins().ushr_imm_u(word, i64::from(down)),
-            };
-            return match from == first * 8 {
-                true => value,
-                false => self.e.cut(value, mask(n)),
-            };
-        }
-        if n == 1 || n <= 8 - from % 8 {
-            // Within one byte
-            let byte = self
-                .e
-                .ins()
-                .load(types::I8, flags, input, (from / 8) as i32);
-            let byte = self.e.ins().uextend(types::I64, byte);
-            let down = 8 - from % 8 - n;
-            let value = match down {
-                0 => byte,
-                _ => self.e.ins().ushr_imm_u(byte, i64::from(down)),
-            };
-            return self.e.cut(value, mask(n));
-        }
-        let low = n / 2;
-        let high = self.bits(here, from, n - low);
-        let below = self.bits(here, from + n - low, low);
-        let high = self.e.ins().ishl_imm_u(high, i64::from(low));
-        self.e.ins().bor(high, below)
-    }
-
-    fn copies(&self, layout: LayoutId) -> Result<(&'a Plan, Copies<'a>), Unsupported> {
-        let plan = self.e.prepared.plan(layout);
-        match plan.copies() {
-            Some(copies) => Ok((plan, copies)),
-            None => unsupported("a header that is not whole bytes"),
-        }
-    }
-
-    /// Extracts a header whose varbit field, if it has one, is empty.
-    fn extract(
-        &mut self,
-        here: &mut Here,
-        layout: LayoutId,
-        base: Slot,
-    ) -> Result<(), Unsupported> {
-        let (plan, copies) = self.copies(layout)?;
-        if plan.bits > MAX_BITS as usize {
-            return unsupported("very long headers");
-        }
-        self.need(here, plan.bits as u32)?;
-        let one = self.e.number(1);
-        self.e.set(base, one);
-        for take in copies.takes {
-            let n = take.mask.count_ones();
-            let window = if take.long { 128 } else { 64 };
-            let end = take.byte * 8 + window - u32::from(take.down);
-            let from = here.cursor + end - n;
-            let value = self.bits(here, from, n);
-            if n > 0 {
-                self.sources.insert(value, (from, n));
-            }
-            self.e.set(base + take.offset, value);
-        }
-        if let Some((from, to)) = copies.varbit {
-            self.e.clear(base + from, to - from);
-        }
-        here.cursor += plan.bits as u32;
-        Ok(())
-    }
-
-    fn emit(&mut self, here: &mut Here, layout: LayoutId, base: Slot) -> Result<(), Unsupported> {
-        if self.constant(base)? == 0 {
-            return Ok(());
-        }
-        let (_, copies) = self.copies(layout)?;
-        if let Some((from, _)) = copies.varbit {
-            let length = self.e.get(base + from);
-            self.require(length, 0)?;
-        }
-        let mut begin = 0;
-        for (index, put) in copies.puts.iter().enumerate() {
-            if put.store == 0 {
-                continue;
-            }
-            let parts: Vec<Part> = copies.puts[begin..=index]
-                .iter()
-                .map(|put| {
-                    let value = self.e.get(base + put.offset);
-                    let (down, n) = (u32::from(put.down), u32::from(put.bits));
-                    Part { value, down, n }
-                })
-                .collect();
-            begin = index + 1;
-            let n = u32::from(put.store) / 8;
-            let piece = match self.raw(&parts) {
-                Some(from) => Piece::Raw { from, n },
-                None => Piece::Built {
-                    word: self.join(&parts),
-                    n,
-                },
-            };
-            match (here.pieces.last_mut(), piece) {
-                (Some(Piece::Raw { from, n }), Piece::Raw { from: own, n: more })
-                    if *from + *n == own =>
-                {
-                    *n += more;
-                }
-                _ => here.pieces.push(piece),
-            }
-        }
-        Ok(())
-    }
-
-    /// The byte of the packet from which on these bits are there as they are.
-    fn raw(&self, parts: &[Part]) -> Option<u32> {
-        let mut next = None;
-        for part in parts {
-            let (from, n) = self.sources.get(&part.value)?;
-            // Bits of the limb above those that are put
-            let above = n.checked_sub(part.down + part.n)?;
-            let first = from + above;
-            if next.is_some_and(|next| next != first) {
-                return None;
-            }
-            next = Some(first + part.n);
-        }
-        let bits: u32 = parts.iter().map(|part| part.n).sum();
-        let first = next? - bits;
-        first.is_multiple_of(8).then_some(first / 8)
-    }
-
-    /// The bits joined, from the most significant on.
-    fn join(&mut self, parts: &[Part]) -> Value {
-        let mut word: Option<Value> = None;
-        let mut filled = 0;
-        for part in parts {
-            let mut bits = part.value;
-            if part.down > 0 {
-                bits = self.e.ins().ushr_imm_u(bits, i64::from(part.down));
-            }
-            let bits = self.e.cut(bits, mask(part.n));
-            filled += part.n;
-            let bits = match 64 - filled {
-                0 => bits,
-                up => self.e.ins().ishl_imm_u(bits, i64::from(up)),
-            };
-            word = Some(match word {
-                Some(word) => self.e.ins().bor(word, bits),
-                None => bits,
-            });
-        }
-        word.unwrap_or_else(|| self.e.number(0))
-    }
-
-    /// The packet has gone all the way.
-    fn leaf(&mut self, mut here: Here) -> Result<(), Unsupported> {
-        if !here.cursor.is_multiple_of(8) {
-            return unsupported("payload that does not begin at a byte");
-        }
-        let mut payload = here.cursor / 8;
-        while let Some(Piece::Raw { from, n }) = here.pieces.last() {
-            if from + n != payload {
-                break;
-            }
-            payload = *from;
-            here.pieces.pop();
-        }
-        let output = self.e.fixed(at::OUTPUT);
-        let mut head = 0;
-        for piece in &here.pieces {
-            head += match *piece {
-                Piece::Raw { from, n } => {
-                    self.copy(from, output, head, n);
-                    n
-                }
-                Piece::Built { word, n } => {
-                    // What is beyond its end will be written over.
-                    self.e.store_bytes(word, output, head);
-                    n
-                }
-            };
-        }
-        let told = self.e.fixed(at::TOLD);
-        for (index, value) in &here.told {
-            let flags = self.e.of_packet;
-            self.e
-                .ins()
-                .store(flags, *value, told, offset(*index as u32));
-        }
-        self.leaves.push(Leaf {
-            end: End {
-                requests: here.requests,
-            },
-            head: head as usize,
-            payload: payload as usize,
-            told: here.n_told,
-        });
-        self.end(self.leaves.len() as u64);
-        Ok(())
-    }
-
-    /// Copies bytes of the packet to the output.
-    fn copy(&mut self, from: u32, output: Value, to: u32, n: u32) {
-        let (input, flags) = (self.input, fixed_memory());
-        let mut at = 0;
-        for ty in [types::I8X16, types::I64, types::I32, types::I16, types::I8] {
-            while n - at >= ty.bytes() {
-                let place = (from + at) as i32;
-                let word = self.e.ins().load(ty, flags, input, place);
-                let own = self.e.of_packet;
-                self.e.ins().store(own, word, output, (to + at) as i32);
-                at += ty.bytes();
-            }
-        }
-    }
 }
 
-/// Bits of a limb
-struct Part {
-    value: Value,
-    /// Bits of it below
-    down: u32,
-    n: u32,
-}
-
-/// Bits of all headers of a packet
-const MAX_BITS: u32 = 1 << 18;
-
-/// Of memory that does not change during a run
-fn fixed_memory() -> MemFlagsData {
-    MemFlagsData::new()
-        .with_notrap()
-        .with_readonly()
-        .with_can_move()
+/// Words from the first element to element `index`, if there is one.
+fn element(r: &DynamicRef, index: u64) -> Option<u32> {
+    (index < u64::from(r.count)).then(|| index as u32 * r.stride)
 }

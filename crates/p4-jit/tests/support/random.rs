@@ -60,10 +60,13 @@ struct Writer {
     /// Loop variables and the like
     fresh: usize,
     in_action: bool,
+    /// Nothing that keeps packets from paths
+    usual: bool,
 }
 
-/// The text of the program of `seed`.
-pub fn program(seed: u64) -> String {
+/// The text of the program of `seed`; a usual one does nothing that keeps packets from paths which native
+/// code knows in one piece.
+pub fn program(seed: u64, usual: bool) -> String {
     let mut random = Random(seed);
     let widths: Vec<Type> = (0..6)
         .map(|_| Type {
@@ -80,7 +83,7 @@ pub fn program(seed: u64) -> String {
     }
     let total: u32 = widths.iter().map(|ty| ty.width).sum();
     // Now and then a header that does not end at a byte
-    let pad = match (total % 8, random.one_in(6)) {
+    let pad = match (total % 8, random.one_in(6) && !usual) {
         (0, _) | (_, true) => String::new(),
         (odd, false) => format!("    bit<{}> pad;\n", 8 - odd),
     };
@@ -126,6 +129,7 @@ pub fn program(seed: u64) -> String {
         actions: Vec::new(),
         fresh: 0,
         in_action: false,
+        usual,
     };
     let parser = writer.parser();
     let declarations = writer.declarations();
@@ -135,20 +139,13 @@ pub fn program(seed: u64) -> String {
         .iter()
         .map(|t| format!("        {t}.apply();\n"))
         .collect();
-    let egress = format!(
-        "        {};\n",
-        writer.random.pick(&[
-            "meta.m0 = meta.m0 + 1",
-            "hdr.e.push_front(1)",
-            "hdr.k.n = hdr.k.n |-| 9",
-            "if (sm.egress_rid == 0 && hdr.k.op == 77) clone(CloneType.E2E, 5)",
-            "hdr.u.b.setValid()",
-            "if (sm.checksum_error == 1) hdr.k.op = 99",
-        ])
-    );
+    let egress = writer
+        .random
+        .pick(if usual { &USUAL_EGRESS } else { &EGRESS });
+    let egress = format!("        {egress};\n");
     let (verify, compute) = (
-        checksum(&mut writer.random, "verify_checksum"),
-        checksum(&mut writer.random, "update_checksum"),
+        checksum(&mut writer.random, "verify_checksum", usual),
+        checksum(&mut writer.random, "update_checksum", usual),
     );
     format!(
         "#include <core.p4>
@@ -192,7 +189,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;
 }
 
 /// A call of a checksum function, or nothing. The values end within bytes, and some are varbits.
-fn checksum(random: &mut Random, function: &str) -> String {
+fn checksum(random: &mut Random, function: &str, usual: bool) -> String {
     let condition = random.pick(&["true", "false", "hdr.h.isValid()", "hdr.v.isValid()"]);
     let values = random.pick(&[
         "{ hdr.k.op, hdr.k.n, meta.m0 }",
@@ -201,12 +198,13 @@ fn checksum(random: &mut Random, function: &str) -> String {
         "{ hdr.e[1].more, meta.m1, hdr.v.data, hdr.v.len }",
     ]);
     let value = random.pick(&["hdr.u.a.x", "hdr.e[0].y", "meta.m0"]);
-    let (payload, algorithm) = *random.pick(&[
+    let kinds = [
         ("", "csum16"),
         ("", "csum16"),
         ("", "crc32"),
         ("_with_payload", "csum16"),
-    ]);
+    ];
+    let (payload, algorithm) = *random.pick(if usual { &kinds[..1] } else { &kinds });
     match random.one_in(4) {
         true => String::new(),
         false => format!(
@@ -214,6 +212,30 @@ fn checksum(random: &mut Random, function: &str) -> String {
         ),
     }
 }
+
+/// What egress does
+const EGRESS: [&str; 6] = [
+    "meta.m0 = meta.m0 + 1",
+    "hdr.e.push_front(1)",
+    "hdr.k.n = hdr.k.n |-| 9",
+    "if (sm.egress_rid == 0 && hdr.k.op == 77) clone(CloneType.E2E, 5)",
+    "hdr.u.b.setValid()",
+    "if (sm.checksum_error == 1) hdr.k.op = 99",
+];
+
+const USUAL_EGRESS: [&str; 6] = [
+    "meta.m0 = meta.m0 + 1",
+    "if (sm.instance_type == 0) recirculate_preserving_field_list(1)",
+    "if (sm.instance_type == 1) recirculate_preserving_field_list(1)",
+    "hdr.k.n = hdr.k.n |-| 9",
+    "hdr.u.b.setValid()",
+    "meta.m0 = sm.packet_length; hdr.k.n = (bit<8>)sm.egress_port",
+];
+
+/// Kinds of statements of usual programs, see [`Writer::statement`]
+const USUAL: [usize; 24] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 14, 15, 15, 16, 17, 18, 19, 23, 25, 28, 29,
+];
 
 impl Writer {
     fn name(&mut self, what: &str) -> String {
@@ -348,7 +370,11 @@ impl Writer {
                 writeln!(entries, "            {key}: {action};").ok();
             }
             let default = self.random.pick(&self.actions.clone()).clone();
-            let counters = if i == 0 { "counters = hits; " } else { "" };
+            let counters = if i == 0 && !self.usual {
+                "counters = hits; "
+            } else {
+                ""
+            };
             writeln!(
                 text,
                 "    table tab{i} {{ key = {{ {keys}}} actions = {{ {listed} }} {counters}
@@ -370,7 +396,11 @@ impl Writer {
     fn statement(&mut self, depth: usize) -> String {
         let indent = "        ";
         let nested = depth > 0;
-        let text = match self.random.below(30) {
+        let kind = match self.usual {
+            true => *self.random.pick(&USUAL),
+            false => self.random.below(30),
+        };
+        let text = match kind {
             0..=11 => self.assignment(),
             12 | 13 if nested => {
                 let (condition, yes) = (self.condition(2), self.statements(3, depth - 1));
@@ -482,6 +512,10 @@ impl Writer {
                     false => format!("meta.m0 = (bit<32>)hdr.e[{index}].y;"),
                 }
             }
+            28 if self.usual => {
+                let condition = self.condition(1);
+                format!("if ({condition}) {{ clone_preserving_field_list(CloneType.I2E, 5, 1); }}")
+            }
             28 => match self.random.below(8) {
                 0 => format!("if ({}) {{ exit; }}", self.condition(1)),
                 1 => format!("if ({}) {{ return; }}", self.condition(1)),
@@ -577,6 +611,11 @@ impl Writer {
         }
         let less = depth - 1;
         match self.random.below(14) {
+            0..=8 if self.usual && ty.width > 64 => {
+                let op = *self.random.pick(&["+", "-", "&", "|", "^"]);
+                let (a, b) = (self.expression(ty, less), self.expression(ty, less));
+                format!("({a} {op} ~{b})")
+            }
             0..=4 => {
                 let op = *self
                     .random

@@ -1,0 +1,291 @@
+//! A packet's bytes on a path: where in it one is, which bits fields are, and what is emitted.
+
+use crate::emit::offset;
+use crate::flow::Unsupported;
+use crate::paths::at;
+use crate::walk::{unsupported, Here, Leaf, Walker};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{types, InstBuilder, MemFlagsData, Value};
+use p4_ir::ir::{mask, LayoutId, Slot};
+use p4_ir::packet_plan::{Copies, Plan};
+use p4_ir::paths::End;
+
+/// Some bytes of the output.
+#[derive(Clone, Copy)]
+pub(crate) enum Piece {
+    /// As they are in the packet, from this byte on
+    Raw { from: u32, n: u32 },
+    /// The most significant bytes of a word, at most 8
+    Built { word: Value, n: u32 },
+}
+
+impl<'a> Walker<'a> {
+    /// Goes on only if the packet has so many bits more.
+    pub fn need(&mut self, here: &mut Here, bits: u32) -> Result<(), Unsupported> {
+        let end = here.cursor + bits;
+        if end > MAX_BITS {
+            return unsupported("very long headers");
+        }
+        let bytes = end.div_ceil(8);
+        if bytes > here.have {
+            let length = self.length;
+            let code = IntCC::UnsignedGreaterThanOrEqual;
+            let is = self.e.ins().icmp_imm_u(code, length, i64::from(bytes));
+            self.go_on_if(is);
+            here.have = bytes;
+        }
+        Ok(())
+    }
+
+    /// So many bits of the packet, at most 64, of which it is known to have all.
+    pub fn bits(&mut self, here: &Here, from: u32, n: u32) -> Value {
+        if n == 0 {
+            return self.e.number(0);
+        }
+        let (input, flags, end) = (self.input, fixed_memory(), from + n);
+        // A window of eight bytes that the packet has
+        let first = (from / 8).min(here.have.saturating_sub(8));
+        if here.have >= 8 && end <= first * 8 + 64 {
+            let word = self.e.ins().load(types::I64, flags, input, first as i32);
+            let word = self.e.ins().bswap(word);
+            let down = first * 8 + 64 - end;
+            let value = match down {
+                0 => word,
+                _ => self.e.ins().ushr_imm_u(word, i64::from(down)),
+            };
+            return match from == first * 8 {
+                true => value,
+                false => self.e.cut(value, mask(n)),
+            };
+        }
+        if n == 1 || n <= 8 - from % 8 {
+            // Within one byte
+            let byte = self
+                .e
+                .ins()
+                .load(types::I8, flags, input, (from / 8) as i32);
+            let byte = self.e.ins().uextend(types::I64, byte);
+            let down = 8 - from % 8 - n;
+            let value = match down {
+                0 => byte,
+                _ => self.e.ins().ushr_imm_u(byte, i64::from(down)),
+            };
+            return self.e.cut(value, mask(n));
+        }
+        let low = n / 2;
+        let high = self.bits(here, from, n - low);
+        let below = self.bits(here, from + n - low, low);
+        let high = self.e.ins().ishl_imm_u(high, i64::from(low));
+        self.e.ins().bor(high, below)
+    }
+
+    fn copies(&self, layout: LayoutId) -> Result<(&'a Plan, Copies<'a>), Unsupported> {
+        let plan = self.e.prepared.plan(layout);
+        match plan.copies() {
+            Some(copies) => Ok((plan, copies)),
+            None => unsupported("a header that is not whole bytes"),
+        }
+    }
+
+    /// Extracts a header whose varbit field, if it has one, is empty.
+    pub fn extract(
+        &mut self,
+        here: &mut Here,
+        layout: LayoutId,
+        base: Slot,
+    ) -> Result<(), Unsupported> {
+        let (plan, copies) = self.copies(layout)?;
+        if plan.bits > MAX_BITS as usize {
+            return unsupported("very long headers");
+        }
+        self.need(here, plan.bits as u32)?;
+        let one = self.e.number(1);
+        self.e.set(base, one);
+        for take in copies.takes {
+            let n = take.mask.count_ones();
+            let window = if take.long { 128 } else { 64 };
+            let end = take.byte * 8 + window - u32::from(take.down);
+            let from = here.cursor + end - n;
+            let value = self.bits(here, from, n);
+            if n > 0 {
+                self.sources.insert(value, (from, n));
+            }
+            self.e.set(base + take.offset, value);
+        }
+        if let Some((from, to)) = copies.varbit {
+            self.e.clear(base + from, to - from);
+        }
+        here.cursor += plan.bits as u32;
+        Ok(())
+    }
+
+    pub fn emit(
+        &mut self,
+        here: &mut Here,
+        layout: LayoutId,
+        base: Slot,
+    ) -> Result<(), Unsupported> {
+        if self.constant(base)? == 0 {
+            return Ok(());
+        }
+        let (_, copies) = self.copies(layout)?;
+        if let Some((from, _)) = copies.varbit {
+            let length = self.e.get(base + from);
+            self.require(length, 0)?;
+        }
+        let mut begin = 0;
+        for (index, put) in copies.puts.iter().enumerate() {
+            if put.store == 0 {
+                continue;
+            }
+            let parts: Vec<Part> = copies.puts[begin..=index]
+                .iter()
+                .map(|put| {
+                    let value = self.e.get(base + put.offset);
+                    let (down, n) = (u32::from(put.down), u32::from(put.bits));
+                    Part { value, down, n }
+                })
+                .collect();
+            begin = index + 1;
+            let n = u32::from(put.store) / 8;
+            let piece = match self.raw(&parts) {
+                Some(from) => Piece::Raw { from, n },
+                None => Piece::Built {
+                    word: self.join(&parts),
+                    n,
+                },
+            };
+            match (here.pieces.last_mut(), piece) {
+                (Some(Piece::Raw { from, n }), Piece::Raw { from: own, n: more })
+                    if *from + *n == own =>
+                {
+                    *n += more;
+                }
+                _ => here.pieces.push(piece),
+            }
+        }
+        Ok(())
+    }
+
+    /// The byte of the packet from which on these bits are there as they are.
+    fn raw(&self, parts: &[Part]) -> Option<u32> {
+        let mut next = None;
+        for part in parts {
+            let (from, n) = self.sources.get(&part.value)?;
+            // Bits of the limb above those that are put
+            let above = n.checked_sub(part.down + part.n)?;
+            let first = from + above;
+            if next.is_some_and(|next| next != first) {
+                return None;
+            }
+            next = Some(first + part.n);
+        }
+        let bits: u32 = parts.iter().map(|part| part.n).sum();
+        let first = next? - bits;
+        first.is_multiple_of(8).then_some(first / 8)
+    }
+
+    /// The bits joined, from the most significant on.
+    fn join(&mut self, parts: &[Part]) -> Value {
+        let mut word: Option<Value> = None;
+        let mut filled = 0;
+        for part in parts {
+            let mut bits = part.value;
+            if part.down > 0 {
+                bits = self.e.ins().ushr_imm_u(bits, i64::from(part.down));
+            }
+            let bits = self.e.cut(bits, mask(part.n));
+            filled += part.n;
+            let bits = match 64 - filled {
+                0 => bits,
+                up => self.e.ins().ishl_imm_u(bits, i64::from(up)),
+            };
+            word = Some(match word {
+                Some(word) => self.e.ins().bor(word, bits),
+                None => bits,
+            });
+        }
+        word.unwrap_or_else(|| self.e.number(0))
+    }
+
+    /// The packet has gone all the way.
+    pub fn leaf(&mut self, mut here: Here) -> Result<(), Unsupported> {
+        if !here.cursor.is_multiple_of(8) {
+            return unsupported("payload that does not begin at a byte");
+        }
+        let mut payload = here.cursor / 8;
+        while let Some(Piece::Raw { from, n }) = here.pieces.last() {
+            if from + n != payload {
+                break;
+            }
+            payload = *from;
+            here.pieces.pop();
+        }
+        let output = self.e.fixed(at::OUTPUT);
+        let mut head = 0;
+        for piece in &here.pieces {
+            head += match *piece {
+                Piece::Raw { from, n } => {
+                    self.copy(from, output, head, n);
+                    n
+                }
+                Piece::Built { word, n } => {
+                    // What is beyond its end will be written over.
+                    self.e.store_bytes(word, output, head);
+                    n
+                }
+            };
+        }
+        let told = self.e.fixed(at::TOLD);
+        for (index, value) in &here.told {
+            let flags = self.e.of_packet;
+            self.e
+                .ins()
+                .store(flags, *value, told, offset(*index as u32));
+        }
+        self.leaves.push(Leaf {
+            end: End {
+                requests: here.requests,
+            },
+            head: head as usize,
+            payload: payload as usize,
+            told: here.n_told,
+        });
+        self.end(self.leaves.len() as u64);
+        Ok(())
+    }
+
+    /// Copies bytes of the packet to the output.
+    fn copy(&mut self, from: u32, output: Value, to: u32, n: u32) {
+        let (input, flags) = (self.input, fixed_memory());
+        let mut at = 0;
+        for ty in [types::I8X16, types::I64, types::I32, types::I16, types::I8] {
+            while n - at >= ty.bytes() {
+                let place = (from + at) as i32;
+                let word = self.e.ins().load(ty, flags, input, place);
+                let own = self.e.of_packet;
+                self.e.ins().store(own, word, output, (to + at) as i32);
+                at += ty.bytes();
+            }
+        }
+    }
+}
+
+/// Bits of a limb
+struct Part {
+    value: Value,
+    /// Bits of it below
+    down: u32,
+    n: u32,
+}
+
+/// Bits of all headers of a packet
+pub(crate) const MAX_BITS: u32 = 1 << 18;
+
+/// Of memory that does not change during a run
+pub(crate) fn fixed_memory() -> MemFlagsData {
+    MemFlagsData::new()
+        .with_notrap()
+        .with_readonly()
+        .with_can_move()
+}
