@@ -14,24 +14,24 @@ assigned from 1: hosts first, then links, each in the order of the file.
 from __future__ import annotations
 
 import difflib
-import reprlib
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, ValidationError
+from pydantic import BeforeValidator, Field, StrictInt
 
-from p4lab.topology.lines import line_table
 from p4lab.topology.model import MAX_HOST_NUMBER, MAX_PORT, Host, Link, Router, Topology, reached
+from p4lab.topology.tomls import (
+    FileError,
+    Problem,
+    Source,
+    Strict,
+    fill,
+    parse_data,
+    read_bytes,
+    shown,
+)
 from p4lab.topology.units import delay_nanoseconds, loss_fraction, rate_bits_per_second
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-MAX_FILE_BYTES = 1 << 20
 
 # Linux allows 15 characters for an interface; "-eth255" takes seven of them, less one to spare.
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$", max_length=8)]
@@ -39,23 +39,19 @@ Number16 = Annotated[StrictInt, Field(ge=1, le=0xFFFF)]
 Port = Annotated[StrictInt, Field(ge=1, le=MAX_PORT)]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class RouterRow(_Strict):
+class RouterRow(Strict):
     number: Number16
     name: Name | None = None
     bfr_id: Number16 | None = None
 
 
-class HostRow(_Strict):
+class HostRow(Strict):
     name: Name
     router: str
     number: Annotated[StrictInt, Field(ge=1, le=MAX_HOST_NUMBER)] | None = None
 
 
-class LinkRow(_Strict):
+class LinkRow(Strict):
     a: str
     b: str
     a_port: Port | None = None
@@ -66,48 +62,18 @@ class LinkRow(_Strict):
     cost: Annotated[StrictInt, Field(ge=1, le=0xFFFFFF)] = 1
 
 
-class TopologyFile(_Strict):
+class TopologyFile(Strict):
     """The schema of a topology file. `host.number` defaults to the next free on its router."""
 
     name: Annotated[str, Field(min_length=1, max_length=40)]
     description: str
     router: Annotated[list[RouterRow], Field(min_length=1)]
-    host: list[HostRow] = []
-    link: list[LinkRow] = []
+    host: tuple[HostRow, ...] = ()
+    link: tuple[LinkRow, ...] = ()
 
 
-@dataclass(frozen=True)
-class Problem:
-    """One mistake in a topology: where, and a sentence. `line` counts from 1."""
-
-    file: str
-    line: int
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.text}"
-
-
-class TopologyError(Exception):
+class TopologyError(FileError):
     """A topology that cannot be used. `problems` has every mistake found, in file order."""
-
-    def __init__(self, problems: list[Problem]) -> None:
-        self.problems = tuple(sorted(problems, key=lambda problem: problem.line))
-        super().__init__("\n".join(map(str, self.problems)))
-
-
-@dataclass(frozen=True)
-class Source:
-    """What the data was read from, to turn places in the data into lines."""
-
-    file: str
-    lines: dict[tuple[str | int, ...], int]
-
-    def problem(self, place: tuple[str | int, ...], text: str) -> Problem:
-        """A problem at `place`, or at the nearest thing around it that has a line."""
-        while place and place not in self.lines:
-            place = place[:-1]
-        return Problem(self.file, self.lines.get(place, 1), text)
 
 
 def names() -> tuple[str, ...]:
@@ -123,12 +89,10 @@ def load(path_or_name: str | Path) -> Topology:
         if path.stem not in names():
             raise TopologyError([_no_topology(str(path_or_name))])
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_FILE_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise TopologyError([Problem(str(path), 1, f"cannot read the file: {reason}")]) from error
-    return parse(raw, _shown(path))
+        raw = read_bytes(path)
+    except FileError as error:
+        raise TopologyError(error.problems) from error
+    return parse(raw, shown(path))
 
 
 def _no_topology(name: str) -> Problem:
@@ -144,32 +108,19 @@ def parse(raw: bytes, file: str) -> Topology:
 
     Raises TopologyError.
     """
-    if len(raw) > MAX_FILE_BYTES:
-        raise TopologyError([Problem(file, 1, "the file is larger than 1 MiB")])
     try:
-        text = raw.decode("utf-8").replace("\r\n", "\n")
-        data = tomllib.loads(text)
-        lines = line_table(text)
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise TopologyError([Problem(file, line, "the text is not UTF-8")]) from error
-    except ValueError as error:
-        raise TopologyError([_syntax_problem(file, error)]) from error
-    except RecursionError as error:
-        raise TopologyError([Problem(file, 1, "arrays are nested too deep")]) from error
-    return build(data, Source(file, lines))
+        data, source = parse_data(raw, file)
+    except FileError as error:
+        raise TopologyError(error.problems) from error
+    return build(data, source)
 
 
 def build(data: dict[str, Any], source: Source) -> Topology:
     """Check plain data and give every node its numbers and ports. Raises TopologyError."""
     try:
-        parsed = TopologyFile.model_validate(data)
-    except ValidationError as error:
-        problems = [
-            source.problem(tuple(item["loc"]), _sentence(item))
-            for item in error.errors(include_url=False)
-        ]
-        raise TopologyError(problems) from error
+        parsed = fill(TopologyFile, data, source, _words)
+    except FileError as error:
+        raise TopologyError(error.problems) from error
     return _Builder(parsed, source).topology()
 
 
@@ -177,59 +128,23 @@ def _library() -> Path:
     return Path(__file__).resolve().parents[3] / "topologies"
 
 
-def _shown(path: Path) -> str:
-    try:
-        return str(path.resolve().relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
-
-
-def _syntax_problem(file: str, error: ValueError) -> Problem:
-    text, _, place = str(error).partition(" (at ")
-    line = place.split()[1].rstrip(",)") if place.startswith("line ") else "1"
-    text = text[:1].lower() + text[1:]
-    return Problem(file, int(line), f"this is not TOML: {text}")
-
-
-def _sentence(error: Any) -> str:
-    """A pydantic error in the words of this file format."""
-    place = error["loc"]
-    what = f"`{place[-1]}`" if isinstance(place[-1], str) else f"this {place[0]}"
-    kind, context, shown = error["type"], error.get("ctx", {}), reprlib.repr(error["input"])
-    if kind == "missing":
-        owner = f"this {place[0]}" if len(place) > 1 else "the file"
-        return f"{owner} has no {what}: add it"
-    if kind == "extra_forbidden":
-        known = _known_keys(place)
-        close = difflib.get_close_matches(str(place[-1]), known, n=1)
-        hint = f"did you mean `{close[0]}`?" if close else f"use {', '.join(known)}"
-        return f"unknown key {what}: {hint}"
-    if kind == "value_error":
-        return str(context["error"])
-    if kind.startswith("int_"):
-        return f"{what} must be a whole number, not {shown}"
-    if kind.startswith(("greater_than", "less_than")):
-        limit = f"at least {context['ge']}" if "ge" in context else f"at most {context['le']}"
-        return f"{what} is {shown}, but it must be {limit}"
+def _words(error: Any, what: str, value: str) -> str:
+    """What only a topology says of an error of pydantic's."""
+    place, kind = error["loc"], error["type"]
     if kind in ("string_pattern_mismatch", "string_too_long", "string_too_short"):
         if len(place) == 1:
             return f"{what} must have 1 to 40 characters"
         return (
-            f"{what} is {shown}, but the name of a node has 1 to 8 letters, digits or _ "
+            f"{what} is {value}, but the name of a node has 1 to 8 letters, digits or _ "
             "and starts with a letter"
         )
     if kind == "too_short":
         return f"{what} is empty: a topology needs at least one"
-    expected = {"string_type": "text in quotes", "list_type": "an array of tables"}
-    return f"{what} must be {expected.get(kind, 'a table of keys and values')}"
-
-
-_ROWS: dict[str, type[_Strict]] = {"router": RouterRow, "host": HostRow, "link": LinkRow}
-
-
-def _known_keys(place: tuple[Any, ...]) -> list[str]:
-    model = _ROWS[place[0]] if len(place) > 1 else TopologyFile
-    return list(model.model_fields)
+    expected = dict.fromkeys(("list_type", "tuple_type"), "an array of tables")
+    expected["string_type"] = "text in quotes"
+    if kind in (*expected, "model_type"):
+        return f"{what} must be {expected.get(kind, 'a table of keys and values')}"
+    return ""
 
 
 @dataclass

@@ -12,8 +12,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field, StrictInt
 
-from p4lab.targets.tofino.toml import HARDWARE, HardwareError, Strict, read
-from p4lab.topology.file import Problem, Source
+from p4lab.targets.tofino.toml import HARDWARE, HardwareError, read
+from p4lab.topology.tomls import Problem, Source, Strict
 from p4lab.topology.units import rate_bits_per_second
 
 WEDGE = "wedge100bf-32x"

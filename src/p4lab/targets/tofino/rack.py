@@ -24,9 +24,9 @@ from pydantic import Field, StrictInt
 
 from p4lab.control.bier_tna import MOST_LOOPS, TnaLayout
 from p4lab.targets.tofino.chip import WEDGE, Chassis, chassis
-from p4lab.targets.tofino.toml import HardwareError, Strict, parse, read
+from p4lab.targets.tofino.toml import HardwareError, parse, read
 from p4lab.topology import Topology
-from p4lab.topology.file import Problem, Source
+from p4lab.topology.tomls import Problem, Source, Strict
 
 LANES_OF = {"10G": 1, "25G": 1, "40G": 4, "50G": 2, "100G": 4}
 # IEEE 802.3: clause 74 (fc) is for lanes of 10 and 25 Gb/s, clauses 91 and 108 (rs) for 25.
