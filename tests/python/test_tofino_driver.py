@@ -24,6 +24,7 @@ from bfrt_fake.switch import Switch
 from p4lab.control.bier import Member
 from p4lab.control.bier_tna import port_status, tna_entries
 from p4lab.control.entries import Exact, Ternary, Update, diff
+from p4lab.control.tna_plane import TnaControlPlane
 from p4lab.engine import load_program
 from p4lab.lab.plan import ROOT
 from p4lab.targets.tofino import sde, tools
@@ -382,6 +383,41 @@ def test_what_the_switch_holds_is_read_from_it(client: Any, server: Server, tmp_
     own.write(diff(held, wanted))
     assert server.switch.state() == before
     assert own.entries() == wanted
+    own.close()
+
+
+class Elsewhere:
+    """The switches of the other routers, which take everything."""
+
+    def write(self, updates: Any) -> None:
+        pass
+
+    def packet_out(self, port: int, frame: bytes) -> None:
+        pass
+
+
+def test_a_switch_that_was_started_anew_is_reconciled(
+    client: Any, server: Server, tmp_path: Path
+) -> None:
+    """By the control plane, with nothing but the difference, and what is right stays untouched."""
+    own = driver(client, server, tmp_path)
+    own.open()
+    plane = TnaControlPlane(
+        TOPOLOGY, 64, lambda name: own if name == "r1" else Elsewhere(), layouts=LAYOUTS
+    )
+    plane.listen(frozenset({Member("r1", 1, GROUP), Member("r2", 1, GROUP)}))
+    plane.port_seen("r1", 2, up=False)
+    before = copy.deepcopy(server.switch.state())
+    lost = ("bfr.bift", "served", MIRROR, "loop_sessions")
+    for name in lost:
+        server.switch.table(name).rows.clear()
+    server.switch.cells.clear()
+    sent = len(server.switch.log)
+    plane.reconcile(["r1"])
+    assert server.switch.state() == before
+    written = {table for _, table in server.switch.log[sent:]}
+    names = {server.switch.table(name).name for name in (*lost, "port_down")}
+    assert written == names
     own.close()
 
 
