@@ -64,12 +64,15 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Code by the paths that were asked for; none where there can be none
+type KnownPaths = HashMap<(Way, Vec<Path>), Option<Arc<dyn Paths>>>;
+
 /// A program as machine code of this computer; its memory is given back when it is dropped.
 pub struct Compiled {
     program: Arc<Program>,
     tables: Arc<Tables>,
     /// Code of paths, for all switches that ask for the same
-    paths: Mutex<HashMap<(Way, Vec<Path>), Option<Arc<dyn Paths>>>>,
+    paths: Mutex<KnownPaths>,
     /// The function of each block, at its first instruction; elsewhere one that traps
     entries: Vec<Entry>,
     /// Runs of words that somebody may read before a packet has written them

@@ -68,6 +68,9 @@ pub(crate) struct Walker<'a> {
     pub sources: HashMap<Value, (u32, u32)>,
 }
 
+/// Where each group of paths goes on, and words that it has there
+type Parts = Vec<(Block, Vec<usize>, Known)>;
+
 /// Paths that go on in the same way, by what tells them from the others.
 type Groups = Vec<(u64, Vec<usize>)>;
 
@@ -199,13 +202,12 @@ impl<'a> Walker<'a> {
 
     /// One instruction. If the paths may part here: where each group of them goes on, and words that
     /// it has then.
-    #[allow(clippy::type_complexity)]
     fn step(
         &mut self,
         here: &mut Here,
         step: Step,
         paths: &[usize],
-    ) -> Result<Option<Vec<(Block, Vec<usize>, Known)>>, Unsupported> {
+    ) -> Result<Option<Parts>, Unsupported> {
         let Some(op) = self.op(step.pc) else {
             return unsupported("no instruction");
         };
@@ -439,11 +441,7 @@ impl<'a> Walker<'a> {
     }
 
     /// Nothing parts the paths here.
-    #[allow(clippy::type_complexity)]
-    fn all_alike(
-        &self,
-        groups: Groups,
-    ) -> Result<Option<Vec<(Block, Vec<usize>, Known)>>, Unsupported> {
+    fn all_alike(&self, groups: Groups) -> Result<Option<Parts>, Unsupported> {
         match groups.len() {
             1 => Ok(None),
             _ => unsupported("two answers to one question"),
@@ -564,13 +562,7 @@ impl<'a> Walker<'a> {
             .load(types::I64, flags, given, (index * 8) as i32)
     }
 
-    #[allow(clippy::type_complexity)]
-    fn apply(
-        &mut self,
-        here: &Here,
-        id: u32,
-        paths: &[usize],
-    ) -> Result<Vec<(Block, Vec<usize>, Known)>, Unsupported> {
+    fn apply(&mut self, here: &Here, id: u32, paths: &[usize]) -> Result<Parts, Unsupported> {
         let program = self.e.program;
         let table = &program.tables[id as usize];
         if table.key_words as usize > MAX_KEY {
