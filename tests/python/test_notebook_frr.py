@@ -58,3 +58,12 @@ def test_the_way_of_a_neighbours_packet_is_the_shortest_that_is_left(lab: Lab, l
     assert sent.ok
     assert sent.way("h2") == tuple(networkx.shortest_path(graph, "h1", "h2")[1:-1])
     assert sent.way("h1") == ()
+
+
+def test_every_pass_of_the_stepper_has_a_number_of_its_own(lab: Lab) -> None:
+    """A packet of which several copies come back has several passes at once, so to say."""
+    lab.set_link("r1", "r2", False)
+    sent = lab.send()
+    numbers = [one["number"] for one in lab.bit_view("r1", sent).data["passes"]]
+    assert numbers == list(range(1, sent.passes("r1") + 1))
+    assert len(numbers) > 3

@@ -65,7 +65,8 @@ def passes(
     blocks in `quiet`.
     """
     reader = _Reader(hop, topology, own, quiet)
-    return [reader.read(packet) for packet in hop.packets if packet["kind"] in ENTERS]
+    entered = [packet for packet in hop.packets if packet["kind"] in ENTERS]
+    return [reader.read(packet, number) for number, packet in enumerate(entered, 1)]
 
 
 class _Reader:
@@ -87,9 +88,9 @@ class _Reader:
             packet = self.packets[packet["parent"]]
         return int(packet["id"])
 
-    def read(self, packet: dict[str, Any]) -> Pass:
-        """All steps of one pass, and what became of the packet and its copies."""
-        found = Pass(packet["pass"] + 1, packet["id"])
+    def read(self, packet: dict[str, Any], number: int) -> Pass:
+        """All steps of pass `number`, and what became of the packet and its copies."""
+        found = Pass(number, packet["id"])
         parent = packet["parent"]
         before = self.ends[self._entered(self.packets[parent])] if parent is not None else State()
         state = State(remaining=before.remaining)
