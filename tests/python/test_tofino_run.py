@@ -232,6 +232,18 @@ def test_ports_that_lose_their_link_are_gone_around(
     assert [server.switch.state() for server in servers] == before
 
 
+def test_a_switch_that_ends_ends_the_run_and_the_others_are_put_back(
+    servers: list[Server], home: None, tmp_path: Path
+) -> None:
+    before = [server.switch.state() for server in servers]
+    process = start(rack(servers, tmp_path))
+    servers[1].__exit__()
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert servers[1].address in errors and "p4lab run ... --undo tries again" in errors
+    assert [servers[i].switch.state() for i in (0, 2)] == [before[0], before[2]]
+
+
 def test_a_run_that_was_killed_is_undone(servers: list[Server], home: None, tmp_path: Path) -> None:
     before = [server.switch.state() for server in servers]
     file = rack(servers, tmp_path)

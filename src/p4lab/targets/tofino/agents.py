@@ -18,6 +18,7 @@ from p4lab.topology import Link
 LOOK = 1_000_000  # nanoseconds between two looks at what has come
 LINKS_SECONDS = 10.0  # for links to come up: 100 Gb/s take some seconds, more with negotiation
 PAUSE = 0.2
+POLL_SECONDS = 3.0  # between two questions to switches that say nothing
 
 
 @dataclass(frozen=True)
@@ -82,13 +83,18 @@ class PortAgents:
         ]
 
     def follow(self) -> None:
-        """Acts on what comes, for ever: an exception ends it."""
+        """Acts on what comes, for ever: an exception ends it. Now and then the switches are asked,
+        so that one that has ended is noticed (BfrtError)."""
         while True:
             try:
-                news = self._waiting.get(timeout=PAUSE)
+                self._act(self._waiting.get(timeout=POLL_SECONDS))
             except queue.Empty:
-                continue
-            self._act(news)
+                self._compare()
+
+    def _compare(self) -> None:
+        for router, driver in self._drivers.items():
+            for port, up in driver.links().items():
+                self._act(PortNews(router, port, up))
 
     def _act(self, news: PortNews) -> None:
         place = (news.router, news.port)

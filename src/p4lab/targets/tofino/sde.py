@@ -233,9 +233,10 @@ class SdeBfrt:
             table.default_entry_set(self._target, table.make_data(self._data(item), item.action))
 
     def counted(self, table: str, key: str, numbers: Sequence[int]) -> list[dict[str, Value]]:
+        flags = KNOWN if table == PORT else COUNTED  # what is set is not in the chip
         found = []
         for number in numbers:
-            rows = self._get(table, [((key, Exact(number)),)], COUNTED)
+            rows = self._get(table, [((key, Exact(number)),)], flags)
             found.append(_fields(rows[0][0]) if rows else {})
         return found
 
