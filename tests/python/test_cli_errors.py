@@ -62,6 +62,12 @@ def test_a_terminal_without_unicode_gets_what_it_can_show(env: dict[str, str]) -
         assert done.stdout.isascii() or env["PYTHONIOENCODING"] == "latin-1"
 
 
+def test_a_narrow_terminal_loses_no_number() -> None:
+    arguments = ["run", "01-bier", "--packets", "1234", "--topology", "paper"]
+    shown = run(*arguments, COLUMNS="30").stdout.decode()
+    assert "…" not in shown and "received" in shown and shown.count("1234") >= 8
+
+
 def test_a_formatted_program_is_utf8_on_every_terminal(tmp_path: Path) -> None:
     """Else `p4lab fmt --stdout a.p4 > b.p4` would lose an author's comments."""
     program = tmp_path / "a.p4"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at, fail_in_file
 from p4lab.cli.options import Json, NetworkName, output_folder
 
@@ -117,7 +118,7 @@ def restoration(
         typer.echo(json.dumps(record, indent=2))
     else:
         console = Console()
-        console.print(_table(modes))
+        print_whole(_table(modes))
         if heartbeat is not None:
             console.print(_within(heartbeat), highlight=False)
         last = seed + runs - 1

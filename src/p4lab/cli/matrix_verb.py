@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.options import Lab
 
@@ -38,7 +39,7 @@ def matrix(lab: Lab, seed: Seed = 1) -> None:
         judged = list(track(judging, "judging", len(found), console=shown, transient=True))
     except (LabError, MarkError) as error:
         fail(str(error))
-    Console().print(table(judged))
+    print_whole(table(judged))
     problems = [row for row in judged if row.problem]
     for row in problems:
         typer.echo(f"{row.answer.name}: {row.problem}")

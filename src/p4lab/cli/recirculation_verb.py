@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at
 from p4lab.cli.options import Json, output_folder
 
@@ -116,7 +117,7 @@ def recirculation(
         from rich.console import Console
 
         console = Console()
-        console.print(_last_table(rows), _every_table(rows), _timing_table(timing))
+        print_whole(_last_table(rows), _every_table(rows), _timing_table(timing))
         console.print(_notes(why), f"seed {seed}; {csv}, {pictures[0]}", sep="\n", highlight=False)
         for row in off:
             console.print(
@@ -171,7 +172,7 @@ def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json 
         from rich.console import Console
 
         console = Console()
-        console.print(_loss_table(losses), _checked_table(checked), _figure17_table(curves))
+        print_whole(_loss_table(losses), _checked_table(checked), _figure17_table(curves))
         console.print(_notes(""), f"seed {seed}; {csv}, {pictures[0]}", sep="\n", highlight=False)
     if any(row["dropped"] for row in checked):
         raise typer.Exit(VERDICT_NO)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from p4lab.cli.console import print_whole
 from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail, fail_in_file
 from p4lab.cli.explain_verb import pointer
 from p4lab.cli.options import (
@@ -124,7 +125,6 @@ def run(
     received, duplicates, missing, unwanted, unserved, ok), links (source, target, copies, ideal,
     ok), counters (router, neighbour, port, packets, bytes), down and problems.
     """
-    from rich.console import Console
 
     from p4lab.cli.exercise import run_exercise
     from p4lab.exercise.files import is_exercise
@@ -162,7 +162,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(report.to_json(), indent=2))
     else:
-        Console().print(render(report))
+        print_whole(render(report))
     if not report.ok:
         raise typer.Exit(VERDICT_NO)
 
