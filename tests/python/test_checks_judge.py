@@ -261,3 +261,13 @@ def test_stf_scripts_are_checks_and_their_packets_are_told_by_fields() -> None:
     story = judge(course, {"bier/bier.p4": silent}).checks[0].story
     assert story is not None
     assert story.summary
+
+
+def test_a_program_that_does_not_compile_is_told_in_one_screen() -> None:
+    """Seventeen rows of what waits would push the mistake out of sight."""
+    found = verdict("decision.egress_port = port;", "decision.egress_port = prt;")
+    console = Console(width=80, no_color=True, record=True, file=io.StringIO())
+    console.print(render(COURSE, found))
+    lines = console.export_text().splitlines()
+    assert len(lines) <= 24
+    assert any("SKIPPED" in line and f"all {len(found.checks) - 1}" in line for line in lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +32,8 @@ def start(lab: Lab, folder: Folder) -> None:
         fail(str(error))
     except OSError as error:
         fail_at(error, folder)
-    typer.echo(f"Edit {edit}: every TODO is a task of the lab.")
+    typer.echo(f"Edit {edit}: every TODO is a task of the lab; labs/{lab}/README.md explains them.")
+    typer.echo(f"Then: p4lab check {lab} {shlex.quote(str(folder))}")
 
 
 def cut(labs: Labs = None, check: Check = False) -> None:

@@ -64,7 +64,8 @@ def _table(course: Course, verdict: Verdict) -> Table:
     table.add_column("check", overflow="fold")
     table.add_column("points", justify="right")
     part = None
-    for check in verdict.checks:
+    shown = _shown(verdict)
+    for check in shown:
         if check.part and check.part != part:
             part = check.part
             table.add_row("", f"[bold]{escape(titles.get(part, part))}[/]", "")
@@ -72,8 +73,16 @@ def _table(course: Course, verdict: Verdict) -> Table:
         if check.waits_for:
             told += f" [dim](waits for: {escape(waits(course, check))})[/]"
         table.add_row(_MARKS[check.status], told, _points(check))
+    if left := len(verdict.checks) - len(shown):
+        table.add_row(_MARKS["skipped"], f"all {left} others, which wait for that", "")
     table.add_row("", "[bold]total[/]", f"{verdict.points:g}/{verdict.max_points:g}")
     return table
+
+
+def _shown(verdict: Verdict) -> list[CheckResult]:
+    """The checks worth a row: of a program that cannot be run at all, those that say why."""
+    ran = [check for check in verdict.checks if check.status != "skipped"]
+    return ran if ran and all(not check.part for check in ran) else list(verdict.checks)
 
 
 def waits(course: Course, check: CheckResult) -> str:
