@@ -26,6 +26,7 @@ from p4lab.control.bier_tna import port_status, tna_entries
 from p4lab.control.entries import Exact, Ternary, Update, diff
 from p4lab.control.tna_plane import TnaControlPlane
 from p4lab.engine import load_program
+from p4lab.lab.counted import counted
 from p4lab.lab.plan import ROOT
 from p4lab.targets.tofino import sde, tools
 from p4lab.targets.tofino.bfrt import BfrtError
@@ -492,6 +493,13 @@ def test_counters_are_read_from_the_chip_and_registers_reset(
         counter = TofinoDriver(bfrt, SETUP, counting, journal=journal(tmp_path))
         assert counter.counters("sent", [3, 0]) == {3: (21, 2100), 0: (0, 0)}
         assert list(counter.all_counters()[name]) == list(range(1, 512))
+        with pytest.raises(ValueError, match="has no cell 512"):
+            counter.counters("sent", [512])
+        # A run reports them by ports of the topology: cells 132, 140, ... of the chip.
+        rows = counted(TOPOLOGY, lambda router: counter if router == "r1" else Elsewhere(), LAYOUTS)
+        told = [(row.router, row.port, row.packets, row.bytes) for row in rows]
+        numbers = {n: LAYOUTS["r1"].port(n) for n in TOPOLOGY.ports("r1")}
+        assert told == [("r1", n, 7 * cell, 700 * cell) for n, cell in numbers.items()]
         bfrt.close()
 
 

@@ -15,6 +15,11 @@ LAYOUT = TnaLayout(loops=(68, 69, 70, 71))
 """The recirculation ports of the first pipe take turns"""
 
 
+def alike(topology: Topology) -> Layouts:
+    """The layouts of switches that nobody has set up by hand."""
+    return dict.fromkeys((router.name for router in topology.routers), LAYOUT)
+
+
 class TnaControlPlane(ControlPlane):
     """BIER, IGMP, and loops in turn; backups by loop-free alternates.
 
@@ -33,7 +38,7 @@ class TnaControlPlane(ControlPlane):
     ) -> None:
         """`layouts` say how each switch is set up, where they are not all alike. Raises
         BierNumberError."""
-        self._layouts = layouts or dict.fromkeys((r.name for r in topology.routers), LAYOUT)
+        self._layouts = layouts or alike(topology)
         self._down: dict[str, frozenset[int]] = {}
         super().__init__(topology, bsl, driver_for_router, timers)
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Union
 
 from p4lab.control.frr_plane import FrrControlPlane
 from p4lab.control.plane import ControlPlane, Driver
-from p4lab.control.tna_plane import TnaControlPlane
+from p4lab.control.tna_plane import TnaControlPlane, alike
 from p4lab.engine import load_program
 from p4lab.lab.counted import counted
 from p4lab.lab.plan import Plan
-from p4lab.lab.report import Report, make_report
+from p4lab.lab.report import CounterRow, Report, make_report
 from p4lab.lab.unserved import unserved
 from p4lab.network import Network, NetworkError, open_network
 from p4lab.targets import HARDWARE, NAMES
@@ -67,9 +67,16 @@ def run(
         cut(plan, net, plane)
         say("sending")
         send(plan, net, plane)
-        observed, sent = net.observed(), counted(plan.topology, net.driver)
+        observed, sent = net.observed(), _counted(plan, net, hardware)
         report = make_report(plan, network, observed, target, sent, unserved(plan))
         return replace(report, problems=(*unheard, *report.problems))
+
+
+def _counted(plan: Plan, net: Network, hardware: Hardware | None) -> tuple[CounterRow, ...]:
+    layouts = hardware.layouts if hardware else None
+    if layouts is None and plan.control == "tna":
+        layouts = alike(plan.topology)
+    return counted(plan.topology, net.driver, layouts)
 
 
 def start(plan: Plan, net: Network, hardware: Hardware | None = None) -> Running:

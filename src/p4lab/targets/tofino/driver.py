@@ -152,9 +152,12 @@ class TofinoDriver:
 
     def counters(self, name: str, cells: Sequence[int]) -> dict[int, Count]:
         """What these cells of a counter of the program hold, read from the chip now. Raises
-        BfrtError, and ValueError if the program has no such counter."""
+        ValueError if the program has no such counter, or the counter no such cell."""
         table = f"{PIPELINE}.{self._program.counter(name)}"
-        found = self._bfrt.counted(table, COUNTER_CELL, cells)
+        try:
+            found = self._bfrt.counted(table, COUNTER_CELL, cells)
+        except BfrtError as error:
+            raise ValueError(str(error)) from error
         return {cell: _count(fields) for cell, fields in zip(cells, found, strict=True)}
 
     def all_counters(self) -> dict[str, dict[int, Count]]:
