@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from p4lab import _engine
-from p4lab.bench import engines, programs
+from p4lab.bench import chain, engines, programs
 
 ROUTERS = 4
 PACKETS = 300
@@ -38,7 +38,7 @@ def run(engine: str, seed: int) -> tuple[int | None, list[dict[str, int]]]:
     net.fingerprint_on()
     net.start_stream(
         source,
-        engines.frame(64, 2),
+        chain.bier_probe(64, 2),
         flow=1,
         sender=1,
         start=0,

@@ -1,4 +1,4 @@
-"""Chains of IPv4 routers in virtual time, measured in a process of its own, which tells its memory.
+"""Chains of routers in virtual time: built, run, and measured in a process of its own.
 
 Routers stand in chains of ten with a host at each end; all chains are one network and busy at the
 same time.
@@ -12,21 +12,33 @@ import resource
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 
 from p4lab import _engine
-from p4lab.bench.programs import IN_PORT, NEXT_HOP, OUT_PORT, ROUTER, network
+from p4lab.bench import programs
+from p4lab.bench.programs import IN_PORT, NEXT_HOP, OUT_PORT, ROUTER, Subject, network
 from p4lab.control.entries import Lpm, TableEntry, Update
 from p4lab.engine import load_program, to_engine
 from p4lab.packets.ip import ETHERTYPE_IPV4, PROTOCOL_UDP, ethernet, ipv4, udp
 
 LENGTH = 10  # routers of a chain
 GAP_NS = 1000  # between two packets of a chain
-RATE = 10_000_000_000  # of all links
-DELAY_NS = 1000
+PROBE = bytes(24)  # room for the trailer of a probe
 PICOSECONDS = 1000  # per nanosecond
+
+
+@dataclass(frozen=True)
+class Cable:
+    """What all cables of a chain are like."""
+
+    rate: int  # bits per second
+    delay_ns: int
+
+
+CABLE = Cable(rate=10_000_000_000, delay_ns=1000)
 
 
 @dataclass(frozen=True)
@@ -50,10 +62,43 @@ class Run:
         return self.hops / self.seconds
 
 
-def in_process(engine: str, routers: int, packets: int, length: int) -> Run:
-    """A run in a process of its own; `packets` of `length` bytes in all, shared among the chains.
-    Raises RuntimeError with what it said if it fails."""
-    call = f"chain.main({engine!r}, {routers}, {packets}, {length})"
+@dataclass(frozen=True)
+class Chains:
+    """A network of chains; routers are its first nodes."""
+
+    net: _engine.Network
+    routers: int
+    sources: Sequence[int]  # hosts at the beginnings
+    ends: Sequence[int]  # cables of the hosts at the ends
+    cable: Cable
+
+    def run(self, frame: bytes, packets: int) -> tuple[int, int, float]:
+        """Lets each chain have so many packets: how many arrived in all, how many the routers sent,
+        and the seconds of processor time that it took."""
+        for number, source in enumerate(self.sources):
+            self.net.start_stream(
+                source,
+                frame,
+                flow=number,
+                sender=1,
+                start=self.net.now,
+                interval=GAP_NS * PICOSECONDS,
+                count=packets,
+            )
+        last = self.net.now + (packets * GAP_NS + LENGTH * 10 * self.cable.delay_ns) * PICOSECONDS
+        start = time.process_time()
+        self.net.run_until(last)
+        seconds = time.process_time() - start
+        received = sum(self.net.link_stats(link)[0]["delivered"]["probes"] for link in self.ends)
+        hops = sum(self.net.switch_stats(node)["sent"] for node in range(self.routers))
+        return received, hops, seconds
+
+
+def in_process(what: str, engine: str, routers: int, packets: int, length: int = 0) -> Run:
+    """A run in a process of its own; `packets` in all, shared among the chains. `what` is "router",
+    whose packets have `length` bytes, or "bier". Raises RuntimeError with what it said if it
+    fails."""
+    call = f"chain.main({what!r}, {engine!r}, {routers}, {packets}, {length})"
     command = [sys.executable, "-c", f"from p4lab.bench import chain; {call}"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
@@ -61,53 +106,36 @@ def in_process(engine: str, routers: int, packets: int, length: int) -> Run:
     return Run(**json.loads(done.stdout))
 
 
-def main(engine: str, routers: int, packets: int, length: int) -> None:
+def main(what: str, engine: str, routers: int, packets: int, length: int) -> None:
     """Prints what a `Run` holds, as JSON."""
-    print(json.dumps(asdict(measure(engine, routers, packets, length))))
+    subject = router(length) if what == "router" else bier(64)
+    print(json.dumps(asdict(measure(subject, engine, routers, packets))))
 
 
-def measure(engine: str, routers: int, packets: int, length: int) -> Run:
+def measure(subject: Subject, engine: str, routers: int, packets: int) -> Run:
     """A run in this process. Raises ValueError if there is no such engine."""
-    program = load_program(ROUTER)
-    _engine.Switch(program, engine=engine)  # compiles it to native code, which all switches share
+    # Compiles it to native code, which all switches share
+    _engine.Switch(subject.program, engine=engine)
     before = resident()
     start = time.process_time()
-    net, sources, ends = build(program, engine, routers)
+    chains = build(subject, engine, routers)
     building = time.process_time() - start
     built = resident()
-    each = packets // len(sources)
-    frame = probe_frame(length)
-    for flow, source in enumerate(sources):
-        rate = length * 8 * 10**9 // GAP_NS
-        net.generate(source, frame, rate=rate, flow=flow, count=each)
-    last = (each * GAP_NS + LENGTH * 10 * DELAY_NS) * PICOSECONDS
-    start = time.process_time()
-    net.run_until(last)
-    seconds = time.process_time() - start
+    each = packets // len(chains.sources)
+    received, hops, seconds = chains.run(subject.frame, each)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    received = sum(net.link_stats(link)[0]["delivered"]["probes"] for link in ends)
-    hops = sum(net.switch_stats(node)["sent"] for node in range(routers))
-    return Run(routers, each * len(sources), received, hops, seconds, building, before, built, peak)
+    sent = each * len(chains.sources)
+    return Run(routers, sent, received, hops, seconds, building, before, built, peak)
 
 
-def build(
-    program: _engine.Program, engine: str, routers: int
-) -> tuple[_engine.Network, list[int], list[int]]:
-    """The network, its sending hosts and the cables of the receiving ones; routers are the first
-    nodes."""
+def build(subject: Subject, engine: str, routers: int, cable: Cable = CABLE) -> Chains:
+    """Chains of so many routers in all; the last may be shorter."""
     net = _engine.Network(seed=1)
-    route = TableEntry(
-        "routes",
-        (("hdr.ipv4.dst", Lpm(network(1), 24)),),
-        "forward",
-        (("dst", NEXT_HOP), ("port", OUT_PORT)),
-    )
-    updates = to_engine([Update("insert", route)])
     for number in range(routers):
-        net.add_switch(f"r{number}", program, engine=engine)
-        net.write(number, updates)
+        net.add_switch(f"r{number}", subject.program, engine=engine)
+        net.write(number, subject.updates)
     sources, ends = [], []
-    link = {"rate": RATE, "delay": DELAY_NS * PICOSECONDS}
+    link = {"rate": cable.rate, "delay": cable.delay_ns * PICOSECONDS}
     for first in range(0, routers, LENGTH):
         chain = range(first, min(first + LENGTH, routers))
         sources.append(net.add_host(f"from{first}", 0x020000000001))
@@ -116,17 +144,46 @@ def build(
         for node in chain[:-1]:
             net.connect((node, OUT_PORT), (node + 1, IN_PORT), **link)
         ends.append(net.connect((chain[-1], OUT_PORT), (sink, 0), **link))
-    return net, sources, ends
+    return Chains(net, routers, sources, ends, cable)
 
 
-def probe_frame(length: int) -> bytes:
+def router(length: int) -> Subject:
+    """An IPv4 router with one route, and probes of `length` bytes."""
+    route = TableEntry(
+        "routes",
+        (("hdr.ipv4.dst", Lpm(network(1), 24)),),
+        "forward",
+        (("dst", NEXT_HOP), ("port", OUT_PORT)),
+    )
+    updates = to_engine([Update("insert", route)])
+    return Subject("IPv4 router", load_program(ROUTER), updates, router_probe(length))
+
+
+def router_probe(length: int) -> bytes:
     """UDP over IPv4 to a host of the one route, without a UDP checksum."""
     source, destination = IPv4Address("10.0.0.1"), IPv4Address(network(1) | 2)
     payload = bytes(length - 14 - 20 - 8)
-    datagram = bytearray(udp(source, destination, (5004, 5004), payload))
-    datagram[6:8] = bytes(2)
-    packet = ipv4(source, destination, PROTOCOL_UDP, bytes(datagram), ttl=64)
+    packet = ipv4(source, destination, PROTOCOL_UDP, datagram(source, destination, payload), ttl=64)
     return ethernet(0x020000000002, 0x020000000001, ETHERTYPE_IPV4, packet)
+
+
+def bier(bsl: int) -> Subject:
+    """A BIER router in the middle of a network, and probes to receivers behind one port."""
+    subject = programs.bier(bsl, 1)
+    return Subject(subject.name, subject.program, subject.updates, bier_probe(bsl, 1))
+
+
+def bier_probe(bsl: int, hops: int) -> bytes:
+    """A BIER frame as `programs.bier_frame`, with a UDP packet to a group in it."""
+    group, source = IPv4Address("239.1.2.3"), IPv4Address("10.0.9.1")
+    header = programs.bier_frame(bsl, hops)[: 14 + 12 + bsl // 8]
+    return header + ipv4(source, group, PROTOCOL_UDP, datagram(source, group, PROBE), ttl=15)
+
+
+def datagram(source: IPv4Address, destination: IPv4Address, payload: bytes) -> bytes:
+    """UDP without a checksum, as a probe's payload changes on its way."""
+    whole = udp(source, destination, (5004, 5004), payload)
+    return whole[:6] + bytes(2) + whole[8:]
 
 
 def resident() -> int:

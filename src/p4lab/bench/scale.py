@@ -16,6 +16,9 @@ CHAIN = "10 routers in a row, 1,000 bytes"
 FRAME_BYTES = 1000
 SMALL_BYTES = 100  # of frames that measure the network rather than the copying of bytes
 GROWTH = "routers in rows of 10, 100 bytes"
+BIER_GROWTH = "BIER routers in rows of 10"
+ROUTERS, BIER = "router", "bier"
+SWITCHES = (10, 100, 1000)
 NS3 = ROOT / "benches" / "ns3" / "chain.cc"
 LIBRARIES = ("applications", "internet", "point-to-point", "traffic-control", "network", "core")
 ROUNDS = 3
@@ -60,7 +63,7 @@ def speed(seconds: float, say: Say) -> Iterator[Measure]:
 
 def ours(engine: str, packets: int) -> float:
     """Packet-hops per second of processor time. Raises RuntimeError if packets are lost."""
-    run = chain.in_process(engine, chain.LENGTH, packets, FRAME_BYTES)
+    run = chain.in_process("router", engine, chain.LENGTH, packets, FRAME_BYTES)
     if run.received != run.packets:
         raise RuntimeError(f"{run.received} of {run.packets} packets went through the chain")
     return run.hops_per_second
@@ -97,30 +100,52 @@ def compiled(folder: Path) -> Path | str:
 def growth(seconds: float, say: Say) -> Iterator[Measure]:
     """Time and memory with the number of switches and of packets."""
     hops = int(max(200_000, seconds * GUESS))
-    by_switches: dict[int, list[chain.Run]] = {10: [], 100: [], 1000: []}
+
+    def run(what: str, switches: int, packets: int) -> chain.Run:
+        return chain.in_process(what, "jit", switches, packets, SMALL_BYTES)
+
+    by_switches: dict[str, dict[int, list[chain.Run]]] = {
+        what: {count: [] for count in SWITCHES} for what in (ROUTERS, BIER)
+    }
     by_packets: dict[int, list[chain.Run]] = {hops // 100: [], hops // 10: [], hops: []}
     for number in range(ROUNDS):
-        for switches, runs in by_switches.items():
-            say(f"growth, round {number + 1} of {ROUNDS}: {switches} switches")
-            runs.append(chain.in_process("jit", switches, hops // chain.LENGTH, SMALL_BYTES))
+        for what, counts in by_switches.items():
+            for switches, runs in counts.items():
+                say(f"growth, round {number + 1} of {ROUNDS}: {switches} switches ({what})")
+                runs.append(run(what, switches, hops // chain.LENGTH))
         for packets, runs in by_packets.items():
             say(f"growth, round {number + 1} of {ROUNDS}: {packets:,} packets")
-            runs.append(chain.in_process("jit", chain.LENGTH, packets, SMALL_BYTES))
+            runs.append(run(ROUTERS, chain.LENGTH, packets))
+    yield from of_switches(GROWTH, by_switches[ROUTERS])
+    yield from of_switches(BIER_GROWTH, by_switches[BIER])
+    yield from of_packets(by_packets)
+
+
+def of_switches(name: str, by_switches: dict[int, list[chain.Run]]) -> Iterator[Measure]:
+    """Time of a hop and memory of a router, and what both come to with the most of them."""
+    few, many, most = SWITCHES
     for switches, runs in by_switches.items():
-        yield measure.of(GROWTH, f"time per hop, {switches:,} routers", "ns", times(runs))
-    ratio = measure.ratios(times(by_switches[1000]), times(by_switches[10]))
-    name = "time per hop, 1,000 routers / 10"
-    yield measure.of(GROWTH, name, "", ratio, LINEAR_TIME, at_most=True)
-    for switches, runs in list(by_switches.items())[1:]:
+        yield measure.of(name, f"time per hop, {switches:,} routers", "ns", times(runs))
+    ratio = measure.ratios(times(by_switches[most]), times(by_switches[few]))
+    yield measure.of(
+        name, f"time per hop, {most:,} routers / {few}", "", ratio, LINEAR_TIME, at_most=True
+    )
+    for switches in (many, most):
+        runs = by_switches[switches]
         sizes = [(run.bytes_built - run.bytes_before) / switches / 1e3 for run in runs]
-        yield measure.of(GROWTH, f"memory of one of {switches:,} routers", "kB", sizes)
+        yield measure.of(name, f"memory of one of {switches:,} routers", "kB", sizes)
     sizes = {
         switches: [(run.bytes_peak - run.bytes_before) / switches for run in by_switches[switches]]
-        for switches in (100, 1000)
+        for switches in (many, most)
     }
-    ratio = measure.ratios(sizes[1000], sizes[100])
-    name = "memory of one, 1,000 routers / 100"
-    yield measure.of(GROWTH, name, "", ratio, LINEAR, at_most=True)
+    ratio = measure.ratios(sizes[most], sizes[many])
+    yield measure.of(
+        name, f"memory of one, {most:,} routers / {many}", "", ratio, LINEAR, at_most=True
+    )
+
+
+def of_packets(by_packets: dict[int, list[chain.Run]]) -> Iterator[Measure]:
+    """Time of a hop and memory of a packet."""
     fewest, most = min(by_packets), max(by_packets)
     for packets, runs in by_packets.items():
         yield measure.of(GROWTH, f"time per hop, {packets:,} packets", "ns", times(runs))
