@@ -518,6 +518,10 @@ def test_the_server_refuses_what_the_real_one_refuses(client: Any, server: Serve
         bfrt.counted(RECIRCULATION, "dev_port", [68])
     with pytest.raises(BfrtError, match="session 0 is reserved"):
         bfrt.write("insert", [row(MIRROR, [("$sid", Exact(0))], [], "$normal")])
+    session = row(MIRROR, [("$sid", Exact(5))], [("$session_enable", True)], "$normal")
+    bfrt.write("insert", [session])
+    with pytest.raises(BfrtError, match="Already exists"):
+        bfrt.write("insert", [session])
     with pytest.raises(BfrtError, match="keys are missing"):
         action = "BierIngress.bfr.drop"
         bfrt.write("insert", [row(PROGRAM.table("bift").bfrt, [("bift_id", Exact(1))], [], action)])
@@ -529,6 +533,14 @@ def test_the_server_refuses_what_the_real_one_refuses(client: Any, server: Serve
         bfrt.write("delete", [row("pipe.BierIngress.bfr.port_down", cell, [])])
     with pytest.raises(BfrtError, match="no port 0 has been added"):
         bfrt.counted("$PORT_STAT", "$DEV_PORT", [0])
+    queued = "tf1.tm.counter.eg_port"
+    assert list(bfrt.counted(queued, "dev_port", [68])[0]) == [
+        "drop_count_packets",
+        "usage_cells",
+        "watermark_cells",
+    ]
+    (some,) = bfrt.counted(queued, "dev_port", [68], ["usage_cells"])
+    assert list(some) == ["usage_cells"]
     bfrt._single = bfrt._together
     with pytest.raises(BfrtError, match="Transaction not supported"):
         bfrt.write("insert", [row(MIRROR, [("$sid", Exact(1))], [], "$normal")])

@@ -159,8 +159,13 @@ class Server:
         with self._lock:
             for entity in request.entities:
                 try:
+                    wanted = {part.field_id for part in entity.table_entry.data.fields}
                     for entry in self.switch.read(entity.table_entry):
-                        answer.entities.add().table_entry.CopyFrom(entry)
+                        told = answer.entities.add().table_entry
+                        told.CopyFrom(entry)
+                        for part in entry.data.fields if wanted else ():
+                            if part.field_id not in wanted:
+                                told.data.fields.remove(part)
                     problems.append(None)
                 except Refused as error:
                     problems.append(error)

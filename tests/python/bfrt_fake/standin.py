@@ -110,7 +110,9 @@ class Table:
                 added.exact.value = _bytes(part.value, told["type"])
         return Told(key, {})
 
-    def make_data(self, parts: list[DataTuple], action: str | None = None) -> Told:
+    def make_data(
+        self, parts: list[DataTuple], action: str | None = None, get: bool = False
+    ) -> Told:
         data = msg.TableData()
         if action is not None:
             ids = {spec["name"]: spec["id"] for spec in self._told.get("action_specs", ())}
@@ -169,13 +171,15 @@ class Table:
         self._client.call("Write", request)
 
     # As the SDE's: who says nothing asks the chip itself.
-    def entry_get(self, target: Target, keys: Any = None, flags: Any = None) -> Any:
-        return self._read(keys, flags, default=False)
+    def entry_get(
+        self, target: Target, keys: Any = None, flags: Any = None, required_data: Any = None
+    ) -> Any:
+        return self._read(keys, flags, required_data, default=False)
 
     def default_entry_get(self, target: Target, flags: Any = None) -> Any:
         return self._read(None, flags, default=True)
 
-    def _read(self, keys: Any, flags: Any, *, default: bool) -> Any:
+    def _read(self, keys: Any, flags: Any, wanted: Any = None, *, default: bool) -> Any:
         request = msg.ReadRequest(client_id=self._client.client_id)
         for key in keys or [None]:
             entry = request.entities.add().table_entry
@@ -183,6 +187,8 @@ class Table:
             entry.table_flags.from_hw = (flags or {"from_hw": True})["from_hw"]
             if key is not None:
                 entry.key.CopyFrom(key.message)
+            if wanted is not None:
+                entry.data.CopyFrom(wanted.message)
         for answer in self._client.call("Read", request):
             for entity in answer.entities:
                 entry = entity.table_entry

@@ -40,9 +40,11 @@ class Bfrt(Protocol):
         """Inserts, modifies or deletes rows of one table: all of them, or none and BfrtError.
         Default entries can be modified, and deleting one means the program's own."""
 
-    def counted(self, table: str, key: str, numbers: Sequence[int]) -> list[dict[str, Value]]:
-        """All fields of the rows with these numbers as key, those that can only be read included,
-        as the chip has them now; nothing for rows that are not there. Raises BfrtError."""
+    def counted(
+        self, table: str, key: str, numbers: Sequence[int], fields: Sequence[str] = ()
+    ) -> list[dict[str, Value]]:
+        """Fields (without names: all) of the rows with these numbers as key, also such as can only
+        be read, as the chip has them now; nothing for rows that are not there. Raises BfrtError."""
 
     def all_counted(self, table: str) -> dict[int, dict[str, Value]]:
         """The same of all rows of a table whose key is one number. Raises BfrtError."""

@@ -126,7 +126,7 @@ class TofinoDriver:
 
     def links(self) -> dict[int, bool]:
         """Which ports of the topology have a link. Raises BfrtError."""
-        found = self._bfrt.counted(PORT, KEY, list(self._ports.values()))
+        found = self._bfrt.counted(PORT, KEY, list(self._ports.values()), (PORT_UP,))
         return {
             number: bool(fields.get(PORT_UP))
             for number, fields in zip(self._ports, found, strict=True)
@@ -134,7 +134,7 @@ class TofinoDriver:
 
     def frames(self) -> dict[int, tuple[int, int]]:
         """Frames received and sent, by port of the topology. Raises BfrtError."""
-        found = self._bfrt.counted(PORT_STAT, KEY, list(self._ports.values()))
+        found = self._bfrt.counted(PORT_STAT, KEY, list(self._ports.values()), COUNTERS)
         return {n: _frames(fields) for n, fields in zip(self._ports, found, strict=True)}
 
     def loops(self) -> tuple[Loop, ...]:
@@ -142,9 +142,9 @@ class TofinoDriver:
         BfrtError."""
         front = [port.dev_port for port in self._setup.loops]
         ports = [*self._setup.recirculation, *front]
-        stats = self._bfrt.counted(PORT_STAT, KEY, front)
+        stats = self._bfrt.counted(PORT_STAT, KEY, front, COUNTERS)
         frames = {port: _frames(fields) for port, fields in zip(front, stats, strict=True)}
-        queued = self._bfrt.counted(QUEUED, "dev_port", ports)
+        queued = self._bfrt.counted(QUEUED, "dev_port", ports, (DROPPED,))
         return tuple(
             Loop(port, frames[port][1] if port in frames else None, _number(fields.get(DROPPED)))
             for port, fields in zip(ports, queued, strict=True)

@@ -166,13 +166,19 @@ class SdeBfrt:
         found = self._get(table, None, KNOWN)
         return [self._row(table, self._match(key), data) for data, key, *_ in found]
 
-    def _get(self, table: str, keys: Any, flags: dict[str, bool]) -> list[Any]:
-        """What is there, as the client has it."""
+    def _get(
+        self, table: str, keys: Any, flags: dict[str, bool], fields: Sequence[str] = ()
+    ) -> list[Any]:
+        """What is there, as the client has it: of these fields, or of all."""
         place = self._table(table)
         try:
             with _told(self._client, self.address, f"{table} is read"):
                 asked = None if keys is None else [self._key(place, key) for key in keys]
-                return list(place.entry_get(self._target, asked, flags))
+                wanted = None
+                if fields:
+                    names = [self._client.DataTuple(name) for name in fields]
+                    wanted = place.make_data(names, get=True)
+                return list(place.entry_get(self._target, asked, flags, wanted))
         except BfrtError as error:
             if error.not_there:
                 return []
@@ -232,11 +238,13 @@ class SdeBfrt:
         else:
             table.default_entry_set(self._target, table.make_data(self._data(item), item.action))
 
-    def counted(self, table: str, key: str, numbers: Sequence[int]) -> list[dict[str, Value]]:
+    def counted(
+        self, table: str, key: str, numbers: Sequence[int], fields: Sequence[str] = ()
+    ) -> list[dict[str, Value]]:
         flags = KNOWN if table == PORT else COUNTED  # what is set is not in the chip
         found = []
         for number in numbers:
-            rows = self._get(table, [((key, Exact(number)),)], flags)
+            rows = self._get(table, [((key, Exact(number)),)], flags, fields)
             found.append(_fields(rows[0][0]) if rows else {})
         return found
 
