@@ -22,8 +22,8 @@ STYLE = """
 .p4c td.n { text-align: right !important } .p4c .s { font-weight: 600; white-space: nowrap }
 .p4c .dim { opacity: .7 }
 .p4c-story { border-left: 4px solid #d9480f; padding: 2px 12px; margin: 8px 0 }
-.p4c-story pre { margin: 4px 0; background: none; color: inherit; white-space: pre-wrap;
-  font: 13px/1.4 var(--jp-code-font-family, monospace) }
+.p4c-story pre { margin: 4px 0; background: none; color: inherit; white-space: pre;
+  overflow-x: auto; font: 13px/1.4 var(--jp-code-font-family, monospace) }
 .p4c .differs { color: #d9480f; font-weight: 600 }
 """
 

@@ -82,7 +82,7 @@ class Saturated:
                 for hop, value in enumerate(values, 1)
             )
             blocks.append(
-                f'<div style="margin:0 18px 10px 0;width:23em"><b>{escape(name)}</b>{bars}</div>'
+                f'<div style="margin:0 18px 10px 0;width:27em"><b>{escape(name)}</b>{bars}</div>'
             )
         paper = f"<div>{escape(self._paper())}</div>" if self._paper() else ""
         return (

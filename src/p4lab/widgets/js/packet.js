@@ -20,7 +20,7 @@ function render({ model, el }) {
     title.textContent = data.title;
     choice.replaceChildren(...data.variants.map((variant) => html("option", {}, variant.label)));
     choice.hidden = data.variants.length < 2;
-    every.hidden = !data.variants.length;
+    every.style.display = data.variants.length ? "" : "none";
     draw();
   }
 
