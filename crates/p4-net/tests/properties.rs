@@ -291,3 +291,28 @@ fn another_seed_gives_another_run() {
         run(&plan(2)).network.fingerprint()
     );
 }
+
+// If this fails a new version of the lab no longer repeats the runs of older ones: something happens in
+// another order, be it at the same picosecond.
+#[test]
+fn runs_are_the_same_from_version_to_version() {
+    let plan = Plan {
+        seed: 20_261_121,
+        switches: 4,
+        cables: vec![(0, 1), (1, 2), (2, 3), (3, 0), (0, 2), (1, 1)],
+        configs: vec![
+            (Some(1_000_000_000), 50_000, 0, 0.0, 5_000),
+            (None, 0, 0, 0.0, 500),
+            (Some(10_000_000), 1_000, 700, 0.1, 300),
+        ],
+        ports: vec![(0, 0, 0, false), (3, 50_000_000, 200, true)],
+        hops: 5,
+        frames: 60,
+        length: 100,
+        outages: vec![(1, 400_000, false), (1, 700_000, true)],
+    };
+    assert_eq!(
+        run(&plan).network.fingerprint(),
+        Some(6_573_181_491_124_110_917)
+    );
+}
