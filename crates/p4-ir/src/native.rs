@@ -87,7 +87,9 @@ pub enum Inline {
     /// The host is called; it does not look at the packet, and of the frame it writes no more than
     /// the call's `out` arguments and result.
     ByArguments,
-    /// The same, and on a path the call may be put off.
+    /// The same, and the call does nothing but compute what it writes from what it reads.
+    Pure,
+    /// The same as [`Inline::ByArguments`], and on a path the call may be put off.
     Later(Later),
     Checksum(InternetChecksum),
 }

@@ -5,7 +5,7 @@
 //! bytes and what becomes of it but the questions whose answers may differ. A packet for which one of
 //! them is answered in a way that no path knows has done nothing yet, so it begins again elsewhere.
 
-use crate::interp::Prepared;
+use crate::interp::{Machine, Prepared};
 use crate::ir::{CallId, Op, Pc, Slot};
 use crate::native::{Inline, NativeHost};
 use crate::trace::{Event, Tracer};
@@ -103,13 +103,15 @@ pub trait Paths: Debug + Send + Sync {
     /// Takes a packet along one of the paths: which of the ends it came to, and how many bytes of `output` are the packet
     /// as it left, payload included; `told` is what it tells. `None` if it would take another way: then
     /// nothing has happened, but `output` and `told` mean nothing. `given` are as many words as the
-    /// way asks for. The host is asked for plain lookups only.
+    /// way asks for. The host is asked for plain lookups and for calls that are [`Inline::Pure`] only; for
+    /// these the frame of `machine` is lent.
     fn run(
         &self,
         packet: &[u8],
         given: &[u64],
         output: &mut Vec<u8>,
         told: &mut Vec<u64>,
+        machine: &mut Machine,
         host: &mut dyn NativeHost,
     ) -> Option<(usize, usize)>;
 }

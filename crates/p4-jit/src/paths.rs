@@ -7,7 +7,8 @@
 //!
 //! **Unsafe code.** The function reads `input` below a length that it has compared with the packet's, or
 //! that a comparison before implies; it writes no more than `room` bytes of `output`, `told` words and
-//! `MAX_KEY` words of the key, which [`Compiled::run`] has made sure of; it reads as many words of data
+//! `MAX_KEY` words of the key, and words of the frame that [`Prepared`] has
+//! checked, which [`Compiled::run`] has made sure of; it reads as many words of data
 //! as an action has parameters, which [`Tables::find`] gives.
 
 use crate::context::{Applied, Ended, Tables};
@@ -19,7 +20,7 @@ use cranelift_codegen::ir::UserFuncName;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
 use cranelift_module::Module;
-use p4_ir::interp::Prepared;
+use p4_ir::interp::{Machine, Prepared};
 use p4_ir::native::NativeHost;
 use p4_ir::paths::{End, Path, Paths, Way};
 use std::any::Any;
@@ -41,9 +42,12 @@ pub(crate) struct Context<'a> {
     output: *mut u8,
     given: *const u64,
     told: *mut u64,
+    /// Of `machine`, for the words of calls
+    frame: *mut u64,
     /// The key of the next lookup, as far as native code has written it
     key: [MaybeUninit<u64>; MAX_KEY],
     tables: &'a Tables,
+    machine: *mut Machine,
     host: &'a mut dyn NativeHost,
     /// What the host panicked with: it may not unwind through native code
     panic: Option<Box<dyn Any + Send>>,
@@ -57,6 +61,7 @@ pub(crate) mod at {
     pub const OUTPUT: i32 = offset_of!(Context, output) as i32;
     pub const GIVEN: i32 = offset_of!(Context, given) as i32;
     pub const TOLD: i32 = offset_of!(Context, told) as i32;
+    pub const FRAME: i32 = offset_of!(Context, frame) as i32;
     pub const KEY: i32 = offset_of!(Context, key) as i32;
 }
 
@@ -72,6 +77,8 @@ pub(crate) struct Compiled {
     /// Words that the way asks for and tells
     given: usize,
     told: usize,
+    /// Words of the program's frame
+    frame: usize,
     /// Owns the memory that `entry` points into; `None` only while it is dropped
     module: Option<JITModule>,
 }
@@ -133,6 +140,7 @@ pub(crate) fn compile(
         room: leaves.iter().map(|leaf| leaf.head).max().unwrap_or(0) + 8,
         told: leaves.iter().map(|leaf| leaf.told).max().unwrap_or(0),
         given,
+        frame: prepared.program().frame_words as usize,
         leaves,
         tables,
         module: Some(module),
@@ -151,9 +159,10 @@ impl Paths for Compiled {
         given: &[u64],
         output: &mut Vec<u8>,
         told: &mut Vec<u64>,
+        machine: &mut Machine,
         host: &mut dyn NativeHost,
     ) -> Option<(usize, usize)> {
-        if given.len() < self.given {
+        if given.len() < self.given || machine.frame.len() != self.frame {
             return None;
         }
         if output.len() < self.room + packet.len() {
@@ -168,8 +177,10 @@ impl Paths for Compiled {
             output: output.as_mut_ptr(),
             given: given.as_ptr(),
             told: told.as_mut_ptr(),
+            frame: machine.frame.as_mut_ptr(),
             key: [MaybeUninit::uninit(); MAX_KEY],
             tables: &self.tables,
+            machine,
             host,
             panic: None,
         };
@@ -205,6 +216,28 @@ pub(crate) unsafe extern "C" fn find(context: *mut Context<'_>, table: u64) -> A
         Err(panic) => {
             context.panic = Some(panic);
             Applied::OVER
+        }
+    }
+}
+
+/// Calls an extern that only computes, with its words in the frame; not 0 if it cannot be done.
+///
+/// # Safety
+/// Native code calls it with its own context and the index of a call.
+pub(crate) unsafe extern "C" fn compute(context: *mut Context<'_>, call: u64) -> u64 {
+    // SAFETY: as in `find`.
+    let context = unsafe { &mut *context };
+    // SAFETY: `run` was given the machine for itself, and native code, which has written words of its
+    // frame, does not look at it during the call.
+    let machine = unsafe { &mut *context.machine };
+    let host = &mut *context.host;
+    let done = catch_unwind(AssertUnwindSafe(|| host.call(call as u32, machine)));
+    let is_same = machine.frame.as_mut_ptr() == context.frame;
+    match done {
+        Ok(done) => u64::from(done.is_err() || !is_same),
+        Err(panic) => {
+            context.panic = Some(panic);
+            1
         }
     }
 }

@@ -6,10 +6,10 @@
 //! are valid, where in the packet and in the output one is.
 
 use crate::context::{parameters, OVER};
-use crate::emit::{Emitter, Known};
+use crate::emit::{offset, Emitter, Known};
 use crate::externs::sum_up;
 use crate::flow::Unsupported;
-use crate::paths::{at, find, MAX_KEY};
+use crate::paths::{at, compute, find, MAX_KEY};
 use crate::slots::SHORT_LOOK;
 use crate::translate::{move_if, plain};
 use crate::walk_packet::{fixed_memory, Piece, MAX_BITS};
@@ -17,9 +17,10 @@ use crate::wide;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{types, Block, InstBuilder, Value};
 use cranelift_frontend::Switch;
-use p4_ir::ir::{DynamicRef, Op, Pc, Slot};
+use p4_ir::ir::{CallId, DynamicRef, Op, Pc, Slot};
 use p4_ir::native::Inline;
 use p4_ir::paths::{Deed, End, From, Path, Request, Step, Way};
+use p4_ir::{accesses, Access};
 use std::collections::HashMap;
 
 /// How a path ends.
@@ -312,6 +313,9 @@ impl<'a> Walker<'a> {
                         kept: (0, 0),
                     });
                 }
+                Some(Inline::Pure) => {
+                    self.compute(op, call)?;
+                }
                 Some(Inline::ByArguments) | None => return unsupported("a call of the host"),
             },
             Op::SetValid { layout, base } => {
@@ -549,6 +553,33 @@ impl<'a> Walker<'a> {
                 self.tell(here, value);
             }
             here.requests[index].kept = (first, here.n_told - first);
+        }
+        Ok(())
+    }
+
+    /// Has the host compute something, with words of the frame lent to it.
+    fn compute(&mut self, op: &Op, call: CallId) -> Result<(), Unsupported> {
+        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        let program = self.e.program;
+        let seen = accesses(program, op, &mut |access| match access {
+            Access::Read { slot, n } => reads.extend(slot..slot + n),
+            Access::Write { slot, n } => writes.extend(slot..slot + n),
+            Access::Jump(_) => {}
+        });
+        if seen.is_err() {
+            return unsupported("a call that is not well formed");
+        }
+        let (frame, flags) = (self.e.fixed(at::FRAME), self.e.of_packet);
+        reads.retain(|slot| *slot < program.constant_base);
+        for slot in reads.into_iter().chain(writes.iter().copied()) {
+            let value = self.e.get(slot);
+            self.e.ins().store(flags, value, frame, offset(slot));
+        }
+        let failed = self.e.call_thunk(compute as *const u8, &[call.into()]);
+        self.require(failed, 0)?;
+        for slot in writes {
+            let value = self.e.ins().load(types::I64, flags, frame, offset(slot));
+            self.e.set(slot, value);
         }
         Ok(())
     }

@@ -95,6 +95,28 @@ fn session(port: Option<Port>) -> Update {
     Update::SetSession { session: 1, to }
 }
 
+/// Entries of a router to which senders and receivers are connected; its own bit is 0.
+fn edge(bsl: u32, next_hops: u32) -> Vec<Update> {
+    let group = Match::Exact(BigUint::from(0xef01_0203u32));
+    let receivers = [("group", group.clone())];
+    let sender = [("group", group), ("set", Match::Exact(0u8.into()))];
+    let set = mask_of(bsl, next_hops, 1) | mask_of(bsl, next_hops, 0);
+    let encapsulated = [subject::bift_id(bsl), 7u8.into(), set, 0u8.into()];
+    let replica = |port, rid| Replica { port, rid };
+    vec![
+        Update::Modify(Entry {
+            key: row_key(bsl, 0),
+            target: target("decapsulate", &[1u8.into()]),
+        }),
+        entry("group_ports", &receivers, 0, "replicate", &[1u8.into()]),
+        entry("encap", &sender, 0, "encapsulate", &encapsulated),
+        Update::SetGroup {
+            group: 1,
+            replicas: Some(vec![replica(3, 1), replica(4, 2)]),
+        },
+    ]
+}
+
 /// A change at random, some of them wrong.
 fn change(random: &mut Random, bsl: u32, next_hops: u32) -> Update {
     let bit = random.below(bsl as usize) as u32;
@@ -127,7 +149,11 @@ fn change(random: &mut Random, bsl: u32, next_hops: u32) -> Update {
         },
         10 => {
             let replica = |port| Replica { port, rid: 1 };
-            let replicas = Some(vec![replica(3), replica(4)]);
+            let replicas = Some(
+                (1..random.below(4))
+                    .map(|port| replica(port as Port))
+                    .collect(),
+            );
             Update::SetGroup { group: 1, replicas }
         }
         11 => entry("group_ports", &receivers, 0, "replicate", &[1u8.into()]),
@@ -178,6 +204,7 @@ fn routers(bsl: u32, next_hops: u32, seed: u64) {
         ..Config::default()
     };
     let mut pair = Pair::new(&image, &updates, config);
+    pair.write(&edge(bsl, next_hops));
     let mut random = Random(seed);
     for _ in 0..1500 {
         if random.one_in(6) {
@@ -203,6 +230,26 @@ fn bier_while_tables_change() {
     routers(64, 1, 1);
     routers(64, 4, 2);
     routers(256, 3, 3);
+}
+
+/// Where packets enter and leave the domain, too.
+#[test]
+fn packets_of_senders_and_receivers_are_on_paths() {
+    let (image, updates) = bier(64, 4);
+    let mut pair = Pair::new(&image, &updates, Config::default());
+    pair.write(&edge(64, 4));
+    let mut data = hex("01005e010203 020000000901 0800");
+    data.extend(hex(
+        "45000020000000000f11a7c80a000901ef010203 1388138a000c000042494552",
+    ));
+    for _ in 0..60 {
+        // Two receivers here, two next hops
+        assert_eq!(pair.send(1, &data).len(), 4);
+        assert_eq!(pair.send(2, &bier_packet(64, &[0, 5])).len(), 3);
+    }
+    let on_paths = pair.on_paths();
+    assert!(on_paths > 90, "{on_paths} of 120");
+    pair.compare_counts("sent", 512);
 }
 
 /// All that a usual packet and its copies do is done on paths, or speed is lost.

@@ -51,7 +51,7 @@ fn switch(image: &Arc<Image>, native: bool) -> Switch {
         switch
             .set_native(Some(Arc::new(code)))
             .expect("its own code");
-        switch.set_patience(0);
+        switch.set_patience(1);
     }
     switch
 }

@@ -139,6 +139,7 @@ impl Call {
                 words: Vec::new(),
                 list: Some(*list),
             })),
+            Call::Hash { algorithm, .. } if *algorithm != Algorithm::Random => Some(Inline::Pure),
             Call::Meter { .. }
             | Call::DirectMeter { .. }
             | Call::RegisterRead { .. }

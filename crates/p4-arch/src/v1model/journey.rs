@@ -5,9 +5,12 @@
 //! a little later than they otherwise would. A packet without a path is the switch's as ever.
 
 use super::externs::Running;
-use super::paths::{known, told, Asked, Beaten, Buffers, Ending, Known, Recording, Rooms, Start};
+use super::paths::{
+    known, told, Asked, Beaten, Buffers, Ending, Known, Leg, Recording, Rooms, Start, Walked,
+};
 use super::queue::{Again, Instance, Origin};
 use super::switch::Switch;
+use crate::stats::Drop;
 use crate::tree::Nothing;
 use crate::{Port, Sink};
 use p4_ir::trace::NoTrace;
@@ -16,6 +19,16 @@ use p4_time::Time;
 
 /// Session ids have 15 bits in simple_switch.
 const SESSIONS: u64 = 0x7fff;
+
+/// What becomes of a packet after one pass.
+struct Goes<'a> {
+    ending: &'a Ending,
+    /// How long it is, unless ingress named a group
+    alone: Option<usize>,
+    /// Copies of the group
+    replicas: usize,
+    paths_of_replicas: Option<&'a Known>,
+}
 
 fn nobody() -> Nothing<NoTrace> {
     Nothing::default()
@@ -62,12 +75,8 @@ impl Switch {
         out: &mut impl Sink,
     ) -> bool {
         let (all, rooms) = (&beaten.all, &mut beaten.rooms);
-        let Some(paths) = known(all, Start::Arrival) else {
-            return false;
-        };
-        let buffers = &mut rooms.own;
-        buffers.give(port, now, &[], None);
-        let Some((ending, length)) = self.walk_along(paths, buffers, data) else {
+        rooms.own.give(port, now, &[], None);
+        let Some(goes) = self.pass_along(all, Start::Arrival, rooms, data) else {
             return false;
         };
         let packet = Instance {
@@ -82,12 +91,12 @@ impl Switch {
         let stats = &mut self.externs.stats;
         stats.received += 1;
         stats.received_bytes += packet.bytes;
-        if ending.is_sent_alone() {
-            self.count(&ending.counts, &buffers.told, packet.bytes);
-            self.transmit(buffers, length, out);
+        if let Some(length) = goes.alone.filter(|_| goes.ending.is_sent_alone()) {
+            self.count(&goes.ending.counts, &rooms.own.told, packet.bytes);
+            self.transmit(&rooms.own, length, out);
             return true;
         }
-        let mut all_known = self.finish(all, rooms, packet, data, (ending, length), out);
+        let mut all_known = self.finish(all, rooms, packet, data, &goes, out);
         while let Some(again) = self.queues.next_again() {
             let gone = match all_known {
                 true => self.comes_again(all, rooms, &again, out),
@@ -117,35 +126,74 @@ impl Switch {
         out: &mut impl Sink,
     ) -> Option<bool> {
         let list = again.kept.list.filter(|_| again.recirculated);
-        let paths = known(all, Start::Again(list?))?;
-        let buffers = &mut rooms.own;
         let mut packet = again.instance;
         packet.bytes = again.bytes.len() as u64;
-        buffers.give(packet.ingress_port, self.now, &again.kept.words, None);
-        let end = self.walk_along(paths, buffers, &again.bytes)?;
-        Some(self.finish(all, rooms, packet, &again.bytes, end, out))
+        let (port, kept) = (packet.ingress_port, &again.kept.words);
+        rooms.own.give(port, self.now, kept, None);
+        let goes = self.pass_along(all, Start::Again(list?), rooms, &again.bytes)?;
+        Some(self.finish(all, rooms, packet, &again.bytes, &goes, out))
+    }
+
+    /// One pass through the switch, copies of a group included; nothing has been done yet.
+    #[inline]
+    fn pass_along<'a>(
+        &mut self,
+        all: &'a [Known],
+        start: Start,
+        rooms: &mut Rooms,
+        data: &[u8],
+    ) -> Option<Goes<'a>> {
+        if let Some(paths) = known(all, start, Leg::Whole) {
+            if let Some(walked) = self.walk_along(paths, &mut rooms.own, data) {
+                return Some(Goes {
+                    ending: &paths.endings[walked.end],
+                    alone: Some(walked.length),
+                    replicas: 0,
+                    paths_of_replicas: None,
+                });
+            }
+        }
+        let paths = known(all, start, Leg::Group)?;
+        let walked = self.walk_along(paths, &mut rooms.own, data)?;
+        let Rooms { own, replicas, .. } = rooms;
+        let group = own.told[told::PORT] as u32;
+        let n = self.externs.state.group(group).map_or(0, <[_]>::len);
+        if replicas.len() < n {
+            replicas.resize_with(n, Default::default);
+        }
+        let paths_of_replicas = known(all, start, Leg::Replica);
+        for (index, (buffers, end)) in replicas[..n].iter_mut().enumerate() {
+            let replica = *self.externs.state.group(group)?.get(index)?;
+            buffers.give_as(own, replica.port, replica.rid);
+            *end = self.walk_along(paths_of_replicas?, buffers, data)?;
+            buffers.told[told::PORT] = replica.port.into();
+        }
+        Some(Goes {
+            ending: &paths.endings[walked.end],
+            alone: None,
+            replicas: n,
+            paths_of_replicas,
+        })
     }
 
     /// Runs the code of the paths; `None` if the packet takes none, or asks for copies of many kinds.
     #[inline]
-    fn walk_along<'a>(
-        &mut self,
-        known: &'a Known,
-        buffers: &mut Buffers,
-        data: &[u8],
-    ) -> Option<(&'a Ending, usize)> {
+    fn walk_along(&mut self, known: &Known, buffers: &mut Buffers, data: &[u8]) -> Option<Walked> {
         let mut host = Running {
             image: &self.image,
             externs: &mut self.externs,
             way: None,
         };
+        let machine = &mut self.machine;
         let Buffers {
             given,
             told,
             output,
         } = buffers;
-        let (index, length) = known.code.run(data, given, output, told, &mut host)?;
-        let ending = known.endings.get(index)?;
+        let (end, length) = known
+            .code
+            .run(data, given, output, told, machine, &mut host)?;
+        let ending = known.endings.get(end)?;
         let is_plain = |asked: &Asked| match self.session(asked, told) {
             Some(session) => {
                 session.group.is_none() && session.truncate.is_none() && session.port.is_some()
@@ -153,7 +201,9 @@ impl Switch {
             None => true,
         };
         let clones = ending.clone.as_ref();
-        clones.is_none_or(is_plain).then_some((ending, length))
+        clones
+            .is_none_or(is_plain)
+            .then_some(Walked { end, length })
     }
 
     fn session(&self, asked: &Asked, told: &[u64]) -> Option<CloneSession> {
@@ -187,12 +237,12 @@ impl Switch {
         rooms: &mut Rooms,
         packet: Instance,
         data: &[u8],
-        (ending, length): (&Ending, usize),
+        goes: &Goes<'_>,
         out: &mut impl Sink,
     ) -> bool {
-        self.count(&ending.counts, &rooms.own.told, packet.bytes);
+        self.count(&goes.ending.counts, &rooms.own.told, packet.bytes);
         let mut all_known = true;
-        if let Some(asked) = ending.clone {
+        if let Some(asked) = goes.ending.clone {
             match self.session(&asked, &rooms.own.told) {
                 Some(session) => {
                     all_known = self.clone_along(all, rooms, packet, data, (asked, session), out);
@@ -200,11 +250,52 @@ impl Switch {
                 None => self.externs.stats.unknown_session += 1,
             }
         }
-        match &ending.recirculate {
-            Some(asked) => self.send_around(packet, asked, &rooms.own, length),
-            None => self.transmit(&rooms.own, length, out),
+        match goes.alone {
+            Some(length) => {
+                self.depart_with(&goes.ending.recirculate, packet, &rooms.own, length, out)
+            }
+            None => self.replicas(rooms, packet, goes, out),
         }
         all_known
+    }
+
+    fn depart_with(
+        &mut self,
+        recirculate: &Option<Asked>,
+        packet: Instance,
+        buffers: &Buffers,
+        length: usize,
+        out: &mut impl Sink,
+    ) {
+        match recirculate {
+            Some(asked) => self.send_around(packet, asked, buffers, length),
+            None => self.transmit(buffers, length, out),
+        }
+    }
+
+    /// The copies of a group, which are ready.
+    fn replicas(
+        &mut self,
+        rooms: &mut Rooms,
+        packet: Instance,
+        goes: &Goes<'_>,
+        out: &mut impl Sink,
+    ) {
+        let group = rooms.own.told[told::PORT] as u32;
+        let Some(paths) = goes.paths_of_replicas.filter(|_| goes.replicas > 0) else {
+            self.externs.stats.count_drop(Drop::NoGroup { group });
+            return;
+        };
+        let mut made = 0;
+        while made < goes.replicas && self.may_become_more(&mut nobody()) {
+            self.externs.stats.replicas += 1;
+            made += 1;
+        }
+        for (buffers, walked) in &rooms.replicas[..made] {
+            let ending = &paths.endings[walked.end];
+            self.count(&ending.counts, &buffers.told, packet.bytes);
+            self.depart_with(&ending.recirculate, packet, buffers, walked.length, out);
+        }
     }
 
     fn send_around(&mut self, packet: Instance, asked: &Asked, buffers: &Buffers, length: usize) {
@@ -237,19 +328,15 @@ impl Switch {
         }
         self.externs.stats.clones += 1;
         let kept = asked.words(&rooms.own.told);
-        if let Some(paths) = known(all, Start::Clone(asked.list)) {
+        if let Some(paths) = known(all, Start::Clone(asked.list), Leg::Whole) {
             let buffers = &mut rooms.copy;
             buffers.give(packet.ingress_port, self.now, kept, Some(port));
-            if let Some((ending, length)) = self.walk_along(paths, buffers, data) {
+            if let Some(walked) = self.walk_along(paths, buffers, data) {
+                let ending = &paths.endings[walked.end];
                 self.count(&ending.counts, &buffers.told, packet.bytes);
-                match &ending.recirculate {
-                    Some(asked) => self.send_around(packet, asked, buffers, length),
-                    None => {
-                        buffers.told[told::PORT] = port.into();
-                        buffers.told[told::PRIORITY] = 0;
-                        self.transmit(buffers, length, out);
-                    }
-                }
+                buffers.told[told::PORT] = port.into();
+                buffers.told[told::PRIORITY] = 0;
+                self.depart_with(&ending.recirculate, packet, buffers, walked.length, out);
                 return true;
             }
         }

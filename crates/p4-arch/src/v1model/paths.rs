@@ -55,6 +55,17 @@ pub(super) enum Start {
     Clone(Option<u32>),
 }
 
+/// How far a way leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Leg {
+    /// From the parser to the deparser
+    Whole,
+    /// To the end of ingress, which names a multicast group
+    Group,
+    /// The same, and on with one of the group's copies
+    Replica,
+}
+
 /// What becomes of a packet at the end of a path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ending {
@@ -74,10 +85,11 @@ pub(super) struct Asked {
     pub kept: (usize, usize),
 }
 
-/// The paths of packets with one start.
+/// The paths of packets with one start, as far as a leg.
 #[derive(Debug)]
 pub(super) struct Known {
     pub start: Start,
+    pub leg: Leg,
     way: Way,
     paths: Vec<Path>,
     pub code: Arc<dyn Paths>,
@@ -106,6 +118,15 @@ pub(crate) struct Beaten {
 pub(super) struct Rooms {
     pub own: Buffers,
     pub copy: Buffers,
+    /// Of the copies of a group; some may be left over from earlier packets.
+    pub replicas: Vec<(Buffers, Walked)>,
+}
+
+/// A path's end, and how long the packet is there.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Walked {
+    pub end: usize,
+    pub length: usize,
 }
 
 /// What a path gets and gives.
@@ -125,6 +146,15 @@ impl Buffers {
         self.given.clear();
         self.given.extend_from_slice(&words);
         self.given.extend_from_slice(kept);
+    }
+}
+
+impl Buffers {
+    /// The same for a copy of a group.
+    pub fn give_as(&mut self, other: &Buffers, port: Port, rid: u16) {
+        self.given.clone_from(&other.given);
+        self.given[given::PORT] = port.into();
+        self.given[given::RID] = rid.into();
     }
 }
 
@@ -184,17 +214,18 @@ impl Beaten {
     /// Adds the paths of a packet that was recorded.
     pub(super) fn learn(&mut self, image: &Image, recording: Recording) {
         for packet in &recording.packets {
-            if let Some(start) = recording.start(image, packet) {
-                self.add(image, start, packet.path.clone());
+            if let Some((start, leg, path)) = recording.path(image, packet) {
+                self.add(image, start, leg, path);
             }
         }
     }
 
-    fn add(&mut self, image: &Image, start: Start, path: Path) {
-        let at = self.all.iter().position(|known| known.start == start);
+    fn add(&mut self, image: &Image, start: Start, leg: Leg, path: Path) {
+        let is_same = |known: &Known| known.start == start && known.leg == leg;
+        let at = self.all.iter().position(is_same);
         let (way, mut paths) = match at {
             Some(at) => (self.all[at].way.clone(), self.all[at].paths.clone()),
-            None => (way(image, start), Vec::new()),
+            None => (way(image, start, leg), Vec::new()),
         };
         if paths.len() >= MAX_PATHS || paths.contains(&path) {
             return;
@@ -205,10 +236,11 @@ impl Beaten {
         };
         let known = Known {
             start,
+            leg,
             endings: code
                 .ends()
                 .into_iter()
-                .map(|end| ending(image, &way, end))
+                .map(|end| ending(image, &way, leg, end))
                 .collect(),
             way,
             paths,
@@ -223,15 +255,19 @@ impl Beaten {
 
 /// The paths of packets that begin like this.
 #[inline]
-pub(super) fn known(all: &[Known], start: Start) -> Option<&Known> {
-    all.iter().find(|known| known.start == start)
+pub(super) fn known(all: &[Known], start: Start, leg: Leg) -> Option<&Known> {
+    all.iter()
+        .find(|known| known.start == start && known.leg == leg)
 }
 
 /// What the requests at the end of a path come to: of each kind the last counts, as long as its block is
 /// not followed by another that begins anew.
-fn ending(image: &Image, way: &Way, end: &End) -> Ending {
+fn ending(image: &Image, way: &Way, leg: Leg, end: &End) -> Ending {
     let mut ending = Ending::default();
-    for request in &end.requests {
+    // What ingress asks for is asked for once, however many copies there are.
+    let first = if leg == Leg::Replica { EGRESS } else { PARSER };
+    let requests = end.requests.iter();
+    for request in requests.filter(|request| request.block >= first) {
         let asked = Asked {
             word: request.words,
             list: request.list.map(|list| list as u32),
@@ -302,7 +338,7 @@ fn leave(standard: &Standard, kind: u64, port: From, rid: Option<From>) -> Vec<D
 }
 
 /// What packets with this start meet: see `way.rs`, `ingress.rs` and `egress.rs`.
-fn way(image: &Image, start: Start) -> Way {
+fn way(image: &Image, start: Start, leg: Leg) -> Way {
     let standard = &image.standard;
     let arrived = set(standard.ingress_port, From::Given(given::INGRESS_PORT));
     let (kind, list) = match start {
@@ -318,21 +354,38 @@ fn way(image: &Image, start: Start) -> Way {
         set(standard.ingress_global_timestamp, now),
     ];
     let parsed = set(standard.parser_error, From::Number(0));
-    let mut admitted: Vec<Deed> = [
-        only(standard.mcast_grp, 0, true),
-        only(standard.egress_spec, DROP_PORT, false),
-        tell(standard.egress_spec, told::PORT),
+    let is_alone = leg == Leg::Whole;
+    let spec = only(standard.egress_spec, DROP_PORT, false);
+    let told = match is_alone {
+        true => standard.egress_spec,
+        false => standard.mcast_grp,
+    };
+    let admitted = [
+        only(standard.mcast_grp, 0, is_alone),
+        spec.filter(|_| is_alone),
+        tell(told, told::PORT),
         tell(standard.priority, told::PRIORITY),
         Some(Deed::Keep),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let port = standard.egress_spec.map(Field::slot);
-    let port = port.map_or(From::Number(0), From::Slot);
-    admitted.extend(leave(standard, instance::NORMAL, port, None));
+    ];
+    let mut admitted: Vec<Deed> = admitted.into_iter().flatten().collect();
+    match leg {
+        Leg::Whole => {
+            let port = standard.egress_spec.map(Field::slot);
+            let port = port.map_or(From::Number(0), From::Slot);
+            admitted.extend(leave(standard, instance::NORMAL, port, None));
+        }
+        Leg::Group => {}
+        Leg::Replica => {
+            let (port, rid) = (From::Given(given::PORT), From::Given(given::RID));
+            admitted.extend(leave(standard, instance::REPLICA, port, Some(rid)));
+        }
+    }
+    let n = match leg {
+        Leg::Group => EGRESS,
+        _ => image.entries.len(),
+    };
     Way {
-        blocks: image.entries.to_vec(),
+        blocks: image.entries[..n].to_vec(),
         before: put_back(image, list)
             .chain(begin.into_iter().flatten())
             .collect(),
@@ -412,24 +465,42 @@ impl Recording {
         }
     }
 
-    /// How a packet began whose whole path is known.
-    fn start(&self, image: &Image, packet: &Recorded) -> Option<Start> {
-        let whole = [PARSER, VERIFY, INGRESS, EGRESS, COMPUTE, DEPARSER].map(|b| b as u32);
-        let of_clone = [PARSER, EGRESS, COMPUTE, DEPARSER].map(|b| b as u32);
+    /// The way of a packet whose whole path is known.
+    fn path(&self, image: &Image, packet: &Recorded) -> Option<(Start, Leg, Path)> {
+        const WHOLE: [usize; 6] = [PARSER, VERIFY, INGRESS, EGRESS, COMPUTE, DEPARSER];
+        const OF_CLONE: [usize; 4] = [PARSER, EGRESS, COMPUTE, DEPARSER];
+        let parent = || self.packets.get(packet.parent? as usize);
         if packet.failed || packet.clones_at_egress(image) {
             return None;
         }
+        let path = packet.path.clone();
+        if packet.kind == Kind::Replica && packet.met(&WHOLE[EGRESS..]) {
+            let origin =
+                parent().filter(|origin| !origin.failed && origin.met(&WHOLE[..EGRESS]))?;
+            let both = [origin.path.as_slice(), &path].concat();
+            return Some((self.start(image, origin)?, Leg::Replica, both));
+        }
+        let leg = match packet.kind {
+            Kind::IngressClone if packet.met(&OF_CLONE) => Leg::Whole,
+            Kind::Original | Kind::Recirculated if packet.met(&WHOLE) => Leg::Whole,
+            // Of those that go no further, most named a group.
+            Kind::Original | Kind::Recirculated if packet.met(&WHOLE[..EGRESS]) => Leg::Group,
+            _ => return None,
+        };
+        Some((self.start(image, packet)?, leg, path))
+    }
+
+    fn start(&self, image: &Image, packet: &Recorded) -> Option<Start> {
         let parent = || self.packets.get(packet.parent? as usize);
         match packet.kind {
-            Kind::Original if packet.blocks == whole => Some(Start::Arrival),
-            Kind::Recirculated if packet.blocks == whole => {
-                let list =
-                    parent()?.last_list(image, |call| matches!(call, Call::Recirculate { .. }));
-                list.flatten().map(Start::Again)
+            Kind::Original => Some(Start::Arrival),
+            Kind::Recirculated => {
+                let is = |call: &Call| matches!(call, Call::Recirculate { .. });
+                parent()?.last_list(image, is).flatten().map(Start::Again)
             }
-            Kind::IngressClone if packet.blocks == of_clone => {
-                let list = parent()?.last_list(image, |call| matches!(call, Call::Clone { .. }));
-                list.map(Start::Clone)
+            Kind::IngressClone => {
+                let is = |call: &Call| matches!(call, Call::Clone { .. });
+                parent()?.last_list(image, is).map(Start::Clone)
             }
             _ => None,
         }
@@ -437,6 +508,12 @@ impl Recording {
 }
 
 impl Recorded {
+    /// Whether it met these blocks.
+    fn met(&self, blocks: &[usize]) -> bool {
+        let own = self.blocks.iter().map(|block| *block as usize);
+        own.eq(blocks.iter().copied())
+    }
+
     /// Calls that it met: the block, the call, and what came of it.
     fn calls<'a>(&'a self, image: &'a Image) -> impl Iterator<Item = (u32, &'a Call, u64)> + 'a {
         let code = &image.program().code;

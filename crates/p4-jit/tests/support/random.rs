@@ -233,8 +233,8 @@ const USUAL_EGRESS: [&str; 6] = [
 ];
 
 /// Kinds of statements of usual programs, see [`Writer::statement`]
-const USUAL: [usize; 24] = [
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 14, 15, 15, 16, 17, 18, 19, 23, 25, 28, 29,
+const USUAL: [usize; 25] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 14, 15, 15, 16, 17, 18, 19, 23, 24, 25, 28, 29,
 ];
 
 impl Writer {
