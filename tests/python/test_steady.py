@@ -62,6 +62,17 @@ def test_every_quantity_must_be_narrow():
     assert together.relative <= 0.02
 
 
+def test_what_hardly_ever_happens_need_not_be_known_as_well():
+    draw = random.Random(4)
+
+    def window():
+        return {"rate": 10.0 + draw.gauss(0, 0.1), "rare": float(draw.random() < 0.05)}
+
+    assert steady_state(window, target=0.05, most=1000).stopped == "bound"
+    run = steady_state(window, target=0.05, small=1.0)
+    assert run.stopped == "narrow" and run.means["rare"].half_width <= 0.05
+
+
 def test_progress_grows_until_it_is_done():
     seen: list[Progress] = []
     steady_state(autoregressive(5), target=0.01, progress=seen.append)

@@ -57,12 +57,14 @@ def steady_state(
     window: Window,
     *,
     target: float = 0.01,
+    small: float = 0.0,
     most: int = 100_000,
     warm_up: int | None = None,
     progress: Callable[[Progress], object] | None = None,
 ) -> Steady:
     """Calls `window`, which lets time pass and gives what was seen in it by quantity, until half
     the width of every 95 % confidence interval is at most `target` times its mean, or `most` times.
+    A mean below `small` counts as that: what hardly ever happens need not be known as well.
 
     Without `warm_up` (in windows) it is found by MSER-5 (White 1997): as many groups of five
     windows are left out as make the standard error of the rest the least, anew at each verdict.
@@ -82,7 +84,7 @@ def steady_state(
         start = max(map(truncation, values.values())) if warm_up is None else warm_up
         batches = {name: batch_means(seen[start:]) for name, seen in values.items()}
         means = {name: mean(found) for name, found in batches.items()}
-        widest = max(map(relative, means.values()))
+        widest = max(relative(one, small) for one in means.values())
         narrow = widest <= target and not any(map(depend, batches.values()))
         if progress:
             share = (
@@ -146,11 +148,12 @@ def depend(batches: Sequence[float]) -> bool:
     return products / spread > 1.645 / len(batches) ** 0.5
 
 
-def relative(mean: Mean) -> float:
-    """Half the width over the mean; 0 for what never varies."""
+def relative(mean: Mean, small: float = 0.0) -> float:
+    """Half the width over the mean, or over `small` if that is larger; 0 for what never varies."""
     if mean.half_width == 0:
         return 0.0
-    return mean.half_width / abs(mean.value) if mean.value else float("inf")
+    size = max(abs(mean.value), small)
+    return mean.half_width / size if size else float("inf")
 
 
 def windows_of(

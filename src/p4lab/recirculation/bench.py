@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from p4lab import _engine
 from p4lab.control.bier import bift_id, bit
@@ -20,6 +21,7 @@ from p4lab.control.entries import (
 )
 from p4lab.engine import load_program, to_engine
 from p4lab.lab.plan import ROOT
+from p4lab.recirculation.equations import LINE_RATE
 
 PROGRAM = ROOT / "p4" / "bier" / "tna.p4"
 BSL = 64
@@ -38,6 +40,8 @@ pipe, so that all of them ask the same register for their copies"""
 MOST_NEXT_HOPS = 16
 MOST_LOOPS = len(LOOPS)
 
+LINE = int(LINE_RATE * 1_000_000_000)
+"""Bits per second of every port"""
 FCS = 4  # bytes of a frame that the engine's frames do not have
 GAP = 20  # preamble and gap
 BIER_HEADER = 12 + BSL // 8
@@ -71,6 +75,24 @@ def updates(next_hops: int, loops: int, collapsed: bool) -> list[_engine.Update]
     if collapsed:
         entities += _edge(next_hops, loops)
     return to_engine([_inserted(entity) for entity in entities])
+
+
+def make_loops(
+    network: _engine.Network, switch: int, loops: int, *, queue: int, overhead: int, **more: Any
+) -> tuple[int, ...]:
+    """Lets the first recirculation ports lead back at line rate, as `_engine.Network.set_loop` with
+    `more` says, and gives their numbers."""
+    ports = LOOPS[:loops]
+    for port in ports:
+        network.set_loop(switch, port, rate=LINE, queue=queue, overhead=overhead, **more)
+        if port in FRONT_LOOPS:
+            network.set_port_metadata(switch, port, LOOPED)
+    return ports
+
+
+def slot(length: int) -> float:
+    """Picoseconds that a packet of so many bytes, its checksum counted, takes on a line."""
+    return (length + GAP) * 8 * 1_000_000_000_000 / LINE
 
 
 def _inserted(entity: Entity) -> Update:

@@ -61,9 +61,9 @@ def draw_figure14(axis: Any, records: Records) -> None:
     axis.set_xticklabels([f"{n}\n{k}" for k, n in cells], fontsize=7)
     axis.set_xlabel("next hops (above), recirculation ports (below)")
     axis.set_ylabel("throughput at the last next hop [Gb/s]")
-    axis.set_ylim(0, 150)
+    axis.set_ylim(0, 150)  # room for the legend
     axis.set_yticks(range(0, 101, 20))
-    axis.legend(fontsize=6, loc="upper left", ncols=3)
+    axis.legend(fontsize=6, loc="upper center", ncols=2)
     axis.set_title("figure 14 and table 2", fontsize=9)
 
 

@@ -33,6 +33,7 @@ QUEUE = 64  # packets, what bmv2 has unless told otherwise
 START_SECONDS = 20
 CLI_SECONDS = 60
 FRAME = 200  # bytes
+TRIES, DISTURBED = 3, 0.02
 WARM = 0.25  # of the time of a run, in which queues fill
 
 REMEDY = "They come with bmv2, built with Thrift; without them there are no measured values."
@@ -57,6 +58,12 @@ class Measurement:
         """What the queue really let through, in ports: below `loops` if the machine was busy."""
         return sum(self.throughput[1:]) / LINE_RATE
 
+    @property
+    def disturbance(self) -> float:
+        """How far that is from what it has to let through, whoever gets it, as a share of that."""
+        wanted = min(self.loops, self.next_hops - 1)
+        return abs(self.carried - wanted) / wanted if wanted else 0.0
+
 
 def missing() -> str:
     """Why nothing can be measured here, in one sentence; empty if it can."""
@@ -74,7 +81,9 @@ def measure(
     seconds: float = 20.0,
     say: Callable[[str], None] = lambda text: None,
 ) -> list[Measurement]:
-    """Runs each (next hops, recirculation ports) for so long. Raises TargetError."""
+    """Runs each (next hops, recirculation ports) for so long. A run in which the machine was too
+    busy for the pace is made anew, a few times; the least disturbed one counts. Raises TargetError.
+    """
     if reason := missing():
         raise TargetError(reason)
     compiled = bmv2.compile_program(PROGRAM, [("BSL", str(bench.BSL))])
@@ -89,9 +98,12 @@ def measure(
             program.write_bytes(compiled.config)
             for next_hops, loops in cells:
                 say(f"bmv2: {next_hops} next hops, {loops} recirculation ports ...")
-                with _switch(program, list(cables), Path(folder)):
-                    _set_up(next_hops, loops * pps)
-                    found.append(_run(next_hops, loops, pps, seconds))
+                runs: list[Measurement] = []
+                while len(runs) < TRIES and all(run.disturbance > DISTURBED for run in runs):
+                    with _switch(program, list(cables), Path(folder)):
+                        _set_up(next_hops, loops * pps)
+                        runs.append(_run(next_hops, loops, pps, seconds))
+                found.append(min(runs, key=lambda run: run.disturbance))
     finally:
         namespace.leave(home)
     return found

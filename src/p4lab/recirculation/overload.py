@@ -11,10 +11,8 @@ from math import floor
 
 from p4lab import _engine
 from p4lab.recirculation import bench
-from p4lab.recirculation.equations import LINE_RATE
 from p4lab.recirculation.mixes import Mix, Part
 
-GIGABIT = 1_000_000_000
 FRAME = 500
 BUFFER = 32  # packets of each queue
 WARM, SLOTS = 6_000, 4_000  # times that a packet takes on a cable; more if queues fill slowly
@@ -56,20 +54,16 @@ def overload(mix: Mix, ports: int, utilisation: float, loops: int, seed: int = 1
     network = _engine.Network(seed)
     switch = network.add_switch("s1", bench.program(), seed=seed, engine=None)
     network.write(switch, bench.updates(max(1, hops), loops, collapsed=False))
-    taking_part = bench.LOOPS[:loops]
     overhead = bench.GAP + bench.FCS
-    for port in taking_part:
-        network.set_loop(
-            switch,
-            port,
-            rate=int(LINE_RATE * GIGABIT),
-            queue=BUFFER * (FRAME + 2 * bench.INTERNAL_HEADER),
-            overhead=overhead - bench.INTERNAL_HEADER,
-        )
-        if port in bench.FRONT_LOOPS:
-            network.set_port_metadata(switch, port, bench.LOOPED)
+    taking_part = bench.make_loops(
+        network,
+        switch,
+        loops,
+        queue=BUFFER * (FRAME + 2 * bench.INTERNAL_HEADER),
+        overhead=overhead - bench.INTERNAL_HEADER,
+    )
     for number, part in enumerate(mix.parts):
-        rate = int(LINE_RATE * GIGABIT * ports / utilisation * part.share)
+        rate = int(bench.LINE * ports / utilisation * part.share)
         if part.next_hops > 1 and rate:
             network.generate(
                 switch,
@@ -85,7 +79,7 @@ def overload(mix: Mix, ports: int, utilisation: float, loops: int, seed: int = 1
     excess = ports / utilisation * mix.factor_of_the_paper - loops
     if excess > 0:
         warm = min(MOST_SLOTS, WARM + round(4 * BUFFER * loops / excess))
-    slot = (FRAME + bench.GAP) * 8 * 1_000_000_000_000 / (LINE_RATE * GIGABIT)
+    slot = bench.slot(FRAME)
     network.run_until(round(warm * slot))
     before = [network.loop_stats(switch, port) for port in taking_part]
     network.run_until(round((warm + max(SLOTS, warm // 2)) * slot))

@@ -122,60 +122,59 @@ def table2(
     paper_model and paper_measured are of the last next hop alone, as in the paper. `formula` is
     equations 1 and 2, `limit` the fluid limit of the run's arbitration.
     """
-    records = []
+    records: list[dict[str, Any]] = []
     for run in outcomes:
         setup = run.setup
-        n, k = setup.next_hops, setup.loops
-        paper = PAPER_TABLE2.get((n, k), (None, None))
-        for i, got in enumerate(run.throughput, start=1):
-            last = i == n
-            records.append(
-                {
-                    "source": "engine",
-                    "arbitration": setup.arbitration,
-                    "next_hops": n,
-                    "loops": k,
-                    "next_hop": i,
-                    "paper_model": paper[0] if last else None,
-                    "paper_measured": paper[1] if last else None,
-                    "formula": throughput(i, n, k),
-                    "limit": setup.limit[i - 1] if setup.limit else None,
-                    "value": got.value,
-                    "half_width": got.half_width,
-                    "offered": setup.offered,
-                    "packets": run.packets,
-                    "frame": setup.frame,
-                    "collapsed": setup.collapsed,
-                    "seed": setup.seed,
-                    "version": __version__,
-                }
-            )
+        records += [
+            {
+                "source": "engine",
+                "arbitration": setup.arbitration,
+                **_cell(setup.next_hops, setup.loops, i),
+                "limit": setup.limit[i - 1] if setup.limit else None,
+                "value": got.value,
+                "half_width": got.half_width,
+                "offered": setup.offered,
+                "packets": run.packets,
+                "frame": setup.frame,
+                "collapsed": setup.collapsed,
+                "seed": setup.seed,
+                "version": __version__,
+            }
+            for i, got in enumerate(run.throughput, start=1)
+        ]
     for one in on_bmv2:
-        n, k = one.next_hops, one.loops
-        paper = PAPER_TABLE2.get((n, k), (None, None))
-        for i, value in enumerate(one.throughput, start=1):
-            records.append(
-                {
-                    "source": "bmv2",
-                    "arbitration": "tail-drop",
-                    "next_hops": n,
-                    "loops": k,
-                    "next_hop": i,
-                    "paper_model": paper[0] if i == n else None,
-                    "paper_measured": paper[1] if i == n else None,
-                    "formula": throughput(i, n, k),
-                    "limit": None,
-                    "value": value,
-                    "half_width": None,
-                    "offered": LINE_RATE,
-                    "packets": one.sent,
-                    "frame": measured.FRAME,
-                    "collapsed": False,
-                    "seed": None,
-                    "version": __version__,
-                }
-            )
+        records += [
+            {
+                "source": "bmv2",
+                "arbitration": "tail-drop",
+                **_cell(one.next_hops, one.loops, i),
+                "limit": None,
+                "value": value,
+                "half_width": None,
+                "offered": LINE_RATE,
+                "packets": one.sent,
+                "frame": measured.FRAME,
+                "collapsed": False,
+                "seed": None,
+                "version": __version__,
+            }
+            for i, value in enumerate(one.throughput, start=1)
+        ]
     return records
+
+
+def _cell(next_hops: int, loops: int, i: int) -> dict[str, Any]:
+    """What the paper and its formulas have for next hop i of n on k recirculation ports."""
+    paper = PAPER_TABLE2.get((next_hops, loops)) if i == next_hops else None
+    model, chip = paper or (None, None)
+    return {
+        "next_hops": next_hops,
+        "loops": loops,
+        "next_hop": i,
+        "paper_model": model,
+        "paper_measured": chip,
+        "formula": throughput(i, next_hops, loops),
+    }
 
 
 def run_timing(

@@ -2,7 +2,7 @@
 
 The program is `p4/bier/tna.p4`, or another one with its tables. A source sends at line rate to n
 next hops, k recirculation ports take turns, and every next hop is measured. A run ends when what
-the last next hop gets is known well enough. The same setup is the same run, packet by packet.
+every next hop gets is known well enough. The same setup is the same run, packet by packet.
 """
 
 from __future__ import annotations
@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from p4lab import _engine
-from p4lab.experiment.confidence import Mean, mean
-from p4lab.experiment.steady import BATCHES, batch_means
+from p4lab.experiment.confidence import Mean
+from p4lab.experiment.steady import LEAST, Progress, Window, steady_state, windows_of
 from p4lab.recirculation import bench
 from p4lab.recirculation.equations import LINE_RATE
 from p4lab.recirculation.limits import ARBITRATIONS, fluid_limit
 
-GIGABIT = 1_000_000_000
 NANOSECOND = 1_000  # picoseconds
 
-BATCH = 2_000  # packets; batches of several of them when a run takes long
-STEP = BATCHES  # of the shortest kind between two looks at the precision
+WINDOW = 400  # packets that can come in
+SMALL = 0.01 * LINE_RATE  # Gb/s: less than that counts as that when it is known well enough
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Setup:
     collapsed setup all loops have them, so it is Ethernet's 24."""
     seed: int = 1
     precision: float = 0.005
-    """Half the 95 % confidence interval at the last next hop over its mean, at which to stop"""
+    """Half the 95 % confidence interval over its mean at every next hop, at which to stop"""
     most_packets: int = 400_000
     """At which to stop anyway"""
     program: Path | _engine.Program | None = None
@@ -67,7 +67,7 @@ class Setup:
         _check_range("bytes of a frame", self.frame, bench.SMALLEST, bench.LARGEST)
         _check_range("packets of a queue", self.buffer, 1, 100_000)
         _check_range("nanoseconds of latency", self.latency, 0, 1_000_000)
-        _check_range("packets", self.most_packets, BATCHES * BATCH, 100_000_000)
+        _check_range("packets", self.most_packets, LEAST * WINDOW, 100_000_000)
         if not 0 < self.load <= 1:
             raise ValueError(f"a load of {self.load} cannot be sent; give one from 0 to 1.")
         if not 0 < self.precision < 1:
@@ -152,21 +152,22 @@ def simulate(setup: Setup, progress: Callable[[float], None] | None = None) -> O
     warm = 6 * setup.buffer * (setup.next_hops + setup.loops)
     run.go(warm)
     run.begin()
-    done = 0
-    while True:
-        run.go(STEP * BATCH)
-        done += STEP * BATCH
-        throughput = run.throughput()
-        last = throughput[-1]
-        enough = last.half_width <= setup.precision * max(last.value, 0.01 * LINE_RATE)
+
+    def told(steady: Progress) -> None:
         if progress:
-            reached = (setup.precision * last.value / last.half_width) ** 2 if not enough else 1.0
-            progress(min(1.0, max(reached, done / setup.most_packets)))
-        if enough or done >= setup.most_packets:
-            break
-    if progress:
-        progress(1.0)
-    return Outcome(setup, throughput, done, run.elapsed // NANOSECOND, run.loops())
+            progress(steady.share)
+
+    found = steady_state(
+        run.window(),
+        target=setup.precision,
+        small=SMALL,
+        most=setup.most_packets // WINDOW,
+        warm_up=0,  # it is over
+        progress=told,
+    )
+    throughput = tuple(found.means.values())
+    packets = found.windows * WINDOW
+    return Outcome(setup, throughput, packets, run.elapsed // NANOSECOND, run.loops())
 
 
 class _Run:
@@ -178,29 +179,26 @@ class _Run:
         self._net = net = _engine.Network(setup.seed)
         self._switch = net.add_switch("s1", program, seed=setup.seed, engine=setup.engine)
         net.write(self._switch, bench.updates(setup.next_hops, setup.loops, setup.collapsed))
-        self._ports = bench.LOOPS[: setup.loops]
-        wire = {"rate": int(LINE_RATE * GIGABIT), "overhead": setup.overhead}
         inside = bench.BIER_HEADER * setup.collapsed + 2 * bench.INTERNAL_HEADER
-        for port in self._ports:
-            net.set_loop(
-                self._switch,
-                port,
-                queue=setup.buffer * (setup.frame + inside),
-                latency=setup.latency * NANOSECOND,
-                arbitration=setup.arbitration,
-                **wire,
-            )
-            if port in bench.FRONT_LOOPS:
-                net.set_port_metadata(self._switch, port, bench.LOOPED)
+        self._ports = bench.make_loops(
+            net,
+            self._switch,
+            setup.loops,
+            queue=setup.buffer * (setup.frame + inside),
+            overhead=setup.overhead,
+            latency=setup.latency * NANOSECOND,
+            arbitration=setup.arbitration,
+        )
         if setup.collapsed:
-            net.set_loop(self._switch, bench.ENCAPSULATION_LOOP, **wire)
-            net.set_port_metadata(self._switch, bench.ENCAPSULATION_LOOP, bench.LOOPED)
+            encapsulating = bench.ENCAPSULATION_LOOP
+            net.set_loop(self._switch, encapsulating, rate=bench.LINE, overhead=setup.overhead)
+            net.set_port_metadata(self._switch, encapsulating, bench.LOOPED)
         self._sinks = [self._sink(i) for i in range(setup.next_hops)]
         net.generate(
             self._switch,
             bench.frame(setup.next_hops, setup.frame, setup.collapsed),
             port=bench.SOURCE_PORT,
-            rate=int(LINE_RATE * GIGABIT * setup.load),
+            rate=int(bench.LINE * setup.load),
             layer=1,
             overhead=bench.GAP + bench.FCS,
             pattern=setup.pattern,
@@ -208,16 +206,15 @@ class _Run:
             seed=setup.seed,
         )
         # Of the line, which the source fills or not
-        self._slot = (setup.frame + bench.GAP) * 8 * 1_000_000_000_000 / (LINE_RATE * GIGABIT)
+        self._slot = bench.slot(setup.frame)
         self._begin = 0
 
     def _sink(self, i: int) -> int:
         host = self._net.add_host(f"h{i + 1}", 0x0200_0000_0100 + i)
         self._net.set_promiscuous(host, True)
         port = bench.FIRST_NEXT_HOP + i
-        rate = int(LINE_RATE * GIGABIT)
         overhead = bench.GAP + bench.FCS
-        self._net.connect((self._switch, port), (host, 0), rate=rate, overhead=overhead)
+        self._net.connect((self._switch, port), (host, 0), rate=bench.LINE, overhead=overhead)
         return host
 
     def go(self, packets: int) -> None:
@@ -228,25 +225,20 @@ class _Run:
         """Forgets what was measured."""
         self._begin = self._net.now
         self._before = [self._loop(port) for port in self._ports]
-        for sink in self._sinks:
-            self._net.measure(sink, window=round(BATCH * self._slot))
+
+    def window(self) -> Window:
+        """What each next hop gets in Gb/s while the line can carry `WINDOW` packets."""
+        sinks = {f"next hop {i}": sink for i, sink in enumerate(self._sinks, start=1)}
+
+        def rate(measured: dict[str, Any]) -> float:
+            return LINE_RATE * measured["frames"] / WINDOW
+
+        return windows_of(self._net, sinks, round(WINDOW * self._slot), rate)
 
     @property
     def elapsed(self) -> int:
         """Picoseconds since the beginning."""
         return self._net.now - self._begin
-
-    def throughput(self) -> tuple[Mean, ...]:
-        """At each next hop, with its confidence interval from the means of batches."""
-        found = []
-        total = self.elapsed // round(BATCH * self._slot)
-        for sink in self._sinks:
-            measured = self._net.measured(sink)
-            assert measured is not None
-            frames = list(measured["window_frames"])[:total]
-            frames += [0] * (total - len(frames))
-            found.append(mean([LINE_RATE * some / BATCH for some in batch_means(frames)]))
-        return tuple(found)
 
     def loops(self) -> tuple[dict[str, int], ...]:
         """What each loop has counted since the beginning."""
