@@ -28,6 +28,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
     with jupyter(notebook, home, P4LAB_FOLDER=str(SOURCES)) as server:
         assert BROWSER is not None
         with opened(server.url, BROWSER) as book:
+            book.run(book.cell("%load_ext p4lab"))
             book.run(book.cell('lab = open_lab("05-recirculation")'))
             yield book
 
