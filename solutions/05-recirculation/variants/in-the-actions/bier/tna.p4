@@ -64,9 +64,9 @@ struct ingress_metadata_t {
     bit<1>          local;        // the entry is our own
     bit<1>          found;
     bit<8>          down;         // the next hop's port is down
-    bit<1>          turns;        // which: 0 of packets that come once more, 1 of encapsulated ones
     bit<16>         last_loop;    // k - 1
-    bit<16>         loop;         // whose turn it is
+    bit<16>         loop;         // whose turn it is to take a packet once more
+    bit<16>         fresh_loop;   // and one that has just got its BIER header
 }
 
 struct egress_metadata_t {
@@ -269,9 +269,9 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
     Hash<bit<20>>(HashAlgorithm_t.CRC32) flow;
 
     // Round robin: 0, 1, ... k-1, 0, ... by one atomic step per packet. Packets that come once more have
-    // one cell, encapsulated ones the other: with one for both, who comes every other time would always
-    // get the same ports.
-    Register<bit<16>, bit<1>>(2, 0) turn;
+    // one register, encapsulated ones another: with one for both, who comes every other time would
+    // always get the same ports, and the two would wait for each other in the stages.
+    Register<bit<16>, bit<1>>(1, 0) turn;
     RegisterAction<bit<16>, bit<1>, bit<16>>(turn) next = {
         void apply(inout bit<16> cell, out bit<16> whose) {
             whose = cell;
@@ -279,6 +279,18 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
                 cell = 0;
             } else {
                 cell = cell + 1;
+            }
+        }
+    };
+
+    Register<bit<16>, bit<1>>(1, 0) fresh_turn;
+    RegisterAction<bit<16>, bit<1>, bit<16>>(fresh_turn) next_fresh = {
+        void apply(inout bit<16> fresh, out bit<16> whose) {
+            whose = fresh;
+            if (fresh >= md.last_loop) {
+                fresh = 0;
+            } else {
+                fresh = fresh + 1;
             }
         }
     };
@@ -312,7 +324,7 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
     }
 
     table loop_ports {
-        key = { md.loop: exact @name("loop"); }
+        key = { md.fresh_loop: exact @name("loop"); }
         actions = { loop_to; NoAction; }
         const default_action = NoAction();
         size = 64;
@@ -325,7 +337,6 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
         md.decision.again = false;
         md.decision.ipv4_changed = false;
         md.mirror_within = within_t.AGAIN;
-        md.turns = 0;
         md.carried.set = 0;
         md.carried.source_port = NO_PORT;
         if (hdr.came_with.isValid()) {
@@ -360,19 +371,17 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
         } else {
             bfir.apply(hdr.packet, md.carried, md.arrival, md.decision);
             hdr.internal.within = within_t.TO_LOOP;
-            md.turns = 1;
         }
 
         loop_count.apply();
-        if (md.decision.again || hdr.internal.within == within_t.TO_LOOP) {
-            md.loop = next.execute(md.turns);
-            if (md.decision.again) {
-                ig_dprsr_md.mirror_type = MIRROR_AGAIN;
-            }
+        if (md.decision.again) {
+            md.loop = next.execute(0);
+            ig_dprsr_md.mirror_type = MIRROR_AGAIN;
             loop_sessions.apply();
-            if (hdr.internal.within == within_t.TO_LOOP) {
-                loop_ports.apply();
-            }
+        }
+        if (hdr.internal.within == within_t.TO_LOOP) {
+            md.fresh_loop = next_fresh.execute(0);
+            loop_ports.apply();
         }
 
         hdr.internal.set = md.carried.set;
