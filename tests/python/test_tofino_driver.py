@@ -471,16 +471,16 @@ def test_counters_are_read_from_the_chip_and_registers_reset(
     own.open()
     # Frames of the looped socket are counted; the chip's own loops have no MAC that could.
     assert own.loops() == (Loop(68, None, 1001), Loop(152, 1002, 1001))
-    turn = server.switch.table("turn").name
+    turn = server.switch.table("BierIngress.turn").name
     server.switch.cells[turn, 0, 1] = 3
-    assert own.registers("turn", [0, 1]) == {0: (0, 3), 1: (0, 0)}
+    assert own.registers("BierIngress.turn", [0]) == {0: (0, 3)}
     own.reset()
-    assert own.registers("turn", [0]) == {0: (0, 0)}
+    assert own.registers("BierIngress.turn", [0]) == {0: (0, 0)}
     assert own.all_counters() == {}
     with pytest.raises(ValueError, match="no counter sent"):
         own.counters("sent", [1])
-    with pytest.raises(BfrtError, match="has no cell 2"):
-        own.registers("turn", [2])
+    with pytest.raises(BfrtError, match="has no cell 512"):
+        own.registers("port_down", [512])
     own.close()
     name = "BierIngress.sent"
     counting = Program(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
+from p4lab.lab.plan import ROOT
 from p4lab.targets.tofino.schema import (
     BYTES,
     CELL,
@@ -90,7 +92,7 @@ def cells(program: Program, registers: dict[str, tuple[int, int]], first: int) -
     have 512 cells here."""
     tables = []
     for name in program.registers:
-        size, bits = registers.get(name, (512, 16))
+        size, bits = registers[name.rpartition(".")[2]]
         told = _table(f"pipe.{name}", first + len(tables), "Register", size)
         told["key"] = [_key(CELL, 65557, "Exact", {"type": "uint32"}) | {"mandatory": True}]
         mark = {"name": "$bfrt_field_class", "value": "register_data"}
@@ -108,12 +110,15 @@ def cells(program: Program, registers: dict[str, tuple[int, int]], first: int) -
     return tables
 
 
-# As declared in p4/bier/tna.p4: cells, and bits of each.
-REGISTERS = {"BierIngress.turn": (2, 16), "BierIngress.bfr.port_down": (512, 8)}
+def registers_of(text: str) -> dict[str, tuple[int, int]]:
+    """How many cells of how many bits the registers of a program have, by their own names."""
+    declared = re.findall(r"Register<bit<(\d+)>, *bit<\d+>> *\((\d+)[^)]*\) *(\w+);", text)
+    return {name: (int(size), int(bits)) for bits, size, name in declared}
 
 
-def of_program(program: Program, parser: str) -> str:
-    """Of a program whose ingress parser unpacks port metadata."""
+def of_program(program: Program, parser: str, text: str | None = None) -> str:
+    """Of a program whose ingress parser unpacks port metadata; `text` is its source, else that of
+    p4/bier/tna.p4."""
     tables: list[Any] = []
     for number, table in enumerate(program.tables, 1):
         told = _table(table.bfrt, number, "MatchAction_Direct", table.size)
@@ -138,7 +143,8 @@ def of_program(program: Program, parser: str) -> str:
             for i, action in enumerate(table.actions, 1)
         ]
         tables.append(told)
-    tables += cells(program, REGISTERS, len(tables) + 1)
+    text = (ROOT / "p4/bier/tna.p4").read_text() if text is None else text
+    tables += cells(program, registers_of(text), len(tables) + 1)
     tables.append(_fixed(PORT_METADATA, 0x90000001) | {"name": f"pipe.{parser}.{PORT_METADATA}"})
     return json.dumps({"schema_version": "1.0.0", "tables": tables, "learn_filters": []})
 

@@ -72,7 +72,7 @@ def driver(words: list[str]) -> None:
     text, defines = source["files"][source["program"]], [tuple(d) for d in source["defines"]]
     program = _engine.compile_text(source["program"], text, source["files"], defines).program
     assert program is not None
-    p4 = info.of_program(Program.of(program), "EntryParser")
+    p4 = info.of_program(Program.of(program), "EntryParser", "".join(source["files"].values()))
     name, chip = told["program-name"], info.of_chip()
     ports = file.with_name(f"{file.stem}-ports.json")
     if ports.exists():  # a model has interfaces
