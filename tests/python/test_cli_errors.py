@@ -91,6 +91,8 @@ BAD = [
     (["start", "01-bier", "{file}"], "Not a directory."),
     (["notebook", "--token-file", "{folder}"], "Is a directory."),
     (["notebook", "--token-file", "{bytes}"], "is no token"),
+    (["notebook", "--listen", "203.0.113.7"], "give an address of this machine"),
+    (["notebook", "--listen", "no.such.name.invalid"], "give an address of this machine"),
     (["grade", "01-bier", "{class}", "--seed", "1", "--out", "{file}/x"], "give another folder"),
     (["experiment", "restoration", "--out", "{file}"], "give another folder"),
     (["experiment", "recirculation", "--out", "{file}/x"], "give another folder"),

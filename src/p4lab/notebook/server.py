@@ -140,9 +140,26 @@ def student_server(
             raise LabError(f"{token_file} is no token; a token is one line of letters and digits.")
         if not token:
             raise LabError(f"{token_file} is empty; a JupyterLab without a token is open to all.")
+    _check_address(listen)
     notebook = own_notebook(lab)
     root = ROOT if notebook.is_relative_to(ROOT) else notebook.parent
     return Server(root, notebook, port or free_port(), token, listen)
+
+
+def _check_address(listen: str) -> None:
+    """Raises LabError for what is no address of this machine; JupyterLab would end in the middle of
+    its start."""
+    if listen in ("", "*"):  # every network, too
+        return
+    try:
+        family, kind, protocol, _, place = socket.getaddrinfo(listen, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.bind(place)
+    except (OSError, UnicodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "no name of a machine"
+        raise LabError(
+            f"--listen {listen}: {reason}; give an address of this machine, or 0.0.0.0 for all."
+        ) from error
 
 
 def has_desktop() -> bool:
