@@ -15,7 +15,7 @@ use std::fmt::Debug;
 pub type Path = Vec<Vec<Step>>;
 
 /// One instruction that was executed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Step {
     pub pc: Pc,
     /// What an instruction came to of which the next one does not tell: see [`Record`]

@@ -62,10 +62,10 @@ use p4_ir::paths::{Path, Paths, Way};
 use p4_ir::trace::{NoTrace, Tracer};
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Code by the paths that were asked for; none where there can be none
-type KnownPaths = HashMap<(Way, Vec<Path>), Option<Arc<dyn Paths>>>;
+/// Code by the paths that were asked for, as long as somebody uses it; none where there can be none
+type KnownPaths = HashMap<(Way, Vec<Path>), Option<Weak<paths::Compiled>>>;
 
 /// A program as machine code of this computer; its memory is given back when it is dropped.
 pub struct Compiled {
@@ -307,14 +307,20 @@ impl Native for Compiled {
         }
         let mut known = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (way.clone(), paths.to_vec());
-        let compiled = known.entry(key).or_insert_with(|| {
-            let tables = Arc::clone(&self.tables);
-            let compiled = paths::compile(&self.tables.prepared, tables, way, paths);
-            compiled
-                .ok()
-                .map(|compiled| Arc::new(compiled) as Arc<dyn Paths>)
-        });
-        compiled.clone()
+        match known.get(&key) {
+            Some(None) => return None,
+            Some(Some(code)) => {
+                if let Some(code) = code.upgrade() {
+                    return Some(code);
+                }
+            }
+            None => {}
+        }
+        let tables = Arc::clone(&self.tables);
+        let compiled = paths::compile(&self.tables.prepared, tables, way, paths);
+        let compiled = compiled.ok().map(Arc::new);
+        known.insert(key, compiled.as_ref().map(Arc::downgrade));
+        Some(compiled?)
     }
 }
 

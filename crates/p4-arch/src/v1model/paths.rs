@@ -231,6 +231,8 @@ impl Beaten {
             return;
         }
         paths.push(path);
+        // Switches with the same paths share their code, whichever they learned first.
+        paths.sort_unstable();
         let Some(code) = self.native.paths(&way, &paths) else {
             return;
         };
