@@ -11,8 +11,11 @@ from typing import Any
 
 Step = dict[str, Any]
 
-_CHIPS = {"ig_md", "ig_intr_md", "eg_md", "eg_intr_md"}
-"""What TNA calls a parser's parameters that are no headers of the packet"""
+_CHIPS = {"ingress_intrinsic_metadata_t", "egress_intrinsic_metadata_t"}
+"""Headers that a TNA program extracts and that are none of the packet, by type"""
+
+_METADATA = {"ig_md", "eg_md"}
+"""Where the engine keeps the metadata of TNA's blocks, whatever a program calls them"""
 
 
 TNA_BLOCKS = 6
@@ -60,7 +63,7 @@ def _unread(blocks: Sequence[Sequence[Step]]) -> list[Step]:
 
 
 def _is_chips(step: Step) -> bool:
-    return step["header"].split(".")[0] in _CHIPS
+    return step["type"] in _CHIPS or step["header"].split(".")[0] in _METADATA
 
 
 def _blocks(steps: Sequence[Step]) -> list[list[Step]]:

@@ -87,6 +87,7 @@ def test_settings_that_cannot_be_are_refused_as_a_whole() -> None:
         (("mirror", 1, {"prot": 3}), 'no field "prot"'),
         (("mirror", 1, {"direction": "up"}), "direction"),
         (("mirror", 1, {"groups": [1, 2, 3]}), "two groups"),
+        (("mirror", 1, {"coalescing": True}), "do not coalesce"),
         (("multicast", 1, [(1, [512])]), "port 512"),
         (("generator", 4, 0, {}), "pipe 4"),
         (("generator", 0, 8, {}), "application 8"),
@@ -208,6 +209,50 @@ def test_the_packet_generator_in_a_network() -> None:
     assert counts() == [1, 1]
 
 
+@pytest.mark.parametrize("engine", ["interpreter", "jit"])
+def test_a_link_fails_over_without_a_control_plane(engine: str) -> None:
+    """By the packet generator and a SelectorAction, as the chip does it: without it a lab on fast
+    reroute shows what no Tofino does."""
+    network = _engine.Network(1)
+    switch = network.add_switch("s1", load_program(HERE / "tna_failover.p4"), engine=engine)
+    ports = [1, 2, 3, 4]
+    hosts = [network.add_host(f"h{port}", 0x0200_0000_0000 + port) for port in (*ports, 9)]
+    links = []
+    for port, host in zip((*ports, 9), hosts, strict=True):
+        network.set_promiscuous(host, True)
+        links.append(network.connect((switch, port), (host, 0), delay=MICROSECOND))
+    entities = [("member", "links", port, "to", [("port", port)]) for port in ports]
+    entities.append(("member_group", "links", 2, ports))
+    key = [("type", ("exact", 1))]
+    entities.append(("insert", "entry", "by_flow", key, 0, ("group", 2)))
+    for place, port in enumerate(ports):
+        row = [("port", ("exact", port))], 0, "take_out", [("place", 2 * 8 + place)]
+        entities.append(("insert", "entry", "place_of", *row))
+    network.write(switch, entities)
+    network.set_up(switch, [("generator", 0, 1, {"trigger": ("port_down",), "packet": bytes(60)})])
+
+    def sent() -> list[int]:
+        """Packets of 100 flows, by link."""
+        before = [network.link_stats(link)[0]["sent"]["frames"] for link in links[:4]]
+        for flow in range(100):
+            packet = bytes(12) + (1).to_bytes(2, "big") + flow.to_bytes(4, "big") + bytes(46)
+            network.send_at(hosts[4], network.now + flow * MICROSECOND, packet)
+        network.run_until(network.now + 200 * MICROSECOND)
+        after = [network.link_stats(link)[0]["sent"]["frames"] for link in links[:4]]
+        return [a - b for a, b in zip(after, before, strict=True)]
+
+    first = sent()
+    assert sum(first) == 100 and min(first) > 10
+    network.set_link(links[1], False)
+    second = sent()
+    assert sum(second) == 100 and second[1] == 0
+    assert all(now >= before for now, before in zip(second, first, strict=True) if now)
+    network.set_link(links[1], True)
+    assert sent() == second, "nobody has put it back"
+    network.write(switch, [("member_group", "links", 2, ports)])
+    assert sent() == first
+
+
 def busy(seed: int, engine: str = "interpreter") -> int | None:
     """A network in which the generator, mirrors, loops with a rate, a lossy link and a port that
     fails all have a part."""
@@ -219,7 +264,13 @@ def busy(seed: int, engine: str = "interpreter") -> int | None:
         [
             ("multicast", 7, [(1, [2, 3]), (2, [70])]),
             ("mirror", 12, {"port": 2, "groups": [7]}),
-            ("generator", 0, 0, {"trigger": ("periodic", 3_000), "packet": ask(SEND)}),
+            (
+                "generator",
+                0,
+                0,
+                {"trigger": ("periodic", 3_000), "packet": ask(SEND), "packet_jitter": 500}
+                | {"packets_per_batch": 2},
+            ),
             ("generator", 0, 1, {"trigger": ("port_down",), "packet": looped}),
         ],
     )
