@@ -155,7 +155,7 @@ impl<'a> More<'_, 'a> {
                             "not portable to Tofino: every action of a table with a direct meter must execute it",
                         )
                         .label(meter.name.span, "the meter")
-                        .hint("execute the meter in it, or write `@defaultonly` before it if only misses run it"),
+                        .hint("execute the meter in it, or write `@defaultonly` before it if only misses run it; the chip's compiler says `direct attached objects must be enabled in all hit actions`"),
                     );
                 }
             }
