@@ -84,7 +84,7 @@ impl<'a> More<'_, 'a> {
                 "W0727",
                 data.span,
                 format!("not portable to Tofino: a digest has at most 48 bytes, but this has {}", bits.div_ceil(8)),
-                "send less: a key that the control plane can look the rest up by; the chip's assembler says `learning digest limited to 48 bytes`",
+                "send less: a key that the control plane can look the rest up by; the chip's compiler says `Learning quanta requires ... bytes, which is greater than the maximum permissible 48 bytes`",
             );
         }
     }
