@@ -339,6 +339,6 @@ def _timing(gress: Gress, dependency: str, units: Iterable[Unit]) -> StageTiming
         # A table without key goes the way of a ternary one, unless it needs a hash.
         ternary |= how.kind == "ternary" or (how.kind == "no key" and not hashed)
         stateful |= "register" in kinds
-        filtered |= "filter" in kinds
+        filtered |= bool({"filter", "meter"} & set(kinds))
         selector |= "selector" in kinds
     return StageTiming(dependency, ternary, selector, False, filtered, stateful)

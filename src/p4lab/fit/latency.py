@@ -3,8 +3,9 @@
 The rule is in backends/tofino/bf-p4c/mau/mau_power.cpp and determine_power_usage.cpp of bf-p4c
 9.13.4. A stage that waits for the one before (match dependent) costs its whole length, one that
 only needs what an action wrote costs 2 cycles, any other 1. A stage is 20 cycles long, and longer
-with ternary tables (2), with selectors (8) or else with registers or filters (4), its own or those
-of stages chained to it. The corner turn between the halves costs 4. Egress has at least 160 cycles.
+with ternary tables (2), with selectors (8) or else with registers, meters or filters (4), its own
+or those of stages chained to it. The corner turn between the halves costs 4. Egress has at least
+160 cycles.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class StageTiming:
     ternary: bool = False  # ternary tables, and tables without key that run without a hash
     selector: bool = False
     wide_selector: bool = False
-    filter: bool = False  # Lpf or Wred
+    filter: bool = False  # Lpf or Wred, and meters, which the compiler counts as such
     stateful: bool = False
 
 
