@@ -47,7 +47,7 @@ struct egress_headers_t {
 // What the control plane says of a port.
 struct port_metadata_t {
     bit<1>  looped;        // a front port in loopback: what it sends comes back
-    bit<63> _pad;
+    @padding bit<63> _pad; // the chip gives each field whole bytes
 }
 
 struct ingress_metadata_t {
@@ -341,7 +341,10 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
             md.mirror_within = within_t.AGAIN_LOOPED;
         }
         md.arrival.port = ig_intr_md.ingress_port;
-        md.arrival.checksum_ok = !md.checksum_error;
+        md.arrival.checksum_ok = true;
+        if (md.checksum_error) {
+            md.arrival.checksum_ok = false;
+        }
         md.arrival.entropy = flow.get({ hdr.packet.ipv4.src_addr, hdr.packet.ipv4.dst_addr,
                                         hdr.packet.ipv4.protocol });
 
@@ -359,7 +362,6 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
             md.decision.drop = drop_reason_t.UNKNOWN_PACKET;
         } else if (hdr.packet.ipv4.protocol == IP_PROTOCOL_IGMP) {
             hdr.packet.packet_in.setValid();
-            hdr.packet.packet_in.ingress_port = md.arrival.port;
             hdr.packet.packet_in._pad = 0;
             md.decision.egress_port = CPU_PORT;
             hdr.internal.setInvalid();
@@ -377,6 +379,11 @@ control BierIngress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
         if (hdr.internal.within == within_t.TO_LOOP) {
             md.fresh_loop = next_fresh.execute(0);
             loop_ports.apply();
+        }
+
+        // In an action of its own: a constant and a value that has to be shifted do not go together.
+        if (hdr.packet.packet_in.isValid()) {
+            hdr.packet.packet_in.ingress_port = md.arrival.port;
         }
 
         hdr.internal.set = md.carried.set;
@@ -468,7 +475,7 @@ control BierEgress(inout egress_headers_t hdr, inout egress_metadata_t md,
 
     // The copy is the packet as it came in: what ingress has served is still in its BitString.
     action take_out(bit<BSL> fbm) {
-        hdr.packet.bier.bit_string = hdr.packet.bier.bit_string - (hdr.packet.bier.bit_string & fbm);
+        hdr.packet.bier.bit_string = hdr.packet.bier.bit_string & ~fbm;
     }
 
     table served {
