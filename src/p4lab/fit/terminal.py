@@ -158,8 +158,9 @@ def _truth(
         return
     yield Text(f"Beside it what bf-p4c {truth.compiler} says ({truth.folder}):", style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("", "estimate", "compiler"):
-        table.add_column(name, justify="left" if not name else "right", no_wrap=True)
+    table.add_column("", no_wrap=True, overflow="ellipsis")
+    for name in ("estimate", "compiler"):
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
     sums = ("srams", "SRAM blocks"), ("tcams", "TCAM blocks"), ("map_rams", "map RAMs")
     for key, words in sums:
         ours = sum(getattr(stage, key) for stage in pipe.stages)
