@@ -99,7 +99,7 @@ control Bfir(inout headers_t hdr, inout carried_t carried, in arrival_t arrival,
         // A BitString names BSL receivers. If the group has more, in other sets, the packet as it came
         // in passes once more and gets the BIER header of the next set.
         // BEGIN SOLUTION sets: ask for that further pass, and remember which set it is for
-        decision.again = (bool) more_sets;
+        decision.again = (bool)more_sets;
         carried.set = carried.set + 1;
         // END SOLUTION
     }

@@ -58,7 +58,7 @@ struct egress_headers_t {
 
 // What the control plane says of a port.
 struct port_metadata_t {
-    bit<1>  looped;        // a front port in loopback: what it sends comes back
+    bit<1> looped;         // a front port in loopback: what it sends comes back
     @padding bit<63> _pad; // the chip gives each field whole bytes
 }
 
