@@ -20,9 +20,7 @@ from p4lab.grading.stages import absent
 from p4lab.grading.story import compare_traces
 from p4lab.grading.work import Work
 from p4lab.lab.plan import Plan, Stream, find_link, load_plan
-from p4lab.lab.report import make_report
-from p4lab.lab.runner import MILLISECOND, control_plane, cut, send, subscribe
-from p4lab.lab.unserved import unserved
+from p4lab.lab.runner import MILLISECOND, control_plane, cut, send, subscribe, verdict
 from p4lab.network import NetworkError, cpu
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.packets.probe import Probe
@@ -120,7 +118,7 @@ def _run(plan: Plan, program: _engine.Program) -> tuple[str, Arrivals, Told]:
             cut(plan, net, plane)
             net.trace()
             send(plan, net, plane)
-            wrong = _wrong(plan, net)
+            wrong = verdict(plan, net)
         except NetworkError as error:
             wrong = str(error)
         except ValueError as error:
@@ -134,12 +132,6 @@ def _run(plan: Plan, program: _engine.Program) -> tuple[str, Arrivals, Told]:
             for router, port, frame in plane.seen(link, False):
                 told.setdefault(router, []).append(cpu.packet_out(port, frame))
     return wrong, sorted(arrivals, key=lambda item: (item[0], item[1])), told
-
-
-def _wrong(plan: Plan, net: VirtualNetwork) -> str:
-    report = make_report(plan, "virtual", net.observed(), unserved=unserved(plan))
-    problems = report.problems
-    return problems[0] if problems else ""
 
 
 def _steps(plan: Plan) -> tuple[str, ...]:

@@ -93,6 +93,22 @@ def start(plan: Plan, net: Network, hardware: Hardware | None = None) -> Running
     return agents
 
 
+def trial(plan: Plan, net: Network, target: str, hardware: Hardware | None = None) -> str:
+    """Lets the plan happen on a network that is up, and says what goes wrong, as `verdict`. Raises
+    NetworkError, ValueError for entries that do not fit."""
+    plane = start(plan, net, hardware)
+    subscribe(plan, net, plane)
+    cut(plan, net, plane)
+    send(plan, net, plane)
+    return verdict(plan, net, target)
+
+
+def verdict(plan: Plan, net: Network, target: str = "engine") -> str:
+    """The first problem of what a network has carried; empty if there is none."""
+    report = make_report(plan, net.name, net.observed(), target, unserved=unserved(plan))
+    return report.problems[0] if report.problems else ""
+
+
 def _subscribed(plan: Plan, net: Network, plane: Running) -> tuple[str, ...]:
     """Lets every receiver join: what went wrong with that, after which the run goes on."""
     try:

@@ -17,9 +17,7 @@ from p4lab.engine import from_engine
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
 from p4lab.lab.plan import Plan
-from p4lab.lab.report import make_report
-from p4lab.lab.runner import control_plane, cut, send, subscribe
-from p4lab.lab.unserved import unserved
+from p4lab.lab.runner import trial
 from p4lab.network import NetworkError, cpu, namespace
 from p4lab.network.mininet import MininetNetwork
 from p4lab.targets import TargetError, bmv2
@@ -95,18 +93,9 @@ class Bmv2Bench:
             compiled = self.compiled(work, case.defines)
             switches = bmv2.Bmv2Switches(compiled)
             with MininetNetwork(plan.topology, switches, patched=bool(plan.down)) as net:
-                plane = control_plane(plan, net.driver)
-                plane.start(net.now)
-                subscribe(plan, net, plane)
-                cut(plan, net, plane)
-                send(plan, net, plane)
-                report = make_report(
-                    plan, net.name, net.observed(), self.name, unserved=unserved(plan)
-                )
-                problems = report.problems
+                return trial(plan, net, self.name)
         except (NetworkError, ValueError) as error:
             return str(error)
-        return problems[0] if problems else ""
 
     def compiled(self, work: Work, defines: tuple[tuple[str, str], ...]) -> bmv2.Compiled:
         """A submission as p4c compiles it. Raises TargetError."""

@@ -32,9 +32,7 @@ from p4lab.grading.course import Course, Judged, public_seeds
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
 from p4lab.lab.plan import Plan, load_plan
-from p4lab.lab.report import make_report
-from p4lab.lab.runner import cut, send, start, subscribe
-from p4lab.lab.unserved import unserved
+from p4lab.lab.runner import trial
 from p4lab.network import NetworkError, namespace
 from p4lab.network.mininet import MininetNetwork
 from p4lab.targets import TargetError
@@ -170,18 +168,11 @@ def _network(program: str, files: dict[str, str], plan: Plan) -> str:
         with unpacked(Work(program, files)) as path:
             hardware = prepare(replace(plan, program=path), TofinoBench.name, None)
             switches = ModelSwitches(hardware)
+        plan = hardware.plan
         with MininetNetwork(plan.topology, switches, patched=bool(plan.down)) as net:
-            plane = start(hardware.plan, net, hardware)
-            subscribe(plan, net, plane)
-            cut(plan, net, plane)
-            send(plan, net, plane)
-            report = make_report(
-                plan, net.name, net.observed(), switches.target, unserved=unserved(plan)
-            )
-            problems = report.problems
+            return trial(plan, net, switches.target, hardware)
     except (NetworkError, ValueError) as error:
         return str(error)
-    return problems[0] if problems else ""
 
 
 class _Model:
