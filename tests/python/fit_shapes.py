@@ -1,4 +1,4 @@
-"""The BIER-like probe programs of ../shared/observed/tna, written again from their description
+"""The BIER-like probe programs of tests/recorded/tna, written again from their description
 there (README.md, section B). Six of them are recorded as programs, too; test_fit.py compares those
 with what is made here.
 """

@@ -24,7 +24,7 @@ from p4lab.fit.memory import Blocks, layout
 from p4lab.fit.placement import Piece
 
 ROOT = Path(__file__).resolve().parents[2]
-RECORDED = ROOT.parent / "shared" / "observed" / "tna"
+RECORDED = ROOT / "tests" / "recorded" / "tna"
 BIER = ROOT / "p4" / "bier" / "tna.p4"
 
 
@@ -80,9 +80,11 @@ def test_the_table_in_the_docs_is_true() -> None:
 
 
 def recorded() -> list[Path]:
-    """Recorded programs with the stage of every table; none where they do not lie beside us."""
+    """Recorded programs with the stage of every table."""
     notes = sorted(RECORDED.glob("*/note.txt"))
-    return [note.parent for note in notes if "Tables->stages" in note.read_text()]
+    folders = [note.parent for note in notes if "Tables->stages" in note.read_text()]
+    assert len(folders) == 6, f"six programs in {RECORDED} have the stage of every table"
+    return folders
 
 
 def recorded_stages(folder: Path) -> dict[str, list[int]]:
@@ -97,16 +99,8 @@ def their_name(control: str, kind: str, name: str, line: int) -> str:
     return f"tbl_prog{line}" if kind == "statements" else f"tbl_{name.removesuffix('()')}"
 
 
-needs_recorded = pytest.mark.skipif(
-    not RECORDED.is_dir(), reason="the recorded probes (../shared/observed) are not there"
-)
-
-
-@needs_recorded
 def test_every_table_lies_in_the_compilers_stage() -> None:
-    folders = recorded()
-    assert len(folders) == 6
-    for folder in folders:
+    for folder in recorded():
         theirs = recorded_stages(folder)
         own = ingress(estimate_file(folder / "prog.p4"))
         ours = {
@@ -118,7 +112,6 @@ def test_every_table_lies_in_the_compilers_stage() -> None:
         assert ours == theirs, folder.name
 
 
-@needs_recorded
 def test_the_latency_rule_is_exact_given_the_compilers_stages() -> None:
     for folder in recorded():
         theirs = recorded_stages(folder)
@@ -161,7 +154,6 @@ def _stages_below(
     return [stage for name in names for stage in theirs[name]]
 
 
-@needs_recorded
 def test_the_probes_written_again_are_the_recorded_ones() -> None:
     by_name = {probe.name: probe for probe in OBSERVED}
     for folder in recorded():
@@ -340,7 +332,7 @@ def test_seventeen_tables_do_not_fit_one_stage() -> None:
 
 
 def test_latency_of_the_corner_cases_in_the_facts() -> None:
-    """../shared/reference/tofino.md, section 1.12."""
+    """The rule of docs/fit.md ("Latency"), counted by hand."""
     assert latency.total(latency.empty_pipe()) == 54
     assert latency.total([StageTiming("match", ternary=True)] * 12) == 268
     assert latency.total(latency.padded(latency.empty_pipe())) >= chip.EGRESS_FLOOR

@@ -18,7 +18,7 @@ from fit_shapes import Shape, program
 from p4lab.fit import Estimate, Truth, TruthMissing, estimate_text, read_truth
 from p4lab.fit.terminal import chart
 
-# Where the compiler put the tables of bier64_tbl (../shared/observed/tna), and with which features.
+# Where the compiler put the tables of bier64_tbl (tests/recorded/tna), and with which features.
 STAGES = {
     "IP.$PORT_METADATA": [-1],
     "I.bift": [0],

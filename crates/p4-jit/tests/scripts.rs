@@ -1,5 +1,5 @@
 //! Scripts on both engines: everything that a script sees is the same. The programs are the lab's own
-//! and those of the probes of real switches, where these are beside the repository.
+//! and those of the probes of real switches, `tests/recorded`.
 //!
 //! If this fails, a program that passes its checks does something else in an experiment, which runs
 //! native code.
@@ -102,20 +102,21 @@ fn bier_with_fast_reroute() {
     scripts("p4/bier-frr/v1model.p4", "p4/bier-frr/tests");
 }
 
-/// The probes of real switches; none and a word about it if they are not there.
-fn probes(architecture: &str) -> Vec<PathBuf> {
-    let folder = root().join("../shared/observed").join(architecture);
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut probes: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    probes.retain(|path| path.join("prog.p4").is_file());
+/// The probes of real switches that were sent packets: the folder, and what was recorded, by a
+/// script or line by line. Those that were only compiled are listed in p4-stf's `tests/tofino.rs`.
+fn probes(architecture: &str) -> Vec<(PathBuf, PathBuf)> {
+    let folder = root().join("tests/recorded").join(architecture);
+    let entries = std::fs::read_dir(&folder)
+        .unwrap_or_else(|error| panic!("what real switches did, {}: {error}", folder.display()));
+    let mut probes: Vec<(PathBuf, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| Some((entry.path(), record(&entry.path())?)))
+        .collect();
     probes.sort();
-    if probes.is_empty() {
-        println!("skipped: 1 test, ../shared/observed is not beside the repository");
-    }
+    assert!(!probes.is_empty(), "no recording in {}", folder.display());
     probes
 }
 
-/// What was recorded of a probe: p4c's runner, or line by line
 fn record(probe: &Path) -> Option<PathBuf> {
     let names = ["session.txt", "test.stf"];
     let mut paths = names.iter().map(|name| probe.join(name));
@@ -124,10 +125,7 @@ fn record(probe: &Path) -> Option<PathBuf> {
 
 #[test]
 fn probes_of_simple_switch() {
-    for probe in probes("v1model") {
-        let Some(record) = record(&probe) else {
-            continue;
-        };
+    for (probe, record) in probes("v1model") {
         for bmv2_compat in [false, true] {
             let image = compile(&probe.join("prog.p4"), None, bmv2_compat);
             let config = Config {
@@ -141,10 +139,8 @@ fn probes_of_simple_switch() {
 
 #[test]
 fn probes_of_tofino() {
-    for probe in probes("tna") {
-        if let Some(record) = record(&probe) {
-            let image = compile(&probe.join("prog.p4"), None, false);
-            compare(&image, &record, Config::default());
-        }
+    for (probe, record) in probes("tna") {
+        let image = compile(&probe.join("prog.p4"), None, false);
+        compare(&image, &record, Config::default());
     }
 }

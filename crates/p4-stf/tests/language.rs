@@ -111,10 +111,13 @@ fn known_scripts_are_read() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let mut pending: Vec<std::path::PathBuf> = [
         format!("{root}/p4"),
-        format!("{root}/../shared/observed/v1model"),
+        format!("{root}/tests/recorded/v1model"),
     ]
     .map(Into::into)
     .into();
+    for folder in &pending {
+        assert!(folder.is_dir(), "{} is missing", folder.display());
+    }
     let mut read = 0;
     while let Some(path) = pending.pop() {
         if let Ok(entries) = std::fs::read_dir(&path) {
@@ -138,7 +141,7 @@ fn known_scripts_are_read() {
             read += 1;
         }
     }
-    assert!(read > 0, "no script found beside p4/");
+    assert!(read > 0, "no script found");
 }
 
 proptest! {

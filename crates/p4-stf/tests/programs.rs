@@ -1,5 +1,5 @@
 //! Whole programs: the lab's own, beside which their scripts lie, and the probes of what real
-//! switches did, where they are at hand.
+//! switches did.
 
 use p4_arch::v1model::{AsBmv2, Config, Image, Switch, V1Model as Binding};
 use p4_stf::{parse, run, Mode, OnSwitch, Report};
@@ -103,14 +103,13 @@ fn record(probe: &Path) -> Option<PathBuf> {
 /// something else here. The probes were recorded on it.
 #[test]
 fn what_simple_switch_did() {
-    let folder = root().join("../shared/observed/v1model");
-    let Ok(probes) = std::fs::read_dir(&folder) else {
-        eprintln!("skipped, 0 probes: no record of real switches beside the repository");
-        return;
-    };
+    let folder = root().join("tests/recorded/v1model");
+    let probes = std::fs::read_dir(&folder)
+        .expect("what simple_switch did is recorded in tests/recorded/v1model");
     let mut probes: Vec<_> = probes.flatten().map(|entry| entry.path()).collect();
     probes.retain(|path| path.is_dir());
     probes.sort();
+    assert!(!probes.is_empty(), "no probe in {}", folder.display());
     let mut failures = Vec::new();
     for probe in &probes {
         let config = Config {
@@ -139,8 +138,8 @@ fn what_simple_switch_did() {
 }
 
 /// If this fails, what simple_switch does between the blocks, with parsers, hashes, checksums and
-/// tables is no longer what `--bmv2-compat` gives. These programs ask what the records beside the
-/// repository only tell in words; the expected packets passed on simple_switch 1.15.5.
+/// tables is no longer what `--bmv2-compat` gives. These programs ask what the pages of
+/// `tests/recorded` only tell in words; the expected packets passed on simple_switch 1.15.5.
 #[test]
 fn what_is_known_of_simple_switch() {
     let folder = root().join("crates/p4-stf/tests/probes");
