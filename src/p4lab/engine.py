@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from p4lab import _engine
-from p4lab.control.entries import (
+from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
     Entity,

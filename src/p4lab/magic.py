@@ -103,7 +103,7 @@ def compile_cell(line: str, text: str) -> P4Cell:
     lints = [lint for lint in chosen.lint.split(",") if lint]
     entry, sources = f"{chosen.name}.p4", {}
     if chosen.lab:
-        from p4lab.lab.plan import load_plan
+        from p4lab.course.labs import load_plan
 
         if not any(name == "BSL" for name, _ in defines):
             defines.append(("BSL", str(load_plan(chosen.lab).bsl)))

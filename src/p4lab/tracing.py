@@ -10,10 +10,10 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from p4lab.engine import load_program
-from p4lab.lab.plan import Plan
-from p4lab.lab.runner import DRAIN, MILLISECOND, UnheardError, control_plane, cut, subscribe
+from p4lab.model.run import Plan
 from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
 from p4lab.packets.probe import Probe
+from p4lab.session.run import DRAIN, MILLISECOND, UnheardError, control_plane, cut, subscribe
 from p4lab.topology import Topology
 
 if TYPE_CHECKING:

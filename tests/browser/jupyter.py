@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from p4lab.lab.plan import ROOT
 from p4lab.notebook.server import Server
+from p4lab.paths import ROOT
 
 
 def any_port() -> int:

@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt  # noqa: E402
 
 from p4lab import _engine  # noqa: E402
 from p4lab.grading.frames import parsed  # noqa: E402
-from p4lab.recirculation.equations import throughputs  # noqa: E402
+from p4lab.systems.bier_tna.recirculation.equations import throughputs  # noqa: E402
 
 FOLDER = ROOT / "labs" / "05-recirculation"
 INK, COPY, LOOP = "#333333", "#1f77b4", "#d9480f"

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from p4lab.course.material import SOURCES, start
-from p4lab.lab.plan import ROOT
+from p4lab.paths import ROOT
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = playwright.expect

@@ -26,20 +26,15 @@ from bier_cables import (
     members_of,
 )
 from bier_oracle import networks
-from p4lab.control.bier import BierNumberError, Member, bier_entries
-from p4lab.control.bier_tna import (
-    TnaLayout,
-    backup_entries,
-    front_number,
-    front_port,
-    loop_count,
-    tna_entries,
-)
-from p4lab.control.entries import Update
-from p4lab.control.frr_lfa import alternate, neighbour_alternate
 from p4lab.control.igp import underlay
 from p4lab.engine import to_engine
+from p4lab.model.control import NumberError
+from p4lab.model.entries import Update
+from p4lab.model.layout import TnaLayout, front_number, front_port
 from p4lab.packets.probe import probe_frame
+from p4lab.systems.bier.entries import Member, bier_entries
+from p4lab.systems.bier_tna.entries import backup_entries, loop_count, tna_entries
+from p4lab.systems.frr.lfa import alternate, neighbour_alternate
 from p4lab.topology import NO_FAILURES, Failures, Topology
 
 LOOPS = (68, 69, 196, 327)  # of three pipes
@@ -202,7 +197,7 @@ def test_k_is_changed_while_packets_flow(next_hops: int) -> None:
 def test_front_ports() -> None:
     assert [front_port(n) for n in (0, 63, 64, 127, 128, 255)] == [0, 63, 128, 191, 256, 447]
     assert all(front_number(front_port(n)) == n for n in range(256))
-    with pytest.raises(BierNumberError, match="front ports 0 to 255"):
+    with pytest.raises(NumberError, match="front ports 0 to 255"):
         front_port(256)
     with pytest.raises(ValueError, match="no front port"):
         front_number(68)
@@ -217,6 +212,6 @@ def test_layouts_that_cannot_be() -> None:
     data = {"name": "far", "description": "", "router": [{"number": 1}, far, {"number": 3}]}
     data["link"] = [{"a": a, "b": b} for a, b in (("r1", "r2"), ("r1", "r3"), ("r2", "r3"))]
     topology = Topology.from_data(data)
-    with pytest.raises(BierNumberError, match="32767"):
+    with pytest.raises(NumberError, match="32767"):
         tna_entries(topology, frozenset(), 256)
     assert tna_entries(topology, frozenset(), 256, layout=TnaLayout(backups="none"))

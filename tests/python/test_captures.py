@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from scapy.utils import PcapNgReader
 
-from p4lab.lab.plan import load_plan
-from p4lab.lab.runner import run
-from p4lab.packets.bier import BIER
+from p4lab.course.labs import load_plan
+from p4lab.session.run import run
+from p4lab.systems.bier.packets import BIER
 
 SCRIPT = Path(__file__).resolve().parents[2] / "wireshark" / "bier.lua"
 PACKETS = 4

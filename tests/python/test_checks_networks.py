@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from p4lab.course.labs import LabError, find_link, load_plan
 from p4lab.grading import networks
 from p4lab.grading.course import load
 from p4lab.grading.judge import judge
 from p4lab.grading.scenario import NetworkCase
-from p4lab.lab.plan import LabError, Plan, Stream, find_link, load_plan
-from p4lab.lab.runner import MILLISECOND, run
+from p4lab.model.run import Plan, Stream
+from p4lab.session.run import MILLISECOND, run
 from p4lab.topology import Topology
 
 

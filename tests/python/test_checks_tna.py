@@ -219,7 +219,7 @@ def test_what_is_written_between_packets_is_told_in_its_place(course: Course) ->
 
 
 def test_the_solutions_numbers_are_those_of_the_equations(course: Course) -> None:
-    equations = pytest.importorskip("p4lab.recirculation.equations")
+    equations = pytest.importorskip("p4lab.systems.bier_tna.recirculation.equations")
     answers = numbers.tomllib.loads(course.sources["bier/ports.toml"])
     p = equations.drop_probability(4, 1)
     assert answers["loss"]["p"] == pytest.approx(p, abs=5e-5)

@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from p4lab.cli import welcome
-from p4lab.lab.plan import ROOT, LabError
+from p4lab.course.labs import LabError
 from p4lab.notebook import server
+from p4lab.paths import ROOT
 
 SECONDS = 120
 

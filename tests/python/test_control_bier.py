@@ -12,16 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bier_oracle import forward, lookup, networks, send
-from p4lab.control.bier import (
-    BierNumberError,
+from p4lab.control.igp import shortest_paths
+from p4lab.model.control import NumberError
+from p4lab.model.entries import CloneSession, MulticastGroup, TableEntry
+from p4lab.systems.bier.entries import (
     Member,
     bier_entries,
     bit_strings,
     group_number,
     ideal_copies,
 )
-from p4lab.control.entries import CloneSession, MulticastGroup, TableEntry
-from p4lab.control.igp import shortest_paths
 from p4lab.topology import Failures, Topology, names
 
 GROUP = group_number("239.1.1.1")
@@ -229,7 +229,7 @@ def test_a_bfr_id_beyond_the_last_set_is_refused_with_a_remedy():
     topology = Topology.from_data(
         {"name": "far", "description": "", "router": [{"number": 1, "bfr_id": 16385}]}
     )
-    with pytest.raises(BierNumberError, match=r"r1 has BFR-id 16385.*use a longer BitString"):
+    with pytest.raises(NumberError, match=r"r1 has BFR-id 16385.*use a longer BitString"):
         bier_entries(topology, frozenset(), 64)
     assert bier_entries(topology, frozenset(), 128)["r1"]
 

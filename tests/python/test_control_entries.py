@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bier_oracle import networks
-from p4lab.control.bier import Member, bier_entries
-from p4lab.control.entries import (
+from p4lab.model.entries import (
     CloneSession,
     Exact,
     MulticastGroup,
@@ -17,6 +16,7 @@ from p4lab.control.entries import (
     diff,
     key,
 )
+from p4lab.systems.bier.entries import Member, bier_entries
 
 
 def row(group, group_id):

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from p4lab import _engine
-from p4lab.control.bier import Member, bier_entries
-from p4lab.control.entries import (
+from p4lab.control.p4runtime import P4RuntimeDriver, P4RuntimeError
+from p4lab.engine import load_program
+from p4lab.model.entries import (
     DefaultAction,
     Entity,
     Entries,
@@ -19,11 +20,10 @@ from p4lab.control.entries import (
     Ternary,
     Update,
 )
-from p4lab.control.p4runtime import P4RuntimeDriver, P4RuntimeError
-from p4lab.control.plane import ControlPlane
-from p4lab.control.tables import Tables
-from p4lab.engine import load_program
+from p4lab.model.tables import Tables
 from p4lab.network.switches import ForwarderDriver
+from p4lab.systems.bier.entries import Member, bier_entries
+from p4lab.systems.bier.plane import BierControlPlane
 from p4lab.topology import Topology
 
 ROOT = Path(__file__).parents[2]
@@ -122,7 +122,7 @@ def test_a_controller_that_was_started_anew_finds_what_is_there(
     second = P4RuntimeDriver(device.address, PROGRAM.p4info())
     second.open()
     try:
-        plane = ControlPlane(TOPOLOGY, 64, lambda name: second if name == "D" else Deaf())
+        plane = BierControlPlane(TOPOLOGY, 64, lambda name: second if name == "D" else Deaf())
         plane.reconcile("D")
         assert plane.entries("D") == second.entries()
         assert second.entries() < wanted(), "nobody has subscribed to this one yet"

@@ -7,11 +7,11 @@ from ipaddress import IPv4Address
 import pytest
 
 from bier_oracle import send
-from p4lab.control.bier import Member, bier_entries
-from p4lab.control.entries import key
 from p4lab.control.igmp import SECOND
-from p4lab.control.plane import ControlPlane
+from p4lab.model.entries import key
 from p4lab.packets.igmp import host_frame, join_v2, join_v3, leave_v2, parse
+from p4lab.systems.bier.entries import Member, bier_entries
+from p4lab.systems.bier.plane import BierControlPlane
 from p4lab.topology import Failures, Topology
 
 GROUP = IPv4Address("239.1.1.1")
@@ -48,7 +48,7 @@ class Lab:
     def __init__(self, name):
         self.topology = Topology.load(name)
         self.switches = {router.name: Switch() for router in self.topology.routers}
-        self.plane = ControlPlane(self.topology, 64, self.switches.__getitem__)
+        self.plane = BierControlPlane(self.topology, 64, self.switches.__getitem__)
         self.plane.start(0)
 
     def igmp(self, now, host, build, *args):

@@ -5,7 +5,8 @@ import pytest
 from cli_runner import p4lab
 from p4lab import _engine
 from p4lab.course import material
-from p4lab.lab.plan import ROOT, names
+from p4lab.course.labs import names
+from p4lab.paths import ROOT
 
 
 @pytest.mark.parametrize("lab", names())

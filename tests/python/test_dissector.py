@@ -15,7 +15,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from scapy.utils import wrpcap
 
-from p4lab.packets.bier import BIER
+from p4lab.systems.bier.packets import BIER
 
 SCRIPT = Path(__file__).resolve().parents[2] / "wireshark" / "bier.lua"
 MACS = {"dst": "02:00:00:00:02:02", "src": "02:00:00:00:01:02"}

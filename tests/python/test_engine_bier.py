@@ -24,8 +24,8 @@ from bier_cables import (
     members_of,
 )
 from bier_oracle import networks
-from p4lab.control.bier import Member, bier_entries
 from p4lab.packets.probe import probe_frame
+from p4lab.systems.bier.entries import Member, bier_entries
 from p4lab.topology import Topology
 
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from p4lab.control.entries import (
+from p4lab.engine import from_engine, to_engine
+from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
     Exact,
@@ -20,7 +21,6 @@ from p4lab.control.entries import (
     Ternary,
     Update,
 )
-from p4lab.engine import from_engine, to_engine
 
 NUMBERS = st.integers(0, 1 << 256)
 NAMES = st.sampled_from(["bift", "port", "a.b"])

@@ -11,7 +11,10 @@ from typing import Any
 import pytest
 
 from cli_runner import p4lab
-from p4lab.control.entries import (
+from p4lab.engine import load_program
+from p4lab.exercise.entries import entities
+from p4lab.exercise.files import ExerciseError, is_exercise, read_exercise
+from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
     Exact,
@@ -21,9 +24,6 @@ from p4lab.control.entries import (
     TableEntry,
     Ternary,
 )
-from p4lab.engine import load_program
-from p4lab.exercise.entries import entities
-from p4lab.exercise.files import ExerciseError, is_exercise, read_exercise
 from p4lab.targets import bmv2
 
 PROGRAM = """

@@ -18,15 +18,16 @@ from hypothesis import strategies as st
 
 from bier_oracle import networks
 from p4lab import _engine
-from p4lab.control.bier import CPU_PORT, Member, group_number
-from p4lab.control.entries import diff
-from p4lab.control.frr import FULL, Protection, frr_entries, port_status
-from p4lab.control.frr_lfa import alternate
 from p4lab.control.igp import underlay
 from p4lab.engine import load_program, to_engine
-from p4lab.lab.plan import ROOT
+from p4lab.model.entries import diff
+from p4lab.model.layout import CPU_PORT
 from p4lab.network.cpu import packet_out
 from p4lab.packets.probe import Probe, probe_frame
+from p4lab.paths import ROOT
+from p4lab.systems.bier.entries import Member, group_number
+from p4lab.systems.frr.entries import FULL, Protection, frr_entries, port_status
+from p4lab.systems.frr.lfa import alternate
 from p4lab.topology import Topology
 
 GROUP = IPv4Address("239.1.2.3")

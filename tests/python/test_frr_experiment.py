@@ -9,13 +9,12 @@ from itertools import pairwise
 import pytest
 
 from cli_runner import p4lab
-from p4lab.control.entries import key
-from p4lab.control.frr import frr_entries
-from p4lab.control.frr_plane import AT_ONCE, Delays, FrrControlPlane, LinkAgents
-from p4lab.control.tables import Tables
 from p4lab.experiment import restoration
 from p4lab.experiment.confidence import mean
-from p4lab.experiment.restoration import (
+from p4lab.model.entries import key
+from p4lab.model.tables import Tables
+from p4lab.systems.frr.entries import frr_entries
+from p4lab.systems.frr.experiments.restoration import (
     MODES,
     MS,
     US,
@@ -25,7 +24,8 @@ from p4lab.experiment.restoration import (
     network_of,
     run,
 )
-from p4lab.experiment.storm import Storm
+from p4lab.systems.frr.experiments.storm import Storm
+from p4lab.systems.frr.plane import AT_ONCE, Delays, FrrControlPlane, LinkAgents
 from p4lab.topology import Failures, Topology
 
 

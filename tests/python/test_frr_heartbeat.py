@@ -19,20 +19,16 @@ from hypothesis import strategies as st
 from bier_oracle import networks
 from cli_runner import p4lab
 from p4lab import _engine
-from p4lab.control.bier import CPU_PORT, Member, group_number
-from p4lab.control.entries import Exact, TableEntry, diff
-from p4lab.control.frr import Protection, frr_entries
-from p4lab.control.frr_plane import Delays, FrrControlPlane
-from p4lab.control.heartbeat import (
-    Heartbeat,
-    ends,
-    found_down,
-    heartbeat_frame,
-    watch_entries,
-)
-from p4lab.control.tables import Tables
 from p4lab.engine import load_program, to_engine
-from p4lab.experiment.restoration import (
+from p4lab.model.entries import Exact, TableEntry, diff
+from p4lab.model.layout import CPU_PORT
+from p4lab.model.tables import Tables
+from p4lab.network.cpu import packet_in, packet_out
+from p4lab.packets.probe import Probe, probe_frame
+from p4lab.paths import ROOT
+from p4lab.systems.bier.entries import Member, group_number
+from p4lab.systems.frr.entries import Protection, frr_entries
+from p4lab.systems.frr.experiments.restoration import (
     MODES,
     MS,
     US,
@@ -42,11 +38,16 @@ from p4lab.experiment.restoration import (
     run,
     testbed,
 )
-from p4lab.experiment.storm import HEARTBEATS, Storm
-from p4lab.lab.plan import ROOT
-from p4lab.network.cpu import packet_in, packet_out
-from p4lab.network.heartbeat_agents import HeartbeatAgents
-from p4lab.packets.probe import Probe, probe_frame
+from p4lab.systems.frr.experiments.storm import HEARTBEATS, Storm
+from p4lab.systems.frr.heartbeat import (
+    Heartbeat,
+    ends,
+    found_down,
+    heartbeat_frame,
+    watch_entries,
+)
+from p4lab.systems.frr.heartbeat_agents import HeartbeatAgents
+from p4lab.systems.frr.plane import Delays, FrrControlPlane
 from p4lab.topology import Topology
 
 testbed.__test__ = False  # a network, not a test

@@ -12,9 +12,9 @@ import networkx
 from hypothesis import given, settings
 
 from bier_oracle import networks
-from p4lab.control.frr import coverage
-from p4lab.control.frr_lfa import alternate, downstream_alternate
 from p4lab.control.igp import underlay
+from p4lab.systems.frr.entries import coverage
+from p4lab.systems.frr.lfa import alternate, downstream_alternate
 from p4lab.topology import Failures, Topology
 
 

@@ -14,14 +14,14 @@ from itertools import islice
 
 import pytest
 
-from p4lab.control.frr_plane import FrrControlPlane
-from p4lab.control.heartbeat import Heartbeat
-from p4lab.experiment.restoration import PROGRAM
-from p4lab.experiment.storm import HEARTBEATS, Storm
-from p4lab.lab.plan import Stream
-from p4lab.network.heartbeat_agents import LinuxHeartbeatAgents
-from p4lab.network.link_agents import LinuxLinkAgents, carriers
+from p4lab.model.run import Stream
 from p4lab.network.mininet import MininetNetwork
+from p4lab.systems.frr.experiments.restoration import PROGRAM
+from p4lab.systems.frr.experiments.storm import HEARTBEATS, Storm
+from p4lab.systems.frr.heartbeat import Heartbeat
+from p4lab.systems.frr.heartbeat_agents import LinuxHeartbeatAgents
+from p4lab.systems.frr.link_agents import LinuxLinkAgents, carriers
+from p4lab.systems.frr.plane import FrrControlPlane
 from p4lab.targets.bmv2 import Bmv2Switches, compile_program, missing
 from p4lab.topology import Topology
 

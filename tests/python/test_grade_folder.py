@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from cli_runner import ROOT, p4lab
+from p4lab.course.labs import LABS
 from p4lab.grading.course import hidden_seeds, load, public_seeds
-from p4lab.lab.plan import LABS
 
 LAB = "01-bier"
 SEED = "20261121"

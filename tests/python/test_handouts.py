@@ -10,8 +10,9 @@ import pytest
 
 from cli_runner import p4lab
 from p4lab.course import material
+from p4lab.course.labs import LABS, names
 from p4lab.grading.course import load
-from p4lab.lab.plan import LABS, ROOT, names
+from p4lab.paths import ROOT
 
 PAGE_LINES = 60  # a printed page
 PAGE_WORDS = 450

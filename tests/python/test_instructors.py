@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from p4lab.lab.plan import ROOT
+from p4lab.paths import ROOT
 
 PAGE = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
 

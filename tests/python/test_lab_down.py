@@ -9,13 +9,14 @@ import networkx
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from p4lab.systems.bier.report import Observed, Received, make_report
+from p4lab.systems.bier.unserved import unserved
 
 from bier_oracle import networks
 from cli_runner import p4lab
-from p4lab.lab.plan import LabError, Plan, Stream, load_plan
-from p4lab.lab.report import Observed, Received, make_report
-from p4lab.lab.runner import run
-from p4lab.lab.unserved import unserved
+from p4lab.course.labs import LabError, load_plan
+from p4lab.model.run import Plan, Stream
+from p4lab.session.run import run
 
 MS = 1_000_000
 

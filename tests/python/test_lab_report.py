@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from p4lab.systems.bier.report import Observed, Received, make_report
 
-from p4lab.lab.plan import LabError, Plan, load_plan
-from p4lab.lab.report import Observed, Received, make_report
+from p4lab.course.labs import LabError, load_plan
+from p4lab.model.run import Plan
 
 
 @pytest.fixture

@@ -12,11 +12,12 @@ from dataclasses import replace
 
 import pytest
 
-from p4lab.control.plane import ControlPlane
+from p4lab.course.labs import load_plan
 from p4lab.engine import load_program
-from p4lab.lab.plan import Plan, load_plan
-from p4lab.lab.runner import subscribe
+from p4lab.model.run import Plan
 from p4lab.network import Network, open_network
+from p4lab.session.run import subscribe
+from p4lab.systems.bier.plane import BierControlPlane
 
 MILLISECOND = 1_000_000
 PACKETS = 400
@@ -43,7 +44,7 @@ def outage(name: str, *, rerouted: bool) -> dict[str, int]:
     program = load_program(plan.program, [("BSL", str(plan.bsl))])
     network: Network
     with open_network(name, plan.topology, program, seed=plan.seed) as network:
-        plane = ControlPlane(plan.topology, plan.bsl, network.driver)
+        plane = BierControlPlane(plan.topology, plan.bsl, network.driver)
         plane.start(network.now)
         subscribe(plan, network, plane)
         (stream,) = plan.streams

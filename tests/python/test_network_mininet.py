@@ -13,14 +13,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from p4lab.systems.bier.report import make_report
 
 from cli_runner import ROOT, p4lab
-from p4lab.control.plane import ControlPlane
+from p4lab.course.labs import load_plan
 from p4lab.engine import load_program
-from p4lab.lab.plan import load_plan
-from p4lab.lab.report import make_report
-from p4lab.lab.runner import send, subscribe
 from p4lab.network import open_network
+from p4lab.session.run import send, subscribe
+from p4lab.systems.bier.plane import BierControlPlane
 
 TOOLS = ("mnexec", "ifconfig", "ip", "ethtool")
 missing = [tool for tool in TOOLS if shutil.which(tool) is None]
@@ -135,7 +135,7 @@ def test_one_host_sends_two_streams_side_by_side() -> None:
     plan = replace(plan, streams=streams)
     program = load_program(plan.program, [("BSL", str(plan.bsl))])
     with open_network("mininet", plan.topology, program, seed=1) as network:
-        plane = ControlPlane(plan.topology, plan.bsl, network.driver)
+        plane = BierControlPlane(plan.topology, plan.bsl, network.driver)
         plane.start(network.now)
         subscribe(plan, network, plane)
         send(plan, network, plane)

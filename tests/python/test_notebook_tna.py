@@ -7,8 +7,8 @@ import pytest
 
 from p4lab.course.material import SOURCES
 from p4lab.notebook import Lab, open_lab
-from p4lab.notebook.saturated import SHARES, Errata, in_words, saturate
-from p4lab.widgets.passes import passes
+from p4lab.systems.bier.views.passes import passes
+from p4lab.systems.bier_tna.views.saturated import SHARES, Errata, in_words, saturate
 
 
 @pytest.fixture(scope="module")

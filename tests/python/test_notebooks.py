@@ -11,11 +11,12 @@ import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 
-from p4lab.control.bier import ideal_copies
+from p4lab.course.labs import load_plan
 from p4lab.course.material import SOURCES, start
 from p4lab.grading.course import load
 from p4lab.grading.judge import judge
-from p4lab.lab.plan import ROOT, load_plan
+from p4lab.paths import ROOT
+from p4lab.systems.bier.entries import ideal_copies
 from p4lab.tracing import copies, trace
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -152,6 +153,6 @@ def test_a_traced_packet_takes_the_ideal_tree(topology: str) -> None:
     plan = load_plan("01-bier", topology=topology, packets=1)
     stream = plan.streams[0]
     ideal = ideal_copies(
-        plan.topology, stream.source.name, int(stream.group), plan.membership, plan.bsl
+        plan.topology, stream.source.name, int(stream.destination), plan.membership, plan.bsl
     )
     assert copies(trace(plan)) == ideal

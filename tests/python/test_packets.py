@@ -14,7 +14,6 @@ from scapy.layers.inet6 import IPv6
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
-from p4lab.packets.bier import BIER, set_bits
 from p4lab.packets.igmp import (
     Leave,
     Malformed,
@@ -37,6 +36,7 @@ from p4lab.packets.igmp import (
 )
 from p4lab.packets.ip import checksum, ipv4, multicast_mac
 from p4lab.packets.probe import Probe, probe_frame
+from p4lab.systems.bier.packets import BIER, set_bits
 from p4lab.topology import Host, Topology
 
 HOST = Host("h1", 1, "r1", 1, 1)

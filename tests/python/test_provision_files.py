@@ -18,7 +18,7 @@ import yaml
 from typer.testing import CliRunner
 
 from p4lab.cli import app
-from p4lab.lab.plan import LabError
+from p4lab.course.labs import LabError
 from p4lab.notebook import server
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from p4lab.lab.plan import ROOT
+from p4lab.paths import ROOT
 
 COMMANDS = re.findall(r"^(?:sudo )?\./lab .+$", (ROOT / "README.md").read_text(), re.MULTILINE)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cli_runner import p4lab
-from p4lab.recirculation.equations import (
+from p4lab.systems.bier_tna.recirculation.equations import (
     drop_probability,
     loops_needed,
     loss_after,
@@ -20,10 +20,10 @@ from p4lab.recirculation.equations import (
     throughput,
     throughputs,
 )
-from p4lab.recirculation.limits import ARBITRATIONS, fluid_limit
-from p4lab.recirculation.mixes import Mix, Part, calculate, with_loops
-from p4lab.recirculation.overload import mix_of
-from p4lab.recirculation.results import PAPER_TABLE2, figure17, tail_drop_bounds
+from p4lab.systems.bier_tna.recirculation.limits import ARBITRATIONS, fluid_limit
+from p4lab.systems.bier_tna.recirculation.mixes import Mix, Part, calculate, with_loops
+from p4lab.systems.bier_tna.recirculation.overload import mix_of
+from p4lab.systems.bier_tna.recirculation.results import PAPER_TABLE2, figure17, tail_drop_bounds
 
 SEED = 20210304
 

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from p4lab import _engine
-from p4lab.recirculation import bench, measured
-from p4lab.recirculation.equations import throughput
-from p4lab.recirculation.mixes import Mix, Part, with_loops
-from p4lab.recirculation.overload import overload
-from p4lab.recirculation.results import table2, tail_drop_bounds
-from p4lab.recirculation.simulation import Outcome, Setup, simulate
+from p4lab.systems.bier_tna.recirculation import bench, measured
+from p4lab.systems.bier_tna.recirculation.equations import throughput
+from p4lab.systems.bier_tna.recirculation.mixes import Mix, Part, with_loops
+from p4lab.systems.bier_tna.recirculation.overload import overload
+from p4lab.systems.bier_tna.recirculation.results import table2, tail_drop_bounds
+from p4lab.systems.bier_tna.recirculation.simulation import Outcome, Setup, simulate
 
 SEED = 1
 # Half the width of a 95 % confidence interval; a run of the lab takes 0.5 %.

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from p4lab.cli import recirculation_verb
-from p4lab.recirculation import bench, results
-from p4lab.recirculation.simulation import Setup, simulate
+from p4lab.systems.bier_tna.recirculation import bench, results
+from p4lab.systems.bier_tna.recirculation.simulation import Setup, simulate
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_program_of_ones_own(tmp_path: Path) -> None:
 
 
 def test_the_widget_follows_its_sliders() -> None:
-    provisioning = pytest.importorskip("p4lab.widgets.provisioning").provisioning
+    provisioning = pytest.importorskip("p4lab.systems.bier_tna.views.provisioning").provisioning
     widget = provisioning({4: 0.2, 16: 0.1}, utilisation=4)
     assert widget.calculation.needed.physical == 11
     picture = widget._repr_mimebundle_()["text/html"]

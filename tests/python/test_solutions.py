@@ -17,9 +17,10 @@ from rich.console import Console
 from cli_runner import p4lab
 from p4lab import _engine
 from p4lab.cli.matrix_verb import table
+from p4lab.course.labs import LABS, LabError, names
 from p4lab.grading.course import load
 from p4lab.grading.matrix import SOLUTIONS, Answer, Row, answers, rows
-from p4lab.lab.plan import LABS, ROOT, LabError, names
+from p4lab.paths import ROOT
 
 SEED = 20  # of the hidden cases; any will do
 

@@ -13,7 +13,7 @@ import pytest
 
 from p4lab import __version__
 from p4lab.experiment import tidy
-from p4lab.lab.plan import ROOT
+from p4lab.paths import ROOT
 
 ROUTER = ROOT / "crates" / "p4-arch" / "benches" / "route.p4"
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from p4lab import _engine
-from p4lab.control.bier_tna import tna_entries
-from p4lab.control.entries import diff
 from p4lab.engine import load_program, to_engine
-from p4lab.lab.plan import ROOT
+from p4lab.model.entries import diff
+from p4lab.paths import ROOT
+from p4lab.systems.bier_tna.entries import tna_entries
 from p4lab.topology import Topology
 
 HERE = Path(__file__).parent

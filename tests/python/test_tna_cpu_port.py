@@ -14,11 +14,11 @@ import pytest
 
 from p4lab import _engine
 from p4lab.engine import load_program
-from p4lab.lab.plan import ROOT
 from p4lab.network import cpu, namespace
 from p4lab.network.counting import ETH_P_ALL
 from p4lab.packets.igmp import join_v2
 from p4lab.packets.ip import ETHERTYPE_IPV4, ethernet, multicast_mac
+from p4lab.paths import ROOT
 
 PORT = 5
 

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from p4lab.control.bier import Member, group_number
-from p4lab.control.bier_tna import TnaLayout, port_status, tna_entries
-from p4lab.control.entries import Entries, TableEntry, Update
-from p4lab.control.tables import Tables
-from p4lab.control.tna_plane import LAYOUT, TnaControlPlane
-from p4lab.lab.plan import load_plan
-from p4lab.lab.runner import run
+from p4lab.course.labs import load_plan
+from p4lab.model.entries import Entries, TableEntry, Update
+from p4lab.model.layout import TnaLayout
+from p4lab.model.tables import Tables
+from p4lab.session.run import run
+from p4lab.systems.bier.entries import Member, group_number
+from p4lab.systems.bier_tna.entries import port_status, tna_entries
+from p4lab.systems.bier_tna.plane import LAYOUT, TnaControlPlane
 from p4lab.topology import Failures, Topology
 
 TOPOLOGY = Topology.load("testbed")

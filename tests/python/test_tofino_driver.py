@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from p4lab.systems.bier.counted import counted
 
 from bfrt_fake import info
 from bfrt_fake.messages import ENUMS, rows
 from bfrt_fake.programs import install
 from bfrt_fake.server import Server
 from bfrt_fake.switch import Switch
-from p4lab.control.bier import Member
-from p4lab.control.bier_tna import port_status, tna_entries
-from p4lab.control.entries import Exact, Ternary, Update, diff
-from p4lab.control.tna_plane import TnaControlPlane
 from p4lab.engine import load_program
-from p4lab.lab.counted import counted
-from p4lab.lab.plan import ROOT
+from p4lab.model.entries import Exact, Ternary, Update, diff
+from p4lab.paths import ROOT
+from p4lab.systems.bier.entries import Member
+from p4lab.systems.bier_tna.entries import port_status, tna_entries
+from p4lab.systems.bier_tna.plane import TnaControlPlane
 from p4lab.targets.tofino import sde, tools
 from p4lab.targets.tofino.bfrt import BfrtError
 from p4lab.targets.tofino.driver import Loop, TofinoDriver

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from p4lab.control.bier import Member, bift_id, bit_strings
-from p4lab.control.bier_tna import port_status, tna_entries
-from p4lab.control.entries import (
+from p4lab.control.igp import underlay
+from p4lab.engine import load_program
+from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
     Exact,
@@ -24,9 +24,9 @@ from p4lab.control.entries import (
     TableEntry,
     Ternary,
 )
-from p4lab.control.igp import underlay
-from p4lab.engine import load_program
-from p4lab.lab.plan import ROOT
+from p4lab.paths import ROOT
+from p4lab.systems.bier.entries import Member, bift_id, bit_strings
+from p4lab.systems.bier_tna.entries import port_status, tna_entries
 from p4lab.targets.tofino import rack as racks
 from p4lab.targets.tofino.plan import changes, opening, wanted_rows
 from p4lab.targets.tofino.rack import SwitchSetup

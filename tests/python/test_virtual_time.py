@@ -14,8 +14,8 @@ import pytest
 from p4lab import _engine
 from p4lab.engine import load_program
 from p4lab.experiment.steady import steady_state, windows_of
-from p4lab.lab.plan import ROOT
 from p4lab.network.virtual import IMIX, VirtualNetwork
+from p4lab.paths import ROOT
 from p4lab.topology import Topology
 
 US = 10**6

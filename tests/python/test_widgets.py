@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.l2 import Ether
 
-from p4lab.control.bier import ideal_copies
 from p4lab.course.material import SOURCES, start
-from p4lab.lab.plan import ROOT
+from p4lab.model.notation import bit_numbers, set_bits
 from p4lab.notebook import Lab, open_lab
-from p4lab.notebook.bitstrings import bit_numbers, set_bits
-from p4lab.packets.bier import BIER
+from p4lab.paths import ROOT
+from p4lab.systems.bier.entries import ideal_copies
+from p4lab.systems.bier.packets import BIER
 from p4lab.widgets import view
 from p4lab.widgets.flights import flights
 from p4lab.widgets.values import ValueTextError, read, shown
@@ -52,7 +52,7 @@ def test_the_packets_that_fly_are_those_of_the_ideal_tree(topology: str) -> None
     sent = lab.send()
     stream = lab.plan.streams[0]
     ideal = ideal_copies(
-        lab.topology, stream.source.name, int(stream.group), lab.plan.membership, lab.plan.bsl
+        lab.topology, stream.source.name, int(stream.destination), lab.plan.membership, lab.plan.bsl
     )
     shown = Counter(
         (flight["source"], flight["target"]) for flight in lab.topology_view(sent).data["flights"]

@@ -20,8 +20,8 @@ from pathlib import Path
 from p4lab import _engine
 from p4lab.bench import programs
 from p4lab.bench.programs import IN_PORT, NEXT_HOP, OUT_PORT, ROUTER, Subject, network
-from p4lab.control.entries import Lpm, TableEntry, Update
 from p4lab.engine import load_program, to_engine
+from p4lab.model.entries import Lpm, TableEntry, Update
 from p4lab.packets.ip import ETHERTYPE_IPV4, PROTOCOL_UDP, ethernet, ipv4, udp
 
 LENGTH = 10  # routers of a chain

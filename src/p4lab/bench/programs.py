@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 
 from p4lab import _engine
-from p4lab.control.bier import BSL_CODES, bift_id
-from p4lab.control.entries import (
+from p4lab.engine import load_program, to_engine
+from p4lab.model.entries import (
     CloneSession,
     Entity,
     Exact,
@@ -18,7 +18,7 @@ from p4lab.control.entries import (
     Ternary,
     Update,
 )
-from p4lab.engine import load_program, to_engine
+from p4lab.systems.bier.entries import BSL_CODES, bift_id
 
 ROOT = Path(__file__).resolve().parents[3]
 BIER = ROOT / "p4" / "bier" / "v1model.p4"

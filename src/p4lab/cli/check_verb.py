@@ -15,11 +15,11 @@ from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.options import Json, Lab
 
 if TYPE_CHECKING:
+    from p4lab.grading.benches.bmv2 import Bmv2Bench
+    from p4lab.grading.benches.tofino import TofinoBench
     from p4lab.grading.course import Course
     from p4lab.grading.elsewhere import Bench
     from p4lab.grading.record import Verdict
-    from p4lab.targets.bench import Bmv2Bench
-    from p4lab.targets.tofino.bench import TofinoBench
 
 Folder = Annotated[
     Path, typer.Argument(metavar="[DIR]", help="The folder of `p4lab start`; else this folder.")
@@ -119,13 +119,13 @@ def _opened(target: str, course: Course) -> Bmv2Bench | TofinoBench:
         from p4lab.targets import bmv2
 
         bmv2.tools()
-        from p4lab.targets.bench import Bmv2Bench
+        from p4lab.grading.benches.bmv2 import Bmv2Bench
 
         return Bmv2Bench()
     from p4lab.targets.tofino import tools
 
     tools.find(target)
-    from p4lab.targets.tofino.bench import TofinoBench
+    from p4lab.grading.benches.tofino import TofinoBench
 
     return TofinoBench(course)
 
@@ -135,8 +135,8 @@ class _UnreadableError(Exception):
 
 
 def _course(lab: str) -> Course:
+    from p4lab.course.labs import LabError
     from p4lab.grading.course import load
-    from p4lab.lab.plan import LabError
 
     try:
         return load(lab)
@@ -147,8 +147,8 @@ def _course(lab: str) -> Course:
 def _verdict(course: Course, folder: Path, bench: Bench | None = None) -> Verdict:
     from rich.console import Console
 
+    from p4lab.course.labs import LabError
     from p4lab.grading.judge import judge
-    from p4lab.lab.plan import LabError
 
     files = {}
     for name in course.student.edit:

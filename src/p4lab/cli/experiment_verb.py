@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from p4lab.control.heartbeat import Heartbeat
     from p4lab.experiment.report import Row
+    from p4lab.systems.frr.heartbeat import Heartbeat
 
 experiment = typer.Typer(
     name="experiment", help="Repeat a measurement of a paper.", no_args_is_help=True
@@ -95,8 +95,8 @@ def restoration(
     from rich.console import Console
 
     from p4lab.experiment.report import draw, summary, write_csv
-    from p4lab.experiment.restoration import HEARTBEATS, ExperimentError
     from p4lab.network import NetworkError
+    from p4lab.systems.frr.experiments.restoration import HEARTBEATS, ExperimentError
 
     _check_network(net)
     heartbeat = _heartbeat(detection, heartbeat_ms, HEARTBEATS[net])
@@ -146,8 +146,8 @@ def storm(
     """
     from rich.console import Console
 
-    from p4lab.experiment.storm import HEARTBEATS, Storm
     from p4lab.network import NetworkError
+    from p4lab.systems.frr.experiments.storm import HEARTBEATS, Storm
     from p4lab.topology import Topology, TopologyError
 
     try:
@@ -257,7 +257,7 @@ def _measure(
     say: Callable[[str], None],
 ) -> list[Row]:
     from p4lab.experiment.report import Row
-    from p4lab.experiment.restoration import (
+    from p4lab.systems.frr.experiments.restoration import (
         MODES,
         MS,
         delays_for,

@@ -83,6 +83,7 @@ def grade(
     The same submissions, seed and lab give the same results, bit for bit. students/ holds the
     reports to give back; keep records.json and the seed, which tell the hidden cases, to yourself.
     """
+    from p4lab.course.labs import LabError
     from p4lab.grading import folder as grading
     from p4lab.grading.alike import pairs
     from p4lab.grading.course import load
@@ -90,7 +91,6 @@ def grade(
     from p4lab.grading.workers import GradingError, Task
     from p4lab.grading.writers import layout
     from p4lab.grading.writers.report import Heading
-    from p4lab.lab.plan import LabError
 
     if seed is not None and seed_file is not None:
         fail("give --seed or --seed-file, not both.")

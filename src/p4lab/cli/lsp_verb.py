@@ -22,7 +22,7 @@ def lsp(include: IncludeDirs = None, define: Defines = None) -> None:
     if sys.stdin.isatty():
         fail("lsp is for editors to start, not for a terminal; docs/editors.md says how.")
     from p4lab import _engine
-    from p4lab.lab.plan import ROOT
+    from p4lab.paths import ROOT
 
     shared, pages = ROOT / "p4" / "include", ROOT / "docs" / "errors"
     if shared.is_dir():

@@ -26,10 +26,10 @@ def matrix(lab: Lab, seed: Seed = 1) -> None:
     from rich.console import Console
     from rich.progress import track
 
+    from p4lab.course.labs import LabError
     from p4lab.course.marks import MarkError
     from p4lab.grading.course import load
     from p4lab.grading.matrix import answers, rows
-    from p4lab.lab.plan import LabError
 
     try:
         course = load(lab)

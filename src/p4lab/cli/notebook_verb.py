@@ -47,7 +47,7 @@ def notebook(
         fail("JupyterLab is not installed; pip install 'p4lab[notebook]', or start ./lab.")
     from rich.console import Console
 
-    from p4lab.lab.plan import LabError
+    from p4lab.course.labs import LabError
     from p4lab.notebook.folder import work_folder
     from p4lab.notebook.server import has_desktop, student_server
 

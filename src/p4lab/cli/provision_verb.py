@@ -11,7 +11,7 @@ from p4lab.cli.errors import fail
 from p4lab.cli.options import Json
 
 if TYPE_CHECKING:
-    from p4lab.recirculation.mixes import Calculation
+    from p4lab.systems.bier_tna.recirculation.mixes import Calculation
 
 MixText = Annotated[
     str,
@@ -60,7 +60,7 @@ def provision(
     Losses are for ports as full as the rule allows: recirculation ports at their rate, others at
     1/U of theirs, and equal chances for all packets (equation 1).
     """
-    from p4lab.recirculation.mixes import Mix, calculate
+    from p4lab.systems.bier_tna.recirculation.mixes import Mix, calculate
 
     try:
         found = calculate(Mix.parse(mix, bfir, bfer), utilisation, ports, internal, loopback)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any
 
-    from p4lab.recirculation.measured import Measurement
+    from p4lab.systems.bier_tna.recirculation.measured import Measurement
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figures and CSV go.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="Of every run.")]
@@ -77,9 +77,9 @@ def recirculation(
     from dataclasses import replace
 
     from p4lab.engine import ProgramError
-    from p4lab.recirculation import figures, results
-    from p4lab.recirculation.limits import ARBITRATIONS
-    from p4lab.recirculation.simulation import Setup
+    from p4lab.systems.bier_tna.recirculation import figures, results
+    from p4lab.systems.bier_tna.recirculation.limits import ARBITRATIONS
+    from p4lab.systems.bier_tna.recirculation.simulation import Setup
 
     names = ARBITRATIONS if arbitration == "all" else tuple(arbitration.split(","))
     cells = [(n, k) for k in results.LOOPS for n in results.NEXT_HOPS]
@@ -140,8 +140,8 @@ def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json 
     from dataclasses import replace
 
     from p4lab.engine import ProgramError
-    from p4lab.recirculation import figures, results
-    from p4lab.recirculation.simulation import Setup
+    from p4lab.systems.bier_tna.recirculation import figures, results
+    from p4lab.systems.bier_tna.recirculation.simulation import Setup
 
     setup = replace(Setup(2, 1, seed=seed, precision=0.02), most_packets=80_000)
     output_folder(out)
@@ -179,7 +179,7 @@ def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json 
 
 
 def _runs(names: Sequence[str]) -> int:
-    from p4lab.recirculation.results import LOOPS, NEXT_HOPS
+    from p4lab.systems.bier_tna.recirculation.results import LOOPS, NEXT_HOPS
 
     return len(names) * len(LOOPS) * len(NEXT_HOPS)
 
@@ -209,7 +209,7 @@ def _on_bmv2(
     from rich.console import Console
 
     from p4lab.network import NetworkError
-    from p4lab.recirculation import measured
+    from p4lab.systems.bier_tna.recirculation import measured
 
     reason = measured.missing() if wanted else "not measured on bmv2: --no-bmv2."
     if reason:
@@ -347,7 +347,7 @@ def _checked_table(rows: Sequence[dict[str, Any]]) -> Any:
 def _figure17_table(rows: Sequence[dict[str, Any]]) -> Any:
     from rich.table import Table
 
-    from p4lab.recirculation.results import MEAN_NEXT_HOPS, PORTIONS
+    from p4lab.systems.bier_tna.recirculation.results import MEAN_NEXT_HOPS, PORTIONS
 
     table = Table(box=None, title="loopback ports by next hops n, U = 4 (figure 17)")
     table.add_column("multicast")
@@ -362,7 +362,7 @@ def _figure17_table(rows: Sequence[dict[str, Any]]) -> Any:
 def _errata() -> list[dict[str, str]]:
     from dataclasses import asdict
 
-    from p4lab.recirculation.results import ERRATA
+    from p4lab.systems.bier_tna.recirculation.results import ERRATA
 
     return [asdict(erratum) for erratum in ERRATA]
 

@@ -23,7 +23,7 @@ from p4lab.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from p4lab.lab.plan import Plan
+    from p4lab.model.run import Plan
 
 Lab = Annotated[
     str,
@@ -127,10 +127,10 @@ def run(
     """
 
     from p4lab.cli.exercise import run_exercise
+    from p4lab.course.labs import names
     from p4lab.exercise.files import is_exercise
-    from p4lab.lab.plan import names
-    from p4lab.lab.report import render
-    from p4lab.lab.runner import run as run_plan
+    from p4lab.session.run import run as run_plan
+    from p4lab.systems.bier.report import render
     from p4lab.targets import HARDWARE
 
     exercise = is_exercise(Path(lab))
@@ -180,8 +180,8 @@ def plan_or_fail(
 ) -> Plan:
     """The plan of a lab; status 2 and the reason if there is none."""
     tell_undefined(undefined)
+    from p4lab.course.labs import LabError, load_plan
     from p4lab.course.material import student
-    from p4lab.lab.plan import LabError, load_plan
     from p4lab.topology import TopologyError
 
     try:
@@ -210,15 +210,14 @@ def reporting() -> Iterator[Callable[[str], None]]:
     """Shows what is under way, and ends the verb with status 2 where it cannot be carried out."""
     from rich.console import Console
 
-    from p4lab.control.bier import BierNumberError
-    from p4lab.control.plane import RefusedError
     from p4lab.engine import ProgramError
+    from p4lab.model.control import NumberError, RefusedError
     from p4lab.network import NetworkError
 
     try:
         with Console(stderr=True).status("starting") as status:
             yield lambda what: status.update(f"{what} ...")
-    except (NetworkError, BierNumberError, RefusedError) as error:
+    except (NetworkError, NumberError, RefusedError) as error:
         fail(str(error))
     except ProgramError as error:  # it shows the places itself
         typer.echo(str(error).rstrip() + "\n" + pointer(error.diagnostics), err=True, nl=False)

@@ -20,9 +20,9 @@ NOTES = {"new": "new", "unchanged": "already there", "kept": "kept as you have i
 
 def start(lab: Lab, folder: Folder) -> None:
     """Begin a lab: put its files into DIR. What is there already is never overwritten."""
+    from p4lab.course.labs import LabError
     from p4lab.course.material import start as place
     from p4lab.course.material import student
-    from p4lab.lab.plan import LabError
 
     try:
         for name, state in place(lab, folder):
@@ -38,9 +38,9 @@ def start(lab: Lab, folder: Folder) -> None:
 
 def cut(labs: Labs = None, check: Check = False) -> None:
     """For authors: make starters and the quotations in handouts anew from the solutions in p4/."""
+    from p4lab.course.labs import LabError, names
     from p4lab.course.marks import MarkError
     from p4lab.course.material import ROOT, cuts
-    from p4lab.lab.plan import LabError, names
 
     drifted = False
     try:

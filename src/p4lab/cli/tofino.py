@@ -13,7 +13,7 @@ import typer
 from p4lab.cli.errors import fail, fail_in_file
 
 if TYPE_CHECKING:
-    from p4lab.lab.plan import Plan
+    from p4lab.model.run import Plan
     from p4lab.targets.tofino.plan import Hardware
     from p4lab.targets.tofino.rack import Rack
     from p4lab.targets.tofino.wedge import Counted, Counters
@@ -103,10 +103,12 @@ def _advice(hardware: Hardware) -> list[str]:
     for stream in hardware.plan.streams:
         source = stream.source.name
         told += [
-            f"{host.name} ({notes[host.name]}): sudo tcpdump -ni INTERFACE dst host {stream.group}"
+            f"{host.name} ({notes[host.name]}): sudo tcpdump -ni INTERFACE dst host {stream.destination}"
             for host in stream.receivers
         ]
-        told.append(f"{source} ({notes[source]}): ping -I INTERFACE -t 16 -c 10 {stream.group}")
+        told.append(
+            f"{source} ({notes[source]}): ping -I INTERFACE -t 16 -c 10 {stream.destination}"
+        )
     return told
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from finsy.proto import p4i, p4r
 from google.protobuf import text_format
 
-from p4lab.control.entries import (
+from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
     Entity,

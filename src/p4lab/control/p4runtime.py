@@ -19,9 +19,9 @@ from collections.abc import Callable, Iterator, Sequence
 import grpc
 from finsy.proto import p4r, p4r_grpc
 
-from p4lab.control.entries import Entity, TableEntry, Update, diff, key
 from p4lab.control.p4info import Program
-from p4lab.control.plane import Count
+from p4lab.model.control import Count
+from p4lab.model.entries import Entity, TableEntry, Update, diff, key
 
 PATIENCE = 20.0  # seconds for a switch to come (back) up
 CALL = 10.0  # seconds for one call

@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from p4lab.course import marks
-from p4lab.lab.plan import LABS, ROOT, LabError, read_lab
+from p4lab.course.labs import LABS, LabError, read_lab
+from p4lab.paths import ROOT
 
 SOURCES = ROOT / "p4"
 

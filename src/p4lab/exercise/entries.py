@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from p4lab.control.entries import (
+from p4lab.exercise.files import ExerciseError, read_runtime
+from p4lab.grading.frames import number
+from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
     Entity,
@@ -19,8 +21,6 @@ from p4lab.control.entries import (
     TableEntry,
     Ternary,
 )
-from p4lab.exercise.files import ExerciseError, read_runtime
-from p4lab.grading.frames import number
 
 
 def entities(file: Path, summary: Mapping[str, Any]) -> list[Entity]:

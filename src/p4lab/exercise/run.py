@@ -12,10 +12,10 @@ from types import TracebackType
 from typing import Any
 
 from p4lab import _engine
-from p4lab.control.entries import Update, diff
 from p4lab.engine import load_program
 from p4lab.exercise.entries import entities
 from p4lab.exercise.files import Exercise, ExerciseError, Switch
+from p4lab.model.entries import Update, diff
 from p4lab.network import NetworkError, namespace
 from p4lab.network.mininet import OFFLOADS, check_system
 from p4lab.network.switches import EngineSwitches, Switches

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from p4lab import __version__
-from p4lab.control.frr_plane import Family, Stage
 from p4lab.experiment import tidy
 from p4lab.experiment.confidence import Mean, mean
-from p4lab.experiment.restoration import BSL, MODES, MS, PAPER_MS, PROGRAM, US, Outcome
+from p4lab.systems.frr.experiments.restoration import BSL, MODES, MS, PAPER_MS, PROGRAM, US, Outcome
+from p4lab.systems.frr.plane import Family, Stage
 
 SOURCE = (
     "Merling, Lindner, Menth: Hardware-Based Evaluation of Scalable and Resilient Multicast With "

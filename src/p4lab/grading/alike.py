@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
+from p4lab.course.labs import LABS
 from p4lab.grading.course import Course
-from p4lab.lab.plan import LABS
 
 HOLDERS = 5
 """A line that more students have says nothing about two of them."""

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from p4lab import _engine
+from p4lab.course.labs import LABS, LabError, read_lab
 from p4lab.course.material import SOURCES, Inside, Student, given
 from p4lab.grading import frames
 from p4lab.grading.hints import Hint
@@ -23,7 +24,6 @@ from p4lab.grading.scenario import (
     make_case,
     read,
 )
-from p4lab.lab.plan import LABS, LabError, read_lab
 from p4lab.network import cpu
 
 Defines = tuple[tuple[str, str], ...]

@@ -12,7 +12,7 @@ from p4lab.grading.record import Story
 from p4lab.grading.scenario import Case
 from p4lab.grading.story import alike, compare, pair_story
 from p4lab.grading.work import Work
-from p4lab.lab.plan import Plan
+from p4lab.model.run import Plan
 from p4lab.network import NetworkError
 
 

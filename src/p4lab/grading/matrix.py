@@ -17,10 +17,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from p4lab.course import marks
+from p4lab.course.labs import LabError
 from p4lab.grading.course import Course
 from p4lab.grading.judge import judge
 from p4lab.grading.record import Verdict
-from p4lab.lab.plan import ROOT, LabError
+from p4lab.paths import ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from p4lab import _engine
-from p4lab.control.bier import CPU_PORT
-from p4lab.control.entries import diff
+from p4lab.course.labs import find_link, load_plan
 from p4lab.engine import to_engine
 from p4lab.grading import difference
 from p4lab.grading.course import Check, Course
@@ -19,11 +18,13 @@ from p4lab.grading.scenario import Case, NetworkCase
 from p4lab.grading.stages import absent
 from p4lab.grading.story import compare_traces
 from p4lab.grading.work import Work
-from p4lab.lab.plan import Plan, Stream, find_link, load_plan
-from p4lab.lab.runner import MILLISECOND, control_plane, cut, send, subscribe, verdict
+from p4lab.model.entries import diff
+from p4lab.model.layout import CPU_PORT
+from p4lab.model.run import Plan, Stream
 from p4lab.network import NetworkError, cpu
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.packets.probe import Probe
+from p4lab.session.run import MILLISECOND, control_plane, cut, send, subscribe, verdict
 
 PACKETS = 2  # of each stream: a copy too many may come with the second only
 FIRST_GROUP = 0xEF010101  # 239.1.1.1
@@ -139,6 +140,6 @@ def _steps(plan: Plan) -> tuple[str, ...]:
     for stream in plan.streams:
         names = ", ".join(host.name for host in stream.receivers)
         sends = f"{stream.source.name} sends {stream.packets} packets"
-        told.append(f"{names} subscribe to {stream.group}; {sends}")
+        told.append(f"{names} subscribe to {stream.destination}; {sends}")
     told += [f"before that, the link {link.a}-{link.b} fails" for link in plan.down]
     return tuple(told)

@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from p4lab.course.labs import LabError
 from p4lab.course.material import Inside
 from p4lab.grading import drawing, hints
 from p4lab.grading.course import Check, Course
@@ -23,7 +24,6 @@ from p4lab.grading.drawing import DrawError
 from p4lab.grading.record import Place, Story
 from p4lab.grading.scenario import ScenarioError, read
 from p4lab.grading.work import Work
-from p4lab.lab.plan import LabError
 from p4lab.topology.lines import line_table
 
 if sys.version_info >= (3, 11):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from p4lab import _engine
+from p4lab.course.labs import LabError
 from p4lab.course.material import SOURCES
 from p4lab.grading import difference, frames, hints
 from p4lab.grading.course import Check, Course
@@ -15,7 +16,6 @@ from p4lab.grading.record import Story
 from p4lab.grading.stages import compile_story
 from p4lab.grading.story import pair_story
 from p4lab.grading.work import Work
-from p4lab.lab.plan import LabError
 
 
 def run(course: Course, check: Check, work: Work) -> tuple[Story | None, int, bool]:

@@ -259,7 +259,7 @@ class _Server:
         self._courses: dict[tuple[str, int], Course] = {}
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        from p4lab.lab.plan import LabError
+        from p4lab.course.labs import LabError
 
         limits = Limits(**request["limits"])
         if "read" in request:

@@ -4,6 +4,7 @@ A network is built from a topology and a program. It owns switches and hosts; a 
 its frames from it and gives it entries. Times are nanoseconds since the network began.
 """
 
-from p4lab.network.base import Controller, Network, NetworkError, open_network
+from p4lab.model.control import Controller
+from p4lab.network.base import Network, NetworkError, open_network
 
 __all__ = ["Controller", "Network", "NetworkError", "open_network"]

@@ -7,12 +7,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
+from p4lab.model.control import Controller, CountingDriver
+from p4lab.model.layout import CPU_PORT
+from p4lab.model.run import Observed, Stream
+from p4lab.topology import Host, Link, Topology
+
 if TYPE_CHECKING:
     from p4lab import _engine
-    from p4lab.control.plane import CountingDriver
-    from p4lab.lab.plan import Stream
-    from p4lab.lab.report import Observed
-    from p4lab.topology import Host, Link, Topology
 
 NAMES = ("virtual", "mininet")
 
@@ -22,19 +23,6 @@ ENGINES = {"interpreter": "interpreter", "native": "jit", "auto": None}
 
 class NetworkError(Exception):
     """A network that cannot be built or run; the message says what is missing and what to do."""
-
-
-class Controller(Protocol):
-    """What a network calls: `p4lab.control.plane.ControlPlane` is one."""
-
-    def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
-        """`router` has sent a frame from `port` to its CPU port."""
-
-    def timer(self, now: int) -> None:
-        """Do what is due at `now`."""
-
-    def next_timer(self) -> int | None:
-        """When `timer` must be called at the latest."""
 
 
 class Network(Protocol):
@@ -85,6 +73,7 @@ def open_network(
     topology: Topology,
     program: _engine.Program,
     *,
+    cpu_port: int = CPU_PORT,
     seed: int = 0,
     pcap: Path | None = None,
     engine: str = "interpreter",
@@ -100,13 +89,17 @@ def open_network(
     if name == "virtual":
         from p4lab.network.virtual import VirtualNetwork
 
-        return VirtualNetwork(topology, program, seed=seed, pcap=pcap, engine=runs)
+        return VirtualNetwork(
+            topology, program, cpu_port=cpu_port, seed=seed, pcap=pcap, engine=runs
+        )
     if name == "mininet":
         from p4lab.network.mininet import MininetNetwork
         from p4lab.network.switches import EngineSwitches
 
         # Faster ways pass the captures by.
         backend = "socket" if pcap else None
-        switches = EngineSwitches(program, seed=seed, backend=backend, engine=runs)
+        switches = EngineSwitches(
+            program, cpu_port=cpu_port, seed=seed, backend=backend, engine=runs
+        )
         return MininetNetwork(topology, switches, pcap=pcap)
     raise NetworkError(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")

@@ -1,22 +1,79 @@
-"""The two bytes in front of frames on the CPU port: a port in 9 bits, then 7 of padding."""
+"""Frames between a switch and its control plane: the port, and what stands in front of them.
+
+That is a header of the program's own, marked `@controller_header("packet_in")` or `"packet_out"`
+(P4Runtime specification, section 7.1): it says where a frame came in, or where it is to leave.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
 from p4lab import _engine
-from p4lab.control.bier import CPU_PORT
-from p4lab.control.bier_tna import CPU_PORT as TNA_CPU_PORT
 
 
-def port_of(program: _engine.Program) -> int:
-    """The port by which a program of ours reaches its control plane."""
-    return CPU_PORT if program.summary["package"] == "V1Switch" else TNA_CPU_PORT
+@dataclass(frozen=True)
+class _Header:
+    """A header of `size` bits that has the number of a port in `width` bits, `shift` bits from its
+    end."""
+
+    size: int = 16
+    width: int = 9
+    shift: int = 7
+
+    @classmethod
+    def of(cls, fields: Sequence[Mapping[str, Any]]) -> _Header:
+        """From the fields of a controller header: the port is the first that is called one."""
+        size = sum(field["bitwidth"] for field in fields)
+        before = 0
+        for field in fields:
+            before += field["bitwidth"]
+            if "port" in field["name"]:
+                return cls(size, field["bitwidth"], size - before)
+        return cls(size, 0, 0)
 
 
-def packet_in(data: bytes) -> tuple[int, bytes]:
-    """The ingress port and the frame of what a switch has sent to its CPU port."""
-    return int.from_bytes(data[:2], "big") >> 7, data[2:]
+@dataclass(frozen=True)
+class CpuPort:
+    """The port `number` of a switch, which leads to its control plane. Programs without controller
+    headers have two bytes there: the port in 9 bits, then 7 of padding."""
 
+    number: int
+    incoming: _Header = _Header()
+    outgoing: _Header = _Header()
 
-def packet_out(port: int, frame: bytes) -> bytes:
-    """What makes a switch send `frame` out of `port`."""
-    return (port << 7).to_bytes(2, "big") + frame
+    @classmethod
+    def of(cls, program: _engine.Program, number: int) -> CpuPort:
+        """The CPU port of a program, with the headers that it declares."""
+        try:
+            declared = json.loads(program.p4info(json=True)).get("controllerPacketMetadata", [])
+        except ValueError:  # no P4Info can be made of it, so nothing is declared there
+            declared = []
+        found = {one["preamble"]["name"]: _Header.of(one["metadata"]) for one in declared}
+        return cls(number, found.get("packet_in", _Header()), found.get("packet_out", _Header()))
+
+    def packet_in(self, data: bytes) -> tuple[int, bytes]:
+        """The ingress port and the frame of what a switch has sent to its CPU port."""
+        header = self.incoming
+        length = header.size // 8
+        bits = int.from_bytes(data[:length], "big")
+        return bits >> header.shift & (1 << header.width) - 1, data[length:]
+
+    def packet_out(self, port: int, frame: bytes) -> bytes:
+        """What makes a switch send `frame` out of `port`."""
+        header = self.outgoing
+        return (port << header.shift).to_bytes(header.size // 8, "big") + frame
+
+    def packet_in_of(self, port: int, frame: bytes) -> bytes:
+        """What a switch sends to its CPU port for a frame that came in by `port`."""
+        header = self.incoming
+        return (port << header.shift).to_bytes(header.size // 8, "big") + frame
+
+    def packet_out_of(self, data: bytes) -> tuple[int, bytes]:
+        """Port and frame of what `packet_out` made."""
+        header = self.outgoing
+        length = header.size // 8
+        bits = int.from_bytes(data[:length], "big")
+        return bits >> header.shift & (1 << header.width) - 1, data[length:]

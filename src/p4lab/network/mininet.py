@@ -21,12 +21,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from p4lab.control.plane import CountingDriver
-from p4lab.lab.plan import Stream
-from p4lab.lab.report import Observed, Received
+from p4lab.model.control import Controller, CountingDriver
+from p4lab.model.run import Stream
 from p4lab.network import namespace
-from p4lab.network.base import Controller, NetworkError
+from p4lab.network.base import NetworkError
 from p4lab.network.switches import Switches
+from p4lab.systems.bier.report import Observed, Received
 from p4lab.topology import Host, Link, Topology
 
 PROBE_LENGTH = 100
@@ -236,7 +236,7 @@ class MininetNetwork:
             self._agents[stream.source.name].tell(
                 {
                     "do": "send",
-                    "group": str(stream.group),
+                    "group": str(stream.destination),
                     "flow": stream.flow,
                     "packets": stream.packets,
                     "interval": stream.interval_ns / 1e9,

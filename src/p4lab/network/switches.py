@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from p4lab import _engine
-from p4lab.control.entries import Entries, Update
-from p4lab.control.plane import Count, CountingDriver
-from p4lab.control.tables import Tables
 from p4lab.engine import to_engine
-from p4lab.network import cpu
+from p4lab.model.control import Count, CountingDriver
+from p4lab.model.entries import Entries, Update
+from p4lab.model.layout import CPU_PORT
+from p4lab.model.tables import Tables
+from p4lab.network.cpu import CpuPort
 
 PICOSECONDS = 1000  # per nanosecond
 INBOX = 4096  # frames for the controller that may wait
@@ -65,12 +66,14 @@ class EngineSwitches:
         self,
         program: _engine.Program,
         *,
+        cpu_port: int = CPU_PORT,
         seed: int = 0,
         backend: str | None = None,
         engine: str | None = "interpreter",
     ) -> None:
         """`backend` and `engine` as for `_engine.Forwarder`."""
         self._program = program
+        self._cpu = CpuPort.of(program, cpu_port)
         self._seed = seed
         self._backend = backend
         self._engine = engine
@@ -91,21 +94,21 @@ class EngineSwitches:
             list(ports.items()),
             self._inbox,
             switch=number,
-            cpu_port=cpu.port_of(self._program),
+            cpu_port=self._cpu.number,
             seed=self._seed << 16 | number,
             backend=self._backend,
             engine=self._engine,
         )
 
     def driver(self, router: str) -> CountingDriver:
-        return ForwarderDriver(self._forwarders[router], self._tables[router])
+        return ForwarderDriver(self._forwarders[router], self._tables[router], self._cpu)
 
     def news(self, timeout: float) -> News | None:
         found = self._inbox.get(timeout)
         if found is None:
             return None
         switch, time, data = found
-        port, frame = cpu.packet_in(data)
+        port, frame = self._cpu.packet_in(data)
         return time // PICOSECONDS, self._names[switch], port, frame
 
     def set_port(self, router: str, port: int, up: bool) -> None:
@@ -134,9 +137,10 @@ class EngineSwitches:
 class ForwarderDriver:
     """Writes to one of the engine's switches."""
 
-    def __init__(self, forwarder: _engine.Forwarder, tables: Tables) -> None:
+    def __init__(self, forwarder: _engine.Forwarder, tables: Tables, cpu: CpuPort) -> None:
         self._forwarder = forwarder
         self._tables = tables
+        self._cpu = cpu
 
     def write(self, updates: Sequence[Update]) -> None:
         """Apply all updates between two packets, or none and raise ValueError."""
@@ -153,4 +157,4 @@ class ForwarderDriver:
 
     def packet_out(self, port: int, frame: bytes) -> None:
         """Send a frame out of a port."""
-        self._forwarder.send_from_cpu(cpu.packet_out(port, frame))
+        self._forwarder.send_from_cpu(self._cpu.packet_out(port, frame))

@@ -11,18 +11,19 @@ from types import TracebackType
 from typing import Any
 
 from p4lab import _engine
-from p4lab.control.entries import Entries, Update
-from p4lab.control.plane import Count
-from p4lab.control.tables import Tables
 from p4lab.engine import to_engine
-from p4lab.lab.plan import Stream
-from p4lab.lab.report import Observed, Received
-from p4lab.network import cpu
-from p4lab.network.base import Controller, NetworkError
+from p4lab.model.control import Controller, Count
+from p4lab.model.entries import Entries, Update
+from p4lab.model.layout import CPU_PORT
+from p4lab.model.run import Stream
+from p4lab.model.tables import Tables
+from p4lab.network.base import NetworkError
+from p4lab.network.cpu import CpuPort
 from p4lab.network.igmp_host import IgmpHost
 from p4lab.packets.ip import multicast_mac
 from p4lab.packets.pcapng import frames
 from p4lab.packets.probe import Probe, probe_frame
+from p4lab.systems.bier.report import Observed, Received
 from p4lab.topology import Host, Link, Topology
 
 PICOSECONDS = 1000  # per nanosecond
@@ -41,13 +42,15 @@ class VirtualNetwork:
         topology: Topology,
         program: _engine.Program,
         *,
+        cpu_port: int = CPU_PORT,
         seed: int = 0,
         pcap: Path | None = None,
         engine: str | None = "interpreter",
     ) -> None:
-        """`engine` as for `_engine.Switch`. Raises NetworkError if the folder for captures cannot
+        """`cpu_port` is the number of the port to the control plane, `engine` as for `_engine.Switch`. Raises NetworkError if the folder for captures cannot
         be made, ValueError if there is no native code for the program."""
         self.topology = topology
+        self.cpu = CpuPort.of(program, cpu_port)
         self.engine = _engine.Network(seed)
         self._nodes: dict[str, int] = {}
         self._names: dict[int, str] = {}
@@ -59,7 +62,7 @@ class VirtualNetwork:
             node = self.engine.add_switch(
                 router.name,
                 program,
-                cpu_port=cpu.port_of(program),
+                cpu_port=cpu_port,
                 seed=seed << 16 | router.number,
                 engine=engine,
             )
@@ -104,7 +107,7 @@ class VirtualNetwork:
 
     def driver(self, router: str) -> VirtualDriver:
         """What writes a router's entries."""
-        return VirtualDriver(self.engine, self._nodes[router], self._tables[router])
+        return VirtualDriver(self.engine, self._nodes[router], self._tables[router], self.cpu)
 
     def join(self, host: Host, group: IPv4Address) -> None:
         """The host subscribes by IGMP, now."""
@@ -125,7 +128,7 @@ class VirtualNetwork:
 
     def start(self, stream: Stream, at: int) -> None:
         """The stream's source sends its packets from `at` on."""
-        template = bytearray(probe_frame(stream.source, stream.group, stream.flow, 0))
+        template = bytearray(probe_frame(stream.source, stream.destination, stream.flow, 0))
         template[_UDP_CHECKSUM] = bytes(2)  # none: the payload changes from packet to packet
         self.engine.start_stream(
             self._nodes[stream.source.name],
@@ -196,7 +199,7 @@ class VirtualNetwork:
         kind, node, time, data = event
         name = self._names[node]
         if kind == "packet_in":
-            port, frame = cpu.packet_in(data)
+            port, frame = self.cpu.packet_in(data)
             controller.packet_in(time // PICOSECONDS, name, port, frame)
         else:
             self._send(name, self._hosts[name].hear(data))
@@ -259,9 +262,10 @@ class VirtualNetwork:
 class VirtualDriver:
     """Writes to one switch of a virtual network."""
 
-    def __init__(self, engine: _engine.Network, node: int, tables: Tables) -> None:
+    def __init__(self, engine: _engine.Network, node: int, tables: Tables, cpu: CpuPort) -> None:
         self._engine = engine
         self._node = node
+        self._cpu = cpu
         self._tables = tables
 
     def write(self, updates: Sequence[Update]) -> None:
@@ -279,4 +283,4 @@ class VirtualDriver:
 
     def packet_out(self, port: int, frame: bytes) -> None:
         """Send a frame out of a port."""
-        self._engine.send_from_cpu(self._node, cpu.packet_out(port, frame))
+        self._engine.send_from_cpu(self._node, self._cpu.packet_out(port, frame))

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from p4lab import _engine
 from p4lab.course.material import SOURCES, start, student
-from p4lab.lab.plan import ROOT
+from p4lab.paths import ROOT
 
 
 def work_folder() -> Path:

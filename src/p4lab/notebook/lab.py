@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from p4lab import _engine
+from p4lab.course.labs import load_plan
 from p4lab.course.material import SOURCES
-from p4lab.lab.plan import load_plan
 from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.notebook.running import Running, Sent
 from p4lab.notebook.saying import does_not_compile, say
@@ -18,7 +18,7 @@ from p4lab.topology import Link, Topology
 
 if TYPE_CHECKING:
     from p4lab.notebook.checks import Checked
-    from p4lab.widgets.bits import BitView
+    from p4lab.systems.bier.views.bits import BitView
     from p4lab.widgets.column import Column
     from p4lab.widgets.losses import LossCounter
     from p4lab.widgets.packet import PacketView
@@ -165,7 +165,7 @@ class Lab:
 
     def bit_view(self, router: str, sent: Sent | None = None) -> BitView:
         """The passes of one packet through one router, bit by bit."""
-        from p4lab.widgets.bits import BitView
+        from p4lab.systems.bier.views.bits import BitView
 
         return BitView(self, router, sent or self.last())
 

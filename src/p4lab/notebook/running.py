@@ -8,17 +8,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from p4lab import _engine
-from p4lab.control.entries import Entries, TableEntry, Update
-from p4lab.control.plane import Driver
-from p4lab.control.tables import Tables
 from p4lab.engine import to_engine
-from p4lab.lab.plan import Plan, Stream
-from p4lab.lab.report import Received
-from p4lab.lab.runner import DRAIN, MILLISECOND, UnheardError, control_plane, subscribe
+from p4lab.model.control import Driver
+from p4lab.model.entries import Entries, TableEntry, Update
+from p4lab.model.notation import MOST_NAMED, bit_numbers
+from p4lab.model.run import Plan, Stream
+from p4lab.model.tables import Tables
 from p4lab.network import NetworkError
 from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
-from p4lab.notebook.bitstrings import MOST_NAMED, bit_numbers, emitted_bits
+from p4lab.session.run import DRAIN, MILLISECOND, UnheardError, control_plane, subscribe
 from p4lab.steps import emits, short
+from p4lab.systems.bier.bitstrings import emitted_bits
+from p4lab.systems.bier.report import Received
 from p4lab.topology import Link, Topology
 from p4lab.tracing import Hop, copies, follow
 
@@ -157,7 +158,7 @@ class Sent:
             return self.problem
         what = "the packet" if self.stream.packets == 1 else f"all {self.stream.packets} packets"
         got = [name for name, got in self.received.items() if got.unique >= self.stream.packets]
-        parts = [f"{_names(got)} got {what} to {self.stream.group}"]
+        parts = [f"{_names(got)} got {what} to {self.stream.destination}"]
         if self.missing:
             parts.append(f"{_names(self.missing)} did not")
         if self.duplicates:
@@ -181,7 +182,7 @@ class Running:
     """
 
     def __init__(self, plan: Plan, program: _engine.Program) -> None:
-        """Raises NetworkError or BierNumberError."""
+        """Raises NetworkError or NumberError."""
         self.plan = plan
         self.net = VirtualNetwork(plan.topology, program, seed=plan.seed)
         self.program = program

@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from p4lab.lab.plan import ROOT, LabError
+from p4lab.course.labs import LabError
 from p4lab.notebook.folder import work_folder
+from p4lab.paths import ROOT
 
 NOTEBOOKS = ROOT / "notebooks"
 EDITOR = ROOT / "editors" / "jupyterlab"  # all of it goes into a wheel, by the names of its folders

@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from p4lab.control.bier import CPU_PORT
-from p4lab.control.entries import Entries, Update
-from p4lab.control.plane import Count
+from p4lab.model.control import Count
+from p4lab.model.entries import Entries, Update
 from p4lab.network.counting import ProbeCounter
 from p4lab.network.switches import News
 from p4lab.targets import TargetError

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from p4lab.notebook.bitstrings import emitted_bits
 from p4lab.notebook.running import Sent
+from p4lab.systems.bier.bitstrings import emitted_bits
 from p4lab.tracing import Hop
 
 MAX_FLIGHTS = 1500

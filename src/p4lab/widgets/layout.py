@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from p4lab.lab.drawing import layout as spring
 from p4lab.topology import Topology
+from p4lab.topology.drawing import layout as spring
 
 COLUMN, ROW = 120.0, 62.0  # distances in a tree, in units of the picture
 MARGIN = 44.0

@@ -53,7 +53,7 @@ class LossCounter(ipywidgets.VBox):
         if sent is None or sent is self._seen:
             return
         self._seen = sent
-        if sent.stream.group == self._stream.group:
+        if sent.stream.destination == self._stream.destination:
             self._sent += sent.stream.packets
             for name, received in sent.received.items():
                 self._got[name] += received.unique
@@ -78,7 +78,7 @@ class LossCounter(ipywidgets.VBox):
         )
 
     def __str__(self) -> str:
-        name, group = self._lab.topology.name, self._stream.group
+        name, group = self._lab.topology.name, self._stream.destination
         packets = "1 packet" if self._sent == 1 else f"{self._sent} packets"
         return f"{name}: {packets} sent to {group}, {self.lost} lost"
 

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from p4lab.notebook.bitstrings import bit_numbers, emitted_bits
+from p4lab.model.notation import bit_numbers
 from p4lab.notebook.running import Sent
 from p4lab.steps import emits, extracts, short
+from p4lab.systems.bier.bitstrings import emitted_bits
 from p4lab.tracing import Hop
 from p4lab.widgets.values import BIT_STRINGS, shown
 from p4lab.widgets.view import RouterView, script

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import traitlets
 
-from p4lab.notebook.bitstrings import bit_numbers
+from p4lab.model.notation import bit_numbers
 from p4lab.notebook.running import Sent
 from p4lab.widgets.flights import MAX_FLIGHTS, Flight, flights
 from p4lab.widgets.layout import Places, place
@@ -64,9 +64,9 @@ class TopologyView(View):
         """The button: send one more packet of the same stream and show it."""
         if content.get("do") == "send":
             streams = self._lab.plan.streams
-            groups = [stream.group for stream in streams]
+            groups = [stream.destination for stream in streams]
             try:
-                sent = self._lab.send(groups.index(self._sent.stream.group) + 1)
+                sent = self._lab.send(groups.index(self._sent.stream.destination) + 1)
             except Exception as error:  # a click has no cell where a traceback could stand
                 self.send({"error": str(error)})
             else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from ipaddress import IPv4Address
 
-from p4lab.notebook.bitstrings import set_bits
+from p4lab.model.notation import set_bits
 
 _SET = re.compile(r"^\{([\d,\s]*)\}$")
 _MAC = re.compile(r"^[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){5}$")

@@ -13,8 +13,8 @@ from typing import Any
 
 from bfrt_fake.switch import ALL_PIPES, Entry, Switch, Table, _initial
 from p4lab import _engine
-from p4lab.control.bier_tna import CPU_PORT
-from p4lab.control.entries import (
+from p4lab.engine import to_engine
+from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
     Entity,
@@ -24,9 +24,9 @@ from p4lab.control.entries import (
     Ternary,
     diff,
 )
-from p4lab.engine import to_engine
+from p4lab.model.layout import TNA_CPU_PORT
 from p4lab.network.counting import ETH_P_ALL, LONGEST, PACKET_OUTGOING
-from p4lab.network.link_agents import RTMGRP_LINK, carriers
+from p4lab.systems.frr.link_agents import RTMGRP_LINK, carriers
 from p4lab.targets.tofino.schema import GROUP, MIRROR, NODE, PORT, PORT_METADATA, PRIORITY
 
 MOST = (1 << 24) - 1  # BFRT's first priority is 0, the engine's the largest
@@ -50,7 +50,7 @@ class EngineSwitch(Switch):
     ) -> None:
         super().__init__(name, p4, chip)
         self._engine = _engine.Switch(program)
-        self._engine.set_cpu_port(CPU_PORT)
+        self._engine.set_cpu_port(TNA_CPU_PORT)
         self._held: frozenset[Entity] = frozenset()
         self._looped: set[int] = set()
         self._told: dict[int, int] = {}

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from p4lab.lab.plan import ROOT
+from p4lab.paths import ROOT
 from p4lab.targets.tofino.schema import (
     BYTES,
     CELL,

@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from p4lab.control.bier import Membership
-from p4lab.control.tna_plane import TnaControlPlane
+from p4lab.systems.bier.entries import Membership
+from p4lab.systems.bier_tna.plane import TnaControlPlane
 from p4lab.targets.tofino.driver import TofinoDriver
 from p4lab.topology import Link
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
-from p4lab.control.entries import Match
+from p4lab.model.entries import Match
 from p4lab.targets import TargetError
 from p4lab.targets.tofino.rows import Row, Value
 

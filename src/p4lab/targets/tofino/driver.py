@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import NamedTuple
 
-from p4lab.control.entries import Entries, Update
-from p4lab.control.plane import Count
-from p4lab.control.tables import Tables
+from p4lab.model.control import Count
+from p4lab.model.entries import Entries, Update
+from p4lab.model.tables import Tables
 from p4lab.targets.tofino.bfrt import Bfrt, BfrtError
 from p4lab.targets.tofino.journal import Change, Journal, Ledger, journal_path
 from p4lab.targets.tofino.plan import changes, enabling, opening, wanted_rows

@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from p4lab.control.bier_tna import PORT_STATUS, tna_entries
-from p4lab.control.entries import Entity
-from p4lab.lab.plan import ROOT
+from p4lab.model.entries import Entity
+from p4lab.paths import ROOT
+from p4lab.systems.bier_tna.entries import PORT_STATUS, tna_entries
 from p4lab.targets.tofino import tools
 from p4lab.targets.tofino.chip import pipe
 from p4lab.targets.tofino.plan import Hardware, row_text, status_rows, wanted_rows

@@ -16,7 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from p4lab.control.entries import Exact, Lpm, Match, Range, Ternary
+from p4lab.model.entries import Exact, Lpm, Match, Range, Ternary
 from p4lab.targets.tofino.bfrt import Bfrt, BfrtError, Verb
 from p4lab.targets.tofino.rows import Row, Value, is_cell
 from p4lab.targets.tofino.schema import FIXED, PORT

@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from p4lab import _engine
-from p4lab.control.bier_tna import PORT_STATUS, Layouts
-from p4lab.control.entries import Entity, Match
 from p4lab.engine import load_program
-from p4lab.lab.plan import ROOT, Plan
+from p4lab.model.entries import Entity, Match
+from p4lab.model.layout import Layouts
+from p4lab.model.run import Plan
+from p4lab.paths import ROOT
+from p4lab.systems.bier_tna.entries import PORT_STATUS
 from p4lab.targets import TargetError
 from p4lab.targets.tofino import rack as racks
 from p4lab.targets.tofino.journal import ENABLE, Change

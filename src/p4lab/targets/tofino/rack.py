@@ -22,7 +22,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictInt
 
-from p4lab.control.bier_tna import MOST_LOOPS, TnaLayout
+from p4lab.model.layout import MOST_LOOPS, TnaLayout
 from p4lab.targets.tofino.chip import WEDGE, Chassis, chassis
 from p4lab.targets.tofino.toml import HardwareError, parse, read
 from p4lab.topology import Topology

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from p4lab.control.entries import (
+from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
     Entity,

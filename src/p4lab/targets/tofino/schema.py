@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from p4lab import _engine
-from p4lab.control.entries import Exact, Lpm, Match, Range, Ternary
+from p4lab.model.entries import Exact, Lpm, Match, Range, Ternary
 
 PIPELINE = "pipe"  # what the programs of the lab call their Pipeline
 PRIORITY = "$MATCH_PRIORITY"

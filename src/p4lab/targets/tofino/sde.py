@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from p4lab.control.entries import Exact, Lpm, Match, Range, Ternary
+from p4lab.model.entries import Exact, Lpm, Match, Range, Ternary
 from p4lab.targets.tofino.bfrt import BfrtError, Verb
 from p4lab.targets.tofino.rows import Row, Value, is_cell, row
 from p4lab.targets.tofino.schema import FIXED, PORT

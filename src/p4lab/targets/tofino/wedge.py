@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from p4lab.control.plane import Count
-from p4lab.control.tna_plane import TnaControlPlane
+from p4lab.model.control import Count
+from p4lab.systems.bier_tna.plane import TnaControlPlane
 from p4lab.targets import TargetError
 from p4lab.targets.tofino import sde, tools
 from p4lab.targets.tofino.agents import PortAgents

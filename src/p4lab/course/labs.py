@@ -1,0 +1,255 @@
+"""Labs as data: what their `lab.toml` says of a run, and the plan that it makes."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from p4lab import registry
+from p4lab.model.run import Plan, Stream
+from p4lab.model.system import Settings
+from p4lab.paths import ROOT
+from p4lab.topology import Link, Topology
+from p4lab.topology.lines import line_table
+from p4lab.topology.units import delay_nanoseconds
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+LABS = ROOT / "labs"
+MOST_PACKETS = 10_000_000  # of each stream
+
+
+class LabError(Exception):
+    """A lab that cannot be run; the message says what to change, and where."""
+
+
+class _StreamFile(BaseModel):
+    """A stream to a group, or to one host: hosts are counted from 1 in the topology's order."""
+
+    model_config = ConfigDict(extra="forbid")
+    source: Annotated[int, Field(ge=1)]
+    group: IPv4Address | None = None
+    receivers: Literal["all", "half"] = "all"
+    to: Annotated[int, Field(ge=1)] | None = None
+
+    @model_validator(mode="after")
+    def _one_destination(self) -> _StreamFile:
+        if (self.group is None) == (self.to is None):
+            raise ValueError("say either group, for multicast, or to, the number of a host")
+        return self
+
+
+class _RunFile(BaseModel):
+    """The table [run]; what is not here belongs to the system."""
+
+    model_config = ConfigDict(extra="allow")
+    program: str
+    topology: str
+    system: str
+    packets: Annotated[int, Field(ge=1, le=MOST_PACKETS)]
+    interval: str
+    down: list[int | str] = []
+    stream: Annotated[list[_StreamFile], Field(min_length=1)]
+
+
+class _LabFile(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    run: _RunFile
+
+
+def load_plan(
+    lab: str,
+    *,
+    program: Path | None = None,
+    topology: str | Path | None = None,
+    packets: int | None = None,
+    seed: int = 1,
+    bmv2_compat: bool = False,
+    undefined: int | None = None,
+    down: Sequence[str] | None = None,
+    **settings: Any,
+) -> Plan:
+    """The plan of the lab named `lab`, with what the caller wants to be different.
+
+    `interval` of the lab becomes nanoseconds, `down` are numbers or names of links (`find_link`),
+    `settings` are the system's; None is as if it was not said. Raises LabError for a lab that does not exist or is not sound, and
+    TopologyError for the topology.
+    """
+    run = read_lab(lab, _LabFile).run
+    system = _system(lab, run.system)
+    network = Topology.load(topology or run.topology)
+    if packets is not None and packets < 1:
+        raise LabError(f"a stream needs at least 1 packet, not {packets}.")
+    if packets is not None and packets > MOST_PACKETS:
+        raise LabError(f"a stream has at most {MOST_PACKETS:,} packets, not {packets:,}.")
+    if len(network.hosts) < 2:
+        raise LabError(f"the topology {network.name!r} has fewer than two hosts: add some.")
+    own = _settings(lab, system.settings, run.model_extra or {}, settings)
+    draw = random.Random(seed)
+    try:
+        interval = delay_nanoseconds(run.interval)
+    except ValueError as error:
+        raise LabError(f"labs/{lab}/lab.toml: interval: {error}") from error
+    streams = tuple(
+        _stream(number, wanted, network, packets or run.packets, interval, draw)
+        for number, wanted in enumerate(run.stream, 1)
+    )
+    failing = run.down if down is None else [_number_or_name(written) for written in down]
+    links = {link.ends: link for link in (find_link(network, written) for written in failing)}
+    plan = Plan(
+        lab,
+        run.system,
+        program or ROOT / run.program,
+        ROOT / run.program,
+        network,
+        own,
+        system.defines(own),
+        seed,
+        streams,
+        bmv2_compat,
+        undefined,
+        tuple(links.values()),
+    )
+    try:
+        system.check(plan)
+    except ValueError as error:
+        raise LabError(str(error)) from error
+    return plan
+
+
+def set_to(plan: Plan, **settings: Any) -> Plan:
+    """The plan with other settings of its system."""
+    system = registry.find(plan.system)
+    own = plan.settings.model_copy(update=settings)
+    return replace(plan, settings=own, defines=system.defines(own))
+
+
+def system_of(lab: str) -> registry.System:
+    """The system of a lab. Raises LabError."""
+    return _system(lab, read_lab(lab, _LabFile).run.system)
+
+
+def _system(lab: str, name: str) -> registry.System:
+    try:
+        registry.load_folder(LABS / lab)
+        return registry.find(name)
+    except registry.SystemError as error:
+        raise LabError(f"labs/{lab}/lab.toml: system: {error}") from error
+
+
+def _settings(
+    lab: str,
+    model: type[Settings],
+    written: Mapping[str, Any],
+    given: Mapping[str, Any],
+) -> Settings:
+    """The system's settings as the lab writes them, and as the caller wants them instead."""
+    given = {name: value for name, value in given.items() if value is not None}
+    for name, value in given.items():
+        if name not in model.model_fields:
+            known = (
+                ", ".join(f"--{field}" for field in model.model_fields) or "no option of its own"
+            )
+            raise LabError(f"{lab} does not know --{name}; its system has {known}.")
+        try:
+            model.model_validate({**written, name: value})
+        except ValidationError as error:
+            if any(place["loc"][:1] == (name,) for place in error.errors()):
+                raise LabError(_refused(model, name, value)) from error
+    try:
+        return model.model_validate({**written, **given})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise LabError(f"labs/{lab}/lab.toml: run.{place}: {first['msg']}") from error
+
+
+def _refused(model: type[Settings], name: str, value: Any) -> str:
+    field = model.model_fields[name]
+    choices = getattr(field.annotation, "__args__", ())
+    listed = ", ".join(map(str, choices[:-1])) + f" or {choices[-1]}" if choices else ""
+    what = field.description or name
+    return f"{what} can be {listed or 'something else'}, not {value}."
+
+
+def _number_or_name(written: str) -> int | str:
+    return int(written) if written.isascii() and written.isdigit() else written
+
+
+def find_link(topology: Topology, written: int | str) -> Link:
+    """The link between routers called `r1-r2`, or the one with this number, counted from 1 in the
+    order of the topology file and again from the first behind the last. Raises LabError."""
+    links = [link for link in topology.links if not link.is_access]
+    if isinstance(written, int) and links:
+        return links[(written - 1) % len(links)]
+    for link in links:
+        if written in (f"{link.a}-{link.b}", f"{link.b}-{link.a}"):
+            return link
+    known = ", ".join(f"{link.a}-{link.b}" for link in links[:8]) + ", ..." * (len(links) > 8)
+    raise LabError(
+        f"the topology {topology.name!r} has no link {written} between routers; "
+        f"there is {known or 'none'}."
+    )
+
+
+def _stream(
+    number: int,
+    wanted: _StreamFile,
+    network: Topology,
+    packets: int,
+    interval_ns: int,
+    draw: random.Random,
+) -> Stream:
+    source = network.hosts[(wanted.source - 1) % len(network.hosts)]
+    if wanted.to is not None:
+        target = network.hosts[(wanted.to - 1) % len(network.hosts)]
+        if target == source:
+            raise LabError(f"stream {number}: {source.name} cannot send to itself.")
+        return Stream(number, target.ip, source, (target,), packets, interval_ns)
+    assert wanted.group is not None
+    others = [host for host in network.hosts if host.name != source.name]
+    if wanted.receivers == "half":
+        chosen = draw.sample(others, max(1, len(others) // 2))
+        others = sorted(chosen, key=lambda host: host.id)
+    return Stream(number, wanted.group, source, tuple(others), packets, interval_ns)
+
+
+def names() -> list[str]:
+    """The labs there are."""
+    return sorted(path.parent.name for path in LABS.glob("*/lab.toml"))
+
+
+Table = TypeVar("Table", bound=BaseModel)
+
+
+def read_lab(lab: str, model: type[Table]) -> Table:
+    """What `model` describes of a lab.toml. Raises LabError with the line of what is not sound."""
+    if lab not in names():
+        known = ", ".join(names())
+        raise LabError(f"there is no lab named {lab!r}; there is {known}.")
+    file = LABS / lab / "lab.toml"
+    shown = f"labs/{lab}/lab.toml"
+    text = file.read_text(encoding="utf-8")
+    try:
+        return model.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise LabError(f"{shown}: {error}") from error
+    except ValidationError as error:
+        lines = line_table(text)
+        first = error.errors()[0]
+        place = tuple(part for part in first["loc"] if isinstance(part, str | int))
+        while place and place not in lines:
+            place = place[:-1]
+        line = lines.get(place, 1)
+        name = ".".join(map(str, first["loc"]))
+        raise LabError(f"{shown}:{line}: {name}: {first['msg']}") from error

@@ -1,0 +1,1 @@
+"""Other switches than the engine for the cases of checks: a bench per target."""

@@ -1,0 +1,187 @@
+"""What a system is to the rest of the house: one class, found by name (p4lab.registry).
+
+A system knows what its P4 program needs and what is to be expected of a run: its control plane, its
+streams, its report, how its values are written, its views and experiments. Most of a plain system
+is the defaults below; one table and a function from topology to entries make a router.
+
+Those who use a run (notebooks, checks, experiments) get at a system's own views, verbs and
+experiments by the names listed here; each is "module:object" and imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from ipaddress import IPv4Address
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict
+
+from p4lab.model.control import ControlPlane, Count, CountingDriver, Driver
+from p4lab.model.layout import CPU_PORT, TNA_CPU_PORT, Layouts
+from p4lab.model.notation import PLAIN, Notation
+from p4lab.model.report import CounterRow, DeliveryReport, Report, deliveries
+from p4lab.model.run import Observed, Plan, Stream
+
+DriverOf = Callable[[str], CountingDriver]
+"""The driver of a router, by name"""
+
+Rerun = Callable[[Plan], Observed]
+"""Carries a plan out in virtual time with the reference program, for what a report compares with"""
+
+SENT = "sent"
+"""The counter with a cell per port that a program may have: what left, in packets and bytes"""
+
+FIRST_GROUP = 0xEF010101  # 239.1.1.1
+
+
+class Settings(BaseModel):
+    """What a lab's [run] and the command line may set of a system: `--name value`. Subclasses add
+    fields; they can be compared and hashed."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class System:
+    """A system with the defaults of one that forwards packets and has nothing to add."""
+
+    name: ClassVar[str] = ""
+    """As lab.toml and the registry call it"""
+    settings: ClassVar[type[Settings]] = Settings
+    notation: ClassVar[Notation] = PLAIN
+    hints: ClassVar[Mapping[str, str]] = {}
+    """What to say of a kind of difference that only this system's values have, by its name"""
+    views: ClassVar[Mapping[str, str]] = {}
+    """Views that a notebook's lab offers beside the general ones, by the name of the method: called
+    with the lab and its arguments"""
+    experiments: ClassVar[Mapping[str, str]] = {}
+    """Verbs below `p4lab experiment`"""
+    verbs: ClassVar[Mapping[str, str]] = {}
+    """Verbs of its own below `p4lab`"""
+    probes: ClassVar[Mapping[str, str]] = {}
+    """What `p4lab doctor` looks at for this system, beside what all need"""
+    tna: ClassVar[str] = ""
+    """The system that knows the TNA program of the same folder; empty where that is this one"""
+
+    # ---- Before a run
+
+    def defines(self, settings: Any) -> tuple[tuple[str, str], ...]:
+        """The macros that the program is compiled with."""
+        return ()
+
+    def check(self, plan: Plan) -> None:
+        """Raises ValueError with a sentence if a plan cannot be carried out."""
+
+    def draw(self, plan: Plan, chance: random.Random, streams: int, packets: int) -> Plan:
+        """The plan with other streams, drawn: what a check of a whole network sends. One source
+        each, to a group of some of the other hosts."""
+        hosts = plan.topology.hosts
+        interval = plan.streams[0].interval_ns
+        found = []
+        for number in range(streams):
+            source = chance.choice(hosts)
+            others = [host for host in hosts if host.name != source.name]
+            chosen = chance.sample(others, chance.randint(1, len(others)))
+            receivers = tuple(sorted(chosen, key=lambda host: host.id))
+            group = IPv4Address(FIRST_GROUP + number)
+            found.append(Stream(number + 1, group, source, receivers, packets, interval))
+        return replace(plan, streams=tuple(found))
+
+    def cpu_port(self, package: str) -> int:
+        """The port by which a program of a package (V1Switch, Switch) reaches its control plane."""
+        return CPU_PORT if package == "V1Switch" else TNA_CPU_PORT
+
+    # ---- While it runs
+
+    def control_plane(
+        self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
+    ) -> ControlPlane:
+        """The control plane of a plan, not started yet; `layouts` are those of chips, where the
+        program runs on some. Raises NumberError."""
+        raise NotImplementedError
+
+    def waiting(self, plan: Plan, plane: Any) -> str:
+        """What the control plane has not heard yet and must before the streams begin, as the
+        beginning of a sentence: "3 subscriptions"; empty if nothing."""
+        return ""
+
+    # ---- After it
+
+    def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Any:
+        """Reads from the switches what the report needs, while they still run: here what each says
+        it has sent, by port, if its program counts that."""
+        return sent_by_port(plan, drivers, layouts)
+
+    def ideal(self, plan: Plan) -> Mapping[tuple[str, str], int] | None:
+        """Copies that each directed link has to carry at the least, over the whole run; None where
+        there is no such number."""
+        return None
+
+    def excused(self, plan: Plan, rerun: Rerun) -> Mapping[tuple[str, int], str]:
+        """Receivers, by host and flow, that need not get anything, and why."""
+        return {}
+
+    def report(
+        self,
+        plan: Plan,
+        network: str,
+        observed: Observed,
+        target: str,
+        collected: Any,
+        rerun: Rerun,
+    ) -> Report:
+        """Compares what was observed with what the plan should lead to."""
+        return self.deliveries(plan, network, observed, target, collected, rerun)
+
+    def deliveries(
+        self,
+        plan: Plan,
+        network: str,
+        observed: Observed,
+        target: str,
+        counters: Sequence[CounterRow],
+        rerun: Rerun,
+    ) -> DeliveryReport:
+        """Who got what, and what crossed the links."""
+        return deliveries(
+            plan,
+            network,
+            observed,
+            target,
+            counters=tuple(counters),
+            ideal=self.ideal(plan),
+            excused=self.excused(plan, rerun),
+        )
+
+
+def sent_by_port(
+    plan: Plan,
+    drivers: DriverOf,
+    layouts: Layouts | None = None,
+    inner: Sequence[int] = (),
+) -> tuple[CounterRow, ...]:
+    """What every router's switch says it has sent, by port; nothing where the program has no
+    counter `sent`, or the driver reads none. `inner` are ports without a cable that count as the
+    router itself; `layouts` those of Tofinos, whose cells are called as their chip's ports."""
+    rows = []
+    for router in plan.topology.routers:
+        neighbours = plan.topology.ports(router.name)
+        if layouts is None:
+            neighbours = {**neighbours, **dict.fromkeys(inner, router.name)}
+            cells = {port: port for port in neighbours}
+        else:
+            cells = {layouts[router.name].port(port): port for port in neighbours}
+        for cell, count in _read(drivers(router.name), list(cells)).items():
+            port = cells[cell]
+            rows.append(CounterRow(router.name, neighbours[port], port, count.packets, count.bytes))
+    return tuple(rows)
+
+
+def _read(driver: Driver, cells: list[int]) -> dict[int, Count]:
+    if not isinstance(driver, CountingDriver):
+        return {}
+    try:
+        return driver.counters(SENT, cells)
+    except ValueError:  # programs of one's own need not count
+        return {}

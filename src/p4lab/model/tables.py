@@ -1,0 +1,33 @@
+"""What a switch holds, as whoever writes to it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from p4lab.model.entries import Entity, Entries, Update, key
+
+
+class Tables:
+    """The entities of one switch. A batch applies as a whole or raises ValueError."""
+
+    def __init__(self) -> None:
+        self._entities: dict[tuple[object, ...], Entity] = {}
+
+    def apply(self, updates: Sequence[Update]) -> None:
+        """As a switch does: no insert of what is there, no change of what is not."""
+        entities = dict(self._entities)
+        for update in updates:
+            name = key(update.entity)
+            if (name in entities) == (update.kind == "insert"):
+                state = "is there already" if update.kind == "insert" else "is not there"
+                raise ValueError(f"{update.kind} of {name}, which {state}")
+            if update.kind == "delete":
+                del entities[name]
+            else:
+                entities[name] = update.entity
+        self._entities = entities
+
+    @property
+    def entries(self) -> Entries:
+        """All of them."""
+        return frozenset(self._entities.values())

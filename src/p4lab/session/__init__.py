@@ -1,0 +1,1 @@
+"""A run, step by step, for whoever lets packets flow (run.py), on whatever network (opening.py)."""

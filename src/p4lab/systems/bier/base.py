@@ -1,0 +1,69 @@
+"""What all systems of BIER have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
+
+from p4lab.model.control import Driver
+from p4lab.model.layout import Layouts
+from p4lab.model.notation import BITS, BITS_LOST, BITS_NOT_CLEARED, IPV4, Notation
+from p4lab.model.run import Plan
+from p4lab.model.system import DriverOf, Rerun, Settings, System, sent_by_port
+from p4lab.systems.bier.entries import RECIRC_PORT
+from p4lab.systems.bier.membership import cut_off, ideal, membership
+from p4lab.systems.bier.plane import BierControlPlane
+
+BSLS = (64, 128, 256)
+
+NOTATION = Notation(
+    {"bit_string": BITS, "fbm": BITS, "remaining": BITS, "group": IPV4},
+    {("ether_type", 0xAB37): "BIER", ("proto", 4): "IPv4"},
+)
+
+HINTS = {
+    BITS_NOT_CLEARED: "There are bits left that should be gone. Which mask says which bits may "
+    "stay?",
+    BITS_LOST: "Bits are gone that should still be there. Which mask took them away?",
+}
+
+
+class BierSettings(Settings):
+    """`bsl` is the BitStringLength in bits."""
+
+    bsl: Literal[64, 128, 256] = 64
+
+
+class BierSystem(System):
+    """A control plane that hears IGMP, bit strings, and an ideal multicast tree to compare with."""
+
+    settings: ClassVar[type[Settings]] = BierSettings
+    notation: ClassVar[Notation] = NOTATION
+    hints: ClassVar[Mapping[str, str]] = HINTS
+    views: ClassVar[Mapping[str, str]] = {"bit_view": "p4lab.systems.bier.views.bits:BitView"}
+    tna: ClassVar[str] = "bier-tna"
+    plane: ClassVar[Any] = BierControlPlane
+    """The class of the control plane"""
+
+    def defines(self, settings: Any) -> tuple[tuple[str, str], ...]:
+        return (("BSL", str(settings.bsl)),)
+
+    def control_plane(
+        self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
+    ) -> BierControlPlane:
+        return self.plane(plan.topology, plan.settings.bsl, driver_for_router)
+
+    def waiting(self, plan: Plan, plane: BierControlPlane) -> str:
+        if plane.membership == membership(plan):
+            return ""
+        missing = len(membership(plan) - plane.membership)
+        return f"{missing} subscriptions"
+
+    def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Any:
+        return sent_by_port(plan, drivers, layouts, inner=(RECIRC_PORT,))
+
+    def ideal(self, plan: Plan) -> Mapping[tuple[str, str], int]:
+        return ideal(plan)
+
+    def excused(self, plan: Plan, rerun: Rerun) -> Mapping[tuple[str, int], str]:
+        return cut_off(plan)

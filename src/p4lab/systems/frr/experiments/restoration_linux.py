@@ -1,0 +1,125 @@
+"""The restoration experiment on Linux hosts: real cables, and the kernel's own detection, or that
+of the data plane by heartbeats.
+
+The receiver's program keeps which packets came, not when. So the time without delivery is what the
+longest run of missing packets would have filled.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from p4lab.model.run import Stream
+from p4lab.network.base import NetworkError
+from p4lab.network.mininet import MininetNetwork
+from p4lab.network.switches import EngineSwitches
+from p4lab.systems.frr.experiments.restoration import (
+    BSL,
+    GROUP,
+    MODES,
+    MS,
+    Outcome,
+    Setting,
+    heard,
+    program,
+)
+from p4lab.systems.frr.heartbeat_agents import LinuxHeartbeatAgents
+from p4lab.systems.frr.link_agents import LinuxLinkAgents
+from p4lab.systems.frr.plane import FrrControlPlane, Step
+
+PATIENCE = 20_000 * MS  # for the subscription
+BEFORE = 300 * MS  # of the stream, before the failure: the sender needs time to find its pace
+REACTION = 1000 * MS  # of the stream, after the failure; the tables are written long before
+DRAIN = 300 * MS
+TRIES = 5
+
+
+class _TooBusyError(Exception):
+    """The stream was over before the cable could be pulled, or the tables written."""
+
+
+def run_on_linux(setting: Setting) -> Outcome:
+    """Pull the cable between r1 and r2 under load. Raises NetworkError if it cannot be done."""
+    for _ in range(TRIES):
+        try:
+            return _run(setting)
+        except _TooBusyError:
+            continue
+    raise NetworkError("this machine is too busy to measure anything: end other programs.")
+
+
+def _run(setting: Setting) -> Outcome:
+    topology = setting.topology
+    source, receiver = topology.host("h1"), topology.host("h2")
+    delays = setting.delays
+    if setting.heartbeat is None:
+        # The first way to the controller is not modelled by itself: it is part of what follows.
+        delays = replace(delays, ip_computation=delays.ip_computation + delays.distance)
+    with MininetNetwork(
+        topology, EngineSwitches(program(), seed=setting.seed), patched=True
+    ) as net:
+        plane = FrrControlPlane(
+            topology,
+            BSL,
+            net.driver,
+            protection=MODES[setting.mode],
+            delays=delays,
+            heartbeat=setting.heartbeat,
+        )
+        with _agents(setting, plane, net) as agents:
+            plane.start(net.now)
+            net.join(receiver, GROUP)
+            deadline = net.now + PATIENCE
+            while not (plane.membership and _all_up(agents)):
+                if net.now >= deadline:
+                    raise NetworkError("the subscription did not reach the control plane.")
+                net.run_until(net.now + 10 * MS, agents)
+            packets = (BEFORE + REACTION) // setting.interval
+            stream = Stream(1, GROUP, source, (receiver,), packets, setting.interval)
+            net.start(stream, net.now)
+            while net.entered(source) < BEFORE // setting.interval:
+                if net.now >= deadline:
+                    raise NetworkError("the host has not sent its stream.")
+                net.run_until(net.now + 10 * MS, agents)
+            link = topology.link("r1", "r2")
+            if isinstance(agents, LinuxHeartbeatAgents):
+                cut = net.now
+                net.set_middle(link, False)
+            else:
+                cut = time.monotonic_ns()
+                net.set_link(link, False)
+            while not (plane.failures.has(link) and plane.settled):
+                if net.entered(source) >= packets:
+                    raise _TooBusyError
+                net.run_until(net.now + 10 * MS, agents)
+            net.run_until(net.now + REACTION + DRAIN, agents)
+            seen = _detection(agents, cut)
+            counts = net.observed().received.get((receiver.name, 1))
+            outage = net.longest_gap(receiver, 1) * setting.interval
+    if counts is None or not seen:
+        raise NetworkError("nothing has arrived at all, or nobody has seen the failure.")
+    lost = packets - counts.unique
+    steps = (*seen, *plane.timeline)
+    return Outcome(setting, outage, packets, lost, counts.duplicates, steps)
+
+
+def _agents(
+    setting: Setting, plane: FrrControlPlane, net: MininetNetwork
+) -> LinuxLinkAgents | LinuxHeartbeatAgents:
+    if setting.heartbeat is not None:
+        return LinuxHeartbeatAgents(plane, net.driver, setting.heartbeat)
+    return LinuxLinkAgents(plane, net.driver, net.interfaces)
+
+
+def _all_up(agents: LinuxLinkAgents | LinuxHeartbeatAgents) -> bool:
+    """Whether no port is down: heartbeats must have been heard before one can be missed."""
+    return isinstance(agents, LinuxLinkAgents) or (agents.all_up and agents.settled)
+
+
+def _detection(agents: LinuxLinkAgents | LinuxHeartbeatAgents, cut: int) -> list[Step]:
+    """When the router in front of the failure knew of it; nothing if it does not."""
+    if isinstance(agents, LinuxHeartbeatAgents):
+        return heard(agents, cut)
+    seen = [news.told - cut for news in agents.news if news.router == "r1"]
+    return [Step("detection", None, 0, told, "r1") for told in seen[:1]]
