@@ -9,13 +9,13 @@ import networkx
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from p4lab.systems.bier.report import Observed, Received, make_report
 from p4lab.systems.bier.unserved import unserved
 
 from bier_oracle import networks
 from cli_runner import p4lab
 from p4lab.course.labs import LabError, load_plan
-from p4lab.model.run import Plan, Stream
+from p4lab.model.report import deliveries
+from p4lab.model.run import Observed, Plan, Received, Stream
 from p4lab.session.run import run
 
 MS = 1_000_000
@@ -60,14 +60,14 @@ def test_nobody_else_is_excused() -> None:
         for host in stream.receivers
         if (host.name, stream.flow) not in excuse.all
     }
-    assert make_report(plan, "virtual", Observed(sent, served, {}), unserved=excuse).ok
+    assert deliveries(plan, "virtual", Observed(sent, served, {}), unserved=excuse).ok
     for lost in served:
         some = {who: got for who, got in served.items() if who != lost}
-        report = make_report(plan, "virtual", Observed(sent, some, {}), unserved=excuse)
+        report = deliveries(plan, "virtual", Observed(sent, some, {}), unserved=excuse)
         assert len(report.problems) == 1
         assert report.problems[0].startswith(f"{lost[0]} misses 3 of 3")
         twice = {**served, lost: Received(3, 1)}
-        assert not make_report(plan, "virtual", Observed(sent, twice, {}), unserved=excuse).ok
+        assert not deliveries(plan, "virtual", Observed(sent, twice, {}), unserved=excuse).ok
 
 
 @settings(max_examples=15, deadline=None)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from p4lab.systems.bier.report import Observed, Received, make_report
 
 from p4lab.course.labs import LabError, load_plan
-from p4lab.model.run import Plan
+from p4lab.model.report import deliveries
+from p4lab.model.run import Observed, Plan, Received
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def perfect(plan: Plan) -> Observed:
 
 
 def test_a_perfect_run_is_ok(plan: Plan) -> None:
-    report = make_report(plan, "virtual", perfect(plan))
+    report = deliveries(plan, "virtual", perfect(plan))
     assert report.ok, report.problems
     assert all(row["ok"] for row in report.to_json()["hosts"])
 
@@ -53,7 +53,7 @@ def test_every_deviation_is_a_problem(plan: Plan) -> None:
         "only 9 of 10 packets": replace(good, sent={**good.sent, first.flow: 9}),
     }
     for text, observed in wrong.items():
-        report = make_report(plan, "virtual", observed)
+        report = deliveries(plan, "virtual", observed)
         assert not report.ok
         assert any(text in problem for problem in report.problems), (text, report.problems)
 
@@ -65,7 +65,7 @@ def test_a_copy_on_a_link_that_needs_none_is_a_problem(plan: Plan) -> None:
         for link in plan.topology.links
         if (link.a, link.b) not in good.copies and not link.is_access
     )
-    report = make_report(plan, "virtual", replace(good, copies={**good.copies, stray: 1}))
+    report = deliveries(plan, "virtual", replace(good, copies={**good.copies, stray: 1}))
     assert [f"{stray[0]} to {stray[1]}" in problem for problem in report.problems] == [True]
 
 

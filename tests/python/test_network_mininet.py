@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from p4lab.systems.bier.report import make_report
 
 from cli_runner import ROOT, p4lab
 from p4lab.course.labs import load_plan
 from p4lab.engine import load_program
+from p4lab.model.report import deliveries
 from p4lab.network import open_network
 from p4lab.session.run import send, subscribe
 from p4lab.systems.bier.plane import BierControlPlane
@@ -139,5 +139,5 @@ def test_one_host_sends_two_streams_side_by_side() -> None:
         plane.start(network.now)
         subscribe(plan, network, plane)
         send(plan, network, plane)
-        report = make_report(plan, "mininet", network.observed())
+        report = deliveries(plan, "mininet", network.observed())
     assert report.ok, report.problems

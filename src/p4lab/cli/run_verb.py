@@ -129,8 +129,8 @@ def run(
     from p4lab.cli.exercise import run_exercise
     from p4lab.course.labs import names
     from p4lab.exercise.files import is_exercise
+    from p4lab.model.report import render
     from p4lab.session.run import run as run_plan
-    from p4lab.systems.bier.report import render
     from p4lab.targets import HARDWARE
 
     exercise = is_exercise(Path(lab))

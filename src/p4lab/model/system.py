@@ -21,7 +21,11 @@ from pydantic import BaseModel, ConfigDict
 from p4lab.model.control import ControlPlane, Count, CountingDriver, Driver
 from p4lab.model.layout import CPU_PORT, TNA_CPU_PORT, Layouts
 from p4lab.model.notation import PLAIN, Notation
-from p4lab.model.report import CounterRow, DeliveryReport, Report, deliveries
+from p4lab.model.report import (
+    CounterRow,
+    DeliveryReport,
+    deliveries,
+)
 from p4lab.model.run import Observed, Plan, Stream
 
 DriverOf = Callable[[str], CountingDriver]
@@ -130,7 +134,7 @@ class System:
         target: str,
         collected: Any,
         rerun: Rerun,
-    ) -> Report:
+    ) -> DeliveryReport:
         """Compares what was observed with what the plan should lead to."""
         return self.deliveries(plan, network, observed, target, collected, rerun)
 

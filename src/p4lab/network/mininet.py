@@ -22,11 +22,10 @@ from types import TracebackType
 from typing import Any
 
 from p4lab.model.control import Controller, CountingDriver
-from p4lab.model.run import Stream
+from p4lab.model.run import Observed, Received, Stream
 from p4lab.network import namespace
 from p4lab.network.base import NetworkError
 from p4lab.network.switches import Switches
-from p4lab.systems.bier.report import Observed, Received
 from p4lab.topology import Host, Link, Topology
 
 PROBE_LENGTH = 100

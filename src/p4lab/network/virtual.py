@@ -15,7 +15,7 @@ from p4lab.engine import to_engine
 from p4lab.model.control import Controller, Count
 from p4lab.model.entries import Entries, Update
 from p4lab.model.layout import CPU_PORT
-from p4lab.model.run import Stream
+from p4lab.model.run import Observed, Received, Stream
 from p4lab.model.tables import Tables
 from p4lab.network.base import NetworkError
 from p4lab.network.cpu import CpuPort
@@ -23,7 +23,6 @@ from p4lab.network.igmp_host import IgmpHost
 from p4lab.packets.ip import multicast_mac
 from p4lab.packets.pcapng import frames
 from p4lab.packets.probe import Probe, probe_frame
-from p4lab.systems.bier.report import Observed, Received
 from p4lab.topology import Host, Link, Topology
 
 PICOSECONDS = 1000  # per nanosecond

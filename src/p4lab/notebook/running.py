@@ -12,14 +12,13 @@ from p4lab.engine import to_engine
 from p4lab.model.control import Driver
 from p4lab.model.entries import Entries, TableEntry, Update
 from p4lab.model.notation import MOST_NAMED, bit_numbers
-from p4lab.model.run import Plan, Stream
+from p4lab.model.run import Plan, Received, Stream
 from p4lab.model.tables import Tables
 from p4lab.network import NetworkError
 from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
 from p4lab.session.run import DRAIN, MILLISECOND, UnheardError, control_plane, subscribe
 from p4lab.steps import emits, short
 from p4lab.systems.bier.bitstrings import emitted_bits
-from p4lab.systems.bier.report import Received
 from p4lab.topology import Link, Topology
 from p4lab.tracing import Hop, copies, follow
 

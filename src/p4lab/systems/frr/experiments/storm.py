@@ -15,11 +15,10 @@ from ipaddress import IPv4Address
 
 from p4lab.model.control import Controller
 from p4lab.model.entries import Entries
-from p4lab.model.run import Stream
+from p4lab.model.run import Received, Stream
 from p4lab.network.base import Network
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.systems.bier.entries import Member
-from p4lab.systems.bier.report import Received
 from p4lab.systems.frr.entries import FULL, Protection
 from p4lab.systems.frr.experiments.restoration import BSL, MS, US, program
 from p4lab.systems.frr.heartbeat import Heartbeat
