@@ -1,0 +1,88 @@
+// Sequence numbers: which one comes next, and which copies are new.
+//
+// The numbers lie on a circle. With SN_BITS bits there are 2^SN_BITS of them; behind the last one,
+// SN_MASK, comes 0. A `bit<32>` of P4 is such a circle as well: what goes beyond 32 bits is cut off. If
+// SN_BITS is less than 32, the bits above must be cut off here: x & SN_MASK keeps the lowest SN_BITS.
+//
+// What the switch remembers between two packets lies in registers. policies/ reads them before it asks
+// a rule of this file, and writes them when the rule has decided. The rule may change a parameter that
+// is `inout`; what it leaves there is what the switch will remember.
+
+#ifndef ACCEPT_P4
+#define ACCEPT_P4
+
+#include "headers.p4"
+
+// The ingress (PTI): the number behind `last`.
+// BEGIN QUOTE circle
+bit<32> next_sn(in bit<32> last) {
+    bit<32> next = last + 1;
+    // BEGIN SOLUTION wrap-around: behind SN_MASK comes 0
+    next = next & SN_MASK;
+    // END SOLUTION
+    return next;
+}
+
+// How many steps it is from `last` on to `sn`: 0 if they are the same, at most SN_MASK.
+bit<32> steps_ahead(in bit<32> last, in bit<32> sn) {
+    bit<32> steps = 0;
+    if (sn > last) {
+        steps = sn - last;
+    }
+    // BEGIN SOLUTION wrap-around: right on the circle, too, where the way may lead past SN_MASK and 0
+    steps = (sn - last) & SN_MASK;
+    // END SOLUTION
+    return steps;
+}
+// END QUOTE
+
+// The paper's rule. `last` is the highest number that was accepted. A copy is new if its number is
+// ahead of `last`, but by no more than WINDOW steps: what seems to be further ahead lies behind.
+control HighestRule(in bit<32> sn, inout bit<32> last, out verdict_t verdict) {
+    apply {
+        verdict = verdict_t.ROGUE;
+        if (steps_ahead(sn, last) < WINDOW) {
+            verdict = verdict_t.DUPLICATE;
+        }
+        // BEGIN QUOTE window
+        // BEGIN SOLUTION accept: if `sn` is new, say verdict_t.ACCEPTED and remember it
+        bit<32> steps = steps_ahead(last, sn);
+        if (steps >= 1 && steps <= WINDOW) {
+            verdict = verdict_t.ACCEPTED;
+            last = sn;
+        }
+        // END SOLUTION
+        // END QUOTE
+    }
+}
+
+// The rule that loses nothing: a connection has HISTORY slots, and each number has its slot. `newest` is
+// the newest number that was accepted in that slot. Other slots know nothing of it: so a packet that
+// only the slower path has delivered is new, although later ones were here before.
+// BEGIN QUOTE slots
+bit<32> slot_of(in bit<32> sn) {
+    bit<32> slot = 0;
+    // BEGIN SOLUTION slots: one of the slots 0 to HISTORY - 1; numbers in a row have different ones
+    slot = sn & (HISTORY - 1);
+    // END SOLUTION
+    return slot;
+}
+
+control SlotRule(in bit<32> sn, inout bit<32> newest, out verdict_t verdict) {
+    apply {
+        verdict = verdict_t.ROGUE;  // older than what the slot holds: too late to know it
+        if (sn == newest) {
+            verdict = verdict_t.DUPLICATE;
+        }
+        // BEGIN SOLUTION slots: if `sn` is new to its slot, say so and remember it
+        bit<32> steps = steps_ahead(newest, sn);
+        if (steps >= 1 && steps <= WINDOW) {
+            verdict = verdict_t.ACCEPTED;
+            newest = sn;
+        }
+        // END SOLUTION
+    }
+}
+// END QUOTE
+
+#endif
