@@ -10,7 +10,7 @@ import pytest
 from scapy.utils import PcapNgReader
 
 from p4lab.course.labs import load_plan
-from p4lab.session.run import run
+from p4lab.session.opening import run
 from p4lab.systems.bier.packets import BIER
 
 SCRIPT = Path(__file__).resolve().parents[2] / "wireshark" / "bier.lua"

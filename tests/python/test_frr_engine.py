@@ -22,7 +22,7 @@ from p4lab.control.igp import underlay
 from p4lab.engine import load_program, to_engine
 from p4lab.model.entries import diff
 from p4lab.model.layout import CPU_PORT
-from p4lab.network.cpu import packet_out
+from p4lab.network.cpu import CpuPort
 from p4lab.packets.probe import Probe, probe_frame
 from p4lab.paths import ROOT
 from p4lab.systems.bier.entries import Member, group_number
@@ -60,7 +60,8 @@ class Cables:
         for here, there in ((a, b), (b, a)):
             if here in self.switches:
                 port, frame = port_status(self.topology.port(here, there), down)
-                assert self.switches[here].process(CPU_PORT, packet_out(port, frame)) == []
+                told = CpuPort(CPU_PORT).packet_out(port, frame)
+                assert self.switches[here].process(CPU_PORT, told) == []
 
     def inject(self, router: str, port: int, frame: bytes) -> None:
         """Let a frame come in at a router and follow all its copies to the end."""

@@ -16,8 +16,7 @@ from p4lab.course.labs import load_plan
 from p4lab.engine import load_program
 from p4lab.model.run import Plan
 from p4lab.network import Network, open_network
-from p4lab.session.run import subscribe
-from p4lab.systems.bier.plane import BierControlPlane
+from p4lab.session.run import Session
 
 MILLISECOND = 1_000_000
 PACKETS = 400
@@ -41,12 +40,13 @@ def ring() -> Plan:
 def outage(name: str, *, rerouted: bool) -> dict[str, int]:
     """Packets that each receiver missed when r1-r2 was down for the middle half of the stream."""
     plan = ring()
-    program = load_program(plan.program, [("BSL", str(plan.bsl))])
+    program = load_program(plan.program, plan.defines)
     network: Network
     with open_network(name, plan.topology, program, seed=plan.seed) as network:
-        plane = BierControlPlane(plan.topology, plan.bsl, network.driver)
-        plane.start(network.now)
-        subscribe(plan, network, plane)
+        session = Session(plan, network)
+        session.start()
+        session.converge()
+        plane = session.plane
         (stream,) = plan.streams
         start = network.now + MILLISECOND
         network.start(stream, start)

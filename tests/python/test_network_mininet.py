@@ -19,8 +19,7 @@ from p4lab.course.labs import load_plan
 from p4lab.engine import load_program
 from p4lab.model.report import deliveries
 from p4lab.network import open_network
-from p4lab.session.run import send, subscribe
-from p4lab.systems.bier.plane import BierControlPlane
+from p4lab.session.run import Session, carry_out
 
 TOOLS = ("mnexec", "ifconfig", "ip", "ethtool")
 missing = [tool for tool in TOOLS if shutil.which(tool) is None]
@@ -133,11 +132,9 @@ def test_one_host_sends_two_streams_side_by_side() -> None:
     first, second = plan.streams
     streams = (first, replace(second, source=first.source, receivers=first.receivers))
     plan = replace(plan, streams=streams)
-    program = load_program(plan.program, [("BSL", str(plan.bsl))])
+    program = load_program(plan.program, plan.defines)
     with open_network("mininet", plan.topology, program, seed=1) as network:
-        plane = BierControlPlane(plan.topology, plan.bsl, network.driver)
-        plane.start(network.now)
-        subscribe(plan, network, plane)
-        send(plan, network, plane)
+        session = Session(plan, network)
+        carry_out(session)
         report = deliveries(plan, "mininet", network.observed())
     assert report.ok, report.problems

@@ -14,8 +14,9 @@ import pytest
 
 from p4lab import _engine
 from p4lab.engine import load_program
-from p4lab.network import cpu, namespace
+from p4lab.network import namespace
 from p4lab.network.counting import ETH_P_ALL
+from p4lab.network.cpu import CpuPort
 from p4lab.packets.igmp import join_v2
 from p4lab.packets.ip import ETHERTYPE_IPV4, ethernet, multicast_mac
 from p4lab.paths import ROOT
@@ -45,4 +46,4 @@ def test_what_a_host_says_by_igmp_reaches_the_control_plane() -> None:
     finally:
         namespace.leave(home)
     assert found is not None
-    assert cpu.packet_in(found[2]) == (PORT, frame)
+    assert CpuPort(64).packet_in(found[2]) == (PORT, frame)

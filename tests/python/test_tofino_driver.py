@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from p4lab.systems.bier.counted import counted
 
 from bfrt_fake import info
 from bfrt_fake.messages import ENUMS, rows
@@ -24,9 +23,10 @@ from bfrt_fake.server import Server
 from bfrt_fake.switch import Switch
 from p4lab.engine import load_program
 from p4lab.model.entries import Exact, Ternary, Update, diff
+from p4lab.model.system import sent_by_port
 from p4lab.paths import ROOT
 from p4lab.systems.bier.entries import Member
-from p4lab.systems.bier_tna.entries import port_status, tna_entries
+from p4lab.systems.bier_tna.entries import PORT_STATUS, port_status, tna_entries
 from p4lab.systems.bier_tna.plane import TnaControlPlane
 from p4lab.targets.tofino import sde, tools
 from p4lab.targets.tofino.bfrt import BfrtError
@@ -93,7 +93,9 @@ def journal(tmp_path: Path) -> Journal:
 
 
 def driver(client: Any, server: Server, tmp_path: Path) -> TofinoDriver:
-    return TofinoDriver(connect(client, server), SETUP, PROGRAM, journal=journal(tmp_path))
+    return TofinoDriver(
+        connect(client, server), SETUP, PROGRAM, status=PORT_STATUS, journal=journal(tmp_path)
+    )
 
 
 def entries(*listeners: tuple[str, int]) -> Any:
@@ -218,7 +220,7 @@ def test_after_a_crash_at_any_moment_the_next_run_puts_the_switch_back(
                 self.left = -1
                 raise Killed
 
-    own = TofinoDriver(Dying(), SETUP, PROGRAM, journal=journal(tmp_path))
+    own = TofinoDriver(Dying(), SETUP, PROGRAM, status=PORT_STATUS, journal=journal(tmp_path))
     held: Any = frozenset()
     try:
         own.open()
@@ -490,13 +492,15 @@ def test_counters_are_read_from_the_chip_and_registers_reset(
     switch = Switch(NAME, info.of_program(counting, "EntryParser"), info.of_chip())
     with Server(switch) as other:
         bfrt = connect(client, other)
-        counter = TofinoDriver(bfrt, SETUP, counting, journal=journal(tmp_path))
+        counter = TofinoDriver(bfrt, SETUP, counting, status=PORT_STATUS, journal=journal(tmp_path))
         assert counter.counters("sent", [3, 0]) == {3: (21, 2100), 0: (0, 0)}
         assert list(counter.all_counters()[name]) == list(range(1, 512))
         with pytest.raises(ValueError, match="has no cell 512"):
             counter.counters("sent", [512])
         # A run reports them by ports of the topology: cells 132, 140, ... of the chip.
-        rows = counted(TOPOLOGY, lambda router: counter if router == "r1" else Elsewhere(), LAYOUTS)
+        rows = sent_by_port(
+            TOPOLOGY, lambda router: counter if router == "r1" else Elsewhere(), LAYOUTS
+        )
         told = [(row.router, row.port, row.packets, row.bytes) for row in rows]
         numbers = {n: LAYOUTS["r1"].port(n) for n in TOPOLOGY.ports("r1")}
         assert told == [("r1", n, 7 * cell, 700 * cell) for n, cell in numbers.items()]

@@ -81,6 +81,9 @@ class ControlPlane(Controller, Protocol):
         """The routers at the link's ends see it fail or come back. This is not news to the
         controller: that is `link_changed`."""
 
+    def port_seen(self, router: str, port: int, up: bool) -> None:
+        """A router sees one of its own ports go down or come back, which concerns it alone."""
+
     def seen(self, link: Link, up: bool) -> tuple[tuple[str, int, bytes], ...]:
         """What tells the switches at a link's ends that it has failed or is back: router, port and
         frame for `Driver.packet_out`. Nothing where no switch can act on it."""

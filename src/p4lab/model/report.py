@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,6 +21,9 @@ class Report(Protocol):
     @property
     def ok(self) -> bool:
         """Whether the run did what it should."""
+
+    def with_problems(self, *first: str) -> Report:
+        """The same with problems in front of its own."""
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data, with `ok` and `problems`."""
@@ -101,6 +104,9 @@ class DeliveryReport:
     @property
     def ok(self) -> bool:
         return not self.problems
+
+    def with_problems(self, *first: str) -> DeliveryReport:
+        return replace(self, problems=(*first, *self.problems))
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data: the keys of the dataclasses, `ok`, and what was set."""

@@ -27,6 +27,7 @@ from p4lab.model.report import (
     deliveries,
 )
 from p4lab.model.run import Observed, Plan, Stream
+from p4lab.topology import Topology
 
 DriverOf = Callable[[str], CountingDriver]
 """The driver of a router, by name"""
@@ -65,6 +66,9 @@ class System:
     """Verbs of its own below `p4lab`"""
     probes: ClassVar[Mapping[str, str]] = {}
     """What `p4lab doctor` looks at for this system, beside what all need"""
+    port_status: ClassVar[str] = ""
+    """The register with a cell for each port of a chip that says whether it is down, if the TNA
+    program has one"""
     tna: ClassVar[str] = ""
     """The system that knows the TNA program of the same folder; empty where that is this one"""
 
@@ -105,6 +109,10 @@ class System:
         program runs on some. Raises NumberError."""
         raise NotImplementedError
 
+    def assume(self, plan: Plan, plane: Any) -> None:
+        """Tells the control plane what hosts would say that nobody can hear: behind the ports of a
+        rack stand machines of which it knows nothing."""
+
     def waiting(self, plan: Plan, plane: Any) -> str:
         """What the control plane has not heard yet and must before the streams begin, as the
         beginning of a sentence: "3 subscriptions"; empty if nothing."""
@@ -115,7 +123,7 @@ class System:
     def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Any:
         """Reads from the switches what the report needs, while they still run: here what each says
         it has sent, by port, if its program counts that."""
-        return sent_by_port(plan, drivers, layouts)
+        return sent_by_port(plan.topology, drivers, layouts)
 
     def ideal(self, plan: Plan) -> Mapping[tuple[str, str], int] | None:
         """Copies that each directed link has to carry at the least, over the whole run; None where
@@ -160,7 +168,7 @@ class System:
 
 
 def sent_by_port(
-    plan: Plan,
+    topology: Topology,
     drivers: DriverOf,
     layouts: Layouts | None = None,
     inner: Sequence[int] = (),
@@ -169,8 +177,8 @@ def sent_by_port(
     counter `sent`, or the driver reads none. `inner` are ports without a cable that count as the
     router itself; `layouts` those of Tofinos, whose cells are called as their chip's ports."""
     rows = []
-    for router in plan.topology.routers:
-        neighbours = plan.topology.ports(router.name)
+    for router in topology.routers:
+        neighbours = topology.ports(router.name)
         if layouts is None:
             neighbours = {**neighbours, **dict.fromkeys(inner, router.name)}
             cells = {port: port for port in neighbours}

@@ -31,3 +31,21 @@ class Tables:
     def entries(self) -> Entries:
         """All of them."""
         return frozenset(self._entities.values())
+
+
+class Held:
+    """A driver without a switch: it holds what is written, and nobody hears its frames."""
+
+    def __init__(self) -> None:
+        self._tables = Tables()
+
+    def write(self, updates: Sequence[Update]) -> None:
+        """Applies all updates or none. Raises ValueError."""
+        self._tables.apply(updates)
+
+    def entries(self) -> Entries:
+        """What has been written."""
+        return self._tables.entries
+
+    def packet_out(self, port: int, frame: bytes) -> None:
+        """Nobody is there."""

@@ -46,8 +46,9 @@ class VirtualNetwork:
         pcap: Path | None = None,
         engine: str | None = "interpreter",
     ) -> None:
-        """`cpu_port` is the number of the port to the control plane, `engine` as for `_engine.Switch`. Raises NetworkError if the folder for captures cannot
-        be made, ValueError if there is no native code for the program."""
+        """`cpu_port` is the number of the port to the control plane, `engine` as for
+        `_engine.Switch`. Raises NetworkError if the folder for captures cannot be made, ValueError
+        if there is no native code for the program."""
         self.topology = topology
         self.cpu = CpuPort.of(program, cpu_port)
         self.engine = _engine.Network(seed)

@@ -131,9 +131,10 @@ class Session:
 
         collected = self.system.collect(self.plan, counting, self._layouts)
         observed = self.net.observed()
-        return self.system.report(
+        found = self.system.report(
             self.plan, self.net.name, observed, target, collected, reference_run
         )
+        return found.with_problems(self.unheard) if self.unheard else found
 
 
 def carry_out(session: Session) -> None:

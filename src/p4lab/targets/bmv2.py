@@ -102,12 +102,13 @@ class Bmv2Switch:
         ports: Mapping[int, str],
         on_cpu: Callable[[int, bytes], None],
         *,
+        cpu_port: int,
         number: int,
         folder: Path,
     ) -> None:
-        """`ports` are numbers and interface names; `on_cpu` is called from a thread with port and
-        frame of what the switch sends to its controller. `number` tells switches of one namespace
-        apart; log and socket are put in `folder`. Raises TargetError."""
+        """`ports` are numbers and interface names, `cpu_port` is the one to its controller. `on_cpu`
+        is called from a thread with port and frame of what the switch sends there. `number` tells
+        switches of one namespace apart; log and socket are put in `folder`. Raises TargetError."""
         from p4lab.control.p4runtime import P4RuntimeDriver
 
         self.name = name
@@ -118,7 +119,7 @@ class Bmv2Switch:
         command += ["--thrift-port", str(FIRST_THRIFT_PORT + number)]  # nobody uses it
         for port, interface in ports.items():
             command += ["-i", f"{port}@{interface}"]
-        command += ["--", "--grpc-server-addr", address, "--cpu-port", str(CPU_PORT)]
+        command += ["--", "--grpc-server-addr", address, "--cpu-port", str(cpu_port)]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 ["setpriv", "--pdeathsig", "KILL", *command],
@@ -181,8 +182,10 @@ class Bmv2Switches:
 
     target = "bmv2"
 
-    def __init__(self, compiled: Compiled) -> None:
+    def __init__(self, compiled: Compiled, cpu_port: int) -> None:
+        """`cpu_port` is the program's port to its control plane."""
         self._compiled = compiled
+        self._cpu_port = cpu_port
         self.notes: tuple[str, ...] = ()
         self._folder = tempfile.TemporaryDirectory(prefix="p4lab-bmv2-")
         self._heard = Heard()
@@ -202,7 +205,13 @@ class Bmv2Switches:
         self._counters.append(ProbeCounter(list(ports.values())))
         folder = Path(self._folder.name)
         self._switches[router] = Bmv2Switch(
-            router, self._compiled, ports, heard, number=number, folder=folder
+            router,
+            self._compiled,
+            ports,
+            heard,
+            cpu_port=self._cpu_port,
+            number=number,
+            folder=folder,
         )
 
     def driver(self, router: str) -> Bmv2Switch:

@@ -60,7 +60,7 @@ class BierSystem(System):
         return f"{missing} subscriptions"
 
     def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Any:
-        return sent_by_port(plan, drivers, layouts, inner=(RECIRC_PORT,))
+        return sent_by_port(plan.topology, drivers, layouts, inner=(RECIRC_PORT,))
 
     def ideal(self, plan: Plan) -> Mapping[tuple[str, str], int]:
         return ideal(plan)

@@ -10,7 +10,7 @@ from p4lab.model.layout import Layouts
 from p4lab.model.run import Plan
 from p4lab.model.system import DriverOf, Rerun, sent_by_port
 from p4lab.systems.bier.base import BierSystem
-from p4lab.systems.bier.membership import unprepared
+from p4lab.systems.bier.membership import membership, unprepared
 from p4lab.systems.bier_tna.entries import PORT_STATUS
 from p4lab.systems.bier_tna.plane import TnaControlPlane, alike
 
@@ -31,8 +31,11 @@ class BierTna(BierSystem):
     ) -> TnaControlPlane:
         return TnaControlPlane(plan.topology, plan.settings.bsl, driver_for_router, layouts=layouts)
 
+    def assume(self, plan: Plan, plane: TnaControlPlane) -> None:
+        plane.listen(membership(plan))
+
     def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Any:
-        return sent_by_port(plan, drivers, layouts or alike(plan.topology))
+        return sent_by_port(plan.topology, drivers, layouts or alike(plan.topology))
 
     def excused(self, plan: Plan, rerun: Rerun) -> Mapping[tuple[str, int], str]:
         return unprepared(plan, rerun)

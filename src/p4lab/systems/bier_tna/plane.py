@@ -67,7 +67,7 @@ class TnaControlPlane(BierControlPlane):
         if not link.is_access:
             self.port_seen(link.b, link.b_port, up)
 
-    def _compute(self) -> dict[str, Entries]:
+    def compute(self) -> dict[str, Entries]:
         found = tna_entries(self.topology, self.membership, self.bsl, self.failures, self._layouts)
         for router, ports in self._down.items():
             for port in ports:

@@ -251,7 +251,7 @@ class FrrControlPlane(BierControlPlane):
             self._agenda.add(done, write)
         self._agenda.add(last, lambda at: self._write(at, family, known, waves, then))
 
-    def _compute(self) -> dict[str, Entries]:
+    def compute(self) -> dict[str, Entries]:
         return {router.name: self._wanted_of(router.name) for router in self.topology.routers}
 
     def _wanted_of(self, router: str) -> Entries:

@@ -10,10 +10,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from p4lab.systems.bier.entries import Membership
-from p4lab.systems.bier_tna.plane import TnaControlPlane
+from p4lab.model.control import ControlPlane
 from p4lab.targets.tofino.driver import TofinoDriver
-from p4lab.topology import Link
+from p4lab.topology import Link, Topology
 
 LOOK = 1_000_000  # nanoseconds between two looks at what has come
 LINKS_SECONDS = 10.0  # for links to come up: 100 Gb/s take some seconds, more with negotiation
@@ -36,7 +35,8 @@ class PortAgents:
 
     def __init__(
         self,
-        plane: TnaControlPlane,
+        topology: Topology,
+        plane: ControlPlane,
         drivers: Mapping[str, TofinoDriver],
         *,
         reroute: bool = False,
@@ -44,6 +44,7 @@ class PortAgents:
     ) -> None:
         """`say` hears of every change that was acted on. Raises BfrtError."""
         self.plane = plane
+        self._topology = topology
         self.news: list[PortNews] = []
         """All that has changed so far"""
         self._drivers = dict(drivers)
@@ -57,11 +58,6 @@ class PortAgents:
 
     def _teller(self, router: str) -> Callable[[int, bool], None]:
         return lambda port, up: self._waiting.put(PortNews(router, port, up))
-
-    @property
-    def membership(self) -> Membership:
-        """As the control plane knows it."""
-        return self.plane.membership
 
     def link_seen(self, link: Link, up: bool) -> None:
         """The chips see that themselves."""
@@ -102,7 +98,7 @@ class PortAgents:
             return  # nothing new
         self.news.append(news)
         (self._down.discard if news.up else self._down.add)(place)
-        topology = self.plane.topology
+        topology = self._topology
         neighbour = topology.neighbour(*place)
         if neighbour is None:
             return

@@ -54,13 +54,16 @@ class TofinoDriver:
         setup: SwitchSetup,
         program: Program,
         *,
+        status: str = "",
         send: Callable[[int, bytes], None] = nowhere,
         journal: Journal | None = None,
     ) -> None:
-        """`send` gets a frame out of a port of the chip, by its CPU port."""
+        """`status` is the program's register that says which ports are down, if it has one. `send`
+        gets a frame out of a port of the chip, by its CPU port."""
         self._bfrt = bfrt
         self._setup = setup
         self._program = program
+        self._status = status
         self._send = send
         self._ports = {number: port.dev_port for number, port in setup.cables}
         self._ledger = Ledger(bfrt, journal or Journal(journal_path(setup.server), bfrt.program))
@@ -72,7 +75,7 @@ class TofinoDriver:
         """Puts back what an earlier run has left (how many rows that were), then makes the ports,
         disabled. Raises BfrtError."""
         recovered = self._ledger.recover()
-        self._ledger.write(opening(self._setup, self._program))
+        self._ledger.write(opening(self._setup, self._program, self._status))
         return recovered
 
     def write(self, updates: Sequence[Update]) -> None:

@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from p4lab import registry
 from p4lab.model.entries import Entity
+from p4lab.model.tables import Held
 from p4lab.paths import ROOT
-from p4lab.systems.bier_tna.entries import PORT_STATUS, tna_entries
 from p4lab.targets.tofino import tools
 from p4lab.targets.tofino.chip import pipe
 from p4lab.targets.tofino.plan import Hardware, row_text, status_rows, wanted_rows
@@ -31,11 +32,15 @@ def lines(hardware: Hardware, target: str) -> Iterator[str]:
     compiler = f"{HOME}/bin/{tools.COMPILER}"
     source = _shown(hardware.source)
     yield _command(tools.compile_command(compiler, source, hardware.defines, BUILD))
-    entries = tna_entries(plan.topology, plan.membership, plan.bsl, layout=hardware.layouts)
+    system = registry.find(plan.system)
+    switches = {router.name: Held() for router in plan.topology.routers}
+    plane = system.control_plane(plan, switches.__getitem__, hardware.layouts)
+    system.assume(plan, plane)
+    entries = {router: switch.entries() for router, switch in switches.items()}
     for router, setup in hardware.setups.items():
         yield from _switch(hardware, setup, target, entries[router])
     yield ""
-    yield from _end(target)
+    yield from _end(target, hardware.status)
 
 
 def _switch(
@@ -54,7 +59,7 @@ def _switch(
     yield from (f"    {_port(port)}" for port in setup.ports)
     settings = setting_rows(setup)
     yield from _rows(f"{name}: recirculation ports and port metadata", settings)
-    status = status_rows(setup, hardware.program)
+    status = status_rows(setup, hardware.program, hardware.status)
     yield from _rows(f"{name}: no port is down yet", status)
     yield f"{name}: ask to be told when a port gets or loses its link."
     groups = [row for row in rows if row.table in (NODE, GROUP)]
@@ -102,22 +107,24 @@ def _rows(title: str, rows: Sequence[Row]) -> Iterator[str]:
     yield from (f"    {row_text(row)}" for row in rows)
 
 
-def _end(target: str) -> Iterator[str]:
+def _end(target: str, status: str) -> Iterator[str]:
     if target == "tofino-model":
         yield "Hosts subscribe by IGMP, streams are sent, and what arrives is judged."
-        yield from _failure(routes=False)
+        yield from _failure(status, routes=False)
         yield "Then models and drivers end, and nothing is left of them."
         return
     yield "Give links ten seconds; those that do not come up are taken for down."
     yield "Wait until Ctrl-C: packets come from the hosts in the rack."
-    yield from _failure(routes=True)
+    yield from _failure(status, routes=True)
     yield "Read the counters: frames of ports and loops, drops of loops, the program's own."
     yield "Ask no more for ports, then put every switch back as it was:"
     yield "    ports down, rows in reverse order, ports as they were; the journal goes last."
 
 
-def _failure(*, routes: bool) -> Iterator[str]:
-    yield f"If a port between switches loses its link, write 1 to its cell of {PORT_STATUS}: its"
+def _failure(status: str, *, routes: bool) -> Iterator[str]:
+    if not status:
+        return
+    yield f"If a port between switches loses its link, write 1 to its cell of {status}: its"
     if routes:
         yield "    backups take over. Then write the rows of routes around it, and back in the end."
     else:

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from ipaddress import IPv4Address
 from pathlib import Path
 
-from p4lab.network import cpu, namespace
+from p4lab.network import namespace
 from p4lab.network.counting import ETH_P_ALL, PACKET_OUTGOING, ProbeCounter
 from p4lab.network.switches import News
 from p4lab.targets import TargetError
@@ -48,6 +48,7 @@ class ModelSwitch:
         self.setup = hardware.setups[router]
         self.interfaces = dict(ports)
         self._hardware = hardware
+        self.header = hardware.cpu
         self._folder = folder
         self._processes: list[subprocess.Popen[bytes]] = []
         self._sde = tools.find("tofino-model")
@@ -113,7 +114,7 @@ class ModelSwitch:
         Raises TargetError."""
 
         def send(port: int, frame: bytes) -> None:
-            self.cpu.send(cpu.packet_out(port, frame))
+            self.cpu.send(self.header.packet_out(port, frame))
 
         try:
             bfrt = sde.connect(
@@ -127,7 +128,12 @@ class ModelSwitch:
             raise TargetError("\n".join(filter(None, told))) from error
         journal = Journal(self._folder / f"{self.router}.journal", self._hardware.name)
         driver = TofinoDriver(
-            bfrt, setup or self.setup, self._hardware.program, send=send, journal=journal
+            bfrt,
+            setup or self.setup,
+            self._hardware.program,
+            status=self._hardware.status,
+            send=send,
+            journal=journal,
         )
         driver.open()
         return driver
@@ -192,7 +198,7 @@ class ModelSwitches:
                 continue
             if address[2] == PACKET_OUTGOING:
                 continue
-            port, inner = cpu.packet_in(frame)
+            port, inner = switch.header.packet_in(frame)
             if port in numbers:
                 self._heard.put(switch.router, numbers[port], inner)
 

@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from p4lab import _engine
+from p4lab import _engine, registry
 from p4lab.engine import load_program
 from p4lab.model.entries import Entity, Match
 from p4lab.model.layout import Layouts
 from p4lab.model.run import Plan
+from p4lab.network.cpu import CpuPort
 from p4lab.paths import ROOT
-from p4lab.systems.bier_tna.entries import PORT_STATUS
 from p4lab.targets import TargetError
 from p4lab.targets.tofino import rack as racks
 from p4lab.targets.tofino.journal import ENABLE, Change
@@ -47,11 +47,19 @@ class Hardware:
     defines: tuple[tuple[str, str], ...]
     program: Program
     setups: dict[str, SwitchSetup]
+    cpu: CpuPort
+    """The port to the control plane, with the headers of the program"""
 
     @property
     def name(self) -> str:
         """What the program is called on the switch."""
-        return f"p4lab_{self.plan.lab.replace('-', '_')}_bsl{self.plan.bsl}"
+        named = "".join(f"_{name}{value}".lower() for name, value in self.defines)
+        return f"p4lab_{self.plan.lab.replace('-', '_')}{named}"
+
+    @property
+    def status(self) -> str:
+        """The register that says which ports are down; empty where the program has none."""
+        return registry.find(self.plan.system).port_status
 
     @property
     def layouts(self) -> Layouts:
@@ -65,18 +73,20 @@ def prepare(plan: Plan, target: str, rack: Rack | None) -> Hardware:
     if plan.undefined is not None or plan.bmv2_compat:
         raise TargetError("--undefined and --bmv2-compat are for the engine, not for a Tofino.")
     source = entry_file(plan)
-    defines = (("BSL", str(plan.bsl)),)
-    program = load_program(source, defines)
+    system = registry.find(plan.system)
+    program = load_program(source, plan.defines)
+    cpu = CpuPort.of(program, system.cpu_port(program.summary["package"]))
     setups = (rack or racks.every_port(plan.topology)).setups(plan.topology)
     if target == "tofino-model":
         setups = {router: setup.with_cpu() for router, setup in setups.items()}
-    plan = replace(plan, program=source, control="tna")
-    return Hardware(plan, source, defines, Program.of(program), setups)
+    reference = entry_file(replace(plan, program=plan.reference))
+    plan = replace(plan, program=source, reference=reference, system=system.tna or system.name)
+    return Hardware(plan, source, plan.defines, Program.of(program), setups, cpu)
 
 
 def entry_file(plan: Plan) -> Path:
     """The program's entry file for TNA: itself, or the one beside it. Raises TargetError."""
-    compiled: _engine.Program = load_program(plan.program, [("BSL", str(plan.bsl))])
+    compiled: _engine.Program = load_program(plan.program, plan.defines)
     if compiled.summary["package"] != "V1Switch":
         return plan.program
     beside = plan.program.with_name(ENTRY_FILE)
@@ -127,22 +137,25 @@ def _gone(row: Row) -> Change:
     return Change("put", replace(row, data=tuple((name, 0) for name, _ in row.data)))
 
 
-def opening(setup: SwitchSetup, program: Program) -> list[Change]:
-    """Ports, still disabled, and what the chip needs beside tables."""
+def opening(setup: SwitchSetup, program: Program, status: str) -> list[Change]:
+    """Ports, still disabled, and what the chip needs beside tables; `status` is the register that
+    says which are down."""
     ports = []
     for port in setup.ports:
         row = port_row(port)
         data = tuple((name, False if name == ENABLE else value) for name, value in row.data)
         ports.append(Change("put", Row(row.table, row.key, data, row.action)))
-    rows = [*setting_rows(setup), *status_rows(setup, program)]
+    rows = [*setting_rows(setup), *status_rows(setup, program, status)]
     return ports + [Change("put", row) for row in rows]
 
 
-def status_rows(setup: SwitchSetup, program: Program) -> list[Row]:
+def status_rows(setup: SwitchSetup, program: Program, register: str) -> list[Row]:
     """That no port is down: what the program's register of that held is somebody else's past. None
     for programs that have no such register."""
+    if not register:
+        return []
     try:
-        return [cell_row(program, PORT_STATUS, port.dev_port, 0) for _, port in setup.cables]
+        return [cell_row(program, register, port.dev_port, 0) for _, port in setup.cables]
     except ValueError:
         return []
 

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from p4lab import registry
 from p4lab.model.control import Count
-from p4lab.systems.bier_tna.plane import TnaControlPlane
 from p4lab.targets import TargetError
 from p4lab.targets.tofino import sde, tools
 from p4lab.targets.tofino.agents import PortAgents
@@ -65,11 +65,10 @@ def run(
     with _interruptible(), ExitStack() as stack:
         drivers = _drivers(hardware, stack, say)
         say("writing entries")
-        plane = TnaControlPlane(
-            plan.topology, plan.bsl, drivers.__getitem__, layouts=hardware.layouts
-        )
-        agents = PortAgents(plane, drivers, reroute=True, say=told)
-        plane.listen(plan.membership)
+        system = registry.find(plan.system)
+        plane = system.control_plane(plan, drivers.__getitem__, hardware.layouts)
+        agents = PortAgents(plan.topology, plane, drivers, reroute=True, say=told)
+        system.assume(plan, plane)
         say("waiting for links")
         agents.expect_links()
         say("ready")
@@ -136,7 +135,7 @@ def _drivers(
             bfrt = sde.connect(client, setup.server, hardware.name, patience=patience, alive=alive)
         except TargetError as error:
             raise TargetError(_obituary(error, process and _log(hardware, setup))) from error
-        driver = TofinoDriver(bfrt, setup, hardware.program)
+        driver = TofinoDriver(bfrt, setup, hardware.program, status=hardware.status)
         stack.callback(driver.close)
         driver.open()
         drivers[router] = driver

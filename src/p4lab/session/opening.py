@@ -1,0 +1,159 @@
+"""Opens a plan on a target and a network, and carries it out: `p4lab run`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from p4lab import registry
+from p4lab.engine import load_program
+from p4lab.model.report import Report
+from p4lab.model.run import Plan
+from p4lab.network import Network, NetworkError, open_network
+from p4lab.session.run import Session
+from p4lab.targets import HARDWARE, NAMES, bmv2
+
+if TYPE_CHECKING:
+    from p4lab.targets.tofino.plan import Hardware
+    from p4lab.targets.tofino.rack import Rack
+
+Say = Callable[[str], None]
+
+
+def run(
+    plan: Plan,
+    network: str = "virtual",
+    *,
+    target: str = "engine",
+    engine: str = "interpreter",
+    pcap: Path | None = None,
+    rack: Rack | None = None,
+    say: Say = lambda _: None,
+) -> Report:
+    """Carry out the plan and compare what happened with what should have; `say` hears the stages.
+    `engine` is what runs programs where the target is our own (`p4lab.network.base.ENGINES`).
+
+    Raises NetworkError, ProgramError, RefusedError or NumberError if it cannot be carried out.
+    """
+    with open_session(
+        plan, network, target=target, engine=engine, pcap=pcap, rack=rack, say=say
+    ) as session:
+        session.start()
+        say("subscribing")
+        session.converge_or_go_on()
+        session.fail()
+        say("sending")
+        session.send()
+        return session.report(target)
+
+
+@contextmanager
+def open_session(
+    plan: Plan,
+    network: str = "virtual",
+    *,
+    target: str = "engine",
+    engine: str = "interpreter",
+    pcap: Path | None = None,
+    rack: Rack | None = None,
+    say: Say = lambda _: None,
+) -> Iterator[Session]:
+    """A session of the plan, not started, its program on the target's switches; as for `run`."""
+    if target in HARDWARE:
+        from p4lab.targets.tofino.plan import prepare  # heavy: the SDE's side
+
+        hardware = prepare(plan, target, rack)
+        with _models(hardware, pcap, say) as net:
+            yield hardware_session(hardware, net)
+        return
+    opened = (
+        _open_engine(plan, network, engine, pcap, say)
+        if target == "engine"
+        else _open_bmv2(plan, network, target, pcap, say)
+    )
+    with opened as net:
+        yield Session(plan, net)
+
+
+def _open_engine(plan: Plan, network: str, engine: str, pcap: Path | None, say: Say) -> Network:
+    """The plan's network with our own switches."""
+    say(f"compiling {plan.program.name}")
+    program = load_program(
+        plan.program, plan.defines, bmv2_compat=plan.bmv2_compat, undefined=plan.undefined
+    )
+    say(f"building {plan.topology.name} ({network})")
+    try:
+        return open_network(
+            network,
+            plan.topology,
+            program,
+            cpu_port=cpu_port(plan, program.summary["package"]),
+            seed=plan.seed,
+            pcap=pcap,
+            engine=engine,
+        )
+    except ValueError as error:
+        raise NetworkError(f"--engine {engine}: {error}") from error
+
+
+def cpu_port(plan: Plan, package: str = "V1Switch") -> int:
+    """The port by which the plan's program reaches its control plane."""
+    return registry.find(plan.system).cpu_port(package)
+
+
+def _open_bmv2(plan: Plan, network: str, target: str, pcap: Path | None, say: Say) -> Network:
+    """The plan's network with the real bmv2."""
+    if target != "bmv2":
+        raise NetworkError(f"there is no target called {target!r}; there is {', '.join(NAMES)}.")
+    if network != "mininet":
+        raise NetworkError("the target bmv2 runs on real interfaces: add --net mininet.")
+    if plan.undefined is not None or plan.bmv2_compat:
+        raise NetworkError("--undefined and --bmv2-compat are for the engine, not for bmv2 itself.")
+    bmv2.tools()
+    say(f"compiling {plan.program.name} ({bmv2.COMPILER})")
+    compiled = bmv2.compile_program(plan.program, plan.defines)
+    say(f"building {plan.topology.name} ({network}, bmv2)")
+    return bmv2_network(plan, compiled, pcap)
+
+
+def bmv2_network(plan: Plan, compiled: bmv2.Compiled, pcap: Path | None = None) -> Network:
+    """A network of bmv2 for a plan. simple_switch does not survive an interface of its own that
+    goes down, so where links fail cables are pulled."""
+    from p4lab.network.mininet import MininetNetwork  # heavy: Mininet
+
+    switches = bmv2.Bmv2Switches(compiled, cpu_port(plan))
+    return MininetNetwork(plan.topology, switches, pcap=pcap, patched=bool(plan.down))
+
+
+def _models(hardware: Hardware, pcap: Path | None, say: Say) -> Network:
+    """The plan's network with models of a Tofino, which hold their interfaces for themselves."""
+    from p4lab.targets.tofino import tools  # heavy: the SDE's side
+
+    if pcap is not None:
+        raise NetworkError("--pcap is not for the target tofino-model: use tcpdump in its hosts.")
+    tools.find("tofino-model")
+    say(f"compiling {hardware.source.name} ({tools.COMPILER})")
+    say(f"starting {len(hardware.setups)} models, which takes minutes")
+    return model_network(hardware)
+
+
+def model_network(hardware: Hardware) -> Network:
+    """A network of models for a plan."""
+    from p4lab.network.mininet import MininetNetwork  # heavy: Mininet
+    from p4lab.targets.tofino.model import ModelSwitches
+
+    switches = ModelSwitches(hardware)
+    return MininetNetwork(hardware.plan.topology, switches, patched=bool(hardware.plan.down))
+
+
+def hardware_session(hardware: Hardware, net: Network) -> Session:
+    """A session on chips: what hears of their ports stands in front of the control plane."""
+    from p4lab.targets.tofino.agents import PortAgents  # heavy: the SDE's side
+
+    def agents(plane: object) -> PortAgents:
+        drivers = {router: net.driver(router) for router in hardware.setups}
+        return PortAgents(hardware.plan.topology, plane, drivers)
+
+    return Session(hardware.plan, net, layouts=hardware.layouts, controller=agents)
