@@ -6,10 +6,13 @@ chip puts metadata in front of the packet that are none of its headers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Step = dict[str, Any]
+
+ENTERS = {"original", "recirculated", "resubmitted"}
+"""Kinds of packets that begin at the parser: each is a pass"""
 
 _CHIPS = {"ingress_intrinsic_metadata_t", "egress_intrinsic_metadata_t"}
 """Headers that a TNA program extracts and that are none of the packet, by type"""
@@ -19,6 +22,34 @@ _METADATA = {"ig_md", "eg_md"}
 
 
 TNA_BLOCKS = 6
+
+
+class Widths:
+    """How many bits the fields, keys and parameters of a program have, from its summary."""
+
+    def __init__(self, summary: Mapping[str, Any]) -> None:
+        self._of = {
+            (owner, item["name"]): int(item["width"])
+            for owner, items in _owners(summary)
+            for item in items
+        }
+
+    def of(self, step: Mapping[str, Any], name: str) -> int:
+        """The width of what a step names so; 0 if the program does not say."""
+        *front, last = name.split(".")
+        owners = (step.get("table"), step.get("action"), short(step.get("header") or ""))
+        known = [*((owner, name) for owner in owners), (".".join(front[-1:]), last)]
+        return next((self._of[place] for place in known if place in self._of), 0)
+
+
+def _owners(summary: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:
+    """Headers, tables and actions with what they have."""
+    for header in summary["headers"]:
+        yield short(header["name"]), header["fields"]
+    for table in summary["tables"]:
+        yield table["name"], table["keys"]
+    for action in summary["actions"]:
+        yield action["name"], action["params"]
 
 
 def short(name: str) -> str:

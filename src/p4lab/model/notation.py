@@ -27,18 +27,24 @@ class ValueTextError(ValueError):
 @dataclass(frozen=True)
 class Style:
     """One way to write values. `text` is what one would type and `read` reads, `said` what stands
-    in a sentence; both get the value and its width in bits. `unlike` names the kind of difference
-    between a value that is wanted and one that came, where the style knows one."""
+    beside another value, in a table of differences; both get the value and its width in bits.
+    `unlike` names the kind of difference between a value that is wanted and one that came, where
+    the style knows one. `words` is how a sentence has the value, if not as `text`; `brief` how a
+    line of a trace has it, if not as the engine writes numbers."""
 
     name: str
     text: Callable[[int, int], str]
     said: Callable[[int, int], str]
     unlike: Callable[[int, int], str] = lambda wanted, got: ""
+    words: Callable[[int, int], str] | None = None
+    brief: Callable[[int, int], str] | None = None
+    is_set: bool = False
+    """A value is a set of bits with numbers: a key that asks for one of them is `bit 7`"""
 
 
 def plain(name: str, text: Callable[[int, int], str]) -> Style:
     """A style that writes a value the same way everywhere."""
-    return Style(name, text, text)
+    return Style(name, text, text, brief=text)
 
 
 def mac(value: int) -> str:
@@ -73,10 +79,23 @@ BITS_NOT_CLEARED = "bits not cleared"
 BITS_LOST = "bits lost"
 
 
+MOST_DIGITS = 16  # longer sets are written by their members
+MOST_BRIEF = 16  # longer sets are numbers in a trace
+
+
 def _bits_text(value: int, width: int) -> str:
-    if value.bit_length() <= 16:
-        return f"0b{value:0{min(width, 16)}b}"
+    if value.bit_length() <= MOST_DIGITS:
+        return f"0b{value:0{min(width, MOST_DIGITS)}b}"
     return "{" + ", ".join(map(str, set_bits(value))) + "}"
+
+
+def _bits_said(value: int, width: int) -> str:
+    return f"{value:#x} ({bits_named(value)})" if value else "0 (no bit)"
+
+
+def _bits_brief(value: int, width: int) -> str:
+    numbers = set_bits(value)
+    return f"{value:#x}" if len(numbers) > MOST_BRIEF else "{" + ", ".join(map(str, numbers)) + "}"
 
 
 def _bits_unlike(wanted: int, got: int) -> str:
@@ -85,18 +104,38 @@ def _bits_unlike(wanted: int, got: int) -> str:
     return BITS_LOST if wanted & got == got else ""
 
 
-NUMBER = plain("number", lambda value, _: str(value) if value < 1024 else f"{value:#x}")
-HEX = plain("hex", lambda value, width: f"{value:#0{2 + (width + 3) // 4}x}")
+def bits(digits: int | None = None) -> Style:
+    """The style of a set in which bit 1 is the lowest. `digits` are written at the least, where
+    they are 0 or 1; those of the whole field unless told."""
+
+    def text(value: int, width: int) -> str:
+        return _bits_text(value, width if digits is None else digits)
+
+    return Style(
+        "bits",
+        text,
+        _bits_said,
+        _bits_unlike,
+        words=lambda value, _: bit_numbers(value),
+        brief=_bits_brief,
+        is_set=True,
+    )
+
+
+def _number_text(value: int, width: int) -> str:
+    return str(value) if value < 1024 else f"{value:#x}"
+
+
+def _hex_text(value: int, width: int) -> str:
+    return f"{value:#0{2 + (width + 3) // 4}x}"
+
+
+NUMBER = Style("number", _number_text, _number_text)
+HEX = Style("hex", _hex_text, _hex_text)
 MAC = plain("mac", lambda value, _: mac(value))
 IPV4 = plain("ipv4", lambda value, _: str(IPv4Address(value)))
 IPV6 = plain("ipv6", lambda value, _: str(IPv6Address(value)))
-BITS = Style(
-    "bits",
-    _bits_text,
-    lambda value, _: f"{value:#x} ({bits_named(value)})" if value else "0 (no bit)",
-    _bits_unlike,
-)
-"""A set: bit 1 is the lowest"""
+BITS = bits()
 
 _STYLES = {style.name: style for style in (NUMBER, HEX, MAC, IPV4, IPV6, BITS)}
 
@@ -114,6 +153,19 @@ KNOWN = {
     ("protocol", 58): "ICMPv6",
 }
 """Values that have a name, by field"""
+
+HEADERS = {
+    "arp": "ARP",
+    "icmp": "ICMP",
+    "icmpv6": "ICMPv6",
+    "igmp": "IGMP",
+    "ipv4": "IPv4",
+    "ipv6": "IPv6",
+    "tcp": "TCP",
+    "udp": "UDP",
+    "vlan": "VLAN",
+}
+"""Headers that have a name beside the one that programs give them"""
 
 
 @dataclass(frozen=True)
@@ -142,6 +194,16 @@ class Notation:
     def text(self, name: str, value: int, width: int) -> str:
         """A value as one would type it; `read` reads it."""
         return self.style(name, width).text(value, width)
+
+    def words(self, name: str, value: int, width: int) -> str:
+        """A value alone in a sentence, or in a picture."""
+        style = self.style(name, width)
+        return (style.words or style.text)(value, width)
+
+    def brief(self, name: str, value: int, width: int) -> str | None:
+        """A value in a line of a trace; None if the number does as well."""
+        brief = self.style(name, width).brief
+        return brief and brief(value, width)
 
     def meaning(self, name: str, value: int) -> str:
         """What a value of a field is called; empty if it has no name."""

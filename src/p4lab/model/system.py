@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -48,6 +48,16 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+@dataclass(frozen=True)
+class Carried:
+    """What is told of a frame on a link: `said` in a sentence, as "bits 7 and 9", and `label` in a
+    few characters on the frame, which are drawn as a text or each in a cell of its own."""
+
+    said: str
+    label: str
+    kind: Literal["text", "digits"] = "text"
+
+
 class System:
     """A system with the defaults of one that forwards packets and has nothing to add."""
 
@@ -60,12 +70,17 @@ class System:
     views: ClassVar[Mapping[str, str]] = {}
     """Views that a notebook's lab offers beside the general ones, by the name of the method: called
     with the lab and its arguments"""
+    answers: ClassVar[Mapping[str, str]] = {}
+    """What a notebook may ask of packets that were sent beside what it may of all, by the name of
+    the method: called with what was sent and its arguments"""
     experiments: ClassVar[Mapping[str, str]] = {}
     """Verbs below `p4lab experiment`"""
     verbs: ClassVar[Mapping[str, str]] = {}
     """Verbs of its own below `p4lab`"""
     probes: ClassVar[Mapping[str, str]] = {}
     """What `p4lab doctor` looks at for this system, beside what all need"""
+    reroutes: ClassVar[bool] = False
+    """Whether a router that sees its link fail acts on it by itself"""
     port_status: ClassVar[str] = ""
     """The register with a cell for each port of a chip that says whether it is down, if the TNA
     program has one"""
@@ -96,6 +111,10 @@ class System:
             found.append(Stream(number + 1, group, source, receivers, packets, interval))
         return replace(plan, streams=tuple(found))
 
+    def describe(self, plan: Plan) -> str:
+        """How a run of the plan begins, as the first step of a story of it."""
+        return f"the network {plan.topology.name} starts"
+
     def cpu_port(self, package: str) -> int:
         """The port by which a program of a package (V1Switch, Switch) reaches its control plane."""
         return CPU_PORT if package == "V1Switch" else TNA_CPU_PORT
@@ -117,6 +136,17 @@ class System:
         """What the control plane has not heard yet and must before the streams begin, as the
         beginning of a sentence: "3 subscriptions"; empty if nothing."""
         return ""
+
+    # ---- What is shown of it
+
+    def notation_for(self, plan: Plan) -> Notation:
+        """How values are written in a run of this plan, where that depends on its topology."""
+        return self.notation
+
+    def carried(self, plan: Plan, headers: Sequence[Mapping[str, Any]]) -> Carried | None:
+        """What is to be told of a frame with these headers, each as a step of the engine's trace
+        (`extracts` and `emits` of p4lab.steps); None if their names say enough."""
+        return None
 
     # ---- After it
 

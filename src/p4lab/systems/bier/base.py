@@ -2,22 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
-from p4lab.model.notation import BITS, BITS_LOST, BITS_NOT_CLEARED, IPV4, Notation
+from p4lab.model.notation import (
+    BITS,
+    BITS_LOST,
+    BITS_NOT_CLEARED,
+    IPV4,
+    MOST_DIGITS,
+    Notation,
+    bit_numbers,
+    bits,
+)
 from p4lab.model.run import Plan
-from p4lab.model.system import DriverOf, Rerun, Settings, System, sent_by_port
+from p4lab.model.system import Carried, DriverOf, Rerun, Settings, System, sent_by_port
+from p4lab.systems.bier.bitstrings import bit_string
 from p4lab.systems.bier.entries import RECIRC_PORT
 from p4lab.systems.bier.membership import cut_off, ideal, membership
 from p4lab.systems.bier.plane import BierControlPlane
 
 BSLS = (64, 128, 256)
 
+SETS = ("bit_string", "fbm", "remaining")
+"""Fields, keys and parameters that are sets of BFRs"""
+
 NOTATION = Notation(
-    {"bit_string": BITS, "fbm": BITS, "remaining": BITS, "group": IPV4},
+    {**dict.fromkeys(SETS, BITS), "group": IPV4},
     {("ether_type", 0xAB37): "BIER", ("proto", 4): "IPv4"},
 )
 
@@ -41,12 +55,16 @@ class BierSystem(System):
     notation: ClassVar[Notation] = NOTATION
     hints: ClassVar[Mapping[str, str]] = HINTS
     views: ClassVar[Mapping[str, str]] = {"bit_view": "p4lab.systems.bier.views.bits:BitView"}
+    answers: ClassVar[Mapping[str, str]] = {"bits": "p4lab.systems.bier.bitstrings:bits"}
     tna: ClassVar[str] = "bier-tna"
     plane: ClassVar[Any] = BierControlPlane
     """The class of the control plane"""
 
     def defines(self, settings: Any) -> tuple[tuple[str, str], ...]:
         return (("BSL", str(settings.bsl)),)
+
+    def describe(self, plan: Plan) -> str:
+        return f"{super().describe(plan)}, with {plan.settings.bsl} bits in a BitString"
 
     def control_plane(
         self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
@@ -59,6 +77,22 @@ class BierSystem(System):
         missing = len(membership(plan) - plane.membership)
         return f"{missing} subscriptions"
 
+    def notation_for(self, plan: Plan) -> Notation:
+        """BitStrings have at least a digit for every BFR."""
+        styles = dict.fromkeys(SETS, bits(digits=_highest(plan)))
+        return replace(self.notation, styles={**self.notation.styles, **styles})
+
+    def carried(self, plan: Plan, headers: Sequence[Mapping[str, Any]]) -> Carried | None:
+        """The BitString, bit by bit unless there are many BFRs."""
+        value = bit_string(headers)
+        if value is None:
+            return None
+        digits = _highest(plan)
+        if digits <= MOST_DIGITS:
+            return Carried(bit_numbers(value), f"{value:0{digits}b}", "digits")
+        count = value.bit_count()
+        return Carried(bit_numbers(value), f"{count} bit{'' if count == 1 else 's'}")
+
     def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Any:
         return sent_by_port(plan.topology, drivers, layouts, inner=(RECIRC_PORT,))
 
@@ -67,3 +101,8 @@ class BierSystem(System):
 
     def excused(self, plan: Plan, rerun: Rerun) -> Mapping[tuple[str, int], str]:
         return cut_off(plan)
+
+
+def _highest(plan: Plan) -> int:
+    """The highest BFR-id of the topology."""
+    return max(router.bfr_id for router in plan.topology.routers)

@@ -19,6 +19,7 @@ class BierTna(BierSystem):
     """BIER laid out for a Tofino."""
 
     name: ClassVar[str] = "bier-tna"
+    reroutes: ClassVar[bool] = True
     tna: ClassVar[str] = ""
     port_status: ClassVar[str] = PORT_STATUS
     views: ClassVar[Mapping[str, str]] = {

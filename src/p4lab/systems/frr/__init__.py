@@ -16,6 +16,7 @@ class Frr(BierSystem):
     """BIER whose routers act on failures themselves."""
 
     name: ClassVar[str] = "frr"
+    reroutes: ClassVar[bool] = True
     plane: ClassVar[Any] = FrrControlPlane
     experiments: ClassVar[Mapping[str, str]] = {
         "restoration": "p4lab.systems.frr.experiments.verbs:restoration",
