@@ -246,7 +246,7 @@ def test_stf_scripts_are_checks_and_their_packets_are_told_by_fields() -> None:
 
     from p4lab.grading.course import Check
 
-    check = Check(id="script", title="A script", stf=["bier/tests/table1.bsl64.stf"])
+    check = Check(id="script", title="A script", stf=["bier/tests/table1.stf"])
     course = replace(COURSE, checks=(check,))
     assert judge(course, {"bier/bier.p4": SOURCE}).passed
     broken = SOURCE.replace("hdr.bier.ttl = hdr.bier.ttl - 1;", "")
@@ -254,7 +254,7 @@ def test_stf_scripts_are_checks_and_their_packets_are_told_by_fields() -> None:
     assert story is not None
     assert story.signature == difference.TTL
     assert [item.field for item in story.differences[0].fields] == ["bier.ttl"]
-    assert "table1.bsl64.stf" in story.steps[0]
+    assert "table1.stf" in story.steps[0]
     # Nothing comes out at all.
     silent = SOURCE.replace("decision.egress_port = port;", "decision.drop = NO_BIFT_ENTRY;")
     silent = silent.replace("= NO_BIFT_ENTRY", "= drop_reason_t.NO_BIFT_ENTRY")

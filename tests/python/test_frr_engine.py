@@ -25,6 +25,7 @@ from p4lab.model.layout import CPU_PORT
 from p4lab.network.cpu import CpuPort
 from p4lab.packets.probe import Probe, probe_frame
 from p4lab.paths import ROOT
+from p4lab.scripts import defines_of
 from p4lab.systems.bier.entries import Member, group_number
 from p4lab.systems.frr.entries import FULL, Protection, frr_entries, port_status
 from p4lab.systems.frr.lfa import alternate
@@ -85,8 +86,8 @@ class Cables:
 @pytest.mark.parametrize("script", sorted((FRR / "tests").glob("*.stf")), ids=lambda p: p.stem)
 def test_what_the_program_ships_passes(script) -> None:
     """Frame by frame, with headers computed by hand; the same scripts pass on simple_switch."""
-    bsl = int(script.name.split(".bsl")[1].removesuffix(".stf"))
-    done = _engine.stf(program(bsl), str(script))
+    ((_, bsl),) = defines_of(script)
+    done = _engine.stf(program(int(bsl)), str(script))
     assert done["passed"], done["text"]
 
 

@@ -8,6 +8,7 @@ use p4_arch::v1model::Config;
 use p4_arch::{AnyArchitecture, Image, Switch};
 use p4_stf::{parse, run, Mode, OnSwitch, Report};
 use p4_syntax::{FileProvider, Options};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -24,10 +25,9 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn compile(path: &Path, bsl: Option<&str>, as_bmv2: bool) -> Image {
-    let bsl = bsl.map(|bsl| ("BSL".to_string(), bsl.to_string()));
+fn compile(path: &Path, defines: &[(String, String)], as_bmv2: bool) -> Image {
     let options = Options {
-        defines: bsl.into_iter().collect(),
+        defines: defines.to_vec(),
         ..Options::default()
     };
     let parsed = p4_syntax::parse(&path.to_string_lossy(), &Disk, &options);
@@ -71,35 +71,36 @@ fn files(folder: &Path, end: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// The scripts of a folder on a program, each for its length of the BitString.
-fn scripts(program: &str, folder: &str) {
+/// The scripts of a folder on a program, each with the macros of its first line.
+fn scripts(program: &Path, folder: &Path) {
     let mut sent = 0;
-    for bsl in ["64", "128", "256"] {
-        let scripts = files(&root().join(folder), &format!(".bsl{bsl}.stf"));
-        if scripts.is_empty() {
-            continue;
-        }
-        let image = compile(&root().join(program), Some(bsl), false);
-        for script in scripts {
-            sent += compare(&image, &script, Config::default());
+    let mut images: BTreeMap<Vec<(String, String)>, Image> = BTreeMap::new();
+    for script in files(folder, ".stf") {
+        let text = std::fs::read_to_string(&script).expect("the script was listed");
+        let defines = p4_stf::defines(&text);
+        let image = images
+            .entry(defines.clone())
+            .or_insert_with(|| compile(program, &defines, false));
+        sent += compare(image, &script, Config::default());
+    }
+    assert!(sent > 0, "{} sends no packets", folder.display());
+}
+
+/// Every system of p4/ that has scripts, on every architecture it is for.
+#[test]
+fn the_systems_of_this_lab() {
+    let mut found = Vec::new();
+    let systems = std::fs::read_dir(root().join("p4")).expect("the systems");
+    for system in systems.flatten().map(|entry| entry.path()) {
+        for (program, tests) in [("v1model.p4", "tests"), ("tna.p4", "tests-tna")] {
+            let (program, tests) = (system.join(program), system.join(tests));
+            if tests.is_dir() {
+                scripts(&program, &tests);
+                found.push(tests);
+            }
         }
     }
-    assert!(sent > 0, "{folder} sends no packets");
-}
-
-#[test]
-fn bier() {
-    scripts("p4/bier/v1model.p4", "p4/bier/tests");
-}
-
-#[test]
-fn bier_for_tna() {
-    scripts("p4/bier/tna.p4", "p4/bier/tests-tna");
-}
-
-#[test]
-fn bier_with_fast_reroute() {
-    scripts("p4/bier-frr/v1model.p4", "p4/bier-frr/tests");
+    assert!(found.len() >= 3, "only {found:?}");
 }
 
 /// The probes of real switches that were sent packets: the folder, and what was recorded, by a
@@ -127,7 +128,7 @@ fn record(probe: &Path) -> Option<PathBuf> {
 fn probes_of_simple_switch() {
     for (probe, record) in probes("v1model") {
         for bmv2_compat in [false, true] {
-            let image = compile(&probe.join("prog.p4"), None, bmv2_compat);
+            let image = compile(&probe.join("prog.p4"), &[], bmv2_compat);
             let config = Config {
                 bmv2_compat,
                 ..Config::default()
@@ -140,7 +141,7 @@ fn probes_of_simple_switch() {
 #[test]
 fn probes_of_tofino() {
     for (probe, record) in probes("tna") {
-        let image = compile(&probe.join("prog.p4"), None, false);
+        let image = compile(&probe.join("prog.p4"), &[], false);
         compare(&image, &record, Config::default());
     }
 }

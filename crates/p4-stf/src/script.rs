@@ -262,3 +262,22 @@ impl fmt::Display for Pattern {
         Ok(())
     }
 }
+
+/// The macros with which the program of a script is compiled: its first line may name them, as in
+/// `# defines: BSL=64 TUNNELS`. A macro without a value is 1, as with `-D`.
+///
+/// ```
+/// let script = "# defines: BSL=64 TUNNELS\npacket 1 00\n";
+/// let macros = p4_stf::defines(script);
+/// assert_eq!(macros[0], ("BSL".to_string(), "64".to_string()));
+/// assert_eq!(macros[1], ("TUNNELS".to_string(), "1".to_string()));
+/// ```
+pub fn defines(script: &str) -> Vec<(String, String)> {
+    let first = script.lines().next().unwrap_or_default();
+    let Some(listed) = first.strip_prefix("# defines:") else {
+        return Vec::new();
+    };
+    let macros = listed.split_whitespace();
+    let named = macros.map(|item| item.split_once('=').unwrap_or((item, "1")));
+    named.map(|(name, value)| (name.to_string(), value.to_string())).collect()
+}

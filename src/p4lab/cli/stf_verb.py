@@ -48,7 +48,8 @@ def stf(
 ) -> None:
     """Run Simple Test Framework scripts on a program; exits 1 if one fails.
 
-    Scripts may hold lines of simple_switch_CLI, and be records of sessions with it.
+    Scripts may hold lines of simple_switch_CLI, and be records of sessions with it. A script whose
+    first line is `# defines: NAME=VALUE ...` has the program compiled with these; -D wins.
 
     The JSON object has `ok`, `program`, `mode` and `tests`. Each test has script, passed,
     packets_sent, packets_received, findings (line, column, kind, passed, message, difference) and
@@ -58,16 +59,22 @@ def stf(
     existing_file(program, "P4 program")
     for test in tests:
         existing_file(test, "STF script")
-    compiled = compile_or_fail(program, include, define, bmv2_compat)
     tell_undefined(undefined)
-    if undefined is not None:
-        compiled = compiled.with_undefined(undefined)
     from p4lab import _engine
+    from p4lab.scripts import defines_of
 
+    given = {name for name, _ in split_defines(define)}
+    programs: dict[tuple[str, ...], _engine.Program] = {}
     reports, readable = [], True
     for test in tests:
+        own = [f"{name}={value}" for name, value in defines_of(test) if name not in given]
+        if (key := tuple(own)) not in programs:
+            compiled = compile_or_fail(program, include, [*own, *(define or ())], bmv2_compat)
+            if undefined is not None:
+                compiled = compiled.with_undefined(undefined)
+            programs[key] = compiled
         try:
-            report = _engine.stf(compiled, str(test), lax=lax)
+            report = _engine.stf(programs[key], str(test), lax=lax)
         except (OSError, ValueError) as error:
             fail(f"{test}: {error}")
         readable &= not report["unreadable"]
