@@ -1,12 +1,13 @@
 // Sequence numbers: which one comes next, and which copies are new.
 //
 // The numbers lie on a circle. With SN_BITS bits there are 2^SN_BITS of them; behind the last one,
-// SN_MASK, comes 0. A `bit<32>` of P4 is such a circle as well: what goes beyond 32 bits is cut off. If
-// SN_BITS is less than 32, the bits above must be cut off here: x & SN_MASK keeps the lowest SN_BITS.
+// SN_MASK, comes 0. A `bit<32>` of P4 is such a circle as well: what goes beyond 32 bits is cut
+// off. If SN_BITS is less than 32, the bits above must be cut off here: x & SN_MASK keeps the
+// lowest SN_BITS.
 //
-// What the switch remembers between two packets lies in registers. policies/ reads them before it asks
-// a rule of this file, and writes them when the rule has decided. The rule may change a parameter that
-// is `inout`; what it leaves there is what the switch will remember.
+// What the switch remembers between two packets lies in registers. policies/ reads them before it
+// asks a rule of this file, and writes them when the rule has decided. The rule may change a
+// parameter that is `inout`; what it leaves there is what the switch will remember.
 
 #ifndef ACCEPT_P4
 #define ACCEPT_P4
@@ -29,7 +30,7 @@ bit<32> steps_ahead(in bit<32> last, in bit<32> sn) {
     if (sn > last) {
         steps = sn - last;
     }
-    // BEGIN SOLUTION wrap-around: right on the circle, too, where the way may lead past SN_MASK and 0
+    // BEGIN SOLUTION wrap-around: right on the circle, where the way may lead past SN_MASK and 0
     steps = (sn - last) & SN_MASK;
     // END SOLUTION
     return steps;
@@ -56,9 +57,9 @@ control HighestRule(in bit<32> sn, inout bit<32> last, out verdict_t verdict) {
     }
 }
 
-// The rule that loses nothing: a connection has HISTORY slots, and each number has its slot. `newest` is
-// the newest number that was accepted in that slot. Other slots know nothing of it: so a packet that
-// only the slower path has delivered is new, although later ones were here before.
+// The rule that loses nothing: a connection has HISTORY slots, and each number has its slot.
+// `newest` is the newest number that was accepted in that slot. Other slots know nothing of it: so
+// a packet that only the slower path has delivered is new, although later ones were here before.
 // BEGIN QUOTE slots
 bit<32> slot_of(in bit<32> sn) {
     bit<32> slot = 0;

@@ -5,7 +5,7 @@
 
 #include "../include/headers.p4"
 
-// ---- Choices made when the program is compiled -----------------------------------------------------
+// ---- Choices made when the program is compiled --------------------------------------------------
 
 // What carries the copies: an IPv4 tunnel, or Ethernet with the R-TAG of IEEE 802.1CB.
 #define ENCAPSULATION_IP 0
@@ -38,8 +38,8 @@
 #define WINDOW (32w1 << (SN_BITS - 1))
 #endif
 
-// Slots of a connection, and bits of the history of the vector algorithm. A power of two, at most 64
-// for the vector, and at most half of the numbers there are.
+// Slots of a connection, and bits of the history of the vector algorithm. A power of two, at most
+// 64 for the vector, and at most half of the numbers there are.
 #ifndef HISTORY
 #define HISTORY 64
 #endif
@@ -58,7 +58,7 @@ const bit<32> CONNECTIONS = 1024;  // an ingress and an egress can have so many 
 
 const bit<9> NO_PORT = 511;        // nobody has said where the packet shall go: it is dropped
 
-// ---- Numbers from the standards --------------------------------------------------------------------
+// ---- Numbers from the standards -----------------------------------------------------------------
 
 const bit<16> ETHERTYPE_IPV6 = 0x86DD;
 const bit<16> ETHERTYPE_VLAN = 0x8100;
@@ -75,7 +75,7 @@ const bit<3>  DONT_FRAGMENT = 2;
 const bit<32> TUNNEL_BYTES  = 28;       // outer IPv4 header and protection header
 const bit<32> IPV6_BYTES    = 40;
 
-// ---- Headers ---------------------------------------------------------------------------------------
+// ---- Headers ------------------------------------------------------------------------------------
 
 // The IPv4 header of a tunnel. It has no options.
 header ipv4_tunnel_header_t {
@@ -143,7 +143,7 @@ struct protect_headers_t {
     ports_t              ports;
 }
 
-// ---- What the controls tell each other -------------------------------------------------------------
+// ---- What the controls tell each other ----------------------------------------------------------
 
 // What the switch knows about the packet when it arrives.
 struct arrival_t {

@@ -6,8 +6,8 @@
 #include "headers.p4"
 
 // What the parser cannot read stays invalid: a header in which the packet ends, for example. The
-// controls that follow ask isValid(). What lies behind the last header read is payload and leaves as it
-// came.
+// controls that follow ask isValid(). What lies behind the last header read is payload and leaves
+// as it came.
 parser ProtectParser(packet_in packet, out protect_headers_t hdr, in bit<9> ingress_port) {
     state start {
         transition select(ingress_port) {
@@ -40,8 +40,8 @@ parser ProtectParser(packet_in packet, out protect_headers_t hdr, in bit<9> ingr
         }
     }
 
-    // Look ten bytes ahead without moving on. The last of them is the protocol. The 14 bits in front of
-    // it and of the TTL are not 0 in fragments: a tunnel has none.
+    // Look ten bytes ahead without moving on. The last of them is the protocol. The 14 bits in
+    // front of it and of the TTL are not 0 in fragments: a tunnel has none.
     state look_for_tunnel {
         bit<80> ahead = packet.lookahead<bit<80>>();
         transition select(ahead[29:16], ahead[7:0]) {

@@ -1,32 +1,33 @@
-// 1+1 protection for IP (P4-Protect): two copies of every packet over two paths, and the first of them
-// that arrives goes on.
+// 1+1 protection for IP (P4-Protect): two copies of every packet over two paths, and the first of
+// them that arrives goes on.
 //
-// The switch where protected traffic enters (protection tunnel ingress, PTI) gives each packet a number
-// and sends it through two tunnels at the same time. The switch at the end of both (protection tunnel
-// egress, PTE) takes the packet out of its tunnel, forwards the first copy of each number and drops the
-// other one. The routers between them see nothing but IPv4 packets.
+// The switch where protected traffic enters (protection tunnel ingress, PTI) gives each packet a
+// number and sends it through two tunnels at the same time. The switch at the end of both
+// (protection tunnel egress, PTE) takes the packet out of its tunnel, forwards the first copy of
+// each number and drops the other one. The routers between them see nothing but IPv4 packets.
 //
 //     Ethernet | IPv4 | TCP ...                                            outside
 //     Ethernet | IPv4 of the tunnel | protection header | IPv4 | TCP ...   between PTI and PTE
 //
-// This program is PTI, PTE and plain router at the same time. This file knows nothing of the switch it
-// runs on. The entry file beside it (v1model.p4) fills `arrival`, calls these controls, does what
-// `decision` says, and brings the two controls that own registers: NextNumber and Accept.
+// This program is PTI, PTE and plain router at the same time. This file knows nothing of the switch
+// it runs on. The entry file beside it (v1model.p4) fills `arrival`, calls these controls, does
+// what `decision` says, and brings the two controls that own registers: NextNumber and Accept.
 
 #ifndef PROTECT_P4
 #define PROTECT_P4
 
 #include "headers.p4"
 
-// ---- PTE: where copies leave their tunnels ---------------------------------------------------------
+// ---- PTE: where copies leave their tunnels ------------------------------------------------------
 
-// Whether what is in the tunnel is a packet. This is asked first, so that nobody can move the window of a
-// connection with something that is not a copy.
+// Whether what is in the tunnel is a packet. This is asked first, so that nobody can move the
+// window of a connection with something that is not a copy.
 control CheckPayload(in protect_headers_t hdr, in arrival_t arrival, inout decision_t decision) {
     apply {
         if (hdr.protection.next_protocol == IP_PROTOCOL_IPV4) {
             if (!hdr.ipv4.isValid()
-                || (bit<32>)hdr.tunnel.total_len != TUNNEL_BYTES + (bit<32>)hdr.ipv4.total_len) {
+                || (bit<32>)hdr.tunnel.total_len != TUNNEL_BYTES + (bit<32>)hdr.ipv4.total_len
+                || hdr.ipv4.total_len < (bit<16>)hdr.ipv4.ihl << 2) {
                 decision.drop = drop_reason_t.MALFORMED;
             } else if (!arrival.ipv4_checksum_ok) {
                 decision.drop = drop_reason_t.BAD_IPV4_CHECKSUM;
@@ -59,16 +60,16 @@ control Decapsulate(inout protect_headers_t hdr) {
 }
 // END QUOTE
 
-// Called for packets to an address where a tunnel ends. One that may go on has left its tunnel when this
-// control returns.
+// Called for packets to an address where a tunnel ends. One that may go on has left its tunnel when
+// this control returns.
 control Pte(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t decision) {
     CheckPayload() check_payload;
     Decapsulate() decapsulate;
     Accept() accept;
     bit<32> reset = 0;
 
-    // A connection that ends here: which place it has in the registers, and after how many microseconds
-    // without an accepted copy it takes any number (0: never).
+    // A connection that ends here: which place it has in the registers, and after how many
+    // microseconds without an accepted copy it takes any number (0: never).
     action connection(bit<16> index, bit<32> reset_time) {
         decision.received = true;
         decision.pte_index = index;
@@ -113,7 +114,7 @@ control Pte(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t 
     }
 }
 
-// ---- PTI: where packets enter their tunnels --------------------------------------------------------
+// ---- PTI: where packets enter their tunnels -----------------------------------------------------
 
 // Packets of flows that nobody protects leave this control as they came.
 control Pti(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t decision) {
@@ -133,8 +134,9 @@ control Pti(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t 
     bit<8>  hops = 0;     // that it may still make
     bit<32> sn = 0;
 
-    // `index` is the place of the connection in the registers of this switch. The PTE may use another
-    // one; both know the connection by its `cid`. `mtu`: how long an IP packet may be on both paths.
+    // `index` is the place of the connection in the registers of this switch. The PTE may use
+    // another one; both know the connection by its `cid`. `mtu`: how long an IP packet may be on
+    // both paths.
     action protect(bit<16> index, bit<24> cid, bit<32> src_addr, bit<16> mtu, bit<16> mcast_grp) {
         has_connection = true;
         decision.pti_index = index;
@@ -170,8 +172,8 @@ control Pti(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t 
         size = 1024;
     }
 
-    // Two headers in front of the packet: the outer IPv4 header, and the protection header behind it.
-    // The destination is filled in later, when each copy knows its path.
+    // Two headers in front of the packet: the outer IPv4 header, and the protection header behind
+    // it. The destination is filled in later, when each copy knows its path.
     // BEGIN QUOTE tag
     action tag() {
         // BEGIN SOLUTION tag: all fields of both headers, and the EtherType of what is in front now
@@ -200,7 +202,7 @@ control Pti(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t 
 
     // BEGIN QUOTE replicate
     action replicate() {
-        // BEGIN SOLUTION replicate: one copy for each path; the group of the connection says where to
+        // BEGIN SOLUTION replicate: one copy for each path, by the group of the connection
         decision.mcast_grp = connection_group;
         // END SOLUTION
     }
@@ -235,7 +237,7 @@ control Pti(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t 
         if (has_connection) {
             bool fits = true;
             // BEGIN QUOTE mtu
-            // BEGIN SOLUTION mtu: whether the packet, with its two new headers, is short enough for `mtu`
+            // BEGIN SOLUTION mtu: whether the packet with its two new headers is short enough
             fits = TUNNEL_BYTES + bytes <= connection_mtu;
             // END SOLUTION
             // END QUOTE
@@ -260,7 +262,7 @@ control Pti(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t 
     }
 }
 
-// ---- Every router ----------------------------------------------------------------------------------
+// ---- Every router -------------------------------------------------------------------------------
 
 // The header in front: is the packet as long as it says, is the checksum right?
 control CheckHeaders(in protect_headers_t hdr, in arrival_t arrival, inout decision_t decision) {
@@ -289,7 +291,8 @@ control CheckHeaders(in protect_headers_t hdr, in arrival_t arrival, inout decis
 }
 
 // Plain forwarding, by the destination of the header in front.
-control Forward(inout protect_headers_t hdr, in bit<32> ipv4_destination, inout decision_t decision) {
+control Forward(inout protect_headers_t hdr, in bit<32> ipv4_destination,
+                inout decision_t decision) {
     action route(bit<9> port) {
         decision.egress_port = port;
     }
@@ -343,7 +346,7 @@ control Forward(inout protect_headers_t hdr, in bit<32> ipv4_destination, inout 
     }
 }
 
-// ---- The whole switch ------------------------------------------------------------------------------
+// ---- The whole switch ---------------------------------------------------------------------------
 
 control ProtectRouter(inout protect_headers_t hdr, in arrival_t arrival, out decision_t decision) {
     CheckHeaders() check_headers;
@@ -352,8 +355,8 @@ control ProtectRouter(inout protect_headers_t hdr, in arrival_t arrival, out dec
     Forward() forward;
     bit<32> ipv4_destination = 0;
 
-    // One of this switch's own addresses. Each tunnel has an address of its own, so the address says
-    // which path a copy has taken: 1 or 2.
+    // One of this switch's own addresses. Each tunnel has an address of its own, so the address
+    // says which path a copy has taken: 1 or 2.
     action arrived_on(bit<16> path) {
         decision.path = path;
     }
@@ -412,12 +415,12 @@ control ProtectRouter(inout protect_headers_t hdr, in arrival_t arrival, out dec
     }
 }
 
-// ---- On the way out --------------------------------------------------------------------------------
+// ---- On the way out -----------------------------------------------------------------------------
 
-// Runs once for every copy, when its port is known. `path` is the number that the multicast group gives
-// this copy, 1 or 2, and 0 for packets that were not copied.
-control ProtectRewrite(inout protect_headers_t hdr, in bit<9> port, in bit<16> path, in bit<16> index,
-                       inout drop_reason_t drop) {
+// Runs once for every copy, when its port is known. `path` is the number that the multicast group
+// gives this copy, 1 or 2, and 0 for packets that were not copied.
+control ProtectRewrite(inout protect_headers_t hdr, in bit<9> port, in bit<16> path,
+                       in bit<16> index, inout drop_reason_t drop) {
     // BEGIN QUOTE path
     // Each path leads to another address of the PTE.
     action set_path(bit<32> dst_addr) {
@@ -457,8 +460,8 @@ control ProtectRewrite(inout protect_headers_t hdr, in bit<9> port, in bit<16> p
         if (path != 0) {
             paths.apply();
         }
-        // Packets to and from the control plane stay as they are. (The parser did not look into those
-        // from the control plane.)
+        // Packets to and from the control plane stay as they are. (The parser did not look into
+        // those from the control plane.)
         if (hdr.ethernet.isValid() && !hdr.packet_in.isValid()) {
             port_mac.apply();
         }

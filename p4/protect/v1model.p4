@@ -1,7 +1,7 @@
 // 1+1 protection on the v1model architecture: bmv2's simple_switch, and the engine of this lab.
 //
-// What v1model adds to protect.p4: which block runs when, the checksum units, registers, counters, and
-// how a packet is dropped or copied.
+// What v1model adds to protect.p4: which block runs when, the checksum units, registers, counters,
+// and how a packet is dropped or copied.
 
 #include <core.p4>
 #include <v1model.p4>
@@ -50,8 +50,8 @@ parser EntryParser(packet_in packet, out protect_headers_t hdr, inout metadata_t
     }
 }
 
-// Sets standard_metadata.checksum_error to 1 if the checksum of the packet's own header is wrong. It has
-// one bit for all headers, so that of the tunnel is looked at in ingress.
+// Sets standard_metadata.checksum_error to 1 if the checksum of the packet's own header is wrong.
+// It has one bit for all headers, so that of the tunnel is looked at in ingress.
 control VerifyIpv4(inout protect_headers_t hdr, inout metadata_t meta) {
     apply {
         verify_checksum(hdr.ipv4.isValid(), IPV4_FIELDS, hdr.ipv4.hdr_checksum,
@@ -59,8 +59,8 @@ control VerifyIpv4(inout protect_headers_t hdr, inout metadata_t meta) {
     }
 }
 
-// What becomes of connections: for each of those that begin here, and for each path of those that end
-// here. And why packets were given up.
+// What becomes of connections: for each of those that begin here, and for each path of those that
+// end here. And why packets were given up.
 control Count(in decision_t decision) {
     counter(CONNECTIONS, CounterType.packets_and_bytes) protected_packets;
     counter(CONNECTIONS * 2, CounterType.packets_and_bytes) received;

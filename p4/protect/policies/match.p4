@@ -1,5 +1,5 @@
-// The match algorithm of IEEE 802.1CB: a copy is a duplicate if its number is that of the last one. Good
-// for packets far apart, whose copies all arrive before the next packet is sent.
+// The match algorithm of IEEE 802.1CB: a copy is a duplicate if its number is that of the last one.
+// Good for packets far apart, whose copies all arrive before the next packet is sent.
 
 #include "../accept.p4"
 

@@ -1,5 +1,5 @@
-// A table of slots: HISTORY registers for each connection, and each number has its own for a while. One
-// register is read and written for each copy, however long the history is.
+// A table of slots: HISTORY registers for each connection, and each number has its own for a while.
+// One register is read and written for each copy, however long the history is.
 
 #include "../accept.p4"
 

@@ -1,5 +1,5 @@
-// The vector recovery algorithm of IEEE 802.1CB: the highest number so far, and for each of the HISTORY
-// numbers up to it one bit that says whether it was there. Bit 0 is that of the highest.
+// The vector recovery algorithm of IEEE 802.1CB: the highest number so far, and for each of the
+// HISTORY numbers up to it one bit that says whether it was there. Bit 0 is that of the highest.
 
 #include "../accept.p4"
 
