@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from ipaddress import IPv4Address
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from p4lab.engine import load_program
+from p4lab import _engine
+from p4lab.model.notation import Notation
 from p4lab.model.run import Plan
 from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
 from p4lab.packets.probe import Probe
-from p4lab.session.run import DRAIN, MILLISECOND, UnheardError, control_plane, cut, subscribe
+from p4lab.session.run import open_virtual
+from p4lab.steps import Widths, short
 from p4lab.topology import Topology
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 # Steps that repeat what others show: blocks are headings, emits follow from validity.
 _QUIET = {"emit"}
+
+# A number with its name in keys, arguments, fields and changes.
+_VALUE = re.compile(r"([A-Za-z_][\w.$\[\]]*)(?:=|: (0x[0-9a-f]+|\d+) -> )(0x[0-9a-f]+|\d+)\b")
 
 
 @dataclass
@@ -52,32 +56,29 @@ class Hop:
         }
 
 
-def trace(plan: Plan, stream: int = 1, say: Callable[[str], None] = lambda _: None) -> Hop:
-    """Follows the first packet of a stream (counted from 1) through a network in virtual time.
+def trace(
+    plan: Plan,
+    stream: int = 1,
+    say: Callable[[str], None] = lambda _: None,
+    program: _engine.Program | None = None,
+) -> Hop:
+    """Follows the first packet of a stream (counted from 1) through a network in virtual time;
+    `program` is the plan's where it is compiled already.
 
     Raises NetworkError, ProgramError, or IndexError if there is no such stream.
     """
-    chosen = plan.streams[stream - 1]
-    say(f"compiling {plan.program.name}")
-    defines = [("BSL", str(plan.bsl))]
-    program = load_program(
-        plan.program, defines, bmv2_compat=plan.bmv2_compat, undefined=plan.undefined
-    )
-    with VirtualNetwork(plan.topology, program, seed=plan.seed) as net:
-        plane = control_plane(plan, net.driver)
-        plane.start(net.now)
+    chosen = replace(plan.streams[stream - 1], packets=1)
+    with open_virtual(plan, program) as session:
+        net = session.net
+        assert isinstance(net, VirtualNetwork)
+        session.start()
         say("subscribing")
-        try:
-            subscribe(plan, net, plane)
-        except UnheardError as error:  # the packet can be followed all the same
-            say(str(error))
-        cut(plan, net, plane)
+        if unheard := session.converge_or_go_on():  # the packet can be followed all the same
+            say(unheard)
+        session.fail()
         net.trace()
         say("following one packet")
-        start = net.now + MILLISECOND
-        net.start(chosen, start)
-        travel = sum(link.delay_ns for link in plan.topology.links)
-        net.run_until(start + travel + DRAIN, plane)
+        session.send((chosen,))
         arrivals = net.take_traces()
     found = follow(plan.topology, arrivals)
     if (chosen.flow, 0) not in found:
@@ -131,71 +132,73 @@ def _join(topology: Topology, hops: list[Hop]) -> Hop:
     return hops[0]
 
 
-def render(first: Hop) -> Tree:
-    """The whole way as a tree for a terminal."""
-    from rich.tree import Tree
+class Writer:
+    """Writes a trace for a terminal: the values in its steps by a notation. `summary` is that of
+    the program, which says how wide they are."""
 
-    tree = Tree(f"[bold]{first.source}[/] sends {len(first.data)} bytes")
-    _render_hop(tree, first)
-    return tree
+    def __init__(self, notation: Notation, summary: Mapping[str, Any]) -> None:
+        self._notation = notation
+        self._widths = Widths(summary)
+
+    def tree(self, first: Hop) -> Tree:
+        """The whole way."""
+        from rich.tree import Tree
+
+        tree = Tree(f"[bold]{first.source}[/] sends {len(first.data)} bytes")
+        self._add(tree, first)
+        return tree
+
+    def _add(self, tree: Tree, hop: Hop) -> None:
+        node = tree.add(f"[bold cyan]{hop.router}[/], port {hop.port}, from {hop.source}")
+        nodes = {}
+        for packet in hop.packets:
+            parent = nodes.get(packet["parent"], node)
+            nodes[packet["id"]] = own = parent.add(_title(packet))
+            for step in packet["steps"]:
+                if step["kind"] not in _QUIET:
+                    own.add(self._step(step))
+            own.add(_fate(packet, hop))
+            if packet["id"] in hop.next:
+                self._add(own, hop.next[packet["id"]])
+
+    def _step(self, step: dict[str, Any]) -> str:
+        from rich.markup import escape
+
+        place = f"  [dim]{escape(_place(step))}[/]" if step["file"] else ""
+        text = escape(self.text(step))
+        style = {"table": "yellow", "block": "blue", "reject": "red", "change": "green"}
+        colour = style.get(step["kind"])
+        return f"[{colour}]{text}[/]{place}" if colour else f"{text}{place}"
+
+    def text(self, step: dict[str, Any]) -> str:
+        """A step in one line."""
+
+        def told(found: re.Match[str]) -> str:
+            name, old, new = found.groups()
+            if old is None:
+                return f"{name}={self._value(step, name, new)}"
+            return f"{name}: {self._value(step, name, old)} -> {self._value(step, name, new)}"
+
+        return _VALUE.sub(told, step["text"])
+
+    def _value(self, step: dict[str, Any], name: str, text: str) -> str:
+        owner = short(step.get("header") or "")
+        full = f"{owner}.{name}" if owner else ".".join(name.split(".")[-2:])
+        number = int(text, 0)
+        width = self._widths.of(step, name) or _likely_width(number)
+        return self._notation.brief(full, number, width) or text
 
 
-def _render_hop(tree: Tree, hop: Hop) -> None:
-    node = tree.add(f"[bold cyan]{hop.router}[/], port {hop.port}, from {hop.source}")
-    nodes = {}
-    for packet in hop.packets:
-        parent = nodes.get(packet["parent"], node)
-        nodes[packet["id"]] = own = parent.add(_title(packet))
-        for step in packet["steps"]:
-            if step["kind"] not in _QUIET:
-                own.add(_step(step))
-        own.add(_fate(packet, hop))
-        if packet["id"] in hop.next:
-            _render_hop(own, hop.next[packet["id"]])
+def _likely_width(number: int) -> int:
+    """For variables, of which a program's summary says nothing: the size of an address that the
+    number would fill; 0 for none. It matters only where the name is that of an address."""
+    sizes = ((24, 32), (32, 48), (64, 128))
+    return next((size for least, size in sizes if least < number.bit_length() <= size), 0)
 
 
 def _title(packet: dict[str, Any]) -> str:
     passes = f", pass {packet['pass'] + 1}" if packet["pass"] else ""
     return f"[bold]packet {packet['id']}[/] ({packet['kind']}{passes})"
-
-
-# Values that readers know in another form than as a number, in keys, arguments, fields and changes.
-_VALUE = re.compile(
-    r"\b(bit_string|remaining|fbm|group|destination|src|dst|\w+_addr)"
-    r"(?:=|: (0x[0-9a-f]+|\d+) -> )(0x[0-9a-f]+|\d+)\b"
-)
-_SETS = {"bit_string", "remaining", "fbm"}
-_LONGEST_SET = 16
-
-
-def _text(step: dict[str, Any]) -> str:
-    """A step in words, sets of receivers and addresses as people write them."""
-
-    def told(found: re.Match[str]) -> str:
-        name, old, new = found[1], found[2], _value(found[1], found[3])
-        return f"{name}: {_value(name, old)} -> {new}" if old else f"{name}={new}"
-
-    return _VALUE.sub(told, step["text"])
-
-
-def _value(name: str, text: str) -> str:
-    number = int(text, 0)
-    if name in _SETS:
-        bits = [str(bit + 1) for bit in range(number.bit_length()) if number >> bit & 1]
-        return f"{{{', '.join(bits)}}}" if len(bits) <= _LONGEST_SET else text
-    if 1 << 32 <= number < 1 << 48:
-        return number.to_bytes(6, "big").hex(":")
-    return str(IPv4Address(number)) if 1 << 24 <= number < 1 << 32 else text
-
-
-def _step(step: dict[str, Any]) -> str:
-    from rich.markup import escape
-
-    place = f"  [dim]{escape(_place(step))}[/]" if step["file"] else ""
-    text = escape(_text(step))
-    style = {"table": "yellow", "block": "blue", "reject": "red", "change": "green"}
-    colour = style.get(step["kind"])
-    return f"[{colour}]{text}[/]{place}" if colour else f"{text}{place}"
 
 
 def _fate(packet: dict[str, Any], hop: Hop) -> str:

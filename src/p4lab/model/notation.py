@@ -130,11 +130,20 @@ def _hex_text(value: int, width: int) -> str:
     return f"{value:#0{2 + (width + 3) // 4}x}"
 
 
+def _address(name: str, text: Callable[[int], str]) -> Style:
+    """An address, which in a trace is 0 as long as nobody has set it."""
+
+    def whole(value: int, width: int) -> str:
+        return text(value)
+
+    return Style(name, whole, whole, brief=lambda value, _: text(value) if value else "0")
+
+
 NUMBER = Style("number", _number_text, _number_text)
 HEX = Style("hex", _hex_text, _hex_text)
-MAC = plain("mac", lambda value, _: mac(value))
-IPV4 = plain("ipv4", lambda value, _: str(IPv4Address(value)))
-IPV6 = plain("ipv6", lambda value, _: str(IPv6Address(value)))
+MAC = _address("mac", mac)
+IPV4 = _address("ipv4", lambda value: str(IPv4Address(value)))
+IPV6 = _address("ipv6", lambda value: str(IPv6Address(value)))
 BITS = bits()
 
 _STYLES = {style.name: style for style in (NUMBER, HEX, MAC, IPV4, IPV6, BITS)}
