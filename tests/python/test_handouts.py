@@ -10,18 +10,18 @@ import pytest
 
 from cli_runner import p4lab
 from p4lab.course import material
-from p4lab.course.labs import LABS, names
+from p4lab.course.home import HERE, names
 from p4lab.grading.course import load
 from p4lab.paths import ROOT
 
 PAGE_LINES = 60  # a printed page
 PAGE_WORDS = 450
 
-HANDOUTS = [lab for lab in names() if (LABS / lab / "README.md").is_file()]
+HANDOUTS = [lab for lab in names() if (HERE.labs / lab / "README.md").is_file()]
 
 
 def handout(lab: str) -> str:
-    return (LABS / lab / "README.md").read_text(encoding="utf-8")
+    return (HERE.labs / lab / "README.md").read_text(encoding="utf-8")
 
 
 def sections(text: str) -> list[tuple[str, str]]:

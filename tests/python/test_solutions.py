@@ -17,16 +17,18 @@ from rich.console import Console
 from cli_runner import p4lab
 from p4lab import _engine
 from p4lab.cli.matrix_verb import table
-from p4lab.course.labs import LABS, LabError, names
+from p4lab.course.home import HERE, names
+from p4lab.course.labs import LabError
 from p4lab.grading.course import load
-from p4lab.grading.matrix import SOLUTIONS, Answer, Row, answers, rows
+from p4lab.grading.matrix import Answer, Row, answers, rows
 from p4lab.paths import ROOT
+from p4lab.scripts import defines_of
 
 SEED = 20  # of the hidden cases; any will do
 
-GRADED = [lab for lab in names() if "[[check]]" in (LABS / lab / "lab.toml").read_text("utf-8")]
-
-BSL = re.compile(r"\.bsl(\d+)\.stf$")
+GRADED = [
+    lab for lab in names() if "[[check]]" in (HERE.labs / lab / "lab.toml").read_text("utf-8")
+]
 
 
 @cache
@@ -133,9 +135,7 @@ def test_a_right_answer_passes_the_stf_tests(lab, answer, tmp_path, passes):
     scripts = stf_scripts(lab)
     assert len(scripts) >= 10
     for script in scripts:
-        found = BSL.search(script.name)
-        assert found is not None
-        compiled = _engine.compile(str(tmp_path / student.program), [], [("BSL", found[1])])
+        compiled = _engine.compile(str(tmp_path / student.program), [], defines_of(script))
         assert compiled.program is not None, compiled.render()
         report = passes(compiled.program, script)
         assert report["passed"], report["text"]
@@ -183,7 +183,7 @@ def test_an_unknown_lab_is_an_error_of_the_caller():
 
 
 def test_solutions_are_where_the_labs_are():
-    assert {path.name for path in SOLUTIONS.iterdir() if path.is_dir()} >= set(GRADED)
+    assert {path.name for path in HERE.solutions.iterdir() if path.is_dir()} >= set(GRADED)
 
 
 # Mistakes that the programs' own tests do not find: a loop that sends nothing, two that take port

@@ -103,7 +103,8 @@ def _advice(hardware: Hardware) -> list[str]:
     for stream in hardware.plan.streams:
         source = stream.source.name
         told += [
-            f"{host.name} ({notes[host.name]}): sudo tcpdump -ni INTERFACE dst host {stream.destination}"
+            f"{host.name} ({notes[host.name]}): "
+            f"sudo tcpdump -ni INTERFACE dst host {stream.destination}"
             for host in stream.receivers
         ]
         told.append(

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from p4lab import registry
+from p4lab.course.home import Home, home_of, names
 from p4lab.model.run import Plan, Stream
 from p4lab.model.system import Settings
-from p4lab.paths import ROOT
 from p4lab.topology import Link, Topology
 from p4lab.topology.lines import line_table
 from p4lab.topology.units import delay_nanoseconds
@@ -25,12 +25,20 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-LABS = ROOT / "labs"
 MOST_PACKETS = 10_000_000  # of each stream
 
 
 class LabError(Exception):
     """A lab that cannot be run; the message says what to change, and where."""
+
+
+def home(lab: str) -> Home:
+    """Where a lab lives. Raises LabError."""
+    found = home_of(lab)
+    if found is None:
+        known = ", ".join(names())
+        raise LabError(f"there is no lab named {lab!r}; there is {known}.")
+    return found
 
 
 class _StreamFile(BaseModel):
@@ -82,12 +90,13 @@ def load_plan(
     """The plan of the lab named `lab`, with what the caller wants to be different.
 
     `interval` of the lab becomes nanoseconds, `down` are numbers or names of links (`find_link`),
-    `settings` are the system's; None is as if it was not said. Raises LabError for a lab that does not exist or is not sound, and
-    TopologyError for the topology.
+    `settings` are the system's; None is as if it was not said. Raises LabError for a lab that does
+    not exist or is not sound, and TopologyError for the topology.
     """
     run = read_lab(lab, _LabFile).run
     system = _system(lab, run.system)
-    network = Topology.load(topology or run.topology)
+    place = home(lab)
+    network = place.topology(topology or run.topology)
     if packets is not None and packets < 1:
         raise LabError(f"a stream needs at least 1 packet, not {packets}.")
     if packets is not None and packets > MOST_PACKETS:
@@ -109,8 +118,8 @@ def load_plan(
     plan = Plan(
         lab,
         run.system,
-        program or ROOT / run.program,
-        ROOT / run.program,
+        program or place.root / run.program,
+        place.root / run.program,
         network,
         own,
         system.defines(own),
@@ -141,7 +150,7 @@ def system_of(lab: str) -> registry.System:
 
 def _system(lab: str, name: str) -> registry.System:
     try:
-        registry.load_folder(LABS / lab)
+        registry.load_folder(home(lab).labs / lab)
         return registry.find(name)
     except registry.SystemError as error:
         raise LabError(f"labs/{lab}/lab.toml: system: {error}") from error
@@ -224,20 +233,12 @@ def _stream(
     return Stream(number, wanted.group, source, tuple(others), packets, interval_ns)
 
 
-def names() -> list[str]:
-    """The labs there are."""
-    return sorted(path.parent.name for path in LABS.glob("*/lab.toml"))
-
-
 Table = TypeVar("Table", bound=BaseModel)
 
 
 def read_lab(lab: str, model: type[Table]) -> Table:
     """What `model` describes of a lab.toml. Raises LabError with the line of what is not sound."""
-    if lab not in names():
-        known = ", ".join(names())
-        raise LabError(f"there is no lab named {lab!r}; there is {known}.")
-    file = LABS / lab / "lab.toml"
+    file = home(lab).labs / lab / "lab.toml"
     shown = f"labs/{lab}/lab.toml"
     text = file.read_text(encoding="utf-8")
     try:

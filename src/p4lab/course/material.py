@@ -11,10 +11,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from p4lab.course import marks
-from p4lab.course.labs import LABS, LabError, read_lab
-from p4lab.paths import ROOT
-
-SOURCES = ROOT / "p4"
+from p4lab.course.home import HERE
+from p4lab.course.labs import LabError, home, read_lab
 
 # In a handout: this comment, then a fenced block whose text is the quotation.
 _QUOTE = re.compile(
@@ -71,8 +69,8 @@ def cuts(lab: str) -> Iterator[Cut]:
     """Every file of a lab that is cut from its solution. Raises LabError and marks.MarkError."""
     for name in student(lab).edit:
         text = marks.starter(_source(lab, name), f"p4/{name}")
-        yield Cut(LABS / lab / "starter" / name, text)
-    for handout in sorted((LABS / lab).glob("*.md")):
+        yield Cut(home(lab).labs / lab / "starter" / name, text)
+    for handout in sorted((home(lab).labs / lab).glob("*.md")):
         text = handout.read_text(encoding="utf-8")
         yield Cut(handout, _QUOTE.sub(lambda quote: _quoted(lab, quote), text))
 
@@ -84,7 +82,7 @@ def _quoted(lab: str, quote: re.Match[str]) -> str:
 
 def _source(lab: str, name: str) -> str:
     try:
-        return (SOURCES / _inside(name)).read_text(encoding="utf-8")
+        return source(lab, _inside(name)).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise LabError(f"labs/{lab}: p4/{name}: {error}") from error
 
@@ -99,21 +97,30 @@ def start(lab: str, folder: Path) -> Iterator[tuple[str, State]]:
     Raises LabError, and OSError where the folder cannot be written.
     """
     wanted = student(lab)
-    starter = LABS / lab / "starter"
+    starter = home(lab).labs / lab / "starter"
     for name in [*wanted.edit, *wanted.files]:
         try:
             text = (
-                (starter / name).read_text(encoding="utf-8") if name in wanted.edit else given(name)
+                (starter / name).read_text(encoding="utf-8")
+                if name in wanted.edit
+                else given(lab, name)
             )
         except OSError as error:
             raise LabError(f"labs/{lab}: {name}: {error.strerror}; p4lab cut {lab}") from error
         yield name, _place(folder / name, text.encode())
 
 
-def given(name: str) -> str:
+def source(lab: str, name: str) -> Path:
+    """Where a file of a lab's solution is: below the p4/ of its home, or of this checkout, whose
+    headers other courses may use."""
+    own = home(lab).sources / name
+    return own if own.is_file() else HERE.sources / name
+
+
+def given(lab: str, name: str) -> str:
     """A file that students get as it is: without the marks that it has if another lab is cut from
     it. Raises OSError."""
-    return marks.solution((SOURCES / name).read_text(encoding="utf-8"), f"p4/{name}")
+    return marks.solution(source(lab, name).read_text(encoding="utf-8"), f"p4/{name}")
 
 
 def _place(path: Path, data: bytes) -> State:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
-from p4lab.course.labs import LABS
+from p4lab.course.labs import home
 from p4lab.grading.course import Course
 
 HOLDERS = 5
@@ -96,8 +96,9 @@ def _copied(handed_in: Mapping[str, Mapping[str, str]]) -> Iterable[Alike]:
 def _given(course: Course) -> list[str]:
     """Every line of the starter and of the solution."""
     texts = [*course.sources.values()]
+    starter = home(course.name).labs / course.name / "starter"
     for name in course.student.edit:
-        texts.append((LABS / course.name / "starter" / name).read_text(encoding="utf-8"))
+        texts.append((starter / name).read_text(encoding="utf-8"))
     return [line for text in texts for line in text.splitlines()]
 
 

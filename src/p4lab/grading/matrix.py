@@ -17,18 +17,15 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from p4lab.course import marks
-from p4lab.course.labs import LabError
+from p4lab.course.labs import LabError, home
 from p4lab.grading.course import Course
 from p4lab.grading.judge import judge
 from p4lab.grading.record import Verdict
-from p4lab.paths import ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-SOLUTIONS = ROOT / "solutions"
 
 Kind = Literal["reference", "variant", "starter", "empty", "mutant"]
 
@@ -79,13 +76,13 @@ class Row:
         return tuple(check.id for check in self.verdict.checks if check.status == "failed")
 
 
-def answers(course: Course, solutions: Path = SOLUTIONS) -> list[Answer]:
+def answers(course: Course, solutions: Path | None = None) -> list[Answer]:
     """The solution, its variants, the starter, empty files, the mutants. Raises LabError."""
     edited = course.student.edit
     reference = {
         name: marks.solution(course.sources[name], f"p4/{name}") for name in course.student.edit
     }
-    folder = solutions / course.name
+    folder = (solutions or home(course.name).solutions) / course.name
     found = [Answer("solution", "reference", reference)]
     for path in sorted(path for path in (folder / "variants").glob("*") if path.is_dir()):
         found.append(Answer(path.name, "variant", {name: _text(path / name) for name in edited}))

@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from p4lab import _engine
-from p4lab.course.labs import LabError
-from p4lab.course.material import SOURCES
-from p4lab.grading import difference, frames, hints
+from p4lab.course.labs import LabError, home
+from p4lab.grading import difference, frames
 from p4lab.grading.course import Check, Course
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Story
@@ -32,7 +31,7 @@ def run(course: Course, check: Check, work: Work) -> tuple[Story | None, int, bo
 
 def _found(course: Course, file: str) -> Path:
     """The script below the lab's folder, or else below p4/. Raises LabError."""
-    for folder in (course.folder, SOURCES):
+    for folder in (course.folder, home(course.name).sources):
         if (folder / file).is_file():
             return folder / file
     raise LabError(f"labs/{course.name}/lab.toml: there is no script {file}, nor p4/{file}.")
@@ -43,7 +42,7 @@ def _stf_story(course: Course, check: Check, report: Mapping[str, Any], file: st
     told = finding["difference"]
     steps = (f"the script {file} runs, up to its line {finding['line']}",)
     if not told or not told.get("received") or not told.get("expected"):
-        hint = hints.choose(course.hints, check.id, difference.COPY_MISSING, "")
+        hint = course.hint(check, difference.COPY_MISSING)
         return Story(steps, finding["message"], difference.COPY_MISSING, hint)
     pair = _stf_pair(course, told)
     return pair_story(course, check, pair, course.defines, steps, "", (None, ""))

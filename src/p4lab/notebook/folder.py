@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from p4lab import _engine
-from p4lab.course.material import SOURCES, start, student
+from p4lab.course.labs import home
+from p4lab.course.material import start, student
 from p4lab.paths import ROOT
 
 
@@ -35,7 +36,7 @@ class Folder:
     @property
     def is_reference(self) -> bool:
         """Whether this is the solution itself and not a student's work."""
-        return self.path.resolve() == SOURCES.resolve()
+        return self.path.resolve() == home(self.lab).sources.resolve()
 
     def age(self) -> Mapping[Path, int]:
         """When each file was last written, in nanoseconds; 0 for one that is gone."""

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from p4lab.course.home import notebooks
 from p4lab.course.labs import LabError
 from p4lab.notebook.folder import work_folder
 from p4lab.paths import ROOT
 
-NOTEBOOKS = ROOT / "notebooks"
 EDITOR = ROOT / "editors" / "jupyterlab"  # all of it goes into a wheel, by the names of its folders
 CONFIG = ROOT / "editors" / "jupyterlab-config"
 
@@ -42,10 +42,10 @@ def free_port() -> int:
 
 def own_notebook(lab: str) -> Path:
     """The student's copy of a lab's notebook, made if it is not there. Raises LabError, OSError."""
-    original = NOTEBOOKS / f"{lab}.ipynb"
-    if not original.is_file():
-        known = ", ".join(sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb")))
-        raise LabError(f"there is no notebook of a lab {lab!r}; there is {known}.")
+    known = notebooks()
+    if lab not in known:
+        raise LabError(f"there is no notebook of a lab {lab!r}; there is {', '.join(known)}.")
+    original = known[lab]
     copy = work_folder() / original.name
     if not copy.exists():
         copy.parent.mkdir(parents=True, exist_ok=True)

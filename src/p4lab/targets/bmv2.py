@@ -106,8 +106,8 @@ class Bmv2Switch:
         number: int,
         folder: Path,
     ) -> None:
-        """`ports` are numbers and interface names, `cpu_port` is the one to its controller. `on_cpu`
-        is called from a thread with port and frame of what the switch sends there. `number` tells
+        """`ports` are numbers and interface names, `cpu_port` is that of its controller. `on_cpu` is
+        called from a thread with port and frame of what the switch sends there. `number` tells
         switches of one namespace apart; log and socket are put in `folder`. Raises TargetError."""
         from p4lab.control.p4runtime import P4RuntimeDriver
 

@@ -1,0 +1,89 @@
+"""Where labs live: this checkout, and folders of an instructor's own in the same form.
+
+    DIR/labs/NAME/       lab.toml, handout, checks; system.py where the lab brings its own system
+    DIR/p4/              programs, from which starters are cut
+    DIR/solutions/NAME/  answers to test the grader with
+    DIR/notebooks/       NAME.ipynb
+    DIR/topologies/      networks
+
+`p4lab --course DIR` names such a folder, and the environment variable P4LAB_COURSE several, as PATH
+does; what this process starts (kernels, sandboxes) finds them there, too.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from p4lab.paths import ROOT
+from p4lab.topology import Topology
+
+ENVIRONMENT = "P4LAB_COURSE"
+
+
+@dataclass(frozen=True)
+class Home:
+    """A folder in the form of the checkout."""
+
+    root: Path
+
+    @property
+    def labs(self) -> Path:
+        return self.root / "labs"
+
+    @property
+    def sources(self) -> Path:
+        return self.root / "p4"
+
+    @property
+    def solutions(self) -> Path:
+        return self.root / "solutions"
+
+    @property
+    def notebooks(self) -> Path:
+        return self.root / "notebooks"
+
+    def topology(self, path_or_name: str | Path) -> Topology:
+        """A topology of its own by name, or any other that p4lab finds. Raises TopologyError."""
+        own = self.root / "topologies" / f"{path_or_name}.toml"
+        return Topology.load(
+            own if len(Path(path_or_name).parts) == 1 and own.is_file() else path_or_name
+        )
+
+
+HERE = Home(ROOT)
+
+
+def homes() -> Iterator[Home]:
+    """This checkout and then the folders that the user has named."""
+    yield HERE
+    for name in os.environ.get(ENVIRONMENT, "").split(os.pathsep):
+        if name:
+            yield Home(Path(name).expanduser().resolve())
+
+
+def add(folder: Path) -> None:
+    """Also looks for labs in a folder from now on; so do processes that this one starts. Raises
+    ValueError with a sentence if it has no labs."""
+    if not (folder / "labs").is_dir():
+        raise ValueError(f"{folder} is not a course: it has no folder labs.")
+    known = [name for name in os.environ.get(ENVIRONMENT, "").split(os.pathsep) if name]
+    os.environ[ENVIRONMENT] = os.pathsep.join([*known, str(folder.resolve())])
+
+
+def home_of(lab: str) -> Home | None:
+    """The first that has a lab of this name."""
+    return next((home for home in homes() if (home.labs / lab / "lab.toml").is_file()), None)
+
+
+def names() -> list[str]:
+    """The labs there are, in order."""
+    return sorted({file.parent.name for home in homes() for file in home.labs.glob("*/lab.toml")})
+
+
+def notebooks() -> dict[str, Path]:
+    """The notebooks there are, by lab."""
+    found = {file.stem: file for home in homes() for file in home.notebooks.glob("*.ipynb")}
+    return dict(sorted(found.items()))
