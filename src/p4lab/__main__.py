@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from p4lab.cli import app
+from p4lab.cli.errors import run_guarded
+from p4lab.cli.welcome import show
+
 
 def main() -> None:
     """Shows the first screen without arguments, else runs the verb."""
-    from p4lab.cli import app
-    from p4lab.cli.errors import run_guarded
-    from p4lab.cli.welcome import show
-
     run_guarded(show if len(sys.argv) == 1 else app)
 
 

@@ -1,79 +1,81 @@
-"""The command line. A verb's module imports what it needs only when the verb runs."""
+"""The command line. A verb's module is imported when the verb runs."""
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
 import typer
 
-from p4lab.cli import (
-    bench_verb,
-    check_verb,
-    compile_verb,
-    conformance_verb,
-    doctor_verb,
-    experiment_verb,
-    explain_verb,
-    fit_verb,
-    fmt_verb,
-    grade_verb,
-    lsp_verb,
-    matrix_verb,
-    notebook_verb,
-    provision_verb,
-    recirculation_verb,
-    run_verb,
-    start_verb,
-    stf_verb,
-    switch_verb,
-    trace_verb,
-)
+from p4lab.cli.verbs import Later, Verbs
+
+PANELS = {
+    "Learn": {
+        "notebook": "p4lab.cli.notebook_verb:notebook",
+        "start": "p4lab.cli.start_verb:start",
+        "check": "p4lab.cli.check_verb:check",
+        "watch": "p4lab.cli.check_verb:watch",
+        "run": "p4lab.cli.run_verb:run",
+        "trace": "p4lab.cli.trace_verb:trace",
+    },
+    "Write P4": {
+        "compile": "p4lab.cli.compile_verb:compile_program",
+        "explain": "p4lab.cli.explain_verb:explain",
+        "stf": "p4lab.cli.stf_verb:stf",
+        "fit": "p4lab.cli.fit_verb:fit",
+        "fmt": "p4lab.cli.fmt_verb:fmt",
+        "lsp": "p4lab.cli.lsp_verb:lsp",
+    },
+    "Teach": {
+        "grade": "p4lab.cli.grade_verb:grade",
+        "matrix": "p4lab.cli.matrix_verb:matrix",
+        "cut": "p4lab.cli.start_verb:cut",
+    },
+    "Measure": {
+        "bench": "p4lab.cli.bench_verb:bench",
+        "conformance": "p4lab.cli.conformance_verb:conformance",
+    },
+    "This machine": {
+        "doctor": "p4lab.cli.doctor_verb:doctor",
+        "switch": "p4lab.cli.switch_verb:switch",
+    },
+}
+"""The verbs as the help lists them, and where each is"""
+
+
+class House(Verbs):
+    """All verbs: ours, and `System.verbs`."""
+
+    brought: ClassVar[str] = "verbs"
+    panel: ClassVar[str | None] = "Measure"
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        ours = [
+            Later(name, place, panel)
+            for panel, verbs in PANELS.items()
+            for name, place in verbs.items()
+        ]
+        self.commands = {**{verb.name: verb for verb in ours}, **self.commands}
+
+
+class Experiments(Verbs):
+    """What is below `p4lab experiment`: `System.experiments`."""
+
+    brought: ClassVar[str] = "experiments"
+
 
 app = typer.Typer(
     name="p4lab",
+    cls=House,
     help="A P4 teaching lab in a box.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-PANELS = {
-    "Learn": {
-        "notebook": notebook_verb.notebook,
-        "start": start_verb.start,
-        "check": check_verb.check,
-        "watch": check_verb.watch,
-        "run": run_verb.run,
-        "trace": trace_verb.trace,
-    },
-    "Write P4": {
-        "compile": compile_verb.compile_program,
-        "explain": explain_verb.explain,
-        "stf": stf_verb.stf,
-        "fit": fit_verb.fit,
-        "fmt": fmt_verb.fmt,
-        "lsp": lsp_verb.lsp,
-    },
-    "Teach": {
-        "grade": grade_verb.grade,
-        "matrix": matrix_verb.matrix,
-        "cut": start_verb.cut,
-    },
-    "Measure": {
-        "bench": bench_verb.bench,
-        "conformance": conformance_verb.conformance,
-        "provision": provision_verb.provision,
-    },
-    "This machine": {
-        "doctor": doctor_verb.doctor,
-    },
-}
-for panel, verbs in PANELS.items():
-    for name, verb in verbs.items():
-        app.command(name, rich_help_panel=panel)(verb)
-# Its options are bmv2's, not ours to parse.
-app.command(
-    "switch",
-    rich_help_panel="This machine",
-    context_settings={"ignore_unknown_options": True},
-)(switch_verb.switch)
-experiment_verb.experiment.command("recirculation")(recirculation_verb.recirculation)
-experiment_verb.experiment.command("provisioning")(recirculation_verb.provisioning)
-app.add_typer(experiment_verb.experiment, rich_help_panel="Measure")
+experiment = typer.Typer(
+    name="experiment",
+    cls=Experiments,
+    help="Repeat a measurement of a paper.",
+    no_args_is_help=True,
+)
+app.add_typer(experiment, rich_help_panel="Measure")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 from enum import Enum
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from p4lab.bench import Measure, describe, measure_all
 from p4lab.cli.options import Json
-
-if TYPE_CHECKING:
-    from p4lab.bench import Measure
 
 
 class What(str, Enum):
@@ -47,9 +45,7 @@ def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = Fals
     (the median, null if it could not be measured), least, most, goal, at_most (the goal is an upper
     bound), met and note.
     """
-    from rich.console import Console
-
-    from p4lab.bench import describe, measure_all
+    from rich.console import Console  # heavy: rich
 
     machine = describe()
     with Console(stderr=True).status("starting") as status:

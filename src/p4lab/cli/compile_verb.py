@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from p4lab import _engine
 from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.explain_verb import pointer
 from p4lab.cli.options import (
@@ -56,8 +57,6 @@ def compile_program(
     only the control plane would stumble over is an error.
     """
     existing_file(program, "P4 program")
-    from p4lab import _engine
-
     dirs, macros = existing_dirs(include), split_defines(define)
     targets = [name.strip() for name in lint.split(",")] if lint else []
     try:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from p4lab import _engine
 from p4lab.cli.errors import VERDICT_NO, fail, no_file
 from p4lab.cli.options import Json, existing_file
 
@@ -83,10 +84,8 @@ def _text(manifest: Path | None) -> str | None:
 
 
 def _judge(p4c: Path, manifest: str | None, only: str | None) -> dict[str, Any]:
-    from rich.console import Console
+    from rich.console import Console  # heavy: rich
     from rich.progress import Progress
-
-    from p4lab import _engine
 
     console = Console(stderr=True)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:

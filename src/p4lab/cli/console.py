@@ -14,7 +14,7 @@ CUT = "…"
 def print_whole(*tables: RenderableType) -> None:
     """Prints tables; what is too wide for the terminal as wide as it is. Better a line that the
     terminal wraps than a number without its end."""
-    from rich.console import Console
+    from rich.console import Console  # heavy: rich
 
     terminal = Console()
     anything = terminal.options.update(max_width=MOST)

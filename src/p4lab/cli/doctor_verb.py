@@ -7,6 +7,7 @@ from dataclasses import asdict
 
 import typer
 
+import p4lab.doctor
 from p4lab.cli.errors import VERDICT_NO
 from p4lab.cli.options import Json
 
@@ -19,16 +20,15 @@ def doctor(as_json: Json = False) -> None:
     Exits 1 if something is broken; what is missing but optional does not count. The JSON object has
     `findings`: each with name, state (ok, missing or broken), detail and fix.
     """
-    from rich.console import Console
-
-    from p4lab.doctor import all_probes, examine, lines
+    from rich.console import Console  # heavy: rich
 
     with Console(stderr=True).status("looking") as status:
-        findings = list(examine(all_probes(), lambda what: status.update(f"{what} ...")))
+        probes = p4lab.doctor.all_probes()
+        findings = list(p4lab.doctor.examine(probes, lambda what: status.update(f"{what} ...")))
     if as_json:
         typer.echo(json.dumps({"findings": [asdict(row) for row in findings]}, indent=2))
     else:
-        for state, line in lines(findings):
+        for state, line in p4lab.doctor.lines(findings):
             if state is None:
                 typer.echo(typer.style(line, dim=True))
             else:

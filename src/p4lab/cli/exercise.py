@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import typer
 
 from p4lab.cli.errors import fail
+from p4lab.cli.running import reporting
+from p4lab.exercise.files import Exercise, ExerciseError, read_exercise
+from p4lab.exercise.run import ExerciseNetwork, Loaded, Reached, load, makers, may_run
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
-
-    from p4lab.exercise.files import Exercise
-    from p4lab.exercise.run import Loaded, Reached
 
 
 def run_exercise(
@@ -29,11 +29,7 @@ def run_exercise(
 ) -> None:
     """Builds the network, writes the entries, lets every host ping every other; with `cli` hands
     over to Mininet's command line."""
-    from rich.console import Console
-
-    from p4lab.cli.run_verb import reporting
-    from p4lab.exercise.files import ExerciseError, read_exercise
-    from p4lab.exercise.run import ExerciseNetwork, load, makers, may_run
+    from rich.console import Console  # heavy: rich
 
     try:
         exercise = read_exercise(folder, topology, program)

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from p4lab import _engine
 from p4lab.cli.errors import fail
 from p4lab.cli.options import Json
 
@@ -25,8 +26,6 @@ def explain(code: Code = None, as_json: Json = False) -> None:
     The JSON object of a code has `code`, `title`, `group`, `wrong`, `why`, `right` and `see`, all
     text in Markdown; without a code it is the list of all of these objects.
     """
-    from p4lab import _engine
-
     if code is None:
         pages = _engine.explanations()
         typer.echo(json.dumps(pages, indent=2) if as_json else _listing(pages), nl=as_json)
@@ -72,7 +71,7 @@ def _markdown(page: dict[str, Any]) -> str:
 
 
 def _print_page(page: dict[str, Any]) -> None:
-    from rich.console import Console
+    from rich.console import Console  # heavy: rich
     from rich.markdown import Markdown
 
     # rich has no P4; C is near enough to tell words, numbers and comments apart.

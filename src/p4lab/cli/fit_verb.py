@@ -20,6 +20,9 @@ from p4lab.cli.options import (
     split_defines,
     write_text,
 )
+from p4lab.fit import TruthMissing, estimate_file, read_truth
+from p4lab.fit.svg import drawing
+from p4lab.fit.terminal import chart
 
 Svg = Annotated[
     Path | None,
@@ -49,8 +52,6 @@ def fit(
     `pipes` (each with `gresses`, `stages`, `lower_bound`, `fits`) and, with `--compiled`, `truth`.
     """
     existing_file(program, "P4 program")
-    from p4lab.fit import TruthMissing, estimate_file, read_truth
-
     try:
         estimate = estimate_file(program, existing_dirs(include), split_defines(define))
     except ValueError as error:
@@ -61,8 +62,6 @@ def fit(
     except TruthMissing as error:
         fail(str(error))
     if svg:
-        from p4lab.fit.svg import drawing
-
         write_text(svg, drawing(estimate))
     if as_json:
         report = estimate.to_dict()
@@ -70,9 +69,7 @@ def fit(
             report["truth"] = asdict(truth)
         typer.echo(json.dumps(report, indent=2))
     else:
-        from rich.console import Console
-
-        from p4lab.fit.terminal import chart
+        from rich.console import Console  # heavy: rich
 
         console = Console(highlight=False, soft_wrap=True)
         console.print(chart(estimate, truth))

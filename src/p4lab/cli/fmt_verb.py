@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from p4lab import _engine
 from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail, fail_at
 from p4lab.cli.options import existing_file
 
@@ -29,7 +30,6 @@ def fmt(programs: Programs, check: Check = False, stdout: ToStdout = False) -> N
         fail("--check prints no program and --stdout checks none; give one of them.")
     if stdout and len(programs) > 1:
         fail("--stdout prints one program; give one file.")
-    from p4lab import _engine
 
     unreadable = unformatted = 0
     for program in programs:

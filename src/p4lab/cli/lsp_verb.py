@@ -9,8 +9,10 @@ from pathlib import Path
 
 import typer
 
+from p4lab import _engine
 from p4lab.cli.errors import BAD_INPUT, fail
 from p4lab.cli.options import Defines, IncludeDirs, existing_dirs, split_defines
+from p4lab.paths import ROOT
 
 
 def lsp(include: IncludeDirs = None, define: Defines = None) -> None:
@@ -21,8 +23,6 @@ def lsp(include: IncludeDirs = None, define: Defines = None) -> None:
     dirs, defines = existing_dirs(include), split_defines(define)
     if sys.stdin.isatty():
         fail("lsp is for editors to start, not for a terminal; docs/editors.md says how.")
-    from p4lab import _engine
-    from p4lab.paths import ROOT
 
     shared, pages = ROOT / "p4" / "include", ROOT / "docs" / "errors"
     if shared.is_dir():

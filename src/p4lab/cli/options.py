@@ -1,4 +1,4 @@
-"""Options that several verbs share."""
+"""Options that several verbs share. Those of a lab's system are in `settings.py`."""
 
 from __future__ import annotations
 

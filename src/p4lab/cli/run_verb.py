@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from p4lab.cli import tofino
 from p4lab.cli.console import print_whole
-from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail, fail_in_file
-from p4lab.cli.explain_verb import pointer
-from p4lab.cli.options import (
-    Bmv2Compat,
-    Json,
-    NetworkName,
-    Undefined,
-    existing_file,
-    tell_undefined,
-)
-
-if TYPE_CHECKING:
-    from p4lab.model.run import Plan
+from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.exercise import run_exercise
+from p4lab.cli.options import Bmv2Compat, Json, NetworkName, Undefined
+from p4lab.cli.running import plan_or_fail, reporting
+from p4lab.cli.settings import SystemOptions, no_settings
+from p4lab.cli.verbs import registered
+from p4lab.course.labs import names
+from p4lab.exercise.files import is_exercise
+from p4lab.session.opening import run as run_plan
+from p4lab.targets import HARDWARE
 
 Lab = Annotated[
     str,
@@ -62,9 +58,6 @@ TopologyName = Annotated[
     str | None,
     typer.Option("--topology", metavar="NAME", help="A topology of topologies/, or a .toml file."),
 ]
-Bsl = Annotated[
-    int | None, typer.Option("--bsl", metavar="64|128|256", help="Bits of a BitString.")
-]
 Packets = Annotated[int | None, typer.Option("--packets", help="Packets of each stream.")]
 Seed = Annotated[
     int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="For all that is drawn.")
@@ -95,14 +88,15 @@ Undo = Annotated[
 ]
 
 
+@registered(cls=SystemOptions)
 def run(
+    ctx: typer.Context,
     lab: Lab,
     folder: Folder = None,
     net: NetworkName = "virtual",
     target: TargetName = "engine",
     engine: EngineName = "interpreter",
     topology: TopologyName = None,
-    bsl: Bsl = None,
     packets: Packets = None,
     seed: Seed = 1,
     pcap: Pcap = None,
@@ -116,27 +110,23 @@ def run(
     undo: Undo = False,
     as_json: Json = False,
 ) -> None:
-    """Run a lab and print who got what; exits 0 only if all is right.
+    """Run a lab and print what came of it; exits 0 only if all is right.
+
+    A lab's system has options of its own: p4lab run LAB --help lists them below these.
 
     LAB may also be an exercise folder in the form of p4lang/tutorials (topology.json,
     sN-runtime.json, a P4 file): its network is built of Linux hosts, every host pings every other.
 
-    The JSON object has ok, lab, topology, network, bsl, seed, hosts (host, group, subscribed, sent,
-    received, duplicates, missing, unwanted, unserved, ok), links (source, target, copies, ideal,
-    ok), counters (router, neighbour, port, packets, bytes), down and problems.
+    The JSON object has ok, problems, lab, topology, network, seed and the system's options. A
+    report of deliveries also has hosts (host, destination, subscribed, sent, received, duplicates,
+    missing, unwanted, unserved, ok), links (source, target, copies, ideal, ok), counters (router,
+    neighbour, port, packets, bytes) and down.
     """
-
-    from p4lab.cli.exercise import run_exercise
-    from p4lab.course.labs import names
-    from p4lab.exercise.files import is_exercise
-    from p4lab.model.report import render
-    from p4lab.session.run import run as run_plan
-    from p4lab.targets import HARDWARE
-
     exercise = is_exercise(Path(lab))
     if engine != "interpreter" and (exercise or target != "engine"):
         fail("--engine is for labs on our own switches: leave it away.")
     if exercise:
+        no_settings(ctx)
         run_exercise(
             Path(lab), target=target, topology=topology, program=program, cli=cli, as_json=as_json
         )
@@ -147,11 +137,19 @@ def run(
             "own files, give the lab's name first, as in: p4lab run 01-bier DIR."
         )
 
-    plan = plan_or_fail(lab, folder, topology, bsl, packets, seed, bmv2_compat, undefined, down)
+    plan = plan_or_fail(
+        ctx,
+        lab,
+        folder,
+        topology=topology,
+        packets=packets,
+        seed=seed,
+        bmv2_compat=bmv2_compat,
+        undefined=undefined,
+        down=down,
+    )
     wired = None
     if target in HARDWARE or rack or dry_run or undo:
-        from p4lab.cli import tofino
-
         wired = tofino.rack_or_fail(target, rack, dry_run=dry_run, undo=undo)
         if dry_run or target == "wedge":
             tofino.run(plan, target, wired, dry_run=dry_run, undo=undo, as_json=as_json)
@@ -162,63 +160,6 @@ def run(
     if as_json:
         typer.echo(json.dumps(report.to_json(), indent=2))
     else:
-        print_whole(render(report))
+        print_whole(report.render())
     if not report.ok:
         raise typer.Exit(VERDICT_NO)
-
-
-def plan_or_fail(
-    lab: str,
-    folder: Path | None,
-    topology: str | None,
-    bsl: int | None,
-    packets: int | None,
-    seed: int,
-    bmv2_compat: bool = False,
-    undefined: int | None = None,
-    down: list[str] | None = None,
-) -> Plan:
-    """The plan of a lab; status 2 and the reason if there is none."""
-    tell_undefined(undefined)
-    from p4lab.course.labs import LabError, load_plan
-    from p4lab.course.material import student
-    from p4lab.topology import TopologyError
-
-    try:
-        program = None
-        if folder is not None:
-            program = existing_file(folder / student(lab).program, "P4 program")
-        return load_plan(
-            lab,
-            program=program,
-            topology=topology,
-            bsl=bsl,
-            packets=packets,
-            seed=seed,
-            bmv2_compat=bmv2_compat,
-            undefined=undefined,
-            down=down,
-        )
-    except LabError as error:
-        fail(str(error))
-    except TopologyError as error:
-        fail_in_file(error)
-
-
-@contextmanager
-def reporting() -> Iterator[Callable[[str], None]]:
-    """Shows what is under way, and ends the verb with status 2 where it cannot be carried out."""
-    from rich.console import Console
-
-    from p4lab.engine import ProgramError
-    from p4lab.model.control import NumberError, RefusedError
-    from p4lab.network import NetworkError
-
-    try:
-        with Console(stderr=True).status("starting") as status:
-            yield lambda what: status.update(f"{what} ...")
-    except (NetworkError, NumberError, RefusedError) as error:
-        fail(str(error))
-    except ProgramError as error:  # it shows the places itself
-        typer.echo(str(error).rstrip() + "\n" + pointer(error.diagnostics), err=True, nl=False)
-        raise typer.Exit(BAD_INPUT) from error

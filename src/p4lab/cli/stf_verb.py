@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from p4lab import _engine
 from p4lab.cli.errors import BAD_INPUT, VERDICT_NO, fail
 from p4lab.cli.explain_verb import pointer
 from p4lab.cli.options import (
@@ -23,9 +24,7 @@ from p4lab.cli.options import (
     split_defines,
     tell_undefined,
 )
-
-if TYPE_CHECKING:
-    from p4lab import _engine
+from p4lab.scripts import defines_of
 
 Tests = Annotated[list[Path], typer.Argument(metavar="TEST.stf...", help="The scripts to run.")]
 Lax = Annotated[
@@ -60,8 +59,6 @@ def stf(
     for test in tests:
         existing_file(test, "STF script")
     tell_undefined(undefined)
-    from p4lab import _engine
-    from p4lab.scripts import defines_of
 
     given = {name for name, _ in split_defines(define)}
     programs: dict[tuple[str, ...], _engine.Program] = {}
@@ -106,8 +103,6 @@ def compile_or_fail(
     bmv2_compat: bool = False,
 ) -> _engine.Program:
     """The program ready to run; its diagnostics and status 2 where it has errors."""
-    from p4lab import _engine
-
     dirs, macros = existing_dirs(include), split_defines(define)
     result = _engine.compile(str(program), dirs, macros, bmv2_compat=bmv2_compat)
     if result.program is None:

@@ -7,6 +7,9 @@ from typing import Annotated
 import typer
 
 from p4lab.cli.errors import fail
+from p4lab.cli.verbs import registered
+from p4lab.p4runtime.command_line import CommandLineError, parse
+from p4lab.p4runtime.switch import SwitchError, run_until_signalled
 
 Words = Annotated[
     list[str] | None,
@@ -14,6 +17,8 @@ Words = Annotated[
 ]
 
 
+# Its options are bmv2's, not ours to parse.
+@registered(context_settings={"ignore_unknown_options": True})
 def switch(words: Words = None) -> None:
     """Run a P4 program on Linux interfaces, driven over P4Runtime, as simple_switch_grpc does.
 
@@ -23,9 +28,6 @@ def switch(words: Words = None) -> None:
     (0.0.0.0:9559), --cpu-port N, --no-p4 (wait for a program of P4Runtime), --log-console,
     --log-file FILE, --pcap [DIR] (INTERFACE_in.pcap and INTERFACE_out.pcap). There is no Thrift.
     """
-    from p4lab.p4runtime.command_line import CommandLineError, parse
-    from p4lab.p4runtime.switch import SwitchError, run_until_signalled
-
     try:
         run_until_signalled(parse(words or []))
     except (CommandLineError, SwitchError) as error:

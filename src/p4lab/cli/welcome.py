@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from pkgutil import resolve_name
+
+from p4lab.cli import PANELS
 
 SCREEN = """\
 p4lab, a P4 teaching lab in a box
@@ -27,7 +30,5 @@ def show() -> None:
     """Prints the first screen, and opens the first notebook if somebody is there to see it."""
     print(SCREEN, end="")
     if sys.stdin.isatty() and sys.stdout.isatty():
-        from p4lab.cli.notebook_verb import notebook
-
         print()
-        notebook()
+        resolve_name(PANELS["Learn"]["notebook"])()
