@@ -95,8 +95,8 @@ def test_every_addressed_bfer_gets_one_copy_and_nobody_else(topology, bsl, data)
     entries = bier_entries(topology, frozenset(), bsl)
     start = data.draw(st.sampled_from(topology.routers)).name
     wanted = data.draw(st.sets(st.sampled_from(topology.routers)))
-    for si, string in bit_strings([router.bfr_id for router in wanted], bsl).items():
-        in_set = {r.name for r in wanted if (r.bfr_id - 1) // bsl == si}
+    for si, string in bit_strings([router.own("bfr_id") for router in wanted], bsl).items():
+        in_set = {r.name for r in wanted if (r.own("bfr_id") - 1) // bsl == si}
         links, got = Counter(), Counter()
         bift_id = {64: 1, 128: 2, 256: 3}[bsl] << 16 | si
         forward(entries, topology.neighbour, start, bift_id, string, links, got)

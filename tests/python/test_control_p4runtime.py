@@ -21,6 +21,7 @@ from p4lab.model.entries import (
     Update,
 )
 from p4lab.model.tables import Tables
+from p4lab.network.cpu import CpuPort
 from p4lab.network.switches import ForwarderDriver
 from p4lab.systems.bier.entries import Member, bier_entries
 from p4lab.systems.bier.plane import BierControlPlane
@@ -194,7 +195,7 @@ def test_counters_are_read_as_in_process(device: Device, driver: P4RuntimeDriver
         for length in range(count):
             driver.packet_out(port, bytes(60 + length))
     deadline = time.monotonic() + 10
-    own = ForwarderDriver(device.forwarder, Tables())
+    own = ForwarderDriver(device.forwarder, Tables(), CpuPort(510))
     while own.counters("sent", [1, 2, 7]) != {1: (3, 189), 2: (1, 62), 7: (0, 0)}:
         assert time.monotonic() < deadline, own.counters("sent", [1, 2, 7])
         time.sleep(0.01)

@@ -137,7 +137,7 @@ def test_the_first_row_by_bfrts_priorities_is_that_of_the_lowest_bit(name: str) 
     program, igp = PROGRAM[64], underlay(topology)
     setups = racks.every_port(topology).setups(topology)
     entries = laid_out(topology, setups, frozenset(), 64)
-    by_id = {router.bfr_id: router.name for router in topology.routers}
+    by_id = {router.own("bfr_id"): router.name for router in topology.routers}
     for router, setup in setups.items():
         ports = {port.to: port.dev_port for _, port in setup.cables}
         bift = [r for r in wanted_rows(entries[router], program) if r.table.endswith("bift")]

@@ -62,7 +62,7 @@ def test_sizes(name, routers, hosts, core_links):
 
 
 def test_sets_has_more_receivers_than_64_bits_and_several_sets_at_every_length():
-    ids = [router.bfr_id for router in Topology.load("sets").routers]
+    ids = [router.own("bfr_id") for router in Topology.load("sets").routers]
     assert len(ids) - 1 > 64
     assert [len({(i - 1) // bsl for i in ids}) for bsl in (64, 128, 256)] == [8, 4, 2]
 
@@ -116,7 +116,7 @@ def test_addresses_follow_from_the_numbers():
     assert router.mac(255) == 0x0200000102FF
     assert net.mac("r258", 2) == 0x020000010202
     assert net.mac("b") == b.mac == 0x0201000102C8
-    assert router.bfr_id == 258
+    assert router.own("bfr_id") == 258
     assert a.id == 0x010201
 
 
@@ -135,7 +135,7 @@ def test_properties_of_links_and_the_graph():
     assert edge["link"] is link
     assert edge["ports"] == {"r1": 1, "r2": 1}
     assert edge["cost"] == 7
-    assert net.graph.nodes["r1"] == {"kind": "router", "number": 1, "bfr_id": 1}
+    assert net.graph.nodes["r1"] == {"kind": "router", "number": 1}
 
 
 @given(st.sampled_from(names()), st.randoms(use_true_random=False))
@@ -219,7 +219,7 @@ MISTAKES = [
     (
         "[[router]]\nnumber = 3\nbfr_id = 2\n",
         3,
-        "routers r2 and r3 both have BFR-id 2: give one another `bfr_id`",
+        "routers r2 and r3 both have bfr_id 2: give one another",
     ),
     (
         "[[router]]\nnumber = 65536\n",

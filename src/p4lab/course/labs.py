@@ -103,6 +103,7 @@ def load_plan(
         raise LabError(f"a stream has at most {MOST_PACKETS:,} packets, not {packets:,}.")
     if len(network.hosts) < 2:
         raise LabError(f"the topology {network.name!r} has fewer than two hosts: add some.")
+    _known_numbers(network)
     own = _settings(lab, system.settings, run.model_extra or {}, settings)
     draw = random.Random(seed)
     try:
@@ -189,6 +190,18 @@ def _refused(model: type[Settings], name: str, value: Any) -> str:
     listed = ", ".join(map(str, choices[:-1])) + f" or {choices[-1]}" if choices else ""
     what = field.description or name
     return f"{what} can be {listed or 'something else'}, not {value}."
+
+
+def _known_numbers(network: Topology) -> None:
+    """Raises LabError for a number of a router that no system knows: it is misspelt."""
+    known = {name for system in registry.all_systems() for name in system.router_numbers}
+    for router in network.routers:
+        for name, _ in router.numbers:
+            if name not in known:
+                raise LabError(
+                    f"the topology {network.name!r}: router {router.name} has {name}, which no "
+                    f"system knows; there is {', '.join(sorted(known))}."
+                )
 
 
 def _number_or_name(written: str) -> int | str:

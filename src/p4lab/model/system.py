@@ -65,6 +65,8 @@ class System:
     """As lab.toml and the registry call it"""
     settings: ClassVar[type[Settings]] = Settings
     notation: ClassVar[Notation] = PLAIN
+    router_numbers: ClassVar[tuple[str, ...]] = ()
+    """Keys of routers in topologies: numbers by which the system knows them"""
     hints: ClassVar[Mapping[str, str]] = {}
     """What to say of a kind of difference that only this system's values have, by its name"""
     views: ClassVar[Mapping[str, str]] = {}

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, StrictInt
+from pydantic import BeforeValidator, ConfigDict, Field, StrictInt
 
 from p4lab.topology.model import MAX_HOST_NUMBER, MAX_PORT, Host, Link, Router, Topology, reached
 from p4lab.topology.tomls import (
@@ -40,9 +40,12 @@ Port = Annotated[StrictInt, Field(ge=1, le=MAX_PORT)]
 
 
 class RouterRow(Strict):
+    """A router. Further keys are numbers that systems know it by; without one it is `number`."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Number16]
     number: Number16
     name: Name | None = None
-    bfr_id: Number16 | None = None
 
 
 class HostRow(Strict):
@@ -185,11 +188,13 @@ class _Builder:
     def routers(self) -> tuple[Router, ...]:
         routers: list[Router] = []
         seen: dict[tuple[str, object], Router] = {}
+        kinds = sorted({key for row in self.file.router for key in row.model_extra or {}})
         for i, row in enumerate(self.file.router):
-            router = Router(row.number, row.name or f"r{row.number}", row.bfr_id or row.number)
+            numbers = tuple(sorted((row.model_extra or {}).items()))
+            router = Router(row.number, row.name or f"r{row.number}", numbers)
             routers.append(router)
-            for key in ("number", "name", "bfr_id"):
-                value = getattr(router, key)
+            for key in ("number", "name", *kinds):
+                value = router.own(key) if key in kinds else getattr(router, key)
                 other = seen.setdefault((key, value), router)
                 if other is not router:
                     self.wrong(("router", i, key), _clash(key, value, router, other))
@@ -325,10 +330,7 @@ def _clash(key: str, value: object, router: Router, other: Router) -> str:
         return f"two routers are named {value!r}: rename one"
     if key == "number":
         return f"two routers have number {value}: give one another number"
-    return (
-        f"routers {other.name} and {router.name} both have BFR-id {value}: "
-        "give one another `bfr_id`"
-    )
+    return f"routers {other.name} and {router.name} both have {key} {value}: give one another"
 
 
 def _unreachable(file: str, routers: tuple[Router, ...], links: tuple[Link, ...]) -> list[str]:

@@ -1,7 +1,7 @@
 """Routers, hosts and links as values, with the numbers the whole lab derives from them.
 
-Everything that two programs must agree on without talking (addresses, MAC addresses, ports,
-BFR-ids) is computed here from router and host numbers, and nowhere else.
+Everything that two programs must agree on without talking (addresses, MAC addresses, ports)
+is computed here from router and host numbers, and nowhere else.
 """
 
 from __future__ import annotations
@@ -26,11 +26,15 @@ _HOST_MAC = 0x0201 << 32
 
 @dataclass(frozen=True)
 class Router:
-    """A BIER forwarding router. `bfr_id` is its BFR-id, 1 to 65535 (RFC 8279, section 2)."""
+    """A router. `numbers` are those that systems know it by, besides its own: a BFR-id, say."""
 
     number: int
     name: str
-    bfr_id: int
+    numbers: tuple[tuple[str, int], ...] = ()
+
+    def own(self, what: str) -> int:
+        """Its number for a system; the router's own unless the topology gives another."""
+        return dict(self.numbers).get(what, self.number)
 
     def mac(self, port: int) -> int:
         """MAC address of `port`: 02:00:00:NN:NN:PP, as a 48-bit number."""
@@ -70,6 +74,11 @@ class Host:
     @property
     def gateway(self) -> IPv4Address:
         return IPv4Address(10 << 24 | self.router_number << 8 | 254)
+
+    @property
+    def gateway_mac(self) -> int:
+        """MAC address of the router's port: where the host's unicast frames go."""
+        return _ROUTER_MAC | self.router_number << 8 | self.port
 
 
 @dataclass(frozen=True)
@@ -215,14 +224,14 @@ class Topology:
     def graph(self) -> networkx.Graph:
         """The same network for networkx.
 
-        Nodes carry `kind` ("router" or "host") and `number`, routers also `bfr_id`; edges carry
+        Nodes carry `kind` ("router" or "host") and `number`; edges carry
         `link` (the Link), `ports` (node name to port), `cost`, `rate`, `delay_ns` and `loss`.
         """
         import networkx
 
         graph = networkx.Graph(name=self.name)
         for router in self.routers:
-            graph.add_node(router.name, kind="router", number=router.number, bfr_id=router.bfr_id)
+            graph.add_node(router.name, kind="router", number=router.number)
         for host in self.hosts:
             graph.add_node(host.name, kind="host", number=host.number)
         for link in self.links:

@@ -53,6 +53,7 @@ class BierSystem(System):
 
     settings: ClassVar[type[Settings]] = BierSettings
     notation: ClassVar[Notation] = NOTATION
+    router_numbers: ClassVar[tuple[str, ...]] = ("bfr_id",)
     hints: ClassVar[Mapping[str, str]] = HINTS
     views: ClassVar[Mapping[str, str]] = {"bit_view": "p4lab.systems.bier.views.bits:BitView"}
     answers: ClassVar[Mapping[str, str]] = {"bits": "p4lab.systems.bier.bitstrings:bits"}
@@ -105,4 +106,4 @@ class BierSystem(System):
 
 def _highest(plan: Plan) -> int:
     """The highest BFR-id of the topology."""
-    return max(router.bfr_id for router in plan.topology.routers)
+    return max(router.own("bfr_id") for router in plan.topology.routers)

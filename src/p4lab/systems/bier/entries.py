@@ -87,7 +87,7 @@ def bier_entries(
     receivers: dict[int, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     for member in working_members(topology, membership, down):
         ports[member.router][member.group].add(member.port)
-        bfr_id = topology.router(member.router).bfr_id
+        bfr_id = topology.router(member.router).own("bfr_id")
         receivers[igp.part(member.router)][member.group].add(bfr_id)
     strings = {
         part: {group: bit_strings(ids, bsl) for group, ids in groups.items()}
@@ -144,7 +144,7 @@ def ideal_copies(
         listener = topology.neighbour(member.router, member.port)
         if member.group != group or not path or listener is None or listener == source:
             continue
-        si = set_identifier(topology.router(member.router).bfr_id, bsl)
+        si = set_identifier(topology.router(member.router).own("bfr_id"), bsl)
         hops_of_set[si].update(pairwise(path))
         copies[member.router, listener] = 1
     for hops in hops_of_set.values():
@@ -157,10 +157,10 @@ def ideal_copies(
 def _core(topology: Topology, bsl: int, down: Failures) -> tuple[dict[str, Entries], Igp]:
     """What does not depend on membership: BIFTs, port MACs and the recirculation session."""
     for router in topology.routers:
-        if set_identifier(router.bfr_id, bsl) > MAX_SI:
+        if set_identifier(router.own("bfr_id"), bsl) > MAX_SI:
             raise NumberError(
-                f"router {router.name} has BFR-id {router.bfr_id}, which is in set "
-                f"{set_identifier(router.bfr_id, bsl)} at a BitStringLength of {bsl}, but a "
+                f"router {router.name} has BFR-id {router.own('bfr_id')}, which is in set "
+                f"{set_identifier(router.own("bfr_id"), bsl)} at a BitStringLength of {bsl}, but a "
                 f"BIFT-id holds sets 0 to {MAX_SI}: use a longer BitString or lower BFR-ids"
             )
     igp = underlay(topology, down)
@@ -183,7 +183,7 @@ def forwarding_masks(
     for bfer in topology.routers:
         if igp.reaches(router, bfer.name):
             next_hop = igp.next_hop(router, bfer.name)
-            masks[set_identifier(bfer.bfr_id, bsl), next_hop] |= bit(bfer.bfr_id, bsl)
+            masks[set_identifier(bfer.own("bfr_id"), bsl), next_hop] |= bit(bfer.own("bfr_id"), bsl)
     return dict(masks)
 
 
@@ -197,7 +197,7 @@ def _bift(topology: Topology, igp: Igp, router: Router, bsl: int) -> Iterable[En
     masks = forwarding_masks(topology, igp, router.name, bsl)
     reachable = [other for other in topology.routers if igp.reaches(router.name, other.name)]
     for bfer in reachable:
-        si, own = set_identifier(bfer.bfr_id, bsl), bit(bfer.bfr_id, bsl)
+        si, own = set_identifier(bfer.own("bfr_id"), bsl), bit(bfer.own("bfr_id"), bsl)
         next_hop = igp.next_hop(router.name, bfer.name)
         match = (("bift_id", Exact(bift_id(bsl, si))), ("remaining", Ternary(own, own)))
         priority = bit_priority(own, bsl)
@@ -234,7 +234,7 @@ def _encapsulation(router: Router, strings: dict[int, dict[int, int]], bsl: int)
             "encapsulate",
             (
                 ("bift_id", bift_id(bsl, si)),
-                ("bfir_id", router.bfr_id),
+                ("bfir_id", router.own("bfr_id")),
                 ("bit_string", string),
                 ("more_sets", int(index + 1 < len(sets))),
             ),

@@ -164,14 +164,14 @@ def backup_entries(
         next_hop = igp.next_hop(router, bfer.name)
         if chosen is None or next_hop is None:
             continue
-        if bfer.bfr_id >= _BACKUP:
+        if bfer.own("bfr_id") >= _BACKUP:
             raise NumberError(
-                f"router {bfer.name} has BFR-id {bfer.bfr_id}; with backups on a Tofino it can be "
+                f"router {bfer.name} has BFR-id {bfer.own('bfr_id')}; with backups on a Tofino it can be "
                 f"{_BACKUP - 1} at most: use a lower one, or a layout without backups"
             )
-        way = (set_identifier(bfer.bfr_id, bsl), next_hop, chosen.neighbour)
-        masks[way] |= bit(bfer.bfr_id, bsl)
-        protected.append((bfer.bfr_id, way))
+        way = (set_identifier(bfer.own("bfr_id"), bsl), next_hop, chosen.neighbour)
+        masks[way] |= bit(bfer.own("bfr_id"), bsl)
+        protected.append((bfer.own("bfr_id"), way))
     rows: list[Entity] = []
     for bfr_id, way in protected:
         si, next_hop, detour = way

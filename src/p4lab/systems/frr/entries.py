@@ -85,7 +85,7 @@ def _bier_backups(
             next_hop = igp.next_hop(router.name, bfer.name)
             if next_hop is None:
                 continue
-            si, own = set_identifier(bfer.bfr_id, bsl), bit(bfer.bfr_id, bsl)
+            si, own = set_identifier(bfer.own("bfr_id"), bsl), bit(bfer.own("bfr_id"), bsl)
             end, mask = next_hop, masks[router.name][si, next_hop]
             if kind == "node":
                 beyond = igp.next_hop(next_hop, bfer.name)

@@ -32,7 +32,7 @@ class BitView(RouterView):
         if hop is not None:
             self._passes = passes(hop, topology, self._lab.own_files, quiet)
             self._came = f"{self._router}, a packet from {hop.source} on port {hop.port}"
-        names = {router.bfr_id: router.name for router in topology.routers}
+        names = {router.own("bfr_id"): router.name for router in topology.routers}
         width = min(max(names), self._lab.plan.bsl)
         self.data = {
             "title": self._came,
