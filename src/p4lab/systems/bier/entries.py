@@ -160,7 +160,7 @@ def _core(topology: Topology, bsl: int, down: Failures) -> tuple[dict[str, Entri
         if set_identifier(router.own("bfr_id"), bsl) > MAX_SI:
             raise NumberError(
                 f"router {router.name} has BFR-id {router.own('bfr_id')}, which is in set "
-                f"{set_identifier(router.own("bfr_id"), bsl)} at a BitStringLength of {bsl}, but a "
+                f"{set_identifier(router.own('bfr_id'), bsl)} at a BitStringLength of {bsl}, but a "
                 f"BIFT-id holds sets 0 to {MAX_SI}: use a longer BitString or lower BFR-ids"
             )
     igp = underlay(topology, down)
