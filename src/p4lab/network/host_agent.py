@@ -4,12 +4,12 @@ Commands come on standard input, one JSON object a line, and each is answered by
 it has been sent, a count when all streams have. Streams are sent side by side:
 
     {"do": "join" | "leave", "group": "239.1.1.1"}
-    {"do": "send", "group": ..., "flow": n, "packets": n, "interval": seconds, "length": bytes}
+    {"do": "send", "to": "10.0.2.1", "flow": n, "packets": n, "interval": seconds, "length": bytes}
     {"do": "count"}
 
 The end of standard input ends the agent, so that none outlives its network. What arrives at the
-kernel's UDP socket counts as received; what reaches the network card without a subscription is
-seen by a packet socket and counted as unwanted.
+kernel's UDP socket counts as received; what reaches the network card, but neither its address nor
+a group it has joined, is seen by a packet socket and counted as unwanted.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Counter:
 class Sending:
     """A stream under way; `due` is when its next packet is to leave, in seconds."""
 
-    group: str
+    to: str
     flow: int
     packets: int
     interval: float
@@ -117,7 +117,7 @@ class Agent:
             padding = bytes(command["length"] - MIN_LENGTH)
             self.sendings.append(
                 Sending(
-                    command["group"],
+                    command["to"],
                     command["flow"],
                     command["packets"],
                     command["interval"],
@@ -146,7 +146,7 @@ class Agent:
         for sending in list(self.sendings):
             while sending.sequence < sending.packets and sending.due <= time.monotonic():
                 probe = Probe(sending.flow, sending.sequence, self.number)
-                self.udp.sendto(sending.padding + probe.trailer(), (sending.group, UDP_PORT))
+                self.udp.sendto(sending.padding + probe.trailer(), (sending.to, UDP_PORT))
                 sending.sequence += 1
                 sending.due += sending.interval
                 self.sent[sending.flow] = sending.sequence
@@ -181,8 +181,9 @@ class Agent:
 
     def count_unsubscribed(self, frame: bytes, origin: tuple[Any, ...]) -> None:
         """A frame at the card counts only if nobody here wanted it."""
-        outgoing = origin[2] == socket.PACKET_OUTGOING
-        if not outgoing and socket.inet_ntoa(frame[30:34]) not in self.groups:
+        address = socket.inet_ntoa(frame[30:34])
+        wanted = address == self.address or address in self.groups
+        if origin[2] != socket.PACKET_OUTGOING and not wanted:
             self.count(frame, self.unwanted)
 
 

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -90,13 +90,16 @@ class MininetNetwork:
         if pcap:
             self._capture(pcap)
         for host in self.topology.hosts:
-            self._agents[host.name] = HostAgent(host, shells[host.name])
+            peers = self.topology.hosts_of(host.router)
+            self._agents[host.name] = HostAgent(host, shells[host.name], peers)
         for router in self.topology.routers:
             ports = self.topology.ports(router.name)
             interfaces = {port: _interface(router.name, port) for port in ports}
             self._switches.start(router.name, router.number, interfaces)
         for link in self.topology.links:
             self._emulate(link)
+        for agent in self._agents.values():
+            agent.answers()  # until it is ready, packets for its host are lost
 
     def _emulate(self, link: Link) -> None:
         """Rate, delay and loss of a link, by the switches at its ends: veth has none."""
@@ -235,7 +238,7 @@ class MininetNetwork:
             self._agents[stream.source.name].tell(
                 {
                     "do": "send",
-                    "group": str(stream.destination),
+                    "to": str(stream.destination),
                     "flow": stream.flow,
                     "packets": stream.packets,
                     "interval": stream.interval_ns / 1e9,
@@ -301,7 +304,8 @@ class MininetNetwork:
 class HostAgent:
     """The program inside a host (see host_agent), and the pipe to it."""
 
-    def __init__(self, host: Host, shell: Any) -> None:
+    def __init__(self, host: Host, shell: Any, peers: Sequence[Host]) -> None:
+        """`peers` are the hosts of the same router, with which a host talks by its router."""
         self.host = host
         interface = f"{host.name}-eth0"
         version = 2 if host.number % 2 == 0 else 0  # 0 is the kernel's choice: version 3
@@ -310,6 +314,10 @@ class HostAgent:
             f"echo {version} > /proc/sys/net/ipv4/conf/{interface}/force_igmp_version; "
             "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6"
         )
+        # Nobody here answers ARP: whom the host may want to send to is behind its router.
+        for address in (host.gateway, *(peer.ip for peer in peers if peer != host)):
+            mac = _mac(host.gateway_mac)
+            shell.cmd(f"ip neigh replace {address} lladdr {mac} nud permanent dev {interface}")
         module = [sys.executable, "-m", "p4lab.network.host_agent"]
         package = str(Path(__file__).resolve().parents[2])
         self._process = shell.popen(
@@ -333,6 +341,11 @@ class HostAgent:
     def ask(self, command: dict[str, Any]) -> dict[str, Any]:
         """Sends a command and waits for its answer. Raises NetworkError."""
         self.tell(command)
+        return self.answers()
+
+    def answers(self) -> dict[str, Any]:
+        """Waits for what was not answered yet, and gives the last; first of all the agent says
+        that it is ready. Raises NetworkError."""
         answer: dict[str, Any] = {}
         while self._unanswered:
             line = self._process.stdout.readline()

@@ -144,19 +144,19 @@ class VirtualNetwork:
     def load(
         self,
         source: Host,
-        group: IPv4Address,
+        address: IPv4Address,
         flow: int,
         *,
         rate: int,
         lengths: Sequence[tuple[int, int]] = ((100, 1),),
         **how: Any,
     ) -> int:
-        """The host sends a multicast stream at `rate` bits per second, of probes with so many bytes
-        and these weights in the mix; `how` is as for `_engine.Network.generate`, times in
-        picoseconds. Gives the source's number. Raises ValueError."""
+        """The host sends a stream to a group or a host at `rate` bits per second, of probes with so
+        many bytes and these weights in the mix; `how` is as for `_engine.Network.generate`, times
+        in picoseconds. Gives the source's number. Raises ValueError."""
         mix = []
         for length, weight in lengths:
-            frame = bytearray(probe_frame(source, group, flow, 0, length=length))
+            frame = bytearray(probe_frame(source, address, flow, 0, length=length))
             frame[_UDP_CHECKSUM] = bytes(2)
             mix.append((bytes(frame), weight))
         node = self._nodes[source.name]

@@ -47,21 +47,23 @@ class Probe:
 
 def probe_frame(
     host: Host,
-    group: IPv4Address | int,
+    address: IPv4Address | int,
     flow: int,
     sequence: int,
     *,
     length: int = 100,
     ttl: int = 64,
 ) -> bytes:
-    """A multicast probe as `host` sends it to `group`, `length` bytes without FCS.
+    """A probe as `host` sends it to `address`, a group or (by its router) another host; `length`
+    bytes without FCS.
 
     Raises ValueError if the length is not from 66 to 1514.
     """
     if not MIN_LENGTH <= length <= MAX_LENGTH:
         raise ValueError(f"a probe has {MIN_LENGTH} to {MAX_LENGTH} bytes, not {length}")
-    destination = IPv4Address(group)
+    destination = IPv4Address(address)
     payload = bytes(length - MIN_LENGTH) + Probe(flow, sequence, host.id).trailer()
     datagram = udp(host.ip, destination, (UDP_PORT, UDP_PORT), payload)
     packet = ipv4(host.ip, destination, PROTOCOL_UDP, datagram, ttl=ttl)
-    return ethernet(multicast_mac(destination), host.mac, ETHERTYPE_IPV4, packet)
+    mac = multicast_mac(destination) if destination.is_multicast else host.gateway_mac
+    return ethernet(mac, host.mac, ETHERTYPE_IPV4, packet)
