@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from p4lab.model.control import NumberError
+
 FRONT_PORTS = 64  # of one pipe of a Tofino
 PIPES = 4
 MOST_LOOPS = 64
@@ -21,10 +23,10 @@ Backups = Literal["none", "loop_free", "downstream"]
 
 def front_port(number: int) -> int:
     """Front port 0 to 255, 64 in each pipe, as the chip counts its ports: the pipe is in bits 7
-    and 8. Ports below 64 keep their number. Raises ValueError."""
+    and 8. Ports below 64 keep their number. Raises NumberError."""
     pipe, local = divmod(number, FRONT_PORTS)
     if not 0 <= pipe < PIPES:
-        raise ValueError(
+        raise NumberError(
             f"port {number} is none of a Tofino's front ports 0 to {PIPES * FRONT_PORTS - 1}"
         )
     return pipe << 7 | local
