@@ -37,6 +37,20 @@ bit<32> steps_ahead(in bit<32> last, in bit<32> sn) {
 }
 // END QUOTE
 
+// Whether what was accepted at `time` is forgotten, so that the next copy is new whatever its number is.
+// Times are in microseconds; 0 means that nothing was accepted yet.
+// BEGIN QUOTE forgotten
+bool forgotten(in bit<48> time, in bit<48> now, in bit<32> reset_time) {
+    bool is_forgotten = time == 0;
+    // BEGIN SOLUTION slots: also if it is more than `reset_time` ago, which never happens if that is 0
+    if (reset_time != 0 && now - time > (bit<48>)reset_time) {
+        is_forgotten = true;
+    }
+    // END SOLUTION
+    return is_forgotten;
+}
+// END QUOTE
+
 // The paper's rule. `last` is the highest number that was accepted. A copy is new if its number is
 // ahead of `last`, but by no more than WINDOW steps: what seems to be further ahead lies behind.
 control HighestRule(in bit<32> sn, inout bit<32> last, out verdict_t verdict) {
@@ -57,16 +71,17 @@ control HighestRule(in bit<32> sn, inout bit<32> last, out verdict_t verdict) {
     }
 }
 
-// The rule that loses nothing: a connection has HISTORY slots, and each number has its slot.
-// `newest` is the newest number that was accepted in that slot. Other slots know nothing of it: so
-// a packet that only the slower path has delivered is new, although later ones were here before.
+// The rule that loses nothing: a connection has HISTORY slots, and each number has its slot. `newest`
+// is the newest number that was accepted in that slot. Other slots know nothing of it: so a packet
+// that only the slower path has delivered is new, although later ones were here before.
 // BEGIN QUOTE slots
-bit<32> slot_of(in bit<32> sn) {
-    bit<32> slot = 0;
-    // BEGIN SOLUTION slots: one of the slots 0 to HISTORY - 1; numbers in a row have different ones
-    slot = sn & (HISTORY - 1);
+// The cell of a number in the registers: all connections have their slots there, one after another.
+bit<32> slot_of(in bit<16> index, in bit<32> sn) {
+    bit<32> cell = 0;
+    // BEGIN SOLUTION slots: numbers in a row have different cells, and no two connections share one
+    cell = (bit<32>)index * HISTORY + (sn & (HISTORY - 1));
     // END SOLUTION
-    return slot;
+    return cell;
 }
 
 control SlotRule(in bit<32> sn, inout bit<32> newest, out verdict_t verdict) {

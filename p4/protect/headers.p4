@@ -72,8 +72,8 @@ const bit<8> IP_PROTOCOL_PROTECT = 253; // has no number, so one for experiments
 
 const bit<8>  TUNNEL_TTL    = 64;
 const bit<3>  DONT_FRAGMENT = 2;
-const bit<32> TUNNEL_BYTES  = 28;       // outer IPv4 header and protection header
-const bit<32> IPV6_BYTES    = 40;
+const bit<16> TUNNEL_BYTES  = 28;       // outer IPv4 header and protection header
+const bit<16> IPV6_BYTES    = 40;
 
 // ---- Headers ------------------------------------------------------------------------------------
 
@@ -148,9 +148,10 @@ struct protect_headers_t {
 // What the switch knows about the packet when it arrives.
 struct arrival_t {
     bit<9>  port;
-    bit<32> bytes;               // behind the Ethernet header
-    bool    tunnel_checksum_ok;  // of the outer IPv4 header, if there is one
-    bool    ipv4_checksum_ok;    // of the packet's own
+    bool    is_whole;            // the frame is as long as the IP header in front says, or longer
+    bool    tunnel_checksum_ok;  // that of the outer IPv4 header, if there is one
+    bool    ipv4_checksum_ok;    // that of the packet's own
+    bool    ipv4_length_ok;      // which says that the packet is at least as long as this header
     bit<48> now;                 // microseconds, never 0
 }
 

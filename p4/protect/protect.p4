@@ -26,23 +26,29 @@ control CheckPayload(in protect_headers_t hdr, in arrival_t arrival, inout decis
     apply {
         if (hdr.protection.next_protocol == IP_PROTOCOL_IPV4) {
             if (!hdr.ipv4.isValid()
-                || (bit<32>)hdr.tunnel.total_len != TUNNEL_BYTES + (bit<32>)hdr.ipv4.total_len
-                || hdr.ipv4.total_len < (bit<16>)hdr.ipv4.ihl << 2) {
+                || hdr.tunnel.total_len != TUNNEL_BYTES |+| hdr.ipv4.total_len
+                || !arrival.ipv4_length_ok) {
                 decision.drop = drop_reason_t.MALFORMED;
             } else if (!arrival.ipv4_checksum_ok) {
                 decision.drop = drop_reason_t.BAD_IPV4_CHECKSUM;
-            } else if (hdr.ipv4.protocol == IP_PROTOCOL_PROTECT) {
-                decision.drop = drop_reason_t.TUNNEL_IN_TUNNEL;
             }
         } else if (hdr.protection.next_protocol == IP_PROTOCOL_IPV6) {
             if (!hdr.ipv6.isValid()
-                || (bit<32>)hdr.tunnel.total_len
-                != TUNNEL_BYTES + IPV6_BYTES + (bit<32>)hdr.ipv6.payload_len) {
+                || hdr.tunnel.total_len != (TUNNEL_BYTES + IPV6_BYTES) |+| hdr.ipv6.payload_len) {
                 decision.drop = drop_reason_t.MALFORMED;
             }
-        } else {
-            decision.drop = drop_reason_t.NEXT_PROTOCOL;
         }
+        // BEGIN QUOTE garbage
+        // BEGIN SOLUTION decapsulate: two more reasons: NEXT_PROTOCOL and TUNNEL_IN_TUNNEL
+        if (hdr.protection.next_protocol != IP_PROTOCOL_IPV4
+            && hdr.protection.next_protocol != IP_PROTOCOL_IPV6) {
+            decision.drop = drop_reason_t.NEXT_PROTOCOL;
+        } else if (decision.drop == drop_reason_t.NONE && hdr.ipv4.isValid()
+                   && hdr.ipv4.protocol == IP_PROTOCOL_PROTECT) {
+            decision.drop = drop_reason_t.TUNNEL_IN_TUNNEL;
+        }
+        // END SOLUTION
+        // END QUOTE
     }
 }
 
@@ -124,13 +130,13 @@ control Pti(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t 
     bool    has_connection   = false;
     bit<24> connection_cid   = 0;
     bit<32> connection_src   = 0;
-    bit<32> connection_mtu   = 0;
+    bit<16> connection_mtu   = 0;
     bit<16> connection_group = 0;
 
     bit<16> src_port = 0;
     bit<16> dst_port = 0;
     bit<8>  next_protocol = 0;
-    bit<32> bytes = 0;    // of the IP packet
+    bit<16> bytes = 0;    // of the IP packet
     bit<8>  hops = 0;     // that it may still make
     bit<32> sn = 0;
 
@@ -142,7 +148,7 @@ control Pti(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t 
         decision.pti_index = index;
         connection_cid = cid;
         connection_src = src_addr;
-        connection_mtu = (bit<32>)mtu;
+        connection_mtu = mtu;
         connection_group = mcast_grp;
     }
 
@@ -182,7 +188,7 @@ control Pti(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t 
         hdr.tunnel.version        = 4;
         hdr.tunnel.ihl            = 5;
         hdr.tunnel.diffserv       = 0;
-        hdr.tunnel.total_len      = (bit<16>)(TUNNEL_BYTES + bytes);
+        hdr.tunnel.total_len      = TUNNEL_BYTES + bytes;
         hdr.tunnel.identification = 0;  // free to choose, since nobody may fragment it (RFC 6864)
         hdr.tunnel.flags          = DONT_FRAGMENT;
         hdr.tunnel.frag_offset    = 0;
@@ -208,13 +214,17 @@ control Pti(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t 
     }
     // END QUOTE
 
+    // BEGIN QUOTE mtu
     // The control plane gets the packet as it came, and tells the sender.
     action too_long() {
+        // BEGIN SOLUTION mtu: put a packet_in header in front that says where the packet came in
         hdr.packet_in.setValid();
         hdr.packet_in.ingress_port = arrival.port;
         hdr.packet_in._pad = 0;
+        // END SOLUTION
         decision.egress_port = CPU_PORT;
     }
+    // END QUOTE
 
     apply {
         if (hdr.ports.isValid()) {
@@ -224,26 +234,29 @@ control Pti(inout protect_headers_t hdr, in arrival_t arrival, inout decision_t 
 
         if (hdr.ipv4.isValid()) {
             next_protocol = IP_PROTOCOL_IPV4;
-            bytes = (bit<32>)hdr.ipv4.total_len;
+            bytes = hdr.ipv4.total_len;
             hops = hdr.ipv4.ttl;
             protected_flows.apply();
         } else {
             next_protocol = IP_PROTOCOL_IPV6;
-            bytes = IPV6_BYTES + (bit<32>)hdr.ipv6.payload_len;
+            bytes = IPV6_BYTES |+| hdr.ipv6.payload_len;
             hops = hdr.ipv6.hop_limit;
             protected_flows_v6.apply();
         }
 
         if (has_connection) {
-            bool fits = true;
+            // a |+| b is a + b, or the highest number that 16 bits hold if that is less; a |-| b is
+            // a - b, or 0 if b is larger.
+            bit<16> too_many = 0;
             // BEGIN QUOTE mtu
-            // BEGIN SOLUTION mtu: whether the packet with its two new headers is short enough
-            fits = TUNNEL_BYTES + bytes <= connection_mtu;
+            // BEGIN SOLUTION mtu: by how many bytes the packet is too long, with its new headers
+            too_many = TUNNEL_BYTES |+| bytes;
+            too_many = too_many |-| connection_mtu;
             // END SOLUTION
             // END QUOTE
             if (hops <= 1) {
                 decision.drop = drop_reason_t.TTL_EXPIRED;
-            } else if (!fits) {
+            } else if (too_many != 0) {
                 too_long();
             } else {
                 // The PTI is a router as well: one hop less for the packet itself.
@@ -270,18 +283,17 @@ control CheckHeaders(in protect_headers_t hdr, in arrival_t arrival, inout decis
         if (hdr.tunnel.isValid()) {
             if (!arrival.tunnel_checksum_ok) {
                 decision.drop = drop_reason_t.BAD_IPV4_CHECKSUM;
-            } else if ((bit<32>)hdr.tunnel.total_len > arrival.bytes) {
+            } else if (!arrival.is_whole) {
                 decision.drop = drop_reason_t.MALFORMED;
             }
         } else if (hdr.ipv4.isValid()) {
             if (!arrival.ipv4_checksum_ok) {
                 decision.drop = drop_reason_t.BAD_IPV4_CHECKSUM;
-            } else if ((bit<32>)hdr.ipv4.total_len > arrival.bytes
-                       || hdr.ipv4.total_len < (bit<16>)hdr.ipv4.ihl << 2) {
+            } else if (!arrival.is_whole || !arrival.ipv4_length_ok) {
                 decision.drop = drop_reason_t.MALFORMED;
             }
         } else if (hdr.ipv6.isValid()) {
-            if (IPV6_BYTES + (bit<32>)hdr.ipv6.payload_len > arrival.bytes) {
+            if (!arrival.is_whole) {
                 decision.drop = drop_reason_t.MALFORMED;
             }
         } else {

@@ -24,6 +24,8 @@
 #endif
 #include "protect.p4"
 
+const bit<32> ETHERNET_BYTES = 14;
+
 struct metadata_t {
     arrival_t  arrival;
     decision_t decision;
@@ -96,14 +98,25 @@ control ProtectIngress(inout protect_headers_t hdr, inout metadata_t meta,
     ProtectRouter() router;
     Count() count;
     bit<16> checksum = 0;
+    bit<32> bytes = 0;
 
     apply {
+        meta.arrival.tunnel_checksum_ok = false;
+        meta.arrival.ipv4_length_ok = false;
+        if (hdr.ipv4.isValid()) {
+            meta.arrival.ipv4_length_ok = hdr.ipv4.total_len >= (bit<16>)hdr.ipv4.ihl << 2;
+        }
         if (hdr.tunnel.isValid()) {
             hash(checksum, HashAlgorithm.csum16, 16w0, TUNNEL_FIELDS, 32w0x10000);
+            meta.arrival.tunnel_checksum_ok = checksum == hdr.tunnel.hdr_checksum;
+            bytes = (bit<32>)hdr.tunnel.total_len;
+        } else if (hdr.ipv4.isValid()) {
+            bytes = (bit<32>)hdr.ipv4.total_len;
+        } else if (hdr.ipv6.isValid()) {
+            bytes = (bit<32>)hdr.ipv6.payload_len + (bit<32>)IPV6_BYTES;
         }
         meta.arrival.port = standard_metadata.ingress_port;
-        meta.arrival.bytes = standard_metadata.packet_length - 14;
-        meta.arrival.tunnel_checksum_ok = checksum == hdr.tunnel.hdr_checksum;
+        meta.arrival.is_whole = ETHERNET_BYTES + bytes <= standard_metadata.packet_length;
         meta.arrival.ipv4_checksum_ok = standard_metadata.checksum_error == 0;
         meta.arrival.now = standard_metadata.ingress_global_timestamp + 1;
 

@@ -15,7 +15,7 @@ control Accept(in bit<16> index, in bit<32> sn, in bit<48> now, in bit<32> reset
         @atomic {
             pte_last_sn.read(last, (bit<32>)index);
             pte_last_time.read(time, (bit<32>)index);
-            if (time == 0 || (reset_time != 0 && now - time > (bit<48>)reset_time)) {
+            if (forgotten(time, now, reset_time)) {
                 // The first one, or the first one after a long silence.
                 last = sn;
                 verdict = verdict_t.ACCEPTED;

@@ -16,7 +16,7 @@ control Accept(in bit<16> index, in bit<32> sn, in bit<48> now, in bit<32> reset
             pte_last_sn.read(last, (bit<32>)index);
             pte_last_time.read(time, (bit<32>)index);
             verdict = verdict_t.ACCEPTED;
-            if (sn == last && time != 0 && (reset_time == 0 || now - time <= (bit<48>)reset_time)) {
+            if (sn == last && !forgotten(time, now, reset_time)) {
                 verdict = verdict_t.DUPLICATE;
             } else {
                 pte_last_sn.write((bit<32>)index, sn);

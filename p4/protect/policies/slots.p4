@@ -14,11 +14,11 @@ control Accept(in bit<16> index, in bit<32> sn, in bit<48> now, in bit<32> reset
     bit<48> time;
 
     apply {
-        cell = (bit<32>)index * HISTORY + slot_of(sn);
+        cell = slot_of(index, sn);
         @atomic {
             slot_sn.read(newest, cell);
             slot_time.read(time, cell);
-            if (time == 0 || (reset_time != 0 && now - time > (bit<48>)reset_time)) {
+            if (forgotten(time, now, reset_time)) {
                 // Nobody was in this slot, or so long ago that the numbers may have begun anew.
                 newest = sn;
                 verdict = verdict_t.ACCEPTED;

@@ -23,7 +23,7 @@ control Accept(in bit<16> index, in bit<32> sn, in bit<48> now, in bit<32> reset
             ahead = steps_ahead(last, sn);
             behind = steps_ahead(sn, last);
             verdict = verdict_t.ROGUE;
-            if (time == 0 || (reset_time != 0 && now - time > (bit<48>)reset_time)) {
+            if (forgotten(time, now, reset_time)) {
                 // Any number begins a new history.
                 last = sn;
                 history = 1;
