@@ -37,8 +37,8 @@ bit<32> steps_ahead(in bit<32> last, in bit<32> sn) {
 }
 // END QUOTE
 
-// Whether what was accepted at `time` is forgotten, so that the next copy is new whatever its number is.
-// Times are in microseconds; 0 means that nothing was accepted yet.
+// Whether what was accepted at `time` is forgotten, so that the next copy is new whatever its number
+// is. Times are in microseconds; 0 means that nothing was accepted yet.
 // BEGIN QUOTE forgotten
 bool forgotten(in bit<48> time, in bit<48> now, in bit<32> reset_time) {
     bool is_forgotten = time == 0;
