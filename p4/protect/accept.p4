@@ -37,12 +37,12 @@ bit<32> steps_ahead(in bit<32> last, in bit<32> sn) {
 }
 // END QUOTE
 
-// Whether what was accepted at `time` is forgotten, so that the next copy is new whatever its number
-// is. Times are in microseconds; 0 means that nothing was accepted yet.
+// Whether what was accepted at `time` is forgotten, so that the next copy is new whatever its
+// number is. Times are in microseconds; 0 means that nothing was accepted yet.
 // BEGIN QUOTE forgotten
 bool forgotten(in bit<48> time, in bit<48> now, in bit<32> reset_time) {
     bool is_forgotten = time == 0;
-    // BEGIN SOLUTION slots: also if it is more than `reset_time` ago, which never happens if that is 0
+    // BEGIN SOLUTION slots: also if that was more than `reset_time` ago; 0 means never
     if (reset_time != 0 && now - time > (bit<48>)reset_time) {
         is_forgotten = true;
     }
@@ -71,9 +71,9 @@ control HighestRule(in bit<32> sn, inout bit<32> last, out verdict_t verdict) {
     }
 }
 
-// The rule that loses nothing: a connection has HISTORY slots, and each number has its slot. `newest`
-// is the newest number that was accepted in that slot. Other slots know nothing of it: so a packet
-// that only the slower path has delivered is new, although later ones were here before.
+// The rule that loses nothing: a connection has HISTORY slots, and each number has its slot.
+// `newest` is the newest number that was accepted in that slot. Other slots know nothing of it: so a
+// packet that only the slower path has delivered is new, although later ones were here before.
 // BEGIN QUOTE slots
 // The cell of a number in the registers: all connections have their slots there, one after another.
 bit<32> slot_of(in bit<16> index, in bit<32> sn) {
