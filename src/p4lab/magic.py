@@ -2,7 +2,7 @@
 
     %load_ext p4lab
 
-    %%p4 mine -D BSL=64
+    %%p4 mine -D SIZE=64
     #include <core.p4>
     ...
 
@@ -23,7 +23,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from p4lab import _engine
+from p4lab.course.labs import load_plan
+from p4lab.course.material import student
 from p4lab.notebook.diagnostics import Diagnostics
+from p4lab.notebook.folder import lab_folder
 
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
@@ -103,10 +106,8 @@ def compile_cell(line: str, text: str) -> P4Cell:
     lints = [lint for lint in chosen.lint.split(",") if lint]
     entry, sources = f"{chosen.name}.p4", {}
     if chosen.lab:
-        from p4lab.course.labs import load_plan
-
-        if not any(name == "BSL" for name, _ in defines):
-            defines.append(("BSL", str(load_plan(chosen.lab).bsl)))
+        told = dict(defines)
+        defines += [own for own in load_plan(chosen.lab).defines if own[0] not in told]
         entry, sources = _around(chosen.lab)
         file = chosen.file or entry
         if file not in sources:
@@ -126,9 +127,6 @@ def compile_cell(line: str, text: str) -> P4Cell:
 
 def _around(lab: str) -> tuple[str, dict[str, str]]:
     """A lab's program and the texts of the student's files, by path in the folder."""
-    from p4lab.course.material import student
-    from p4lab.notebook.folder import lab_folder
-
     folder = lab_folder(lab)
     texts = {
         path.relative_to(folder.path).as_posix(): path.read_text(encoding="utf-8", errors="replace")

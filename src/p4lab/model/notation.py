@@ -165,6 +165,9 @@ KNOWN = {
 
 HEADERS = {
     "arp": "ARP",
+    "eth": "Ethernet",
+    "ether": "Ethernet",
+    "ethernet": "Ethernet",
     "icmp": "ICMP",
     "icmpv6": "ICMPv6",
     "igmp": "IGMP",

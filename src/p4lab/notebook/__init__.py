@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.notebook.lab import Lab, open_lab
-from p4lab.notebook.running import Sent
+from p4lab.widgets.sent import Sent
 
 if TYPE_CHECKING:
     from p4lab.notebook.questions import Question

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,9 +42,9 @@ class Folder:
         """When each file was last written, in nanoseconds; 0 for one that is gone."""
         return {path: path.stat().st_mtime_ns if path.is_file() else 0 for path in self.files}
 
-    def compile(self, bsl: int) -> _engine.Compilation:
-        """The program as the files are now, for a BitStringLength in bits."""
-        return _engine.compile(str(self.program), [], [("BSL", str(bsl))])
+    def compile(self, defines: Sequence[tuple[str, str]]) -> _engine.Compilation:
+        """The program as the files are now, with these macros."""
+        return _engine.compile(str(self.program), [], list(defines))
 
 
 def lab_folder(lab: str, path: str | Path | None = None) -> Folder:

@@ -1,24 +1,30 @@
-"""The lab of a notebook: a student's program in a running network, and views of what it does."""
+"""The lab of a notebook: a student's program in a running network, and views of what it does.
+
+Views and checks are imported when they are asked for: anywidget, ipywidgets and what judges are
+heavy, and who only sends packets needs none of them.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from p4lab import _engine
-from p4lab.course.labs import load_plan
-from p4lab.course.material import SOURCES
+from p4lab import _engine, registry
+from p4lab.course.labs import home, load_plan
+from p4lab.model.notation import Notation
+from p4lab.model.system import System
 from p4lab.notebook.folder import Folder, lab_folder
-from p4lab.notebook.running import Running, Sent
+from p4lab.notebook.running import Running
 from p4lab.notebook.saying import does_not_compile, say
 from p4lab.topology import Link, Topology
+from p4lab.widgets.offers import offered
+from p4lab.widgets.sent import Ends, Sent
 
 if TYPE_CHECKING:
     from p4lab.notebook.checks import Checked
-    from p4lab.systems.bier.views.bits import BitView
     from p4lab.widgets.column import Column
     from p4lab.widgets.losses import LossCounter
     from p4lab.widgets.packet import PacketView
@@ -36,22 +42,24 @@ class Cell(Protocol):
 
 
 class Lab:
-    """A running lab. A changed file is compiled anew before the next packet."""
+    """A running lab. A changed file is compiled anew before the next packet. The views of its
+    system (`System.views`) are methods, too."""
 
     def __init__(
         self,
         name: str,
         folder: Folder,
         topology: str | Path | None,
-        bsl: int | None,
         seed: int,
         cell: Cell | None = None,
+        **settings: Any,
     ) -> None:
         self.name = name
         self.folder = folder
         self.cell = cell
-        plan = load_plan(name, topology=topology, bsl=bsl, packets=1, seed=seed)
-        self.plan = replace(plan, program=folder.program)
+        self.plan = load_plan(
+            name, program=folder.program, topology=topology, packets=1, seed=seed, **settings
+        )
         self.sent: Sent | None = None
         self._watchers: list[Callable[[], None]] = []
         self._age = folder.age()
@@ -67,11 +75,29 @@ class Lab:
 
     def _compile(self) -> _engine.Program:
         """The program that is to run; shows what the compiler said if there is none."""
-        compilation = self.cell.compilation if self.cell else self.folder.compile(self.plan.bsl)
+        compilation = self.cell.compilation if self.cell else self.folder.compile(self.plan.defines)
         if compilation.program is None:
             name = self.cell.name if self.cell else "Your program"
             raise does_not_compile(name, compilation, self.folder.path)
         return compilation.program
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or "plan" not in vars(self):  # nothing that a system offers
+            raise AttributeError(name)
+        return offered(self, self.system.views, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.system.views]
+
+    @property
+    def system(self) -> System:
+        """Who knows what the lab's packets carry."""
+        return registry.find(self.plan.system)
+
+    @cached_property
+    def notation(self) -> Notation:
+        """How the values of the lab are written."""
+        return self.system.notation_for(self.plan)
 
     @property
     def topology(self) -> Topology:
@@ -83,7 +109,7 @@ class Lab:
         return self._running.program
 
     @property
-    def down(self) -> frozenset[frozenset[str]]:
+    def down(self) -> frozenset[Ends]:
         """The links that are down."""
         return self._running.down
 
@@ -161,19 +187,13 @@ class Lab:
         """The network, with the packets of `sent` (else the last) on their way."""
         from p4lab.widgets.topology import TopologyView
 
-        return TopologyView(self, sent or self.last(), **options)
-
-    def bit_view(self, router: str, sent: Sent | None = None) -> BitView:
-        """The passes of one packet through one router, bit by bit."""
-        from p4lab.systems.bier.views.bits import BitView
-
-        return BitView(self, router, sent or self.last())
+        return TopologyView(self, sent, **options)
 
     def packet_view(self, router: str, sent: Sent | None = None) -> PacketView:
         """What a router made of a packet: header by header, before and after."""
         from p4lab.widgets.packet import PacketView
 
-        return PacketView(self, router, sent or self.last())
+        return PacketView(self, router, sent)
 
     def table_view(self, router: str, table: str) -> TableView:
         """The rows of a table of a running switch, to be edited."""
@@ -207,19 +227,19 @@ def open_lab(
     folder: str | Path | None = None,
     program: Cell | None = None,
     topology: str | Path | None = None,
-    bsl: int | None = None,
     seed: int = 1,
     finished: bool = False,
+    **settings: Any,
 ) -> Lab:
     """Starts a lab in virtual time, with the program in the student's folder.
 
     `folder` is another folder than `lab_folder` finds, `program` a program from a `%%p4` cell to
-    run instead, `topology` and `bsl` (bits) something else than the lab's own; `finished` runs the
-    lab's solution, to show where it goes. Raises LabError, TopologyError, NetworkError, and
-    DoesNotCompile after showing what the compiler said.
+    run instead, `topology` another than the lab's own; `finished` runs the lab's solution, to show
+    where it goes. `settings` are those of the lab's system, which its lab.toml may set, too. Raises
+    LabError, TopologyError, NetworkError, and DoesNotCompile after showing what the compiler said.
     """
-    place = lab_folder(name, SOURCES if finished else folder)
-    lab = Lab(name, place, topology, bsl, seed, program)
+    place = lab_folder(name, home(name).sources if finished else folder)
+    lab = Lab(name, place, topology, seed, program, **settings)
     if finished:
         say(f"Running the finished program on {lab.topology.name}.")
     elif program is None:

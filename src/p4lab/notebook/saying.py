@@ -54,6 +54,6 @@ def say(text: str, file: Path | None = None) -> None:
 
 def show(thing: object) -> None:
     """Displays an object in the cell's output, or prints it where there is no notebook."""
-    from IPython.display import display
+    from IPython.display import display  # heavy: IPython
 
     display(thing)

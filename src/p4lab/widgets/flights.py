@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from p4lab.notebook.running import Sent
-from p4lab.systems.bier.bitstrings import emitted_bits
+from p4lab.model.notation import HEADERS
+from p4lab.model.system import Carried
+from p4lab.steps import emits, extracts, short
 from p4lab.tracing import Hop
+from p4lab.widgets.sent import Sent
 
 MAX_FLIGHTS = 1500
 """More than a picture can show; what is left out is said."""
@@ -16,22 +18,49 @@ MAX_FLIGHTS = 1500
 _ACCESS = 0.6  # how long a frame takes to or from a host in the picture, in usual flights
 
 
+MOST_LABEL = 20  # characters that fit beside others on a link
+
+PLAIN = "plain"
+"""The kind of a label that only names headers"""
+
+
 @dataclass(frozen=True)
 class Flight:
-    """A frame on a link. Times are nanoseconds since the first router got the first packet; `bits`
-    is its BitString, None without a BIER header; `lost` says why it never arrived."""
+    """A frame on a link. Times are nanoseconds since the first router got the first packet; `label`
+    stands on it, drawn as its `kind` says (that of `Carried`, or PLAIN); `said` is what a sentence
+    tells of it, if anything; `lost` says why it never arrived."""
 
     source: str
     target: str
     start: int
     end: int
     packet: int
-    bits: int | None
+    label: str
+    kind: str
+    said: str = ""
     lost: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; BitStrings as text, as they can be longer than JavaScript's numbers."""
-        return {**asdict(self), "bits": None if self.bits is None else f"{self.bits:b}"}
+        """Plain data."""
+        return asdict(self)
+
+
+def carried(sent: Sent, headers: Sequence[Mapping[str, Any]]) -> tuple[str, str, str]:
+    """Label, kind and sentence for a frame with these headers, as steps of a trace."""
+    found: Carried | None = sent.system.carried(sent.plan, headers)
+    if found is not None:
+        return found.label, found.kind, found.said
+    return layers([short(step["header"]) for step in headers]), PLAIN, ""
+
+
+def layers(headers: Sequence[str]) -> str:
+    """The names of a frame's headers, without Ethernet if there are others."""
+    if not headers:
+        return "no header"
+    names = [HEADERS.get(name.lower(), name) for name in headers]
+    above = names[1:] if names[0] == HEADERS["ethernet"] and len(names) > 1 else names
+    label = " > ".join(above)
+    return label if len(label) <= MOST_LABEL else f"{above[0]} > … > {above[-1]}"
 
 
 def flights(sent: Sent) -> list[Flight]:
@@ -49,7 +78,8 @@ def flights(sent: Sent) -> list[Flight]:
     found: list[Flight] = []
     for number, first in enumerate(sent.hops):
         at = first.time - zero
-        found.append(Flight(first.source, first.router, at - access, at, number, None))
+        told = carried(sent, extracts(first.packets[0]))
+        found.append(Flight(first.source, first.router, at - access, at, number, *told))
         for hop in sent.all_hops(number):
             found.extend(_sent_by(sent, hop, number, zero, access))
     return sorted(found, key=lambda flight: (flight.start, flight.end))
@@ -74,4 +104,5 @@ def _sent_by(sent: Sent, hop: Hop, number: int, zero: int, access: int) -> Itera
             end = hop.next[packet["id"]].time - zero
         elif packet["id"] not in hop.delivered:
             lost = "lost on the link"
-        yield Flight(hop.router, neighbour, start, end, number, emitted_bits(packet), lost)
+        told = carried(sent, emits(packet))
+        yield Flight(hop.router, neighbour, start, end, number, *told, lost)

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ipywidgets
 
+from p4lab.topology import Link
 from p4lab.widgets.column import Column
-
-if TYPE_CHECKING:
-    from p4lab.notebook.lab import Lab
-    from p4lab.topology import Link
+from p4lab.widgets.lab import Lab
 
 MOST = 40  # more buttons than that help nobody
 
 
 def link_buttons(lab: Lab) -> Column:
     """A toggle for every link between routers, and who hears of a change: the control plane, and
-    with fast reroute the routers themselves.
+    the routers themselves where they act on it.
 
     A network of more than 40 links gets buttons for the first 40.
     """
@@ -35,7 +33,7 @@ def link_buttons(lab: Lab) -> Column:
     row = ipywidgets.HBox(buttons, layout={"flex_flow": "row wrap"})
     states = [f"{link.a} to {link.b}{' (down)' if link.ends in lab.down else ''}" for link in links]
     label = ipywidgets.Label("Links: click to break, click to mend.")
-    heard = [see, tell] if lab.plan.control == "frr" else [tell]
+    heard = [see, tell] if lab.system.reroutes else [tell]
     return Column(label, row, *heard, note=f"Links: {', '.join(states)}.")
 
 

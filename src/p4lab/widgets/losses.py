@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ipywidgets
 
-from p4lab.notebook.running import Sent
-
-if TYPE_CHECKING:
-    from p4lab.notebook.lab import Lab
+from p4lab.widgets.lab import Lab
+from p4lab.widgets.sent import Sent
 
 
 class LossCounter(ipywidgets.VBox):
@@ -53,7 +51,7 @@ class LossCounter(ipywidgets.VBox):
         if sent is None or sent is self._seen:
             return
         self._seen = sent
-        if sent.stream.destination == self._stream.destination:
+        if sent.is_of(self._stream):
             self._sent += sent.stream.packets
             for name, received in sent.received.items():
                 self._got[name] += received.unique

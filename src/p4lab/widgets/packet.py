@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from p4lab.model.notation import bit_numbers
-from p4lab.notebook.running import Sent
-from p4lab.steps import emits, extracts, short
-from p4lab.systems.bier.bitstrings import emitted_bits
+from p4lab.steps import Widths, emits, extracts, short
 from p4lab.tracing import Hop
-from p4lab.widgets.values import BIT_STRINGS, shown
+from p4lab.widgets.sent import Sent
 from p4lab.widgets.view import RouterView, script
-
-if TYPE_CHECKING:
-    pass
-
-_KNOWN = {("ether_type", 0x0800): "IPv4", ("ether_type", 0xAB37): "BIER", ("proto", 4): "IPv4"}
 
 Headers = dict[str, dict[str, str]]
 
@@ -102,21 +94,18 @@ class PacketView(RouterView):
             fate = packet["fate"]
             if fate and fate["kind"] == "sent":
                 to = self._lab.topology.neighbour(hop.router, fate["port"]) or "nobody"
-                bits = emitted_bits(packet)
-                what = "" if bits is None else f" with {bit_numbers(bits)}"
+                carried = self._lab.system.carried(self._lab.plan, emits(packet))
+                what = f" with {carried.said}" if carried else ""
                 label = f"to {to}, port {fate['port']}{what}"
                 found.append((label, compare(before, self._headers(emits(packet)))))
         return found
 
     def _headers(self, steps: list[dict[str, Any]]) -> Headers:
         """What the parser read or the deparser wrote, as text by header and field."""
-        widths = {
-            header["name"]: {field["name"]: field["width"] for field in header["fields"]}
-            for header in self._lab.program.summary["headers"]
-        }
+        widths = Widths(self._lab.program.summary)
         return {
             short(step["header"]): {
-                name: self._text(name, text, widths.get(step["header"], {}).get(name, 0))
+                name: self._text(f"{short(step['header'])}.{name}", text, widths.of(step, name))
                 for name, text in step["fields"].items()
             }
             for step in steps
@@ -127,10 +116,9 @@ class PacketView(RouterView):
             value = int(text, 0)
         except ValueError:
             return text  # variable length, or an enum
-        if name in BIT_STRINGS:
-            return bit_numbers(value)
-        known = _KNOWN.get((name, value))
-        return f"{shown(name, value, width, 0)}{f' ({known})' if known else ''}"
+        meaning = self._lab.notation.meaning(name, value)
+        words = self._lab.notation.words(name, value, width)
+        return f"{words} ({meaning})" if meaning else words
 
     def summary(self) -> str:
         lines = [self._title]

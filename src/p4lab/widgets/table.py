@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import traitlets
 
 from p4lab import _engine
-from p4lab.widgets.values import BIT_STRINGS, ValueTextError, read, shown
+from p4lab.model.notation import ValueTextError, read
+from p4lab.widgets.lab import Lab
 from p4lab.widgets.view import View, script
-
-if TYPE_CHECKING:
-    from p4lab.notebook.lab import Lab
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class TableView(View):
         }
         self._actions = {name: params.get(name, []) for name in found[0]["actions"]}
         self._ternary = any(key.kind in ("ternary", "range", "optional") for key in self._keys)
-        self._bits = max(router.bfr_id for router in lab.topology.routers)
+        self._bits = max(router.own("bfr_id") for router in lab.topology.routers)
         super().__init__()
         self.refresh()
         lab.watch(self.refresh)
@@ -98,20 +96,24 @@ class TableView(View):
             "action": row["action"],
             "keys": [self._match_text(key, row["matches"][key.name]) for key in self._keys],
             "args": {
-                param.name: shown(param.name, row["args"][param.name], param.width, self._bits)
+                param.name: self._text(param, row["args"][param.name])
                 for param in self._actions.get(row["action"], [])
             },
         }
+
+    def _text(self, column: Column, value: int) -> str:
+        return self._lab.notation.text(column.name, value, column.width)
 
     def _match_text(self, key: Column, match: tuple[Any, ...]) -> str:
         kind, *values = match
         if kind == "any":
             return "*"
-        texts = [shown(key.name, value, key.width, self._bits) for value in values]
+        texts = [self._text(key, value) for value in values]
         if kind == "lpm":
             return f"{texts[0]}/{values[1]}"
         if kind == "ternary":
-            if key.name in BIT_STRINGS and values[0] == values[1] and values[0].bit_count() == 1:
+            is_set = self._lab.notation.style(key.name, key.width).is_set
+            if is_set and values[0] == values[1] and values[0].bit_count() == 1:
                 return f"bit {values[0].bit_length()}"
             return f"{texts[0]} &&& {texts[1]}"
         return f"{texts[0]}..{texts[1]}" if kind == "range" else texts[0]

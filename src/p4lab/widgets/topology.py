@@ -5,30 +5,27 @@ from __future__ import annotations
 from collections import Counter
 from html import escape
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import traitlets
 
-from p4lab.model.notation import bit_numbers
-from p4lab.notebook.running import Sent
 from p4lab.widgets.flights import MAX_FLIGHTS, Flight, flights
+from p4lab.widgets.lab import Lab
 from p4lab.widgets.layout import Places, place
+from p4lab.widgets.sent import Sent
 from p4lab.widgets.view import View, script
-
-if TYPE_CHECKING:
-    from p4lab.notebook.lab import Lab
-
-SHOWN_BITS = 16  # BitStrings of more routers are shown as a number of bits
 
 
 class TopologyView(View):
-    """Plays what one `send` put on the links. `follow`: shows later ones as they are sent."""
+    """Plays what one `send` put on the links, the last unless told. `follow`: shows later ones as
+    they are sent."""
 
     _esm = script("topology.js")
     down = traitlets.List().tag(sync=True)
     """Links that are down now, as pairs of names"""
 
-    def __init__(self, lab: Lab, sent: Sent, *, follow: bool = False) -> None:
+    def __init__(self, lab: Lab, sent: Sent | None = None, *, follow: bool = False) -> None:
+        sent = sent or lab.last()
         self._lab = lab
         self._follow = follow
         self._places = place(lab.topology, sent.stream.source.name)
@@ -50,7 +47,7 @@ class TopologyView(View):
             "links": [[link.a, link.b] for link in sent.topology.links],
             "flights": [flight.to_json() for flight in self._flights[:MAX_FLIGHTS]],
             "events": _events(sent, self._flights[:MAX_FLIGHTS]),
-            "bits": max(router.bfr_id for router in sent.topology.routers),
+            "bits": max(router.own("bfr_id") for router in sent.topology.routers),
             "summary": self.summary(),
             "ok": sent.ok,
         }
@@ -63,10 +60,9 @@ class TopologyView(View):
     def _message(self, _: object, content: dict[str, Any], __: object) -> None:
         """The button: send one more packet of the same stream and show it."""
         if content.get("do") == "send":
-            streams = self._lab.plan.streams
-            groups = [stream.destination for stream in streams]
+            of = [self._sent.is_of(stream) for stream in self._lab.plan.streams]
             try:
-                sent = self._lab.send(groups.index(self._sent.stream.destination) + 1)
+                sent = self._lab.send(of.index(True) + 1)
             except Exception as error:  # a click has no cell where a traceback could stand
                 self.send({"error": str(error)})
             else:
@@ -119,7 +115,7 @@ def _events(sent: Sent, found: list[Flight]) -> list[dict[str, Any]]:
 
 
 def _said(flight: Flight) -> str:
-    what = "" if flight.bits is None else f" with {bit_numbers(flight.bits)}"
+    what = f" with {flight.said}" if flight.said else ""
     return f"{flight.target}{what}{f', but {flight.lost}' if flight.lost else ''}"
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import anywidget
 import traitlets
 
-if TYPE_CHECKING:
-    from p4lab.notebook.lab import Lab
-    from p4lab.notebook.running import Sent
+from p4lab.widgets.lab import Lab
+from p4lab.widgets.sent import Sent
 
 _JS = Path(__file__).parent / "js"
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./(?P<file>[a-z]+\.js)";\n', re.MULTILINE)
@@ -20,10 +19,10 @@ _EXPORT = re.compile(r"^export (?=function|const)", re.MULTILINE)
 
 
 @lru_cache
-def script(name: str) -> str:
-    """The module `name` with the modules that it imports put in front of it: a notebook loads one
-    text, which cannot import others."""
-    text = (_JS / name).read_text(encoding="utf-8")
+def script(name: str, folder: Path = _JS) -> str:
+    """The module `name` of a folder with the modules that it imports put in front of it: a notebook
+    loads one text, which cannot import others. What is imported is one of ours."""
+    text = (folder / name).read_text(encoding="utf-8")
     parts = [
         _EXPORT.sub("", (_JS / found["file"]).read_text(encoding="utf-8"))
         for found in _IMPORT.finditer(text)
@@ -32,9 +31,9 @@ def script(name: str) -> str:
 
 
 @lru_cache
-def style() -> str:
-    """The style sheet of all views."""
-    return (_JS / "views.css").read_text(encoding="utf-8")
+def style(*more: Path) -> str:
+    """The style sheet of all views, and those of a view's own."""
+    return "".join(path.read_text(encoding="utf-8") for path in (_JS / "views.css", *more))
 
 
 class View(anywidget.AnyWidget):
@@ -55,18 +54,18 @@ class View(anywidget.AnyWidget):
         """The live view, and for those who cannot show it the picture and the text."""
         bundle = super()._repr_mimebundle_(**kwargs)
         data, metadata = bundle if bundle is not None else ({}, {})
-        picture = f'<div class="p4v"><style>{style()}</style>{self.picture()}</div>'
+        picture = f'<div class="p4v"><style>{self._css}</style>{self.picture()}</div>'
         return {**data, "text/html": picture, "text/plain": self.summary()}, metadata
 
 
 class RouterView(View):
-    """A view of what one router did with the first packet of what was sent."""
+    """A view of what one router did with the first packet of what was sent, else of the last."""
 
-    def __init__(self, lab: Lab, router: str, sent: Sent) -> None:
+    def __init__(self, lab: Lab, router: str, sent: Sent | None = None) -> None:
         super().__init__()
         self._lab = lab
         self._router = router
-        self.show(sent)
+        self.show(sent or lab.last())
 
     def show(self, sent: Sent) -> None:
         """Shows the first packet of something else that was sent."""

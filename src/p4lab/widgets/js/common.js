@@ -1,4 +1,4 @@
-// What the views share: making elements, BitStrings, buttons, keys, and the colours of P4.
+// What the views share: making elements, buttons, keys, and the colours of P4.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -48,16 +48,6 @@ export function keys(node, actions) {
     event.stopPropagation();
     action();
   });
-}
-
-// The numbers of the bits that are set in a BitString, from 1.
-export function bitNumbers(bits) {
-  return [...bits].reverse().flatMap((bit, index) => (bit === "1" ? [index + 1] : []));
-}
-
-// A BitString as text of exactly `width` digits, or longer if it is.
-export function padded(bits, width) {
-  return bits.padStart(width, "0");
 }
 
 const KEYWORDS = new Set(

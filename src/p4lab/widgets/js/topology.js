@@ -1,27 +1,27 @@
-import { bitNumbers, box, button, html, keys, padded, svg } from "./common.js";
+import { box, button, html, keys, svg } from "./common.js";
 
 const FLIGHT_SECONDS = 1.1; // a usual flight, on the screen
-const CELL = 7.5; // width of a bit in a packet
+const CELL = 7.5; // width of a digit in a packet
+const LETTER = 6; // width of a letter
 
-// The BitString of a frame as a row of cells, the lowest bit on the right.
-function packet(flight, width) {
-  if (flight.bits === null) return svg("g", { class: "p4v-packet plain" }, pill(34, "IPv4"));
-  if (width > 16) {
-    const count = bitNumbers(flight.bits).length;
-    return svg("g", { class: "p4v-packet" }, pill(46, `${count} bit${count === 1 ? "" : "s"}`));
+// A frame with its label: a text, or a row of cells of which those with 0 are empty.
+function packet({ label, kind }) {
+  const glyph = svg("g", { class: `p4v-packet ${kind}` });
+  if (kind !== "digits") {
+    glyph.append(...pill(10 + label.length * LETTER, label));
+    return glyph;
   }
-  const bits = padded(flight.bits, width);
-  const all = bits.length * CELL;
-  const cells = [...bits].map((bit, index) =>
+  const all = label.length * CELL;
+  const cells = [...label].map((digit, index) =>
     svg(
       "g",
-      { class: bit === "1" ? "on" : "off" },
+      { class: digit === "0" ? "off" : "on" },
       svg("rect", { x: index * CELL - all / 2, y: -7, width: CELL - 1, height: 14, rx: 1.5 }),
-      svg("text", { x: (index + 0.5) * CELL - all / 2 - 0.5, y: 3.5 }, bit),
+      svg("text", { x: (index + 0.5) * CELL - all / 2 - 0.5, y: 3.5 }, digit),
     ),
   );
-  const back = svg("rect", { class: "p4v-pill", x: -all / 2 - 3, y: -10, width: all + 5, height: 20, rx: 5 });
-  return svg("g", { class: "p4v-packet" }, back, cells);
+  glyph.append(svg("rect", { class: "p4v-pill", x: -all / 2 - 3, y: -10, width: all + 5, height: 20, rx: 5 }), ...cells);
+  return glyph;
 }
 
 function pill(width, text) {
@@ -166,7 +166,7 @@ function render({ model, el }) {
 
   function place(number, flight, done, row) {
     if (!glyphs.has(number)) {
-      const glyph = packet(flight, data.bits);
+      const glyph = packet(flight);
       if (flight.lost) {
         glyph.classList.add("lost");
         glyph.append(svg("text", { class: "p4v-cross", y: 9 }, "✕"), svg("title", {}, flight.lost));

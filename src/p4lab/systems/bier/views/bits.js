@@ -1,4 +1,4 @@
-import { box, button, coloured, html, keys, padded } from "./common.js";
+import { box, button, coloured, html, keys } from "./common.js";
 
 const ROWS = [
   ["bit_string", "BitString", "in the packet's BIER header"],
@@ -82,7 +82,7 @@ function render({ model, el }) {
     ];
     const rows = ROWS.map(([name, label, what]) => {
       const value = step.state[name];
-      const text = value === null ? null : padded(value, width);
+      const text = value === null ? null : value.padStart(width, "0");
       const changed = step.changed.includes(name) ? "changed" : "";
       const cells = numbers.map((number, index) => text === null
         ? html(small ? "i" : "td", { class: "none" }, "")

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 from html import escape
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from p4lab.model.notation import bit_numbers
-from p4lab.notebook.running import Sent
 from p4lab.systems.bier.views.passes import Pass, passes
-from p4lab.widgets.view import RouterView, script
+from p4lab.widgets.sent import Sent
+from p4lab.widgets.view import RouterView, script, style
 
-if TYPE_CHECKING:
-    pass
+_HERE = Path(__file__).parent
 
 
 class BitView(RouterView):
     """Steps through what a router did with the bits of a packet, beside the lines that did it."""
 
-    _esm = script("bits.js")
+    _esm = script("bits.js", _HERE)
+    _css = style(_HERE / "bits.css")
 
     def show(self, sent: Sent) -> None:
         """Shows the first packet of something else that was sent."""
@@ -33,7 +34,7 @@ class BitView(RouterView):
             self._passes = passes(hop, topology, self._lab.own_files, quiet)
             self._came = f"{self._router}, a packet from {hop.source} on port {hop.port}"
         names = {router.own("bfr_id"): router.name for router in topology.routers}
-        width = min(max(names), self._lab.plan.bsl)
+        width = min(max(names), self._lab.plan.settings.bsl)
         self.data = {
             "title": self._came,
             "names": [names.get(number, "") for number in range(1, width + 1)],

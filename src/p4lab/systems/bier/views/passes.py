@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from p4lab.model.notation import bit_numbers
-from p4lab.notebook.running import ENTERS
-from p4lab.steps import extracts
+from p4lab.steps import ENTERS, extracts
 from p4lab.systems.bier.bitstrings import emitted_bits
 from p4lab.topology import Topology
 from p4lab.tracing import Hop
