@@ -436,7 +436,7 @@ control ProtectRewrite(inout protect_headers_t hdr, in bit<9> port, in bit<16> p
     // BEGIN QUOTE path
     // Each path leads to another address of the PTE.
     action set_path(bit<32> dst_addr) {
-        // BEGIN SOLUTION replicate: where the tunnel of this copy ends
+        // BEGIN SOLUTION tag: where the tunnel of this copy ends
         hdr.tunnel.dst_addr = dst_addr;
         // END SOLUTION
     }
