@@ -10,24 +10,29 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from pydantic import BaseModel, ConfigDict
 
-from p4lab.course.labs import load_plan
-from p4lab.course.material import SOURCES, start
+from p4lab.course.home import HERE
+from p4lab.course.labs import load_plan, read_lab
+from p4lab.course.material import start
 from p4lab.grading.course import load
 from p4lab.grading.judge import judge
 from p4lab.paths import ROOT
 from p4lab.systems.bier.entries import ideal_copies
+from p4lab.systems.bier.membership import membership
 from p4lab.tracing import copies, trace
 
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = sorted(HERE.notebooks.glob("*.ipynb"))
 SECONDS = 60  # for one cell, on a slow machine that does other things
 
-# What becomes of the first packet in the network of a student who has written nothing yet.
-WITHOUT_WORK = {
-    "01-bier": "nobody got the packet to 239.1.1.1",
-    "02-frr": "h5 and h6 got the packet to 239.1.1.1; h2, h3 and h4 did not",
-    "05-recirculation": "nobody got the packet to 239.1.1.1",
-}
+
+class _Notebook(BaseModel):
+    unsolved: str
+
+
+class _LabFile(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    notebook: _Notebook
 
 
 def execute(path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> nbformat.NotebookNode:
@@ -54,7 +59,7 @@ def outputs(notebook: nbformat.NotebookNode, kind: str) -> list[str]:
 @pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
 def solved(request: pytest.FixtureRequest) -> nbformat.NotebookNode:
     with pytest.MonkeyPatch.context() as monkeypatch:
-        return execute(request.param, SOURCES, monkeypatch)
+        return execute(request.param, HERE.sources, monkeypatch)
 
 
 def test_there_is_a_notebook() -> None:
@@ -90,7 +95,7 @@ def test_the_network_answers_every_prediction(solved: nbformat.NotebookNode) -> 
     answers = [line for line in text if line.startswith("The network says: ")]
     questions = [line for line in text if line.startswith("Predict: ")]
     asked = sum(cell.source.count("predict(") for cell in solved.cells)
-    assert len(answers) == len(questions) == asked >= 6
+    assert len(answers) == len(questions) == asked >= 1
     for question, answer in zip(questions, answers, strict=True):
         said = answer.removeprefix("The network says: ").split(". ")[0]
         assert said in question, f"{question}: {said}"
@@ -108,7 +113,8 @@ def test_every_view_has_a_picture_without_scripts(solved: nbformat.NotebookNode)
                 assert "object at 0x" not in data["text/plain"], cell.source
                 if "_view" in cell.source:
                     assert "<svg" in data["text/html"] or "<table" in data["text/html"]
-    assert live >= 14
+    shown = sum(cell.source.count("_view(") for cell in solved.cells)
+    assert live > shown > 0, "every view, and checks and questions besides"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -128,7 +134,7 @@ def test_on_the_starter_it_runs_and_fails_as_documented(
     assert f"\n{course.starter_points:g} of 100 points" in everything
     assert "✓ passed: The program compiles" in everything and "✗ failed" in everything
     said = "\n".join(text)
-    assert WITHOUT_WORK[path.stem] in said
+    assert read_lab(path.stem, _LabFile).notebook.unsolved in said
     assert "your program" in said and "reference" not in said
 
 
@@ -153,6 +159,10 @@ def test_a_traced_packet_takes_the_ideal_tree(topology: str) -> None:
     plan = load_plan("01-bier", topology=topology, packets=1)
     stream = plan.streams[0]
     ideal = ideal_copies(
-        plan.topology, stream.source.name, int(stream.destination), plan.membership, plan.bsl
+        plan.topology,
+        stream.source.name,
+        int(stream.destination),
+        membership(plan),
+        plan.settings.bsl,
     )
     assert copies(trace(plan)) == ideal

@@ -49,9 +49,11 @@ def test_every_answer_is_judged_as_what_it_is(lab, capsys):
 
 @pytest.mark.parametrize("lab", GRADED)
 def test_there_are_answers_enough_to_trust_the_grader(lab):
+    """A mistake for every check that gives points, and somebody else's way to be right."""
     kinds = [row.answer.kind for row in judged(lab)]
-    assert kinds.count("variant") >= 3
-    assert kinds.count("mutant") >= 8
+    graded = [check for check in load(lab).checks if check.points]
+    assert kinds.count("variant") >= 1
+    assert kinds.count("mutant") >= len(graded)
     assert {"reference", "starter", "empty"} <= set(kinds)
 
 
@@ -133,7 +135,7 @@ def test_a_right_answer_passes_the_stf_tests(lab, answer, tmp_path, passes):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     scripts = stf_scripts(lab)
-    assert len(scripts) >= 10
+    assert scripts
     for script in scripts:
         compiled = _engine.compile(str(tmp_path / student.program), [], defines_of(script))
         assert compiled.program is not None, compiled.render()
@@ -186,46 +188,29 @@ def test_solutions_are_where_the_labs_are():
     assert {path.name for path in HERE.solutions.iterdir() if path.is_dir()} >= set(GRADED)
 
 
-# Mistakes that the programs' own tests do not find: a loop that sends nothing, two that take port
-# numbers or payloads which those tests do not have; what a front port in loopback and the CPU port
-# see, which scripts cannot set up, and numbers that are no program's.
-SURVIVORS = {
-    "01-bier": ["again-always"],
-    "02-frr": [],
-    "05-recirculation": [
-        "arrival-metadata-unread",
-        "copy-cpu-leaks",
-        "ports-rounded",
-        "ports-one-recirculation-more",
-        "ports-every-copy",
-        "ports-encapsulation",
-        "ports-rounded-down",
-        "ports-internal",
-        "ports-papers-case",
-    ],
-}
-
-
 @pytest.mark.parametrize("lab", GRADED)
 def test_mistakes_fail_the_stf_tests_too(lab, passes):
-    """The mistakes are real ones: the program's own tests find them."""
+    """The mistakes are real ones: the program's own tests find them, but for those that scripts
+    cannot show, of which the mutants say why."""
     course = load(lab)
     files = {**course.sources}
-    scripts = stf_scripts(lab)
-    survivors = []
+    scripts = [(script, tuple(defines_of(script))) for script in stf_scripts(lab)]
+    survivors, excused = [], []
     for answer in answers(course):
         if answer.kind != "mutant":
             continue
         files.update(answer.files)
         main = course.student.program
         programs = {}
-        for bits in ("64", "128", "256"):
-            compiled = _engine.compile_text(main, files[main], files, [("BSL", bits)])
+        for defines in {defines for _, defines in scripts}:
+            compiled = _engine.compile_text(main, files[main], files, list(defines))
             assert compiled.program is not None, answer.name
-            programs[bits] = compiled.program
-        if all(passes(programs[BSL.search(s.name)[1]], s)["passed"] for s in scripts):
+            programs[defines] = compiled.program
+        if all(passes(programs[defines], script)["passed"] for script, defines in scripts):
             survivors.append(answer.name)
-    assert survivors == SURVIVORS[lab]
+        if answer.unscripted:
+            excused.append(answer.name)
+    assert survivors == excused
 
 
 @pytest.mark.parametrize("lab", GRADED)

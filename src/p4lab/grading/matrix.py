@@ -42,6 +42,8 @@ class Mutant(BaseModel):
     replace: str
     breaks: Annotated[list[str], Field(min_length=1)]
     signature: str | None = None
+    unscripted: str = ""
+    """Why the program's own STF scripts do not find it, if so"""
 
 
 class _MutantFile(BaseModel):
@@ -60,6 +62,7 @@ class Answer:
     title: str = ""
     breaks: tuple[str, ...] = ()
     signature: str | None = None
+    unscripted: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,6 +110,7 @@ def answers(course: Course, solutions: Path | None = None) -> list[Answer]:
                 mutant.title,
                 tuple(mutant.breaks),
                 mutant.signature,
+                mutant.unscripted,
             )
         )
     return found
