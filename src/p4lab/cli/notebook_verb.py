@@ -5,14 +5,14 @@ from __future__ import annotations
 import signal
 import webbrowser
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from p4lab.cli.errors import fail, fail_at
-
-if TYPE_CHECKING:
-    from p4lab.notebook.server import Server
+from p4lab.course.labs import LabError
+from p4lab.notebook.folder import work_folder
+from p4lab.notebook.server import Server, has_desktop, student_server
 
 FIRST = "01-bier"
 
@@ -42,14 +42,10 @@ def notebook(
     """Open a lab's notebook in JupyterLab; Ctrl-C ends it. The notebook is your own copy in work/,
     beside your files of the lab."""
     try:
-        import jupyterlab  # noqa: F401
+        import jupyterlab  # noqa: F401  # heavy, and may be missing
     except ImportError:
         fail("JupyterLab is not installed; pip install 'p4lab[notebook]', or start ./lab.")
-    from rich.console import Console
-
-    from p4lab.course.labs import LabError
-    from p4lab.notebook.folder import work_folder
-    from p4lab.notebook.server import has_desktop, student_server
+    from rich.console import Console  # heavy: rich
 
     try:
         server = student_server(lab, port, listen, token_file)
