@@ -23,18 +23,24 @@
 // Whether what is in the tunnel is a packet. This is asked first, so that nobody can move the
 // window of a connection with something that is not a copy.
 control CheckPayload(in protect_headers_t hdr, in arrival_t arrival, inout decision_t decision) {
+    bit<16> in_front = 0;  // bytes that the tunnel's length counts, and that of the packet does not
+
     apply {
+        // a |-| b is a - b, or 0 if b is larger.
+        if (hdr.ipv4.isValid()) {
+            in_front = hdr.tunnel.total_len |-| hdr.ipv4.total_len;
+        } else if (hdr.ipv6.isValid()) {
+            in_front = hdr.tunnel.total_len |-| hdr.ipv6.payload_len;
+        }
+
         if (hdr.protection.next_protocol == IP_PROTOCOL_IPV4) {
-            if (!hdr.ipv4.isValid()
-                || hdr.tunnel.total_len != TUNNEL_BYTES |+| hdr.ipv4.total_len
-                || !arrival.ipv4_length_ok) {
+            if (!hdr.ipv4.isValid() || in_front != TUNNEL_BYTES || !arrival.ipv4_length_ok) {
                 decision.drop = drop_reason_t.MALFORMED;
             } else if (!arrival.ipv4_checksum_ok) {
                 decision.drop = drop_reason_t.BAD_IPV4_CHECKSUM;
             }
         } else if (hdr.protection.next_protocol == IP_PROTOCOL_IPV6) {
-            if (!hdr.ipv6.isValid()
-                || hdr.tunnel.total_len != (TUNNEL_BYTES + IPV6_BYTES) |+| hdr.ipv6.payload_len) {
+            if (!hdr.ipv6.isValid() || in_front != TUNNEL_BYTES + IPV6_BYTES) {
                 decision.drop = drop_reason_t.MALFORMED;
             }
         }
