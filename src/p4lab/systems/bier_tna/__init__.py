@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
 
 from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
-from p4lab.model.run import Plan
-from p4lab.model.system import DriverOf, Rerun, sent_by_port
-from p4lab.systems.bier.base import BierSystem
+from p4lab.model.report import Report
+from p4lab.model.run import Observed, Plan
+from p4lab.model.system import DriverOf, Rerun, Settings, sent_by_port
+from p4lab.systems.bier.base import BierSettings, BierSystem
 from p4lab.systems.bier.membership import membership, unprepared
 from p4lab.systems.bier_tna.entries import PORT_STATUS
 from p4lab.systems.bier_tna.plane import TnaControlPlane, alike
+from p4lab.systems.bier_tna.report import saturated
+
+
+class BierTnaSettings(BierSettings):
+    """Of a full line: for how many next hops, and through how many recirculation ports."""
+
+    next_hops: Annotated[int, Field(ge=1, le=16, description="next hops of a full line")] = 3
+    loops: Annotated[int, Field(ge=1, le=16, description="recirculation ports of a full line")] = 1
 
 
 class BierTna(BierSystem):
@@ -21,11 +32,17 @@ class BierTna(BierSystem):
     name: ClassVar[str] = "bier-tna"
     reroutes: ClassVar[bool] = True
     tna: ClassVar[str] = ""
+    settings: ClassVar[type[Settings]] = BierTnaSettings
     port_status: ClassVar[str] = PORT_STATUS
     views: ClassVar[Mapping[str, str]] = {
         **BierSystem.views,
         "saturate": "p4lab.systems.bier_tna.views.saturated:saturate",
     }
+    experiments: ClassVar[Mapping[str, str]] = {
+        "recirculation": "p4lab.systems.bier_tna.recirculation.verbs:recirculation",
+        "provisioning": "p4lab.systems.bier_tna.recirculation.verbs:provisioning",
+    }
+    verbs: ClassVar[Mapping[str, str]] = {"plan-ports": "p4lab.systems.bier_tna.verbs:plan_ports"}
 
     def control_plane(
         self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
@@ -40,3 +57,17 @@ class BierTna(BierSystem):
 
     def excused(self, plan: Plan, rerun: Rerun) -> Mapping[tuple[str, int], str]:
         return unprepared(plan, rerun)
+
+    def report(
+        self,
+        plan: Plan,
+        network: str,
+        observed: Observed,
+        target: str,
+        collected: Any,
+        rerun: Rerun,
+    ) -> Report:
+        found = self.deliveries(plan, network, observed, target, collected, rerun)
+        if network != "virtual":  # nothing else has a line of 100 Gb/s
+            return found
+        return saturated(plan, found)
