@@ -9,15 +9,14 @@ from itertools import pairwise
 import pytest
 
 from cli_runner import p4lab
-from p4lab.experiment import restoration
 from p4lab.experiment.confidence import mean
 from p4lab.model.entries import key
 from p4lab.model.tables import Tables
 from p4lab.systems.frr.entries import frr_entries
+from p4lab.systems.frr.experiments import restoration
+from p4lab.systems.frr.experiments.plan import MS, US
 from p4lab.systems.frr.experiments.restoration import (
     MODES,
-    MS,
-    US,
     ExperimentError,
     Setting,
     delays_for,

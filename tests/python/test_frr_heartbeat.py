@@ -23,21 +23,13 @@ from p4lab.engine import load_program, to_engine
 from p4lab.model.entries import Exact, TableEntry, diff
 from p4lab.model.layout import CPU_PORT
 from p4lab.model.tables import Tables
-from p4lab.network.cpu import packet_in, packet_out
+from p4lab.network.cpu import CpuPort
 from p4lab.packets.probe import Probe, probe_frame
 from p4lab.paths import ROOT
 from p4lab.systems.bier.entries import Member, group_number
 from p4lab.systems.frr.entries import Protection, frr_entries
-from p4lab.systems.frr.experiments.restoration import (
-    MODES,
-    MS,
-    US,
-    Setting,
-    delays_for,
-    program,
-    run,
-    testbed,
-)
+from p4lab.systems.frr.experiments.plan import MS, US, program
+from p4lab.systems.frr.experiments.restoration import MODES, Setting, delays_for, run, testbed
 from p4lab.systems.frr.experiments.storm import HEARTBEATS, Storm
 from p4lab.systems.frr.heartbeat import (
     Heartbeat,
@@ -55,6 +47,7 @@ testbed.__test__ = False  # a network, not a test
 GROUP = IPv4Address("239.1.2.3")
 EVERY = Heartbeat(1 * MS, 3)
 PICOSECONDS = 1000  # per nanosecond
+CPU = CpuPort(CPU_PORT)
 
 
 @cache
@@ -92,7 +85,7 @@ class Cables:
 
     def _beat(self, end: tuple[str, int], number: int) -> None:
         frame = heartbeat_frame(self.topology, end, number, end in self.believed)
-        self.follow(end[0], CPU_PORT, packet_out(end[1], frame))
+        self.follow(end[0], CPU_PORT, CPU.packet_out(end[1], frame))
 
     def send(self, source) -> None:
         self.follow(source.router, source.port, probe_frame(source, GROUP, 1, 0))
@@ -105,7 +98,7 @@ class Cables:
             now = self.now * PICOSECONDS
             for out_port, out in self.switches[here].process(port, data, now):
                 if out_port == CPU_PORT:
-                    told, inside = packet_in(out)
+                    told, inside = CPU.packet_in(out)
                     down = found_down(inside)
                     assert down is not None
                     assert ((here, told) in self.believed) != down, "nothing new"

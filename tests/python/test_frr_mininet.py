@@ -16,7 +16,7 @@ import pytest
 
 from p4lab.model.run import Stream
 from p4lab.network.mininet import MininetNetwork
-from p4lab.systems.frr.experiments.restoration import PROGRAM
+from p4lab.systems.frr.experiments.plan import PROGRAM
 from p4lab.systems.frr.experiments.storm import HEARTBEATS, Storm
 from p4lab.systems.frr.heartbeat import Heartbeat
 from p4lab.systems.frr.heartbeat_agents import LinuxHeartbeatAgents

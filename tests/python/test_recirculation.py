@@ -281,17 +281,17 @@ def test_every_limit_uses_all_of_the_ports() -> None:
 # ---- The command ----
 
 
-def test_p4lab_provision() -> None:
-    done = p4lab("provision", "--mix", "1:0.9,16:0.1", "--utilisation", "4", "--loopback", "3")
+def test_p4lab_plan_ports() -> None:
+    done = p4lab("plan-ports", "--mix", "1:0.9,16:0.1", "--utilisation", "4", "--loopback", "3")
     assert done.returncode == 0, done.stderr
     assert "8 of the 32 at the front in loopback mode" in done.stdout
     assert "each recirculation loses" in done.stdout
-    done = p4lab("provision", "--mix", "16:0.1", "--bfir", "0.1", "--json")
+    done = p4lab("plan-ports", "--mix", "16:0.1", "--bfir", "0.1", "--json")
     record = json.loads(done.stdout)
     assert record["R"] == pytest.approx(1.6)
     assert record["R_of_the_paper"] == pytest.approx(1.5)
     assert record["needed"]["physical"] == provision(1.6, 4).physical
-    done = p4lab("provision", "--mix", "16:2")
+    done = p4lab("plan-ports", "--mix", "16:2")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "from 0 to 1" in done.stderr

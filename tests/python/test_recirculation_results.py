@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from p4lab.cli import recirculation_verb
-from p4lab.systems.bier_tna.recirculation import bench, results
+from p4lab.systems.bier_tna.recirculation import bench, results, verbs
 from p4lab.systems.bier_tna.recirculation.simulation import Setup, simulate
 
 
@@ -34,7 +33,7 @@ def test_table_2_and_figure_14(
     small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without this the command prints other numbers than it writes, or none."""
-    recirculation_verb.recirculation(tmp_path, "looped-first,tail-drop", bmv2=False, precision=0.02)
+    verbs.recirculation(tmp_path, "looped-first,tail-drop", bmv2=False, precision=0.02)
     said = capsys.readouterr().out
     assert "16.07" in said  # the erratum
     assert "--no-bmv2" in said
@@ -52,7 +51,7 @@ def test_table_2_and_figure_14(
 
 
 def test_figures_15_to_17(small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    recirculation_verb.provisioning(tmp_path, as_json=True)
+    verbs.provisioning(tmp_path, as_json=True)
     record = json.loads(capsys.readouterr().out)
     losses = [row for row in record["rows"] if row["figure"] == 15]
     for row in losses:

@@ -12,28 +12,20 @@ import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from ipaddress import IPv4Address
 from itertools import pairwise
 
-from p4lab import _engine
-from p4lab.engine import load_program
+from p4lab.model.control import Controller
 from p4lab.model.run import Stream
-from p4lab.network.base import NetworkError
+from p4lab.network.base import Network, NetworkError
 from p4lab.network.virtual import VirtualNetwork
-from p4lab.paths import ROOT
+from p4lab.session.run import Session
 from p4lab.systems.frr.entries import Protection
+from p4lab.systems.frr.experiments.plan import BSL, GROUP, MS, US, plan_of, program
 from p4lab.systems.frr.heartbeat import Heartbeat
 from p4lab.systems.frr.heartbeat_agents import HeartbeatAgents
 from p4lab.systems.frr.plane import Delays, Family, FrrControlPlane, LinkAgents, Stage, Step
 from p4lab.topology import Topology
 
-US = 1_000
-MS = 1_000_000
-BSL = 64
-GROUP = IPv4Address("239.1.1.1")
-PROGRAM = ROOT / "p4" / "bier-frr" / "v1model.p4"
-
-SUBSCRIBING = 50 * MS  # for the subscription to reach the controller and the tables
 BEFORE = 10 * MS  # of the stream, before the failure
 AFTER = 20 * MS  # of the stream, when all tables are written
 PATIENCE = 60_000 * MS
@@ -186,41 +178,53 @@ def network_of(routers: int, seed: int) -> Topology:
     )
 
 
-def run(setting: Setting) -> Outcome:
-    """Cut the link between r1 and r2 under load. Raises NetworkError if it cannot be done."""
-    if setting.network == "mininet":
-        from p4lab.systems.frr.experiments.restoration_linux import run_on_linux
-
-        return run_on_linux(setting)
+def session_of(
+    setting: Setting,
+    net: Network,
+    delays: Delays,
+    packets: int,
+    agents: Callable[[FrrControlPlane], Controller],
+) -> Session:
+    """A network with the control plane of a setting, and a stream of so many packets from h1 to h2.
+    `agents` are what stands in front of the control plane."""
     topology = setting.topology
-    source, receiver = topology.host("h1"), topology.host("h2")
-    net = VirtualNetwork(topology, program(), seed=setting.seed)
     plane = FrrControlPlane(
         topology,
         BSL,
         net.driver,
         protection=MODES[setting.mode],
-        delays=setting.delays,
+        delays=delays,
         heartbeat=setting.heartbeat,
     )
-    agents: LinkAgents | HeartbeatAgents = LinkAgents(plane, net.driver)
-    if setting.heartbeat is not None:
-        agents = HeartbeatAgents(plane, net.driver, setting.heartbeat)
-    plane.start(net.now)
-    net.join(receiver, GROUP)
-    settling = 2 * setting.heartbeat.limit if setting.heartbeat else 0
-    net.run_until(net.now + SUBSCRIBING + settling, agents)
-    if not plane.membership:
-        raise NetworkError("the subscription did not reach the control plane.")
+    source, receiver = topology.host("h1"), topology.host("h2")
+    stream = Stream(1, GROUP, source, (receiver,), packets, setting.interval)
+    plan = plan_of(topology, setting.seed, (stream,))
+    return Session(plan, net, plane=plane, controller=agents)
 
+
+def run(setting: Setting) -> Outcome:
+    """Cut the link between r1 and r2 under load, in virtual time. Raises NetworkError."""
+    heartbeat = setting.heartbeat
+    net = VirtualNetwork(setting.topology, program(), seed=setting.seed)
+
+    def agents_of(plane: FrrControlPlane) -> LinkAgents | HeartbeatAgents:
+        if heartbeat is None:
+            return LinkAgents(plane, net.driver)
+        return HeartbeatAgents(plane, net.driver, heartbeat)
+
+    session = session_of(setting, net, setting.delays, PATIENCE // setting.interval, agents_of)
+    plane, agents, (stream,) = session.plane, session.controller, session.plan.streams
+    session.start()
+    session.converge()
+    net.run_until(net.now + (2 * heartbeat.limit if heartbeat else 0), agents)
+
+    (receiver,) = stream.receivers
     net.watch(receiver)
-    begin = net.now
-    packets = PATIENCE // setting.interval
-    net.start(Stream(1, GROUP, source, (receiver,), packets, setting.interval), begin)
-    period = max(setting.interval, setting.heartbeat.interval if setting.heartbeat else 0)
+    begin = session.begin()
+    period = max(setting.interval, heartbeat.interval if heartbeat else 0)
     phase = random.Random(f"phase {setting.seed}").randrange(period)
     net.run_until(begin + BEFORE + phase, agents)
-    link = topology.link("r1", "r2")
+    link = setting.topology.link("r1", "r2")
     cut = net.now
     net.set_link(link, False)
     if isinstance(agents, LinkAgents):
@@ -258,9 +262,3 @@ def _outcome(setting: Setting, arrivals: list, steps: tuple[Step, ...]) -> Outco
         len(arrivals) - len(numbers),
         steps,
     )
-
-
-@cache
-def program() -> _engine.Program:
-    """p4/bier-frr for the engine."""
-    return load_program(PROGRAM, [("BSL", str(BSL))])

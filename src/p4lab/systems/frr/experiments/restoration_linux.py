@@ -8,27 +8,21 @@ longest run of missing packets would have filled.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 
-from p4lab.model.run import Stream
+from p4lab.model.control import Controller
 from p4lab.network.base import NetworkError
 from p4lab.network.mininet import MininetNetwork
 from p4lab.network.switches import EngineSwitches
-from p4lab.systems.frr.experiments.restoration import (
-    BSL,
-    GROUP,
-    MODES,
-    MS,
-    Outcome,
-    Setting,
-    heard,
-    program,
-)
+from p4lab.session.run import Session
+from p4lab.systems.frr.experiments.plan import MS, program
+from p4lab.systems.frr.experiments.restoration import Outcome, Setting, heard, session_of
 from p4lab.systems.frr.heartbeat_agents import LinuxHeartbeatAgents
 from p4lab.systems.frr.link_agents import LinuxLinkAgents
 from p4lab.systems.frr.plane import FrrControlPlane, Step
 
-PATIENCE = 20_000 * MS  # for the subscription
+PATIENCE = 20_000 * MS  # for ports to be up, and the host to send
 BEFORE = 300 * MS  # of the stream, before the failure: the sender needs time to find its pace
 REACTION = 1000 * MS  # of the stream, after the failure; the tables are written long before
 DRAIN = 300 * MS
@@ -39,7 +33,7 @@ class _TooBusyError(Exception):
     """The stream was over before the cable could be pulled, or the tables written."""
 
 
-def run_on_linux(setting: Setting) -> Outcome:
+def run(setting: Setting) -> Outcome:
     """Pull the cable between r1 and r2 under load. Raises NetworkError if it cannot be done."""
     for _ in range(TRIES):
         try:
@@ -50,58 +44,63 @@ def run_on_linux(setting: Setting) -> Outcome:
 
 
 def _run(setting: Setting) -> Outcome:
-    topology = setting.topology
-    source, receiver = topology.host("h1"), topology.host("h2")
     delays = setting.delays
     if setting.heartbeat is None:
         # The first way to the controller is not modelled by itself: it is part of what follows.
         delays = replace(delays, ip_computation=delays.ip_computation + delays.distance)
-    with MininetNetwork(
-        topology, EngineSwitches(program(), seed=setting.seed), patched=True
-    ) as net:
-        plane = FrrControlPlane(
-            topology,
-            BSL,
-            net.driver,
-            protection=MODES[setting.mode],
-            delays=delays,
-            heartbeat=setting.heartbeat,
+    packets = (BEFORE + REACTION) // setting.interval
+    switches = EngineSwitches(program(), seed=setting.seed)
+    with MininetNetwork(setting.topology, switches, patched=True) as net:
+        session = session_of(
+            setting, net, delays, packets, lambda plane: _agents(setting, plane, net)
         )
-        with _agents(setting, plane, net) as agents:
-            plane.start(net.now)
-            net.join(receiver, GROUP)
-            deadline = net.now + PATIENCE
-            while not (plane.membership and _all_up(agents)):
-                if net.now >= deadline:
-                    raise NetworkError("the subscription did not reach the control plane.")
-                net.run_until(net.now + 10 * MS, agents)
-            packets = (BEFORE + REACTION) // setting.interval
-            stream = Stream(1, GROUP, source, (receiver,), packets, setting.interval)
-            net.start(stream, net.now)
-            while net.entered(source) < BEFORE // setting.interval:
-                if net.now >= deadline:
-                    raise NetworkError("the host has not sent its stream.")
-                net.run_until(net.now + 10 * MS, agents)
-            link = topology.link("r1", "r2")
-            if isinstance(agents, LinuxHeartbeatAgents):
-                cut = net.now
-                net.set_middle(link, False)
-            else:
-                cut = time.monotonic_ns()
-                net.set_link(link, False)
-            while not (plane.failures.has(link) and plane.settled):
-                if net.entered(source) >= packets:
-                    raise _TooBusyError
-                net.run_until(net.now + 10 * MS, agents)
+        with session.controller as agents:
+            session.start()
+            session.converge()
+            _wait(net, agents, lambda: _all_up(agents), "the routers do not hear each other.")
+            cut = _cut_under_load(setting, session)
             net.run_until(net.now + REACTION + DRAIN, agents)
             seen = _detection(agents, cut)
+            (receiver,) = session.plan.streams[0].receivers
             counts = net.observed().received.get((receiver.name, 1))
             outage = net.longest_gap(receiver, 1) * setting.interval
     if counts is None or not seen:
         raise NetworkError("nothing has arrived at all, or nobody has seen the failure.")
     lost = packets - counts.unique
-    steps = (*seen, *plane.timeline)
+    steps = (*seen, *session.plane.timeline)
     return Outcome(setting, outage, packets, lost, counts.duplicates, steps)
+
+
+def _cut_under_load(setting: Setting, session: Session) -> int:
+    """The stream begins, the cable is pulled, and the controller writes its tables. Gives the
+    moment of the failure, by the clock of the agents."""
+    net, plane, agents = session.net, session.plane, session.controller
+    (stream,) = session.plan.streams
+    session.begin()
+    before = BEFORE // setting.interval
+    _wait(net, agents, lambda: net.entered(stream.source) >= before, "the host does not send.")
+    link = setting.topology.link("r1", "r2")
+    if isinstance(agents, LinuxHeartbeatAgents):
+        cut = net.now
+        net.set_middle(link, False)
+    else:
+        cut = time.monotonic_ns()
+        net.set_link(link, False)
+    while not (plane.failures.has(link) and plane.settled):
+        if net.entered(stream.source) >= stream.packets:
+            raise _TooBusyError
+        net.run_until(net.now + 10 * MS, agents)
+    return cut
+
+
+def _wait(
+    net: MininetNetwork, agents: Controller, done: Callable[[], bool], complaint: str
+) -> None:
+    deadline = net.now + PATIENCE
+    while not done():
+        if net.now >= deadline:
+            raise NetworkError(complaint)
+        net.run_until(net.now + 10 * MS, agents)
 
 
 def _agents(

@@ -8,26 +8,27 @@ last link is back, the tables are those of a network in which nothing ever happe
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 
 from p4lab.model.control import Controller
 from p4lab.model.entries import Entries
 from p4lab.model.run import Received, Stream
 from p4lab.network.base import Network
+from p4lab.network.mininet import MininetNetwork
+from p4lab.network.switches import EngineSwitches
 from p4lab.network.virtual import VirtualNetwork
+from p4lab.session.run import Session
 from p4lab.systems.bier.entries import Member
 from p4lab.systems.frr.entries import FULL, Protection
-from p4lab.systems.frr.experiments.restoration import BSL, MS, US, program
+from p4lab.systems.frr.experiments.plan import BSL, GROUP, MS, US, plan_of, program
 from p4lab.systems.frr.heartbeat import Heartbeat
 from p4lab.systems.frr.heartbeat_agents import HeartbeatAgents, LinuxHeartbeatAgents
 from p4lab.systems.frr.link_agents import LinuxLinkAgents
 from p4lab.systems.frr.plane import AT_ONCE, Delays, FrrControlPlane, LinkAgents
 from p4lab.topology import Host, Link, Topology
 
-GROUP = IPv4Address("239.1.1.1")
 DELAYS = Delays(500 * US, 100 * US, 2 * MS, 3 * MS, 50 * US)
 MOST_DOWN = 4  # links at a time
 PATIENCE = 30_000 * MS  # a host whose cable is back answers a query within ten seconds
@@ -100,8 +101,11 @@ class Storm:
         self._flow = 0
         self._protection = protection
         self._open = ExitStack()
-        self.net, self.plane, self._controller = self._start(network)
         try:
+            self._session = self._open_session(network)
+            self.net: Network = self._session.net
+            self._session.start()
+            self._session.converge()
             self._wait()
         except BaseException:
             self._open.close()
@@ -113,28 +117,21 @@ class Storm:
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def _start(self, network: str) -> tuple[Network, FrrControlPlane, Controller]:
+    def _open_session(self, network: str) -> Session:
         if network == "mininet":
-            from p4lab.network.mininet import MininetNetwork
-            from p4lab.network.switches import EngineSwitches
-
             switches = EngineSwitches(program(), seed=self.seed)
             linux = self._open.enter_context(MininetNetwork(self.topology, switches, patched=True))
-            plane = self._plane(linux, AT_ONCE)
-            if self._heartbeat is not None:
-                beats = LinuxHeartbeatAgents(plane, linux.driver, self._heartbeat)
-                return linux, plane, self._open.enter_context(beats)
-            agents = LinuxLinkAgents(plane, linux.driver, linux.interfaces)
-            return linux, plane, self._open.enter_context(agents)
+            session = self._session_on(linux, AT_ONCE, lambda plane: self._on_linux(plane, linux))
+            self._open.enter_context(session.controller)
+            return session
         net = VirtualNetwork(self.topology, program(), seed=self.seed)
-        plane = self._plane(net, DELAYS)
-        if self._heartbeat is not None:
-            return net, plane, HeartbeatAgents(plane, net.driver, self._heartbeat)
-        return net, plane, LinkAgents(plane, net.driver)
+        return self._session_on(net, DELAYS, lambda plane: self._in_virtual_time(plane, net))
 
-    def _plane(self, net: Network, delays: Delays) -> FrrControlPlane:
-        """The control plane, started, and all subscriptions on their way to it."""
-        plane = FrrControlPlane(
+    def _session_on(
+        self, net: Network, delays: Delays, agents: Callable[[FrrControlPlane], Controller]
+    ) -> Session:
+        plan = plan_of(self.topology, self.seed, (self._stream(1),))
+        self.plane = FrrControlPlane(
             self.topology,
             BSL,
             net.driver,
@@ -142,10 +139,21 @@ class Storm:
             delays=delays,
             heartbeat=self._heartbeat,
         )
-        plane.start(net.now)
-        for host in self.subscribers:
-            net.join(host, GROUP)
-        return plane
+        return Session(plan, net, plane=self.plane, controller=agents)
+
+    def _on_linux(
+        self, plane: FrrControlPlane, net: MininetNetwork
+    ) -> LinuxLinkAgents | LinuxHeartbeatAgents:
+        if self._heartbeat is None:
+            return LinuxLinkAgents(plane, net.driver, net.interfaces)
+        return LinuxHeartbeatAgents(plane, net.driver, self._heartbeat)
+
+    def _in_virtual_time(
+        self, plane: FrrControlPlane, net: VirtualNetwork
+    ) -> LinkAgents | HeartbeatAgents:
+        if self._heartbeat is None:
+            return LinkAgents(plane, net.driver)
+        return HeartbeatAgents(plane, net.driver, self._heartbeat)
 
     def events(self, count: int) -> Iterator[Event]:
         """So many events, and then repairs until no link is down."""
@@ -159,17 +167,15 @@ class Storm:
 
     def _event(self, number: int, link: Link, up: bool) -> Event:
         pace = self._pace
-        load = self._send(pace.load)
-        self._run(self._draw.randrange(10 * pace.interval))
+        load, begin = self._send(pace.load)
+        self._run(begin + self._draw.randrange(10 * pace.interval))
         (self._down.discard if up else self._down.add)(link)
         self._set_link(link, up)
-        if isinstance(self._controller, LinkAgents):
-            self._controller.link_changed(self.net.now, link, up)
-        self._run(pace.load * pace.interval + pace.drain)
+        self._run(self.net.now + pace.load * pace.interval + pace.drain)
         self._wait()
         for _ in range(pace.tries):
-            probes = self._send(pace.probes)
-            self._run(pace.probes * pace.interval + pace.drain)
+            probes, begin = self._send(pace.probes)
+            self._run(begin + pace.probes * pace.interval + pace.drain)
             event = self._judge(number, link, up, load, probes)
             if not event.missed:
                 break
@@ -177,12 +183,12 @@ class Storm:
 
     def _set_link(self, link: Link, up: bool) -> None:
         """With heartbeats, cables of Linux hosts fail in the middle: their ends see nothing."""
-        from p4lab.network.mininet import MininetNetwork
-
         if isinstance(self.net, MininetNetwork) and self._heartbeat is not None:
             self.net.set_middle(link, up)
         else:
             self.net.set_link(link, up)
+        if isinstance(self._session.controller, LinkAgents):
+            self._session.controller.link_changed(self.net.now, link, up)
 
     def _judge(self, number: int, link: Link, up: bool, load: int, probes: int) -> Event:
         received = self.net.observed().received
@@ -209,16 +215,18 @@ class Storm:
             sum(self._pace.load - of(name, load).unique for name in reachable),
         )
 
-    def _run(self, duration: int) -> None:
-        self.net.run_until(self.net.now + duration, self._controller)
+    def _run(self, end: int) -> None:
+        self.net.run_until(end, self._session.controller)
 
-    def _send(self, packets: int) -> int:
-        """Starts a stream; gives its number."""
+    def _stream(self, packets: int) -> Stream:
         self._flow += 1
         interval = self._pace.interval
-        stream = Stream(self._flow, GROUP, self.source, self.subscribers, packets, interval)
-        self.net.start(stream, self.net.now)
-        return self._flow
+        return Stream(self._flow, GROUP, self.source, self.subscribers, packets, interval)
+
+    def _send(self, packets: int) -> tuple[int, int]:
+        """Starts a stream; gives its number and the moment of its first packet."""
+        stream = self._stream(packets)
+        return stream.flow, self._session.begin((stream,))
 
     def _wait(self) -> None:
         """Until the control plane has done its work, and knows every subscriber with a cable."""
@@ -230,7 +238,7 @@ class Storm:
         }
         failures = {link.ends for link in self._down}
         while self.net.now < end:
-            self._run(10 * MS)
+            self._run(self.net.now + 10 * MS)
             known = self.plane.failures.links == failures and self.plane.membership == members
             if known and self.plane.settled:
                 return

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from p4lab import __version__
 from p4lab.experiment import tidy
 from p4lab.experiment.confidence import Mean, mean
-from p4lab.systems.frr.experiments.restoration import BSL, MODES, MS, PAPER_MS, PROGRAM, US, Outcome
+from p4lab.systems.frr.experiments.plan import BSL, MS, PROGRAM, US
+from p4lab.systems.frr.experiments.restoration import MODES, PAPER_MS
+from p4lab.systems.frr.experiments.sweeps import Row
 from p4lab.systems.frr.plane import Family, Stage
 
 SOURCE = (
@@ -28,15 +30,6 @@ STEPS: dict[str, tuple[Stage, Family | None]] = {
 }
 COLOURS = dict(zip(MODES, ("#444444", "#999999", "#1f77b4", "#d62728"), strict=True))
 MARKERS = dict(zip(MODES, "sxo^", strict=True))
-
-
-@dataclass(frozen=True)
-class Row:
-    """One run in one part of the experiment: `x` is what that part varies."""
-
-    part: str  # "figure 11", "distance" (x in ms), "size" (in routers) or "heartbeat" (in ms)
-    x: float
-    outcome: Outcome
 
 
 def records(rows: Sequence[Row]) -> list[tidy.Row]:
@@ -112,7 +105,7 @@ def summary(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 def draw(rows: Sequence[Row], path: Path) -> None:
     """The figure, in the format that the file's name ends in. Raises OSError, ValueError."""
-    import matplotlib
+    import matplotlib  # heavy: matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot

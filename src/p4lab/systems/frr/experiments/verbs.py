@@ -1,29 +1,27 @@
-"""`p4lab experiment`: measurements of the papers, repeated."""
+"""`p4lab experiment restoration` and `storm`: fast reroute, measured and put to the test."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at, fail_in_file
 from p4lab.cli.options import Json, NetworkName, output_folder
+from p4lab.network.base import NAMES, NetworkError
+from p4lab.systems.frr.experiments import restoration as restored
+from p4lab.systems.frr.experiments.report import draw, summary, write_csv
+from p4lab.systems.frr.experiments.storm import HEARTBEATS, Storm
+from p4lab.systems.frr.experiments.sweeps import Scope, measure
+from p4lab.systems.frr.heartbeat import Heartbeat
+from p4lab.topology import Topology, TopologyError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
-
-    from p4lab.experiment.report import Row
-    from p4lab.systems.frr.heartbeat import Heartbeat
-
-experiment = typer.Typer(
-    name="experiment", help="Repeat a measurement of a paper.", no_args_is_help=True
-)
+    from rich.table import Table
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figure and CSV go.")]
 Runs = Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs, each with its own seed.")]
@@ -58,16 +56,9 @@ TopologyName = Annotated[
     typer.Option("--topology", metavar="NAME", help="A topology of topologies/, or a .toml file."),
 ]
 
-DISTANCES_MS = (0.1, 5, 10, 20, 50)
-SIZES = (3, 5, 7, 10, 15, 20, 30)
-SWEEP_RUNS = 5
-SWEEP_PPS = 10_000
-LINUX_PPS = 5_000
 LONGEST_MS = 60_000.0
-HEARTBEATS_MS = (0.2, 0.5, 1, 2, 5, 10)
 
 
-@experiment.command("restoration")
 def restoration(
     out: Out = Path("restoration"),
     runs: Runs = 10,
@@ -92,22 +83,19 @@ def restoration(
     durations of the steps in milliseconds; `heartbeat` (null, or interval_ms, silence_ms, and the
     computed detection_least_ms and detection_most_ms); and the paths `csv` and `figure`.
     """
-    from rich.console import Console
-
-    from p4lab.experiment.report import draw, summary, write_csv
-    from p4lab.network import NetworkError
-    from p4lab.systems.frr.experiments.restoration import HEARTBEATS, ExperimentError
+    from rich.console import Console  # heavy: rich
 
     _check_network(net)
-    heartbeat = _heartbeat(detection, heartbeat_ms, HEARTBEATS[net])
+    heartbeat = _heartbeat(detection, heartbeat_ms, restored.HEARTBEATS[net])
     sums = (_milliseconds("--ip-ms", ip_ms), _milliseconds("--bier-ms", bier_ms))
+    scope = Scope(runs, seed, pps, *sums, sweeps, net, heartbeat)
     csv, figure = output_folder(out) / "restoration.csv", out / "restoration.svg"
     try:
         with Console(stderr=True).status("starting") as status:
-            rows = _measure(runs, seed, pps, sums, sweeps, net, heartbeat, status.update)
+            rows = measure(scope, status.update)
         write_csv(rows, csv)
         draw(rows, figure)
-    except (ExperimentError, NetworkError) as error:
+    except (restored.ExperimentError, NetworkError) as error:
         fail(str(error))
     except OSError as error:
         fail_at(error, out)
@@ -127,7 +115,6 @@ def restoration(
         raise typer.Exit(VERDICT_NO)
 
 
-@experiment.command("storm")
 def storm(
     events: Events = 1000,
     seed: Seed = 1,
@@ -145,10 +132,6 @@ def storm(
     and tables_equal.
     """
     from rich.console import Console
-
-    from p4lab.network import NetworkError
-    from p4lab.systems.frr.experiments.storm import HEARTBEATS, Storm
-    from p4lab.topology import Topology, TopologyError
 
     try:
         network = Topology.load(topology)
@@ -199,8 +182,6 @@ def storm(
 
 
 def _check_network(name: str) -> None:
-    from p4lab.network.base import NAMES
-
     if name not in NAMES:
         fail(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")
 
@@ -246,64 +227,7 @@ def _within(heartbeat: Heartbeat) -> str:
     )
 
 
-def _measure(
-    runs: int,
-    seed: int,
-    pps: int,
-    sums: tuple[float, float],
-    sweeps: bool,
-    net: str,
-    heartbeat: Heartbeat | None,
-    say: Callable[[str], None],
-) -> list[Row]:
-    from p4lab.experiment.report import Row
-    from p4lab.systems.frr.experiments.restoration import (
-        MODES,
-        MS,
-        delays_for,
-        network_of,
-        run,
-        settings,
-        testbed,
-    )
-
-    restored = {"ip_restored": round(sums[0] * MS), "bier_restored": round(sums[1] * MS)}
-    second = 1_000 * MS
-    if net == "mininet":
-        pps, sweeps = min(pps, LINUX_PPS), False
-    delays = delays_for(3, **restored)
-    few, slow = min(runs, SWEEP_RUNS), min(pps, SWEEP_PPS)
-    parts = [("figure 11", 3, lambda _: testbed(), delays, runs, pps, heartbeat)]
-    if sweeps and heartbeat is not None:
-        for interval in HEARTBEATS_MS:
-            beats = replace(heartbeat, interval=round(interval * MS))
-            parts.append(("heartbeat", interval, lambda _: testbed(), delays, few, slow, beats))
-    elif sweeps:
-        for distance in DISTANCES_MS:
-            delays = delays_for(3, **restored, distance=round(distance * MS))
-            parts.append(("distance", distance, lambda _: testbed(), delays, few, slow, None))
-        for size in SIZES:
-            delays = delays_for(size, **restored)
-            parts.append(("size", size, partial(network_of, size), delays, few, slow, None))
-    rows = []
-    for part, x, topology, delays, count, rate, beats in parts:
-        planned = settings(
-            MODES,
-            topology,
-            delays,
-            runs=count,
-            seed=seed,
-            interval=second // rate,
-            network=net,
-            heartbeat=beats,
-        )
-        for setting in planned:
-            say(f"{part} {x:g}: {setting.mode}, seed {setting.seed} ...")
-            rows.append(Row(part, x, run(setting)))
-    return rows
-
-
-def _table(modes: list[dict[str, Any]]):  # -> rich.table.Table, imported only here
+def _table(modes: list[dict[str, Any]]) -> Table:
     from rich.table import Table
 
     table = Table(box=None, title="time without delivery")

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
 from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at
 from p4lab.cli.options import Json, output_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Any
-
-    from p4lab.systems.bier_tna.recirculation.measured import Measurement
+from p4lab.engine import ProgramError
+from p4lab.network import NetworkError
+from p4lab.systems.bier_tna.recirculation import figures, measured, results, tables
+from p4lab.systems.bier_tna.recirculation.limits import ARBITRATIONS
+from p4lab.systems.bier_tna.recirculation.measured import Measurement
+from p4lab.systems.bier_tna.recirculation.simulation import Setup
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figures and CSV go.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="Of every run.")]
@@ -50,7 +52,6 @@ Bmv2Pps = Annotated[
 ]
 
 TOLERANCE = 0.01
-SHOWN = 0.015  # Gb/s; narrower intervals only fill the table
 FACTORS = tuple(step / 50 for step in range(0, 301))
 
 
@@ -74,13 +75,6 @@ def recirculation(
     The JSON object has `rows` and `timing` as in the CSVs, `errata`, `bmv2` (why it was not
     measured, or empty) and the paths `csv` and `figures`.
     """
-    from dataclasses import replace
-
-    from p4lab.engine import ProgramError
-    from p4lab.systems.bier_tna.recirculation import figures, results
-    from p4lab.systems.bier_tna.recirculation.limits import ARBITRATIONS
-    from p4lab.systems.bier_tna.recirculation.simulation import Setup
-
     names = ARBITRATIONS if arbitration == "all" else tuple(arbitration.split(","))
     cells = [(n, k) for k in results.LOOPS for n in results.NEXT_HOPS]
     try:
@@ -110,15 +104,17 @@ def recirculation(
         fail_at(error, out)
     off = [row for row in rows if _is_off(row)]
     if as_json:
-        record = {"rows": rows, "timing": timing, "errata": _errata(), "bmv2": why}
+        record = {"rows": rows, "timing": timing, "errata": tables.errata(), "bmv2": why}
         record["csv"] = str(csv)
         typer.echo(json.dumps({**record, "figures": [str(p) for p in pictures]}, indent=2))
     else:
-        from rich.console import Console
+        from rich.console import Console  # heavy: rich
 
         console = Console()
-        print_whole(_last_table(rows), _every_table(rows), _timing_table(timing))
-        console.print(_notes(why), f"seed {seed}; {csv}, {pictures[0]}", sep="\n", highlight=False)
+        print_whole(tables.last(rows), tables.every(rows), tables.timing(timing))
+        console.print(
+            tables.notes(why), f"seed {seed}; {csv}, {pictures[0]}", sep="\n", highlight=False
+        )
         for row in off:
             console.print(
                 f"{row['next_hops']} next hops, {row['loops']} recirculation ports, "
@@ -137,12 +133,6 @@ def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json 
     Exits 1 if packets were lost with as many as it wants.
     The JSON object has `rows` as in the CSV, `errata`, and the paths `csv` and `figures`.
     """
-    from dataclasses import replace
-
-    from p4lab.engine import ProgramError
-    from p4lab.systems.bier_tna.recirculation import figures, results
-    from p4lab.systems.bier_tna.recirculation.simulation import Setup
-
     setup = replace(Setup(2, 1, seed=seed, precision=0.02), most_packets=80_000)
     output_folder(out)
     try:
@@ -166,22 +156,22 @@ def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json 
     except OSError as error:
         fail_at(error, out)
     if as_json:
-        record = {"rows": [*losses, *curves, *checked], "errata": _errata(), "csv": str(csv)}
+        record = {"rows": [*losses, *curves, *checked], "errata": tables.errata(), "csv": str(csv)}
         typer.echo(json.dumps({**record, "figures": [str(p) for p in pictures]}, indent=2))
     else:
         from rich.console import Console
 
         console = Console()
-        print_whole(_loss_table(losses), _checked_table(checked), _figure17_table(curves))
-        console.print(_notes(""), f"seed {seed}; {csv}, {pictures[0]}", sep="\n", highlight=False)
+        print_whole(tables.loss(losses), tables.checked(checked), tables.figure17(curves))
+        console.print(
+            tables.notes(""), f"seed {seed}; {csv}, {pictures[0]}", sep="\n", highlight=False
+        )
     if any(row["dropped"] for row in checked):
         raise typer.Exit(VERDICT_NO)
 
 
 def _runs(names: Sequence[str]) -> int:
-    from p4lab.systems.bier_tna.recirculation.results import LOOPS, NEXT_HOPS
-
-    return len(names) * len(LOOPS) * len(NEXT_HOPS)
+    return len(names) * len(results.LOOPS) * len(results.NEXT_HOPS)
 
 
 def _with_bar(work: Callable[[Callable[[str, float], None]], Any], runs: int) -> Any:
@@ -208,9 +198,6 @@ def _on_bmv2(
     """Why nothing was measured, and what was."""
     from rich.console import Console
 
-    from p4lab.network import NetworkError
-    from p4lab.systems.bier_tna.recirculation import measured
-
     reason = measured.missing() if wanted else "not measured on bmv2: --no-bmv2."
     if reason:
         return reason, []
@@ -225,154 +212,3 @@ def _is_off(row: dict[str, Any]) -> bool:
     if row["source"] != "engine" or row["next_hop"] != row["next_hops"] or row["limit"] is None:
         return False
     return abs(row["value"] - row["limit"]) > TOLERANCE * max(row["limit"], 1.0)
-
-
-def _names(rows: Sequence[dict[str, Any]]) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((row["source"], row["arbitration"]) for row in rows))
-
-
-def _title(source: str, arbitration: str) -> str:
-    return "bmv2\ntail-drop" if source == "bmv2" else f"simulated\n{arbitration}"
-
-
-def _last_table(rows: Sequence[dict[str, Any]]) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, title="throughput at the last next hop, Gb/s (table 2, figure 14)")
-    for column in ("next\nhops", "loops", "paper's\nmodel", "paper,\nmeasured", "equations\n1, 2"):
-        table.add_column(column, justify="right")
-    names = _names(rows)
-    for name in names:
-        table.add_column(_title(*name), justify="right")
-    last = [row for row in rows if row["next_hop"] == row["next_hops"]]
-    for n, k in dict.fromkeys((row["next_hops"], row["loops"]) for row in last):
-        own = [row for row in last if (row["next_hops"], row["loops"]) == (n, k)]
-        first = own[0]
-        cells = [f"{first['paper_model']:g}", f"{first['paper_measured']:g}"]
-        cells += [f"{first['formula']:.2f}", *(_cell(own, name) for name in names)]
-        table.add_row(str(n), str(k), *cells)
-    return table
-
-
-def _every_table(rows: Sequence[dict[str, Any]]) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, title="every next hop where recirculation ports are too few, Gb/s")
-    for column in ("next\nhops", "loops", "next\nhop", "equations\n1, 2"):
-        table.add_column(column, justify="right")
-    names = _names(rows)
-    for name in names:
-        table.add_column(_title(*name), justify="right")
-        if name[0] == "engine":
-            table.add_column("limit", justify="right")
-    short = [row for row in rows if row["next_hops"] > row["loops"] + 1]
-    keys = dict.fromkeys((row["next_hops"], row["loops"], row["next_hop"]) for row in short)
-    for key in keys:
-        own = [r for r in short if (r["next_hops"], r["loops"], r["next_hop"]) == key]
-        cells = [f"{own[0]['formula']:.2f}"]
-        for name in names:
-            cells.append(_cell(own, name))
-            if name[0] == "engine":
-                limit = next(r["limit"] for r in own if (r["source"], r["arbitration"]) == name)
-                cells.append("none" if limit is None else f"{limit:.2f}")
-        table.add_row(*map(str, key), *cells)
-    return table
-
-
-def _timing_table(rows: Sequence[dict[str, Any]]) -> Any:
-    from rich.table import Table
-
-    table = Table(
-        box=None,
-        title="tail drop under Poisson traffic, last next hop, Gb/s; packets need so long back "
-        f"(one takes {rows[0]['service']:.0f} ns on the wire)",
-    )
-    table.add_column("", justify="right")
-    cells = dict.fromkeys((row["next_hops"], row["loops"]) for row in rows)
-    for n, k in cells:
-        table.add_column(f"{n} next hops,\n{k} {'loop' if k == 1 else 'loops'}", justify="right")
-    own = [[row for row in rows if (row["next_hops"], row["loops"]) == cell] for cell in cells]
-    for runs in zip(*own, strict=True):
-        values = (f"{row['value']:.2f} ± {row['half_width']:.2f}" for row in runs)
-        table.add_row(f"{runs[0]['latency']} ns", *values)
-    table.add_row("paper, measured", *(f"{runs[0]['paper_measured']:g}" for runs in own))
-    return table
-
-
-def _cell(rows: Sequence[dict[str, Any]], name: tuple[str, str]) -> str:
-    row = next((r for r in rows if (r["source"], r["arbitration"]) == name), None)
-    if row is None:
-        return ""
-    known = row["half_width"] and row["half_width"] >= SHOWN
-    return f"{row['value']:.2f}" + (f" ± {row['half_width']:.2f}" if known else "")
-
-
-def _loss_table(rows: Sequence[dict[str, Any]]) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, title="loss after n recirculations, 11 next hops (figure 15)")
-    for column in ("loops", "n", "p, simulated", "1-(1-p)^n", "simulated"):
-        table.add_column(column, justify="right")
-    for row in rows:
-        numbers = (f"{row[name]:.4f}" for name in ("p", "formula", "value"))
-        table.add_row(str(row["loops"]), str(row["recirculations"]), *numbers)
-    return table
-
-
-def _checked_table(rows: Sequence[dict[str, Any]]) -> Any:
-    from rich.table import Table
-
-    table = Table(box=None, title="equation 3 put to the test (figures 16 and 17)")
-    table.add_column("point")
-    columns = ("m", "m'", "loopback\nports", "load of\nloops", "dropped per\nrecirculation")
-    for column in (*columns, "with one\nport less", "formula\nfor that"):
-        table.add_column(column, justify="right")
-    for row in rows:
-        point = (
-            f"R = {row['R']:g}, U = {row['U']:g}"
-            if row["figure"] == 16
-            else f"{row['a']:.1%} multicast, n = {row['n']}, U = 4"
-        )
-        less = (row["dropped_with_one_less"], row["formula_with_one_less"])
-        table.add_row(
-            point,
-            *(str(row[name]) for name in ("m", "loops", "physical")),
-            f"{row['load_of_loops']:.1%}",
-            f"{row['dropped']:.2%}",
-            *(f"{share:.2%}" for share in less),
-        )
-    return table
-
-
-def _figure17_table(rows: Sequence[dict[str, Any]]) -> Any:
-    from rich.table import Table
-
-    from p4lab.systems.bier_tna.recirculation.results import MEAN_NEXT_HOPS, PORTIONS
-
-    table = Table(box=None, title="loopback ports by next hops n, U = 4 (figure 17)")
-    table.add_column("multicast")
-    for n in MEAN_NEXT_HOPS:
-        table.add_column(str(n), justify="right")
-    for a in PORTIONS:
-        own = [row for row in rows if row["figure"] == 17 and row["a"] == a]
-        table.add_row(f"{a:.1%}", *(str(row["physical"]) for row in own))
-    return table
-
-
-def _errata() -> list[dict[str, str]]:
-    from dataclasses import asdict
-
-    from p4lab.systems.bier_tna.recirculation.results import ERRATA
-
-    return [asdict(erratum) for erratum in ERRATA]
-
-
-def _notes(why: str) -> str:
-    lines = [why] if why else []
-    lines.append("where the paper differs from its formulas:")
-    for erratum in _errata():
-        lines.append(
-            f"  {erratum['where']}: {erratum['paper']}; right: {erratum['right']} "
-            f"({erratum['why']})"
-        )
-    return "\n".join(lines)

@@ -1,17 +1,16 @@
-"""`p4lab provision`: how many recirculation ports a switch needs for a mix of traffic."""
+"""`p4lab plan-ports`: how many recirculation ports a switch needs for a mix of traffic."""
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
 from p4lab.cli.errors import fail
 from p4lab.cli.options import Json
-
-if TYPE_CHECKING:
-    from p4lab.systems.bier_tna.recirculation.mixes import Calculation
+from p4lab.systems.bier_tna.recirculation.mixes import Calculation, Mix, calculate
 
 MixText = Annotated[
     str,
@@ -43,7 +42,7 @@ Loopback = Annotated[
 ]
 
 
-def provision(
+def plan_ports(
     mix: MixText,
     utilisation: Utilisation = 4.0,
     bfir: Bfir = 0.0,
@@ -55,13 +54,11 @@ def provision(
 ) -> None:
     """Compute how many ports must recirculate, and what fewer of them would lose (equation 3).
 
-    For example: p4lab provision --mix 1:0.7,4:0.2,16:0.1 --utilisation 4 --bfir 0.1 --loopback 3
+    For example: p4lab plan-ports --mix 1:0.7,4:0.2,16:0.1 --utilisation 4 --bfir 0.1 --loopback 3
 
     Losses are for ports as full as the rule allows: recirculation ports at their rate, others at
     1/U of theirs, and equal chances for all packets (equation 1).
     """
-    from p4lab.systems.bier_tna.recirculation.mixes import Mix, calculate
-
     try:
         found = calculate(Mix.parse(mix, bfir, bfer), utilisation, ports, internal, loopback)
     except ValueError as error:
@@ -71,8 +68,6 @@ def provision(
 
 def record(found: Calculation) -> dict[str, object]:
     """What was found as plain data."""
-    from dataclasses import asdict
-
     data: dict[str, object] = {
         "R": found.mix.factor,
         "R_of_the_paper": found.mix.factor_of_the_paper,
