@@ -11,7 +11,7 @@ experiments by the names listed here; each is "module:object" and imported when 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
 from typing import Any, ClassVar, Literal
@@ -100,7 +100,9 @@ class System:
 
     def draw(self, plan: Plan, chance: random.Random, streams: int, packets: int) -> Plan:
         """The plan with other streams, drawn: what a check of a whole network sends. One source
-        each, to a group of some of the other hosts."""
+        each, to a group of some of the other hosts, or to one host where the plan's own do so."""
+        if not plan.streams[0].destination.is_multicast:
+            return replace(plan, streams=tuple(_pairs(plan, chance, streams, packets)))
         hosts = plan.topology.hosts
         interval = plan.streams[0].interval_ns
         found = []
@@ -197,6 +199,13 @@ class System:
             ideal=self.ideal(plan),
             excused=self.excused(plan, rerun),
         )
+
+
+def _pairs(plan: Plan, chance: random.Random, streams: int, packets: int) -> Iterator[Stream]:
+    for number in range(1, streams + 1):
+        source, target = chance.sample(plan.topology.hosts, 2)
+        interval = plan.streams[0].interval_ns
+        yield Stream(number, target.ip, source, (target,), packets, interval)
 
 
 def sent_by_port(
