@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pkgutil import resolve_name
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -16,7 +17,9 @@ from p4lab.systems.bier.base import BierSettings, BierSystem
 from p4lab.systems.bier.membership import membership, unprepared
 from p4lab.systems.bier_tna.entries import PORT_STATUS
 from p4lab.systems.bier_tna.plane import TnaControlPlane, alike
-from p4lab.systems.bier_tna.report import saturated
+
+SATURATED = "p4lab.systems.bier_tna.report:saturated"
+"""What a run reports of a full line, which it simulates: imported when it is asked for"""
 
 
 class BierTnaSettings(BierSettings):
@@ -70,4 +73,4 @@ class BierTna(BierSystem):
         found = self.deliveries(plan, network, observed, target, collected, rerun)
         if network != "virtual":  # nothing else has a line of 100 Gb/s
             return found
-        return saturated(plan, found)
+        return resolve_name(SATURATED)(plan, found)
