@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from p4lab.course.material import SOURCES
+from p4lab.course.home import HERE
 from p4lab.paths import ROOT
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian:
 def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
     home = tmp_path_factory.mktemp("home")
     notebook = copy_of(ROOT / "notebooks" / "05-recirculation.ipynb", home / "files")
-    with jupyter(notebook, home, P4LAB_FOLDER=str(SOURCES)) as server:
+    with jupyter(notebook, home, P4LAB_FOLDER=str(HERE.sources)) as server:
         assert BROWSER is not None
         with opened(server.url, BROWSER) as book:
             book.run(book.cell("%load_ext p4lab"))

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from p4lab.course.material import SOURCES, start
+from p4lab.course.home import HERE
+from p4lab.course.material import start
 from p4lab.paths import ROOT
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -34,7 +35,7 @@ def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
     program = notebook.parent / "mine" / "bier" / "bier.p4"
     program.write_text(program.read_text().replace(RIGHT, f"{WRONG} = 1"))
     expect.set_options(timeout=PATIENCE)
-    with jupyter(notebook, home, P4LAB_FOLDER=str(SOURCES)) as server:
+    with jupyter(notebook, home, P4LAB_FOLDER=str(HERE.sources)) as server:
         assert BROWSER is not None
         with opened(server.url, BROWSER) as book:
             book.folder = notebook.parent
@@ -133,7 +134,7 @@ def test_an_edited_table_changes_the_next_packet(book: Book) -> None:
     field = row.locator("input[name='arg:fbm']")
     field.fill("bits 7")
     field.press("Enter")
-    expect(cell.locator(".p4v-table .p4v-verdict.bad")).to_contain_text("is no number")
+    expect(cell.locator(".p4v-table .p4v-verdict.bad")).to_contain_text("is not a number")
     expect(field).to_have_value("0b1101011110")
     field.fill("{7}")
     field.press("Enter")

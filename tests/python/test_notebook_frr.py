@@ -5,13 +5,13 @@ from __future__ import annotations
 import networkx
 import pytest
 
-from p4lab.course.material import SOURCES
+from p4lab.course.home import HERE
 from p4lab.notebook import Lab, open_lab
 
 
 @pytest.fixture
 def lab() -> Lab:
-    return open_lab("02-frr", folder=SOURCES)
+    return open_lab("02-frr", folder=HERE.sources)
 
 
 def test_the_counter_counts_what_subscribers_miss(lab: Lab) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from p4lab.course.material import SOURCES
+from p4lab.course.home import HERE
 from p4lab.notebook import Lab, open_lab
 from p4lab.systems.bier.views.passes import passes
 from p4lab.systems.bier_tna.views.saturated import SHARES, Errata, in_words, saturate
@@ -13,7 +13,7 @@ from p4lab.systems.bier_tna.views.saturated import SHARES, Errata, in_words, sat
 
 @pytest.fixture(scope="module")
 def lab() -> Lab:
-    return open_lab("05-recirculation", folder=SOURCES)
+    return open_lab("05-recirculation", folder=HERE.sources)
 
 
 def test_a_pass_is_shown_with_its_ports_and_what_egress_does_with_the_mirror(lab: Lab) -> None:
@@ -57,7 +57,7 @@ def test_a_share_is_one_of_the_choices(share: float, said: int) -> None:
 
 def test_a_saturated_line_is_shown_beside_formula_and_paper(lab: Lab) -> None:
     """38.2, 61.8 and 100 are equation 2 for three next hops and one port; 43.3 was measured."""
-    found = saturate(lab, 3, 1, "fresh-first")
+    found = lab.saturate(3, 1, "fresh-first")
     assert [round(one.value) for one in found.first.throughput] == [100, 100, 0]
     assert found.share() == "nothing"
     text, html = repr(found), found._repr_html_()

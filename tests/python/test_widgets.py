@@ -16,17 +16,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.l2 import Ether
 
-from p4lab.course.material import SOURCES, start
-from p4lab.model.notation import bit_numbers, set_bits
+from p4lab.course.home import HERE
+from p4lab.course.material import start
+from p4lab.model.notation import Notation, ValueTextError, bit_numbers, bits, read, set_bits
 from p4lab.notebook import Lab, open_lab
 from p4lab.paths import ROOT
 from p4lab.systems.bier.entries import ideal_copies
+from p4lab.systems.bier.membership import membership
 from p4lab.systems.bier.packets import BIER
+from p4lab.systems.bier.views import passes
 from p4lab.widgets import view
 from p4lab.widgets.flights import flights
-from p4lab.widgets.values import ValueTextError, read, shown
 
-JS = Path(view.__file__).parent / "js"
+SCRIPTS = (Path(view.__file__).parent / "js", Path(passes.__file__).parent)
 WORDS = re.compile(r"^bits? (.+)$")
 
 
@@ -38,11 +40,11 @@ def nothing_in_the_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def lab() -> Lab:
-    return open_lab("01-bier", folder=SOURCES)
+    return open_lab("01-bier", folder=HERE.sources)
 
 
 def lab_on(topology: str) -> Lab:
-    return open_lab("01-bier", folder=SOURCES, topology=topology)
+    return open_lab("01-bier", folder=HERE.sources, topology=topology)
 
 
 @pytest.mark.parametrize("topology", ["tree10", "ring", "paper", "sets"])
@@ -52,7 +54,11 @@ def test_the_packets_that_fly_are_those_of_the_ideal_tree(topology: str) -> None
     sent = lab.send()
     stream = lab.plan.streams[0]
     ideal = ideal_copies(
-        lab.topology, stream.source.name, int(stream.destination), lab.plan.membership, lab.plan.bsl
+        lab.topology,
+        stream.source.name,
+        int(stream.destination),
+        membership(lab.plan),
+        lab.plan.settings.bsl,
     )
     shown = Counter(
         (flight["source"], flight["target"]) for flight in lab.topology_view(sent).data["flights"]
@@ -67,14 +73,24 @@ def test_a_flight_has_the_bits_of_its_frame(lab: Lab) -> None:
     expected = Counter()
     for hop in sent.all_hops():
         frame = Ether(hop.data)
-        bits = f"{frame[BIER].bit_string:b}" if BIER in frame else None
-        expected[hop.source, hop.router, bits] += 1
+        label = f"{frame[BIER].bit_string:010b}" if BIER in frame else "IPv4"
+        expected[hop.source, hop.router, label] += 1
     seen = Counter(
-        (flight.source, flight.target, flight.to_json()["bits"])
+        (flight.source, flight.target, flight.label)
         for flight in flights(sent)
         if flight.target in {router.name for router in lab.topology.routers}
     )
     assert seen == expected
+
+
+def test_many_bits_are_counted_where_they_have_no_room() -> None:
+    sent = lab_on("sets").send()
+    for hop in sent.all_hops():
+        frame = Ether(hop.data)
+        if BIER in frame:
+            count = frame[BIER].bit_string.bit_count()
+            label = f"{count} bits" if count > 1 else "1 bit"
+            assert label in [one.label for one in flights(sent) if one.target == hop.router]
 
 
 def test_flights_follow_each_other_in_virtual_time(lab: Lab) -> None:
@@ -138,7 +154,7 @@ def test_the_stepper_accounts_for_every_bit(topology: str) -> None:
                     for number in numbers[1].split(", "):
                         assert not served >> int(number) - 1 & 1, "served twice"
                         served |= 1 << int(number) - 1
-        own = 1 << lab.topology.router(hop.router).bfr_id - 1
+        own = 1 << lab.topology.router(hop.router).own("bfr_id") - 1
         assert served | (wanted & own) == wanted
 
 
@@ -148,8 +164,8 @@ def test_every_step_names_a_line_that_is_there(lab: Lab) -> None:
         for step in one["steps"]:
             if step["line"]:
                 assert step["line"] <= len(data["sources"][step["file"]]["lines"])
-    text = "\n".join(data["sources"][str(SOURCES / "bier" / "bier.p4")]["lines"])
-    assert text == (SOURCES / "bier" / "bier.p4").read_text().rstrip("\n")
+    text = "\n".join(data["sources"][str(HERE.sources / "bier" / "bier.p4")]["lines"])
+    assert text == (HERE.sources / "bier" / "bier.p4").read_text().rstrip("\n")
 
 
 def test_the_packet_view_marks_what_changed_and_nothing_else(lab: Lab) -> None:
@@ -215,15 +231,15 @@ def test_the_control_plane_wins_over_rows_made_by_hand() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"args": {"fbm": "bits 7", "port": "2"}}, "Fbm: bits 7 is no number"),
+        ({"args": {"fbm": "bits 7", "port": "2"}}, "Fbm: bits 7 is not a number"),
         ({"args": {"fbm": "-1", "port": "2"}}, "Fbm: -1 is negative"),
         ({"args": {"fbm": "{0}", "port": "2"}}, "Fbm: bits are counted from 1"),
         ({"args": {"fbm": "1", "port": "600"}}, "Port: 600 does not fit into 9 bits"),
-        ({"args": {"fbm": "1"}}, "Port: nothing is no number"),
+        ({"args": {"fbm": "1"}}, "Port: nothing is not a number"),
         ({"keys": ["1", "bit 1"], "do": "add"}, "already"),
         ({"handle": 4711}, "This row is gone"),
         ({"action": "nonsense"}, "The table has no action nonsense"),
-        ({"priority": "x"}, "Priority: x is no number"),
+        ({"priority": "x"}, "Priority: x is not a number"),
     ],
 )
 def test_a_wrong_edit_is_one_sentence_and_changes_nothing(
@@ -279,11 +295,31 @@ def test_random_edits_never_break_the_view(lab: Lab) -> None:
     lab.send()
 
 
-@given(st.integers(0, 2**64 - 1), st.integers(1, 16))
-def test_values_are_read_as_they_are_shown(value: int, bits: int) -> None:
-    for name, width in (("fbm", 64), ("port", 64), ("mac", 48), ("group", 32), ("ether_type", 16)):
+FIELDS = (
+    ("fbm", 64),
+    ("port", 64),
+    ("mac", 48),
+    ("dst", 32),
+    ("group", 32),
+    ("ipv6.src_addr", 128),
+    ("ether_type", 16),
+)
+
+
+@given(st.integers(0, 2**128 - 1), st.integers(1, 16))
+def test_values_are_read_as_they_are_shown(value: int, digits: int) -> None:
+    notation = Notation({"fbm": bits(digits)})
+    for name, width in FIELDS:
         part = value & (1 << width) - 1
-        assert read(name, shown(name, part, width, bits), width) == part
+        assert read(name, notation.text(name, part, width), width) == part
+
+
+def test_a_set_has_a_digit_for_every_router(lab: Lab) -> None:
+    """Of 64 bits a topology of ten routers has ten to show."""
+    texts = [row["args"]["fbm"] for row in lab.table_view("r1", "bift").data["rows"]]
+    assert texts and all(re.fullmatch(r"0b[01]{10}", text) for text in texts)
+    wide = lab_on("sets").table_view("r1", "bift").data["rows"]
+    assert any(re.fullmatch(r"\{\d+(, \d+)+\}", row["args"]["fbm"]) for row in wide)
 
 
 @given(st.text(max_size=20))
@@ -328,7 +364,7 @@ def test_a_saved_file_is_compiled_anew_and_a_wrong_one_says_so(
     program.write_text("nonsense")
     with pytest.raises(DoesNotCompile, match="does not compile: "):
         lab.send()
-    program.write_text((SOURCES / "bier" / "bier.p4").read_text())
+    program.write_text((HERE.sources / "bier" / "bier.p4").read_text())
     assert lab.send().ok
     assert "compiled anew" in capsys.readouterr().out
 
@@ -337,7 +373,7 @@ def test_a_program_that_loops_stops_with_a_sentence(tmp_path: Path) -> None:
     """Frames in a loop end the run, not the notebook."""
     lab = starter(tmp_path)
     program = tmp_path / "bier" / "bier.p4"
-    text = (SOURCES / "bier" / "bier.p4").read_text()
+    text = (HERE.sources / "bier" / "bier.p4").read_text()
     broken = text.replace("hdr.bier.bit_string = carried.remaining & fbm;", "")
     broken = broken.replace("hdr.bier.ttl = hdr.bier.ttl - 1;", "")
     assert broken != text
@@ -348,23 +384,26 @@ def test_a_program_that_loops_stops_with_a_sentence(tmp_path: Path) -> None:
     assert lab.send(packets=1).hops
 
 
-MODULES = [path for path in sorted(JS.glob("*.js")) if path.name != "common.js"]
+MODULES = [
+    path for folder in SCRIPTS for path in sorted(folder.glob("*.js")) if path.name != "common.js"
+]
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda path: path.stem)
 def test_a_view_brings_all_it_needs(module: Path) -> None:
     """No network in a lab room: no import is left, no address is asked, and it is small."""
-    text = view.script(module.name)
+    text = view.script(module.name, module.parent)
+    sheets = view.style(*module.parent.glob(f"{module.stem}.css"))
     assert not re.search(r"^import ", text, re.MULTILINE)
     assert text.count("export ") == 1 and "export default { render };" in text
-    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text + view.style())
-    assert len(text.encode()) + len(view.style().encode()) < 50_000
+    assert not re.search(r"https?://(?!www\.w3\.org/2000/svg)", text + sheets)
+    assert len(text.encode()) + len(sheets.encode()) < 50_000
 
 
 def test_a_cell_with_p4_is_a_program_for_the_lab() -> None:
     from p4lab.magic import UsageError, compile_cell
 
-    text = (SOURCES / "bier" / "bier.p4").read_text()
+    text = (HERE.sources / "bier" / "bier.p4").read_text()
     mine = compile_cell("mine --lab 01-bier --file bier/bier.p4", text)
     assert mine.ok
     lab = open_lab("01-bier", program=mine)
