@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -11,10 +11,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from p4lab import _engine
-from p4lab.course.labs import LABS, LabError, read_lab
-from p4lab.course.material import SOURCES, Inside, Student, given
-from p4lab.grading import frames
+from p4lab.course.labs import LabError, home, read_lab, system_of
+from p4lab.course.material import Inside, Student, given, source
+from p4lab.grading import frames, hints
+from p4lab.grading.frames import Headers
 from p4lab.grading.hints import Hint
+from p4lab.grading.plans import make_plan
 from p4lab.grading.scenario import (
     Case,
     Kit,
@@ -24,9 +26,17 @@ from p4lab.grading.scenario import (
     make_case,
     read,
 )
-from p4lab.network import cpu
+from p4lab.model.run import Plan
+from p4lab.model.system import System
+from p4lab.network.cpu import CpuPort
 
 Defines = tuple[tuple[str, str], ...]
+
+MAX_PASSES = 128
+"""How often a packet may go around in a switch that is judged: far more than a lab needs, and few
+enough that a loop is told in an instant."""
+MAX_PACKETS = 2048
+"""How many packets one arriving packet may become there."""
 
 
 class Part(BaseModel):
@@ -86,6 +96,7 @@ class _CourseFile(BaseModel):
     model_config = ConfigDict(extra="ignore")
     lab: _LabHead
     student: Student
+    run: dict[str, Any] | None = None
     checks: _Checks = _Checks()
     part: list[Part] = []
     check: list[Check] = []
@@ -112,11 +123,12 @@ class _CourseFile(BaseModel):
 @dataclass(frozen=True)
 class Judged:
     """A case and what the reference makes of it: for each packet sent, what comes out, as bytes by
-    port and in order of ports."""
+    port and in order of ports. Of a network `plan` is its run."""
 
     case: Case
     seed: str
     outputs: tuple[tuple[tuple[int, bytes], ...], ...] = ()
+    plan: Plan | None = None
 
 
 @dataclass
@@ -133,6 +145,7 @@ class Course:
     kit: Kit
     folder: Path
     _programs: dict[Defines, _engine.Program] = field(default_factory=dict, repr=False)
+    _cpus: dict[Defines, CpuPort] = field(default_factory=dict, repr=False)
     _scenarios: dict[str, Scenario] = field(default_factory=dict, repr=False)
     _cases: dict[tuple[str, str], Judged] = field(default_factory=dict, repr=False)
 
@@ -144,7 +157,9 @@ class Course:
             try:
                 edited = name in self.student.edit
                 files[name] = (
-                    (SOURCES / name).read_text(encoding="utf-8") if edited else given(name)
+                    source(self.name, name).read_text(encoding="utf-8")
+                    if edited
+                    else given(self.name, name)
                 )
             except OSError as error:
                 raise LabError(f"labs/{self.name}: p4/{name}: {error.strerror}") from error
@@ -177,6 +192,11 @@ class Course:
         return tuple((name, str(value)) for name, value in self.kit.defines.items())
 
     @property
+    def system(self) -> System:
+        """What the lab's program belongs to: its settings, its notation, its CPU port."""
+        return self.kit.system
+
+    @property
     def is_v1model(self) -> bool:
         """Whether the lab's program is for v1model, and not for TNA. Raises LabError."""
         return self.program(self.defines).summary["package"] == "V1Switch"
@@ -189,6 +209,10 @@ class Course:
                 raise LabError(f"labs/{self.name}: the reference:\n{compilation.render()}")
             self._programs[defines] = compilation.program
         return self._programs[defines]
+
+    def known(self, defines: Defines) -> Headers:
+        """The reference's headers as its readers know them. Raises LabError."""
+        return Headers(self.headers(defines), self.system.notation)
 
     def headers(self, defines: Defines) -> dict[str, dict[str, int]]:
         """The reference's headers: fields and widths. Raises LabError."""
@@ -218,16 +242,60 @@ class Course:
         if key not in self._cases:
             try:
                 case = make_case(self.scenario(file), self.kit, self, seed)
-                self._cases[key] = Judged(case, seed, self._outputs(case))
+                self._cases[key] = self._judged(case, seed)
             except (ScenarioError, ValueError) as error:
                 raise LabError(f"labs/{self.name}/{file}: {error}") from error
         return self._cases[key]
 
+    def _judged(self, case: Case, seed: str) -> Judged:
+        """Raises LabError, and ValueError for what does not fit."""
+        if case.network is None:
+            return Judged(case, seed, self._outputs(case))
+        plan = make_plan(self.name, case.network)
+        # What the system's settings say of the program goes before what the checks say.
+        defines = tuple({**dict(case.defines), **dict(plan.defines)}.items())
+        return Judged(replace(case, defines=defines), seed, plan=plan)
+
     def _outputs(self, case: Case) -> tuple[tuple[tuple[int, bytes], ...], ...]:
-        if case.network is not None:
-            return ()
-        switch = set_up(self.program(case.defines), case)
-        return tuple(tuple(sorted(come(switch, sending))) for sending in case.sendings)
+        switch = self.set_up(self.program(case.defines), case)
+        return tuple(tuple(sorted(inject(switch, sending))) for sending in case.sendings)
+
+    def switch(self, program: _engine.Program) -> _engine.Switch:
+        """A switch to judge with. Raises ValueError for a program that no switch has the memory
+        for."""
+        switch = _engine.Switch(program, max_passes=MAX_PASSES, max_packets=MAX_PACKETS)
+        switch.set_cpu_port(self.cpu_port(program))
+        return switch
+
+    def cpu(self, defines: Defines) -> CpuPort:
+        """The reference's port to its control plane, with its headers. Raises LabError."""
+        if defines not in self._cpus:
+            program = self.program(defines)
+            self._cpus[defines] = CpuPort.of(program, self.cpu_port(program))
+        return self._cpus[defines]
+
+    def cpu_port(self, program: _engine.Program) -> int:
+        """The port by which a program reaches its control plane."""
+        return self.system.cpu_port(program.summary["package"])
+
+    def set_up(self, program: _engine.Program, case: Case) -> _engine.Switch:
+        """The switch of a case, before its first packet. Raises ValueError for what does not
+        fit."""
+        switch = self.switch(program)
+        for port, metadata in case.loops:
+            switch.set_loop(port)
+            switch.set_port_metadata(port, metadata)
+        switch.write(list(case.updates))
+        return switch
+
+    def hint(self, check: Check, signature: str, field: str = "") -> str:
+        """What to say of a kind of difference, in a field if it is in one; empty if nothing
+        fits."""
+        return hints.choose(self.hints, self.system.hints, check.id, signature, field)
+
+    def own_hint(self, check: Check, signature: str, field: str) -> str:
+        """The same, if the lab itself says something."""
+        return hints.of_lab(self.hints, check.id, signature, field)
 
     def prepare(self, seed: int | None) -> None:
         """Makes all cases, so that what is forked afterwards has them. Raises LabError."""
@@ -255,7 +323,9 @@ def load(lab: str) -> Course:
     if not file.check:
         raise LabError(f"labs/{lab}/lab.toml has no [[check]], so there is nothing to check.")
     checks = file.checks
-    kit = Kit(checks.header, checks.packet, checks.defines, tuple(checks.lints))
+    # A lab without a run has switches only, and nothing that would be a system's.
+    system = system_of(lab) if file.run is not None else System()
+    kit = Kit(checks.header, checks.packet, checks.defines, tuple(checks.lints), system)
     return Course(
         file.lab.name,
         file.lab.title,
@@ -265,42 +335,18 @@ def load(lab: str) -> Course:
         tuple(file.hint),
         file.checks.starter_points,
         kit,
-        LABS / lab,
+        home(lab).labs / lab,
     )
 
 
-MAX_PASSES = 128
-"""How often a packet may go around in a switch that is judged: far more than a lab needs, and few
-enough that a loop is told in an instant."""
-MAX_PACKETS = 2048
-"""How many packets one arriving packet may become there."""
-
-
-def switch_of(program: _engine.Program) -> _engine.Switch:
-    """A switch to judge with. Raises ValueError for a program that no switch has the memory for."""
-    switch = _engine.Switch(program, max_passes=MAX_PASSES, max_packets=MAX_PACKETS)
-    switch.set_cpu_port(cpu.port_of(program))
-    return switch
-
-
-def set_up(program: _engine.Program, case: Case) -> _engine.Switch:
-    """The switch of a case, before its first packet. Raises ValueError for what does not fit."""
-    switch = switch_of(program)
-    for port, metadata in case.loops:
-        switch.set_loop(port)
-        switch.set_port_metadata(port, metadata)
-    switch.write(list(case.updates))
-    return switch
-
-
-def come(switch: _engine.Switch, sending: Sending) -> list[tuple[int, bytes]]:
-    """A packet of a case comes in: what comes out, as (port, bytes)."""
+def inject(switch: _engine.Switch, sending: Sending) -> list[tuple[int, bytes]]:
+    """A packet of a case is sent into its switch: what comes out, as (port, bytes)."""
     if sending.updates:
         switch.write(list(sending.updates))
     return switch.process(sending.port, sending.data)
 
 
-def come_traced(switch: _engine.Switch, sending: Sending) -> dict[str, Any]:
+def inject_traced(switch: _engine.Switch, sending: Sending) -> dict[str, Any]:
     """The same with all that happens on the way, as a trace."""
     if sending.updates:
         switch.write(list(sending.updates))

@@ -6,12 +6,14 @@ The reference's trace says what should have happened; nothing of its source is t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from p4lab.grading import difference
-from p4lab.grading.difference import Out, Pair, Wanted
-from p4lab.grading.frames import shown, trace_number
+from p4lab.grading.difference import Pair, Wanted
+from p4lab.grading.frames import trace_number
 from p4lab.grading.record import Place
+from p4lab.model.notation import Notation
 from p4lab.steps import short
 
 Sources = Mapping[str, str]
@@ -31,6 +33,18 @@ _ENDLESS = {
 }
 
 NOWHERE: Culprit = (None, "")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A student's program as one reads it: `summary` says what it declares (as that of an
+    `_engine.Program`), `notation` how its values are written; `own` are the files that students
+    edit."""
+
+    summary: Mapping[str, Any]
+    files: Sources
+    notation: Notation
+    own: tuple[str, ...] = ()
 
 
 def place(item: Mapping[str, Any], sources: Sources) -> Place | None:
@@ -55,47 +69,42 @@ def _plain(path: str) -> str:
 def of_field(
     name: str,
     pair: Pair,
-    summary: Mapping[str, Any],
     reference: Mapping[str, Any],
-    sources: Sources,
+    source: Source,
 ) -> Culprit:
     """Who gave a field, such as `bier.ttl`, its wrong value: the last line that wrote it, or where
     the reference, a program with its own summary, writes it."""
     assert pair.got is not None
     step = _last_change(name, pair.got.lineage)
     if step is not None:
-        before, after = (_told(name, step[side], summary) for side in ("before", "after"))
-        return place(step, sources), f"here {name} became {after}; it was {before}"
-    return _left_out(
-        name, pair, summary, reference, sources, f"leaves {name} as it is", f"changes {name}"
-    )
+        before, after = (_value(name, step[side], source) for side in ("before", "after"))
+        return place(step, source.files), f"here {name} became {after}; it was {before}"
+    return _left_out(name, pair, reference, source, f"leaves {name} as it is", f"changes {name}")
 
 
 def of_validity(
     header: str,
     pair: Pair,
-    summary: Mapping[str, Any],
     reference: Mapping[str, Any],
-    sources: Sources,
+    source: Source,
 ) -> Culprit:
     """Who made a header valid or invalid, or where it should have been done."""
     assert pair.got is not None
     name = f"{header}.$valid"
     step = _last_change(name, pair.got.lineage)
     if step is not None:
-        return place(step, sources), f"here {header} became {step['after']}"
+        return place(step, source.files), f"here {header} became {step['after']}"
     there = any(item.name == header for item in pair.got.headers)
     state = "valid" if there else "invalid"
     rest = (f"leaves {header} {state}", f"changes whether {header} is valid")
-    return _left_out(name, pair, summary, reference, sources, *rest)
+    return _left_out(name, pair, reference, source, *rest)
 
 
 def _left_out(
     name: str,
     pair: Pair,
-    summary: Mapping[str, Any],
     reference: Mapping[str, Any],
-    sources: Sources,
+    source: Source,
     leaves: str,
     changes: str,
 ) -> Culprit:
@@ -104,24 +113,24 @@ def _left_out(
     assert pair.got is not None
     last, change = _before_change(name, pair.wanted)
     if last is not None and change is not None:
-        declared = _declaration(_action_around(change, last, reference), summary)
+        declared = _declaration(_action_around(change, last, reference), source.summary)
         if declared is not None:
-            return place(declared, sources), f"this action {leaves}"
+            return place(declared, source.files), f"this action {leaves}"
         own = _same(last, pair.got.lineage)
         if own is not None:
             what = "behind this look-up nothing" if own["kind"] == "table" else "nothing here"
-            return place(own, sources), f"{what} {changes}"
+            return place(own, source.files), f"{what} {changes}"
     return None, f"no line of the program {changes}"
 
 
-def _told(name: str, text: str, summary: Mapping[str, Any]) -> str:
+def _value(name: str, text: str, source: Source) -> str:
     """A field's value in a trace as its readers know it."""
     header, _, field = name.rpartition(".")
-    for declared in summary["headers"]:
+    for declared in source.summary["headers"]:
         if short(declared["name"]) == header:
             width = next((one["width"] for one in declared["fields"] if one["name"] == field), 0)
             number = trace_number(text)
-            return text if number is None else shown(field, number, width)
+            return text if number is None else source.notation.said(name, number, width)
     return text
 
 
@@ -188,7 +197,7 @@ def _declaration(action: str | None, summary: Mapping[str, Any]) -> Mapping[str,
 
 
 def of_fate(
-    reference: Packets, student: Packets, summary: Mapping[str, Any], sources: Sources
+    reference: Packets, student: Packets, source: Source
 ) -> tuple[str, Culprit, dict[str, Any] | None]:
     """Where two traces of one packet part: the kind of the difference (empty if unknown), the place
     in the student's program, and the step of the student's trace, if they part at one."""
@@ -200,17 +209,17 @@ def of_fate(
             break
         packet, step = theirs[1], theirs[2]
         if theirs[0][0] == "table" or mine[0][0] == "table":
-            return *_table_parted(mine[2], step, packet, summary, sources), step
-        return *_fate_parted(mine[1], packet, summary, sources), step
+            return *_table_parted(mine[2], step, packet, source), step
+        return *_fate_parted(mine[1], packet, source), step
     if endless:
-        line, action = _first_action(student, summary, sources)
+        line, action = _first_action(student, source)
         return difference.LOOP, (line, f"pass after pass {action}"), None
     further = list(decisions(reference))[len(list(decisions(student))) :]
     if further:
-        line, action = _first_action(student, summary, sources)
+        line, action = _first_action(student, source)
         told = f"{action}; another packet should follow: {further[0][1]['kind']}"
         return "", (line, told), None
-    return "", _last_line(student[-1], summary, sources) if student else NOWHERE, None
+    return "", _last_line(student[-1], source) if student else NOWHERE, None
 
 
 def decisions(packets: Packets) -> Iterator[tuple[tuple[Any, ...], dict[str, Any], dict[str, Any]]]:
@@ -231,35 +240,36 @@ def _table_parted(
     mine: dict[str, Any],
     theirs: dict[str, Any],
     packet: dict[str, Any],
-    summary: Mapping[str, Any],
-    sources: Sources,
+    source: Source,
 ) -> tuple[str, Culprit]:
     if theirs.get("kind") == "dropped":
         told = f"here the packet is dropped: {theirs['reason']}"
-        line = place(theirs, sources) or _last_line(packet, summary, sources)[0]
+        line = place(theirs, source.files) or _last_line(packet, source)[0]
         return "", (line, told)
     if theirs.get("kind") != "table":  # the reference asks a table, the student's packet is through
         table = _brief(mine["table"])
-        line = _last_line(packet, summary, sources)[0]
+        line = _last_line(packet, source)[0]
         return "", (line, f"after this the packet should meet the table {table}, but does not")
     if mine.get("kind") != "table" or mine["table"] != theirs["table"]:
         table = _brief(theirs["table"])
-        return "", (place(theirs, sources), f"the packet meets the table {table} here")
+        return "", (place(theirs, source.files), f"the packet meets the table {table} here")
     key = ", ".join(f"{item['name']}={item['text']}" for item in theirs["key"])
     table = _brief(theirs["table"])
     for own, other in zip(theirs["key"], mine["key"], strict=False):
         if own["value"] != other["value"]:
-            width = _key_width(theirs["table"], own["name"], summary)
-            asked, right = (shown(own["name"], item["value"], width) for item in (own, other))
+            width = _key_width(theirs["table"], own["name"], source.summary)
+            asked, right = (
+                source.notation.said(own["name"], item["value"], width) for item in (own, other)
+            )
             told = f"the table {table} is asked with {own['name']}={asked} instead of {right}"
             kind = "" if theirs["hit"] else difference.TABLE_MISSED
-            return kind, (place(theirs, sources), told)
+            return kind, (place(theirs, source.files), told)
     if theirs["hit"] != mine["hit"]:
         word = "hits" if theirs["hit"] else "misses"
         kind = "" if theirs["hit"] else difference.TABLE_MISSED
-        return kind, (place(theirs, sources), f"the table {table} [{key}] {word}")
+        return kind, (place(theirs, source.files), f"the table {table} [{key}] {word}")
     action = _brief(theirs["action"])
-    return "", (place(theirs, sources), f"the table {table} [{key}] runs {action}")
+    return "", (place(theirs, source.files), f"the table {table} [{key}] runs {action}")
 
 
 def _key_width(table: str, key: str, summary: Mapping[str, Any]) -> int:
@@ -271,15 +281,14 @@ def _key_width(table: str, key: str, summary: Mapping[str, Any]) -> int:
 def _fate_parted(
     mine: dict[str, Any],
     theirs: dict[str, Any],
-    summary: Mapping[str, Any],
-    sources: Sources,
+    source: Source,
 ) -> tuple[str, Culprit]:
     fate = theirs["fate"]
     if fate and fate["kind"] == "dropped":
         told = f"here the packet is dropped: {fate['reason']}"
-        line = place(fate, sources) or _last_line(theirs, summary, sources)[0]
+        line = place(fate, source.files) or _last_line(theirs, source)[0]
         return difference.DROPPED, (line, told)
-    line = _last_line(theirs, summary, sources)[0]
+    line = _last_line(theirs, source)[0]
     if mine["kind"] != theirs["kind"]:
         return "", (line, f"after this the packet goes on as a {theirs['kind']} packet")
     if fate and fate["kind"] == "sent":
@@ -297,27 +306,27 @@ def is_loop(packet: dict[str, Any]) -> bool:
     return bool(fate and fate["kind"] == "dropped" and fate["reason"] in _ENDLESS)
 
 
-def _first_action(packets: Packets, summary: Mapping[str, Any], sources: Sources) -> Culprit:
+def _first_action(packets: Packets, source: Source) -> Culprit:
     """What the last pass began with: the action of its first table, and that in words."""
     for packet in reversed(packets):
         step = next((step for step in packet["steps"] if step["kind"] == "table"), None)
-        declared = _declaration(step["action"], summary) if step else None
-        found = place(declared, sources) if declared else None
-        if step is not None and found is not None and found.file in sources:
+        declared = _declaration(step["action"], source.summary) if step else None
+        found = place(declared, source.files) if declared else None
+        if step is not None and found is not None and found.file in source.files:
             return found, f"the table {_brief(step['table'])} runs this action"
     return None, "the packet meets no table"
 
 
-def _last_line(packet: dict[str, Any], summary: Mapping[str, Any], sources: Sources) -> Culprit:
+def _last_line(packet: dict[str, Any], source: Source) -> Culprit:
     """The last line that did something for a packet in a file of the student: what its last table
     ran, or where a field last changed."""
     for step in reversed(packet["steps"]):
         if step["kind"] in ("table", "change", "reject"):
-            found = place(step, sources)
+            found = place(step, source.files)
             if step["kind"] == "table":
-                declared = _declaration(step["action"], summary)
-                own = place(declared, sources) if declared else None
-                found = own if own and own.file in sources else found  # NoAction is not theirs
+                declared = _declaration(step["action"], source.summary)
+                own = place(declared, source.files) if declared else None
+                found = own if own and own.file in source.files else found  # NoAction is not theirs
                 return found, f"the last table on its way, {_brief(step['table'])}, ran this action"
             if found is not None:
                 return found, step["text"]
@@ -326,8 +335,3 @@ def _last_line(packet: dict[str, Any], summary: Mapping[str, Any], sources: Sour
 
 def _brief(name: str) -> str:
     return name.rsplit(".", 1)[-1]
-
-
-def lineage_of(out: Out | Wanted | None) -> Packets:
-    """The packets that led to one that came out."""
-    return out.lineage if out else ()

@@ -8,11 +8,14 @@ from typing import Any
 
 from p4lab import _engine
 from p4lab.grading import frames
-from p4lab.grading.frames import Header, Layout
+from p4lab.grading.frames import Header, Headers
 from p4lab.grading.record import FieldDifference, PacketDifference
+from p4lab.model.notation import BITS_LOST as BITS_LOST
+from p4lab.model.notation import BITS_NOT_CLEARED as BITS_NOT_CLEARED
 from p4lab.steps import emits, short
 
 # Kinds of differences, each with the sentence that a student reads when nothing better is known.
+# A notation knows more of them, such as those of sets.
 LOOP = "loop"
 TABLE_MISSED = "table missed"
 DROPPED = "dropped"
@@ -21,8 +24,6 @@ COPY_TOO_MANY = "copy too many"
 WRONG_PORT = "wrong port"
 HEADER_NOT_REMOVED = "header not removed"
 HEADER_MISSING = "header missing"
-BITS_NOT_CLEARED = "bits not cleared"
-BITS_LOST = "bits lost"
 TTL = "TTL not decremented"
 CHECKSUM = "stale checksum"
 WRONG_FIELD = "wrong field"
@@ -231,7 +232,7 @@ def _names(headers: Sequence[Header]) -> list[str]:
     return [header.name for header in headers]
 
 
-def describe(pair: Pair, layout: Layout) -> PacketDifference:
+def describe(pair: Pair, known: Headers) -> PacketDifference:
     """The difference for a reader; fields that do not matter are left out."""
     expected, got = pair.wanted, pair.got
     fields: list[FieldDifference] = []
@@ -242,7 +243,7 @@ def describe(pair: Pair, layout: Layout) -> PacketDifference:
             for name, number in header.fields.items():
                 found = other.fields.get(name) if other else None
                 if other is not None and found != number:
-                    fields.append(_field(header.name, name, number, found, layout))
+                    fields.append(_field(f"{header.name}.{name}", number, found, known))
         if expected.rest is not None and expected.rest != got.rest and not fields:
             fields.append(
                 FieldDifference(
@@ -258,18 +259,13 @@ def describe(pair: Pair, layout: Layout) -> PacketDifference:
     )
 
 
-def _field(
-    header: str, name: str, expected: int, got: int | None, layout: Layout
-) -> FieldDifference:
-    width = layout.get(header, {}).get(name, 0)
+def _field(name: str, expected: int, got: int | None, known: Headers) -> FieldDifference:
     return FieldDifference(
-        f"{header}.{name}",
-        frames.shown(name, expected, width),
-        None if got is None else frames.shown(name, got, width),
+        name, known.said(name, expected), None if got is None else known.said(name, got)
     )
 
 
-def signature(pair: Pair, layout: Layout) -> tuple[str, str]:
+def signature(pair: Pair, known: Headers) -> tuple[str, str]:
     """The kind of a difference between two packets and the field it shows in (may be empty)."""
     expected, got = pair.wanted, pair.got
     if got is None:
@@ -289,13 +285,11 @@ def signature(pair: Pair, layout: Layout) -> tuple[str, str]:
         return HEADER_MISSING, lacking[0]
     # What is computed over other fields differs because of them: it counts only by itself.
     telling = [item for item in changed if "checksum" not in item[0]] or changed
-    # A set of receivers says most; a field that only one of many is wrong in comes last.
-    telling.sort(key=lambda item: -_width(item[0], layout))
+    # A set of receivers or an address says most; of numbers, the one that is read first.
+    telling.sort(key=lambda item: known.is_number(item[0]))
     for name, want, have in telling:
-        if _width(name, layout) >= 64 and want & have == want:
-            return BITS_NOT_CLEARED, name
-        if _width(name, layout) >= 64 and want & have == have:
-            return BITS_LOST, name
+        if kind := known.unlike(name, want, have):
+            return kind, name
     if expected.port != got.port:
         return WRONG_PORT, ""
     for name, want, have in telling:
@@ -317,8 +311,3 @@ def _changed(expected: Wanted, got: Out) -> list[tuple[str, int, int]]:
         for name, number in header.fields.items()
         if theirs[header.name].get(name) != number
     ]
-
-
-def _width(name: str, layout: Layout) -> int:
-    header, _, field_name = name.rpartition(".")
-    return layout.get(header, {}).get(field_name, 0)

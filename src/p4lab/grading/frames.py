@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address
 from typing import Any
 
 from p4lab import _engine
 from p4lab.grading.drawing import ip
+from p4lab.model.notation import NUMBER, Notation
 from p4lab.packets.ip import checksum
 from p4lab.steps import deparsers, emits, extracts, short
 
 PAYLOAD = "payload"
 
-Fields = dict[str, int]
 Layout = Mapping[str, Mapping[str, int]]
 """Header to field to width in bits, in the order of the wire"""
 
@@ -33,6 +32,32 @@ class Header:
 
     name: str
     fields: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Headers:
+    """The headers of a program, and how their values are written for people. Fields go by names
+    such as `bier.ttl`."""
+
+    layout: Layout
+    notation: Notation
+
+    def width(self, field: str) -> int:
+        """The width of a field in bits; 0 if there is no such field of a fixed width."""
+        header, _, name = field.rpartition(".")
+        return self.layout.get(header, {}).get(name, 0)
+
+    def said(self, field: str, value: int) -> str:
+        """A field's value for a reader."""
+        return self.notation.said(field, value, self.width(field))
+
+    def unlike(self, field: str, wanted: int, got: int) -> str:
+        """The kind of the difference of two values, if the notation knows one."""
+        return self.notation.unlike(field, self.width(field), wanted, got)
+
+    def is_number(self, field: str) -> bool:
+        """Whether a field's values are numbers and no more: no address, no set."""
+        return self.notation.style(field, self.width(field)) is NUMBER
 
 
 def layout_of(program: _engine.Program) -> dict[str, dict[str, int]]:
@@ -174,23 +199,3 @@ def dissect(program: _engine.Program, data: bytes, port: int = 1) -> tuple[Heade
     """The headers of a frame as the program's own parser finds them."""
     packets = _engine.Switch(program).trace(port, data)["packets"]
     return parsed(packets[0]) if packets else ()
-
-
-def shown(field: str, value: int, width: int) -> str:
-    """A field's value as its readers know it: an address, a set of bits, or a number."""
-    name = field.rsplit(".", 1)[-1]
-    address = "addr" in name or name in ("src", "dst", "destination", "group")
-    if width == 32 and address:
-        return str(IPv4Address(value))
-    if width == 48 and address:
-        return ":".join(f"{value >> shift & 0xFF:02x}" for shift in range(40, -1, -8))
-    if width >= 64:
-        return f"{value:#x} ({bits_named(value)})" if value else "0 (no bit)"
-    return str(value) if value < 1024 else f"{value:#x}"
-
-
-def bits_named(value: int) -> str:
-    """The bits that are set, counted from 1 as BIER does."""
-    bits = [str(number + 1) for number in range(value.bit_length()) if value >> number & 1]
-    listed = ", ".join(bits[:8]) + (", ..." if len(bits) > 8 else "")
-    return f"bit {listed}" if len(bits) == 1 else f"bits {listed}"

@@ -1,8 +1,9 @@
-"""What to say to a student whose packet differs: the lab's own words, or what holds in any lab."""
+"""What to say to a student whose packet differs: the lab's own words, those of its system, or what
+holds in any lab."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
@@ -34,9 +35,6 @@ GENERAL = {
     "What makes one invalid?",
     difference.HEADER_MISSING: "A header is not in the packet: only valid headers are sent. Who "
     "makes it valid?",
-    difference.BITS_NOT_CLEARED: "There are bits left that should be gone. Which mask says which "
-    "bits may stay?",
-    difference.BITS_LOST: "Bits are gone that should still be there. Which mask took them away?",
     difference.TTL: "Every router takes one from the hop count of what it forwards.",
     difference.CHECKSUM: "The header changed, its checksum did not. Who is told to compute it?",
     difference.WRONG_FIELD: "The field holds another value than it should. Which line wrote it?",
@@ -58,9 +56,13 @@ GENERAL = {
 }
 
 
-def choose(hints: Sequence[Hint], check: str, signature: str, field: str) -> str:
-    """The hint for a difference; empty if nothing fits."""
-    return of_lab(hints, check, signature, field) or GENERAL.get(signature, "")
+def choose(
+    hints: Sequence[Hint], system: Mapping[str, str], check: str, signature: str, field: str
+) -> str:
+    """The hint for a difference: the lab's own, else that of its `system` for this kind, else what
+    holds in any lab; empty if nothing fits."""
+    own = of_lab(hints, check, signature, field)
+    return own or system.get(signature) or GENERAL.get(signature, "")
 
 
 def of_lab(hints: Sequence[Hint], check: str, signature: str, field: str) -> str:

@@ -10,10 +10,9 @@ from p4lab.grading.course import (
     Check,
     Course,
     Judged,
-    come,
     hidden_seeds,
+    inject,
     public_seeds,
-    set_up,
 )
 from p4lab.grading.elsewhere import Bench
 from p4lab.grading.record import CheckResult, Story, Verdict, Warned
@@ -135,12 +134,12 @@ def _case(
     if case.network is not None:
         from p4lab.grading import networks
 
-        return networks.story(course, check, case, work, program, bench)
+        return networks.story(course, check, judged, work, program, bench)
     tables = _tables(case)
     if (story := stages.absent(tables, program, ())) is not None:
         return story
     try:
-        switch = set_up(program, case)
+        switch = course.set_up(program, case)
     except ValueError as error:
         return _misfit(case, 0, error)
     if check.parses:
@@ -153,7 +152,7 @@ def _case(
         return story
     for number, sending in enumerate(case.sendings, 1):
         try:
-            got = come(switch, sending)
+            got = inject(switch, sending)
         except ValueError as error:
             return _misfit(case, number, error)
         if alike(case, got, judged.outputs[number - 1]) and (case.others or not _endless(switch)):

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from p4lab import _engine
-from p4lab.grading import culprit, hints
-from p4lab.grading.course import Check, Course, Judged, come_traced, set_up
+from p4lab.grading import culprit
+from p4lab.grading.course import Check, Course, Judged, inject_traced
 from p4lab.grading.record import Place, Story
 from p4lab.grading.scenario import Case, Share
 from p4lab.grading.work import Work
@@ -25,8 +25,8 @@ def story(
 ) -> Story | None:
     """What is wrong with what the looped ports of a case carry; None if nothing is."""
     case = judged.case
-    traces = _traces(program, case)
-    reference = _traces(course.program(case.defines), case)
+    traces = _traces(course, program, case)
+    reference = _traces(course, course.program(case.defines), case)
     for share in case.shares:
         window = slice(share.since - 1, share.until)
         chosen = traces[window]
@@ -39,16 +39,16 @@ def story(
             case.told(share.until),
             summary,
             kind,
-            hints.choose(course.hints, check.id, kind, ""),
+            course.hint(check, kind),
             place=where,
             why="here it is decided which looped port a packet takes" if where else "",
         )
     return None
 
 
-def _traces(program: _engine.Program, case: Case) -> list[dict[str, Any]]:
-    switch = set_up(program, case)
-    return [come_traced(switch, sending) for sending in case.sendings]
+def _traces(course: Course, program: _engine.Program, case: Case) -> list[dict[str, Any]]:
+    switch = course.set_up(program, case)
+    return [inject_traced(switch, sending) for sending in case.sendings]
 
 
 def _carried(traces: Sequence[Mapping[str, Any]]) -> Counter[int]:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from p4lab.course.labs import LabError
 from p4lab.course.material import Inside
-from p4lab.grading import drawing, hints
+from p4lab.grading import drawing
 from p4lab.grading.course import Check, Course
 from p4lab.grading.drawing import DrawError
 from p4lab.grading.record import Place, Story
@@ -96,7 +96,7 @@ def story(course: Course, check: Check, work: Work) -> Story | None:
         (file.say, *said),
         summary,
         kind,
-        hints.choose(course.hints, check.id, kind, name),
+        course.hint(check, kind, name),
         place=_place(text, file, name),
         why=f"{name} is here" if name else "",
     )

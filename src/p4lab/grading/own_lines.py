@@ -3,13 +3,13 @@ cause in what the student's lines did before."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from p4lab.grading.culprit import Culprit, Packets, Sources, place
+from p4lab.grading.culprit import Culprit, Packets, Source, place
 from p4lab.grading.record import Place
 
-_DEEDS = ("change", "extern", "table", "reject")
+_KINDS = ("change", "extern", "table", "reject")
 
 
 def moved(
@@ -17,20 +17,19 @@ def moved(
     reference: Packets,
     student: Packets,
     until: Mapping[str, Any] | None,
-    summary: Mapping[str, Any],
-    sources: Sources,
-    own: Collection[str],
+    source: Source,
 ) -> Culprit:
-    """The culprit, if it is in a file in `own`. Else the last own line that did something else than
-    any line of the reference did, or the last one at all, before the step `until` of the student's
-    trace (None: before the end). Where there is none, the sentence says that the file was given."""
+    """The culprit, if it is in one of the student's own files. Else the last own line that did
+    something else than any line of the reference did, or the last one at all, before the step
+    `until` of the student's trace (None: before the end). Where there is none, the sentence says
+    that the file was given."""
     line, why = found
-    if line is None or line.file in own or not own:
+    if line is None or line.file in source.own or not source.own:
         return found
     usual = {step["text"] for packet in reference for step in packet["steps"]}
     last = special = None
     for step in _before(student, until):
-        here = _place(step, summary, sources, own)
+        here = _place(step, source)
         last = here or last
         if step["text"] not in usual:
             special = here or special
@@ -46,21 +45,19 @@ def _before(packets: Packets, until: Mapping[str, Any] | None) -> Iterator[dict[
         for step in packet["steps"]:
             if step is until:
                 return
-            if step["kind"] in _DEEDS:
+            if step["kind"] in _KINDS:
                 yield step
         if packet["fate"] is until and until is not None:
             return
 
 
-def _place(
-    step: Mapping[str, Any], summary: Mapping[str, Any], sources: Sources, own: Collection[str]
-) -> Place | None:
+def _place(step: Mapping[str, Any], source: Source) -> Place | None:
     """Where a step is in an own file; a table's is in the action that it ran, if that is own."""
     declared = next(
-        (item for item in summary["actions"] if item["name"] == step.get("action")), None
+        (item for item in source.summary["actions"] if item["name"] == step.get("action")), None
     )
     for item in (declared, step):
-        here = place(item, sources) if item else None
-        if here is not None and here.file in own:
+        here = place(item, source.files) if item else None
+        if here is not None and here.file in source.own:
             return here
     return None

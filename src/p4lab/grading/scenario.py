@@ -7,9 +7,8 @@ cases; a seed makes one of them.
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -17,52 +16,19 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from p4lab.grading import drawing, frames
 from p4lab.grading.drawing import DrawError
-
-Written = Any
-"""A value of the file, or an expression"""
-
-
-class ScenarioError(ValueError):
-    """A scenario that cannot be used; the message says where and why."""
+from p4lab.grading.rows import (
+    Configuration,
+    ScenarioError,
+    Step,
+    Written,
+    configure,
+    merged,
+)
+from p4lab.model.system import System
 
 
 class _Table(BaseModel):
     model_config = ConfigDict(extra="forbid")
-
-
-At = Annotated[int, Field(ge=1)]
-"""The number of the packet before which something is written"""
-
-
-class Entry(_Table):
-    """A row of a table. A ternary match is "VALUE &&& MASK" or "*", an LPM match "VALUE/LENGTH",
-    a range "LOW..HIGH"; everything else is exact."""
-
-    each: str | None = None
-    table: str
-    match: dict[str, Written] = {}
-    priority: Written = 0
-    action: str
-    params: dict[str, Written] = {}
-    at: At = 1
-
-
-class Default(_Table):
-    """The default action of a table."""
-
-    table: str
-    action: str
-    params: dict[str, Written] = {}
-    at: At = 1
-
-
-class Cell(_Table):
-    """A cell of a register."""
-
-    register_: Annotated[str, Field(alias="register")]
-    index: Written
-    value: Written
-    at: At = 1
 
 
 class Loop(_Table):
@@ -86,22 +52,6 @@ class Carried(_Table):
     late: Annotated[int, Field(ge=0)] = 0
 
 
-class Group(_Table):
-    """A multicast group: one copy for each port."""
-
-    each: str | None = None
-    id: Written
-    ports: Written
-
-
-class Session(_Table):
-    """A clone session (on TNA: a mirror session) that leads to a port."""
-
-    each: str | None = None
-    id: Written
-    port: Written
-
-
 class Send(_Table):
     """A packet that is sent into a port: header to fields in the order of the wire."""
 
@@ -122,16 +72,17 @@ class Expect(_Table):
 
 
 class Network(_Table):
-    """A lab's run on a network: who subscribes is drawn from the case's seed. The links of `down`,
-    names such as "r1-r2" or numbers from 1, fail before the streams begin."""
+    """A lab's run on a network: who sends to whom is drawn from the case's seed. The links of
+    `down`, names such as "r1-r2" or numbers from 1, fail before the streams begin. Other keys are
+    settings of the lab's system."""
 
+    model_config = ConfigDict(extra="allow")
     topology: Written
-    bsl: Written = 64
     streams: Annotated[int, Field(ge=1, le=16)] = 2
     down: Written = []
 
 
-class Scenario(_Table):
+class Scenario(Configuration, _Table):
     """The file as it is. `say` tells the student what is tried. Without `expect` the reference
     program says what comes out; `ignore` lists fields that may hold anything all the same, and
     `others = "ignore"` allows packets that nobody expects."""
@@ -140,11 +91,6 @@ class Scenario(_Table):
     defines: dict[str, Written] = {}
     draw: dict[str, Any] = {}
     loop: list[Loop] = []
-    entry: list[Entry] = []
-    default: list[Default] = []
-    cell: list[Cell] = []
-    group: list[Group] = []
-    session: list[Session] = []
     carried: list[Carried] = []
     send: list[Send] = []
     expect: list[Expect] | None = None
@@ -189,9 +135,10 @@ class NetworkCase:
     """A run on a network."""
 
     topology: str
-    bsl: int
     streams: int
     seed: int
+    settings: tuple[tuple[str, Any], ...] = ()
+    """Of the lab's system, in place of those of the lab"""
     down: tuple[int | str, ...] = ()
 
 
@@ -215,32 +162,13 @@ class Case:
 
     def told(self, upto: int) -> tuple[str, ...]:
         """What is done up to the packet number `upto`, in words."""
-        steps = [self.say, *shortened(merged(self.steps))]
+        steps = [self.say, *shortened(self.steps)]
         for sending in self.sendings[:upto]:
             steps += [*sending.steps, sending.text]
         return tuple(steps)
 
 
 SHOWN_STEPS = 12
-_OF_A_BIT = re.compile(r"(.*=bit )(\d+)( set -> .*)")
-
-
-def merged(steps: tuple[str, ...]) -> tuple[str, ...]:
-    """Rows of a table that follow each other and differ in their bit only become one step."""
-    found: list[tuple[str, list[str], str]] = []
-    for step in steps:
-        parts = _OF_A_BIT.fullmatch(step)
-        head, bit, tail = parts.groups() if parts else (step, "", "")
-        if bit and found and found[-1][::2] == (head, tail):
-            found[-1][1].append(bit)
-        else:
-            found.append((head, [bit], tail))
-    return tuple(head + _any_of(bits) + tail for head, bits, tail in found)
-
-
-def _any_of(bits: list[str]) -> str:
-    bits = sorted(bits, key=int) if bits[1:] else bits
-    return f"{', '.join(bits[:-1])} or {bits[-1]}" if bits[1:] else bits[0]
 
 
 def shortened(steps: tuple[str, ...]) -> tuple[str, ...]:
@@ -252,13 +180,14 @@ def shortened(steps: tuple[str, ...]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Kit:
-    """What scenarios build on: header defaults and packets of the lab."""
+    """What scenarios build on: header defaults and packets of the lab, and its system."""
 
     defaults: Mapping[str, Mapping[str, Any]]
     packets: Mapping[str, Mapping[str, Any]]
     defines: Mapping[str, Any]
     lints: tuple[str, ...] = ()
     """Targets whose refusals are warnings for the student"""
+    system: System = field(default_factory=System)
 
 
 def make_case(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
@@ -288,9 +217,9 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
     if network is not None:
         case = NetworkCase(
             str(drawing.value(network.topology, names)),
-            int(drawing.value(network.bsl, names)),
             network.streams,
             chance.getrandbits(32),
+            tuple(_settings(network, kit.system, names)),
             tuple(drawing.value(network.down, names)),
         )
         return Case(scenario.say, defines, (), (), (), None, frozenset(), False, case)
@@ -301,15 +230,17 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
         for item in scenario.loop
         for inner in drawing.rounds(item.each, names)
     ]
-    steps = [f"port {port} is in loopback: what is sent there comes in again" for port, _ in loops]
+    steps = [
+        Step(f"port {port} is in loopback: what is sent there comes in again") for port, _ in loops
+    ]
     updates: list[tuple[Any, ...]] = []
-    later: dict[int, list[tuple[tuple[Any, ...], str]]] = {}
-    for at, update, text in _configuration(scenario, names, summary):
+    later: dict[int, list[tuple[tuple[Any, ...], Step]]] = {}
+    for at, update, step in configure(scenario, kit.system.notation, names, summary):
         if at > 1:
-            later.setdefault(at, []).append((update, text))
+            later.setdefault(at, []).append((update, step))
             continue
         updates.append(update)
-        steps.append(text)
+        steps.append(step)
     sendings = _sendings(scenario, kit, names, layout, later)
     expected = None
     if scenario.expect is not None:
@@ -322,7 +253,7 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
         scenario.say,
         defines,
         tuple(updates),
-        tuple(steps),
+        merged(steps),
         sendings,
         expected,
         frozenset(scenario.ignore),
@@ -330,6 +261,17 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
         loops=tuple(loops),
         shares=tuple(_share(item, names, len(sendings)) for item in scenario.carried),
     )
+
+
+def _settings(
+    network: Network, system: System, names: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """The settings of the system that [network] names. Raises ScenarioError for what is none."""
+    for name, written in (network.model_extra or {}).items():
+        if name not in system.settings.model_fields:
+            own = ", ".join([*Network.model_fields, *system.settings.model_fields])
+            raise ScenarioError(f"network: there is no key {name}; there is {own}")
+        yield name, drawing.value(written, names)
 
 
 def _share(carried: Carried, names: Mapping[str, Any], sent: int) -> Share:
@@ -347,7 +289,7 @@ def _sendings(
     kit: Kit,
     names: Mapping[str, Any],
     layout: frames.Layout,
-    later: Mapping[int, list[tuple[tuple[Any, ...], str]]],
+    later: Mapping[int, list[tuple[tuple[Any, ...], Step]]],
 ) -> tuple[Sending, ...]:
     sendings = [
         _sending(item, kit, inner, layout)
@@ -358,134 +300,8 @@ def _sendings(
         if at > len(sendings):
             raise ScenarioError(f"at = {at}: only {len(sendings)} packets are sent")
         updates, steps = zip(*written, strict=True)
-        sendings[at - 1] = replace(sendings[at - 1], updates=updates, steps=steps)
+        sendings[at - 1] = replace(sendings[at - 1], updates=updates, steps=merged(steps))
     return tuple(sendings)
-
-
-def _configuration(
-    scenario: Scenario, names: Mapping[str, Any], summary: Mapping[str, Any]
-) -> Iterator[tuple[int, tuple[Any, ...], str]]:
-    """Before which packet, updates, and how they read."""
-    for session in scenario.session:
-        for inner in drawing.rounds(session.each, names):
-            number, port = (int(drawing.value(item, inner)) for item in (session.id, session.port))
-            kind = "clone" if summary["package"] == "V1Switch" else "mirror"
-            yield (
-                1,
-                ("session", number, port, None, 0),
-                f"{kind} session {number} leads to port {port}",
-            )
-    for group in scenario.group:
-        for inner in drawing.rounds(group.each, names):
-            number = int(drawing.value(group.id, inner))
-            ports = [int(port) for port in drawing.value(group.ports, inner)]
-            replicas = [(port, index) for index, port in enumerate(ports)]
-            listed = ", ".join(map(str, ports))
-            yield 1, ("group", number, replicas), f"multicast group {number} has ports {listed}"
-    for cell in scenario.cell:
-        index, value = (int(drawing.value(item, names)) for item in (cell.index, cell.value))
-        update = ("register", cell.register_, index, value)
-        yield cell.at, update, f"register {cell.register_}[{index}] = {value}"
-    for default in scenario.default:
-        table = _named("table", default.table, summary["tables"])
-        params = _params_of(default, table, summary)
-        values, told = _values(default.params, params, names)
-        update = ("default", default.table, default.action, values)
-        yield default.at, update, f"table {default.table}: default {default.action}({told})"
-    for entry in scenario.entry:
-        table = _named("table", entry.table, summary["tables"])
-        keys = {key["name"]: key for key in table["keys"]}
-        params = _params_of(entry, table, summary)
-        _known(f"the table {entry.table}", "key", entry.match, keys)
-        for inner in drawing.rounds(entry.each, names):
-            yield (entry.at, *_entry(entry, keys, params, inner))
-
-
-def _params_of(
-    row: Entry | Default, table: Mapping[str, Any], summary: Mapping[str, Any]
-) -> dict[str, int]:
-    """The parameters of a row's action with their widths. Raises ScenarioError."""
-    offered = [item for item in summary["actions"] if item["name"] in table["actions"]]
-    action = _named("action", row.action, offered)
-    params = {param["name"]: param["width"] for param in action["params"]}
-    _known(f"the action {row.action}", "parameter", row.params, params)
-    return params
-
-
-def _values(
-    written: Mapping[str, Written], widths: Mapping[str, int], names: Mapping[str, Any]
-) -> tuple[list[tuple[str, int]], str]:
-    """The arguments of an action, and how they read."""
-    params = [
-        (name, frames.number(drawing.value(item, names), widths[name]))
-        for name, item in written.items()
-    ]
-    told = ", ".join(f"{n}={frames.shown(n, item, widths[n])}" for n, item in params)
-    return params, told
-
-
-def _named(what: str, name: str, items: list[dict[str, Any]]) -> dict[str, Any]:
-    """The one of `items` whose name is or ends in `name`."""
-    found = [item for item in items if item["name"] == name or item["name"].endswith(f".{name}")]
-    if len(found) != 1:
-        known = ", ".join(item["name"].rsplit(".", 1)[-1] for item in items)
-        raise ScenarioError(f"entry: there is no single {what} {name}; there is {known}")
-    return found[0]
-
-
-def _known(owner: str, what: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
-    for name in given:
-        if name not in known:
-            raise ScenarioError(f"entry: {owner} has no {what} {name}; it has {', '.join(known)}")
-
-
-def _entry(
-    entry: Entry,
-    keys: Mapping[str, Mapping[str, Any]],
-    widths: Mapping[str, int],
-    names: Mapping[str, Any],
-) -> tuple[tuple[Any, ...], str]:
-    matches, told = [], []
-    for name, written in entry.match.items():
-        key = keys[name]
-        match, text = _match(drawing.value(written, names), key["match_kind"], key["width"], name)
-        matches.append((name, match))
-        told.append(f"{name}={text}")
-    params, arguments = _values(entry.params, widths, names)
-    priority = int(drawing.value(entry.priority, names))
-    update = ("insert", "entry", entry.table, matches, priority, entry.action, params)
-    return update, f"table {entry.table}: {', '.join(told)} -> {entry.action}({arguments})"
-
-
-def _match(written: Any, kind: str, width: int, name: str) -> tuple[tuple[Any, ...], str]:
-    """A match in the engine's form, and how it reads."""
-    full = (1 << width) - 1
-    if isinstance(written, list | tuple):  # an expression may give value and mask
-        low, high = written
-    elif isinstance(written, str) and kind == "ternary" and "&&&" in written:
-        low, high = (frames.number(part, width) for part in written.split("&&&"))
-    elif isinstance(written, str) and kind == "lpm" and "/" in written:
-        value, length = written.split("/")
-        low, high = frames.number(value, width), int(length)
-    elif isinstance(written, str) and kind == "range" and ".." in written:
-        low, high = (frames.number(part, width) for part in written.split(".."))
-    elif written == "*":
-        return ("any",), "*"
-    else:
-        low = frames.number(written, width)
-        high = {"ternary": full, "lpm": width, "range": low}.get(kind, 0)
-    text = frames.shown(name, low, width)
-    if kind == "ternary":
-        if high == full:
-            return ("ternary", low, high), text
-        if low == high:
-            return ("ternary", low, high), f"{frames.bits_named(low)} set"
-        return ("ternary", low, high), f"{low:#x} &&& {high:#x}"
-    if kind == "lpm":
-        return ("lpm", low, high), f"{text}/{high}"
-    if kind == "range":
-        return ("range", low, high), f"{low}..{high}"
-    return ("optional" if kind == "optional" else "exact", low), text
 
 
 def _sending(send: Send, kit: Kit, names: Mapping[str, Any], layout: frames.Layout) -> Sending:
@@ -498,7 +314,8 @@ def _sending(send: Send, kit: Kit, names: Mapping[str, Any], layout: frames.Layo
         base = kit.packets[send.like]
     packet = _completed(_joined(base, send.packet), kit, names)
     data = frames.build(packet, layout)
-    return Sending(port, data, f"a packet comes in on port {port}: {_told(packet, layout)}")
+    told = _told(packet, frames.Headers(layout, kit.system.notation))
+    return Sending(port, data, f"a packet comes in on port {port}: {told}")
 
 
 def _joined(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -525,7 +342,7 @@ def _completed(packet: Mapping[str, Any], kit: Kit, names: Mapping[str, Any]) ->
     return complete
 
 
-def _told(packet: Mapping[str, Any], layout: frames.Layout) -> str:
+def _told(packet: Mapping[str, Any], known: frames.Headers) -> str:
     """The packet in a line: of every header what is not 0 and not computed."""
     parts = []
     for name, fields in packet.items():
@@ -533,11 +350,12 @@ def _told(packet: Mapping[str, Any], layout: frames.Layout) -> str:
             parts.append(f"{len(frames.payload(fields))} bytes")
             continue
         told = []
-        for field, width in layout.get(name, {}).items():
-            written = fields.get(field, 0)
+        for item, width in known.layout.get(name, {}).items():
+            written = fields.get(item, 0)
             if written in ("checksum", "length", 0):
                 continue
-            told.append(f"{field}={frames.shown(field, frames.number(written, width), width)}")
+            value = known.said(f"{name}.{item}", frames.number(written, width))
+            told.append(f"{item}={value}")
         parts.append(f"{name}({', '.join(told)})")
     return " ".join(parts)
 
@@ -550,10 +368,10 @@ def _expected(
         if name not in layout:
             raise ScenarioError(f"expect: there is no header {name}; there is {', '.join(layout)}")
         values = {}
-        for field, written in fields.items():
-            if field not in layout[name]:
-                raise ScenarioError(f"expect: {name} has no field {field}")
-            values[field] = frames.number(drawing.value(written, names), layout[name][field])
+        for item, written in fields.items():
+            if item not in layout[name]:
+                raise ScenarioError(f"expect: {name} has no field {item}")
+            values[item] = frames.number(drawing.value(written, names), layout[name][item])
         headers.append(frames.Header(name, values))
     return Expected(expect.send, int(drawing.value(expect.port, names)), tuple(headers))
 

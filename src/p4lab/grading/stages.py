@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from p4lab import _engine
-from p4lab.grading import culprit, difference, frames, hints
-from p4lab.grading.course import Check, Course, Defines, Judged, public_seeds, switch_of
+from p4lab.grading import culprit, difference, frames
+from p4lab.grading.course import Check, Course, Defines, Judged, public_seeds
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Story
 from p4lab.grading.story import traced
@@ -21,7 +21,7 @@ def compiles(course: Course, work: Work) -> Story | None:
         if compilation.program is None:
             return compile_story(compilation, work, defines)
         try:
-            switch_of(compilation.program)
+            course.switch(compilation.program)
         except ValueError as error:
             steps = (f"a switch is to run {work.program}",)
             hint = "A switch has little memory: what does the program need all of this for?"
@@ -142,15 +142,15 @@ def parses(
 ) -> Story | None:
     """Whether every packet's headers are found as the reference finds them."""
     reference = course.program(judged.case.defines)
-    layout = course.headers(judged.case.defines)
+    known = course.known(judged.case.defines)
     for number, sending in enumerate(judged.case.sendings, 1):
-        ours = traced(reference, judged, number)["packets"][0]
-        theirs = traced(program, judged, number)["packets"][0]
+        ours = traced(course, reference, judged, number)["packets"][0]
+        theirs = traced(course, program, judged, number)["packets"][0]
         mine, found = frames.parsed(ours), frames.parsed(theirs)
         if mine == found:
             continue
         pair = Pair(Wanted(sending.port, mine), difference.Out(sending.port, b"", found))
-        told = difference.describe(pair, layout)
+        told = difference.describe(pair, known)
         states = [
             step for step in theirs["steps"] if step["kind"] in ("state", "extract", "reject")
         ]
@@ -158,7 +158,7 @@ def parses(
             (sending.text,),
             "The parser finds other headers than there are.",
             difference.PARSER,
-            hints.choose(course.hints, check.id, difference.PARSER, ""),
+            course.hint(check, difference.PARSER),
             (replace(told, expected_port=None, got_port=None),),
             place=culprit.place(states[-1], work.files) if states else None,
             why=states[-1]["text"] if states else "",

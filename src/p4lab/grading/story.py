@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from p4lab import _engine
-from p4lab.grading import culprit, difference, hints
-from p4lab.grading.course import Check, Course, Defines, Judged, come, come_traced, set_up
+from p4lab.grading import culprit, difference
+from p4lab.grading.course import Check, Course, Defines, Judged, inject, inject_traced
+from p4lab.grading.culprit import Source
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.own_lines import moved
 from p4lab.grading.record import Place, Story
@@ -30,12 +31,17 @@ def alike(case: Case, got: list[tuple[int, bytes]], wanted: tuple[tuple[int, byt
     return tuple(sorted(got)) == wanted
 
 
-def traced(program: _engine.Program, judged: Judged, upto: int) -> dict[str, Any]:
-    """The trace of packet number `upto` behind all before it."""
-    switch = set_up(program, judged.case)
+def traced(course: Course, program: _engine.Program, judged: Judged, upto: int) -> dict[str, Any]:
+    """The trace of packet number `upto` after all before it."""
+    switch = course.set_up(program, judged.case)
     for sending in judged.case.sendings[: upto - 1]:
-        come(switch, sending)
-    return come_traced(switch, judged.case.sendings[upto - 1])
+        inject(switch, sending)
+    return inject_traced(switch, judged.case.sendings[upto - 1])
+
+
+def source_of(course: Course, program: _engine.Program, work: Work) -> Source:
+    """A student's program as the lab's readers know it."""
+    return Source(program.summary, work.files, course.system.notation, tuple(course.student.edit))
 
 
 def compare(
@@ -49,7 +55,7 @@ def compare(
     """What is wrong with what became of packet `number` (from 1), if anything that matters is."""
     case = judged.case
     reference = course.program(case.defines)
-    ours, theirs = (traced(p, judged, number) for p in (reference, program))
+    ours, theirs = (traced(course, p, judged, number) for p in (reference, program))
     return compare_traces(
         course, check, case, (reference, ours), (program, theirs), case.told(number), work, number
     )
@@ -83,18 +89,18 @@ def compare_traces(
     endless = any(culprit.is_loop(packet) for packet in theirs[1]["packets"])
     if not pairs and (case.others or not endless):
         return None
-    summary = theirs[0].summary
-    packets, own = theirs[1]["packets"], course.student.edit
-    kind, where, step = culprit.of_fate(ours[1]["packets"], packets, summary, work.files)
-    where = moved(where, ours[1]["packets"], packets, step, summary, work.files, own)
+    source = source_of(course, theirs[0], work)
+    packets = theirs[1]["packets"]
+    kind, where, step = culprit.of_fate(ours[1]["packets"], packets, source)
+    where = moved(where, ours[1]["packets"], packets, step, source)
     if endless:
         kind = difference.LOOP
     back = None if endless else returned(ours[1]["packets"], packets, case.ignore)
     if back is not None and pairs and pairs[0].got is None:
-        hint = hints.choose(course.hints, check.id, kind or difference.COPY_MISSING, "")
-        return _returned_story(course, check, case, back, steps, hint, theirs[0], work)
+        hint = course.hint(check, kind or difference.COPY_MISSING)
+        return _returned_story(course, check, case, back, steps, hint, source)
     if not pairs:  # everything that should come out does, but something runs in circles
-        hint = hints.choose(course.hints, check.id, kind, "")
+        hint = course.hint(check, kind)
         return Story(steps, NO_END, kind, hint, place=where[0], why=where[1])
     told = pair_story(
         course,
@@ -104,12 +110,11 @@ def compare_traces(
         steps,
         kind,
         where,
-        summary=summary,
-        files=work.files,
+        source=source,
         others=tuple(pairs[1:]),
     )
     if back is not None and told.place is None:  # no line of the last pass is to blame
-        return _returned_story(course, check, case, back, steps, told.hint, theirs[0], work)
+        return _returned_story(course, check, case, back, steps, told.hint, source)
     return told
 
 
@@ -120,17 +125,16 @@ def _returned_story(
     back: Pair,
     steps: tuple[str, ...],
     hint: str,
-    program: _engine.Program,
-    work: Work,
+    source: Source,
 ) -> Story:
     """The story of a packet that went wrong in the pass before; `hint` is said if the lab has none
     for that."""
-    layout = course.headers(case.defines)
-    signature, name = difference.signature(back, layout)
-    summaries = (program.summary, course.program(case.defines).summary)
-    where = _written(signature, name, back, *summaries, work.files, course.student.edit)
-    hint = hints.of_lab(course.hints, check.id, signature, name) or hint
-    told = replace(difference.describe(back, layout), expected_port=None, got_port=None)
+    known = course.known(case.defines)
+    signature, name = difference.signature(back, known)
+    reference = course.program(case.defines).summary
+    where = _written(signature, name, back, reference, source)
+    hint = course.own_hint(check, signature, name) or hint
+    told = replace(difference.describe(back, known), expected_port=None, got_port=None)
     sentence = _sentence(signature, name, "packet that comes back to the switch")
     return Story(steps, sentence, signature, hint, (told,), place=where[0], why=where[1])
 
@@ -139,18 +143,16 @@ def _written(
     signature: str,
     name: str,
     pair: Pair,
-    summary: Mapping[str, Any],
     reference: Mapping[str, Any],
-    files: Mapping[str, str],
-    own: tuple[str, ...],
+    source: Source,
 ) -> culprit.Culprit:
     """Who wrote a header or a field as it should not be, as far as it is the student's doing."""
     assert pair.got is not None
     validity = signature in (difference.HEADER_MISSING, difference.HEADER_NOT_REMOVED)
     of = culprit.of_validity if validity else culprit.of_field
-    where = of(name, pair, summary, reference, files)
-    way = pair.wanted.lineage if pair.wanted else ()
-    return moved(where, way, pair.got.lineage, None, summary, files, own)
+    where = of(name, pair, reference, source)
+    expected = pair.wanted.lineage if pair.wanted else ()
+    return moved(where, expected, pair.got.lineage, None, source)
 
 
 def pair_story(
@@ -162,27 +164,27 @@ def pair_story(
     kind: str,
     where: tuple[Place | None, str],
     *,
-    summary: Mapping[str, Any] | None = None,
-    files: Mapping[str, str] | None = None,
+    source: Source | None = None,
     others: tuple[Pair, ...] = (),
 ) -> Story:
-    layout = course.headers(defines)
+    """The story of a packet that is not as wanted. `kind` and `where` are what two traces say of
+    it; without a `source` no line is looked for."""
+    known = course.known(defines)
     pair = difference.inside(pair)
-    signature, name = difference.signature(pair, layout)
+    signature, name = difference.signature(pair, known)
     if kind == difference.LOOP or (kind and signature in (difference.COPY_MISSING,)):
         signature, name = kind, ""
-    elif name and pair.got is not None and summary is not None and files is not None:
-        reference = course.program(defines).summary
-        where = _written(signature, name, pair, summary, reference, files, course.student.edit)
+    elif name and pair.got is not None and source is not None:
+        where = _written(signature, name, pair, course.program(defines).summary, source)
     shown = (pair, *others[:MAX_DIFFERENCES])
     if signature == difference.LOOP:  # one of the endless copies says as much as all
         shown = (next((item for item in shown if item.wanted is None), pair),)
-    differences = tuple(difference.describe(item, layout) for item in shown)
+    differences = tuple(difference.describe(item, known) for item in shown)
     return Story(
         steps,
         _fate_sentence(signature, name, pair),
         signature,
-        hints.choose(course.hints, check.id, signature, name),
+        course.hint(check, signature, name),
         differences,
         place=where[0],
         why=where[1],

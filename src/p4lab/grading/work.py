@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from p4lab import _engine
 from p4lab.grading.course import Defines, compile_files
+
+Content = tuple[str, frozenset[tuple[str, str]], Defines]
+"""What a compiler is given: the entry file, all files with their texts, and macros"""
 
 
 @dataclass
@@ -22,3 +28,23 @@ class Work:
         if defines not in self._compiled:
             self._compiled[defines] = compile_files(self.program, self.files, defines, self.lints)
         return self._compiled[defines]
+
+    def runnable(self, defines: Defines) -> _engine.Program:
+        """The program, which is known to compile."""
+        program = self.compiled(defines).program
+        assert program is not None
+        return program
+
+    def content(self, defines: Defines) -> Content:
+        """Equal for works that compile to the same, whatever object they are."""
+        return self.program, frozenset(self.files.items()), defines
+
+    @contextmanager
+    def unpacked(self) -> Iterator[Path]:
+        """The files on the disk, for compilers that want some; gives the entry file's path."""
+        with tempfile.TemporaryDirectory(prefix="p4lab-submission-") as folder:
+            for name, text in self.files.items():
+                path = Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            yield Path(folder) / self.program

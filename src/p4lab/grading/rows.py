@@ -1,0 +1,284 @@
+"""What a scenario writes into a switch: rows, default actions, registers, groups, sessions.
+
+Each becomes an update in the engine's form and a step in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from p4lab.grading import drawing, frames
+from p4lab.model.notation import Notation, bits_named, set_bits
+
+Written = Any
+"""A value of the file, or an expression"""
+
+
+class ScenarioError(ValueError):
+    """A scenario that cannot be used; the message says where and why."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+At = Annotated[int, Field(ge=1)]
+"""The number of the packet before which something is written"""
+
+
+class Entry(_Table):
+    """A row of a table. A ternary match is "VALUE &&& MASK" or "*", an LPM match "VALUE/LENGTH",
+    a range "LOW..HIGH"; everything else is exact."""
+
+    each: str | None = None
+    table: str
+    match: dict[str, Written] = {}
+    priority: Written = 0
+    action: str
+    params: dict[str, Written] = {}
+    at: At = 1
+
+
+class Default(_Table):
+    """The default action of a table."""
+
+    table: str
+    action: str
+    params: dict[str, Written] = {}
+    at: At = 1
+
+
+class Cell(_Table):
+    """A cell of a register."""
+
+    register_: Annotated[str, Field(alias="register")]
+    index: Written
+    value: Written
+    at: At = 1
+
+
+class Group(_Table):
+    """A multicast group: one copy for each port."""
+
+    each: str | None = None
+    id: Written
+    ports: Written
+
+
+class Session(_Table):
+    """A clone session (on TNA: a mirror session) that leads to a port."""
+
+    each: str | None = None
+    id: Written
+    port: Written
+
+
+class Configuration(_Table):
+    """All of it."""
+
+    entry: list[Entry] = []
+    default: list[Default] = []
+    cell: list[Cell] = []
+    group: list[Group] = []
+    session: list[Session] = []
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is written into a switch, in words: `head` and `tail`, and between them the number of
+    the `bit` if it is a row that asks for one bit of a set."""
+
+    head: str
+    bit: int | None = None
+    tail: str = ""
+
+    @property
+    def text(self) -> str:
+        return f"{self.head}{'' if self.bit is None else self.bit}{self.tail}"
+
+
+def merged(steps: Iterable[Step]) -> tuple[str, ...]:
+    """The steps in words. Rows that follow each other and differ in their bit only become one."""
+    found: list[list[Step]] = []
+    for step in steps:
+        row = step.bit is not None
+        if row and found and (found[-1][0].head, found[-1][0].tail) == (step.head, step.tail):
+            found[-1].append(step)
+        else:
+            found.append([step])
+    return tuple(_any_of(rows) for rows in found)
+
+
+def _any_of(rows: list[Step]) -> str:
+    """Rows that differ in their bit, as one."""
+    first, *others = rows
+    if not others:
+        return first.text
+    *most, last = (str(bit) for bit in sorted(row.bit or 0 for row in rows))
+    return f"{first.head}{', '.join(most)} or {last}{first.tail}"
+
+
+def configure(
+    wanted: Configuration,
+    notation: Notation,
+    names: Mapping[str, Any],
+    summary: Mapping[str, Any],
+) -> Iterator[tuple[int, tuple[Any, ...], Step]]:
+    """Before which packet something is written, the update, and how it reads. `names` are those
+    of expressions, `summary` is that of the program. Raises ScenarioError, ValueError."""
+    for session in wanted.session:
+        for inner in drawing.rounds(session.each, names):
+            number, port = (int(drawing.value(item, inner)) for item in (session.id, session.port))
+            kind = "clone" if summary["package"] == "V1Switch" else "mirror"
+            yield (
+                1,
+                ("session", number, port, None, 0),
+                Step(f"{kind} session {number} leads to port {port}"),
+            )
+    for group in wanted.group:
+        for inner in drawing.rounds(group.each, names):
+            number = int(drawing.value(group.id, inner))
+            ports = [int(port) for port in drawing.value(group.ports, inner)]
+            replicas = [(port, index) for index, port in enumerate(ports)]
+            listed = ", ".join(map(str, ports))
+            step = Step(f"multicast group {number} has ports {listed}")
+            yield 1, ("group", number, replicas), step
+    for cell in wanted.cell:
+        index, value = (int(drawing.value(item, names)) for item in (cell.index, cell.value))
+        update = ("register", cell.register_, index, value)
+        yield cell.at, update, Step(f"register {cell.register_}[{index}] = {value}")
+    for default in wanted.default:
+        table = _named("table", default.table, summary["tables"])
+        params = _params_of(default, table, summary)
+        values, told = _values(default.params, params, names, notation)
+        update = ("default", default.table, default.action, values)
+        step = Step(f"table {default.table}: default {default.action}({told})")
+        yield default.at, update, step
+    for entry in wanted.entry:
+        table = _named("table", entry.table, summary["tables"])
+        keys = {key["name"]: key for key in table["keys"]}
+        params = _params_of(entry, table, summary)
+        _known(f"the table {entry.table}", "key", entry.match, keys)
+        for inner in drawing.rounds(entry.each, names):
+            yield (entry.at, *_entry(entry, keys, params, inner, notation))
+
+
+def _params_of(
+    row: Entry | Default, table: Mapping[str, Any], summary: Mapping[str, Any]
+) -> dict[str, int]:
+    """The parameters of a row's action with their widths. Raises ScenarioError."""
+    offered = [item for item in summary["actions"] if item["name"] in table["actions"]]
+    action = _named("action", row.action, offered)
+    params = {param["name"]: param["width"] for param in action["params"]}
+    _known(f"the action {row.action}", "parameter", row.params, params)
+    return params
+
+
+def _values(
+    written: Mapping[str, Written],
+    widths: Mapping[str, int],
+    names: Mapping[str, Any],
+    notation: Notation,
+) -> tuple[list[tuple[str, int]], str]:
+    """The arguments of an action, and how they read."""
+    params = [
+        (name, frames.number(drawing.value(item, names), widths[name]))
+        for name, item in written.items()
+    ]
+    told = ", ".join(f"{n}={notation.said(n, item, widths[n])}" for n, item in params)
+    return params, told
+
+
+def _named(what: str, name: str, items: list[dict[str, Any]]) -> dict[str, Any]:
+    """The one of `items` whose name is or ends in `name`."""
+    found = [item for item in items if item["name"] == name or item["name"].endswith(f".{name}")]
+    if len(found) != 1:
+        known = ", ".join(item["name"].rsplit(".", 1)[-1] for item in items)
+        raise ScenarioError(f"entry: there is no single {what} {name}; there is {known}")
+    return found[0]
+
+
+def _known(owner: str, what: str, given: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    for name in given:
+        if name not in known:
+            raise ScenarioError(f"entry: {owner} has no {what} {name}; it has {', '.join(known)}")
+
+
+def _entry(
+    entry: Entry,
+    keys: Mapping[str, Mapping[str, Any]],
+    widths: Mapping[str, int],
+    names: Mapping[str, Any],
+    notation: Notation,
+) -> tuple[tuple[Any, ...], Step]:
+    matches = []
+    told = []
+    for name, written in entry.match.items():
+        key = keys[name]
+        match = _match(drawing.value(written, names), key["match_kind"], key["width"])
+        matches.append((name, match))
+        told.append(_key_told(name, match, key["width"], notation))
+    params, arguments = _values(entry.params, widths, names, notation)
+    priority = int(drawing.value(entry.priority, names))
+    update = ("insert", "entry", entry.table, matches, priority, entry.action, params)
+    row = _joined_keys(told)
+    head, tail = f"table {entry.table}: {row.head}", f"{row.tail} -> {entry.action}({arguments})"
+    return update, Step(head, row.bit, tail)
+
+
+def _joined_keys(keys: list[Step]) -> Step:
+    """The keys of a row in one line, around the bit if just one of them asks for one."""
+    bits = [place for place, key in enumerate(keys) if key.bit is not None]
+    texts = [key.text for key in keys]
+    if len(bits) != 1:
+        return Step(", ".join(texts))
+    (place,) = bits
+    own = keys[place]
+    before, after = [*texts[:place], own.head], [own.tail, *texts[place + 1 :]]
+    return Step(", ".join(before), own.bit, ", ".join(after))
+
+
+def _match(written: Any, kind: str, width: int) -> tuple[Any, ...]:
+    """A match in the engine's form."""
+    full = (1 << width) - 1
+    if isinstance(written, list | tuple):  # an expression may give value and mask
+        low, high = written
+    elif isinstance(written, str) and kind == "ternary" and "&&&" in written:
+        low, high = (frames.number(part, width) for part in written.split("&&&"))
+    elif isinstance(written, str) and kind == "lpm" and "/" in written:
+        value, length = written.split("/")
+        low, high = frames.number(value, width), int(length)
+    elif isinstance(written, str) and kind == "range" and ".." in written:
+        low, high = (frames.number(part, width) for part in written.split(".."))
+    elif written == "*":
+        return ("any",)
+    else:
+        low = frames.number(written, width)
+        high = {"ternary": full, "lpm": width, "range": low}.get(kind, 0)
+    if kind in ("ternary", "lpm", "range"):
+        return (kind, low, high)
+    return ("optional" if kind == "optional" else "exact", low)
+
+
+def _key_told(name: str, match: tuple[Any, ...], width: int, notation: Notation) -> Step:
+    """How a key of a row reads."""
+    if match == ("any",):
+        return Step(f"{name}=*")
+    kind, low = match[:2]
+    text = notation.said(name, low, width)
+    if kind == "ternary" and match[2] != (1 << width) - 1:
+        if low != match[2] or not notation.style(name, width).is_set:
+            return Step(f"{name}={low:#x} &&& {match[2]:#x}")
+        bits = set_bits(low)
+        if len(bits) == 1:
+            return Step(f"{name}=bit ", bits[0], " set")
+        return Step(f"{name}={bits_named(low)} set")
+    if kind == "lpm":
+        text = f"{text}/{match[2]}"
+    elif kind == "range":
+        text = f"{low}..{match[2]}"
+    return Step(f"{name}={text}")
