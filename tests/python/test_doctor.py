@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from p4lab import doctor
+from p4lab import doctor, registry
 from p4lab.cli import app
 from p4lab.doctor import Finding, kernel, machine, tools
 
@@ -91,7 +91,9 @@ def test_this_machine_gets_a_line_for_everything_and_keeps_nothing_of_it():
     before = sorted(each.name for each in kernel.INTERFACES.iterdir())
     result = CliRunner().invoke(app, ["doctor", "--json"])
     findings = json.loads(result.stdout)["findings"]
-    assert [row["name"] for row in findings] == NAMES
+    own = [row["name"] for row in findings[len(NAMES) :]]
+    assert [row["name"] for row in findings] == NAMES + own
+    assert len(own) == sum(len(system.probes) for system in registry.all_systems())
     assert {row["state"] for row in findings} <= {"ok", "missing", "broken"}
     assert all(row["fix"] for row in findings if row["state"] != "ok")
     assert not any("\n" in row["detail"] + row["fix"] for row in findings), "one line each"
@@ -121,9 +123,36 @@ def test_it_works_for_a_user_who_is_not_root():
     )
     assert done.returncode == 0, done.stderr
     states = json.loads(done.stdout)
-    assert list(states) == NAMES
+    assert list(states)[: len(NAMES)] == NAMES
     assert states["privileges"] == "missing"
     assert "broken" not in [states[name] for name in ("veth", "offloads", "netem", "AF_XDP")]
+
+
+def test_a_system_has_lines_of_its_own_and_one_if_it_cannot_be_used(tmp_path, monkeypatch):
+    """Without it, who brings a system that needs a program has nowhere to say so."""
+    monkeypatch.setattr(registry, "_folders", {})
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "toy_probes.py").write_text(
+        "from p4lab.doctor.finding import Finding\n"
+        "def oven():\n"
+        "    'oven.'\n"
+        "    return Finding('oven', 'missing', 'cold', 'Light it.')\n"
+    )
+    for name, place in (("toy", "toy_probes:oven"), ("lost", "toy_probes:stove")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "system.py").write_text(
+            "from p4lab.model.system import System\n"
+            "class Mine(System):\n"
+            f"    name = {name!r}\n"
+            f"    probes = {{'oven': {place!r}}}\n"
+        )
+        registry.load_folder(tmp_path / name)
+    heard = []
+    findings = {row.name: row for row in doctor.examine(doctor.all_probes(), heard.append)}
+    assert (findings["oven"].state, findings["oven"].fix) == ("missing", "Light it.")
+    lost = findings["system lost"]
+    assert lost.state == "broken" and "stove" in lost.detail and lost.fix
+    assert {"oven", "system lost"} <= set(heard)
 
 
 def stand_in(folder: Path, name: str, body: str) -> None:

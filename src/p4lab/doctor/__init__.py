@@ -2,37 +2,23 @@
 
 Every probe is a function that returns one `Finding`; it asks the machine itself (a namespace of its
 own, a socket, a program's version) rather than the name of a distribution. Nothing that a probe
-makes outlives it.
+makes outlives it. Systems bring probes of their own (`System.probes`).
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
 
-State = Literal["ok", "missing", "broken"]
-Probe = Callable[[], "Finding"]
+from p4lab.doctor import kernel, machine, systems, tools
+from p4lab.doctor.finding import WORDS, Finding, Probe, State
 
-WORDS: dict[State, str] = {"ok": "OK", "missing": "optional", "broken": "broken"}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line: `missing` is optional; `broken` is needed, or is there and does not work."""
-
-    name: str
-    state: State
-    detail: str
-    fix: str = ""
+__all__ = ["WORDS", "Finding", "Probe", "State", "all_probes", "examine", "lines"]
 
 
 def all_probes() -> tuple[Probe, ...]:
     """What is looked at, in the order in which it is shown."""
-    from p4lab.doctor import kernel, machine, tools
-
-    return machine.PROBES + kernel.PROBES + tools.PROBES
+    return (*machine.PROBES, *kernel.PROBES, *tools.PROBES, *systems.probes())
 
 
 def examine(

@@ -9,7 +9,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from p4lab.doctor import Finding
+from p4lab.doctor.finding import Finding
 
 AF_XDP = 44
 CAP_NET_ADMIN = 12

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from p4lab.doctor import Finding
+from p4lab.doctor.finding import Finding
 from p4lab.doctor.kernel import SYSTEM_FOLDERS
 
 P4LANG_FIX = "Only for --target bmv2: docs/machine.md says where p4lang has packages."
