@@ -1,13 +1,17 @@
-"""Ethernet, IPv4 and UDP around a payload, without a packet library."""
+"""Ethernet, IPv4, IPv6 and UDP around a payload, without a packet library."""
 
 from __future__ import annotations
 
 import struct
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 
 ETHERTYPE_IPV4 = 0x0800
+ETHERTYPE_IPV6 = 0x86DD
+PROTOCOL_ICMP = 1
 PROTOCOL_IGMP = 2
+PROTOCOL_TCP = 6
 PROTOCOL_UDP = 17
+PROTOCOL_ICMPV6 = 58
 ROUTER_ALERT = bytes([0x94, 0x04, 0x00, 0x00])  # RFC 2113
 
 _HEADER = struct.Struct("!BBHHHBBHII")
@@ -54,6 +58,14 @@ def ipv4(
         )
 
     return header(checksum(header(0))) + payload
+
+
+def ipv6(
+    source: IPv6Address, destination: IPv6Address, protocol: int, payload: bytes, *, hops: int = 64
+) -> bytes:
+    """An IPv6 packet without extension headers (RFC 8200); `hops` is its hop limit."""
+    start = struct.pack("!IHBB", 6 << 28, len(payload), protocol, hops)
+    return start + source.packed + destination.packed + payload
 
 
 def udp(

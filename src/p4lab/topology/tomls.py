@@ -158,7 +158,5 @@ def _sentence(error: Any, model: type[Strict], words: Words) -> str:
 
 def _known(place: tuple[Any, ...], model: type[Strict]) -> list[str]:
     """The keys of the table around a place."""
-    if len(place) == 1:
-        return list(model.model_fields)
-    row = get_args(model.model_fields[place[0]].annotation)[0]
-    return list(row.model_fields)
+    row = model if len(place) == 1 else get_args(model.model_fields[place[0]].annotation)[0]
+    return [info.alias or name for name, info in row.model_fields.items()]
