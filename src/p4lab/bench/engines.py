@@ -14,8 +14,7 @@ from p4lab import _engine
 from p4lab.bench import chain, measure, programs
 from p4lab.bench.chain import Cable
 from p4lab.bench.measure import Measure, Say
-from p4lab.bench.programs import IN_PORT, Subject
-from p4lab.systems.bier.entries import BSL_CODES
+from p4lab.bench.programs import BSL_CODES, IN_PORT, Subject
 
 RATIO = "BIER: interpreter / native code"
 HOPS = "chain of 10 BIER routers"

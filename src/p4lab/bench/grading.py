@@ -11,6 +11,11 @@ from pathlib import Path
 
 from p4lab.bench import measure
 from p4lab.bench.measure import Measure, Say
+from p4lab.grading import folder
+from p4lab.grading.course import load
+from p4lab.grading.workers import Task
+from p4lab.grading.writers import layout
+from p4lab.grading.writers.report import Heading
 
 GROUP = "grading lab 01"
 LAB = "01-bier"
@@ -54,12 +59,6 @@ def _slip(line: str, chance: random.Random) -> str:
 def grading(seconds: float, say: Say, submissions: int = SUBMISSIONS) -> Iterator[Measure]:
     """From a folder of submissions to a folder of results, in a run of its own; `seconds` is not
     asked, since a class has a size."""
-    from p4lab.grading import folder
-    from p4lab.grading.course import load
-    from p4lab.grading.workers import Task
-    from p4lab.grading.writers import layout
-    from p4lab.grading.writers.report import Heading
-
     course = load(LAB)
     (name,) = course.student.edit
     chance = random.Random(SEED)

@@ -10,9 +10,8 @@ from pathlib import Path
 from p4lab import _engine
 from p4lab.bench import measure, programs
 from p4lab.bench.measure import Measure, Say
-from p4lab.bench.programs import IN_PORT, OTHER_PORT, OUT_PORT, Subject
+from p4lab.bench.programs import BSL_CODES, IN_PORT, OTHER_PORT, OUT_PORT, Subject
 from p4lab.engine import load_program
-from p4lab.systems.bier.entries import BSL_CODES
 
 COMPILING = "compiling"
 PROCESSING = "one switch, in process"

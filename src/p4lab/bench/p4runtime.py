@@ -11,6 +11,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,7 +44,7 @@ class Contestant:
 def writing(_seconds: float, say: Say) -> Iterator[Measure]:
     """Inserts per second, one by one and in batches, and as ratios to simple_switch_grpc's."""
     try:
-        import grpc  # noqa: F401 - what the client needs
+        import grpc  # noqa: F401 # heavy: grpc and finsy, an extra of ours: what the client needs
         from finsy.proto import p4i, p4r  # noqa: F401
     except ImportError as error:
         yield missing(GROUP, "inserts", "entries/s", f"not installed: {error.name}")
@@ -141,8 +142,6 @@ def _rate(contestant: Contestant, info: str, messages: list[bytes], batch: int) 
 
 
 def _once_and_wait(message: bytes) -> Iterator[bytes]:
-    import threading
-
     yield message
     threading.Event().wait(600)
 

@@ -1,11 +1,13 @@
-"""What is measured: the plain IPv4 router and the BIER router, their entries and their packets."""
+"""What is measured: the plain IPv4 router and the BIER router, their entries and their packets.
+
+Rows and frames are written by hand, so that they stay the same when a control plane changes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 
 from p4lab import _engine
 from p4lab.engine import load_program, to_engine
@@ -18,9 +20,8 @@ from p4lab.model.entries import (
     Ternary,
     Update,
 )
-from p4lab.systems.bier.entries import BSL_CODES, bift_id
+from p4lab.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 BIER = ROOT / "p4" / "bier" / "v1model.p4"
 ROUTER = ROOT / "crates" / "p4-arch" / "benches" / "route.p4"
 IN_PORT = 0
@@ -29,6 +30,8 @@ OTHER_PORT = 2
 FRAME_BYTES = 64
 ROUTES = 256
 NEXT_HOP = 0x020000000102
+BSL_CODES = {64: 1, 128: 2, 256: 3}
+"""BitStringLengths in bits, and what stands for them in the header (RFC 8296, section 2.1.2)"""
 
 
 @dataclass(frozen=True)
@@ -89,7 +92,7 @@ def bier_router(bsl: int) -> list[Update]:
     for index in range(bsl):
         port, fbm = (OUT_PORT, lower) if index < half else (OTHER_PORT, lower << half)
         key = (
-            ("bift_id", Exact(bift_id(bsl, 0))),
+            ("bift_id", Exact(bift_id(bsl))),
             ("remaining", Ternary(1 << index, 1 << index)),
         )
         params = (("fbm", fbm), ("port", port))
@@ -100,11 +103,16 @@ def bier_router(bsl: int) -> list[Update]:
     return [Update("insert", entity) for entity in entities]
 
 
+def bift_id(bsl: int) -> int:
+    """Of the one table that is in use."""
+    return BSL_CODES[bsl] << 16
+
+
 def bier_frame(bsl: int, hops: int) -> bytes:
     """A 64-byte BIER frame (RFC 8296 over Ethernet) for receivers behind one port or both."""
     half = bsl // 2
     bit_string = 1 << (half - 1) | (1 << half if hops > 1 else 0)
-    first = bift_id(bsl, 0) << 12 | 1 << 8 | 64
+    first = bift_id(bsl) << 12 | 1 << 8 | 64
     second = BSL_CODES[bsl] << 20
     third = 4 << 16 | 1
     header = b"".join(word.to_bytes(4, "big") for word in (first, second, third))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from p4lab.bench import chain, measure
 from p4lab.bench.measure import Measure, Say
-from p4lab.bench.programs import ROOT
+from p4lab.paths import ROOT
 
 CHAIN = "10 routers in a row, 1,000 bytes"
 FRAME_BYTES = 1000
