@@ -121,7 +121,7 @@ def _opened(target: str, course: Course) -> Bmv2Bench | TofinoBench:
         bmv2.tools()
         from p4lab.grading.benches.bmv2 import Bmv2Bench
 
-        return Bmv2Bench()
+        return Bmv2Bench(course)
     from p4lab.targets.tofino import tools
 
     tools.find(target)

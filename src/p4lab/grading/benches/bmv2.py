@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 import queue
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from p4lab.engine import from_engine
+from p4lab.grading.course import Course
 from p4lab.grading.scenario import Case
-from p4lab.grading.work import Work
+from p4lab.grading.work import Content, Work
 from p4lab.model.entries import Entity, MulticastGroup, TableEntry, Update
-from p4lab.model.layout import CPU_PORT
 from p4lab.model.run import Plan
-from p4lab.network import NetworkError, cpu, namespace
-from p4lab.network.mininet import MininetNetwork
-from p4lab.session.run import trial
+from p4lab.network import NetworkError, namespace
+from p4lab.network.cpu import CpuPort
+from p4lab.session.opening import bmv2_network
+from p4lab.session.run import Session, trial
 from p4lab.targets import TargetError, bmv2
 from p4lab.targets.cables import Cables, Frames
 
@@ -32,15 +31,16 @@ class Bmv2Bench:
 
     name = "bmv2"
 
-    def __init__(self) -> None:
+    def __init__(self, course: Course) -> None:
         """Raises TargetError with what is missing."""
         bmv2.tools()
         if os.geteuid() != 0:
             raise TargetError("the target bmv2 makes network interfaces: start it with sudo.")
+        self._course = course
         self._home = namespace.enter_own()
         namespace.quiet_ipv6()
         self._cables = Cables(lambda port: f"sw{port}")
-        self._compiled: dict[tuple[int, Any], bmv2.Compiled] = {}
+        self._compiled: dict[Content, bmv2.Compiled] = {}
         self._folder = tempfile.TemporaryDirectory(prefix="p4lab-bench-")
 
     def __enter__(self) -> Bmv2Bench:
@@ -60,16 +60,24 @@ class Bmv2Bench:
         """What comes out for each packet of a case; `likely` are ports where something may. Raises
         TargetError if p4c or the switch refuses, ValueError for entries that do not fit."""
         compiled = self.compiled(work, case.defines)
+        program = work.runnable(case.defines)
+        cpu = CpuPort.of(program, self._course.cpu_port(program))
         entities = [from_engine(update) for update in case.updates]
-        ports = sorted(_ports(case, entities) | set(likely) - {CPU_PORT})
+        ports = sorted(_ports(case, entities) | set(likely) - {cpu.number})
         interfaces = {port: self._cables.lay(port) for port in ports}
         heard: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
 
         def to_cpu(port: int, frame: bytes) -> None:
-            heard.put((CPU_PORT, cpu.packet_out(port, frame)))  # the same two bytes both ways
+            heard.put((cpu.number, cpu.packet_in_of(port, frame)))
 
         switch = bmv2.Bmv2Switch(
-            "bench", compiled, interfaces, to_cpu, number=1, folder=Path(self._folder.name)
+            "bench",
+            compiled,
+            interfaces,
+            to_cpu,
+            cpu_port=cpu.number,
+            number=1,
+            folder=Path(self._folder.name),
         )
         try:
             switch.write([Update("insert", item) for item in entities])
@@ -77,8 +85,8 @@ class Bmv2Bench:
             for sending in case.sendings:
                 if sending.updates:
                     switch.write([Update("insert", from_engine(item)) for item in sending.updates])
-                if sending.port == CPU_PORT:
-                    switch.packet_out(*cpu.packet_in(sending.data))
+                if sending.port == cpu.number:
+                    switch.packet_out(*cpu.packet_out_of(sending.data))
                 else:
                     self._cables.send(sending.port, sending.data)
                 frames, _ = self._cables.collect(QUIET, LONGEST, heard=lambda: _taken(heard))
@@ -90,31 +98,18 @@ class Bmv2Bench:
     def network(self, work: Work, case: Case, plan: Plan) -> str:
         """What goes wrong with a plan on a network of bmv2 under Mininet; empty if nothing."""
         try:
-            compiled = self.compiled(work, case.defines)
-            switches = bmv2.Bmv2Switches(compiled)
-            with MininetNetwork(plan.topology, switches, patched=bool(plan.down)) as net:
-                return trial(plan, net, self.name)
+            with bmv2_network(plan, self.compiled(work, case.defines)) as net:
+                return trial(Session(plan, net), self.name)
         except (NetworkError, ValueError) as error:
             return str(error)
 
     def compiled(self, work: Work, defines: tuple[tuple[str, str], ...]) -> bmv2.Compiled:
         """A submission as p4c compiles it. Raises TargetError."""
-        key = (id(work), defines)
+        key = work.content(defines)
         if key not in self._compiled:
-            with unpacked(work) as program:
+            with work.unpacked() as program:
                 self._compiled[key] = bmv2.compile_program(program, defines)
         return self._compiled[key]
-
-
-@contextmanager
-def unpacked(work: Work) -> Iterator[Path]:
-    """A submission in files, for compilers that want some: the program's."""
-    with tempfile.TemporaryDirectory(prefix="p4lab-submission-") as folder:
-        for name, text in work.files.items():
-            path = Path(folder) / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        yield Path(folder) / work.program
 
 
 def _taken(heard: queue.SimpleQueue[tuple[int, bytes]]) -> Frames:

@@ -1,7 +1,7 @@
 """Cases of a check on the model of the chip: entries by BFRT, packets through veth pairs.
 
-A model takes minutes to start, so it serves many cases. What a case has written is undone behind
-it, and registers begin anew.
+A model takes minutes to start, so it serves many cases. What a case has written is undone
+after it, and registers begin anew.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from types import TracebackType
 
 from p4lab.course.labs import load_plan
 from p4lab.engine import from_engine
-from p4lab.grading.benches.bmv2 import unpacked
 from p4lab.grading.course import Course, Judged, public_seeds
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
@@ -35,14 +34,15 @@ from p4lab.model.entries import (
 from p4lab.model.layout import TNA_CPU_PORT
 from p4lab.model.run import Plan
 from p4lab.network import NetworkError, namespace
-from p4lab.network.mininet import MininetNetwork
+from p4lab.network.cpu import CpuPort
+from p4lab.session.opening import hardware_session, model_network
 from p4lab.session.run import trial
 from p4lab.targets import TargetError
 from p4lab.targets.cables import Cables, Frames
 from p4lab.targets.tofino import tools
 from p4lab.targets.tofino.chip import LANES, LOCAL_PORTS, SOCKET_PORTS, chassis, local
 from p4lab.targets.tofino.driver import TofinoDriver
-from p4lab.targets.tofino.model import ModelSwitch, ModelSwitches
+from p4lab.targets.tofino.model import ModelSwitch
 from p4lab.targets.tofino.plan import Hardware, prepare
 from p4lab.targets.tofino.rack import BFRT_PORT, Port, SwitchSetup
 from p4lab.targets.tofino.rows import metadata_row
@@ -66,6 +66,7 @@ class TofinoBench:
         if os.geteuid() != 0:
             raise TargetError(f"the target {self.name} makes network interfaces: start with sudo.")
         self._quiet = quiet
+        self._course = course
         self._plan = load_plan(course.name)
         self._ports = _front(_ports_of(course))
         self._stack = ExitStack()
@@ -128,18 +129,18 @@ class TofinoBench:
 
     def _model(self, work: Work, defines: tuple[tuple[str, str], ...]) -> _Model:
         """The model that runs a submission. Raises TargetError."""
-        wanted = (id(work), defines)
+        wanted = work.content(defines)
         if self._serving is None or self._serving[0] != wanted:
             self._stop()
             self._count += 1
             folder = self._folder / str(self._count)
-            compiled = work.compiled(defines).program
-            assert compiled is not None
-            with unpacked(work) as program:
+            compiled = work.runnable(defines)
+            with work.unpacked() as program:
                 tools.compile_program(self._sde, program, defines, folder)
                 setups = {NAME: self._setup(self._ports, ())}
                 plan = replace(self._plan, program=program)
-                hardware = Hardware(plan, program, defines, Program.of(compiled), setups)
+                cpu = CpuPort.of(compiled, self._course.cpu_port(compiled))
+                hardware = Hardware(plan, program, defines, Program.of(compiled), setups, cpu)
             self._serving = wanted, _Model(hardware, self._count, self._ports, folder)
         return self._serving[1]
 
@@ -166,12 +167,11 @@ class TofinoBench:
 def _network(program: str, files: dict[str, str], plan: Plan) -> str:
     """What goes wrong with a plan, in a process that has done nothing else."""
     try:
-        with unpacked(Work(program, files)) as path:
+        with Work(program, files).unpacked() as path:
             hardware = prepare(replace(plan, program=path), TofinoBench.name, None)
-            switches = ModelSwitches(hardware)
-        plan = hardware.plan
-        with MininetNetwork(plan.topology, switches, patched=bool(plan.down)) as net:
-            return trial(plan, net, switches.target, hardware)
+            network = model_network(hardware)  # compiles the files
+        with network as net:
+            return trial(hardware_session(hardware, net), TofinoBench.name)
     except (NetworkError, ValueError) as error:
         return str(error)
 
