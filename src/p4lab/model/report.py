@@ -313,7 +313,8 @@ def _host_table(report: DeliveryReport, limit: int) -> RenderableType:
 def _link_table(report: DeliveryReport, limit: int) -> RenderableType:
     from rich.table import Table
 
-    ideals = any(row.ideal is not None for row in report.links) or report.down
+    ideals = any(row.ideal is not None for row in report.links)
+    ideals = ideals or (report.down and _groups(report))
     table = Table(title="copies on each link", title_style="bold")
     table.add_column("link")
     table.add_column("copies", justify="right")

@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from p4lab.model.control import Driver, NumberError
 from p4lab.model.layout import Layouts
-from p4lab.model.run import Plan
-from p4lab.model.system import Settings, System
+from p4lab.model.notation import Notation, plain
+from p4lab.model.run import Observed, Plan
+from p4lab.model.system import Carried, DriverOf, Rerun, Settings, System
 from p4lab.systems.protect.connections import connections_of
+from p4lab.systems.protect.counters import Collected, collect
+from p4lab.systems.protect.drawing import draw
+from p4lab.systems.protect.expected import excused
 from p4lab.systems.protect.placement import placement
 from p4lab.systems.protect.plane import ProtectControlPlane
+from p4lab.systems.protect.report import ProtectReport, protect_report
 from p4lab.systems.protect.settings import ProtectSettings
 from p4lab.topology.tomls import FileError
+
+DECIMAL = plain("decimal", lambda value, _: str(value))
+
+NOTATION = Notation(
+    dict.fromkeys(("cid", "sn", "mtu", "total_len", "reset_time"), DECIMAL),
+    {
+        ("protocol", 253): "protection",
+        ("next_protocol", 4): "IPv4",
+        ("next_protocol", 41): "IPv6",
+        ("ether_type", 0xF1C1): "R-TAG",
+    },
+)
 
 
 class Protect(System):
@@ -21,6 +39,7 @@ class Protect(System):
 
     name: ClassVar[str] = "protect"
     settings: ClassVar[type[Settings]] = ProtectSettings
+    notation: ClassVar[Notation] = NOTATION
 
     def defines(self, settings: Any) -> tuple[tuple[str, str], ...]:
         return settings.macros()
@@ -33,9 +52,42 @@ class Protect(System):
         except (NumberError, FileError) as error:
             raise ValueError(str(error)) from error
 
+    def draw(self, plan: Plan, chance: random.Random, streams: int, packets: int) -> Plan:
+        return draw(plan, chance, streams, packets)
+
+    def describe(self, plan: Plan) -> str:
+        return f"{super().describe(plan)}, with the policy {plan.settings.accept}"
+
     def control_plane(
         self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
     ) -> ProtectControlPlane:
         return ProtectControlPlane(
             plan.topology, driver_for_router, connections_of(plan), plan.settings, layouts
         )
+
+    def carried(self, plan: Plan, headers: Sequence[Mapping[str, Any]]) -> Carried | None:
+        """The number of a copy, and of which connection it is."""
+        for step in headers:
+            fields = step["fields"]
+            if {"cid", "sn"} <= fields.keys():
+                cid, sn = int(fields["cid"], 0), int(fields["sn"], 0)
+                return Carried(f"number {sn} of connection {cid}", f"{cid}:{sn}")
+        return None
+
+    def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Collected:
+        return collect(plan, drivers, layouts)
+
+    def excused(self, plan: Plan, rerun: Rerun) -> Mapping[tuple[str, int], str]:
+        return excused(plan)
+
+    def report(
+        self,
+        plan: Plan,
+        network: str,
+        observed: Observed,
+        target: str,
+        collected: Collected,
+        rerun: Rerun,
+    ) -> ProtectReport:
+        base = self.deliveries(plan, network, observed, target, collected.ports, rerun)
+        return protect_report(plan, base, collected)
