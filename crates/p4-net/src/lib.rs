@@ -60,6 +60,7 @@ mod replay;
 mod rng;
 mod sequences;
 mod sink;
+mod tcp;
 mod traffic;
 
 pub use delay_line::DelayLine;
@@ -76,4 +77,5 @@ pub use probe::Probe;
 pub use queue::{PortConfig, QueueConfig, QueueStats, Shaper, MOST_QUEUES};
 pub use replay::{BadCapture, Recording};
 pub use sink::{FlowMeasures, Measured, Series, Window, MOST_WINDOWS};
+pub use tcp::{Address, Congestion, TcpConfig, Transfer, Transferred, BUFFERS, MTUS};
 pub use traffic::{Generated, Layer, Pattern, Spread, Traffic};
