@@ -413,11 +413,11 @@ class Network:
         """What has become of a transfer so far.
 
         written, acknowledged (bytes of the sender's program), delivered (bytes that the receiver's
-        program has read), wrong (those of them that are not what was written: 0 in any case), first
-        and last (times of delivery, None before), segments (sent with data), retransmitted (those
-        of them that were sent before, wholly), sender_sent, sender_received, receiver_sent,
-        receiver_received (frames of this connection at the two hosts), done (the receiver has read
-        everything up to the end)."""
+        program has read), wrong (those of them that are not what was written: 0 unless a switch
+        rewrites data and checksum), first and last (times of delivery, None before), segments (sent
+        with data), retransmitted (those of them that were sent before, wholly), sender_sent,
+        sender_received, receiver_sent, receiver_received (frames of this connection at the two
+        hosts), done (the receiver has read everything up to the end)."""
     def sent(self, flow: int, sender: int) -> int: ...
     def report(self, host: int) -> list[dict[str, Any]]:
         """Per flow: flow, sender, sent, received, duplicates, missing, out_of_order, unwanted,

@@ -13,10 +13,12 @@ const GIGABIT: u64 = 1_000_000_000;
 /// Passes frames from port 1 to port 2 and back; between them it may do harm, by a dice of its own.
 struct Middle {
     dice: u64,
-    /// One frame in so many is doubled, held back, or changed in one bit; 0 for none.
+    /// One frame in so many is doubled, held back, changed in one bit, or rewritten with checksums
+    /// that are right; 0 for none.
     doubled: u64,
     held: u64,
     changed: u64,
+    rewritten: u64,
     /// Bytes of the longest frame
     longest: usize,
     /// A frame held back for each direction, to go after the next
@@ -30,6 +32,7 @@ impl Middle {
             doubled: 0,
             held: 0,
             changed: 0,
+            rewritten: 0,
             longest: 0,
             waiting: [None, None],
         }
@@ -44,6 +47,50 @@ impl Middle {
     }
 }
 
+impl Middle {
+    /// Changes one or two fields of TCP or IPv4, as a program may that also corrects the checksums.
+    fn rewrite(&mut self, frame: &mut Vec<u8>) {
+        for _ in 0..=self.dice >> 63 {
+            self.throw(0);
+            let at = 16 + (self.dice >> 40) as usize % 52;
+            let value =
+                [0, 1, 0x7F, 0x80, 0xFF, (self.dice >> 8) as u8][(self.dice >> 33) as usize % 6];
+            if at < frame.len() && !(22..34).contains(&at) {
+                frame[at] = value;
+            }
+        }
+        self.throw(0);
+        if self.dice >> 61 == 0 {
+            frame.truncate(34 + (self.dice >> 33) as usize % 40);
+        }
+        correct(frame);
+    }
+}
+
+/// Puts right checksums into a frame of Ethernet, IPv4 without options, and TCP.
+fn correct(frame: &mut [u8]) {
+    let end = (14 + usize::from(u16::from_be_bytes([frame[16], frame[17]]))).min(frame.len());
+    let checksum = |words: &[&[u8]], start: u32| {
+        let pairs = words.iter().flat_map(|bytes| bytes.chunks(2));
+        let mut sum = pairs.fold(start, |sum, pair| {
+            sum + u32::from(pair[0]) * 256 + pair.get(1).map_or(0, |low| u32::from(*low))
+        });
+        while sum > 0xFFFF {
+            sum = (sum & 0xFFFF) + (sum >> 16);
+        }
+        (!(sum as u16)).to_be_bytes()
+    };
+    frame[24..26].fill(0);
+    let header = checksum(&[&frame[14..34]], 0);
+    frame[24..26].copy_from_slice(&header);
+    if end >= 34 + 20 {
+        frame[50..52].fill(0);
+        let (addresses, segment) = (&frame[26..34], &frame[34..end]);
+        let segment = checksum(&[addresses, segment], 6 + (end - 34) as u32);
+        frame[50..52].copy_from_slice(&segment);
+    }
+}
+
 impl Device for Middle {
     fn receive(&mut self, _: Time, port: u16, data: &[u8], out: &mut Out) {
         let to = 3 - port;
@@ -52,6 +99,9 @@ impl Device for Middle {
         if self.throw(self.changed) {
             let bit = (self.dice >> 20) as usize % (frame.len() * 8 - 96);
             frame[12 + bit / 8] ^= 1 << (bit % 8);
+        }
+        if self.throw(self.rewritten) {
+            self.rewrite(&mut frame);
         }
         if self.throw(self.doubled) {
             out(to, 0, &frame);
@@ -250,6 +300,39 @@ fn every_byte_arrives_over_a_network_that_loses_doubles_and_swaps() {
         }
     }
     assert!(resent > 100, "nothing was lost: {resent} sent again");
+}
+
+// If this fails a student's program that writes nonsense into TCP's fields takes the tool down.
+#[test]
+fn nonsense_with_right_checksums_does_no_harm_to_the_host() {
+    let (mut done, mut wrong) = (0, 0);
+    for seed in 1..=100 {
+        println!("seed {seed}");
+        let middle = Middle {
+            dice: seed,
+            doubled: 20,
+            held: 20,
+            rewritten: 5,
+            ..Middle::plain()
+        };
+        let cable = link(GIGABIT, Time::from_micros(100));
+        let (mut network, ends) = line(seed, cable, middle, [host(1), host(2)]);
+        let plan = Transfer {
+            bytes: 60_000,
+            window: 20_000,
+            ..transfer(ends)
+        };
+        let flow = network.transfer(&plan).unwrap();
+        assert_eq!(network.run_until(Time::from_secs(600)), Event::Reached);
+        let report = network.transferred(flow).unwrap();
+        done += u32::from(report.done);
+        wrong += report.wrong;
+    }
+    // Else the checksums were not right, or it was not seen what they hid.
+    assert!(
+        done > 0 && wrong > 0,
+        "{done} got through, {wrong} bytes wrong"
+    );
 }
 
 // If this fails two students with one seed see different figures.
