@@ -417,7 +417,7 @@ class Network:
         rewrites data and checksum), first and last (times of delivery, None before), segments (sent
         with data), retransmitted (those of them that were sent before, wholly), sender_sent,
         sender_received, receiver_sent, receiver_received (frames of this connection at the two
-        hosts), done (the receiver has read everything up to the end)."""
+        hosts), done (the sender writes no more and the receiver has read all of it)."""
     def sent(self, flow: int, sender: int) -> int: ...
     def report(self, host: int) -> list[dict[str, Any]]:
         """Per flow: flow, sender, sent, received, duplicates, missing, out_of_order, unwanted,

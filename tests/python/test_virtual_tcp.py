@@ -10,13 +10,13 @@ import networkx as nx
 import pytest
 
 from p4lab import _engine
-from p4lab.control.entries import Exact, TableEntry, Update
 from p4lab.engine import to_engine
 from p4lab.experiment.goodput import PARALLEL, goodput_windows, parallel
 from p4lab.experiment.steady import steady_state
-from p4lab.lab.plan import ROOT
+from p4lab.model.entries import Exact, TableEntry, Update
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.packets.pcapng import frames
+from p4lab.paths import ROOT
 from p4lab.topology import Topology
 
 US = 10**6

@@ -265,7 +265,8 @@ fn a_window_passes_in_each_round_trip() {
 fn every_byte_arrives_over_a_network_that_loses_doubles_and_swaps() {
     let bytes = 400_000;
     let mut resent = 0;
-    for seed in 1..=12u64 {
+    // With seed 309 a zero window comes late, and its successor never.
+    for seed in 1..=320u64 {
         println!("seed {seed}");
         let congestion =
             [Congestion::Unlimited, Congestion::Reno, Congestion::Cubic][seed as usize % 3];

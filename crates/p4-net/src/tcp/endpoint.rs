@@ -13,6 +13,10 @@ use super::{Address, Congestion, Content, Transfer, Transferred};
 /// Segments that are acknowledged at once when a connection is new, as Linux does, since a sender
 /// that begins with one segment would wait for each delayed acknowledgement.
 const QUICK: u32 = 16;
+/// How often a sender that waits for a window asks for it. A zero window that comes late, after a
+/// larger one, would stop smoltcp 0.14 for good: its persist timer (RFC 9293 section 3.8.6.1) does not
+/// start while that for retransmission runs. A keep-alive segment is answered with the window, too.
+const PERSIST: Duration = Duration::from_secs(1);
 /// Bytes of the buffers for the direction in which nothing goes.
 const UNUSED: usize = 256;
 
@@ -67,7 +71,6 @@ struct Reader {
     wrong: u64,
     first: Option<Time>,
     last: Option<Time>,
-    is_done: bool,
 }
 
 pub(crate) struct Endpoint {
@@ -100,6 +103,7 @@ impl Endpoint {
             Congestion::Reno => CongestionControl::Reno,
             Congestion::Cubic => CongestionControl::Cubic,
         });
+        socket.set_keep_alive(Some(PERSIST));
         // Neither port 0 nor a socket in use, the only reasons to refuse.
         let _ = socket.listen(local.port);
         let program = Program::Writes(Writer {
@@ -135,7 +139,6 @@ impl Endpoint {
             wrong: 0,
             first: None,
             last: None,
-            is_done: false,
         });
         Endpoint::new(socket, local, frames, content, seed, program)
     }
@@ -237,7 +240,7 @@ impl Endpoint {
         }
     }
 
-    /// Adds what this end knows of a transfer.
+    /// Adds what this end knows of a transfer, the sender first.
     pub(crate) fn report(&self, report: &mut Transferred) {
         let socket = self.sockets.get::<tcp::Socket>(self.handle);
         match &self.program {
@@ -247,13 +250,16 @@ impl Endpoint {
                 report.segments = writer.segments;
                 report.retransmitted = writer.retransmitted;
                 report.sender_frames = self.counts;
+                report.done = writer.is_closed;
             }
             Program::Reads(reader) => {
                 report.delivered = reader.delivered;
                 report.wrong = reader.wrong;
                 report.first = reader.first;
                 report.last = reader.last;
-                report.done = reader.is_done;
+                // What was written says so, and not the end of the stream: smoltcp 0.14 does not
+                // send a lost FIN again once three acknowledgements of all data have come.
+                report.done &= reader.delivered == report.written;
                 report.receiver_frames = self.counts;
             }
         }
@@ -270,6 +276,9 @@ impl Writer {
     fn run(&mut self, now: Time, socket: &mut tcp::Socket, content: &Content) {
         if now >= self.stop {
             self.left = 0;
+        }
+        if self.is_closed && socket.send_queue() == 0 {
+            socket.set_keep_alive(None);
         }
         // A socket that listens is neither written to nor closed: it waits for its client.
         if self.is_closed || matches!(socket.state(), State::Listen | State::SynReceived) {
@@ -328,7 +337,6 @@ impl Reader {
                 Ok(0) => break,
                 Ok(length) => self.delivered += length,
                 Err(RecvError::Finished) => {
-                    self.is_done = true;
                     socket.close();
                     break;
                 }

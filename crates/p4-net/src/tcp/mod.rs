@@ -104,6 +104,6 @@ pub struct Transferred {
     /// Frames that the sender and the receiver have sent, and that reached them
     pub sender_frames: [u64; 2],
     pub receiver_frames: [u64; 2],
-    /// The receiver has read all, to the end of the stream.
+    /// The sender writes no more, and the receiver has read all of it.
     pub done: bool,
 }
