@@ -372,6 +372,52 @@ class Network:
         in picoseconds, and latency: None, or count, mean, min, max (exact), percentiles (nearest
         rank, by percent) and `error`, the largest relative error of these, 1/1024. A source's
         latest 1,048,576 frames have a latency; a flow that nobody here sends has no windows."""
+    def set_tcp(
+        self,
+        host: int,
+        address: int,
+        *,
+        mtu: int = 1500,
+        rate: int | None = None,
+        gateway: int | None = None,
+    ) -> None:
+        """Gives a host an IPv4 address (a 32-bit number) and a real TCP (docs/virtual-time.md).
+
+        `mtu` is the length of its largest IPv4 packet in bytes (128 to 65,535): its segments carry
+        40 bytes less, and no ICMP message changes that, so leave room for tunnels. `rate` in bits
+        per second is what the host can make of frames (layer 2, acknowledgements too), None is what
+        its cable carries. Frames go to the Ethernet address `gateway`, or to the other host's own.
+        ValueError says what is wrong."""
+    def transfer(
+        self,
+        sender: int,
+        receiver: int,
+        *,
+        bytes: int | None = None,
+        start: int | None = None,
+        stop: int | None = None,
+        window: int = 262144,
+        buffer: int | None = None,
+        congestion: Literal["none", "reno", "cubic"] = "cubic",
+        ack_delay: int = 10_000_000_000,
+    ) -> int:
+        """Arranges a TCP connection between two hosts with a TCP; gives the transfer's number.
+
+        The receiver connects at `start` (now), from a port of its own from 49152 on to port 5201,
+        and the sender sends `bytes` (None: no end), but writes none from `stop` on. `window` is the
+        receive window and `buffer` what the sender's stack holds until it is acknowledged (None: as
+        much), in bytes, 256 to 2**30: a flow has at most the lesser of both in each round trip.
+        An acknowledgement waits for a second segment for `ack_delay` picoseconds at most, but for
+        the first 16 segments. ValueError says what is wrong."""
+    def transferred(self, transfer: int) -> dict[str, Any]:
+        """What has become of a transfer so far.
+
+        written, acknowledged (bytes of the sender's program), delivered (bytes that the receiver's
+        program has read), wrong (those of them that are not what was written: 0 unless a switch
+        rewrites data and checksum), first and last (times of delivery, None before), segments (sent
+        with data), retransmitted (those of them that were sent before, wholly), sender_sent,
+        sender_received, receiver_sent, receiver_received (frames of this connection at the two
+        hosts), done (the sender writes no more and the receiver has read all of it)."""
     def sent(self, flow: int, sender: int) -> int: ...
     def report(self, host: int) -> list[dict[str, Any]]:
         """Per flow: flow, sender, sent, received, duplicates, missing, out_of_order, unwanted,

@@ -25,6 +25,10 @@ pub(crate) enum Happening {
     Link { link: u32, up: bool },
     /// A host sends one prepared frame.
     Single { node: u32, frame: FrameId },
+    /// An end of a transfer runs by itself. Void unless this is when it last wanted to.
+    Alarm { node: u32, endpoint: u32 },
+    /// A host's card can take the next segment.
+    Card { node: u32 },
 }
 
 /// Bits of a digit: as many slots as a word has bits, to find the first used one at once.

@@ -8,6 +8,7 @@ use crate::link::LinkId;
 use crate::network::NodeId;
 use crate::probe::MIN_FRAME;
 use crate::queue::MOST_QUEUES;
+use crate::tcp::{BUFFERS, MTUS};
 
 /// A request that was refused; the network is unchanged.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +61,21 @@ pub enum NetError {
     ShortPhase {
         on: Time,
     },
+    NoTcp {
+        name: String,
+    },
+    HasTcp {
+        name: String,
+    },
+    NoPort {
+        name: String,
+    },
+    SameHost {
+        name: String,
+    },
+    Mtu(usize),
+    TcpBuffer(usize),
+    UnknownTransfer(u32),
     Past,
 }
 
@@ -139,6 +155,34 @@ impl fmt::Display for NetError {
                 f,
                 "an on phase of {on} is less than a thousandth of a frame at this rate; make phases longer"
             ),
+            NetError::NoTcp { name } => {
+                write!(f, "{name} has no TCP; give it an address with set_tcp first")
+            }
+            NetError::HasTcp { name } => {
+                write!(f, "{name} has a TCP already; add another host for another address")
+            }
+            NetError::NoPort { name } => write!(
+                f,
+                "{name} has used all its ports for transfers; let another host receive"
+            ),
+            NetError::SameHost { name } => {
+                write!(f, "{name} cannot send to itself; name two hosts")
+            }
+            NetError::Mtu(mtu) => write!(
+                f,
+                "an MTU is {} to {} bytes here, not {mtu}",
+                MTUS.start(),
+                MTUS.end()
+            ),
+            NetError::TcpBuffer(size) => write!(
+                f,
+                "a window or buffer of TCP has {} to {} bytes, not {size}",
+                BUFFERS.start(),
+                BUFFERS.end()
+            ),
+            NetError::UnknownTransfer(number) => {
+                write!(f, "there is no transfer number {number}")
+            }
             NetError::Past => write!(
                 f,
                 "this moment has passed; schedule at the present or later"

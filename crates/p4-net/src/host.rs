@@ -8,6 +8,7 @@ use crate::flows::Flows;
 use crate::probe::Probe;
 use crate::sequences::Sequences;
 use crate::sink::Sink;
+use crate::tcp::TcpHost;
 
 /// An Ethernet address.
 pub type Mac = [u8; 6];
@@ -103,6 +104,8 @@ pub(crate) struct Host {
     tallies: BTreeMap<Flow, Tally>,
     /// Measures, if it is asked to.
     pub(crate) sink: Option<Box<Sink>>,
+    /// Its TCP, if it has one.
+    pub(crate) tcp: Option<Box<TcpHost>>,
 }
 
 impl Host {
@@ -113,7 +116,12 @@ impl Host {
             promiscuous: false,
             tallies: BTreeMap::new(),
             sink: None,
+            tcp: None,
         }
+    }
+
+    pub(crate) fn mac(&self) -> Mac {
+        self.mac
     }
 
     pub(crate) fn join(&mut self, mac: Mac) {

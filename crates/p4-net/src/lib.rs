@@ -8,8 +8,10 @@
 //! - A port has queues ([`PortConfig`]), a host sends at a rate ([`Traffic`]) and measures what it gets
 //!   ([`Measured`]); docs/virtual-time.md tells what all of it means.
 //! - One heap of events keyed by (time, order of arrangement) makes a run repeatable bit for bit.
-//! - The network knows nothing of P4: a switch is a [`Device`]. It knows nothing of IP either: what
-//!   hosts count are [`probe`] trailers, whatever headers a program has put in front of them.
+//! - The network knows nothing of P4: a switch is a [`Device`]. What hosts count are [`probe`] trailers,
+//!   whatever headers a program has put in front of them.
+//! - A host may have a real TCP ([`TcpConfig`], [`Transfer`]), that of the crate smoltcp, polled by
+//!   events; nothing else here knows of IP.
 //! - No thread, file, socket or clock: captures are bytes for the caller to write.
 //!
 //! ```
@@ -60,6 +62,7 @@ mod replay;
 mod rng;
 mod sequences;
 mod sink;
+mod tcp;
 mod traffic;
 
 pub use delay_line::DelayLine;
@@ -76,4 +79,5 @@ pub use probe::Probe;
 pub use queue::{PortConfig, QueueConfig, QueueStats, Shaper, MOST_QUEUES};
 pub use replay::{BadCapture, Recording};
 pub use sink::{FlowMeasures, Measured, Series, Window, MOST_WINDOWS};
+pub use tcp::{Address, Congestion, TcpConfig, Transfer, Transferred, BUFFERS, MTUS};
 pub use traffic::{Generated, Layer, Pattern, Spread, Traffic};

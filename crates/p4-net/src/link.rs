@@ -255,6 +255,10 @@ impl Wire {
         self.rest.config.overhead
     }
 
+    pub(crate) fn transmission(&self, length: usize) -> Time {
+        self.rest.config.transmission(length)
+    }
+
     pub(crate) fn is_up(&self) -> bool {
         self.rest.up
     }

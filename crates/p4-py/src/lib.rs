@@ -12,6 +12,7 @@ mod fit;
 mod io;
 mod lsp;
 mod net;
+mod net_tcp;
 mod net_traffic;
 mod net_values;
 mod p4runtime;

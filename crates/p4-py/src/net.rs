@@ -1,6 +1,7 @@
 //! A network in virtual time with our switches in it. Times are picoseconds.
 
 use crate::engine;
+use crate::net_tcp;
 use crate::net_traffic::{self, generated_dict, measured_dict, Template};
 use crate::net_values::{
     end, event_tuple, flow_dict, link_config, loop_config, loop_dict, mac_address, node, refused,
@@ -14,7 +15,7 @@ use crate::tna;
 use crate::trace::arrival_dict;
 use crate::update;
 use num_bigint::BigUint;
-use p4_net::{Flow, LinkId, RandomFailures, Recording, Stream, Traffic};
+use p4_net::{Flow, LinkId, RandomFailures, Recording, Stream, Traffic, Transfer};
 use p4_time::{Clock, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -356,6 +357,59 @@ impl Network {
         measured
             .map(|measured| measured_dict(py, &measured, self.inner.now(), &percentiles))
             .transpose()
+    }
+
+    /// Gives a host an IPv4 address and a TCP, see `_engine.pyi`.
+    #[pyo3(signature = (host, address, *, mtu = 1500, rate = None, gateway = None))]
+    fn set_tcp(
+        &mut self,
+        host: u32,
+        address: u32,
+        mtu: usize,
+        rate: Option<u64>,
+        gateway: Option<u64>,
+    ) -> PyResult<()> {
+        let gateway = gateway.map(mac_address).transpose()?;
+        let config = net_tcp::config(address, mtu, rate, gateway);
+        self.inner.set_tcp(node(host), config).map_err(refused)
+    }
+
+    /// Arranges a TCP connection over which one host sends to another, see `_engine.pyi`.
+    #[pyo3(signature = (
+        sender, receiver, *, bytes = None, start = None, stop = None, window = 1 << 18,
+        buffer = None, congestion = "cubic", ack_delay = 10_000_000_000,
+    ))]
+    #[allow(clippy::too_many_arguments)] // keyword arguments in Python
+    fn transfer(
+        &mut self,
+        sender: u32,
+        receiver: u32,
+        bytes: Option<u64>,
+        start: Option<u64>,
+        stop: Option<u64>,
+        window: usize,
+        buffer: Option<usize>,
+        congestion: &str,
+        ack_delay: u64,
+    ) -> PyResult<u32> {
+        let plan = Transfer {
+            sender: node(sender),
+            receiver: node(receiver),
+            bytes: bytes.unwrap_or(u64::MAX),
+            start: start.map_or(self.inner.now(), Time::from_picos),
+            stop: stop.map_or(Time::MAX, Time::from_picos),
+            window,
+            buffer: buffer.unwrap_or(window),
+            congestion: net_tcp::congestion(congestion)?,
+            ack_delay: Time::from_picos(ack_delay),
+        };
+        self.inner.transfer(&plan).map_err(refused)
+    }
+
+    /// What has become of a transfer so far, see `_engine.pyi`.
+    fn transferred<'py>(&self, py: Python<'py>, transfer: u32) -> PyResult<Bound<'py, PyDict>> {
+        let report = self.inner.transferred(transfer).map_err(refused)?;
+        net_tcp::transferred_dict(py, &report)
     }
 
     /// Frames that a stream's sender has sent so far.

@@ -162,6 +162,15 @@ class VirtualNetwork:
         node = self._nodes[source.name]
         return self.engine.generate(node, mix, rate=rate, flow=flow, sender=source.id, **how)
 
+    def set_tcp(
+        self, host: Host, *, mtu: int = 1500, rate: int | None = None, gateway: int | None = None
+    ) -> int:
+        """Give a host a TCP at its address; the arguments are those of `_engine.Network.set_tcp`.
+        Gives the host's number, for `_engine.Network.transfer`. Raises ValueError."""
+        node = self._nodes[host.name]
+        self.engine.set_tcp(node, int(host.ip), mtu=mtu, rate=rate, gateway=gateway)
+        return node
+
     def measure(self, host: Host, *, window_ns: int = 0) -> None:
         """From now on the host measures what its card takes, rates in windows of so many
         nanoseconds; see `_engine.Network.measure`."""

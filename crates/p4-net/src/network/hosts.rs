@@ -205,7 +205,13 @@ impl<D: Device> Network<D> {
         let Kind::Host { host, notify } = &mut node.kind else {
             return;
         };
-        match host.receive(self.now, data, &self.flows) {
+        let verdict = host.receive(self.now, data, &self.flows);
+        if let (Verdict::Other, Some(tcp)) = (verdict, &mut host.tcp) {
+            if let Some(endpoint) = tcp.hear(self.now, data) {
+                return self.settle((node_id, endpoint));
+            }
+        }
+        match verdict {
             Verdict::Probe => {}
             Verdict::Filtered => node.stats.filtered += 1,
             Verdict::Other if *notify => self.news.push_back(Event::HostFrame {

@@ -12,10 +12,12 @@ use crate::host::{Flow, Host, Mac};
 use crate::link::{End, LinkId, Wire};
 use crate::pcapng::PcapNg;
 use crate::pool::Pool;
+use crate::tcp::Content;
 use crate::traffic::Source;
 
 mod hosts;
 mod links;
+mod tcp;
 
 /// Takes what a switch sends: the port, the priority (the larger goes first, see
 /// [`crate::PortConfig`]) and the frame.
@@ -179,6 +181,10 @@ pub struct Network<D> {
     wires: Vec<Wire>,
     sources: Vec<Source>,
     flows: Flows,
+    /// The ends of each transfer: sender and receiver
+    transfers: Vec<[tcp::Place; 2]>,
+    /// What transfers carry, once there is one
+    content: Option<Content>,
     captures: BTreeMap<LinkId, PcapNg>,
     fingerprint: Option<Fingerprint>,
     /// What the caller has still to be told.
@@ -203,6 +209,8 @@ impl<D: Device> Network<D> {
             wires: Vec::new(),
             sources: Vec::new(),
             flows: Flows::default(),
+            transfers: Vec::new(),
+            content: None,
             captures: BTreeMap::new(),
             fingerprint: None,
             news: VecDeque::new(),
@@ -346,6 +354,8 @@ impl<D: Device> Network<D> {
                 self.transmit(NodeId(node), 0, &data);
                 self.pool.put_back(frame, data);
             }
+            Happening::Alarm { node, endpoint } => self.alarm((NodeId(node), endpoint)),
+            Happening::Card { node } => self.card(NodeId(node)),
             Happening::Link { link, up } => {
                 // That there is such a link was seen to when this was arranged.
                 let _ = self.set_link(LinkId(link), up);
