@@ -279,5 +279,7 @@ pub fn defines(script: &str) -> Vec<(String, String)> {
     };
     let macros = listed.split_whitespace();
     let named = macros.map(|item| item.split_once('=').unwrap_or((item, "1")));
-    named.map(|(name, value)| (name.to_string(), value.to_string())).collect()
+    named
+        .map(|(name, value)| (name.to_string(), value.to_string()))
+        .collect()
 }

@@ -77,8 +77,8 @@ fn bier() {
         let text = std::fs::read_to_string(script).expect("the script was listed");
         let defines = p4_stf::defines(&text);
         let defines: Vec<(&str, &str)> = defines.iter().map(|(n, v)| (&**n, &**v)).collect();
-        let image = compile(&folder.join("v1model.p4"), &defines, &Binding)
-            .expect("p4/bier compiles");
+        let image =
+            compile(&folder.join("v1model.p4"), &defines, &Binding).expect("p4/bier compiles");
         let report = run_script(&image, script, Config::default());
         if !report.passed {
             failures.push(report.render());
