@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import ROOT, p4lab
+from p4lab import registry
 from p4lab.topology import names
 
 
@@ -69,7 +70,7 @@ def test_captures_are_one_readable_file_per_link(tmp_path: Path) -> None:
     assert read.stdout.split().count("0xab37") >= 3
 
 
-@pytest.mark.parametrize("verb", ["__main__", "lab.runner", "grading.judge", "tracing"])
+@pytest.mark.parametrize("verb", ["__main__", "cli.run_verb", "grading.judge", "tracing"])
 def test_a_verb_starts_without_what_only_pictures_and_notebooks_need(verb: str) -> None:
     """Each of these would make a student wait at every `p4lab check` and `p4lab run`."""
     heavy = {"IPython", "ipywidgets", "matplotlib", "networkx", "numpy", "scapy"}
@@ -84,10 +85,36 @@ def test_a_verb_starts_without_what_only_pictures_and_notebooks_need(verb: str) 
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("words", [["--bsl", "128"], ["--bsl=128"], ["--bsl", "64", "--bsl=128"]])
+def test_a_systems_options_stand_anywhere_after_its_lab(words: list[str]) -> None:
+    """Without them a lab has one size, and a folder of one's own could be taken for a value."""
+    rest = ["--packets", 1, "--topology", "paper", "--json"]
+    for arguments in ([*words, *rest], [*rest, *words]):
+        report = json.loads(p4lab("run", "01-bier", *arguments).stdout)
+        assert (report["bsl"], report["ok"]) == (128, True)
+
+
+def test_the_help_lists_a_systems_options_and_the_verbs_of_systems() -> None:
+    help_of_lab = p4lab("run", "01-bier", "--help").stdout
+    assert "Options of 01-bier, for its system bier:\n  --bsl 64|128|256" in help_of_lab
+    assert "--bsl" not in p4lab("run", "--help").stdout
+    verbs = p4lab("--help").stdout
+    for system in registry.all_systems():
+        assert all(f" {verb} " in verbs for verb in system.verbs)
+    experiments = p4lab("experiment", "--help").stdout
+    assert " restoration " in experiments and "(figure 11)" in experiments
+
+
 BAD = [
     (["02-nothing"], "there is no lab named '02-nothing'"),
     (["01-bier", "--topology", "nowhere"], "there is no topology 'nowhere'"),
     (["01-bier", "--bsl", "65"], "64, 128 or 256"),
+    (["01-bier", "--bsl"], "--bsl wants a value; 01-bier has --bsl 64|128|256"),
+    (["01-bier", "--sbl", "64"], "did you mean --bsl?"),
+    (["01-bier", "--pakets", "5"], "no option --pakets; did you mean --packets? p4lab run has"),
+    (["01-bier", "--colour", "5"], "the lab's system, bier, has --bsl 64|128|256"),
+    (["--jsn", "01-bier"], "did you mean --json?"),
+    (["--bsl", "128"], "as in: p4lab run LAB --bsl VALUE"),
     (["01-bier", "--packets", "0"], "at least 1 packet"),
     (["01-bier", "--net", "carrier-pigeon"], "there is virtual and mininet"),
     (["01-bier", "--engine", "steam"], "there is interpreter, native, auto"),
