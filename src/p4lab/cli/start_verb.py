@@ -38,9 +38,9 @@ def start(lab: Lab, folder: Folder) -> None:
 
 def cut(labs: Labs = None, check: Check = False) -> None:
     """For authors: make starters and the quotations in handouts anew from the solutions in p4/."""
-    from p4lab.course.labs import LabError, names
+    from p4lab.course.labs import LabError, home, names
     from p4lab.course.marks import MarkError
-    from p4lab.course.material import ROOT, cuts
+    from p4lab.course.material import cuts
 
     drifted = False
     try:
@@ -49,7 +49,7 @@ def cut(labs: Labs = None, check: Check = False) -> None:
                 if not made.drifted:
                     continue
                 drifted = True
-                shown = made.path.relative_to(ROOT)
+                shown = made.path.relative_to(home(lab).root)
                 if check:
                     typer.echo(f"{shown}: not as the solution has it; run: p4lab cut {lab}")
                     continue
