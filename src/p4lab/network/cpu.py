@@ -25,14 +25,26 @@ class _Header:
 
     @classmethod
     def of(cls, fields: Sequence[Mapping[str, Any]]) -> _Header:
-        """From the fields of a controller header: the port is the first that is called one."""
-        size = sum(field["bitwidth"] for field in fields)
-        before = 0
-        for field in fields:
-            before += field["bitwidth"]
-            if "port" in field["name"]:
-                return cls(size, field["bitwidth"], size - before)
-        return cls(size, 0, 0)
+        """From the fields of a controller header: the port is the first that is called one. Fields
+        without a width (varbit, strings) count as nothing, and what is no whole byte is no header
+        that could be sent: programs may be wrong."""
+        widths = [int(field.get("bitwidth", 0)) for field in fields]
+        size = sum(widths)
+        for place, field in enumerate(fields):
+            if "port" in field["name"] and size % 8 == 0:
+                return cls(size, widths[place], sum(widths[place + 1 :]))
+        return cls(size // 8 * 8, 0, 0)
+
+    def before(self, port: int, frame: bytes) -> bytes:
+        """The header with a port, as far as it has bits for it, and a frame after it."""
+        bits = (port & (1 << self.width) - 1) << self.shift
+        return bits.to_bytes(self.size // 8, "big") + frame
+
+    def split(self, data: bytes) -> tuple[int, bytes]:
+        """The port and the frame of what `before` made."""
+        length = self.size // 8
+        bits = int.from_bytes(data[:length], "big")
+        return bits >> self.shift & (1 << self.width) - 1, data[length:]
 
 
 @dataclass(frozen=True)
@@ -56,24 +68,16 @@ class CpuPort:
 
     def packet_in(self, data: bytes) -> tuple[int, bytes]:
         """The ingress port and the frame of what a switch has sent to its CPU port."""
-        header = self.incoming
-        length = header.size // 8
-        bits = int.from_bytes(data[:length], "big")
-        return bits >> header.shift & (1 << header.width) - 1, data[length:]
+        return self.incoming.split(data)
 
     def packet_out(self, port: int, frame: bytes) -> bytes:
         """What makes a switch send `frame` out of `port`."""
-        header = self.outgoing
-        return (port << header.shift).to_bytes(header.size // 8, "big") + frame
+        return self.outgoing.before(port, frame)
 
     def packet_in_of(self, port: int, frame: bytes) -> bytes:
         """What a switch sends to its CPU port for a frame that came in by `port`."""
-        header = self.incoming
-        return (port << header.shift).to_bytes(header.size // 8, "big") + frame
+        return self.incoming.before(port, frame)
 
     def packet_out_of(self, data: bytes) -> tuple[int, bytes]:
         """Port and frame of what `packet_out` made."""
-        header = self.outgoing
-        length = header.size // 8
-        bits = int.from_bytes(data[:length], "big")
-        return bits >> header.shift & (1 << header.width) - 1, data[length:]
+        return self.outgoing.split(data)
