@@ -102,8 +102,11 @@ class Verbs(TyperGroup):
 def _brought(attribute: str) -> Iterator[tuple[str, str, str]]:
     """System, name and place of each verb in an attribute of the systems."""
     from p4lab import registry  # heavy: pydantic, which no verb of ours needs to be listed
+    from p4lab.course import labs
 
     try:
+        for lab in labs.names():
+            registry.load_folder(labs.home(lab).labs / lab)
         for system in registry.all_systems():
             verbs: Mapping[str, str] = getattr(system, attribute)
             yield from ((system.name, name, place) for name, place in verbs.items())
