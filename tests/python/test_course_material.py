@@ -12,7 +12,7 @@ from p4lab.paths import ROOT
 @pytest.mark.parametrize("lab", names())
 def test_what_is_cut_is_as_the_solution_has_it(lab):
     drifted = [made.path for made in material.cuts(lab) if made.drifted]
-    assert not drifted, f"run: p4lab cut {lab}"
+    assert not drifted, f"run: p4lab starter {lab}"
 
 
 @pytest.mark.parametrize("lab", names())

@@ -12,8 +12,8 @@ import pytest
 
 from cli_runner import p4lab
 from p4lab.grading.course import Course, load
-from p4lab.grading.matrix import answers
-from p4lab.grading.matrix import rows as rows_of
+from p4lab.grading.mutants import answers
+from p4lab.grading.mutants import rows as rows_of
 
 LAB = "02-frr"
 SEED = "20261121"

@@ -30,7 +30,7 @@ BLOCK = re.compile(
 
 
 # test_solutions.py judges the same answers; here the verb judges those of the new lab.
-RUN_ELSEWHERE = {"./lab matrix 01-bier"}
+RUN_ELSEWHERE = {"./lab mutants 01-bier"}
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from rich.console import Console
 
 from cli_runner import p4lab
 from p4lab import _engine
-from p4lab.cli.matrix_verb import table
+from p4lab.cli.mutants_verb import table
 from p4lab.course.home import HERE, names
 from p4lab.course.labs import LabError
 from p4lab.grading.course import load
-from p4lab.grading.matrix import Answer, Row, answers, rows
+from p4lab.grading.mutants import Answer, Row, answers, rows
 from p4lab.paths import ROOT
 from p4lab.scripts import defines_of
 
@@ -179,7 +179,7 @@ def test_a_mutant_that_cannot_be_made_is_named(text, said, tmp_path):
 
 
 def test_an_unknown_lab_is_an_error_of_the_caller():
-    done = p4lab("matrix", "99")
+    done = p4lab("mutants", "99")
     assert done.returncode == 2
     assert "01-bier" in done.stderr
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
 
 import typer
 
+from p4lab.cli.errors import fail
 from p4lab.cli.verbs import Later, Verbs
 
 PANELS = {
@@ -27,8 +29,8 @@ PANELS = {
     },
     "Teach": {
         "grade": "p4lab.cli.grade_verb:grade",
-        "matrix": "p4lab.cli.matrix_verb:matrix",
-        "cut": "p4lab.cli.start_verb:cut",
+        "mutants": "p4lab.cli.mutants_verb:mutants",
+        "starter": "p4lab.cli.start_verb:starter",
     },
     "Measure": {
         "bench": "p4lab.cli.bench_verb:bench",
@@ -67,7 +69,6 @@ class Experiments(Verbs):
 app = typer.Typer(
     name="p4lab",
     cls=House,
-    help="A P4 teaching lab in a box.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -79,3 +80,26 @@ experiment = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(experiment, rich_help_panel="Measure")
+
+
+@app.callback()
+def options(
+    course: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--course",
+            metavar="DIR",
+            help="Also look for labs in this folder (docs/instructors.md); several times for more.",
+        ),
+    ] = None,
+) -> None:
+    """A P4 teaching lab in a box."""
+    if not course:
+        return
+    from p4lab.course import home  # heavy: topologies, and with them pydantic
+
+    for folder in course:
+        try:
+            home.add(folder)
+        except ValueError as error:
+            fail(str(error))

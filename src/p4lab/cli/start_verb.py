@@ -1,4 +1,4 @@
-"""`p4lab start` and `p4lab cut`: a student's files, and how they come from the solution."""
+"""`p4lab start` and `p4lab starter`: a student's files, and how they come from the solution."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def start(lab: Lab, folder: Folder) -> None:
     typer.echo(f"Then: p4lab check {lab} {shlex.quote(str(folder))}")
 
 
-def cut(labs: Labs = None, check: Check = False) -> None:
+def starter(labs: Labs = None, check: Check = False) -> None:
     """For authors: make starters and the quotations in handouts anew from the solutions in p4/."""
     from p4lab.course.labs import LabError, home, names
     from p4lab.course.marks import MarkError
@@ -51,7 +51,7 @@ def cut(labs: Labs = None, check: Check = False) -> None:
                 drifted = True
                 shown = made.path.relative_to(home(lab).root)
                 if check:
-                    typer.echo(f"{shown}: not as the solution has it; run: p4lab cut {lab}")
+                    typer.echo(f"{shown}: not as the solution has it; run: p4lab starter {lab}")
                     continue
                 made.path.parent.mkdir(parents=True, exist_ok=True)
                 made.path.write_text(made.text, encoding="utf-8")

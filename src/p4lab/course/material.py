@@ -106,7 +106,7 @@ def start(lab: str, folder: Path) -> Iterator[tuple[str, State]]:
                 else given(lab, name)
             )
         except OSError as error:
-            raise LabError(f"labs/{lab}: {name}: {error.strerror}; p4lab cut {lab}") from error
+            raise LabError(f"labs/{lab}: {name}: {error.strerror}; p4lab starter {lab}") from error
         yield name, _place(folder / name, text.encode())
 
 

@@ -174,7 +174,7 @@ class Course:
                 for name in self.student.edit
             }
         except OSError as error:
-            raise LabError(f"labs/{self.name}: {error}; p4lab cut {self.name}") from error
+            raise LabError(f"labs/{self.name}: {error}; p4lab starter {self.name}") from error
 
     @cached_property
     def contract(self) -> tuple[str, ...]:

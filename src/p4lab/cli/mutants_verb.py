@@ -1,4 +1,4 @@
-"""`p4lab matrix`: a lab's graders, judged by answers that are known to be right or wrong."""
+"""`p4lab mutants`: a lab's graders, judged by answers that are known to be right or wrong."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from p4lab.cli.options import Lab
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from p4lab.grading.matrix import Row
+    from p4lab.grading.mutants import Row
 
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the hidden cases for right answers.")]
 
 
-def matrix(lab: Lab, seed: Seed = 1) -> None:
+def mutants(lab: Lab, seed: Seed = 1) -> None:
     """For authors: judge the solution, its variants, the starter and the mutants of a lab.
 
     Exits 1 if a right answer loses points or a wrong one keeps those it must lose.
@@ -29,7 +29,7 @@ def matrix(lab: Lab, seed: Seed = 1) -> None:
     from p4lab.course.labs import LabError
     from p4lab.course.marks import MarkError
     from p4lab.grading.course import load
-    from p4lab.grading.matrix import answers, rows
+    from p4lab.grading.mutants import answers, rows
 
     try:
         course = load(lab)

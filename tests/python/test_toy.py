@@ -1,0 +1,173 @@
+"""A lab and its system move in as a folder, without a change anywhere in the house.
+
+If this fails, an instructor who follows the page has to edit p4lab itself: a list, a test, a Rust
+file. The toy is an IPv4 router with one table (tests/toy), which no part of p4lab knows.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from cli_runner import ROOT, p4lab
+from p4lab.course import home
+
+TOY = ROOT / "tests" / "toy"
+LAB = "90-router"
+SOLVED = TOY / "p4"
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="Mininet needs root")
+needs_bmv2 = pytest.mark.skipif(
+    shutil.which("simple_switch_grpc") is None or shutil.which("p4c-bm2-ss") is None,
+    reason="bmv2 is not installed",
+)
+
+
+@pytest.fixture(autouse=True)
+def course(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(home.ENVIRONMENT, str(TOY))
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    """What a student has who typed `p4lab start`."""
+    done = p4lab("start", LAB, tmp_path / "mine")
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "mine"
+
+
+def test_the_lab_is_there_beside_the_others() -> None:
+    assert LAB in home.names()
+    done = p4lab("run", "99-nothing")
+    assert LAB in done.stderr and "01-bier" in done.stderr
+
+
+def test_a_course_is_named_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(home.ENVIRONMENT)
+    assert p4lab("run", LAB).returncode == 2
+    done = p4lab("--course", TOY, "run", LAB)
+    assert done.returncode == 0, done.stdout + done.stderr
+    wrong = p4lab("--course", ROOT / "docs", "run", LAB)
+    assert wrong.returncode == 2 and "has no folder labs" in wrong.stderr
+
+
+@pytest.mark.parametrize("net", ["virtual", pytest.param("mininet", marks=needs_root)])
+def test_every_host_gets_its_packets(net: str) -> None:
+    done = p4lab("run", LAB, "--net", net, "--json", "--packets", "20")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    got = {(row["destination"], row["host"]): row["received"] for row in report["hosts"]}
+    assert got["10.0.3.1", "h3"] == got["10.0.2.1", "h2"] == 20
+    assert sum(got.values()) == 40, "and nobody else gets any"
+    assert all(row["ideal"] is None for row in report["links"]), "there is no multicast tree"
+
+
+def test_a_run_speaks_of_hosts_and_not_of_groups() -> None:
+    text = p4lab("run", LAB).stdout
+    assert "receiver" in text and "group" not in text and "subscri" not in text
+    assert "IGMP" not in text and "ideal" not in text
+
+
+@needs_root
+@needs_bmv2
+def test_it_runs_on_the_real_bmv2(work: Path) -> None:
+    done = p4lab("run", LAB, "--net", "mininet", "--target", "bmv2", "--packets", "20")
+    assert done.returncode == 0, done.stdout + done.stderr
+    checked = p4lab("check", LAB, SOLVED, "--target", "bmv2")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+def test_a_link_that_is_down_cuts_hosts_off() -> None:
+    done = p4lab("run", LAB, "--down", "r2-r3")
+    assert done.returncode == 1
+    assert "h3 misses 100 of 100 packets of 10.0.3.1" in done.stdout
+
+
+def test_a_trace_follows_the_packet_and_writes_addresses() -> None:
+    done = p4lab("trace", LAB)
+    assert done.returncode == 0, done.stderr
+    for part in ("r1, port", "r2, port", "r3, port", "10.0.3.1", "02:00:00:00:02:"):
+        assert part in done.stdout, part
+    assert "bit" not in done.stdout.replace("bits", "bit").split("h1 sends")[0]
+
+
+def test_the_starter_has_no_points_and_the_solution_all(work: Path) -> None:
+    begun = p4lab("check", LAB, work)
+    assert begun.returncode == 1 and "0/100" in begun.stdout
+    shutil.copy(SOLVED / "router" / "router.p4", work / "router" / "router.p4")
+    solved = p4lab("check", LAB, work)
+    assert solved.returncode == 0 and "100/100" in solved.stdout
+
+
+def test_a_wrong_port_is_told_with_addresses(work: Path) -> None:
+    text = (SOLVED / "router" / "router.p4").read_text(encoding="utf-8")
+    text = text.replace("hdr.ethernet.dst_addr = dst;", "hdr.ethernet.dst_addr = src;")
+    (work / "router" / "router.p4").write_text(text, encoding="utf-8")
+    done = p4lab("check", LAB, work)
+    assert done.returncode == 1
+    assert re.search(r"ethernet\.dst_addr\s+.*([0-9a-f]{2}:){5}[0-9a-f]{2}", done.stdout)
+    assert "(bit" not in done.stdout
+
+
+def test_a_class_is_graded(work: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "class"
+    shutil.copytree(work, folder / "bob")
+    shutil.copytree(SOLVED, folder / "ada")
+    out = tmp_path / "grades"
+    done = p4lab("grade", LAB, folder, "--out", out, "--seed-file", tmp_path / "seed")
+    assert done.returncode == 0, done.stderr
+    with (out / "grades.csv").open(encoding="utf-8") as file:
+        points = {row["student"]: float(row["points"]) for row in csv.DictReader(file)}
+    assert points == {"ada": 100, "bob": 0}
+
+
+def test_its_grader_finds_every_mistake() -> None:
+    done = p4lab("mutants", LAB)
+    assert done.returncode == 0, done.stdout + done.stderr
+    for name in ("port", "not-counted", "last-hop", "one-assignment", "starter"):
+        assert name in done.stdout
+
+
+def test_the_starter_and_the_handout_are_cut_from_the_solution() -> None:
+    done = p4lab("starter", LAB, "--check")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_notebook_runs_and_shows_the_network(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(SOLVED / "router" / "router.p4", work / "router" / "router.p4")
+    monkeypatch.setenv("P4LAB_FOLDER", str(work))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "src"))
+    notebook = nbformat.read(TOY / "notebooks" / f"{LAB}.ipynb", as_version=4)
+    NotebookClient(notebook, timeout=60).execute()
+    text = "\n".join(
+        output.get("text", "") + output.get("data", {}).get("text/plain", "")
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+    )
+    assert "h3 got the packet to 10.0.3.1" in text
+    assert "The network says: 3" in text
+    assert "100 of 100 points" in text
+    assert "bits" not in text, "nothing here is a set of bits"
+    assert "10.0.3.1" in text and "02:00:00:00:01:02" in text
+
+
+def test_the_page_for_instructors_makes_the_same_lab() -> None:
+    """What docs/instructors.md tells to write is what is tested here."""
+    page = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
+    blocks = re.findall(
+        r"^<!-- file (\S+) -->\n(`{3,})\w+\n(.*?)^\2$", page, re.DOTALL | re.MULTILINE
+    )
+    shown = {path: text for path, _, text in blocks}
+    for path in ("labs/90-router/system.py", "topologies/chain.toml"):
+        assert shown[f"mycourse/{path}"] == (TOY / path).read_text(encoding="utf-8"), path
