@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from p4lab.exercise.files import ExerciseError, read_runtime
-from p4lab.grading.frames import number
 from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
@@ -21,6 +20,7 @@ from p4lab.model.entries import (
     TableEntry,
     Ternary,
 )
+from p4lab.model.notation import read
 
 
 def entities(file: Path, summary: Mapping[str, Any]) -> list[Entity]:
@@ -42,7 +42,7 @@ def _each(file: Path, data: Mapping[str, Any], name: str, make: Any) -> Iterator
         try:
             yield make(item)
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            told = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+            told = f"{error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
             raise ExerciseError(f"{file}: {name}[{index}]: {told}.") from error
 
 
@@ -56,7 +56,7 @@ def _entry(item: Mapping[str, Any], summary: Mapping[str, Any]) -> Entity:
         raise ValueError(f"{action['name']} has no parameter {sorted(unknown)[0]}")
     if missing := [name for name in widths if name not in given]:
         raise ValueError(f"{action['name']} needs the parameter {missing[0]}")
-    params = tuple((name, number(_single(given[name]), width)) for name, width in widths.items())
+    params = tuple((name, _number(_single(given[name]), width)) for name, width in widths.items())
     if item.get("default_action"):
         return DefaultAction(table["name"], action["name"], params)
     keys = {key["name"]: key for key in table["keys"]}
@@ -81,6 +81,13 @@ def _named(what: str, name: str, items: list[dict[str, Any]]) -> dict[str, Any]:
     return found[0]
 
 
+def _number(written: Any, width: int) -> int:
+    """A number, or an address as one writes it. Raises ValueError."""
+    if isinstance(written, bool) or not isinstance(written, int | str):
+        raise ValueError(f"{written!r} is neither a number nor an address")
+    return read("value", str(written), width)
+
+
 def _single(value: Any) -> Any:
     """A value may be written as a list of one."""
     return value[0] if isinstance(value, list) and len(value) == 1 else value
@@ -94,12 +101,12 @@ def _match(value: Any, kind: str, width: int) -> Match:
             raise ValueError(f"an {kind} key needs a value")
         return everything[kind]
     if isinstance(value, list) and len(value) == 2:
-        first = number(value[0], width)
+        first = _number(value[0], width)
         if kind == "lpm":
             return Lpm(first, int(value[1]))
-        second = number(value[1], width)
+        second = _number(value[1], width)
         return Ternary(first, second) if kind == "ternary" else Range(first, second)
-    single = number(_single(value), width)
+    single = _number(_single(value), width)
     if kind == "lpm":
         return Lpm(single, width)
     if kind == "ternary":
