@@ -31,7 +31,7 @@ SETS = re.compile(r"\bbits? \d|no bit|0b[01]|BitString|\{\d")
 
 @pytest.fixture
 def lab(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lab]:
-    """The chain r1 to r4, a packet from h1 to h4."""
+    """Four routers; r1, r2 and r4 are on the way from h1 to h4."""
     monkeypatch.setenv(home.ENVIRONMENT, str(COURSE))
     yield open_lab("90-tunnel", folder=COURSE / "p4")
 
