@@ -1,0 +1,23 @@
+// What the policies of Tofino share: a number with the time when it was accepted, in one cell.
+
+#ifndef TNA_CELL_P4
+#define TNA_CELL_P4
+
+// Lazy reset: after so many microseconds without an accepted copy any number is taken. The chip
+// compares with constants only, so this holds for all connections.
+#ifndef RESET_US
+#define RESET_US 1000000
+#endif
+
+// The chip's clock counts nanoseconds. A tick is 2^16 of them, so that 32 bits last for 78 hours.
+const int<32> RESET_TICKS = RESET_US * 1000 / 65536;
+
+// The clock begins here, so that a cell of zeros is too old from the first packet on.
+const bit<32> FIRST_TICK = (bit<32>)RESET_TICKS + 1;
+
+struct cell_t {
+    bit<32> sn;
+    bit<32> time;  // in ticks
+}
+
+#endif
