@@ -143,9 +143,9 @@ def promised(settings: ProtectSettings, numbers: Iterable[int]) -> set[int]:
     order. Numbers are counted on and on, not around the circle, and no reset is due.
 
     `highest` promises a packet of which a copy comes before all that are later. `slots` and
-    `vector` promise those that later ones have overtaken by less than `history`; a gap may be as
-    long as `window` for `slots`, shorter than `history` for `vector`. `none` and `match` promise
-    all that comes.
+    `vector` promise those that later ones have overtaken by less than `history`. A gap may be as
+    long as `window`, for `vector` shorter than `history`; and with `slots`, no slot may miss its
+    numbers for that long. `none` and `match` promise all that comes.
     """
     reach = {"highest": 1, "slots": settings.history, "vector": settings.history}
     kept: set[int] = set()

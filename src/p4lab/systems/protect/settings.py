@@ -56,6 +56,8 @@ class ProtectSettings(Settings):
         most = min(half, LONGEST_VECTOR if self.accept == "vector" else half)
         if self.accept in ("slots", "vector") and self.history > most:
             raise ValueError(f"the history of {self.accept} has at most {most} places here")
+        if self.accept == "slots" and self.steps < self.history:
+            raise ValueError("in a slot, numbers are `history` steps apart: take a larger window")
         return self
 
     @property
