@@ -181,7 +181,7 @@ def _draw_checked(axis: Any, checked: Records, x: str) -> None:
 def save(path: Path, *drawings: Any, columns: int = 2, note: str = "") -> None:
     """Draws each (function, arguments) into an axis of its own, and the whole into a file, in the
     format that its name ends in. Raises OSError and ValueError."""
-    import matplotlib
+    import matplotlib  # heavy: matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot

@@ -57,7 +57,7 @@ def fluid_limit(
 
 def _random_order(next_hops: int, loops: int) -> list[float]:
     """How often a slot lets in each stage 1 .. n-1: the chain's stationary distribution."""
-    import numpy as np
+    import numpy as np  # heavy: numpy
 
     if loops == 0:
         return [0.0] * (next_hops - 1)

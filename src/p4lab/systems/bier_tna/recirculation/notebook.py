@@ -8,7 +8,7 @@ from p4lab.systems.bier_tna.recirculation.simulation import Outcome, Setup, simu
 def simulate_with_bar(setup: Setup) -> Outcome:
     """As `simulate`, with a progress bar below the cell while it runs, and a line when it is over:
     a closed widget in a saved notebook is of no use to anybody."""
-    import ipywidgets
+    import ipywidgets  # heavy: a notebook's libraries, which a terminal lacks
     from IPython.display import display
 
     bar = ipywidgets.FloatProgress(
