@@ -45,9 +45,10 @@ class Done:
 
 def copy_project(target: Path) -> None:
     """What the page works on, as a repository of its own; the engine is not copied but linked."""
-    for name in ("labs", "p4", "solutions", "topologies", "src"):
+    for name in ("labs", "p4", "solutions", "topologies", "src", "tests"):
         ignored = shutil.ignore_patterns("__pycache__", "*.so")
         shutil.copytree(ROOT / name, target / name, ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", target)
     for engine in (ROOT / "src" / "p4lab").glob("_engine*.so"):
         (target / "src" / "p4lab" / engine.name).symlink_to(engine)
     for command in (
@@ -123,6 +124,24 @@ def test_the_three_submissions_are_graded(course) -> None:
 def test_the_new_lab_is_graded(course) -> None:
     folder, _ = course
     assert points(folder / "hop-grades" / "grades.csv") == {"ada": 100, "bob": 0}
+
+
+def test_the_new_lab_passes_the_tests_of_the_project(course) -> None:
+    """If this fails, who adds a lab must edit a test or a list."""
+    folder, _ = course
+    files = ["tests/python/test_solutions.py", "tests/python/test_handouts.py"]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *files, "-k", "80-hop"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(folder / "src")},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed and int(passed[1]) >= 12, done.stdout
 
 
 def test_the_archive_for_students_has_no_solutions_folder(course) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -10,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from p4lab.paths import ROOT
 from p4lab.topology import Failures, Topology, TopologyError, names
 from p4lab.topology.file import parse
 from p4lab.topology.lines import line_table
@@ -415,3 +419,19 @@ def test_lines_of_everything_toml_can_write():
         ("t", 1, "x", "z", 0): 17,
     }
     assert {path: lines.get(path) for path in expected} == expected
+
+
+def test_a_network_looks_the_same_in_every_process() -> None:
+    """If this fails, the picture in a handout is not the one on the screen."""
+    code = (
+        "from p4lab.topology import Topology; from p4lab.topology.drawing import layout; "
+        "print(layout(Topology.load('ring')))"
+    )
+    seen = set()
+    for seed in ("1", "2"):
+        env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT / "src")}
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True
+        )
+        seen.add(done.stdout)
+    assert len(seen) == 1

@@ -17,11 +17,13 @@ def layout(topology: Topology) -> dict[str, tuple[float, float]]:
     """A place for every node; the same topology always looks the same."""
     import networkx as nx
 
-    graph = topology.graph
+    # Numbers instead of names: networkx goes through sets, whose order follows the hashes.
+    names = list(topology.graph)
+    graph = nx.relabel_nodes(topology.graph, {name: i for i, name in enumerate(names)})
     planar, _ = nx.check_planarity(graph)
     start = nx.planar_layout(graph) if planar else nx.circular_layout(graph)
     places = nx.spring_layout(graph, pos=start, iterations=300, seed=1, weight=None)
-    return {name: (float(x), float(y)) for name, (x, y) in places.items()}
+    return {names[i]: (float(x), float(y)) for i, (x, y) in sorted(places.items())}
 
 
 def draw(
