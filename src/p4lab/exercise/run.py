@@ -131,6 +131,7 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
                         end.port,
                         rate=cable.rate,
                         delay=cable.delay,
+                        jitter=0,
                         loss=0.0,
                         both=far.node in self.hosts,
                     )

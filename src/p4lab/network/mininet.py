@@ -102,8 +102,8 @@ class MininetNetwork:
             agent.answers()  # until it is ready, packets for its host are lost
 
     def _emulate(self, link: Link) -> None:
-        """Rate, delay and loss of a link, by the switches at its ends: veth has none."""
-        if link.rate is None and not link.delay_ns and not link.loss:
+        """Rate, delay, jitter and loss of a link, by the switches at its ends: veth has none."""
+        if link.rate is None and not link.delay_ns and not link.jitter_ns and not link.loss:
             return
         ends = [(link.a, link.a_port)]
         if not link.is_access:
@@ -114,6 +114,7 @@ class MininetNetwork:
                 port,
                 rate=link.rate,
                 delay=link.delay_ns,
+                jitter=link.jitter_ns,
                 loss=link.loss,
                 both=link.is_access,
             )

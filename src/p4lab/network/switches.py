@@ -44,10 +44,18 @@ class Switches(Protocol):
         """Takes a port down or up."""
 
     def emulate(
-        self, router: str, port: int, *, rate: int | None, delay: int, loss: float, both: bool
+        self,
+        router: str,
+        port: int,
+        *,
+        rate: int | None,
+        delay: int,
+        jitter: int,
+        loss: float,
+        both: bool,
     ) -> None:
-        """Gives the link at a port a rate (bit/s), a delay (ns) and loss, for what the switch
-        sends, and with `both` also for what it receives."""
+        """Gives the link at a port a rate (bit/s), a delay (ns), jitter (ns) and loss, for what the
+        switch sends, and with `both` also for what it receives."""
 
     def probes(self) -> dict[tuple[str, int], tuple[int, int]]:
         """Probes sent and received, by router and port."""
@@ -115,10 +123,24 @@ class EngineSwitches:
         self._forwarders[router].set_port(port, up)
 
     def emulate(
-        self, router: str, port: int, *, rate: int | None, delay: int, loss: float, both: bool
+        self,
+        router: str,
+        port: int,
+        *,
+        rate: int | None,
+        delay: int,
+        jitter: int,
+        loss: float,
+        both: bool,
     ) -> None:
         self._forwarders[router].emulate(
-            port, rate=rate, delay=delay * PICOSECONDS, loss=loss, both=both, seed=self._seed
+            port,
+            rate=rate,
+            delay=delay * PICOSECONDS,
+            jitter=jitter * PICOSECONDS,
+            loss=loss,
+            both=both,
+            seed=self._seed,
         )
 
     def probes(self) -> dict[tuple[str, int], tuple[int, int]]:

@@ -77,6 +77,7 @@ class VirtualNetwork:
                 (self._nodes[link.b], link.b_port),
                 rate=link.rate,
                 delay=link.delay_ns * PICOSECONDS,
+                jitter=link.jitter_ns * PICOSECONDS,
                 loss=link.loss,
             )
             self._links[number] = link
@@ -122,6 +123,10 @@ class VirtualNetwork:
     def set_link(self, link: Link, up: bool) -> None:
         """Take a link down or up, now."""
         self.engine.set_link(self._number(link), up)
+
+    def node(self, name: str) -> int:
+        """The number of a router or host, for methods of `_engine.Network`. Raises KeyError."""
+        return self._nodes[name]
 
     def _number(self, link: Link) -> int:
         return next(number for number, known in self._links.items() if known == link)

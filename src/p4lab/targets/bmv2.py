@@ -227,17 +227,27 @@ class Bmv2Switches:
         subprocess.run(command, check=True, capture_output=True)
 
     def emulate(
-        self, router: str, port: int, *, rate: int | None, delay: int, loss: float, both: bool
+        self,
+        router: str,
+        port: int,
+        *,
+        rate: int | None,
+        delay: int,
+        jitter: int,
+        loss: float,
+        both: bool,
     ) -> None:
         """By the kernel, where it can (netem); elsewhere the links stay as they are, and a note
-        says so. `both` is not for a kernel: a queue has one direction."""
+        says so. `both` is not for a kernel: a queue has one direction. netem's jitter is to both
+        sides of the delay."""
         command = ["tc", "qdisc", "replace", "dev", self._ports[router, port], "root", "netem"]
-        command += ["delay", f"{delay // 1000}us", "loss", f"{100 * loss}%"]
+        middle, half = (delay + jitter // 2) // 1000, jitter // 2000
+        command += ["delay", f"{middle}us", f"{half}us", "loss", f"{100 * loss}%"]
         command += ["rate", f"{rate}bit"] if rate else []
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             self.notes = (
-                "links have no rate, delay or loss with bmv2 here: this kernel has no netem.",
+                "links have no rate, delay, jitter, loss with bmv2 here: this kernel has no netem.",
             )
 
     def probes(self) -> dict[tuple[str, int], tuple[int, int]]:

@@ -4,11 +4,12 @@
     description = "Two routers, a host each"
     router = [ { number = 1 }, { number = 2, name = "r2", bfr_id = 2 } ]
     host = [ { name = "h1", router = "r1" }, { name = "h2", router = "r2", number = 1 } ]
-    link = [ { a = "r1", b = "r2", rate = "100 Mbit/s", delay = "1 ms", loss = 0.0, cost = 1 } ]
+    link = [ { a = "r1", b = "r2", rate = "100 Mbit/s", delay = "1 ms", cost = 1 } ]
 
-`[[router]]` tables say the same. Every host has its access link without being told; a `link`
-between a host and its router gives that link a port or properties. Ports not given are
-assigned from 1: hosts first, then links, each in the order of the file.
+A link may also have `jitter = "1 ms"` and `loss = 0.01`. `[[router]]` tables say the same. Every
+host has its access link without being told; a `link` between a host and its router gives that link
+a port or properties. Ports not given are assigned from 1: hosts first, then links, each in the
+order of the file.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class LinkRow(Strict):
     b_port: Port | None = None
     rate: Annotated[int, BeforeValidator(rate_bits_per_second)] | None = None
     delay: Annotated[int, BeforeValidator(delay_nanoseconds)] = 0
+    jitter: Annotated[int, BeforeValidator(delay_nanoseconds)] = 0
     loss: Annotated[float, BeforeValidator(loss_fraction)] = 0.0
     cost: Annotated[StrictInt, Field(ge=1, le=0xFFFFFF)] = 1
 
@@ -320,6 +322,7 @@ class _Builder:
                 row.delay,
                 row.loss,
                 row.cost,
+                row.jitter,
             )
             for _, row in rows
         )

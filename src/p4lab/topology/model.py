@@ -87,7 +87,8 @@ class Link:
 
     `rate` is in bits per second (None: as fast as the network can), `delay_ns` one way in
     nanoseconds, `loss` a probability per packet and direction, `cost` the IGP metric in both
-    directions. `b_port` is 0 when `b` is a host.
+    directions. `jitter_ns` is what a packet may take longer at the most: how much is drawn for
+    each, all values being as likely; none overtakes another. `b_port` is 0 when `b` is a host.
     """
 
     a: str
@@ -98,6 +99,7 @@ class Link:
     delay_ns: int = 0
     loss: float = 0.0
     cost: int = 1
+    jitter_ns: int = 0
 
     @property
     def is_access(self) -> bool:
@@ -225,7 +227,8 @@ class Topology:
         """The same network for networkx.
 
         Nodes carry `kind` ("router" or "host") and `number`; edges carry
-        `link` (the Link), `ports` (node name to port), `cost`, `rate`, `delay_ns` and `loss`.
+        `link` (the Link), `ports` (node name to port), `cost`, `rate`, `delay_ns`, `jitter_ns` and
+        `loss`.
         """
         import networkx
 
@@ -243,6 +246,7 @@ class Topology:
                 cost=link.cost,
                 rate=link.rate,
                 delay_ns=link.delay_ns,
+                jitter_ns=link.jitter_ns,
                 loss=link.loss,
             )
         return graph

@@ -215,9 +215,17 @@ class ModelSwitches:
         self._switches[router].set_port(port, up)
 
     def emulate(
-        self, router: str, port: int, *, rate: int | None, delay: int, loss: float, both: bool
+        self,
+        router: str,
+        port: int,
+        *,
+        rate: int | None,
+        delay: int,
+        jitter: int,
+        loss: float,
+        both: bool,
     ) -> None:
-        """The model has no time: links have neither rate nor delay nor loss, and a note says so."""
+        """The model has no time: links have no rate, delay, jitter or loss; a note says so."""
 
     def probes(self) -> dict[tuple[str, int], tuple[int, int]]:
         found = {}
