@@ -7,7 +7,6 @@
 #include <v1model.p4>
 
 #include "headers.p4"
-#include "parser.p4"
 #include "policies/number.p4"
 #if ACCEPT == ACCEPT_NONE
 #include "policies/none.p4"
@@ -22,7 +21,12 @@
 #else
 #error "ACCEPT must be 0 (none), 1 (match), 2 (highest), 3 (slots) or 4 (vector)"
 #endif
+#if ENCAPSULATION == ENCAPSULATION_RTAG
+#include "rtag.p4"
+#else
+#include "parser.p4"
 #include "protect.p4"
+#endif
 
 const bit<32> ETHERNET_BYTES = 14;
 
