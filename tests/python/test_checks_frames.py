@@ -12,7 +12,7 @@ from scapy.layers.l2 import Ether
 
 from p4lab import _engine
 from p4lab.engine import load_program
-from p4lab.grading.frames import FrameError, build, dissect, layout_of, shown
+from p4lab.grading.frames import FrameError, build, dissect, layout_of
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = load_program(ROOT / "p4/bier/v1model.p4", [("BSL", "64")])
@@ -84,15 +84,6 @@ def test_the_programs_own_parser_finds_what_was_built(bits: int, ttl: int) -> No
 def test_a_packet_that_cannot_be_built_is_named(packet: dict, said: str) -> None:
     with pytest.raises(FrameError, match=said):
         build(packet, LAYOUT)
-
-
-def test_values_read_as_their_readers_know_them() -> None:
-    assert shown("ipv4.dst_addr", 0xEF010101, 32) == "239.1.1.1"
-    assert shown("ethernet.dst_addr", 0x01005E010101, 48) == "01:00:5e:01:01:01"
-    assert shown("bier.bit_string", 0b101, 64) == "0x5 (bits 1, 3)"
-    assert shown("bier.bit_string", 0, 64) == "0 (no bit)"
-    assert shown("bier.ttl", 64, 8) == "64"
-    assert shown("ethernet.ether_type", 0xAB37, 16) == "0xab37"
 
 
 def test_two_headers_of_one_name_are_told_apart_by_nobody() -> None:

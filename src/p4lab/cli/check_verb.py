@@ -96,6 +96,7 @@ def _bench(target: str, course: Course) -> Iterator[Bench | None]:
     if target == "engine":
         yield None
         return
+    from p4lab.course.labs import LabError
     from p4lab.network import NetworkError
 
     if target == "wedge":
@@ -109,7 +110,7 @@ def _bench(target: str, course: Course) -> Iterator[Bench | None]:
     try:
         with _opened(target, course) as bench:
             yield bench
-    except NetworkError as error:
+    except (LabError, NetworkError) as error:
         fail(str(error))
 
 

@@ -103,5 +103,6 @@ def _sends(stream: Stream) -> str:
     names = ", ".join(host.name for host in stream.receivers)
     sends = f"{stream.source.name} sends {stream.packets} packets"
     if stream.destination.is_multicast:
-        return f"{names} subscribe to {stream.destination}; {sends}"
+        subscribe = "subscribes" if len(stream.receivers) == 1 else "subscribe"
+        return f"{names} {subscribe} to {stream.destination}; {sends}"
     return f"{sends} to {names} ({stream.destination})"
