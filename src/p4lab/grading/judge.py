@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from p4lab import _engine
-from p4lab.grading import culprit, elsewhere, loops, numbers, scripts, stages
+from p4lab.grading import culprit, elsewhere, loops, networks, numbers, scripts, stages
 from p4lab.grading.course import (
     Check,
     Course,
@@ -132,8 +132,6 @@ def _case(
         return stages.compile_story(compilation, work, case.defines)
     program = compilation.program
     if case.network is not None:
-        from p4lab.grading import networks
-
         return networks.story(course, check, judged, work, program, bench)
     tables = _tables(case)
     if (story := stages.absent(tables, program, ())) is not None:

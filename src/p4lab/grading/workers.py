@@ -19,16 +19,16 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import IO, Any, NoReturn, TypeVar
 
+from p4lab.course.labs import LabError
 from p4lab.grading import sandbox, submission
+from p4lab.grading.course import Course, load
+from p4lab.grading.judge import judge, nothing
 from p4lab.grading.record import Verdict
 from p4lab.grading.sandbox import Limits, Stopped
 from p4lab.grading.submission import Submission
 from p4lab.grading.writers.text import tidied
-
-if TYPE_CHECKING:
-    from p4lab.grading.course import Course
 
 Answer = TypeVar("Answer")
 
@@ -147,9 +147,6 @@ class Hand:
         try:
             return self._twice(lambda worker: worker.judge(student, files, task))
         except WorkerDied:
-            from p4lab.grading.course import load
-            from p4lab.grading.judge import nothing
-
             trouble = "Judging it ended the grader twice; ask your instructor."
             return Judged(nothing(load(task.lab), student, trouble), "the worker died twice")
 
@@ -201,9 +198,6 @@ def judge_here(student: str, files: Mapping[str, str], task: Task) -> Judged:
 def prepared(lab: str, seed: int) -> Course:
     """A lab with all its cases, after the solution has passed them, so that forks find everything
     at hand. Raises LabError, and GradingError for a lab whose solution fails."""
-    from p4lab.grading.course import load
-    from p4lab.grading.judge import judge
-
     course = load(lab)
     course.prepare(seed)
     solution = {name: course.sources[name] for name in course.student.edit}
@@ -223,7 +217,6 @@ def judge_apart(
     course: Course, student: str, files: Mapping[str, str], seed: int, limits: Limits
 ) -> Judged:
     """The verdict of a fork of this process, or one that says why there is none."""
-    from p4lab.grading.judge import judge, nothing
 
     def work() -> bytes:
         return _encoded(judge(course, files, student=student, seed=seed))
@@ -259,8 +252,6 @@ class _Server:
         self._courses: dict[tuple[str, int], Course] = {}
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        from p4lab.course.labs import LabError
-
         limits = Limits(**request["limits"])
         if "read" in request:
             found = read_apart(Path(request["read"]), tuple(request["edit"]), limits)
