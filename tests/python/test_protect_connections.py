@@ -52,6 +52,7 @@ src_port = 5004
 dst_port = 0
 [[flow]]
 connection = "silver"
+dst = "h1"
 protocol = 89
 [[flow]]
 connection = "gold"
@@ -64,7 +65,9 @@ dst = "fd00:0:0:5::/64"
     )
     assert read(text) == (
         Connection("gold", "r1", "r5", 1, (("r3", "r4"), ("r2",)), 1400, flows),
-        Connection("silver", "r5", "r1", 1, None, 1500, (Flow(protocol=89),)),
+        Connection(
+            "silver", "r5", "r1", 1, None, 1500, (Flow(dst=ip_network("10.0.1.1"), protocol=89),)
+        ),
     )
 
 
@@ -102,6 +105,12 @@ dst = "fd00:0:0:5::/64"
             7,
             "of IPv4 or of IPv6",
         ),
+        (
+            GOLD + '[[flow]]\nconnection = "gold"\nsrc = "10.0.5.1"',
+            7,
+            "takes what is for h1, too, which is at r1 where the connection begins",
+        ),
+        (GOLD + '[[flow]]\nconnection = "gold"\ndst = "fd00::/32"', 9, "it would go in circles"),
         (GOLD + '[[flow]]\nconnection = "gold"\nport = 80', 9, "unknown key `port`"),
         ("connection = 5", 1, "`connection` must be an array"),
         ("[[connection]\n", 1, "this is not TOML"),

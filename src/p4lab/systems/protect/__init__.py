@@ -15,7 +15,7 @@ from p4lab.systems.protect.connections import connections_of
 from p4lab.systems.protect.counters import Collected, collect
 from p4lab.systems.protect.drawing import draw
 from p4lab.systems.protect.expected import excused
-from p4lab.systems.protect.placement import placement
+from p4lab.systems.protect.placement import placements
 from p4lab.systems.protect.plane import ProtectControlPlane
 from p4lab.systems.protect.report import ProtectReport, protect_report
 from p4lab.systems.protect.settings import ProtectSettings
@@ -48,7 +48,7 @@ class Protect(System):
         if any(stream.destination.is_multicast for stream in plan.streams):
             raise ValueError("protection is for streams to one host: say `to`, not `group`.")
         try:
-            placement(plan)
+            placements(plan)
         except (NumberError, FileError) as error:
             raise ValueError(str(error)) from error
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address
+from ipaddress import ip_address
 
 from p4lab.packets.icmp import fragmentation_needed, packet_too_big
 from p4lab.packets.ip import ETHERTYPE_IPV4, ETHERTYPE_IPV6, ethernet
+from p4lab.systems.protect.addresses import router_v6
 from p4lab.systems.protect.connections import PORTED, TUNNEL_BYTES, Flow, Prefix
-from p4lab.systems.protect.entries import Placed, prefix_v6
+from p4lab.systems.protect.entries import Placed
 from p4lab.topology import Router
 
 PER_SECOND = 100  # answers of one router at most
 BURST = 10
 SECOND = 1_000_000_000
-ROUTER_NUMBER_V6 = 254  # as the router's IPv4 address ends
 
 
 class Limit:
@@ -111,8 +111,7 @@ def too_long(router: Router, port: int, frame: bytes, placed: Iterable[Placed]) 
     if seen.version == 4:
         answer, ether_type = fragmentation_needed(router.address, packet, mtu), ETHERTYPE_IPV4
     else:
-        own = IPv6Address(prefix_v6(router) + ROUTER_NUMBER_V6)
-        answer, ether_type = packet_too_big(own, packet, mtu), ETHERTYPE_IPV6
+        answer, ether_type = packet_too_big(router_v6(router), packet, mtu), ETHERTYPE_IPV6
     if answer is None:
         return f"too long, and {ip_address(seen.source)} must not be answered"
     sender = int.from_bytes(frame[6:12], "big")

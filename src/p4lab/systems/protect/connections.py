@@ -33,6 +33,7 @@ from pydantic import Field, StrictInt
 from p4lab.model.control import NumberError
 from p4lab.model.run import Plan, Stream
 from p4lab.paths import ROOT
+from p4lab.systems.protect.addresses import host_v6
 from p4lab.systems.protect.paths import disjoint_pair, explicit_pair
 from p4lab.systems.protect.settings import STREAMS
 from p4lab.topology import Problem, Topology
@@ -212,13 +213,33 @@ class _Reader:
 
     def flow(self, i: int, row: FlowRow) -> Flow:
         place = ("flow", i)
+        before = len(self.problems)
         src, dst = (self.prefix((*place, key), getattr(row, key)) for key in ("src", "dst"))
         if src and dst and src.version != dst.version:
             self.wrong(place, "a flow is of IPv4 or of IPv6: give it two addresses of one kind")
         protocol = self.protocol((*place, "protocol"), row.protocol)
         if (row.src_port, row.dst_port) != (None, None) and protocol not in PORTED:
             self.wrong(place, 'only TCP and UDP have ports: add `protocol = "udp"` or "tcp"')
+        for connection in self.file.connection:
+            if connection.name == row.connection and len(self.problems) == before:
+                self.not_in_circles(place, connection.ingress, src, dst)
         return Flow(src, dst, protocol, row.src_port, row.dst_port)
+
+    def not_in_circles(
+        self, place: tuple[str | int, ...], ingress: str, src: Prefix | None, dst: Prefix | None
+    ) -> None:
+        """A flow must not take what is for hosts of the PTI itself: from the PTE it would come
+        back, be protected again, and so on until its TTL ends."""
+        for host in self.topology.hosts:
+            near = IPv4Network(host.ip), IPv6Network(host_v6(host))
+            same = [own for own in near if src is None or own.version == src.version]
+            if host.router == ingress and any(_has(dst, own) for own in same):
+                self.wrong(
+                    (*place, "dst"),
+                    f"this flow takes what is for {host.name}, too, which is at {ingress} where "
+                    "the connection begins: it would go in circles; give it another dst",
+                )
+                return
 
     def prefix(self, place: tuple[str | int, ...], text: str | None) -> Prefix | None:
         if text is None:
@@ -244,6 +265,12 @@ class _Reader:
         if value is not None and not 0 <= value <= 255:
             self.wrong(place, f"`protocol` is {value}, but it must be 0 to 255")
         return value
+
+
+def _has(prefix: Prefix | None, address: Prefix) -> bool:
+    if prefix is None:
+        return True
+    return prefix.version == address.version and address.network_address in prefix
 
 
 def same_cid(first: str, second: str, egress: str, cid: int) -> str:

@@ -12,7 +12,7 @@ from p4lab.model.run import Plan
 from p4lab.model.system import DriverOf, sent_by_port
 from p4lab.systems.protect.entries import Placed
 from p4lab.systems.protect.expected import Counted
-from p4lab.systems.protect.placement import placement
+from p4lab.systems.protect.placement import placements
 
 REASONS = {
     1: "unknown packet",
@@ -75,7 +75,7 @@ def collect(plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Co
     """Reads the counters of a plan's switches, while they still run."""
     return Collected(
         sent_by_port(plan.topology, drivers, layouts),
-        {placed.connection.name: of_connection(placed, drivers) for placed in placement(plan)},
+        {placed.connection.name: of_connection(placed, drivers) for placed in placements(plan)},
         {router.name: _dropped(drivers(router.name)) for router in plan.topology.routers},
     )
 

@@ -10,7 +10,7 @@ from p4lab.model.control import NumberError
 from p4lab.model.run import Plan, Stream
 from p4lab.systems.protect.entries import Placed
 from p4lab.systems.protect.expected import journey
-from p4lab.systems.protect.placement import placement
+from p4lab.systems.protect.placement import placements
 from p4lab.topology import Host
 
 
@@ -37,7 +37,7 @@ def draw(plan: Plan, chance: random.Random, streams: int, packets: int) -> Plan:
 
 def _is_protected(plan: Plan) -> bool:
     try:
-        placed = placement(plan)
+        placed = placements(plan)
     except NumberError:
         return False
     steps = journey(plan.topology, placed, plan.streams[0])

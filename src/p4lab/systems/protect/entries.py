@@ -1,17 +1,11 @@
-"""The control plane of `p4/protect`: from topology and connections to the entries of its tables.
-
-Addresses that only this system uses:
-
-    172.16.0.0/12          ends of tunnels: the pair number n has 172.16.0.0 + 256 n + path
-    fd00:0:0:R::/64        IPv6 of router R and its hosts: host H has ...::H
-"""
+"""The control plane of `p4/protect`: from topology and connections to the entries of its tables."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address
 from itertools import pairwise
 
 from p4lab.control.igp import underlay
@@ -25,20 +19,21 @@ from p4lab.model.entries import (
     TableEntry,
     Ternary,
 )
+from p4lab.systems.protect.addresses import (
+    PREFIX_LENGTH_V6,
+    host_v6,
+    prefix_v6,
+    tunnel_address,
+)
 from p4lab.systems.protect.connections import Connection, Flow, Prefix
 from p4lab.systems.protect.paths import Pair
 from p4lab.systems.protect.settings import ProtectSettings
-from p4lab.topology import NO_FAILURES, Failures, Host, Router, Topology
+from p4lab.topology import NO_FAILURES, Failures, Router, Topology
 from p4lab.topology.model import PREFIX_LENGTH
 
 PLACES = 1024
 """Connections that begin, and connections that end, at one switch"""
-MOST_TUNNELS = 1 << 12
 FIRST_PRIORITY = 1 << 20
-
-_TUNNELS = int(IPv4Address("172.16.0.0"))
-_PREFIX_V6 = int(IPv6Address("fd00::"))
-PREFIX_LENGTH_V6 = 64
 
 PortOf = Callable[[str, int], int]
 """What a router (by name) calls a port of the topology"""
@@ -82,21 +77,6 @@ class Placed:
         return 2 * self.pte_index + path - 1
 
 
-def tunnel_address(tunnel: int, path: int) -> IPv4Address:
-    """The PTE's address for path 1 or 2 of a pair of tunnels."""
-    return IPv4Address(_TUNNELS + (tunnel << 8) + path)
-
-
-def address_v6(host: Host) -> IPv6Address:
-    """A host's IPv6 address."""
-    return IPv6Address(_PREFIX_V6 + (host.router_number << 64) + host.number)
-
-
-def prefix_v6(router: Router) -> int:
-    """The network of a router's hosts, PREFIX_LENGTH_V6 bits long."""
-    return _PREFIX_V6 + (router.number << 64)
-
-
 # ---- Every router
 
 
@@ -120,7 +100,7 @@ def _routes(
         if not down.has(topology.link(host.name, router.name)):
             port = port_of(router.name, host.port)
             yield _route("ipv4_routes", Lpm(int(host.ip), 32), port)
-            yield _route("ipv6_routes", Lpm(int(address_v6(host)), 128), port)
+            yield _route("ipv6_routes", Lpm(int(host_v6(host)), 128), port)
     for other in topology.routers:
         hop = underlay(topology, down).next_hop(router.name, other.name)
         if hop is not None:

@@ -17,7 +17,7 @@ from p4lab.packets.probe import UDP_PORT
 from p4lab.systems.protect.answers import Packet, protecting
 from p4lab.systems.protect.entries import Placed
 from p4lab.systems.protect.paths import path_links
-from p4lab.systems.protect.placement import placement
+from p4lab.systems.protect.placement import placements
 from p4lab.topology import Link, Topology
 
 MOST_STEPS = 64  # the TTL of a host's packets
@@ -81,7 +81,7 @@ def excused(plan: Plan) -> dict[tuple[str, int], str]:
     found = {}
     for stream in plan.streams:
         (receiver,) = stream.receivers
-        steps = journey(plan.topology, placement(plan), stream)
+        steps = journey(plan.topology, placements(plan), stream)
         if not steps or not all(works(plan.topology, step, plan.down) for step in steps):
             near = plan.topology.reached(stream.source.name, plan.down)
             reason = "unprepared" if receiver.name in near else "cut off"
@@ -93,7 +93,7 @@ def sent(plan: Plan, placed: Placed) -> int:
     """Packets that should get a number of a connection: those of the streams that reach its PTI."""
     total = 0
     for stream in plan.streams:
-        for step in journey(plan.topology, placement(plan), stream):
+        for step in journey(plan.topology, placements(plan), stream):
             if step == placed:
                 total += stream.packets
             if not works(plan.topology, step, plan.down):

@@ -7,8 +7,9 @@ from functools import lru_cache
 
 from p4lab.model.control import NumberError
 from p4lab.model.run import Plan
+from p4lab.systems.protect.addresses import MOST_TUNNELS
 from p4lab.systems.protect.connections import Connection, connections_of, pair_of, same_cid
-from p4lab.systems.protect.entries import FIRST_PRIORITY, MOST_TUNNELS, PLACES, Placed
+from p4lab.systems.protect.entries import FIRST_PRIORITY, PLACES, Placed
 from p4lab.systems.protect.paths import Pair
 from p4lab.topology import Topology
 
@@ -56,7 +57,7 @@ class Placement:
         be."""
         if connection.name in self._placed:
             raise NumberError(
-                f"there is already a connection {connection.name}: name it otherwise."
+                f"there is a connection {connection.name} already: choose another name."
             )
         for other in self._placed.values():
             first = other.connection
@@ -99,7 +100,7 @@ class Placement:
 
 
 @lru_cache(maxsize=64)
-def placement(plan: Plan) -> tuple[Placed, ...]:
+def placements(plan: Plan) -> tuple[Placed, ...]:
     """The connections of a plan, as its control plane places them at the start. Raises NumberError,
     FileError."""
     return tuple(Placement(plan.topology, connections_of(plan)))

@@ -11,7 +11,7 @@ from p4lab.model.run import Plan
 from p4lab.systems.protect.counters import LATENT_ERROR, Collected, ConnectionCounts
 from p4lab.systems.protect.entries import Placed
 from p4lab.systems.protect.expected import Counted, counted, sent
-from p4lab.systems.protect.placement import placement
+from p4lab.systems.protect.placement import placements
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -81,7 +81,7 @@ def connection_rows(
     """What was counted, beside what should have been."""
     return tuple(
         _connection_row(plan, placed, connections[placed.connection.name])
-        for placed in placement(plan)
+        for placed in placements(plan)
     )
 
 
