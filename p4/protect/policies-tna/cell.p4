@@ -8,6 +8,9 @@
 #ifndef RESET_US
 #define RESET_US 1000000
 #endif
+#if RESET_US < 132
+#error "RESET_US must be at least 132: two ticks of the clock"
+#endif
 
 // The chip's clock counts nanoseconds. A tick is 2^16 of them, so that 32 bits last for 78 hours.
 const int<32> RESET_TICKS = RESET_US * 1000 / 65536;
