@@ -17,6 +17,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 
+import p4lab.systems
 from p4lab.model.system import System
 
 GROUP = "p4lab.systems"
@@ -35,8 +36,6 @@ _folders: dict[str, System] = {}
 @cache
 def _built_in() -> dict[str, str]:
     """Names of the package's own systems and their modules."""
-    import p4lab.systems
-
     found = pkgutil.iter_modules(p4lab.systems.__path__)
     return {module.name.replace("_", "-"): f"{GROUP}.{module.name}" for module in found}
 
@@ -52,7 +51,8 @@ def _installed(name: str) -> System | None:
         return _of_module(importlib.import_module(_built_in()[name]), name)
     for point in entry_points(group=GROUP):
         if point.name == name:
-            return point.load()()
+            system: System = point.load()()
+            return system
     return None
 
 

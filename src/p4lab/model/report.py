@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 class Report(Protocol):
     """The outcome of a run."""
 
-    problems: tuple[str, ...]
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is not as it should be, a sentence each."""
 
     @property
     def ok(self) -> bool:
@@ -112,7 +114,8 @@ class DeliveryReport:
         """The report as plain data: the keys of the dataclasses, `ok`, and what was set."""
         data = asdict(self)
         data["ok"] = self.ok
-        for rows, name in ((self.hosts, "hosts"), (self.links, "links")):
+        parts: dict[str, Sequence[HostRow | LinkRow]] = {"hosts": self.hosts, "links": self.links}
+        for name, rows in parts.items():
             for row, entry in zip(rows, data[name], strict=True):
                 entry["ok"] = row.ok
         return {**data.pop("settings"), **data}
@@ -214,8 +217,8 @@ def _link_rows(
 
 
 def _nodes(plan: Plan) -> list[str]:
-    topology = plan.topology
-    return [node.name for node in (*topology.hosts, *topology.routers)]
+    hosts, routers = plan.topology.hosts, plan.topology.routers
+    return [*(host.name for host in hosts), *(router.name for router in routers)]
 
 
 def _host_problem(row: HostRow) -> str:
@@ -240,7 +243,7 @@ def _groups(report: DeliveryReport) -> bool:
 
 
 def _render(report: DeliveryReport, limit: int) -> RenderableType:
-    from rich.console import Group
+    from rich.console import Group  # heavy: rich
     from rich.text import Text
 
     most = ", on no more copies than needed" if any(row.ideal for row in report.links) else ""
@@ -314,7 +317,7 @@ def _link_table(report: DeliveryReport, limit: int) -> RenderableType:
     from rich.table import Table
 
     ideals = any(row.ideal is not None for row in report.links)
-    ideals = ideals or (report.down and _groups(report))
+    ideals = ideals or (bool(report.down) and _groups(report))
     table = Table(title="copies on each link", title_style="bold")
     table.add_column("link")
     table.add_column("copies", justify="right")

@@ -24,6 +24,7 @@ from p4lab.model.notation import PLAIN, Notation
 from p4lab.model.report import (
     CounterRow,
     DeliveryReport,
+    Report,
     deliveries,
 )
 from p4lab.model.run import Observed, Plan, Stream
@@ -176,7 +177,7 @@ class System:
         target: str,
         collected: Any,
         rerun: Rerun,
-    ) -> DeliveryReport:
+    ) -> Report:
         """Compares what was observed with what the plan should lead to."""
         return self.deliveries(plan, network, observed, target, collected, rerun)
 

@@ -22,7 +22,7 @@ from p4lab import registry
 from p4lab.engine import load_program
 from p4lab.model.control import Controller, ControlPlane, CountingDriver, Driver
 from p4lab.model.layout import Layouts
-from p4lab.model.report import DeliveryReport
+from p4lab.model.report import Report
 from p4lab.model.run import Observed, Plan, Stream
 from p4lab.network.base import Network, NetworkError
 from p4lab.network.virtual import VirtualNetwork
@@ -123,7 +123,7 @@ class Session:
         travel = sum(link.delay_ns for link in self.plan.topology.links)
         return start + longest + travel + DRAIN
 
-    def report(self, target: str = "engine") -> DeliveryReport:
+    def report(self, target: str = "engine") -> Report:
         """What was observed beside what the plan should have led to."""
 
         def counting(router: str) -> CountingDriver:
