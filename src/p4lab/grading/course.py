@@ -123,11 +123,13 @@ class _CourseFile(BaseModel):
 @dataclass(frozen=True)
 class Judged:
     """A case and what the reference makes of it: for each packet sent, what comes out, as bytes by
-    port and in order of ports. Of a network `plan` is its run."""
+    port and in order of ports, and how many packets it has `counted` in the cells of the case. Of
+    a network `plan` is its run."""
 
     case: Case
     seed: str
     outputs: tuple[tuple[tuple[int, bytes], ...], ...] = ()
+    counted: tuple[int, ...] = ()
     plan: Plan | None = None
 
 
@@ -241,7 +243,8 @@ class Course:
         key = (file, seed)
         if key not in self._cases:
             try:
-                case = make_case(self.scenario(file), self.kit, self, seed)
+                hidden = seed not in public_seeds(check)
+                case = make_case(self.scenario(file), self.kit, self, seed, hidden=hidden)
                 self._cases[key] = self._judged(case, seed)
             except (ScenarioError, ValueError) as error:
                 raise LabError(f"labs/{self.name}/{file}: {error}") from error
@@ -250,15 +253,13 @@ class Course:
     def _judged(self, case: Case, seed: str) -> Judged:
         """Raises LabError, and ValueError for what does not fit."""
         if case.network is None:
-            return Judged(case, seed, self._outputs(case))
+            switch = self.set_up(self.program(case.defines), case)
+            outputs = tuple(tuple(sorted(inject(switch, sending))) for sending in case.sendings)
+            return Judged(case, seed, outputs, counted(switch, case))
         plan = make_plan(self.name, case.network)
         # What the system's settings say of the program goes before what the checks say.
         defines = tuple({**dict(case.defines), **dict(plan.defines)}.items())
         return Judged(replace(case, defines=defines), seed, plan=plan)
-
-    def _outputs(self, case: Case) -> tuple[tuple[tuple[int, bytes], ...], ...]:
-        switch = self.set_up(self.program(case.defines), case)
-        return tuple(tuple(sorted(inject(switch, sending))) for sending in case.sendings)
 
     def switch(self, program: _engine.Program) -> _engine.Switch:
         """A switch to judge with. Raises ValueError for a program that no switch has the memory
@@ -339,18 +340,23 @@ def load(lab: str) -> Course:
     )
 
 
+def counted(switch: _engine.Switch, case: Case) -> tuple[int, ...]:
+    """Packets in the cells that a case counts. Raises ValueError for a cell that is not there."""
+    return tuple(switch.read_counter(name, cell)[0] for name, cell in case.counts)
+
+
 def inject(switch: _engine.Switch, sending: Sending) -> list[tuple[int, bytes]]:
     """A packet of a case is sent into its switch: what comes out, as (port, bytes)."""
     if sending.updates:
         switch.write(list(sending.updates))
-    return switch.process(sending.port, sending.data)
+    return switch.process(sending.port, sending.data, sending.now)
 
 
 def inject_traced(switch: _engine.Switch, sending: Sending) -> dict[str, Any]:
     """The same with all that happens on the way, as a trace."""
     if sending.updates:
         switch.write(list(sending.updates))
-    return switch.trace(sending.port, sending.data)
+    return switch.trace(sending.port, sending.data, sending.now)
 
 
 def compile_files(

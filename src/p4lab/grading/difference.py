@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from p4lab import _engine
@@ -100,19 +100,26 @@ def _lineage(
 
 
 def wanted(out: Out, ignore: frozenset[str]) -> Wanted:
-    """What the reference sent, as the thing to expect; `ignore` are fields such as `bier.tc`."""
+    """What the reference sent, as the thing to expect; `ignore` are fields such as `bier.tc`, all
+    fields of a header (`bier.*`), and headers that may be there or not (`bier`)."""
     headers = tuple(
         Header(
             header.name,
             {
                 name: number
                 for name, number in header.fields.items()
-                if f"{header.name}.{name}" not in ignore
+                if not {f"{header.name}.{name}", f"{header.name}.*"} & ignore
             },
         )
         for header in out.headers
+        if header.name not in ignore
     )
     return Wanted(out.port, headers, out.rest, out.lineage)
+
+
+def without(out: Out, ignore: frozenset[str]) -> Out:
+    """A packet without its headers that may be there or not."""
+    return replace(out, headers=tuple(h for h in out.headers if h.name not in ignore))
 
 
 @dataclass(frozen=True)

@@ -114,9 +114,11 @@ def rounds(each: str | None, names: Mapping[str, Any]) -> Iterator[dict[str, Any
         yield {**names, **dict(zip(bound, found, strict=True))}
 
 
-def draw(table: Mapping[str, Any], chance: random.Random) -> dict[str, Any]:
+def draw(
+    table: Mapping[str, Any], chance: random.Random, given: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """The names of a scenario's [draw], in the order of the file, so that later ones may use
-    earlier ones. Each is
+    earlier ones and those that are `given`. Each is
 
     - a value or an expression,
     - `{ from = 1, to = 6 }`: a whole number, both ends included,
@@ -126,7 +128,7 @@ def draw(table: Mapping[str, Any], chance: random.Random) -> dict[str, Any]:
 
     Raises DrawError.
     """
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = dict(given or {})
     for name, written in table.items():
         try:
             names[name] = _draw(written, names, chance)

@@ -52,6 +52,8 @@ GENERAL = {
     "knows how many there are now?",
     "looped ports unfair": "Every packet that comes once more takes a turn, and no other packet. "
     "Write down the ports of the first ten.",
+    "wrong count": "Each packet that is given up is counted by its reason. Which reason does your "
+    "program give, and is it the one that fits?",
     difference.PAYLOAD: "What follows the headers must stay as it came in.",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from p4lab import _engine
-from p4lab.grading import culprit, elsewhere, loops, networks, numbers, scripts, stages
+from p4lab.grading import counts, culprit, elsewhere, loops, networks, numbers, scripts, stages
 from p4lab.grading.course import (
     Check,
     Course,
@@ -142,7 +142,7 @@ def _case(
         return _misfit(case, 0, error)
     if check.parses:
         return stages.parses(course, check, judged, work, program)
-    if bench is not None:
+    if bench is not None and not _needs_the_engine(case):
         story = elsewhere.story(course, check, judged, work, program, bench)
         # What looped ports carry stays inside of a switch: there the engine judges.
         if story is None and case.shares:
@@ -158,7 +158,17 @@ def _case(
         story = compare(course, check, judged, work, program, number)
         if story is not None:
             return story
+    if (story := counts.story(course, check, judged, switch)) is not None:
+        return story
     return loops.story(course, check, judged, work, program) if case.shares else None
+
+
+def _needs_the_engine(case: Case) -> bool:
+    """Whether no other switch can be given a case: it writes registers, reads counters, or wants
+    packets at certain moments."""
+    later = [update for sending in case.sendings for update in sending.updates]
+    registers = any(update[0] == "register" for update in [*case.updates, *later])
+    return registers or bool(case.counts) or any(sending.now for sending in case.sendings)
 
 
 def _tables(case: Case) -> list[str]:

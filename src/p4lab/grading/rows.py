@@ -62,11 +62,13 @@ class Cell(_Table):
 
 
 class Group(_Table):
-    """A multicast group: one copy for each port."""
+    """A multicast group: one copy for each port. `instances` are the numbers by which egress knows
+    the copies (v1model: egress_rid), 0, 1, 2 and so on unless told."""
 
     each: str | None = None
     id: Written
     ports: Written
+    instances: Written = None
 
 
 class Session(_Table):
@@ -142,9 +144,11 @@ def configure(
     for group in wanted.group:
         for inner in drawing.rounds(group.each, names):
             number = int(drawing.value(group.id, inner))
-            ports = [int(port) for port in drawing.value(group.ports, inner)]
-            replicas = [(port, index) for index, port in enumerate(ports)]
-            listed = ", ".join(map(str, ports))
+            replicas = _replicas(group, inner)
+            listed = ", ".join(
+                str(port) if group.instances is None else f"{port} (copy {instance})"
+                for port, instance in replicas
+            )
             step = Step(f"multicast group {number} has ports {listed}")
             yield 1, ("group", number, replicas), step
     for cell in wanted.cell:
@@ -165,6 +169,17 @@ def configure(
         _known(f"the table {entry.table}", "key", entry.match, keys)
         for inner in drawing.rounds(entry.each, names):
             yield (entry.at, *_entry(entry, keys, params, inner, notation))
+
+
+def _replicas(group: Group, names: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Port and instance of each copy. Raises ScenarioError."""
+    ports = [int(port) for port in drawing.value(group.ports, names)]
+    if group.instances is None:
+        return [(port, index) for index, port in enumerate(ports)]
+    instances = [int(instance) for instance in drawing.value(group.instances, names)]
+    if len(ports) != len(instances):
+        raise ScenarioError(f"group: {len(ports)} ports and {len(instances)} instances")
+    return list(zip(ports, instances, strict=True))
 
 
 def _params_of(

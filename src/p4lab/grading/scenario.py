@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field
 
 from p4lab.grading import drawing, frames
+from p4lab.grading.anything import Anything
 from p4lab.grading.drawing import DrawError
 from p4lab.grading.rows import (
     Configuration,
@@ -25,6 +26,8 @@ from p4lab.grading.rows import (
     merged,
 )
 from p4lab.model.system import System
+
+MICROSECOND = 10**6  # picoseconds
 
 
 class _Table(BaseModel):
@@ -53,12 +56,21 @@ class Carried(_Table):
 
 
 class Send(_Table):
-    """A packet that is sent into a port: header to fields in the order of the wire."""
+    """A packet that is sent into a port, `wait` microseconds after the one before it: header to
+    fields in the order of the wire. A field may be "any" (see `Anything`)."""
 
     each: str | None = None
     port: Written
+    wait: Written = 0
     like: str | None = None
     packet: dict[str, Written] = {}
+
+
+class Count(_Table):
+    """Cells of a counter that must hold as many packets in the end as the reference's."""
+
+    counter: str
+    cells: Written
 
 
 class Expect(_Table):
@@ -84,7 +96,8 @@ class Network(_Table):
 
 class Scenario(Configuration, _Table):
     """The file as it is. `say` tells the student what is tried. Without `expect` the reference
-    program says what comes out; `ignore` lists fields that may hold anything all the same, and
+    program says what comes out; `ignore` lists fields that may hold anything all the same
+    (`bier.tc`, or all of a header: `bier.*`) and headers that may be there or not (`bier`), and
     `others = "ignore"` allows packets that nobody expects."""
 
     say: str
@@ -93,6 +106,7 @@ class Scenario(Configuration, _Table):
     loop: list[Loop] = []
     carried: list[Carried] = []
     send: list[Send] = []
+    count: list[Count] = []
     expect: list[Expect] | None = None
     ignore: list[str] = []
     others: Literal["forbid", "ignore"] = "forbid"
@@ -101,11 +115,13 @@ class Scenario(Configuration, _Table):
 
 @dataclass(frozen=True)
 class Sending:
-    """A packet on its way in, and what is written into the switch before it comes."""
+    """A packet on its way in at a moment in picoseconds, and what is written into the switch before
+    it comes."""
 
     port: int
     data: bytes
     text: str
+    now: int = 0
     updates: tuple[Any, ...] = ()
     steps: tuple[str, ...] = ()
 
@@ -159,6 +175,8 @@ class Case:
     loops: tuple[tuple[int, int], ...] = ()
     """Front ports in loopback, each with its port metadata"""
     shares: tuple[Share, ...] = ()
+    counts: tuple[tuple[str, int], ...] = ()
+    """Cells of counters, as name and index"""
 
     def told(self, upto: int) -> tuple[str, ...]:
         """What is done up to the packet number `upto`, in words."""
@@ -190,10 +208,13 @@ class Kit:
     system: System = field(default_factory=System)
 
 
-def make_case(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
-    """The case that a seed makes of a scenario. Raises ScenarioError."""
+def make_case(
+    scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, *, hidden: bool = False
+) -> Case:
+    """The case that a seed makes of a scenario. What is drawn sees as `hidden` whether students
+    will never read it. Raises ScenarioError."""
     try:
-        return _make(scenario, kit, layouts, seed)
+        return _make(scenario, kit, layouts, seed, hidden)
     except (DrawError, frames.FrameError, ValueError, TypeError, KeyError) as error:
         raise ScenarioError(str(error)) from error
 
@@ -208,9 +229,9 @@ class Layouts(Protocol):
         """Header to field to width."""
 
 
-def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
+def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: bool) -> Case:
     chance = random.Random(seed)
-    names = drawing.draw(scenario.draw, chance)
+    names = drawing.draw(scenario.draw, chance, {"hidden": hidden})
     given = {**kit.defines, **scenario.defines}
     defines = tuple((name, str(drawing.value(item, names))) for name, item in given.items())
     network = scenario.network
@@ -241,7 +262,8 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
             continue
         updates.append(update)
         steps.append(step)
-    sendings = _sendings(scenario, kit, names, layout, later)
+    anything = Anything(chance, hidden)
+    sendings = _sendings(scenario, kit, names, layout, later, anything)
     expected = None
     if scenario.expect is not None:
         expected = tuple(
@@ -260,6 +282,11 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str) -> Case:
         scenario.others == "ignore",
         loops=tuple(loops),
         shares=tuple(_share(item, names, len(sendings)) for item in scenario.carried),
+        counts=tuple(
+            (item.counter, int(cell))
+            for item in scenario.count
+            for cell in drawing.value(item.cells, names)
+        ),
     )
 
 
@@ -290,12 +317,13 @@ def _sendings(
     names: Mapping[str, Any],
     layout: frames.Layout,
     later: Mapping[int, list[tuple[tuple[Any, ...], Step]]],
+    anything: Anything,
 ) -> tuple[Sending, ...]:
-    sendings = [
-        _sending(item, kit, inner, layout)
-        for item in scenario.send
-        for inner in drawing.rounds(item.each, names)
-    ]
+    sendings: list[Sending] = []
+    for item in scenario.send:
+        for inner in drawing.rounds(item.each, names):
+            last = sendings[-1].now if sendings else 0
+            sendings.append(_sending(item, kit, inner, layout, anything, last))
     for at, written in later.items():
         if at > len(sendings):
             raise ScenarioError(f"at = {at}: only {len(sendings)} packets are sent")
@@ -304,7 +332,15 @@ def _sendings(
     return tuple(sendings)
 
 
-def _sending(send: Send, kit: Kit, names: Mapping[str, Any], layout: frames.Layout) -> Sending:
+def _sending(
+    send: Send,
+    kit: Kit,
+    names: Mapping[str, Any],
+    layout: frames.Layout,
+    anything: Anything,
+    last: int,
+) -> Sending:
+    """A packet that comes in after one at the moment `last`."""
     port = int(drawing.value(send.port, names))
     base: Mapping[str, Any] = {}
     if send.like is not None:
@@ -312,10 +348,16 @@ def _sending(send: Send, kit: Kit, names: Mapping[str, Any], layout: frames.Layo
             known = ", ".join(kit.packets) or "none"
             raise ScenarioError(f"send: there is no packet called {send.like}; there is {known}")
         base = kit.packets[send.like]
-    packet = _completed(_joined(base, send.packet), kit, names)
+    packet = anything.filled(_completed(_joined(base, send.packet), kit, names), layout)
     data = frames.build(packet, layout)
     told = _told(packet, frames.Headers(layout, kit.system.notation))
-    return Sending(port, data, f"a packet comes in on port {port}: {told}")
+    text = f"a packet comes in on port {port}: {told}"
+    wait = int(drawing.value(send.wait, names))
+    if wait < 0:
+        raise ScenarioError(f"send: wait = {wait}: time does not run backwards")
+    if wait:
+        text = f"{wait:,} microseconds later {text}"
+    return Sending(port, data, text, last + wait * MICROSECOND)
 
 
 def _joined(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,27 @@
+"""What a program has counted by the end of a case, beside what the reference has."""
+
+from __future__ import annotations
+
+from p4lab import _engine
+from p4lab.grading.course import Check, Course, Judged, counted
+from p4lab.grading.record import Story
+
+WRONG_COUNT = "wrong count"
+
+
+def story(course: Course, check: Check, judged: Judged, switch: _engine.Switch) -> Story | None:
+    """The first cell that holds another number of packets than the reference's; None if there is
+    none. The switch has had all packets of the case. Hints go by the name of the cell, such as
+    `dropped[8]`."""
+    case = judged.case
+    try:
+        found = counted(switch, case)
+    except ValueError as error:
+        hint = "Counters keep the names and sizes of the starter."
+        return Story(case.told(len(case.sendings)), f"{error}.", WRONG_COUNT, hint)
+    for (name, cell), wanted, got in zip(case.counts, judged.counted, found, strict=True):
+        if wanted != got:
+            summary = f"In the end the counter {name}[{cell}] holds {got}, not {wanted}."
+            hint = course.hint(check, WRONG_COUNT, f"{name}[{cell}]")
+            return Story(case.told(len(case.sendings)), summary, WRONG_COUNT, hint)
+    return None
