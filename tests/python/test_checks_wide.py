@@ -1,5 +1,5 @@
 """What a scenario may leave open, count and wait for. Without these a wrong answer would pass that
-copies a field which is 0 in every packet, forgets what it should count, or never looks at a clock."""
+copies a field which is 0 in every packet, forgets to count, or never looks at a clock."""
 
 from __future__ import annotations
 
