@@ -238,15 +238,24 @@ class VirtualNetwork:
             copies[link.b, link.a] = back["sent"]["probes"]
         return Observed(sent, received, dict(copies))
 
+    def record(self, link: Link) -> None:
+        """From now on `recorded` knows what a link carries."""
+        self.engine.capture(self._number(link))
+
+    def recorded(self, link: Link) -> list[tuple[int, bytes]]:
+        """Frames that a recorded link has carried either way since the last call, with the time in
+        nanoseconds."""
+        return list(frames(self.engine.drain_capture(self._number(link))))
+
     def watch(self, host: Host) -> None:
         """From now on `arrivals` knows what the cable of this host carries to it."""
-        self.engine.capture(self._number(self.topology.link(host.name, host.router)))
+        self.record(self.topology.link(host.name, host.router))
 
     def arrivals(self, host: Host) -> list[tuple[int, Probe]]:
         """Probes of others that have arrived at a watched host since the last call, with the
         time in nanoseconds."""
-        link = self._number(self.topology.link(host.name, host.router))
-        seen = ((time, Probe.of(frame)) for time, frame in frames(self.engine.drain_capture(link)))
+        link = self.topology.link(host.name, host.router)
+        seen = ((time, Probe.of(frame)) for time, frame in self.recorded(link))
         return [(time, probe) for time, probe in seen if probe and probe.sender != host.id]
 
     def trace(self, on: bool = True) -> None:

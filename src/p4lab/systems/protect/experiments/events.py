@@ -2,19 +2,23 @@
 
 The same event three times: `run` lets it happen to the P4 program in virtual time, `by_definition`
 asks the definitions of the policies (oracle.py) about copies whose moments are computed here, and
-`reference` is what has been published or follows on paper.
+`expected_lost` is what follows on paper.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from p4lab.packets.probe import Probe
 from p4lab.session.run import Session
 from p4lab.systems.protect.experiments.setup import (
+    BESIDE,
+    EGRESS,
     INGRESS,
+    MS,
     US,
     Cable,
     between,
@@ -68,29 +72,38 @@ EVENTS = (
     Event("loss, slow path", loss=(0.0, LOSS)),
     Event("loss, both paths", loss=(LOSS, LOSS)),
     Event("cut of the fast path", down="fast"),
-    Event("its return", down="fast", back=True),
+    Event("return of the fast path", down="fast", back=True),
     Event("cut of the slow path", down="slow"),
-    Event("its return", down="slow", back=True),
+    Event("return of the slow path", down="slow", back=True),
     Event("restart of the PTI", restart=True),
     Event("restart, no reset", restart=True, reset_ms=0),
-    Event("skew beyond history, loss", loss=(LOSS, 0.0), skew=HISTORY + 4.5),
+    Event("skew below one packet", loss=(LOSS, 0.0), skew=0.5),
+    Event("skew beyond the history", loss=(LOSS, 0.0), skew=HISTORY + 4.5),
     Event("wrap-around", before_wrap=0.5),
 )
 """In the order of tables and figures"""
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What the receiver got of a stream, in packets: `lost` never came, `duplicates` are copies
+class Delivered:
+    """What a receiver got of a stream, in packets: `lost` never came, `duplicates` are copies
     beyond the first, `reordered` are first copies behind one with a higher number."""
+
+    lost: int
+    duplicates: int
+    reordered: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One run: what the receiver got, and the same by the policy's definition."""
 
     event: Event
     accept: Accept
     seed: int
     sent: int
-    lost: int
-    duplicates: int
-    reordered: int
+    delivered: Delivered
+    defined: Delivered
 
 
 @dataclass(frozen=True)
@@ -121,21 +134,21 @@ def run(event: Event, accept: Accept, packets: int, seed: int) -> Outcome:
     topology = two_paths(Cable(TRAVEL, loss=event.loss[0]), Cable(slow, loss=event.loss[1]))
     stream = between(topology, packets=packets, interval_ns=INTERVAL)[0]
     plan = plan_of(topology, seed, (stream,), event.settings(accept))
+    ends = [topology.link(EGRESS, beside) for beside in BESIDE.values()]
     with opened(plan) as session:
+        net = session.net
+        for link in ends:
+            net.record(link)
         _set_number(session, event.first_number(packets))
         start = session.begin()
         _happen(session, event, start, moments(packets, seed))
-        session.net.run_until(start + packets * INTERVAL + slow + DRAIN, session.plane)
-        (row,) = session.net.engine.report(session.net.node(stream.receivers[0].name))
-    return Outcome(
-        event,
-        accept,
-        seed,
-        packets,
-        packets - row["received"],
-        row["duplicates"],
-        row["out_of_order"],
-    )
+        net.run_until(start + packets * INTERVAL + slow + DRAIN, session.plane)
+        (row,) = net.engine.report(net.node(stream.receivers[0].name))
+        came = [_numbers(net.recorded(link)) for link in ends]
+    got = Delivered(packets - row["received"], row["duplicates"], row["out_of_order"])
+    copies = [(time, packet) for path, time in ((0, TRAVEL), (1, slow)) for packet in came[path]]
+    defined = by_definition(event, accept, packets, seed, copies)
+    return Outcome(event, accept, seed, packets, got, defined)
 
 
 def _happen(session: Session, event: Event, start: int, when: Moments) -> None:
@@ -157,41 +170,31 @@ def _set_number(session: Session, number: int) -> None:
     session.net.engine.write(session.net.node(INGRESS), [cell])
 
 
+def _numbers(recorded: Sequence[tuple[int, bytes]]) -> list[int]:
+    """Which packets of the stream are among the frames of a link."""
+    probes = [Probe.of(frame) for _, frame in recorded]
+    return [probe.sequence for probe in probes if probe]
+
+
 # ---- The definition
 
 
-def by_definition(event: Event, accept: Accept, packets: int, seed: int) -> Outcome:
-    """What the policy's definition makes of the copies that should arrive."""
+def by_definition(
+    event: Event, accept: Accept, packets: int, seed: int, copies: Iterable[tuple[int, int]]
+) -> Delivered:
+    """What the policy's definition makes of copies that come over the two paths, each given by how
+    long it travels and which packet it is. Moments and numbers are computed here."""
+    first = moments(packets, seed).first
     decide = policy(event.settings(accept))
-    arrivals = sorted(_copies(event, packets, seed))
-    taken = [packet for time, packet, sn in arrivals if decide(sn, time // US) is Verdict.ACCEPTED]
-    return Outcome(
-        event,
-        accept,
-        seed,
-        packets,
-        packets - len(set(taken)),
-        len(taken) - len(set(taken)),
-        _reordered(taken),
-    )
-
-
-def _copies(event: Event, packets: int, seed: int) -> Iterator[tuple[int, int, int]]:
-    """Copies that reach the PTE: nanoseconds after the first was sent, packet, number."""
-    when, lost = moments(packets, seed), random.Random(f"lost {seed}")
-    slow = TRAVEL + round(event.skew * INTERVAL)
-    last = event.first_number(packets)
-    for packet in range(packets):
-        now = packet * INTERVAL
-        if event.restart and now - INTERVAL < when.first <= now:
-            last = 0
-        last = (last + 1) % NUMBERS
-        for name, travel, loss in (("fast", TRAVEL, event.loss[0]), ("slow", slow, event.loss[1])):
-            # What is on the cable when it is cut is lost, too.
-            broken = event.down == name and now + travel > when.first
-            repaired = event.back and now >= when.second
-            if (repaired or not broken) and lost.random() >= loss:
-                yield now + travel, packet, last
+    taken = []
+    for time, packet in sorted((packet * INTERVAL + travel, packet) for travel, packet in copies):
+        last = event.first_number(packets) + packet
+        if event.restart and packet * INTERVAL >= first:
+            last = packet - -(-first // INTERVAL)
+        if decide((last + 1) % NUMBERS, time // US) is Verdict.ACCEPTED:
+            taken.append(packet)
+    unique = len(set(taken))
+    return Delivered(packets - unique, len(taken) - unique, _reordered(taken))
 
 
 def _reordered(packets: Sequence[int]) -> int:
@@ -203,3 +206,24 @@ def _reordered(packets: Sequence[int]) -> int:
         seen.add(packet)
         highest = max(highest, packet)
     return late
+
+
+# ---- On paper
+
+
+def expected_lost(event: Event, accept: Accept, packets: int) -> float:
+    """How many packets of a stream a policy should lose on average. Small print is left out: the
+    last packet of a stream, several losses in a row, copies on their way when something happens.
+    """
+    fast, slow = event.loss
+    if accept in ("none", "match"):
+        return fast * slow * packets
+    if event.restart:  # until the numbers are ahead again, or the reset
+        reset = event.reset_ms * MS / INTERVAL
+        return min(reset or packets, packets / 3)
+    if accept == "highest":
+        overtaken = int(event.skew)  # packets that a slow copy comes behind
+        return fast * (1 if overtaken else slow) * packets + (
+            overtaken if event.down == "fast" and event.back else 0
+        )
+    return fast * (1 if event.skew > HISTORY else slow) * packets

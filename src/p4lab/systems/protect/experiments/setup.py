@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from p4lab import _engine
 from p4lab.engine import load_program
+from p4lab.experiment import tidy
 from p4lab.model.run import Plan, Stream
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.paths import ROOT
@@ -112,6 +113,16 @@ def plan_of(
 def program(settings: ProtectSettings, file: Path = PROGRAM) -> _engine.Program:
     """The program in a file with the macros of these settings, for the engine."""
     return load_program(file, settings.macros())
+
+
+@cache
+def _origin(settings: ProtectSettings, file: Path) -> tidy.Origin:
+    return tidy.origin(0, file, settings.macros())
+
+
+def origin(seed: int, settings: ProtectSettings, file: Path = PROGRAM) -> tidy.Row:
+    """The columns that each row of a table begins with."""
+    return replace(_origin(settings, file), seed=seed).columns
 
 
 @contextmanager
