@@ -34,7 +34,9 @@
 #endif
 
 // W: a number is new if it is at most so many steps ahead of the highest one seen.
-#ifndef WINDOW
+#ifdef WINDOW
+#define SMALL_WINDOW
+#else
 #define WINDOW (32w1 << (SN_BITS - 1))
 #endif
 

@@ -5,31 +5,12 @@
 // bytes only, so what egress must know stands in front of the packet.
 
 #define TOFINO
-#ifdef WINDOW
-#define SMALL_WINDOW
-#endif
 
 #include <core.p4>
 #include <tna.p4>
 
 #include "headers.p4"
-#include "policies-tna/cell.p4"
-#include "policies-tna/number.p4"
-#if ACCEPT == ACCEPT_NONE
-#include "policies-tna/none.p4"
-#elif ACCEPT == ACCEPT_MATCH
-#include "policies-tna/match.p4"
-#elif ACCEPT == ACCEPT_HIGHEST
-#ifdef SMALL_WINDOW
-#include "policies-tna/window.p4"
-#else
-#include "policies-tna/highest.p4"
-#endif
-#elif ACCEPT == ACCEPT_SLOTS
-#include "policies-tna/slots.p4"
-#else
-#error "on Tofino ACCEPT must be 0 (none), 1 (match), 2 (highest) or 3 (slots)"
-#endif
+#include "policies-tna/policy.p4"
 
 // From ingress to egress, in front of the packet.
 header internal_t {

@@ -4,10 +4,7 @@
 #define TNA_NUMBER_P4
 
 #include "../headers.p4"
-
-#if SN_BITS != 32
-#error "on Tofino SN_BITS must be 32: the comparisons of its registers have the width of the cells"
-#endif
+#include "cell.p4"
 
 control NextNumber(in bit<16> index, out bit<32> sn) {
     Register<bit<32>, bit<16>>(CONNECTIONS, 0) pti_last_sn;

@@ -33,6 +33,6 @@ control Accept(in bit<16> index, in bit<32> sn, in bit<32> now, out bit<1> accep
     };
 
     apply {
-        accepted = ahead.execute(index[15 - SLOT_BITS:0] ++ sn[SLOT_BITS - 1:0]);
+        accepted = ahead.execute(index[15 - SLOT_BITS:0] ++ sn[SN_SHIFT + SLOT_BITS - 1:SN_SHIFT]);
     }
 }

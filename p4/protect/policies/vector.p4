@@ -30,7 +30,7 @@ control Accept(in bit<16> index, in bit<32> sn, in bit<48> now, in bit<32> reset
                 verdict = verdict_t.ACCEPTED;
             } else if (behind < HISTORY) {
                 verdict = verdict_t.DUPLICATE;
-                if ((history >> (bit<8>)behind) & 1 == 0) {
+                if (((history >> (bit<8>)behind) & 1) == 0) {
                     history = history | ((bit<HISTORY>)1 << (bit<8>)behind);
                     verdict = verdict_t.ACCEPTED;
                 }
