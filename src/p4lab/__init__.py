@@ -15,6 +15,6 @@ __version__ = "0.1.0"
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """`%load_ext p4lab` gives a notebook the cell magic `%%p4`."""
-    from p4lab.magic import load
+    from p4lab.magic import load  # heavy: a notebook's libraries, and the engine
 
     load(shell)

@@ -14,10 +14,11 @@ from __future__ import annotations
 import queue
 import threading
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 
 import grpc
-from finsy.proto import p4r, p4r_grpc
+from finsy.proto import p4r, p4r_grpc, rpc_status
 
 from p4lab.control.p4info import Program
 from p4lab.model.control import Count
@@ -267,8 +268,6 @@ class _Session:
 
 def _cookie(config: bytes) -> int:
     """A number that tells one program from another."""
-    import zlib
-
     return zlib.crc32(config) | 1
 
 
@@ -287,8 +286,6 @@ def _refusal(error: grpc.RpcError, batch: Sequence[Update] = ()) -> str:
 
 
 def _failed(error: grpc.RpcError, batch: Sequence[Update]) -> Iterator[tuple[str, Update]]:
-    from finsy.proto import rpc_status
-
     for name, value in error.trailing_metadata() or ():
         if name != "grpc-status-details-bin":
             continue

@@ -19,6 +19,7 @@ from p4lab.model.entries import Update, diff
 from p4lab.network import NetworkError, namespace
 from p4lab.network.mininet import OFFLOADS, check_system
 from p4lab.network.switches import EngineSwitches, Switches
+from p4lab.targets import bmv2
 
 PING_SECONDS = 1
 
@@ -75,7 +76,7 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
             raise
 
     def _build(self, loaded: list[Loaded]) -> None:
-        from mininet.log import setLogLevel
+        from mininet.log import setLogLevel  # heavy: Mininet, which need not be installed
         from mininet.node import Host as MininetHost
         from mininet.node import Node
 
@@ -201,8 +202,6 @@ def makers(
         if target == "engine":
             found[program] = EngineSwitches(item.program)
         elif target == "bmv2":
-            from p4lab.targets import bmv2
-
             say(f"compiling {program.name} ({bmv2.COMPILER})")
             found[program] = bmv2.Bmv2Switches(bmv2.compile_program(program, ()))
         else:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from p4lab import _engine
 from p4lab.fit import chip, latency
 from p4lab.fit.dependencies import (
     Dependency,
@@ -129,7 +130,7 @@ class Estimate:
 
     def _repr_svg_(self) -> str:
         """What a notebook shows."""
-        from p4lab.fit.svg import drawing
+        from p4lab.fit.svg import drawing  # heavy: rich
 
         return drawing(self)
 
@@ -148,8 +149,6 @@ def estimate_file(
     defines: Sequence[tuple[str, str]] = (),
 ) -> Estimate:
     """The estimate of a P4 file; ValueError, with the text to show, for one with errors."""
-    from p4lab import _engine
-
     text = _engine.stage_graph(str(program), list(include_dirs), list(defines))
     return estimate_graph(load(text), str(program))
 
@@ -158,8 +157,6 @@ def estimate_text(
     name: str, text: str, files: dict[str, str] | None = None, defines: Sequence = ()
 ) -> Estimate:
     """The estimate of a program given as text; `files` are what it may include."""
-    from p4lab import _engine
-
     return estimate_graph(
         load(_engine.stage_graph_of_text(name, text, files or {}, list(defines))), name
     )

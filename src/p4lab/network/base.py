@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from ipaddress import IPv4Address
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from p4lab.model.control import Controller, CountingDriver
-from p4lab.model.layout import CPU_PORT
 from p4lab.model.run import Observed, Stream
-from p4lab.topology import Host, Link, Topology
-
-if TYPE_CHECKING:
-    from p4lab import _engine
+from p4lab.topology import Host, Link
 
 NAMES = ("virtual", "mininet")
 
@@ -66,40 +61,3 @@ class Network(Protocol):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None: ...
-
-
-def open_network(
-    name: str,
-    topology: Topology,
-    program: _engine.Program,
-    *,
-    cpu_port: int = CPU_PORT,
-    seed: int = 0,
-    pcap: Path | None = None,
-    engine: str = "interpreter",
-) -> Network:
-    """The network called `name` with the engine's switches. With `pcap`, each link's frames go to
-    a file in that folder.
-
-    Raises NetworkError, ValueError if there is no native code for the program.
-    """
-    if engine not in ENGINES:
-        raise NetworkError(f"there is no engine called {engine!r}; there is {', '.join(ENGINES)}.")
-    runs = ENGINES[engine]
-    if name == "virtual":
-        from p4lab.network.virtual import VirtualNetwork
-
-        return VirtualNetwork(
-            topology, program, cpu_port=cpu_port, seed=seed, pcap=pcap, engine=runs
-        )
-    if name == "mininet":
-        from p4lab.network.mininet import MininetNetwork
-        from p4lab.network.switches import EngineSwitches
-
-        # Faster ways pass the captures by.
-        backend = "socket" if pcap else None
-        switches = EngineSwitches(
-            program, cpu_port=cpu_port, seed=seed, backend=backend, engine=runs
-        )
-        return MininetNetwork(topology, switches, pcap=pcap)
-    raise NetworkError(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")

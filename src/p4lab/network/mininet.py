@@ -73,7 +73,7 @@ class MininetNetwork:
             raise
 
     def _build(self, pcap: Path | None) -> None:
-        from mininet.log import setLogLevel
+        from mininet.log import setLogLevel  # heavy: Mininet, which need not be installed
         from mininet.node import Host as MininetHost
         from mininet.node import Node
 

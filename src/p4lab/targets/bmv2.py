@@ -44,7 +44,7 @@ def missing() -> list[str]:
     """What is not installed of what the target needs."""
     names = [tool for tool in (COMPILER, SWITCH) if shutil.which(tool) is None]
     try:
-        import finsy.proto  # noqa: F401
+        import finsy.proto  # noqa: F401 # heavy: finsy and grpc, which need not be installed
     except ImportError:
         names.append("the Python package finsy")
     return names
@@ -106,8 +106,8 @@ class Bmv2Switch:
         number: int,
         folder: Path,
     ) -> None:
-        """`ports` are numbers and interface names, `cpu_port` is that of its controller. `on_cpu` is
-        called from a thread with port and frame of what the switch sends there. `number` tells
+        """`ports` are numbers and interface names, `cpu_port` is that of its controller. `on_cpu`
+        is called from a thread with port and frame of what the switch sends there. `number` tells
         switches of one namespace apart; log and socket are put in `folder`. Raises TargetError."""
         from p4lab.control.p4runtime import P4RuntimeDriver
 

@@ -15,7 +15,7 @@ ROUTER, HOST, LINK, TREE = "#2b6cb0", "#d69e2e", "#cbd5e0", "#c53030"
 
 def layout(topology: Topology) -> dict[str, tuple[float, float]]:
     """A place for every node; the same topology always looks the same."""
-    import networkx as nx
+    import networkx as nx  # heavy: networkx and matplotlib
 
     # Numbers instead of names: networkx goes through sets, whose order follows the hashes.
     names = list(topology.graph)

@@ -230,7 +230,7 @@ class Topology:
         `link` (the Link), `ports` (node name to port), `cost`, `rate`, `delay_ns`, `jitter_ns` and
         `loss`.
         """
-        import networkx
+        import networkx  # heavy: networkx
 
         graph = networkx.Graph(name=self.name)
         for router in self.routers:

@@ -71,7 +71,7 @@ class LineReport:
 
     def render(self, limit: int = 40) -> RenderableType:
         """The deliveries, then a row for each next hop."""
-        from rich.console import Group
+        from rich.console import Group  # heavy: rich
         from rich.table import Table
         from rich.text import Text
 

@@ -1,0 +1,45 @@
+"""Networks by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from p4lab import _engine
+from p4lab.model.layout import CPU_PORT
+from p4lab.network.base import ENGINES, NAMES, Network, NetworkError
+from p4lab.network.mininet import MininetNetwork
+from p4lab.network.switches import EngineSwitches
+from p4lab.network.virtual import VirtualNetwork
+from p4lab.topology import Topology
+
+
+def open_network(
+    name: str,
+    topology: Topology,
+    program: _engine.Program,
+    *,
+    cpu_port: int = CPU_PORT,
+    seed: int = 0,
+    pcap: Path | None = None,
+    engine: str = "interpreter",
+) -> Network:
+    """The network called `name` with the engine's switches. With `pcap`, each link's frames go to
+    a file in that folder.
+
+    Raises NetworkError, ValueError if there is no native code for the program.
+    """
+    if engine not in ENGINES:
+        raise NetworkError(f"there is no engine called {engine!r}; there is {', '.join(ENGINES)}.")
+    runs = ENGINES[engine]
+    if name == "virtual":
+        return VirtualNetwork(
+            topology, program, cpu_port=cpu_port, seed=seed, pcap=pcap, engine=runs
+        )
+    if name == "mininet":
+        # Faster ways pass the captures by.
+        backend = "socket" if pcap else None
+        switches = EngineSwitches(
+            program, cpu_port=cpu_port, seed=seed, backend=backend, engine=runs
+        )
+        return MininetNetwork(topology, switches, pcap=pcap)
+    raise NetworkError(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")
