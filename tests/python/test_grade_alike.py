@@ -7,9 +7,9 @@ import random
 import pytest
 
 from p4lab.course import marks
+from p4lab.course.home import HERE
 from p4lab.grading.alike import pairs
 from p4lab.grading.course import load
-from p4lab.grading.matrix import SOLUTIONS
 
 COURSE = load("01-bier")
 FILE = COURSE.student.edit[0]
@@ -41,7 +41,7 @@ def test_what_everybody_has_or_was_given_says_nothing() -> None:
 
 def test_right_answers_written_by_different_people_are_not_alike() -> None:
     """Three lines of an `if` and a brace in common are within what chance does."""
-    variants = sorted((SOLUTIONS / COURSE.name / "variants").iterdir())
+    variants = sorted((HERE.solutions / COURSE.name / "variants").iterdir())
     files = {one.name: {FILE: (one / FILE).read_text()} for one in variants}
     assert all(len(pair.lines) <= 4 for pair in pairs(COURSE, files))
 

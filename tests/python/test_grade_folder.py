@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import ROOT, p4lab
-from p4lab.course.labs import LABS
+from p4lab.course.home import HERE
 from p4lab.grading.course import hidden_seeds, load, public_seeds
 
 LAB = "01-bier"
@@ -37,7 +37,7 @@ def solution(course):
 def handed_in(tmp_path_factory, course, solution):
     """A small class: right, wrong in one place each, the starter, and what cannot be read."""
     folder = tmp_path_factory.mktemp("class")
-    starter = (LABS / LAB / "starter" / "bier" / "bier.p4").read_text()
+    starter = (HERE.labs / LAB / "starter" / "bier" / "bier.p4").read_text()
     remaining = "carried.remaining = carried.remaining & ~fbm;"
     copied = "hdr.bier.bit_string = carried.remaining & fbm;"
     proto = "hdr.bier.proto      = BIER_PROTO_IPV4;"
