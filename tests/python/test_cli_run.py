@@ -10,9 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from cli_runner import ROOT, p4lab
 from p4lab import registry
+from p4lab.cli import app
+from p4lab.course import home
 from p4lab.topology import names
 
 
@@ -103,6 +106,61 @@ def test_the_help_lists_a_systems_options_and_the_verbs_of_systems() -> None:
         assert all(f" {verb} " in verbs for verb in system.verbs)
     experiments = p4lab("experiment", "--help").stdout
     assert " restoration " in experiments and "(figure 11)" in experiments
+
+
+SYSTEM = """
+from p4lab.model.system import System
+
+class Humming(System):
+    name = "humming"
+    verbs = {"hum": "humming_verbs:hum", "lost": "humming_verbs:lost"}
+    experiments = {"tune": "humming_verbs:tune"}
+"""
+VERBS = """
+def hum(loud: bool = False) -> None:
+    \"\"\"Hum a tune,
+    for those who listen.
+
+    More is not in the list.\"\"\"
+    print("HMM" if loud else "hmm")
+
+def tune(key: str = "c") -> None:
+    \"\"\"Find the key.\"\"\"
+    print(f"key {key}")
+"""
+
+
+@pytest.fixture
+def humming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A course with a system that brings verbs; its file."""
+    own = tmp_path / "labs" / "90-hum" / "system.py"
+    own.parent.mkdir(parents=True)
+    own.with_name("lab.toml").write_text("")
+    own.write_text(SYSTEM)
+    (tmp_path / "humming_verbs.py").write_text(VERBS)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv(home.ENVIRONMENT, str(tmp_path))
+    monkeypatch.setattr(registry, "_folders", {})
+    return own
+
+
+def test_a_course_brings_verbs_and_experiments(humming: Path) -> None:
+    """Nothing in p4lab names them, and what cannot be imported spoils nothing else."""
+    invoke = CliRunner().invoke
+    assert invoke(app, ["hum", "--loud"]).stdout == "HMM\n"
+    assert invoke(app, ["experiment", "tune", "--key", "d"]).stdout == "key d\n"
+    listed = " ".join(invoke(app, ["--help"]).stdout.split())
+    assert "Hum a tune, for those who listen." in listed and "More is not" not in listed
+    assert "Find the key." in invoke(app, ["experiment", "--help"]).stdout
+    lost = invoke(app, ["lost"])
+    assert lost.exit_code == 2 and "lost is to be found in humming_verbs:lost" in lost.stderr
+
+
+def test_two_verbs_of_one_name_are_a_sentence(humming: Path) -> None:
+    humming.write_text(SYSTEM.replace('"hum"', '"fmt"'))
+    done = CliRunner().invoke(app, ["--help"])
+    assert done.exit_code == 2 and "the system humming has a verb fmt" in done.stderr
+    assert "Traceback" not in done.output
 
 
 BAD = [
