@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from p4lab import registry
+from p4lab.course import home
 from p4lab.course.labs import LabError, load_plan
 from p4lab.model.report import DeliveryReport, deliveries
 from p4lab.model.run import Observed, Plan, Received
@@ -106,6 +108,72 @@ def test_the_seed_decides_who_subscribes() -> None:
 def test_bad_wishes_get_a_sentence(change: dict[str, int], sentence: str) -> None:
     with pytest.raises(LabError, match=sentence):
         load_plan("01-bier", **change)  # type: ignore[arg-type]
+
+
+LAB = """
+[run]
+program = "p4/bier/v1model.p4"
+topology = "ring"
+system = "kettle"
+packets = 1
+interval = "1 ms"
+litres = 1
+
+[[run.stream]]
+source = 1
+group = "239.1.1.1"
+"""
+
+KETTLE = """
+from pydantic import Field, field_validator, model_validator
+from p4lab.model.system import Settings, System
+
+class Wishes(Settings):
+    litres: int = Field(1, ge=1, description="litres of water")
+    cups: int = 2
+
+    @field_validator("cups")
+    @classmethod
+    def _pairs(cls, cups):
+        if cups % 2:
+            raise ValueError("cups come in pairs")
+        return cups
+
+    @model_validator(mode="after")
+    def _enough(self):
+        if self.cups > 4 * self.litres:
+            raise ValueError("a litre is four cups")
+        return self
+
+class Kettle(System):
+    name = "kettle"
+    settings = Wishes
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"litres": 0}, "litres of water must be greater than or equal to 1, not 0."),
+        ({"litres": "some"}, "litres of water must be a valid integer, not some."),
+        ({"cups": 3}, "cups 3: cups come in pairs."),
+        ({"cups": 6}, "--cups 6: a litre is four cups."),
+        ({"sugar": 1}, "90-tea does not know --sugar; its system has --litres, --cups."),
+    ],
+)
+def test_bad_wishes_of_any_system_get_a_sentence(
+    change: dict[str, object], sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "labs" / "90-tea"
+    own.mkdir(parents=True)
+    (own / "system.py").write_text(KETTLE)
+    (own / "lab.toml").write_text(LAB)
+    monkeypatch.setenv(home.ENVIRONMENT, str(tmp_path))
+    monkeypatch.setattr(registry, "_folders", {})
+    with pytest.raises(LabError) as refused:
+        load_plan("90-tea", **change)  # type: ignore[arg-type]
+    assert str(refused.value) == sentence
+    assert load_plan("90-tea", litres=2, cups=8).settings.cups == 8
 
 
 def test_an_unknown_lab_names_the_known_ones() -> None:

@@ -150,7 +150,9 @@ def _described(system: System) -> list[str]:
     lines = []
     for name, field in system.settings.model_fields.items():
         choices = getattr(field.annotation, "__args__", ())
-        values = "|".join(map(str, choices)) or getattr(field.annotation, "__name__", "VALUE")
+        values = (
+            "|".join(map(str, choices)) or getattr(field.annotation, "__name__", "value").upper()
+        )
         what = f" ({field.description})" if field.description else ""
         lines.append(f"{_option(name)} {values}{what}")
     return lines

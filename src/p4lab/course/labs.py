@@ -174,22 +174,37 @@ def _settings(
         try:
             model.model_validate({**written, name: value})
         except ValidationError as error:
-            if any(place["loc"][:1] == (name,) for place in error.errors()):
-                raise LabError(_refused(model, name, value)) from error
+            for each in error.errors():
+                if each["loc"][:1] == (name,):
+                    raise LabError(_refused(model, name, value, each["msg"])) from error
+    try:
+        model.model_validate(written)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, ("run", *first["loc"])))
+        raise LabError(f"labs/{lab}/lab.toml: {place}: {first['msg']}") from error
     try:
         return model.model_validate({**written, **given})
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise LabError(f"labs/{lab}/lab.toml: run.{place}: {first['msg']}") from error
+        told = error.errors()[0]["msg"].removeprefix(_OWN_WORDS)
+        wishes = ", ".join(f"--{name} {value}" for name, value in given.items())
+        raise LabError(f"{wishes}: {told}.") from error
 
 
-def _refused(model: type[Settings], name: str, value: Any) -> str:
+_OWN_WORDS = "Value error, "
+"""What pydantic puts in front of a system's own sentence"""
+
+
+def _refused(model: type[Settings], name: str, value: Any, told: str) -> str:
+    """Why a field cannot have a value; `told` is what pydantic says."""
     field = model.model_fields[name]
-    choices = getattr(field.annotation, "__args__", ())
-    listed = ", ".join(map(str, choices[:-1])) + f" or {choices[-1]}" if choices else ""
     what = field.description or name
-    return f"{what} can be {listed or 'something else'}, not {value}."
+    if choices := getattr(field.annotation, "__args__", ()):
+        return f"{what} can be {', '.join(map(str, choices[:-1]))} or {choices[-1]}, not {value}."
+    if told.startswith(_OWN_WORDS):
+        return f"{what} {value}: {told.removeprefix(_OWN_WORDS)}."
+    wanted = told.removeprefix("Input should be ").partition(", ")[0]
+    return f"{what} must be {wanted}, not {value}."
 
 
 def _known_numbers(network: Topology) -> None:
