@@ -18,8 +18,8 @@ const int<32> RESET_TICKS = RESET_US * 1000 / 65536;
 // The clock begins here, so that a cell of zeros is too old from the first packet on.
 const bit<32> FIRST_TICK = (bit<32>)RESET_TICKS + 1;
 
-// A register compares whole cells of 32 bits. A shorter number is put at their upper end: the sign of
-// a difference then says the same, and what goes beyond the upper end is cut off.
+// A register compares whole cells of 32 bits. A shorter number is put at their upper end: the sign
+// of a difference then says the same, and what goes beyond the upper end is cut off.
 #if ENCAPSULATION == ENCAPSULATION_RTAG
 #if SN_BITS != 16
 #error "on Tofino SN_BITS must be 16 with R-TAG"
