@@ -2,7 +2,7 @@
 
 The same event three times: `run` lets it happen to the P4 program in virtual time, `by_definition`
 asks the definitions of the policies (oracle.py) about copies whose moments are computed here, and
-`expected_lost` is what follows on paper.
+`expected_lost` is a formula.
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ TRAVEL = 1_000 * US  # on the fast path
 SKEW = 5.5  # packets that the fast path is ahead: five, and never two copies in one moment
 LOSS = 0.01
 RESET_MS = 10
-NUMBERS = 1 << 32
 DRAIN = 20_000 * US
 
 
@@ -46,7 +45,8 @@ class Event:
     """One kind of trouble. `loss` is that of the fast and of the slow path; `down` is the path that
     is cut after a third of the stream, and with `back` works again after two thirds; `restart` sets
     the PTI's number back to 0 after a third; `skew` is in packets; `before_wrap` numbers are left
-    on the circle when the stream begins, in shares of its packets."""
+    on the circle when the stream begins, in shares of its packets. `sn_bits` and `window` are those
+    of the switches (0: half of the numbers)."""
 
     name: str
     loss: tuple[float, float] = (0.0, 0.0)
@@ -56,14 +56,27 @@ class Event:
     reset_ms: int = RESET_MS
     skew: float = SKEW
     before_wrap: float | None = None
+    sn_bits: int = 32
+    window: int = 0
 
     def settings(self, accept: Accept) -> ProtectSettings:
         """Those of the switches."""
-        return ProtectSettings(accept=accept, history=HISTORY, reset=f"{self.reset_ms} ms")
+        return ProtectSettings(
+            accept=accept,
+            window=self.window,
+            history=HISTORY,
+            reset=f"{self.reset_ms} ms",
+            sn_bits=self.sn_bits,
+        )
+
+    @property
+    def numbers(self) -> int:
+        """How many there are on the circle."""
+        return 1 << self.sn_bits
 
     def first_number(self, packets: int) -> int:
         """What the PTI's register holds before the first packet."""
-        return 0 if self.before_wrap is None else NUMBERS - round(self.before_wrap * packets)
+        return 0 if self.before_wrap is None else self.numbers - round(self.before_wrap * packets)
 
 
 EVENTS = (
@@ -191,7 +204,7 @@ def by_definition(
         last = event.first_number(packets) + packet
         if event.restart and packet * INTERVAL >= first:
             last = packet - -(-first // INTERVAL)
-        if decide((last + 1) % NUMBERS, time // US) is Verdict.ACCEPTED:
+        if decide((last + 1) % event.numbers, time // US) is Verdict.ACCEPTED:
             taken.append(packet)
     unique = len(set(taken))
     return Delivered(packets - unique, len(taken) - unique, _reordered(taken))
@@ -208,7 +221,7 @@ def _reordered(packets: Sequence[int]) -> int:
     return late
 
 
-# ---- On paper
+# ---- By formula
 
 
 def expected_lost(event: Event, accept: Accept, packets: int) -> float:

@@ -30,15 +30,16 @@ def save(
     from matplotlib import pyplot
 
     ratios = list(widths or [1] * len(drawings))
-    figure, axes = pyplot.subplots(
-        1,
-        len(drawings),
-        figsize=(size[0] * sum(ratios), size[1]),
-        squeeze=False,
-        width_ratios=ratios,
-    )
-    for axis, draw in zip(axes[0], drawings, strict=True):
-        draw(axis)
+    with pyplot.rc_context({"font.size": 8}):
+        figure, axes = pyplot.subplots(
+            1,
+            len(drawings),
+            figsize=(size[0] * sum(ratios), size[1]),
+            squeeze=False,
+            width_ratios=ratios,
+        )
+        for axis, draw in zip(axes[0], drawings, strict=True):
+            draw(axis)
     figure.text(0.01, 0.055, note, fontsize=7, color="#555555")
     figure.text(0.01, 0.015, f"p4lab {__version__}; paper: {SOURCE}", fontsize=6, color="#555555")
     figure.tight_layout(rect=(0, 0.09, 1, 1))

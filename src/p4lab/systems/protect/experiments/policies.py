@@ -64,7 +64,7 @@ def records(outcomes: Sequence[Outcome]) -> list[tidy.Row]:
             "sent": outcome.sent,
             **asdict(outcome.delivered),
             **{f"defined_{name}": value for name, value in asdict(outcome.defined).items()},
-            "lost_on_paper": expected_lost(event, outcome.accept, outcome.sent),
+            "lost_by_formula": expected_lost(event, outcome.accept, outcome.sent),
         }
         rows.append(row)
     return rows
@@ -84,7 +84,7 @@ def summary(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
                 "policy": accept,
                 "runs": len(own),
                 "sent": own[0].sent,
-                "lost_on_paper": expected_lost(event, accept, own[0].sent),
+                "lost_by_formula": expected_lost(event, accept, own[0].sent),
             }
             for name in MEASURES:
                 value = mean([getattr(outcome.delivered, name) for outcome in own])
@@ -108,7 +108,7 @@ def wrong(outcomes: Sequence[Outcome]) -> list[str]:
 
 
 def table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Lost, twice and out of order by event and policy, and what should be lost on paper."""
+    """Lost, twice and out of order by event and policy, and what should be lost by formula."""
     from rich.table import Table  # heavy: rich
 
     runs, sent = rows[0]["runs"], rows[0]["sent"]
@@ -118,12 +118,12 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
     table.add_column("event", no_wrap=True)
     for accept in POLICIES:
         table.add_column(accept, justify="right", no_wrap=True)
-    table.add_column("lost on paper:\nhighest", justify="right")
+    table.add_column("lost, formula:\nhighest", justify="right")
     table.add_column("\nslots, vector", justify="right")
     for event in EVENTS:
         own = {row["policy"]: row for row in rows if row["event"] == event.name}
         cells = [" | ".join(_short(row[name]) for name in MEASURES) for row in own.values()]
-        paper = [_short(own[accept]["lost_on_paper"]) for accept in ("highest", "vector")]
+        paper = [_short(own[accept]["lost_by_formula"]) for accept in ("highest", "vector")]
         table.add_row(event.name, *cells, *paper)
     return table
 
