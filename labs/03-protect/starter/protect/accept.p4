@@ -51,9 +51,6 @@ control HighestRule(in bit<32> sn, inout bit<32> last, out verdict_t verdict) {
     }
 }
 
-// The rule that loses nothing: a connection has HISTORY slots, and each number has its slot.
-// `newest` is the newest number that was accepted in that slot. Other slots know nothing of it: so
-// a packet that only the slower path has delivered is new, although later ones were here before.
 // The cell of a number in the registers: all connections have their slots there, one after another.
 bit<32> slot_of(in bit<16> index, in bit<32> sn) {
     bit<32> cell = 0;
@@ -61,6 +58,9 @@ bit<32> slot_of(in bit<16> index, in bit<32> sn) {
     return cell;
 }
 
+// The rule that loses nothing: a connection has HISTORY slots, and each number has its slot.
+// `newest` is the newest number that was accepted in that slot. Other slots know nothing of it: so
+// a packet that only the slower path has delivered is new, although later ones were here before.
 control SlotRule(in bit<32> sn, inout bit<32> newest, out verdict_t verdict) {
     apply {
         verdict = verdict_t.ROGUE;  // older than what the slot holds: too late to know it
