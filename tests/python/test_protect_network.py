@@ -18,6 +18,7 @@ from p4lab.course.labs import load_plan, set_to
 from p4lab.model.control import NumberError
 from p4lab.packets.ip import ETHERTYPE_IPV6, PROTOCOL_UDP, ethernet, ipv6
 from p4lab.packets.probe import Probe
+from p4lab.paths import ROOT
 from p4lab.session.run import carry_out, open_virtual
 from p4lab.systems.protect.addresses import host_v6
 from p4lab.systems.protect.connections import Connection, Flow
@@ -248,6 +249,22 @@ def test_the_counters_are_as_the_report_expects(accept: str, down: tuple[object,
     unserved = {row.host for row in report.hosts if row.unserved}
     assert bool(unserved) == (not any(works))
     assert len(down) == 2 or not unserved
+
+
+@pytest.mark.parametrize("accept", ["highest", "slots"])
+@pytest.mark.parametrize("down", [(), (PROTECT.link("r1", "r2"),)])
+def test_the_same_entries_fit_the_program_for_a_tofino(
+    accept: str, down: tuple[object, ...]
+) -> None:
+    """And its counters say the same, but for `rogue`, which it has not."""
+    plan = replace(load_plan("03-protect", packets=150, accept=accept), down=down)
+    plan = replace(plan, program=ROOT / "p4" / "protect" / "tna.p4")
+    with open_virtual(plan) as session:
+        carry_out(session)
+        report = session.report()
+    assert report.ok, report.problems
+    for row in report.protected:
+        assert [path.counted for path in row.paths] == [path.reference for path in row.paths]
 
 
 def test_duplicates_that_a_policy_lets_pass_are_a_problem() -> None:

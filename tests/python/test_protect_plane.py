@@ -26,7 +26,8 @@ from scapy.utils import wrpcap
 
 from p4lab.course.labs import load_plan
 from p4lab.model.control import NumberError
-from p4lab.model.entries import Entity, RegisterCell, Update
+from p4lab.model.entries import Entity, MulticastGroup, RegisterCell, Update
+from p4lab.model.layout import TnaLayout
 from p4lab.model.tables import Held
 from p4lab.packets.icmp import fragmentation_needed, packet_too_big
 from p4lab.packets.pcapng import frames
@@ -362,6 +363,26 @@ def test_a_ping_that_is_too_long_is_answered() -> None:
     sent, _ = answers([ping, ping6])
     assert [ICMP in frame for frame in sent] == [True, False]
     assert ICMPv6PacketTooBig in sent[1]
+
+
+def test_ports_are_called_as_the_chip_calls_them() -> None:
+    """What came by port 129 of this chip came by the topology's port 1, and is answered there."""
+    sent: list[tuple[int, Ether]] = []
+
+    class Sending(Held):
+        def packet_out(self, port: int, frame: bytes) -> None:
+            sent.append((port, Ether(frame)))
+
+    layouts = {router.name: TnaLayout(port=lambda n: n + 128) for router in PROTECT.routers}
+    plane = ProtectControlPlane(PROTECT, lambda _: Sending(), [GOLD], layouts=layouts)
+    plane.start(0)
+    plane.packet_in(0, "r1", 129, bytes(v4()))
+    plane.packet_in(0, "r1", 1, bytes(v4()))
+    ((port, answer),) = sent
+    assert port == 129 and answer.src == "02:00:00:00:01:01"
+    assert plane.ignored["no cable there"] == 1
+    groups = [entity for entity in plane.entries("r1") if isinstance(entity, MulticastGroup)]
+    assert [port for port, _ in groups[0].replicas] == [131, 132]
 
 
 @pytest.mark.parametrize("data", [b"", bytes(13), bytes(14), bytes(LONG) + b"\x45" + bytes(18)])

@@ -85,15 +85,17 @@ def of_connection(placed: Placed, drivers: DriverOf) -> ConnectionCounts:
     ingress = drivers(placed.connection.ingress)
     sent = _packets(ingress, "protected_packets", [placed.pti_index])
     egress, cells = drivers(placed.connection.egress), [placed.cell(1), placed.cell(2)]
-    names = ("received", "accepted", "discarded", "rogue")
-    columns = [_packets(egress, name, cells) for name in names]
-    if sent is None or any(column is None for column in columns):
+    received = _packets(egress, "received", cells)
+    accepted = _packets(egress, "accepted", cells)
+    discarded = _packets(egress, "discarded", cells)
+    rogue = _packets(egress, "rogue", cells) or [0, 0]  # on a Tofino they are among the discarded
+    if sent is None or received is None or accepted is None or discarded is None:
         return ConnectionCounts(sent[0] if sent else None, None)
-    paths = [
+    first, second = (
         Counted(*numbers, lost=sent[0] - numbers[0])
-        for numbers in zip(*(column for column in columns if column is not None), strict=True)
-    ]
-    return ConnectionCounts(sent[0], (paths[0], paths[1]))
+        for numbers in zip(received, accepted, discarded, rogue, strict=True)
+    )
+    return ConnectionCounts(sent[0], (first, second))
 
 
 def _dropped(driver: CountingDriver) -> dict[str, int]:

@@ -76,7 +76,11 @@ class ProtectControlPlane(EntryPlane):
 
     def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
         """A packet that is too long for the paths of its connection, on its way in."""
-        answer = too_long(self.topology.router(router), port, frame, self.placement)
+        number = self._number_of(router, port)
+        if number is None:
+            self.ignored["no cable there"] += 1
+            return
+        answer = too_long(self.topology.router(router), number, frame, self.placement)
         if isinstance(answer, str):
             self.ignored[answer] += 1
         elif not self._limits[router].allows(now):
@@ -84,6 +88,13 @@ class ProtectControlPlane(EntryPlane):
         else:
             self.answered += 1
             self._drivers[router].packet_out(port, answer)
+
+    def _number_of(self, router: str, port: int) -> int | None:
+        """What the topology calls a port of a switch."""
+        for number in self.topology.ports(router):
+            if self._port_of(router, number) == port:
+                return number
+        return None
 
 
 def _on_chips(layouts: Layouts) -> PortOf:

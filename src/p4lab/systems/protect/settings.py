@@ -71,10 +71,14 @@ class ProtectSettings(Settings):
         return delay_nanoseconds(self.reset) // 1000
 
     def macros(self) -> tuple[tuple[str, str], ...]:
-        """As p4/protect/README.md has them."""
-        return (
-            ("ACCEPT", str(ACCEPT_NUMBERS[self.accept])),
-            ("SN_BITS", str(self.sn_bits)),
-            ("WINDOW", str(self.steps)),
-            ("HISTORY", str(self.history)),
-        )
+        """As p4/protect/README.md has them. A window that nobody has set is left to the program,
+        which on a Tofino needs less for its own; RESET_US is for Tofinos, too."""
+        macros = {
+            "ACCEPT": ACCEPT_NUMBERS[self.accept],
+            "SN_BITS": self.sn_bits,
+            "HISTORY": self.history,
+            "WINDOW": self.window,
+            "RESET_US": self.reset_us,
+        }
+        given = {name for name in macros if name not in ("WINDOW", "RESET_US") or macros[name]}
+        return tuple((name, str(value)) for name, value in macros.items() if name in given)
