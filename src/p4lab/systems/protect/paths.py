@@ -56,7 +56,7 @@ def _cheapest(
 ) -> list[Path] | None:
     """Two units of flow at the least cost, as paths. No link carries both: there and back would
     cancel out, since costs are positive."""
-    import networkx  # heavy: only where paths are looked for
+    import networkx  # heavy: networkx
 
     graph = _split(topology, source, target, down, shares_routers)
     try:
@@ -71,7 +71,7 @@ def _split(
 ) -> networkx.DiGraph:
     """Every router as a node where packets come in and one where they leave, joined by an arc that
     carries one path, or two if routers may be shared."""
-    import networkx  # heavy: only where paths are looked for
+    import networkx  # heavy: networkx
 
     graph = networkx.DiGraph()
     for router in topology.routers:

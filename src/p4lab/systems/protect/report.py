@@ -68,7 +68,7 @@ class ProtectReport(DeliveryReport):
         return data
 
     def render(self, limit: int = 40) -> RenderableType:
-        from rich.console import Group
+        from rich.console import Group  # heavy: rich
         from rich.text import Text
 
         lines = [Text(line) for line in (*_losses(self), *_alarms(self), *_given_up(self))]
