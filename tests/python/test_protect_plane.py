@@ -24,6 +24,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from scapy.utils import wrpcap
 
+from p4lab import registry
 from p4lab.course.labs import load_plan
 from p4lab.model.control import NumberError
 from p4lab.model.entries import Entity, MulticastGroup, RegisterCell, Update
@@ -434,3 +435,30 @@ def test_a_host_gets_the_answer_over_its_cable() -> None:
     (answer,) = [frame for frame in seen if ICMP in frame]
     assert answer[ICMP].nexthopmtu == 1472
     assert [row["flow"] for row in observed if row["received"]] == [1486]
+
+
+# ---- How values are written
+
+
+def test_numbers_are_decimal_and_protocols_have_names() -> None:
+    """A sequence number of 32 bits is no address and no hexadecimal."""
+    notation = registry.find("protect").notation
+    assert notation.text("hdr.protection.sn", 4_000_000_000, 32) == "4000000000"
+    assert notation.text("cid", 70_000, 24) == "70000"
+    assert notation.text("dst_addr", 0xAC100102, 32) == "172.16.1.2"
+    assert notation.text("hdr.ipv6.src_addr", int(host_v6(PROTECT.host("h1"))), 128) == (
+        "fd00:0:0:1::1"
+    )
+    assert notation.meaning("hdr.protection.next_protocol", 41) == "IPv6"
+    assert notation.meaning("hdr.tunnel.protocol", 253) == "protection"
+
+
+def test_a_frame_in_a_tunnel_is_told_by_its_number() -> None:
+    plan = load_plan("03-protect")
+    system = registry.find("protect")
+    headers = [{"fields": {"src_addr": "0x1"}}, {"fields": {"cid": "0x1", "sn": "0x11"}}]
+    carried = system.carried(plan, headers)
+    assert carried is not None
+    assert (carried.said, carried.label) == ("number 17 of connection 1", "1:17")
+    assert system.carried(plan, headers[:1]) is None
+    assert "with the policy highest" in system.describe(plan)

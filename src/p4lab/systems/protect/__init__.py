@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from p4lab.model.control import Driver, NumberError
 from p4lab.model.layout import Layouts
-from p4lab.model.notation import Notation, plain
+from p4lab.model.notation import IPV4, Notation, plain
 from p4lab.model.run import Observed, Plan
 from p4lab.model.system import Carried, DriverOf, Rerun, Settings, System
 from p4lab.systems.protect.connections import connections_of
@@ -23,8 +23,13 @@ from p4lab.topology.tomls import FileError
 
 DECIMAL = plain("decimal", lambda value, _: str(value))
 
+COUNTED = ("cid", "sn", "last", "newest", "time", "now", "reset", "reset_time", "mtu", "total_len")
+"""Fields, parameters and variables that are numbers of something, however large"""
+
+ADDRESSES = ("ipv4_destination", "connection_src")
+
 NOTATION = Notation(
-    dict.fromkeys(("cid", "sn", "mtu", "total_len", "reset_time"), DECIMAL),
+    {**dict.fromkeys(COUNTED, DECIMAL), **dict.fromkeys(ADDRESSES, IPV4)},
     {
         ("protocol", 253): "protection",
         ("next_protocol", 4): "IPv4",
