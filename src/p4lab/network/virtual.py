@@ -258,6 +258,11 @@ class VirtualNetwork:
         seen = ((time, Probe.of(frame)) for time, frame in self.recorded(link))
         return [(time, probe) for time, probe in seen if probe and probe.sender != host.id]
 
+    def link_stats(self, link: Link) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a link has carried and dropped, from its first end to its second, and back; see
+        `_engine.Network.link_stats`."""
+        return self.engine.link_stats(self._number(link))
+
     def trace(self, on: bool = True) -> None:
         """From now on all switches keep what happens to their packets."""
         for router in self.topology.routers:

@@ -24,7 +24,7 @@ from p4lab.systems.frr.experiments.plan import BSL, GROUP, MS, US, plan_of, prog
 from p4lab.systems.frr.heartbeat import Heartbeat
 from p4lab.systems.frr.heartbeat_agents import HeartbeatAgents
 from p4lab.systems.frr.plane import Delays, Family, FrrControlPlane, LinkAgents, Stage, Step
-from p4lab.topology import Topology
+from p4lab.topology import Link, Topology
 
 BEFORE = 10 * MS  # of the stream, before the failure
 AFTER = 20 * MS  # of the stream, when all tables are written
@@ -202,8 +202,9 @@ def session_of(
     return Session(plan, net, plane=plane, controller=agents)
 
 
-def run(setting: Setting) -> Outcome:
-    """Cut the link between r1 and r2 under load, in virtual time. Raises NetworkError."""
+def opened(setting: Setting, packets: int) -> Session:
+    """A session in virtual time with a stream of so many packets, started; its control plane knows
+    who listens. Raises NetworkError."""
     heartbeat = setting.heartbeat
     net = VirtualNetwork(setting.topology, program(), seed=setting.seed)
 
@@ -212,28 +213,41 @@ def run(setting: Setting) -> Outcome:
             return LinkAgents(plane, net.driver)
         return HeartbeatAgents(plane, net.driver, heartbeat)
 
-    session = session_of(setting, net, setting.delays, PATIENCE // setting.interval, agents_of)
-    plane, agents, (stream,) = session.plane, session.controller, session.plan.streams
+    session = session_of(setting, net, setting.delays, packets, agents_of)
     session.start()
     session.converge()
-    net.run_until(net.now + (2 * heartbeat.limit if heartbeat else 0), agents)
+    net.run_until(net.now + (2 * heartbeat.limit if heartbeat else 0), session.controller)
+    return session
 
-    (receiver,) = stream.receivers
+
+def cut(session: Session, link: Link) -> int:
+    """The link fails now, and time passes until the control plane has written what follows from
+    that. Gives the moment of the failure."""
+    net, plane, agents = session.net, session.plane, session.controller
+    moment = net.now
+    net.set_link(link, False)
+    if isinstance(agents, LinkAgents):
+        agents.link_changed(moment, link, False)
+    while not (plane.failures.has(link) and agents.settled) and net.now < moment + PATIENCE:
+        net.run_until(net.now + MS, agents)
+    return moment
+
+
+def run(setting: Setting) -> Outcome:
+    """Cut the link between r1 and r2 under load, in virtual time. Raises NetworkError."""
+    heartbeat = setting.heartbeat
+    session = opened(setting, PATIENCE // setting.interval)
+    net, plane, agents = session.net, session.plane, session.controller
+    (receiver,) = session.plan.streams[0].receivers
     net.watch(receiver)
     begin = session.begin()
     period = max(setting.interval, heartbeat.interval if heartbeat else 0)
     phase = random.Random(f"phase {setting.seed}").randrange(period)
     net.run_until(begin + BEFORE + phase, agents)
-    link = setting.topology.link("r1", "r2")
-    cut = net.now
-    net.set_link(link, False)
-    if isinstance(agents, LinkAgents):
-        agents.link_changed(cut, link, False)
-    while not (plane.failures.has(link) and agents.settled) and net.now < begin + PATIENCE:
-        net.run_until(net.now + MS, agents)
+    moment = cut(session, setting.topology.link("r1", "r2"))
     net.run_until(net.now + AFTER, agents)
     if isinstance(agents, HeartbeatAgents):
-        plane.timeline += heard(agents, cut)
+        plane.timeline += heard(agents, moment)
     return _outcome(setting, net.arrivals(receiver), tuple(plane.timeline))
 
 
