@@ -32,6 +32,10 @@ class SystemError(ValueError):
 _folders: dict[str, System] = {}
 """Systems of folders, by name"""
 
+_loaded: dict[Path, tuple[int, System]] = {}
+"""What a file held when it was last written: the same file is the same system, so that plans with
+its settings can be compared"""
+
 
 @cache
 def _built_in() -> dict[str, str]:
@@ -75,6 +79,9 @@ def load_folder(folder: Path) -> System | None:
     file = folder / OWN
     if not file.is_file():
         return None
+    age = file.stat().st_mtime_ns
+    if (known := _loaded.get(file)) is not None and known[0] == age:
+        return known[1]
     spec = importlib.util.spec_from_file_location(f"p4lab_system_of_{folder.name}", file)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
@@ -84,6 +91,7 @@ def load_folder(folder: Path) -> System | None:
         raise SystemError(f"{file}: {type(error).__name__}: {error}") from error
     system = _of_module(module, str(file))
     _folders[system.name] = system
+    _loaded[file] = (age, system)
     return system
 
 

@@ -142,7 +142,7 @@ class Writer:
 
     def tree(self, first: Hop) -> Tree:
         """The whole way."""
-        from rich.tree import Tree
+        from rich.tree import Tree  # heavy: rich, for nothing but terminals
 
         tree = Tree(f"[bold]{first.source}[/] sends {len(first.data)} bytes")
         self._add(tree, first)

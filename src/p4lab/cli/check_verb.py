@@ -50,7 +50,7 @@ def check(
     The JSON object has lab, student, trouble and checks; each check has id, title, part, status,
     points, max_points, waits_for, cases and story.
     """
-    from rich.console import Console
+    from rich.console import Console  # heavy: rich, for nothing but a report
 
     from p4lab.grading.text import render
 

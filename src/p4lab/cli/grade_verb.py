@@ -83,7 +83,7 @@ def grade(
     The same submissions, seed and lab give the same results, bit for bit. students/ holds the
     reports to give back; keep records.json and the seed, which tell the hidden cases, to yourself.
     """
-    from p4lab.course.labs import LabError
+    from p4lab.course.labs import LabError  # heavy: labs and their checks, and with them pydantic
     from p4lab.grading import folder as grading
     from p4lab.grading.alike import pairs
     from p4lab.grading.course import load

@@ -23,7 +23,7 @@ def mutants(lab: Lab, seed: Seed = 1) -> None:
 
     Exits 1 if a right answer loses points or a wrong one keeps those it must lose.
     """
-    from rich.console import Console
+    from rich.console import Console  # heavy: rich, and the labs with their checks
     from rich.progress import track
 
     from p4lab.course.labs import LabError

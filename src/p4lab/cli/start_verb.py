@@ -20,7 +20,7 @@ NOTES = {"new": "new", "unchanged": "already there", "kept": "kept as you have i
 
 def start(lab: Lab, folder: Folder) -> None:
     """Begin a lab: put its files into DIR. What is there already is never overwritten."""
-    from p4lab.course.labs import LabError
+    from p4lab.course.labs import LabError  # heavy: labs, and with them pydantic
     from p4lab.course.material import start as place
     from p4lab.course.material import student
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def rack_or_fail(target: str, file: Path | None, *, dry_run: bool, undo: bool) -> Rack | None:
     """The map of the rack; status 2 with the reason if it is not sound, or the options do not go
     together."""
-    from p4lab.targets import HARDWARE, TargetError
+    from p4lab.targets import HARDWARE, TargetError  # heavy: what drives a Tofino
     from p4lab.targets.tofino.rack import load
 
     if target not in HARDWARE:

@@ -172,7 +172,7 @@ def _hands(count: int) -> Iterator[Callable[..., Future[Any]]]:
 def _cluster(address: str) -> Iterator[Executor]:
     """The Dask cluster with a scheduler at `address`, such as tcp://10.0.0.1:8786."""
     try:
-        from distributed import Client
+        from distributed import Client  # heavy: a cluster
     except ImportError as error:
         raise GradingError("--dask needs Dask: pip install 'p4lab[dask]'.") from error
     try:

@@ -7,6 +7,7 @@ cases; a seed makes one of them.
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,6 +27,11 @@ from p4lab.grading.rows import (
     merged,
 )
 from p4lab.model.system import System
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 MICROSECOND = 10**6  # picoseconds
 
@@ -420,12 +426,6 @@ def _expected(
 
 def read(path: Path) -> dict[str, Any]:
     """A scenario file as plain data. Raises ScenarioError."""
-    import sys
-
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, tomllib.TOMLDecodeError) as error:

@@ -185,7 +185,7 @@ class Lab:
 
     def topology_view(self, sent: Sent | None = None, **options: Any) -> TopologyView:
         """The network, with the packets of `sent` (else the last) on their way."""
-        from p4lab.widgets.topology import TopologyView
+        from p4lab.widgets.topology import TopologyView  # heavy: ipywidgets and anywidget
 
         return TopologyView(self, sent, **options)
 

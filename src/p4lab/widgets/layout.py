@@ -30,7 +30,7 @@ class Places:
 def place(topology: Topology, root: str) -> Places:
     """Trees grow from `root` on the left to the right, large ones in a circle around their
     middle; other networks are spread out."""
-    import networkx as nx
+    import networkx as nx  # heavy: networkx
 
     graph = topology.graph
     if nx.is_tree(graph):
