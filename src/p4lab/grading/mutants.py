@@ -44,6 +44,8 @@ class Mutant(BaseModel):
     signature: str | None = None
     unscripted: str = ""
     """Why the program's own STF scripts do not find it, if so"""
+    hidden: bool = False
+    """Only the hidden cases find it: public ones have small numbers"""
 
 
 class _MutantFile(BaseModel):
@@ -63,6 +65,7 @@ class Answer:
     breaks: tuple[str, ...] = ()
     signature: str | None = None
     unscripted: str = ""
+    hidden: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,7 @@ def answers(course: Course, solutions: Path | None = None) -> list[Answer]:
                 tuple(mutant.breaks),
                 mutant.signature,
                 mutant.unscripted,
+                mutant.hidden,
             )
         )
     return found
@@ -137,10 +141,11 @@ def _mutants(path: Path) -> list[Mutant]:
 
 
 def rows(course: Course, found: Sequence[Answer], seed: int) -> Iterator[Row]:
-    """Judges each answer, right ones with the hidden cases of `seed`, too."""
+    """Judges each answer; right ones, and mistakes that need them, with the hidden cases of `seed`,
+    too."""
     for answer in found:
-        hidden = seed if answer.kind in ("reference", "variant") else None
-        verdict = judge(course, answer.files, student=answer.name, seed=hidden)
+        hidden = answer.kind in ("reference", "variant") or answer.hidden
+        verdict = judge(course, answer.files, student=answer.name, seed=seed if hidden else None)
         yield Row(answer, verdict, _problem(course, answer, verdict))
 
 
