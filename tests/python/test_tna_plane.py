@@ -15,7 +15,7 @@ from p4lab.course.labs import load_plan
 from p4lab.model.entries import Entries, TableEntry, Update
 from p4lab.model.layout import TnaLayout
 from p4lab.model.tables import Tables
-from p4lab.session.run import run
+from p4lab.session.opening import run
 from p4lab.systems.bier.entries import Member, group_number
 from p4lab.systems.bier_tna.entries import port_status, tna_entries
 from p4lab.systems.bier_tna.plane import LAYOUT, TnaControlPlane

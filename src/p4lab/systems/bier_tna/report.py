@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from p4lab.engine import ProgramError
@@ -43,37 +43,22 @@ class NextHopRow:
 
 
 @dataclass(frozen=True)
-class LineReport:
+class LineReport(DeliveryReport):
     """Deliveries, and a saturated line."""
 
-    deliveries: DeliveryReport
-    next_hops: tuple[NextHopRow, ...]
-    loops: int
-    problems: tuple[str, ...]
-
-    @property
-    def ok(self) -> bool:
-        return not self.problems
-
-    def with_problems(self, *first: str) -> LineReport:
-        return replace(
-            self,
-            deliveries=self.deliveries.with_problems(*first),
-            problems=(*first, *self.problems),
-        )
+    next_hops: tuple[NextHopRow, ...] = ()
+    loops: int = 1
 
     def to_json(self) -> dict[str, Any]:
         """The deliveries' keys, and `line`: loops, next_hops."""
-        line = {"loops": self.loops, "next_hops": [asdict(row) for row in self.next_hops]}
-        return {**self.deliveries.to_json(), "line": line, "problems": list(self.problems)} | {
-            "ok": self.ok
-        }
+        data = super().to_json()
+        line = {"loops": self.loops, "next_hops": data.pop("next_hops")}
+        return {**data, "line": line}
 
     def render(self, limit: int = 40) -> RenderableType:
         """The deliveries, then a row for each next hop."""
         from rich.console import Group  # heavy: rich
         from rich.table import Table
-        from rich.text import Text
 
         ports = "port" if self.loops == 1 else "ports"
         table = Table(
@@ -92,9 +77,7 @@ class LineReport:
                 _known(row.paper_model),
                 _known(row.paper_measured),
             )
-        own = [item for item in self.problems if item not in self.deliveries.problems]
-        told = [Text(item, "red") for item in own[:limit]]
-        return Group(self.deliveries.render(limit), table, *told)
+        return Group(super().render(limit), table)
 
 
 def _known(value: float | None) -> str:
@@ -108,7 +91,7 @@ def saturated(plan: Plan, found: DeliveryReport) -> LineReport:
     try:
         equal, tail = (_throughput(plan, arbitration) for arbitration in SHOWN)
     except (ValueError, ProgramError) as error:
-        return LineReport(found, (), loops, (*found.problems, f"a full line: {error}"))
+        return _line(found, (), loops, f"a full line: {error}")
     model, measured = PAPER_TABLE2.get((wanted, loops), (None, None))
     formula = throughputs(wanted, loops)
     rows = tuple(
@@ -124,7 +107,15 @@ def saturated(plan: Plan, found: DeliveryReport) -> LineReport:
         )
         for number in range(wanted)
     )
-    return LineReport(found, rows, loops, (*found.problems, *_short(rows)))
+    return _line(found, rows, loops, *_short(rows))
+
+
+def _line(
+    found: DeliveryReport, rows: tuple[NextHopRow, ...], loops: int, *problems: str
+) -> LineReport:
+    known = {item.name: getattr(found, item.name) for item in fields(found)}
+    known["problems"] = (*found.problems, *problems)
+    return LineReport(**known, next_hops=rows, loops=loops)
 
 
 def _throughput(plan: Plan, arbitration: str) -> tuple[Mean, ...]:

@@ -72,7 +72,7 @@ class ProtectReport(DeliveryReport):
         from rich.text import Text
 
         lines = [Text(line) for line in (*_losses(self), *_alarms(self), *_given_up(self))]
-        return Group(_table(self), *lines, super().render(limit))
+        return Group(super().render(limit), _table(self), *lines)
 
 
 def connection_rows(
