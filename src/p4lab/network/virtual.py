@@ -245,7 +245,11 @@ class VirtualNetwork:
     def recorded(self, link: Link) -> list[tuple[int, bytes]]:
         """Frames that a recorded link has carried either way since the last call, with the time in
         nanoseconds."""
-        return list(frames(self.engine.drain_capture(self._number(link))))
+        return list(frames(self.capture(link)))
+
+    def capture(self, link: Link) -> bytes:
+        """The same as a pcapng file, for `_engine.Network.replay` or for a file."""
+        return self.engine.drain_capture(self._number(link))
 
     def watch(self, host: Host) -> None:
         """From now on `arrivals` knows what the cable of this host carries to it."""

@@ -31,6 +31,8 @@ US = 1_000
 MS = 1_000_000
 SOURCE = "Lindner, Merling, Häberle, Menth: P4-Protect: 1+1 Path Protection for P4, 2020"
 PROGRAM = ROOT / "p4" / "protect" / "v1model.p4"
+PLAIN = PROGRAM.parent / "plain" / "v1model.p4"
+"""A router that knows nothing of protection"""
 INGRESS, EGRESS = "r1", "r4"
 BESIDE = {1: "r2", 2: "r3"}
 """The router in the middle of each path"""
