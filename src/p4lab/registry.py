@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
+import sys
 from collections.abc import Iterator
 from functools import cache
 from importlib.metadata import entry_points
@@ -85,6 +86,8 @@ def load_folder(folder: Path) -> System | None:
     spec = importlib.util.spec_from_file_location(f"p4lab_system_of_{folder.name}", file)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
+    # Its views and verbs are named as "module:object": f"{__name__}:MyView" names one of its own.
+    sys.modules[spec.name] = module
     try:
         spec.loader.exec_module(module)
     except Exception as error:
