@@ -60,6 +60,7 @@ class MininetNetwork:
         self._patched = patched
         self._agents: dict[str, HostAgent] = {}
         self._shells: list[Any] = []
+        self._inside: dict[str, Any] = {}
         self._switches = switches
         self._captures: list[subprocess.Popen[bytes]] = []
         self._streams: list[Stream] = []
@@ -85,6 +86,7 @@ class MininetNetwork:
         for host in self.topology.hosts:
             shells[host.name] = MininetHost(host.name)
             self._shells.append(shells[host.name])
+        self._inside = shells
         for link in self.topology.links:
             self._lay(link, root, shells)
         if pcap:
@@ -188,6 +190,10 @@ class MininetNetwork:
     def driver(self, router: str) -> CountingDriver:
         """What writes a router's entries."""
         return self._switches.driver(router)
+
+    def popen(self, host: Host, command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
+        """Starts a program in a host; `how` is as for `subprocess.Popen`. Who starts it ends it."""
+        return self._inside[host.name].popen(list(command), **how)
 
     def join(self, host: Host, group: IPv4Address) -> None:
         """The host subscribes through a socket; its kernel speaks IGMP."""

@@ -45,10 +45,12 @@ class VirtualNetwork:
         seed: int = 0,
         pcap: Path | None = None,
         engine: str | None = "interpreter",
+        overhead: int | None = None,
     ) -> None:
         """`cpu_port` is the number of the port to the control plane, `engine` as for
-        `_engine.Switch`. Raises NetworkError if the folder for captures cannot be made, ValueError
-        if there is no native code for the program."""
+        `_engine.Switch`, `overhead` as for `_engine.Network.connect`. Raises NetworkError if the
+        folder for captures cannot be made, ValueError if there is no native code for the program.
+        """
         self.topology = topology
         self.cpu = CpuPort.of(program, cpu_port)
         self.engine = _engine.Network(seed)
@@ -79,6 +81,7 @@ class VirtualNetwork:
                 delay=link.delay_ns * PICOSECONDS,
                 jitter=link.jitter_ns * PICOSECONDS,
                 loss=link.loss,
+                overhead=overhead,
             )
             self._links[number] = link
         self._captures = self._open_captures(pcap) if pcap else {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Literal
@@ -22,12 +22,15 @@ from p4lab.session.run import Session
 from p4lab.systems.protect.experiments.setup import (
     EGRESS,
     INGRESS,
+    MODES,
     MS,
     PLAIN,
     PROGRAM,
     US,
     Cable,
+    Mode,
     between,
+    in_mode,
     opened,
     plan_of,
     two_paths,
@@ -36,9 +39,7 @@ from p4lab.systems.protect.settings import ACCEPT_NUMBERS, Accept, ProtectSettin
 from p4lab.topology import Link
 
 End = Literal["PTI", "PTE"]
-Mode = Literal["plain", "unprotected", "protected"]
 ENDS: tuple[End, ...] = ("PTI", "PTE")
-MODES: tuple[Mode, ...] = ("plain", "unprotected", "protected")
 ENGINES = {"interpreter": "interpreter", "jit": "native code"}
 PAPER: dict[tuple[End, Mode], int] = {
     ("PTI", "plain"): 100,
@@ -160,9 +161,7 @@ def _captures(mode: Mode, frames: int) -> dict[End, bytes]:
 def _session(mode: Mode, frames: int, engine: str) -> AbstractContextManager[Session]:
     topology = two_paths(Cable(), Cable(MS))
     stream = between(topology, packets=frames, interval_ns=INTERVAL)[0]
-    plan = plan_of(topology, 1, (stream,), SETTINGS)
-    if mode == "plain":
-        plan = replace(plan, program=PLAIN)
+    plan = in_mode(plan_of(topology, 1, (stream,), SETTINGS), mode)
     return opened(plan, protected=mode == "protected", engine=engine)
 
 

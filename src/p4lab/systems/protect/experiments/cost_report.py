@@ -12,10 +12,7 @@ from p4lab.experiment.confidence import mean
 from p4lab.systems.protect.experiments.cost import (
     ENDS,
     ENGINES,
-    MODES,
     PAPER,
-    PLAIN,
-    PROGRAM,
     SETTINGS,
     TNA_PLAIN,
     TNA_PROGRAM,
@@ -24,7 +21,7 @@ from p4lab.systems.protect.experiments.cost import (
     Timing,
 )
 from p4lab.systems.protect.experiments.figures import BLUE, GREEN, ORANGE, save
-from p4lab.systems.protect.experiments.setup import origin
+from p4lab.systems.protect.experiments.setup import MODES, PLAIN, PROGRAM, origin
 from p4lab.systems.protect.settings import ProtectSettings
 
 if TYPE_CHECKING:
@@ -176,8 +173,16 @@ def _draw_end(axis: Any, *, rows: Sequence[dict[str, Any]], end: End) -> None:
             capsize=2,
             label=source,
         )
-        for x, value in zip(at, values, strict=True):
-            axis.text(x, value * 1.02 + 5, f"{value:.0f}", ha="center", fontsize=6)
+        tops = [value + more for value, more in zip(values, errors or [0] * 3, strict=True)]
+        for x, value, top in zip(at, values, tops, strict=True):
+            axis.annotate(
+                f"{value:.0f}",
+                (x, top),
+                xytext=(0, 3),
+                textcoords="offset points",
+                ha="center",
+                fontsize=6,
+            )
     axis.set_xticks(range(len(MODES)), MODES)
     axis.set_ylabel("time of a packet [% of plain forwarding]")
     axis.legend(fontsize=7, loc="upper left")

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from p4lab import _engine
 from p4lab.engine import load_program
@@ -33,6 +33,10 @@ SOURCE = "Lindner, Merling, Häberle, Menth: P4-Protect: 1+1 Path Protection for
 PROGRAM = ROOT / "p4" / "protect" / "v1model.p4"
 PLAIN = PROGRAM.parent / "plain" / "v1model.p4"
 """A router that knows nothing of protection"""
+Mode = Literal["plain", "unprotected", "protected"]
+"""How traffic is forwarded: by a router without protection, by one that leaves this traffic alone,
+or by one that protects it"""
+MODES: tuple[Mode, ...] = ("plain", "unprotected", "protected")
 INGRESS, EGRESS = "r1", "r4"
 BESIDE = {1: "r2", 2: "r3"}
 """The router in the middle of each path"""
@@ -127,11 +131,24 @@ def origin(seed: int, settings: ProtectSettings, file: Path = PROGRAM) -> tidy.R
     return replace(_origin(settings, file), seed=seed).columns
 
 
+def in_mode(plan: Plan, mode: Mode) -> Plan:
+    """The plan with the program of a mode."""
+    return replace(plan, program=PLAIN) if mode == "plain" else plan
+
+
 @contextmanager
-def opened(plan: Plan, *, protected: bool = True, engine: str = "interpreter") -> Iterator[Session]:
-    """A started session of a plan in virtual time; without connections if it is not protected."""
+def opened(
+    plan: Plan,
+    *,
+    protected: bool = True,
+    engine: str | None = "interpreter",
+    overhead: int | None = None,
+) -> Iterator[Session]:
+    """A started session of a plan in virtual time; without connections if it is not protected.
+    `engine` and `overhead` are as for VirtualNetwork."""
+    compiled = program(plan.settings, plan.program)
     with VirtualNetwork(
-        plan.topology, program(plan.settings, plan.program), seed=plan.seed, engine=engine
+        plan.topology, compiled, seed=plan.seed, engine=engine, overhead=overhead
     ) as net:
         plane = None
         if not protected:
