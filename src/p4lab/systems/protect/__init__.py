@@ -45,6 +45,17 @@ class Protect(System):
     name: ClassVar[str] = "protect"
     settings: ClassVar[type[Settings]] = ProtectSettings
     notation: ClassVar[Notation] = NOTATION
+    experiments: ClassVar[Mapping[str, str]] = {
+        name: f"p4lab.systems.protect.experiments.verbs:{name.replace('-', '_')}"
+        for name in (
+            "protection",
+            "protection-cost",
+            "protection-failure",
+            "protection-goodput",
+            "protection-jitter",
+            "protection-skew",
+        )
+    }
 
     def defines(self, settings: Any) -> tuple[tuple[str, str], ...]:
         return settings.macros()

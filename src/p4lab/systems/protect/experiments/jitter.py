@@ -204,7 +204,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
     for row in rows:
         said = "" if row["paper"] is None else "about half"
         value = f"{row['ratio']:.3f} ± {row['half_width']:.3f}"
-        table.add_row(names[row["statistic"]], said, f"{row['by_formula']:.3f}", value)
+        table.add_row(names[row["statistic"]], said, f"{row['formula']:.3f}", value)
     return table
 
 
