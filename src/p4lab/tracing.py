@@ -31,7 +31,8 @@ _VALUE = re.compile(r"([A-Za-z_][\w.$\[\]]*)(?:=|: (0x[0-9a-f]+|\d+) -> )(0x[0-9
 class Hop:
     """One arrival at one switch. `packets` are the packet itself and all that the switch made of
     it (clones, replicas, later passes), as the engine gives them; `next` are the arrivals that
-    its sent packets became, by packet id; `delivered` the hosts they reached."""
+    its sent packets became, by packet id; `delivered` the hosts they reached. `order` is its place
+    among all arrivals at this switch."""
 
     router: str
     port: int
@@ -41,6 +42,7 @@ class Hop:
     packets: list[dict[str, Any]]
     next: dict[int, Hop] = field(default_factory=dict)
     delivered: dict[int, str] = field(default_factory=dict)
+    order: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Plain data: bytes as hexadecimal, time in nanoseconds."""
@@ -93,10 +95,11 @@ def follow(
     number; a probe that reached no switch is not there."""
     hops: dict[tuple[int, int], list[Hop]] = {}
     for router, traces in arrivals.items():
-        for item in traces:
+        for order, item in enumerate(traces):
             if probe := Probe.of(item["data"]):
                 time = item["time"] // PICOSECONDS
                 hop = Hop(router, item["port"], "", time, item["data"], item["packets"])
+                hop.order = order
                 hops.setdefault((probe.flow, probe.sequence), []).append(hop)
     return {
         probe: _join(topology, sorted(of_probe, key=lambda hop: hop.time))

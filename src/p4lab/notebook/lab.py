@@ -19,9 +19,10 @@ from p4lab.model.system import System
 from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.notebook.running import Running
 from p4lab.notebook.saying import does_not_compile, say
+from p4lab.session.run import MILLISECOND
 from p4lab.topology import Link, Topology
 from p4lab.widgets.offers import offered
-from p4lab.widgets.sent import Ends, Sent
+from p4lab.widgets.sent import Cut, Ends, Sent
 
 if TYPE_CHECKING:
     from p4lab.notebook.checks import Checked
@@ -135,19 +136,38 @@ class Lab:
         self._age, self._running = age, running
         self._tell()
 
-    def send(self, stream: int = 1, packets: int = 1) -> Sent:
+    def send(
+        self,
+        stream: int = 1,
+        packets: int = 1,
+        *,
+        cut: tuple[str, str, float] | tuple[str, str, float, float] | None = None,
+    ) -> Sent:
         """Sends packets of a stream of the lab (1 is the first) and follows each of them.
 
-        Raises DoesNotCompile if the files have changed and no longer compile.
+        `cut` is a link that fails on the way: its ends, so many milliseconds after the first packet
+        has left, and when it works again; without that it stays down. What is on the link then is
+        lost, and nobody is told. Raises ValueError for a cut that cannot be, and DoesNotCompile if
+        the files have changed and no longer compile.
         """
+        failing = self._cut(*cut) if cut else None
         if self._running_is_old():
             say("The program has changed: compiled anew, and the network begins anew.")
             self.reload()
-        self.sent = self._running.send(stream, packets)
+        self.sent = self._running.send(stream, packets, failing)
         if self.sent.problem:
             self._running = Running(self.plan, self._running.program)
         self._tell()
         return self.sent
+
+    def _cut(self, a: str, b: str, start: float, end: float | None = None) -> Cut:
+        ends = self.link(a, b).ends
+        if ends in self.down:
+            raise ValueError(f"{a}-{b} is down already: take it up first, by set_link.")
+        if start < 0 or (end is not None and end <= start):
+            raise ValueError("a link fails at 0 ms or later, and works again after that.")
+        whole = None if end is None else round(end * MILLISECOND)
+        return Cut(ends, round(start * MILLISECOND), whole)
 
     def _running_is_old(self) -> bool:
         return self.cell is None and self.folder.age() != self._age

@@ -17,7 +17,7 @@ from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
 from p4lab.session.run import MILLISECOND, Session
 from p4lab.topology import Link
 from p4lab.tracing import follow
-from p4lab.widgets.sent import Ends, Sent
+from p4lab.widgets.sent import Cut, Ends, Sent
 
 MOST_ARRIVALS = 1500
 """At switches, for one packet sent: ten times what the largest of our networks needs"""
@@ -60,16 +60,21 @@ class Running:
         self.unused.add(table)
         return False
 
-    def send(self, stream: int = 1, packets: int = 1) -> Sent:
+    def send(self, stream: int = 1, packets: int = 1, cut: Cut | None = None) -> Sent:
         """Sends packets of one of the plan's streams, counted from 1, and follows each of them.
 
-        Raises IndexError if there is no such stream.
+        Raises IndexError if there is no such stream, KeyError if there is no link to be cut.
         """
+        link = self.plan.topology.link(*cut.ends) if cut else None
         self._flow += 1
         chosen = replace(self.plan.streams[stream - 1], flow=self._flow, packets=packets)
         self.net.trace()
         start = self._session.begin((chosen,))
         end = self._session.end(start, (chosen,))
+        down = self.down
+        if link and cut:
+            end = max(end, start + (cut.end or cut.start))
+            self._cut(link, cut, start)
         arrivals, problem = self._watched(end, MOST_ARRIVALS * packets)
         self.net.trace(False)
         found = follow(self.plan.topology, arrivals)
@@ -80,7 +85,15 @@ class Running:
             for host in self.plan.topology.hosts
             if host in chosen.receivers or (host.name, self._flow) in seen
         }
-        return Sent(self.plan, chosen, start, hops, received, self.down, problem)
+        return Sent(self.plan, chosen, start, hops, received, down, problem, cut)
+
+    def _cut(self, link: Link, cut: Cut, start: int) -> None:
+        """Lets a link fail, and come back if it shall, after `start`. Nobody is told."""
+        self.net.set_link_at(link, start + cut.start, False)
+        if cut.end is None:
+            self.down |= {link.ends}
+        else:
+            self.net.set_link_at(link, start + cut.end, True)
 
     def _watched(self, end: int, most: int) -> tuple[dict[str, list[dict[str, Any]]], str]:
         """Lets time pass up to `end`: the traces by router, and why it was stopped before.

@@ -21,13 +21,24 @@ Ends = frozenset[str]
 
 
 @dataclass(frozen=True)
+class Cut:
+    """A link that fails while packets are on their way, `start` nanoseconds after the first of them
+    has left, and works again from `end` on, if that is not None."""
+
+    ends: Ends
+    start: int
+    end: int | None = None
+
+
+@dataclass(frozen=True)
 class Sent:
     """What became of the packets of one `send`.
 
     `stream` is one of the plan's, with packets as they were sent. `hops` are the first hops of the
     packets, in the order in which they were sent; `received` is by host; `down` are the links that
-    were down; `problem` says why the network was stopped. A system may have more questions
-    (`System.answers`), which are methods here.
+    were down from the first packet on, and `cut` is one that failed later; `problem` says why the
+    network was stopped. A system may have more questions (`System.answers`), which are methods
+    here.
     """
 
     plan: Plan
@@ -37,6 +48,7 @@ class Sent:
     received: Mapping[str, Received]
     down: frozenset[Ends]
     problem: str = ""
+    cut: Cut | None = None
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # Python's own questions, which no system answers
@@ -92,7 +104,7 @@ class Sent:
             hop = waiting.pop()
             found.append(hop)
             waiting.extend(hop.next.values())
-        return sorted(found, key=lambda hop: hop.time)
+        return sorted(found, key=lambda hop: (hop.time, hop.order))
 
     def copies(self, source: str, target: str | None = None) -> int:
         """Frames that a node put on its cables, on all of them or towards one neighbour."""
