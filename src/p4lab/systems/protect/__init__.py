@@ -45,6 +45,14 @@ class Protect(System):
     name: ClassVar[str] = "protect"
     settings: ClassVar[type[Settings]] = ProtectSettings
     notation: ClassVar[Notation] = NOTATION
+    views: ClassVar[Mapping[str, str]] = {
+        "circle_view": "p4lab.systems.protect.views.circle:CircleView",
+        "time_view": "p4lab.systems.protect.views.times:TimeView",
+    }
+    answers: ClassVar[Mapping[str, str]] = {
+        "numbers": "p4lab.systems.protect.views.copies:numbers",
+        "outcome": "p4lab.systems.protect.views.copies:outcome",
+    }
     experiments: ClassVar[Mapping[str, str]] = {
         name: f"p4lab.systems.protect.experiments.verbs:{name.replace('-', '_')}"
         for name in (

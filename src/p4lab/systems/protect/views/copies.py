@@ -43,12 +43,13 @@ class Cell:
 @dataclass(frozen=True)
 class Arrival:
     """A copy at the PTE. `packet` counts those that were sent, from 0; `time` is in nanoseconds;
-    `path` is 1 or 2, or 0 for a wrong address; `verdict` is empty for a copy that was not judged,
-    and `reason` says why it was given up, if it was. `now` and `reset` are microseconds of the
-    switch."""
+    `order` is its place among all arrivals at the PTE; `path` is 1 or 2, or 0 for a wrong address;
+    `verdict` is empty for a copy that was not judged, and `reason` says why it was given up, if it
+    was. `now` and `reset` are microseconds of the switch."""
 
     packet: int
     time: int
+    order: int
     path: int
     number: int
     verdict: str
@@ -82,14 +83,14 @@ def protecting(sent: Sent) -> Placed | None:
 def arrivals(sent: Sent, placed: Placed) -> list[Arrival]:
     """Every copy at the end of a connection, in the order in which the switch took them."""
     found = [
-        (hop.order, arrival)
+        arrival
         for packet in range(len(sent.hops))
         for hop in sent.all_hops(packet)
         if hop.router == placed.connection.egress
         for arrival in [_arrival(hop, packet, placed)]
         if arrival is not None
     ]
-    return [arrival for _, arrival in sorted(found, key=lambda one: one[0])]
+    return sorted(found, key=lambda arrival: arrival.order)
 
 
 def _arrival(hop: Hop, packet: int, placed: Placed) -> Arrival | None:
@@ -104,6 +105,7 @@ def _arrival(hop: Hop, packet: int, placed: Placed) -> Arrival | None:
     return Arrival(
         packet,
         hop.time,
+        hop.order,
         paths.get(address, 0),
         number,
         seen.verdict,
