@@ -139,3 +139,21 @@ def test_copies_have_the_numbers_that_the_scenario_gives_them(course: Course) ->
     groups = [update for update in judged.case.updates if update[0] == "group"]
     assert [[instance for _, instance in group[2]] for group in groups] == [[1, 2]]
     assert all(len(outputs) == 2 for outputs in judged.outputs)
+
+
+def test_what_came_before_is_told_in_a_few_words(course: Course) -> None:
+    scenario = Scenario.model_validate(
+        tomllib.loads("""
+            say = "W is {2 * w}."
+            draw.w = 4
+            [[send]]
+            each = "n in [7, 8]"
+            port = 1
+            say = "number {n} comes"
+            like = "flow"
+        """)
+    )
+    case = make_case(scenario, course.kit, course, "case/1")
+    assert case.told(2)[:2] == ("W is 8.", "number 7 comes")
+    assert case.told(2)[2].startswith("number 8 comes; on port 1 comes ethernet(")
+    assert case.told(1)[1].startswith("number 7 comes; on port 1")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import random
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, reduce
 from ipaddress import IPv4Address, IPv6Address
@@ -55,6 +56,9 @@ _ALLOWED = (
 )  # fmt: skip
 
 
+_PIECE = re.compile(r"\{([^{}]+)\}")
+
+
 @lru_cache(maxsize=4096)
 def _compiled(text: str) -> CodeType:
     try:
@@ -91,6 +95,16 @@ def value(written: Any, names: Mapping[str, Any]) -> Any:
     if isinstance(written, list):
         return [value(item, names) for item in written]
     return written
+
+
+def filled(text: str, names: Mapping[str, Any]) -> str:
+    """The text with its `{...}` computed. Raises DrawError."""
+    return _PIECE.sub(lambda piece: shown(evaluate(piece[1], names)), text)
+
+
+def shown(number: Any) -> str:
+    """A value that was computed, for a sentence."""
+    return f"{number:.4g}" if isinstance(number, float) else str(number)
 
 
 def rounds(each: str | None, names: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -8,11 +8,10 @@ numbers put in. What the conditions leave open is compared with the reference's 
 from __future__ import annotations
 
 import math
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -40,8 +39,6 @@ LARGEST = 10**9
 """No number of a lab is as large; larger ones could make a formula run for long."""
 RELATIVE = 5e-3
 """How far a number may be from the reference's: it may have been rounded."""
-
-_PIECE = re.compile(r"\{([^{}]+)\}")
 
 
 class Holds(BaseModel):
@@ -90,7 +87,7 @@ def story(course: Course, check: Check, work: Work) -> Story | None:
         numbers, kind, name, summary = {}, error.kind, error.name, str(error)
     if not kind:
         return None
-    found = ", ".join(f"{name} = {_shown(number)}" for name, number in numbers.items())
+    found = ", ".join(f"{name} = {drawing.shown(number)}" for name, number in numbers.items())
     said = (f"in {file.answers}, [{file.table}] says {found}",) if found else ()
     return Story(
         (file.say, *said),
@@ -147,24 +144,15 @@ def _wrong(
     for condition in file.holds:
         try:
             holds = bool(drawing.evaluate(condition.that, names))
-            told = condition.told if holds else _filled(condition.told, names)
+            told = condition.told if holds else drawing.filled(condition.told, names)
         except DrawError:  # such as a division by a number that is 0
             holds, told = False, f"The formula has no value for {condition.number}."
         if not holds:
             return WRONG, condition.number, told
     for name, right in _numbers(course.sources[file.answers], file).items():
         if not math.isclose(numbers[name], right, rel_tol=RELATIVE, abs_tol=RELATIVE):
-            return WRONG, name, f"{name} = {_shown(numbers[name])} is not right."
+            return WRONG, name, f"{name} = {drawing.shown(numbers[name])} is not right."
     return "", "", ""
-
-
-def _filled(text: str, names: Mapping[str, Any]) -> str:
-    """The text with its `{...}` computed. Raises DrawError."""
-    return _PIECE.sub(lambda piece: _shown(drawing.evaluate(piece[1], names)), text)
-
-
-def _shown(number: Any) -> str:
-    return f"{number:.4g}" if isinstance(number, float) else str(number)
 
 
 def _place(text: str, file: NumbersFile, name: str) -> Place | None:

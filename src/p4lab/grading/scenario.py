@@ -63,11 +63,14 @@ class Carried(_Table):
 
 class Send(_Table):
     """A packet that is sent into a port, `wait` microseconds after the one before it: header to
-    fields in the order of the wire. A field may be "any" (see `Anything`)."""
+    fields in the order of the wire. A field may be "any" (see `Anything`). `say` tells it in a few
+    words, with `{...}` computed: for students who read of many packets before the one that counts.
+    """
 
     each: str | None = None
     port: Written
     wait: Written = 0
+    say: str = ""
     like: str | None = None
     packet: dict[str, Written] = {}
 
@@ -101,10 +104,10 @@ class Network(_Table):
 
 
 class Scenario(Configuration, _Table):
-    """The file as it is. `say` tells the student what is tried. Without `expect` the reference
-    program says what comes out; `ignore` lists fields that may hold anything all the same
-    (`bier.tc`, or all of a header: `bier.*`) and headers that may be there or not (`bier`), and
-    `others = "ignore"` allows packets that nobody expects."""
+    """The file as it is. `say` tells the student what is tried, with `{...}` computed. Without
+    `expect` the reference program says what comes out; `ignore` lists fields that may hold anything
+    all the same (`bier.tc`, or all of a header: `bier.*`) and headers that may be there or not
+    (`bier`), and `others = "ignore"` allows packets that nobody expects."""
 
     say: str
     defines: dict[str, Written] = {}
@@ -122,11 +125,12 @@ class Scenario(Configuration, _Table):
 @dataclass(frozen=True)
 class Sending:
     """A packet on its way in at a moment in picoseconds, and what is written into the switch before
-    it comes."""
+    it comes. `brief` is what is said of it before others, if not the whole `text`."""
 
     port: int
     data: bytes
     text: str
+    brief: str = ""
     now: int = 0
     updates: tuple[Any, ...] = ()
     steps: tuple[str, ...] = ()
@@ -187,8 +191,9 @@ class Case:
     def told(self, upto: int) -> tuple[str, ...]:
         """What is done up to the packet number `upto`, in words."""
         steps = [self.say, *shortened(self.steps)]
-        for sending in self.sendings[:upto]:
-            steps += [*sending.steps, sending.text]
+        for number, sending in enumerate(self.sendings[:upto], 1):
+            brief = sending.brief if number < upto else ""
+            steps += [*sending.steps, brief or sending.text]
         return tuple(steps)
 
 
@@ -238,6 +243,7 @@ class Layouts(Protocol):
 def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: bool) -> Case:
     chance = random.Random(seed)
     names = drawing.draw(scenario.draw, chance, {"hidden": hidden})
+    say = drawing.filled(scenario.say, names)
     given = {**kit.defines, **scenario.defines}
     defines = tuple((name, str(drawing.value(item, names))) for name, item in given.items())
     network = scenario.network
@@ -249,7 +255,7 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: boo
             tuple(_settings(network, kit.system, names)),
             tuple(drawing.value(network.down, names)),
         )
-        return Case(scenario.say, defines, (), (), (), None, frozenset(), False, case)
+        return Case(say, defines, (), (), (), None, frozenset(), False, case)
     layout = layouts.headers(defines)
     summary = layouts.program(defines).summary
     loops = [
@@ -278,7 +284,7 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: boo
             for inner in drawing.rounds(item.each, names)
         )
     return Case(
-        scenario.say,
+        say,
         defines,
         tuple(updates),
         merged(steps),
@@ -357,13 +363,15 @@ def _sending(
     packet = anything.filled(_completed(_joined(base, send.packet), kit, names), layout)
     data = frames.build(packet, layout)
     told = _told(packet, frames.Headers(layout, kit.system.notation))
-    text = f"a packet comes in on port {port}: {told}"
     wait = int(drawing.value(send.wait, names))
     if wait < 0:
         raise ScenarioError(f"send: wait = {wait}: time does not run backwards")
-    if wait:
-        text = f"{wait:,} microseconds later {text}"
-    return Sending(port, data, text, last + wait * MICROSECOND)
+    later = f"{wait:,} microseconds later " if wait else ""
+    text = f"{later}a packet comes in on port {port}: {told}"
+    brief = later + drawing.filled(send.say, names) if send.say else ""
+    if brief:
+        text = f"{brief}; on port {port} comes {told}"
+    return Sending(port, data, text, brief, last + wait * MICROSECOND)
 
 
 def _joined(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
