@@ -50,6 +50,10 @@ class Network(Protocol):
     def run_until(self, end: int, controller: Controller) -> None:
         """Let time pass up to `end`; the controller acts on frames and timers meanwhile."""
 
+    def settle(self, controller: Controller) -> None:
+        """Lets time pass until what is under way has arrived, as far as switches may be slower than
+        the streams."""
+
     def observed(self) -> Observed:
         """What has been sent, received and carried so far."""
 

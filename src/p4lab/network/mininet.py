@@ -30,6 +30,8 @@ from p4lab.topology import Host, Link, Topology
 
 PROBE_LENGTH = 100
 PANEL_MAC = 0x02 << 32  # what makes 02:02:... of a router's 02:00:...
+QUIET = 300_000_000  # nanoseconds without a probe at any switch: none is under way
+LONGEST_QUEUE = 30_000_000_000  # nanoseconds that are waited for that
 CORE_MTU = 9000  # room for what encapsulation adds
 TOOLS = {"mnexec": "mininet", "ifconfig": "net-tools", "ip": "iproute2", "ethtool": "ethtool"}
 # Switches get whole frames whatever hosts leave undone; captures of hosts shall show them as well.
@@ -238,6 +240,15 @@ class MininetNetwork:
                 controller.timer(self.now)
             if self.now >= end and not news:
                 return
+
+    def settle(self, controller: Controller) -> None:
+        """Waits until no probe moves any more: a switch that is slower than its streams still has
+        them in its queues when they have ended."""
+        deadline = self.now + LONGEST_QUEUE
+        before = None
+        while before != (seen := self._switches.probes()) and self.now < deadline:
+            before = seen
+            self.run_until(self.now + QUIET, controller)
 
     def _start_due(self) -> None:
         for at, stream in [item for item in self._pending if item[0] <= self.now]:

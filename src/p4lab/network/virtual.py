@@ -225,6 +225,9 @@ class VirtualNetwork:
         for delay, frame in answers:
             self.engine.send_at(self._nodes[host], self.engine.now + delay * PICOSECONDS, frame)
 
+    def settle(self, controller: Controller) -> None:
+        """Nothing to wait for: these switches take none of the network's time."""
+
     def observed(self) -> Observed:
         """What has been sent, received and carried so far."""
         sent = {s.flow: self.engine.sent(s.flow, s.source.id) for s in self._streams}

@@ -107,6 +107,7 @@ class Session:
         Gives the moment of the first packet."""
         start = self.begin(streams)
         self.net.run_until(self.end(start, streams), self.controller)
+        self.net.settle(self.controller)
         return start
 
     def begin(self, streams: tuple[Stream, ...] | None = None) -> int:
