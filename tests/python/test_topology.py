@@ -132,15 +132,24 @@ def test_properties_of_links_and_the_graph():
         name = "links"
         description = ""
         router = [{ number = 1 }, { number = 2 }]
-        link = [{ a = "r1", b = "r2", rate = 1000, delay = "1.5 us", loss = "2 %", cost = 7 }]
+
+        [[link]]
+        a = "r1"
+        b = "r2"
+        rate = 1000
+        delay = "1.5 us"
+        jitter = "3 us"
+        loss = "2 %"
+        cost = 7
         """
     )
     (link,) = net.links
-    assert (link.rate, link.delay_ns, link.loss, link.cost) == (1000, 1500, 0.02, 7)
+    assert (link.rate, link.delay_ns, link.jitter_ns) == (1000, 1500, 3000)
+    assert (link.loss, link.cost) == (0.02, 7)
     edge = net.graph.edges["r1", "r2"]
     assert edge["link"] is link
     assert edge["ports"] == {"r1": 1, "r2": 1}
-    assert edge["cost"] == 7
+    assert (edge["cost"], edge["jitter_ns"]) == (7, 3000)
     assert net.graph.nodes["r1"] == {"kind": "router", "number": 1}
 
 

@@ -110,7 +110,8 @@ def draw(rows: Sequence[dict[str, Any]], path: Path, pps: int, seeds: str) -> No
     note = (
         f"link r1-r2 of the testbed cut at {pps} packets a second, {rows[0]['runs']} runs "
         f"({seeds}), 95 % confidence; 100 bytes a packet. Detection 0.6 ms and the controller's "
-        "36 and 76 ms are assumed (docs/frr.md)"
+        "36 and 76 ms are assumed (docs/frr.md). State: FRR for all destinations, 1+1 for one "
+        "connection"
     )
     drawings = [
         partial(_draw_lost, rows=rows),
@@ -163,6 +164,6 @@ def _draw_state(axis: Any, *, rows: Sequence[dict[str, Any]]) -> None:
     axis.set_xlim(0, 1.4 * max(row["entries"] + row["cells"] for row in rows))
     _prepare(
         axis,
-        "state (FRR: of all destinations, 1+1: of one connection)",
+        "state in order to be ready",
         "table entries and groups + register cells (pale)",
     )

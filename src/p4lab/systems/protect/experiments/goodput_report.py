@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 OFF = 0.01  # of the formula, beyond which a run in virtual time is wrong
-SAID_ALOUD = (
+ONE_OR_FIFTEEN = (
     'The paper calls an iperf3 connection "15 parallel TCP flows" and "a single TCP connection" in '
-    "one section; here a pair has 15 flows.",
-    "What a host can make is assumed: the paper says only that three pairs do not fill 100 Gb/s "
-    "and four do.",
+    "one section; here a pair has 15 flows."
 )
 
 

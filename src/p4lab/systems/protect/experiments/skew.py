@@ -171,6 +171,7 @@ def _draw_seconds(axis: Any) -> None:
         axis.annotate(
             f"{length:.0f} B: {skew:.3g} s", (length * 1.1, skew * 0.5), fontsize=7, color=RED
         )
+    axis.set_ylim(0.2)
     axis.set_xlabel("length of packets [bytes]")
     axis.set_ylabel("longest skew between the paths [s]")
     axis.legend(fontsize=7)
