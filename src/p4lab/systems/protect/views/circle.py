@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from p4lab.systems.protect.settings import ProtectSettings
 from p4lab.systems.protect.views.copies import ACCEPTED, Arrival, arrivals, protecting
-from p4lab.systems.protect.views.ring import CENTRE, COPY, HEIGHT, WIDTH, Ring
+from p4lab.systems.protect.views.ring import CENTRE, COPY, HEIGHT, LABELS, WIDTH, Ring
 from p4lab.systems.protect.views.slots import Slots
 from p4lab.systems.protect.views.steps import Step, StepView, Story
 from p4lab.systems.protect.views.svg import Point, cross, dot, element, line, text
@@ -183,7 +183,7 @@ def _copy(arrival: Arrival, ring: Ring) -> str:
     path = f"path{arrival.path}"
     return element(
         "g",
-        line(ring.at(number, COPY - 12), ring.at(number, COPY - 36), f"p4c-way {path}"),
+        line(ring.at(number, COPY - 10), ring.at(number, LABELS + 9), f"p4c-way {path}"),
         element("rect", x=x - 24, y=y - 12, width=48, height=24, rx=12, class_=f"p4c-pill {path}"),
         text((x - 7, y + 5), str(arrival.number), "p4c-copy"),
         text((x + 13, y + 5), sign, f"p4c-sign {good}"),
@@ -197,17 +197,17 @@ def _legend(settings: ProtectSettings) -> str:
     """What the marks mean, in two rows below the circle."""
     marks: list[tuple[str, str]] = []
     if settings.accept in ("highest", "slots"):
-        what = "new, of this slot" if settings.accept == "slots" else "new numbers: the window"
-        marks.append((_swatch("p4c-window"), what))
+        whose = " for this slot" if settings.accept == "slots" else ""
+        marks.append((_swatch("p4c-window"), f"new{whose}: {window(settings)} ahead"))
     marks += [
         (dot((0, 0), 6.5, "p4c-accepted"), "a copy was accepted"),
-        (cross((0, 0)), "none was accepted"),
+        (cross((0, 0)), "copies came, none was accepted"),
         (_swatch("p4c-way path1"), "copy by path 1"),
-        (_swatch("p4c-way path2"), "by path 2"),
+        (_swatch("p4c-way path2"), "copy by path 2"),
     ]
     if settings.accept in HANDS:
         marks.append((_swatch("p4c-hand"), HANDS[settings.accept]))
-    return legend(marks, (24, HEIGHT - 62), 150, 3)
+    return legend(marks, (36, HEIGHT - 76), 210, 2)
 
 
 def _swatch(class_: str) -> str:

@@ -53,7 +53,7 @@ class Ring:
         return polar(CENTRE, radius, self.turn(number))
 
     def base(self) -> str:
-        """The circle with its numbers, and an arrow that says which way they run."""
+        """The circle with its numbers, which run clockwise."""
         if self.is_to_scale:
             parts = [dot(CENTRE, RADIUS, "p4c-ring")]
         else:

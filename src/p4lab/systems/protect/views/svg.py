@@ -43,9 +43,8 @@ def dot(at: Point, radius: float, class_: str) -> str:
 def cross(at: Point, class_: str = "p4c-lost", size: float = 5.0) -> str:
     """An X: something ends here."""
     x, y = at
-    way = (
-        f"M{x - size:.1f} {y - size:.1f}l{2 * size} {2 * size}m0 {-2 * size}l{-2 * size} {2 * size}"
-    )
+    side = 2 * size
+    way = f"M{x - size:.1f} {y - size:.1f}l{side} {side}m0 {-side}l{-side} {side}"
     return element("path", d=way, class_=class_)
 
 

@@ -183,6 +183,11 @@ class _Drawing:
                 side = -1 if way.path == 1 else 1
                 yield dot((x, y), 4.5, f"p4c-end good path{way.path}")
                 yield text((x, y + 4 + 14 * side), _name(way), f"p4c-small path{way.path}")
+        for packet in sorted({way.packet for way in self._ways}):
+            if not self._accepted(packet):
+                last = max(self._of(packet), key=lambda way: way.end)
+                x = self._chart.x(last.end - self._zero)
+                yield text((x, y + 18), f"✕ {_name(last)}", "p4c-missing")
 
     def step(self, packet: int) -> Step:
         """One packet, drawn strongly, with the skew of its copies."""

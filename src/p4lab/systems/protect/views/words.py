@@ -52,9 +52,8 @@ def why(arrival: Arrival, settings: ProtectSettings) -> str:
         return "This policy remembers nothing."
     slot = cell.index % settings.history
     if cell.before is None:
-        empty = (
-            f"Slot {slot} is empty" if settings.accept == "slots" else "Nothing was accepted yet"
-        )
+        is_slot = settings.accept == "slots"
+        empty = f"Slot {slot} is empty" if is_slot else "Nothing was accepted yet"
         return f"{empty}, so any number is new."
     held = f"{cell.before}, which slot {slot} holds"
     if settings.accept != "slots":
