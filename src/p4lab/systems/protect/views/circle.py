@@ -66,7 +66,7 @@ def _policy(settings: ProtectSettings) -> str:
 
 def _ending(sent: Sent, shown: Sequence[Arrival]) -> str:
     accepted = sum(arrival.verdict == ACCEPTED for arrival in shown)
-    return f"{len(shown)} copies came, {accepted} were accepted. {sent}"
+    return f"{len(shown)} copies came, {accepted} were accepted; {sent}"
 
 
 def fates(shown: Sequence[Arrival]) -> list[str]:
@@ -207,7 +207,7 @@ def _legend(settings: ProtectSettings) -> str:
     ]
     if settings.accept in HANDS:
         marks.append((_swatch("p4c-hand"), HANDS[settings.accept]))
-    return legend(marks, (36, HEIGHT - 76), 210, 2)
+    return legend(marks, (22, HEIGHT - 76), 236, 2)
 
 
 def _swatch(class_: str) -> str:

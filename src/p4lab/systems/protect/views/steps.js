@@ -44,7 +44,7 @@ function render({ model, el }) {
     slider.max = Math.max(0, data.steps.length - 1);
     log.replaceChildren(...data.steps.map((step, index) =>
       html("li", { class: step.tone, onclick: () => go(index) }, step.short)));
-    for (const part of [controls, log]) part.style.display = data.steps.length ? "" : "none";
+    for (const part of [controls, scene, log]) part.style.display = data.steps.length ? "" : "none";
     if (data.steps.length) go(0);
     else said.textContent = "";
   }

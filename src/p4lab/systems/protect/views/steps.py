@@ -41,8 +41,10 @@ class Story:
     ending: str
 
     def svg(self, number: int) -> str:
-        """The picture at one step."""
-        layer = self.steps[number].layer if self.steps else ""
+        """The picture at one step; nothing if there is none."""
+        if not self.steps:
+            return ""
+        layer = self.steps[number].layer
         return (
             f'<svg viewBox="0 0 {self.width:.0f} {self.height:.0f}" role="img" class="p4c" '
             f'aria-label="{escape(self.label)}" style="max-width:{self.width:.0f}px">'

@@ -14,6 +14,7 @@ from p4lab.systems.protect.views.ways import Way, ways
 from p4lab.systems.protect.views.words import SIGNS, milliseconds
 from p4lab.widgets.sent import Sent
 
+WORD = 110.0  # units that the name of a link that is down takes
 MOST_PACKETS = 40
 """More than lines can be told apart; what is left out is said"""
 
@@ -64,7 +65,7 @@ class _Drawing:
         self._chart = Chart(last)
         self._bands = self._stack()
         self._strip = self._bands[1].bottom + 62
-        self.height = self._strip + 112
+        self.height = self._strip + 98
 
     def _stack(self) -> tuple[Band, Band]:
         first = Band(self._placed.pair[0], HEAD)
@@ -104,7 +105,7 @@ class _Drawing:
         parts += self._cut()
         parts += [self._line(way) for way in self._ways]
         parts += self._results()
-        return "".join([*parts, _legend(self._strip + 84)])
+        return "".join([*parts, _legend(self._strip + 80)])
 
     def _cut(self) -> Iterator[str]:
         """The time in which a link was down, as an area between its ends."""
@@ -126,7 +127,8 @@ class _Drawing:
                         class_="p4c-cut",
                     )
                     words = f"{upper}–{lower} is down"
-                    yield text((until + 4, y + 13), words, "p4c-cut-word")
+                    beside = until if until - x < WORD else x
+                    yield text((beside + 5, band.y(lower) - 6), words, "p4c-cut-word")
 
     def _line(self, way: Way, more: str = "") -> str:
         """A copy from router to router, with what became of it."""
@@ -187,7 +189,7 @@ class _Drawing:
             if not self._accepted(packet):
                 last = max(self._of(packet), key=lambda way: way.end)
                 x = self._chart.x(last.end - self._zero)
-                yield text((x, y + 18), f"✕ {_name(last)}", "p4c-missing")
+                yield text((x + 5, y + 18), f"✕ {_name(last)}", "p4c-missing")
 
     def step(self, packet: int) -> Step:
         """One packet, drawn strongly, with the skew of its copies."""
