@@ -80,10 +80,12 @@ bit<32> slot_of(in bit<16> index, in bit<32> sn) {
     // END SOLUTION
     return cell;
 }
+// END QUOTE
 
 // The rule that loses nothing: a connection has HISTORY slots, and each number has its slot.
 // `newest` is the newest number that was accepted in that slot. Other slots know nothing of it: so
 // a packet that only the slower path has delivered is new, although later ones were here before.
+// BEGIN QUOTE slots
 control SlotRule(in bit<32> sn, inout bit<32> newest, out verdict_t verdict) {
     apply {
         verdict = verdict_t.ROGUE;  // older than what the slot holds: too late to know it
