@@ -44,7 +44,7 @@ ACCESS = US
 WINDOW = 64 << 10  # bytes of a flow: enough for its share of the line, and 60 of them fit a queue
 SPREAD = 20 * US  # within which flows begin
 WARM_UP = 300 * US
-MEASURED = 200 * US
+MEASURED = 400 * US
 SETTINGS = ProtectSettings(accept="highest")
 
 

@@ -51,7 +51,7 @@ Native = Annotated[
 ]
 HostRate = Annotated[
     float,
-    typer.Option("--host-gbps", min=0.1, max=100, help="What a host can make; virtual time only."),
+    typer.Option("--host-gbps", min=10, max=100, help="What a host can make; virtual time only."),
 ]
 Seconds = Annotated[
     int, typer.Option("--seconds", min=1, max=600, help="Of each measurement on Linux hosts.")
