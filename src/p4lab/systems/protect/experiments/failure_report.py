@@ -108,10 +108,9 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
 def draw(rows: Sequence[dict[str, Any]], path: Path, pps: int, seeds: str) -> None:
     """Lost, bandwidth and state, side by side. Raises OSError, ValueError."""
     note = (
-        f"link r1-r2 of the testbed cut at {pps} packets a second, {rows[0]['runs']} runs "
-        f"({seeds}), 95 % confidence; 100 bytes a packet. Detection 0.6 ms and the controller's "
-        "36 and 76 ms are assumed (docs/frr.md). State: FRR for all destinations, 1+1 for one "
-        "connection"
+        f"r1-r2 of testbed cut at {pps} packets (100 bytes) a second, {rows[0]['runs']} runs "
+        f"({seeds}), 95 % confidence; assumed: detection 0.6 ms, controller 36 and 76 ms; "
+        "FRR for all destinations, 1+1 for one connection"
     )
     drawings = [
         partial(_draw_lost, rows=rows),
