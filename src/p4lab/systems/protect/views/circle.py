@@ -207,7 +207,7 @@ def _legend(settings: ProtectSettings) -> str:
     ]
     if settings.accept in HANDS:
         marks.append((_swatch("p4c-hand"), HANDS[settings.accept]))
-    return legend(marks, (22, HEIGHT - 76), 236, 2)
+    return legend(marks, (22, HEIGHT - 76), 250, 2)
 
 
 def _swatch(class_: str) -> str:
