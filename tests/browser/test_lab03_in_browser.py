@@ -48,7 +48,7 @@ def test_the_lost_packet_is_found_on_the_circle(book: Book) -> None:
     expect(copy).to_have_attribute("data-verdict", "duplicate")
     expect(view.get_by_role("status")).to_contain_text("it is lost")
     expect(view.locator("li[aria-current]")).to_contain_text("the packet is lost")
-    expect(view.locator("svg .p4c-hand").first).to_be_visible()
+    expect(view.locator("svg .p4c-hand.tip").first).to_be_visible()
     book.page.keyboard.press("Home")
     expect(copy).to_have_attribute("data-number", "1")
     assert book.errors == [] and book.strangers == []
