@@ -171,3 +171,25 @@ def test_the_page_for_instructors_makes_the_same_lab() -> None:
     shown = {path: text for path, _, text in blocks}
     for path in ("labs/90-router/system.py", "topologies/chain.toml"):
         assert shown[f"mycourse/{path}"] == (TOY / path).read_text(encoding="utf-8"), path
+
+
+def test_a_system_comes_from_an_installed_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If this fails, a group that shares a system among its courses has to copy it into each."""
+    site, course = tmp_path / "site", tmp_path / "course"
+    shutil.copytree(TOY, course)
+    own = course / "labs" / LAB / "system.py"
+    package = site / "toy_router"
+    package.mkdir(parents=True)
+    shutil.move(own, package / "__init__.py")
+    info = site / "toy_router-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-router\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[p4lab.systems]\ntoy-router = toy_router:Router\n")
+    monkeypatch.setenv(home.ENVIRONMENT, str(course))
+    without = p4lab("run", LAB)
+    assert without.returncode == 2
+    assert "there is no system named 'toy-router'" in without.stderr
+    done = p4lab("run", LAB, "--packets", "5", path=site)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,4 @@
-"""Packets as bytes: probes, IGMP and BIER.
+"""Packets as bytes: probes, IGMP, ICMP, and what is below them.
 
-`ip`, `probe` and `igmp` need nothing but the standard library; `bier` holds the scapy layers and
-is the only module that imports scapy.
+These need nothing but the standard library; a system's own headers are with the system.
 """
