@@ -90,11 +90,19 @@ def picture_of_losses(book: Book) -> None:
     take(book, "losses", cell.locator(".jp-OutputArea").first)
 
 
+def pictures_of_copies(book: Book) -> None:
+    """Lab 03: the copy that is lost, on the circle and in time."""
+    for code, name, steps in (("circle_view(lost)", "circle", 5), ("time_view(lost)", "times", 2)):
+        view = book.cell(f"lab.{code}").locator(".p4c-view")
+        press(book, view, "Home", *["ArrowRight"] * steps)
+        take(book, name, view)
+
+
 def main() -> None:
     browser = chromium()
     if browser is None:
         sys.exit("pictures need Chromium (Debian: chromium).")
-    labs = {"01-bier": all_pictures, "02-frr": picture_of_losses}
+    labs = {"01-bier": all_pictures, "02-frr": picture_of_losses, "03-protect": pictures_of_copies}
     for lab in sys.argv[1:] or labs:
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder)
