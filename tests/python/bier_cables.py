@@ -106,7 +106,8 @@ def any_bit_string_is_delivered_as_the_rfc_says(cables: Cables, data: st.DataObj
     addressed = {
         router.name
         for router in topology.routers
-        if (router.own("bfr_id") - 1) // bsl == si and bits >> ((router.own("bfr_id") - 1) % bsl) & 1
+        if (router.own("bfr_id") - 1) // bsl == si
+        and bits >> ((router.own("bfr_id") - 1) % bsl) & 1
     }
     wanted = {host.name for host in topology.hosts if host.router in addressed}
     assert cables.hosts == Counter(dict.fromkeys(wanted, 1))

@@ -20,7 +20,7 @@ __all__ = ["Folder", "Lab", "Sent", "column", "lab_folder", "open_lab", "predict
 
 def predict(text: str, *choices: object) -> Question:
     """A question to be answered before the next cell runs."""
-    from p4lab.notebook.questions import Question  # heavy: ipywidgets, which a kernel without questions need not load
+    from p4lab.notebook.questions import Question  # heavy: ipywidgets
 
     return Question(text, tuple(str(choice) for choice in choices))
 
