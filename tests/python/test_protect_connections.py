@@ -88,6 +88,7 @@ dst = "fd00:0:0:5::/64"
         (GOLD + 'paths = [["r2"], ["r2"]]', 7, "both paths from r1 to r5 use r1-r2"),
         (GOLD + 'paths = [["r2"],\n["rr3"]]', 8, "there is no router of protect 'rr3'"),
         (GOLD + "mtu = 95", 7, "`mtu` is 95, but it must be at least 96"),
+        (GOLD + "mtu = 65535", 7, "`mtu` is 65535, but it must be at most 65534"),
         (GOLD + GOLD.replace("cid = 1", "cid = 2"), 9, "two connections are named 'gold'"),
         (
             GOLD + GOLD.replace("gold", "lead"),

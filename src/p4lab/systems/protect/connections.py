@@ -51,6 +51,9 @@ Prefix = IPv4Network | IPv6Network
 
 TUNNEL_BYTES = 28  # an IPv4 header without options and the protection header
 LEAST_MTU = 68 + TUNNEL_BYTES  # RFC 791: every link carries 68 bytes
+# The switch counts bytes in 16 bits and stops at 65535, so it must take that for too long: a packet
+# of any greater length with its new headers would look just as long.
+MOST_MTU = 0xFFFE
 DEFAULT_MTU = 1500
 MOST_CID = (1 << 24) - 1
 PROTOCOLS = {"icmp": 1, "tcp": 6, "udp": 17, "icmpv6": 58}
@@ -97,7 +100,7 @@ class ConnectionRow(Strict):
     ingress: Annotated[str, Field(alias="from")]
     egress: Annotated[str, Field(alias="to")]
     cid: Annotated[StrictInt, Field(ge=0, le=MOST_CID)]
-    mtu: Annotated[StrictInt, Field(ge=LEAST_MTU, le=0xFFFF)] = DEFAULT_MTU
+    mtu: Annotated[StrictInt, Field(ge=LEAST_MTU, le=MOST_MTU)] = DEFAULT_MTU
     paths: Annotated[list[list[str]], Field(min_length=2, max_length=2)] | None = None
 
 
