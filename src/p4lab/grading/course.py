@@ -282,6 +282,8 @@ class Course:
     def set_up(self, program: _engine.Program, case: Case) -> _engine.Switch:
         """The switch of a case, before its first packet. Raises ValueError for what does not
         fit."""
+        if case.undefined is not None:
+            program = program.with_undefined(case.undefined)
         switch = self.switch(program)
         for port, metadata in case.loops:
             switch.set_loop(port)

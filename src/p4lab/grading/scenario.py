@@ -107,7 +107,8 @@ class Scenario(Configuration, _Table):
     """The file as it is. `say` tells the student what is tried, with `{...}` computed. Without
     `expect` the reference program says what comes out; `ignore` lists fields that may hold anything
     all the same (`bier.tc`, or all of a header: `bier.*`) and headers that may be there or not
-    (`bier`), and `others = "ignore"` allows packets that nobody expects."""
+    (`bier`), and `others = "ignore"` allows packets that nobody expects. With `undefined` the switch
+    fills with noise what P4 leaves undefined, such as a field that was never written."""
 
     say: str
     defines: dict[str, Written] = {}
@@ -119,6 +120,7 @@ class Scenario(Configuration, _Table):
     expect: list[Expect] | None = None
     ignore: list[str] = []
     others: Literal["forbid", "ignore"] = "forbid"
+    undefined: bool = False
     network: Network | None = None
 
 
@@ -187,6 +189,8 @@ class Case:
     shares: tuple[Share, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
     """Cells of counters, as name and index"""
+    undefined: int | None = None
+    """The seed of the noise that fills what P4 leaves undefined; None: no noise"""
 
     def told(self, upto: int) -> tuple[str, ...]:
         """What is done up to the packet number `upto`, in words."""
@@ -299,6 +303,7 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: boo
             for item in scenario.count
             for cell in drawing.value(item.cells, names)
         ),
+        undefined=chance.getrandbits(32) if scenario.undefined else None,
     )
 
 
