@@ -45,10 +45,10 @@ def check(
     target: Target = "engine",
     as_json: Json = False,
 ) -> None:
-    """Check your work on a lab; exits 0 only if everything passes.
+    """Check your work on a lab; exits 0 only if everything passes that the target can judge.
 
     The JSON object has lab, student, trouble and checks; each check has id, title, part, status,
-    points, max_points, waits_for, cases and story.
+    points, max_points, waits_for, beyond (what the target lacks), cases and story.
     """
     from rich.console import Console  # heavy: rich, for nothing but a report
 

@@ -9,19 +9,26 @@ from p4lab.grading.record import Story
 WRONG_COUNT = "wrong count"
 
 
-def story(course: Course, check: Check, judged: Judged, switch: _engine.Switch) -> Story | None:
+def story(course: Course, check: Check, judged: Judged, found: tuple[int, ...]) -> Story | None:
     """The first cell that holds another number of packets than the reference's; None if there is
-    none. The switch has had all packets of the case. Hints go by the name of the cell, such as
-    `dropped[8]`."""
+    none. `found` are the packets in the cells of the case. Hints go by the name of the cell, such
+    as `dropped[8]`."""
     case = judged.case
-    try:
-        found = counted(switch, case)
-    except ValueError as error:
-        hint = "Counters keep the names and sizes of the starter."
-        return Story(case.told(len(case.sendings)), f"{error}.", WRONG_COUNT, hint)
     for (name, cell), wanted, got in zip(case.counts, judged.counted, found, strict=True):
         if wanted != got:
             summary = f"In the end the counter {name}[{cell}] holds {got}, not {wanted}."
             hint = course.hint(check, WRONG_COUNT, f"{name}[{cell}]")
             return Story(case.told(len(case.sendings)), summary, WRONG_COUNT, hint)
     return None
+
+
+def engine_story(
+    course: Course, check: Check, judged: Judged, switch: _engine.Switch
+) -> Story | None:
+    """The same of a switch of the engine that has had all packets of the case."""
+    case = judged.case
+    try:
+        return story(course, check, judged, counted(switch, case))
+    except ValueError as error:
+        hint = "Counters keep the names and sizes of the starter."
+        return Story(case.told(len(case.sendings)), f"{error}.", WRONG_COUNT, hint)

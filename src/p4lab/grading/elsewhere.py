@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from p4lab import _engine
-from p4lab.grading import difference, frames
+from p4lab.grading import counts, difference, frames
 from p4lab.grading.course import Check, Course, Judged
 from p4lab.grading.record import Story
 from p4lab.grading.scenario import Case
@@ -16,16 +17,30 @@ from p4lab.model.run import Plan
 from p4lab.network import NetworkError
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What comes out for each packet of a case, as (port, bytes), and the packets that its cells of
+    counters hold in the end."""
+
+    outputs: list[list[tuple[int, bytes]]]
+    counted: tuple[int, ...] = ()
+
+
+class BeyondTargetError(Exception):
+    """A case that a target cannot carry out; the message says what it would need, as a noun."""
+
+
 class Bench(Protocol):
     """Another switch, and networks of them."""
 
     name: str
 
-    def outputs(
-        self, work: Work, case: Case, likely: Sequence[int]
-    ) -> list[list[tuple[int, bytes]]]:
-        """What comes out for each packet of a case, as (port, bytes). Raises NetworkError if the
-        program is refused, ValueError for entries that do not fit."""
+    def lacks(self, case: Case) -> str:
+        """What a case needs that this switch cannot do, as a noun; empty if nothing."""
+
+    def outcome(self, work: Work, case: Case, likely: Sequence[int]) -> Outcome:
+        """What comes of a case; packets come out of the ports `likely`, if all is right. Raises
+        NetworkError if the program is refused, ValueError for entries that do not fit."""
 
     def network(self, work: Work, case: Case, plan: Plan) -> str:
         """What goes wrong with a run on a network of such switches; empty if nothing does."""
@@ -39,15 +54,18 @@ def story(
     program: _engine.Program,
     bench: Bench,
 ) -> Story | None:
-    """What is wrong with what came out of the other switch; None if nothing is."""
+    """What is wrong with what the other switch did; None if nothing is. Raises
+    BeyondTargetError if it cannot carry out the case: nobody stands in for it."""
     case = judged.case
+    if missing := bench.lacks(case):
+        raise BeyondTargetError(missing)
     likely = [port for outputs in judged.outputs for port, _ in outputs]
     try:
-        outputs = bench.outputs(work, case, likely)
+        outcome = bench.outcome(work, case, likely)
     except (NetworkError, ValueError) as error:
         return Story(case.steps, f"{bench.name}: {error}", "refused", "")
     reference = course.program(case.defines)
-    for number, got in enumerate(outputs, 1):
+    for number, got in enumerate(outcome.outputs, 1):
         if alike(case, got, judged.outputs[number - 1]):
             continue
         found = [difference.without(_out(reference, port, data), case.ignore) for port, data in got]
@@ -71,7 +89,7 @@ def story(
         steps = case.told(number)
         note = (None, f"The engine does what it should with this packet; {bench.name} does not.")
         return pair_story(course, check, pairs[0], case.defines, steps, "", note)
-    return None
+    return counts.story(course, check, judged, outcome.counted)
 
 
 def _out(reference: _engine.Program, port: int, data: bytes) -> difference.Out:

@@ -14,7 +14,7 @@ from p4lab.grading.course import (
     inject,
     public_seeds,
 )
-from p4lab.grading.elsewhere import Bench
+from p4lab.grading.elsewhere import Bench, BeyondTargetError
 from p4lab.grading.record import CheckResult, Story, Verdict, Warned
 from p4lab.grading.scenario import Case
 from p4lab.grading.story import alike, compare
@@ -37,8 +37,8 @@ def judge(
     that students do not edit are taken from the lab whatever is handed in.
 
     With a seed hidden cases are drawn, too. With a `bench` it says what comes out, in place of the
-    engine, whose traces then only explain. `say` hears each check before it runs. Raises LabError
-    if the lab itself is not sound.
+    engine, whose traces then only explain; checks beyond it are skipped. `say` hears each check
+    before it runs. Raises LabError if the lab itself is not sound.
     """
     own = {name: text for name, text in files.items() if name in course.student.edit}
     missing = [name for name in course.student.edit if name not in own]
@@ -72,12 +72,15 @@ def _result(
     seed: int | None,
     bench: Bench | None,
 ) -> CheckResult:
-    passed = {result.id for result in before if result.status == "passed"}
+    passed = {result.id for result in before if result.status == "passed" or result.beyond}
     waits = tuple(need for need in check.needs if need not in passed)
     head = (check.id, check.title, check.part)
     if waits:
         return CheckResult(*head, "skipped", 0, check.points, waits_for=waits)
-    story, cases, hidden = _run(course, check, work, seed, bench)
+    try:
+        story, cases, hidden = _run(course, check, work, seed, bench)
+    except BeyondTargetError as error:
+        return CheckResult(*head, "skipped", 0, check.points, beyond=str(error))
     if story is None:
         return CheckResult(*head, "passed", check.points, check.points, cases=cases)
     return CheckResult(*head, "failed", 0, check.points, story, hidden, cases=cases)
@@ -142,7 +145,7 @@ def _case(
         return _misfit(case, 0, error)
     if check.parses:
         return stages.parses(course, check, judged, work, program)
-    if bench is not None and not _needs_the_engine(case):
+    if bench is not None:
         story = elsewhere.story(course, check, judged, work, program, bench)
         # What looped ports carry stays inside of a switch: there the engine judges.
         if story is None and case.shares:
@@ -158,17 +161,9 @@ def _case(
         story = compare(course, check, judged, work, program, number)
         if story is not None:
             return story
-    if (story := counts.story(course, check, judged, switch)) is not None:
+    if (story := counts.engine_story(course, check, judged, switch)) is not None:
         return story
     return loops.story(course, check, judged, work, program) if case.shares else None
-
-
-def _needs_the_engine(case: Case) -> bool:
-    """Whether no other switch can be given a case: it writes registers, reads counters, or wants
-    packets at certain moments."""
-    later = [update for sending in case.sendings for update in sending.updates]
-    registers = any(update[0] == "register" for update in [*case.updates, *later])
-    return registers or bool(case.counts) or any(sending.now for sending in case.sendings)
 
 
 def _tables(case: Case) -> list[str]:

@@ -69,7 +69,8 @@ class Warned:
 
 @dataclass(frozen=True)
 class CheckResult:
-    """One check. `waits_for` are the ids of the failed checks that a skipped one needs."""
+    """One check. A skipped one waits for those that it needs and that failed, by their ids, or it
+    needs something `beyond` the target, as a noun."""
 
     id: str
     title: str
@@ -83,6 +84,7 @@ class CheckResult:
     waits_for: tuple[str, ...] = ()
     cases: int = 0
     """How many cases ran"""
+    beyond: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,9 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        return not self.trouble and all(check.status == "passed" for check in self.checks)
+        """Whether nothing failed of what could be judged."""
+        judged = [check for check in self.checks if not check.beyond]
+        return not self.trouble and all(check.status == "passed" for check in judged)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -72,6 +72,8 @@ def _table(course: Course, verdict: Verdict) -> Table:
         told = escape(check.title)
         if check.waits_for:
             told += f" [dim](waits for: {escape(waits(course, check))})[/]"
+        if check.beyond:
+            told += f" [dim](this target lacks {escape(check.beyond)})[/]"
         table.add_row(_MARKS[check.status], told, _points(check))
     if left := len(verdict.checks) - len(shown):
         table.add_row(_MARKS["skipped"], f"all {left} others, which wait for that", "")

@@ -8,15 +8,15 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from p4lab.model.control import Count
-from p4lab.model.entries import Entries, Update
+from p4lab.model.entries import Entries, RegisterCell, Update
 from p4lab.network.counting import ProbeCounter
 from p4lab.network.switches import News
-from p4lab.targets import TargetError
+from p4lab.targets import TargetError, registers
 from p4lab.targets.heard import Heard
 
 COMPILER = "p4c-bm2-ss"
@@ -115,8 +115,9 @@ class Bmv2Switch:
         # A socket of the file system: network namespaces do not matter to it.
         address = f"unix:{folder / f'{name}.sock'}"
         self._log = folder / f"{name}.log"
+        self._thrift_port = FIRST_THRIFT_PORT + number
         command = [tools().switch, "--no-p4", "--device-id", "1"]
-        command += ["--thrift-port", str(FIRST_THRIFT_PORT + number)]  # nobody uses it
+        command += ["--thrift-port", str(self._thrift_port)]
         for port, interface in ports.items():
             command += ["-i", f"{port}@{interface}"]
         command += ["--", "--grpc-server-addr", address, "--cpu-port", str(cpu_port)]
@@ -147,8 +148,11 @@ class Bmv2Switch:
                 raise TargetError(f"{self.name}: {error}\n{words}".rstrip()) from error
 
     def write(self, updates: Sequence[Update]) -> None:
-        """Applies a batch by P4Runtime. Raises ValueError with what was refused."""
-        self._driver.write(updates)
+        """Applies a batch by P4Runtime, then its cells of registers by Thrift. Raises ValueError
+        with what was refused."""
+        self._driver.write([item for item in updates if not isinstance(item.entity, RegisterCell)])
+        if cells := list(_cells(updates)):
+            registers.write(self._thrift_port, cells)
 
     def entries(self) -> Entries:
         """What the switch holds, read from it. Raises ValueError if it does not answer."""
@@ -175,6 +179,13 @@ class Bmv2Switch:
     def _last_words(self) -> str:
         lines = self._log.read_text(errors="replace").strip().splitlines()
         return "\n".join(lines[-5:])
+
+
+def _cells(updates: Sequence[Update]) -> Iterator[RegisterCell]:
+    """What cells of registers hold after a batch: 0 where none is ours any more."""
+    for update in updates:
+        if isinstance(update.entity, RegisterCell):
+            yield replace(update.entity, value=0) if update.kind == "delete" else update.entity
 
 
 class Bmv2Switches:

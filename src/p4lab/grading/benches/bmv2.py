@@ -11,6 +11,7 @@ from types import TracebackType
 
 from p4lab.engine import from_engine
 from p4lab.grading.course import Course
+from p4lab.grading.elsewhere import Outcome
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Content, Work
 from p4lab.model.entries import Entity, MulticastGroup, TableEntry, Update
@@ -19,7 +20,7 @@ from p4lab.network import NetworkError, namespace
 from p4lab.network.cpu import CpuPort
 from p4lab.session.opening import bmv2_network
 from p4lab.session.run import Session, trial
-from p4lab.targets import TargetError, bmv2
+from p4lab.targets import TargetError, bmv2, registers
 from p4lab.targets.cables import Cables, Frames
 
 QUIET = 0.25  # seconds without a packet: nothing more comes
@@ -56,9 +57,17 @@ class Bmv2Bench:
         namespace.leave(self._home)
         self._folder.cleanup()
 
-    def outputs(self, work: Work, case: Case, likely: Sequence[int]) -> list[Frames]:
-        """What comes out for each packet of a case; `likely` are ports where something may. Raises
-        TargetError if p4c or the switch refuses, ValueError for entries that do not fit."""
+    def lacks(self, case: Case) -> str:
+        """What a case needs that bmv2 cannot do, as a noun; empty if nothing."""
+        if any(sending.now for sending in case.sendings):
+            return "a clock that could be set: packets shall come at certain moments"
+        if _writes_registers(case) and not registers.can_be_written():
+            return f"{registers.PROGRAM}, which is not installed, to write into registers"
+        return ""
+
+    def outcome(self, work: Work, case: Case, likely: Sequence[int]) -> Outcome:
+        """What comes of a case; `likely` are ports where something may come out. Raises TargetError
+        if p4c or the switch refuses, ValueError for entries that do not fit."""
         compiled = self.compiled(work, case.defines)
         program = work.runnable(case.defines)
         cpu = CpuPort.of(program, self._course.cpu_port(program))
@@ -91,7 +100,8 @@ class Bmv2Bench:
                     self._cables.send(sending.port, sending.data)
                 frames, _ = self._cables.collect(QUIET, LONGEST, heard=lambda: _taken(heard))
                 found.append(frames)
-            return found
+            counted = [switch.counters(name, [cell])[cell].packets for name, cell in case.counts]
+            return Outcome(found, tuple(counted))
         finally:
             switch.stop()
 
@@ -110,6 +120,11 @@ class Bmv2Bench:
             with work.unpacked() as program:
                 self._compiled[key] = bmv2.compile_program(program, defines)
         return self._compiled[key]
+
+
+def _writes_registers(case: Case) -> bool:
+    later = [update for sending in case.sendings for update in sending.updates]
+    return any(update[0] == "register" for update in [*case.updates, *later])
 
 
 def _taken(heard: queue.SimpleQueue[tuple[int, bytes]]) -> Frames:

@@ -20,6 +20,7 @@ from types import TracebackType
 from p4lab.course.labs import load_plan
 from p4lab.engine import from_engine
 from p4lab.grading.course import Course, Judged, public_seeds
+from p4lab.grading.elsewhere import Outcome
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
 from p4lab.model.entries import (
@@ -91,9 +92,15 @@ class TofinoBench:
         finally:
             self._stack.close()
 
-    def outputs(self, work: Work, case: Case, likely: Sequence[int]) -> list[Frames]:
-        """What comes out for each packet of a case; `likely` are ports where something may. Raises
-        TargetError if compiler or driver refuse, ValueError for entries that do not fit."""
+    def lacks(self, case: Case) -> str:
+        """What a case needs that a model cannot do, as a noun; empty if nothing."""
+        if any(sending.now for sending in case.sendings):
+            return "a clock that could be set: packets shall come at certain moments"
+        return ""
+
+    def outcome(self, work: Work, case: Case, likely: Sequence[int]) -> Outcome:
+        """What comes of a case; `likely` are ports where something may come out. Raises TargetError
+        if compiler or driver refuse, ValueError for entries that do not fit."""
         entities = [from_engine(update) for update in case.updates]
         ports = _ports(case, entities) | set(likely)
         with ExitStack() as stack:
@@ -106,7 +113,7 @@ class TofinoBench:
             writer.write(entities)
             model.expect_links(driver)
             model.cables.drain()
-            found = []
+            found: list[Frames] = []
             for sending in case.sendings:
                 if sending.updates:
                     writer.write([from_engine(update) for update in sending.updates])
@@ -117,7 +124,8 @@ class TofinoBench:
                 found.append(frames)
                 if not ended:  # packets without an end would meet those of the next case
                     stack.callback(self._stop)
-        return found
+            counted = [driver.counters(name, [cell])[cell].packets for name, cell in case.counts]
+        return Outcome(found, tuple(counted))
 
     def network(self, work: Work, case: Case, plan: Plan) -> str:
         """What goes wrong with a plan on a network of models under Mininet; empty if nothing."""
