@@ -166,8 +166,8 @@ def backup_entries(
             continue
         if bfer.own("bfr_id") >= _BACKUP:
             raise NumberError(
-                f"router {bfer.name} has BFR-id {bfer.own('bfr_id')}; with backups on a Tofino it can be "
-                f"{_BACKUP - 1} at most: use a lower one, or a layout without backups"
+                f"router {bfer.name} has BFR-id {bfer.own('bfr_id')}; with backups on a Tofino it "
+                f"can be {_BACKUP - 1} at most: use a lower one, or a layout without backups"
             )
         way = (set_identifier(bfer.own("bfr_id"), bsl), next_hop, chosen.neighbour)
         masks[way] |= bit(bfer.own("bfr_id"), bsl)
