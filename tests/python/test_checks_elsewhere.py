@@ -34,7 +34,7 @@ class Other:
     def lacks(self, case: Case) -> str:
         return "a clock" if any(sending.now for sending in case.sendings) else ""
 
-    def outcome(self, work: Work, case: Case, likely: Sequence[int]) -> Outcome:
+    def outcome(self, work: Work, case: Case, likely: Sequence[Sequence[int]]) -> Outcome:
         self.carried_out += 1
         switch = self.course.set_up(work.runnable(case.defines), case)
         outputs = [inject(switch, sending) for sending in case.sendings]

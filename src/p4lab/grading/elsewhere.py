@@ -38,9 +38,9 @@ class Bench(Protocol):
     def lacks(self, case: Case) -> str:
         """What a case needs that this switch cannot do, as a noun; empty if nothing."""
 
-    def outcome(self, work: Work, case: Case, likely: Sequence[int]) -> Outcome:
-        """What comes of a case; packets come out of the ports `likely`, if all is right. Raises
-        NetworkError if the program is refused, ValueError for entries that do not fit."""
+    def outcome(self, work: Work, case: Case, likely: Sequence[Sequence[int]]) -> Outcome:
+        """What comes of a case; `likely` are the ports where each packet comes out if all is right.
+        Raises NetworkError if the program is refused, ValueError for entries that do not fit."""
 
     def network(self, work: Work, case: Case, plan: Plan) -> str:
         """What goes wrong with a run on a network of such switches; empty if nothing does."""
@@ -59,7 +59,7 @@ def story(
     case = judged.case
     if missing := bench.lacks(case):
         raise BeyondTargetError(missing)
-    likely = [port for outputs in judged.outputs for port, _ in outputs]
+    likely = [[port for port, _ in outputs] for outputs in judged.outputs]
     try:
         outcome = bench.outcome(work, case, likely)
     except (NetworkError, ValueError) as error:

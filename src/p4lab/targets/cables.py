@@ -62,15 +62,17 @@ class Cables:
         *,
         ports: Collection[int] | None = None,
         heard: Callable[[], Frames] = list,
+        least: int = 0,
     ) -> tuple[Frames, bool]:
         """What comes out of these ports (all, if none are named), and `heard` besides, until it is
-        `quiet` seconds quiet; and whether it was within the `longest` time, in seconds."""
+        `quiet` seconds quiet and the `least` number of frames is there; and whether it was quiet
+        within the `longest` time, in seconds."""
         found: Frames = []
         chosen = self._far.keys() if ports is None else self._far.keys() & ports
         by_number = {self._far[port].fileno(): (port, self._far[port]) for port in chosen}
         end = time.monotonic() + longest
         calm = time.monotonic() + quiet
-        while (now := time.monotonic()) < min(end, calm):
+        while (now := time.monotonic()) < end and (now < calm or len(found) < least):
             ready, _, _ = select.select(list(by_number), [], [], quiet / 10)
             before = len(found)
             for number in ready:
@@ -79,7 +81,7 @@ class Cables:
             found += heard()
             if len(found) > before:
                 calm = time.monotonic() + quiet
-        return found, now < end
+        return found, now >= calm
 
     def close(self) -> None:
         """Our ends are gone; the interfaces go with their namespace, or with the pair."""

@@ -6,6 +6,7 @@ import os
 import queue
 import tempfile
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
@@ -65,14 +66,14 @@ class Bmv2Bench:
             return f"{registers.PROGRAM}, which is not installed, to write into registers"
         return ""
 
-    def outcome(self, work: Work, case: Case, likely: Sequence[int]) -> Outcome:
-        """What comes of a case; `likely` are ports where something may come out. Raises TargetError
-        if p4c or the switch refuses, ValueError for entries that do not fit."""
+    def outcome(self, work: Work, case: Case, likely: Sequence[Sequence[int]]) -> Outcome:
+        """What comes of a case; `likely` are the ports where each packet should come out. Raises
+        TargetError if p4c or the switch refuses, ValueError for entries that do not fit."""
         compiled = self.compiled(work, case.defines)
         program = work.runnable(case.defines)
         cpu = CpuPort.of(program, self._course.cpu_port(program))
         entities = [from_engine(update) for update in case.updates]
-        ports = sorted(_ports(case, entities) | set(likely) - {cpu.number})
+        ports = sorted(_ports(case, entities) | set(chain(*likely)) - {cpu.number})
         interfaces = {port: self._cables.lay(port) for port in ports}
         heard: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
 
@@ -91,14 +92,16 @@ class Bmv2Bench:
         try:
             switch.write([Update("insert", item) for item in entities])
             found = []
-            for sending in case.sendings:
+            for sending, wanted in zip(case.sendings, likely, strict=True):
                 if sending.updates:
                     switch.write([Update("insert", from_engine(item)) for item in sending.updates])
                 if sending.port == cpu.number:
                     switch.packet_out(*cpu.packet_out_of(sending.data))
                 else:
                     self._cables.send(sending.port, sending.data)
-                frames, _ = self._cables.collect(QUIET, LONGEST, heard=lambda: _taken(heard))
+                frames, _ = self._cables.collect(
+                    QUIET, LONGEST, heard=lambda: _taken(heard), least=len(wanted)
+                )
                 found.append(frames)
             counted = [switch.counters(name, [cell])[cell].packets for name, cell in case.counts]
             return Outcome(found, tuple(counted))

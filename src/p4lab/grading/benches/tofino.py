@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
@@ -98,11 +99,11 @@ class TofinoBench:
             return "a clock that could be set: packets shall come at certain moments"
         return ""
 
-    def outcome(self, work: Work, case: Case, likely: Sequence[int]) -> Outcome:
-        """What comes of a case; `likely` are ports where something may come out. Raises TargetError
-        if compiler or driver refuse, ValueError for entries that do not fit."""
+    def outcome(self, work: Work, case: Case, likely: Sequence[Sequence[int]]) -> Outcome:
+        """What comes of a case; `likely` are the ports where each packet should come out. Raises
+        TargetError if compiler or driver refuse, ValueError for entries that do not fit."""
         entities = [from_engine(update) for update in case.updates]
-        ports = _ports(case, entities) | set(likely)
+        ports = _ports(case, entities) | set(chain(*likely))
         with ExitStack() as stack:
             model = self._model(work, case.defines)
             driver = model.connect(self._setup(ports, case.loops))
@@ -114,12 +115,15 @@ class TofinoBench:
             model.expect_links(driver)
             model.cables.drain()
             found: list[Frames] = []
-            for sending in case.sendings:
+            for sending, wanted in zip(case.sendings, likely, strict=True):
                 if sending.updates:
                     writer.write([from_engine(update) for update in sending.updates])
                 model.cables.send(sending.port, sending.data)
                 frames, ended = model.cables.collect(
-                    self._quiet, LONGEST, ports=_front(ports) | {TNA_CPU_PORT}
+                    self._quiet,
+                    LONGEST,
+                    ports=_front(ports) | {TNA_CPU_PORT},
+                    least=len(wanted),
                 )
                 found.append(frames)
                 if not ended:  # packets without an end would meet those of the next case
