@@ -50,11 +50,16 @@ def test_the_lab_is_there_beside_the_others() -> None:
     assert LAB in done.stderr and "01-bier" in done.stderr
 
 
-def test_a_course_is_named_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_course_is_named_on_the_command_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.delenv(home.ENVIRONMENT)
     assert p4lab("run", LAB).returncode == 2
     done = p4lab("--course", TOY, "run", LAB)
     assert done.returncode == 0, done.stdout + done.stderr
+    told = p4lab("--course", TOY, "start", LAB, tmp_path / "mine").stdout
+    assert f"p4lab --course {TOY} check {LAB}" in told, "what is printed can be typed"
+    assert str(Path("labs") / LAB / "README.md") in told
     wrong = p4lab("--course", ROOT / "docs", "run", LAB)
     assert wrong.returncode == 2 and "has no folder labs" in wrong.stderr
 

@@ -148,6 +148,7 @@ def _course(lab: str) -> Course:
 def _verdict(course: Course, folder: Path, bench: Bench | None = None) -> Verdict:
     from rich.console import Console
 
+    from p4lab.course.home import command
     from p4lab.course.labs import LabError
     from p4lab.grading.judge import judge
 
@@ -157,7 +158,7 @@ def _verdict(course: Course, folder: Path, bench: Bench | None = None) -> Verdic
         try:
             files[name] = path.read_text(encoding="utf-8")
         except FileNotFoundError:
-            told = f"{path} is not there; p4lab start {course.name} {folder} makes the folder."
+            told = f"{path} is not there; {command()} start {course.name} {folder} makes it."
             raise _UnreadableError(told) from None
         except (OSError, UnicodeDecodeError) as error:
             reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"

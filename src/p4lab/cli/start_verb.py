@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +21,8 @@ NOTES = {"new": "new", "unchanged": "already there", "kept": "kept as you have i
 
 def start(lab: Lab, folder: Folder) -> None:
     """Begin a lab: put its files into DIR. What is there already is never overwritten."""
-    from p4lab.course.labs import LabError  # heavy: labs, and with them pydantic
+    from p4lab.course.home import command  # heavy: labs, and with them pydantic
+    from p4lab.course.labs import LabError, home
     from p4lab.course.material import start as place
     from p4lab.course.material import student
 
@@ -32,8 +34,9 @@ def start(lab: Lab, folder: Folder) -> None:
         fail(str(error))
     except OSError as error:
         fail_at(error, folder)
-    typer.echo(f"Edit {edit}: every TODO is a task of the lab; labs/{lab}/README.md explains them.")
-    typer.echo(f"Then: p4lab check {lab} {shlex.quote(str(folder))}")
+    handout = os.path.relpath(home(lab).labs / lab / "README.md")
+    typer.echo(f"Edit {edit}: every TODO is a task of the lab; {handout} explains them.")
+    typer.echo(f"Then: {command()} check {lab} {shlex.quote(str(folder))}")
 
 
 def starter(labs: Labs = None, check: Check = False) -> None:

@@ -13,6 +13,7 @@ does; what this process starts (kernels, sandboxes) finds them there, too.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -55,6 +56,9 @@ class Home:
 
 HERE = Home(ROOT)
 
+_named: list[Path] = []
+"""The folders of --course, as they were written"""
+
 
 def homes() -> Iterator[Home]:
     """This checkout and then the folders that the user has named."""
@@ -69,8 +73,15 @@ def add(folder: Path) -> None:
     ValueError with a sentence if it has no labs."""
     if not (folder / "labs").is_dir():
         raise ValueError(f"{folder} is not a course: it has no folder labs.")
+    _named.append(folder)
     known = [name for name in os.environ.get(ENVIRONMENT, "").split(os.pathsep) if name]
     os.environ[ENVIRONMENT] = os.pathsep.join([*known, str(folder.resolve())])
+
+
+def command() -> str:
+    """How p4lab is called so that it finds the same labs again."""
+    named = (f"--course {shlex.quote(str(folder))}" for folder in _named)
+    return " ".join(["p4lab", *named])
 
 
 def home_of(lab: str) -> Home | None:

@@ -12,6 +12,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from p4lab.course.home import command
 from p4lab.grading.course import Course
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
 
@@ -39,7 +40,7 @@ def render(
         left = len(failed) - stories
         word = "check" if left == 1 else "checks"
         where = course.name if folder == "." else f"{course.name} {shlex.quote(folder)}"
-        parts += [Text(), Text(f"{left} more failed {word}: p4lab check {where} --all")]
+        parts += [Text(), Text(f"{left} more failed {word}: {command()} check {where} --all")]
     parts += _warnings(verdict.warnings)
     return Group(*parts)
 
