@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from p4lab.grading.frames import Header, Headers
 from p4lab.grading.record import FieldDifference, PacketDifference
 from p4lab.model.notation import BITS_LOST as BITS_LOST
 from p4lab.model.notation import BITS_NOT_CLEARED as BITS_NOT_CLEARED
+from p4lab.packets.ip import checksum
 from p4lab.steps import emits, short
 
 # Kinds of differences, each with the sentence that a student reads when nothing better is known.
@@ -97,6 +98,22 @@ def _lineage(
     for item in reversed(own):
         known[item["id"]] = (*known.get(item["parent"], ()), item)
     return known[packet["id"]]
+
+
+def settled(out: Out, ignore: frozenset[str], layout: frames.Layout) -> Out:
+    """A packet in which fields that do not matter make no difference to a checksum over them: one
+    that fits its header is what it would be if they were 0. Others stay as they are."""
+    headers = tuple(_settled(header, ignore, layout.get(header.name, {})) for header in out.headers)
+    return replace(out, headers=headers)
+
+
+def _settled(header: Header, ignore: frozenset[str], widths: Mapping[str, int]) -> Header:
+    free = [name for name in header.fields if f"{header.name}.{name}" in ignore]
+    sums = [name for name, width in widths.items() if "checksum" in name and width == 16]
+    if not free or len(sums) != 1 or checksum(frames.packed(header.fields, widths)) != 0:
+        return header
+    without = {**header.fields, **dict.fromkeys([*free, *sums], 0)}
+    return Header(header.name, {**header.fields, sums[0]: checksum(frames.packed(without, widths))})
 
 
 def wanted(out: Out, ignore: frozenset[str]) -> Wanted:

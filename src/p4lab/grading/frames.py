@@ -116,7 +116,7 @@ def build(packet: Mapping[str, Any], layout: Layout) -> bytes:
                 values[field] = number(written, known[field])
             except ValueError as error:
                 raise FrameError(f"{name}.{field}: {error}") from error
-        parts.append((name, bytearray(_pack(values, known))))
+        parts.append((name, bytearray(packed(values, known))))
     # Lengths before checksums, which cover them.
     for index, field, what in sorted(late, key=lambda item: item[2], reverse=True):
         name, data = parts[index]
@@ -138,7 +138,9 @@ def payload(written: Any) -> bytes:
         raise FrameError(f"payload {text!r}: {error}") from error
 
 
-def _pack(values: Mapping[str, int], fields: Mapping[str, int]) -> bytes:
+def packed(values: Mapping[str, int], fields: Mapping[str, int]) -> bytes:
+    """The bytes of a header: `values` by name, `fields` with their widths in bits; 0 where there is
+    no value."""
     bits = 0
     for field, width in fields.items():
         bits = bits << width | values.get(field, 0)

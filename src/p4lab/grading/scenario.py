@@ -107,8 +107,8 @@ class Scenario(Configuration, _Table):
     """The file as it is. `say` tells the student what is tried, with `{...}` computed. Without
     `expect` the reference program says what comes out; `ignore` lists fields that may hold anything
     all the same (`bier.tc`, or all of a header: `bier.*`) and headers that may be there or not
-    (`bier`), and `others = "ignore"` allows packets that nobody expects. With `undefined` the switch
-    fills with noise what P4 leaves undefined, such as a field that was never written."""
+    (`bier`), and `others = "ignore"` allows packets that nobody expects. With `undefined` noise
+    stands for what P4 leaves undefined, such as a field that was never written."""
 
     say: str
     defines: dict[str, Written] = {}
@@ -259,7 +259,7 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: boo
             tuple(_settings(network, kit.system, names)),
             tuple(drawing.value(network.down, names)),
         )
-        return Case(say, defines, (), (), (), None, frozenset(), False, case)
+        return Case(say, defines, (), (), (), None, frozenset(scenario.ignore), False, case)
     layout = layouts.headers(defines)
     summary = layouts.program(defines).summary
     loops = [

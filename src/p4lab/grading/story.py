@@ -73,8 +73,12 @@ def compare_traces(
 ) -> Story | None:
     """The story of two traces of one packet, the reference's and the student's; None if all that
     matters is alike."""
-    got = [difference.without(out, case.ignore) for out in difference.outs(*theirs)]
-    reference = difference.outs(*ours)
+    layout = course.headers(case.defines)
+    reference, outs = (
+        [difference.settled(out, case.ignore, layout) for out in difference.outs(*side)]
+        for side in (ours, theirs)
+    )
+    got = [difference.without(out, case.ignore) for out in outs]
     if case.expected is None:
         wanted = [difference.wanted(out, case.ignore) for out in reference]
     else:
