@@ -241,7 +241,8 @@ def _entry(
     priority = int(drawing.value(entry.priority, names))
     update = ("insert", "entry", entry.table, matches, priority, entry.action, params)
     row = _joined_keys(told)
-    head, tail = f"table {entry.table}: {row.head}", f"{row.tail} -> {entry.action}({arguments})"
+    head = f"table {entry.table}: {row.head if told else 'any packet'}"
+    tail = f"{row.tail} -> {entry.action}({arguments})"
     return update, Step(head, row.bit, tail)
 
 

@@ -174,6 +174,10 @@ class Sent:
             return self.problem
         what = "the packet" if self.stream.packets == 1 else f"all {self.stream.packets} packets"
         got = [name for name, got in self.received.items() if got.unique >= self.stream.packets]
+        if not got and len(self.missing) == 1 and self.received[self.missing[0]].unique:
+            (host,) = self.missing
+            some = f"{self.received[host].unique} of {self.stream.packets} packets"
+            return f"{host} got {some} to {self.stream.destination}."
         parts = [f"{_names(got)} got {what} to {self.stream.destination}"]
         if self.missing:
             parts.append(f"{_names(self.missing)} did not")

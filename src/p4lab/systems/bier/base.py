@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
 
 from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
@@ -45,7 +47,7 @@ HINTS = {
 class BierSettings(Settings):
     """`bsl` is the BitStringLength in bits."""
 
-    bsl: Literal[64, 128, 256] = 64
+    bsl: Annotated[Literal[64, 128, 256], Field(description="bits of a BitString")] = 64
 
 
 class BierSystem(System):

@@ -31,12 +31,22 @@ class ProtectSettings(Settings):
     slots or bits, `reset` the silence after which any number is taken ("0 ms": never), `sn_bits`
     how many bits of a sequence number count. `connections` is a TOML file (connections.py)."""
 
-    accept: Accept = "highest"
-    window: Annotated[int, Field(ge=0)] = 0
-    history: Annotated[int, Field(ge=1, le=1 << 16)] = 64
-    reset: str = "100 ms"
-    sn_bits: Annotated[int, Field(ge=2, le=MAX_SN_BITS)] = MAX_SN_BITS
-    connections: str = STREAMS
+    accept: Annotated[Accept, Field(description="rule by which a copy is new")] = "highest"
+    window: Annotated[
+        int, Field(ge=0, description="how many steps ahead is new (0: half of the numbers)")
+    ] = 0
+    history: Annotated[
+        int, Field(ge=1, le=1 << 16, description="slots, or bits of the vector: a power of two")
+    ] = 64
+    reset: Annotated[
+        str, Field(description="silence after which any number is new (0 ms: never)")
+    ] = "100 ms"
+    sn_bits: Annotated[
+        int, Field(ge=2, le=MAX_SN_BITS, description="bits of a sequence number that count")
+    ] = MAX_SN_BITS
+    connections: Annotated[
+        str, Field(description="TOML file of connections; or one for each stream")
+    ] = STREAMS
 
     @field_validator("reset")
     @classmethod
