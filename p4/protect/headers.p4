@@ -62,9 +62,11 @@ const bit<9> NO_PORT = 511;        // nobody has said where the packet shall go:
 
 // ---- Numbers from the standards -----------------------------------------------------------------
 
-const bit<16> ETHERTYPE_IPV6 = 0x86DD;
+#if ENCAPSULATION == ENCAPSULATION_RTAG
 const bit<16> ETHERTYPE_VLAN = 0x8100;
 const bit<16> ETHERTYPE_RTAG = 0xF1C1;  // IEEE 802.1CB
+#else
+const bit<16> ETHERTYPE_IPV6 = 0x86DD;
 
 const bit<8> IP_PROTOCOL_IPV4    = 4;   // also the next protocol of a protection header
 const bit<8> IP_PROTOCOL_TCP     = 6;
@@ -75,6 +77,7 @@ const bit<8> IP_PROTOCOL_PROTECT = 253; // has no number, so one for experiments
 const bit<8>  TUNNEL_TTL    = 64;
 const bit<3>  DONT_FRAGMENT = 2;
 const bit<16> TUNNEL_BYTES  = 28;       // outer IPv4 header and protection header
+#endif
 const bit<16> IPV6_BYTES    = 40;
 
 // ---- Headers ------------------------------------------------------------------------------------
