@@ -47,6 +47,11 @@ class ConnectionRow:
     paths: tuple[PathRow, PathRow]
 
     @property
+    def arrived(self) -> bool:
+        """Whether any copy has come to the end of a tunnel."""
+        return any(row.counted is not None and row.counted.received for row in self.paths)
+
+    @property
     def alarm(self) -> bool:
         """Whether 802.1CB would raise an alarm: a path delivers much less than the other."""
         return self.latent_error is not None and abs(self.latent_error) > LATENT_ERROR
@@ -147,13 +152,18 @@ def _number(value: int | None) -> str:
 
 def _losses(report: ProtectReport) -> list[str]:
     """Packets lost for receivers, beside what 1+1 protection promises."""
-    lost = [f"{row.name} {row.lost}" for row in report.protected if row.lost is not None]
-    if not lost:
-        return []
-    promise = "0 as long as a path works (the paper, section III)"
-    if report.settings["accept"] == "highest":
-        promise += "; but what only the faster path has lost is lost"
-    return [f"Lost for good: {', '.join(lost)}. Reference: {promise}."]
+    lines = []
+    known = [row for row in report.protected if row.lost is not None]
+    lost = [f"{row.name} {row.lost}" for row in known if row.arrived]
+    if idle := [row.name for row in known if not row.arrived and row.sent]:
+        lines.append(f"No copy of {', '.join(idle)} has reached the end of a tunnel.")
+    if lost:
+        lines.append(f"Lost for good: {', '.join(lost)}. A packet is lost if both its copies are.")
+        if report.settings["accept"] == "highest":
+            lines.append(
+                "The rule of the highest number also loses what only the faster path has lost."
+            )
+    return lines
 
 
 def _alarms(report: ProtectReport) -> list[str]:
