@@ -1,6 +1,6 @@
 // Sequence numbers: which one comes next, and which copies are new.
 //
-// The numbers lie on a circle. With SN_BITS bits there are 2^SN_BITS of them; behind the last one,
+// The numbers lie on a circle. With SN_BITS bits there are 2^SN_BITS of them; after the last one,
 // SN_MASK, comes 0. A `bit<32>` of P4 is such a circle as well: what goes beyond 32 bits is cut
 // off. If SN_BITS is less than 32, the bits above must be cut off here: x & SN_MASK keeps the
 // lowest SN_BITS.
@@ -14,10 +14,10 @@
 
 #include "headers.p4"
 
-// The ingress (PTI): the number behind `last`.
+// The ingress (PTI): the number after `last`.
 bit<32> next_sn(in bit<32> last) {
     bit<32> next = last + 1;
-    // TODO wrap-around: behind SN_MASK comes 0
+    // TODO wrap-around: after SN_MASK comes 0
     return next;
 }
 
