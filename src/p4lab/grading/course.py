@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from p4lab import _engine
+from p4lab.course import marks
 from p4lab.course.labs import LabError, home, read_lab, system_of
 from p4lab.course.material import Inside, Student, given, source
 from p4lab.grading import frames, hints
@@ -166,6 +167,17 @@ class Course:
             except OSError as error:
                 raise LabError(f"labs/{self.name}: p4/{name}: {error.strerror}") from error
         return files
+
+    @cached_property
+    def begun(self) -> dict[str, frozenset[str]]:
+        """The lines with which students begin, by file. Raises LabError."""
+        begun = {
+            name: marks.starter(self.sources[name], f"p4/{name}") for name in self.student.edit
+        }
+        return {
+            name: frozenset(line.strip() for line in text.splitlines())
+            for name, text in begun.items()
+        }
 
     @cached_property
     def starter(self) -> dict[str, str]:

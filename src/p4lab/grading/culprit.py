@@ -6,7 +6,7 @@ The reference's trace says what should have happened; nothing of its source is t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from p4lab.grading import difference
@@ -39,12 +39,19 @@ NOWHERE: Culprit = (None, "")
 class Source:
     """A student's program as one reads it: `summary` says what it declares (as that of an
     `_engine.Program`), `notation` how its values are written; `own` are the files that students
-    edit."""
+    edit, `begun` holds the lines with which they began, by file."""
 
     summary: Mapping[str, Any]
     files: Sources
     notation: Notation
     own: tuple[str, ...] = ()
+    begun: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def is_new(self, line: Place | None) -> bool:
+        """Whether a student has written a line: others were there from the beginning."""
+        if line is None or line.file not in self.own:
+            return False
+        return line.text not in self.begun.get(line.file, frozenset())
 
 
 def place(item: Mapping[str, Any], sources: Sources) -> Place | None:

@@ -40,6 +40,52 @@ def moved(
     return line, f"{why} (in a file that you were given)"
 
 
+def turned(
+    found: Culprit,
+    reference: Packets,
+    student: Packets,
+    until: Mapping[str, Any] | None,
+    source: Source,
+) -> Culprit | None:
+    """The line of the student's that a packet's way hangs on, if it goes another way at a line that
+    was there from the beginning: the one that first gave a field of a header or of another
+    structure a value that the reference never gave it, or the last one before an extern is called
+    as the reference never calls it, before such a value elsewhere, and before the step `until`;
+    None if there is none."""
+    line, why = found
+    if line is None:
+        return None
+    where = f"this leads to: {why}, in {line.file}:{line.line}"
+    usual = {step["text"] for packet in reference for step in packet["steps"]}
+    last = None
+    for step in _before(student, until):
+        here = _place(step, source)
+        shared = step["kind"] == "extern" or (step["kind"] == "change" and "." in step["name"])
+        special = shared and step["text"] not in usual
+        if source.is_new(here):
+            if special:
+                return here, f"here {step['text']}; {where}"
+            last = here
+        elif special:
+            break
+    if last is None:
+        return None
+    return last, f"behind this, the last of your lines: {why}, in {line.file}:{line.line}"
+
+
+def strayed(found: Culprit, reference: Packets, student: Packets, source: Source) -> Culprit | None:
+    """The first line of the student's that gave a variable of the reference's a value that the
+    reference never gave it, for a field that is wrong although the lines at `found` are not the
+    student's; None if there is none."""
+    changes = [s for packet in reference for s in packet["steps"] if s["kind"] == "change"]
+    names, usual = {step["name"] for step in changes}, {step["text"] for step in changes}
+    for step in _before(student, None):
+        if step["kind"] == "change" and step["name"] in names and step["text"] not in usual:
+            here = _place(step, source)
+            return (here, f"here {step['text']}; later {found[1]}") if source.is_new(here) else None
+    return None
+
+
 def _before(packets: Packets, until: Mapping[str, Any] | None) -> Iterator[dict[str, Any]]:
     for packet in packets:
         for step in packet["steps"]:

@@ -12,7 +12,7 @@ from p4lab.grading import culprit, difference
 from p4lab.grading.course import Check, Course, Defines, Judged, inject, inject_traced
 from p4lab.grading.culprit import Source
 from p4lab.grading.difference import Pair, Wanted
-from p4lab.grading.own_lines import moved
+from p4lab.grading.own_lines import moved, strayed, turned
 from p4lab.grading.record import Place, Story
 from p4lab.grading.returned import returned
 from p4lab.grading.scenario import Case
@@ -41,7 +41,8 @@ def traced(course: Course, program: _engine.Program, judged: Judged, upto: int) 
 
 def source_of(course: Course, program: _engine.Program, work: Work) -> Source:
     """A student's program as the lab's readers know it."""
-    return Source(program.summary, work.files, course.system.notation, tuple(course.student.edit))
+    own = tuple(course.student.edit)
+    return Source(program.summary, work.files, course.system.notation, own, course.begun)
 
 
 def compare(
@@ -96,7 +97,10 @@ def compare_traces(
     source = source_of(course, theirs[0], work)
     packets = theirs[1]["packets"]
     kind, where, step = culprit.of_fate(ours[1]["packets"], packets, source)
-    where = moved(where, ours[1]["packets"], packets, step, source)
+    parted = (where, ours[1]["packets"], packets, step, source)
+    where = moved(*parted)
+    if not kind and not source.is_new(where[0]):
+        where = turned(*parted) or where
     if endless:
         kind = difference.LOOP
     back = None if endless else returned(ours[1]["packets"], packets, case.ignore)
@@ -156,7 +160,10 @@ def _written(
     of = culprit.of_validity if validity else culprit.of_field
     where = of(name, pair, reference, source)
     expected = pair.wanted.lineage if pair.wanted else ()
-    return moved(where, expected, pair.got.lineage, None, source)
+    where = moved(where, expected, pair.got.lineage, None, source)
+    if source.is_new(where[0]):
+        return where
+    return strayed(where, expected, pair.got.lineage, source) or where
 
 
 def pair_story(
