@@ -64,14 +64,18 @@ def story(
         outcome = bench.outcome(work, case, likely)
     except (NetworkError, ValueError) as error:
         return Story(case.steps, f"{bench.name}: {error}", "refused", "")
-    reference = course.program(case.defines)
+    reference, layout = course.program(case.defines), course.headers(case.defines)
+
+    def settled(port: int, data: bytes) -> difference.Out:
+        return difference.settled(_out(reference, port, data), case.ignore, layout)
+
     for number, got in enumerate(outcome.outputs, 1):
         if alike(case, got, judged.outputs[number - 1]):
             continue
-        found = [difference.without(_out(reference, port, data), case.ignore) for port, data in got]
+        found = [difference.without(settled(port, data), case.ignore) for port, data in got]
         if case.expected is None:
             wanted = [
-                difference.wanted(_out(reference, port, data), case.ignore)
+                difference.wanted(settled(port, data), case.ignore)
                 for port, data in judged.outputs[number - 1]
             ]
         else:
