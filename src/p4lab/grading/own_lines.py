@@ -50,14 +50,14 @@ def turned(
     """The line of the student's that a packet's way hangs on, if it goes another way at a line that
     was there from the beginning: the one that first gave a field of a header or of another
     structure a value that the reference never gave it, or the last one before an extern is called
-    as the reference never calls it, before such a value elsewhere, and before the step `until`;
-    None if there is none."""
+    as the reference never calls it, before such a value elsewhere, and before the step `until`.
+    If none of them has left a step, the last line of the student's files; None without that."""
     line, why = found
     if line is None:
         return None
     where = f"this leads to: {why}, in {line.file}:{line.line}"
     usual = {step["text"] for packet in reference for step in packet["steps"]}
-    last = None
+    last = near = None
     for step in _before(student, until):
         here = _place(step, source)
         shared = step["kind"] == "extern" or (step["kind"] == "change" and "." in step["name"])
@@ -68,8 +68,9 @@ def turned(
             last = here
         elif special:
             break
+        near = here or near
     if last is None:
-        return None
+        return near and (near, f"behind this: {why}, in {line.file}:{line.line}")
     return last, f"behind this, the last of your lines: {why}, in {line.file}:{line.line}"
 
 
