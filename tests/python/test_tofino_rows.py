@@ -26,7 +26,7 @@ from p4lab.model.entries import (
 )
 from p4lab.paths import ROOT
 from p4lab.systems.bier.entries import Member, bift_id, bit_strings
-from p4lab.systems.bier_tna.entries import port_status, tna_entries
+from p4lab.systems.bier_tna.entries import PORT_STATUS, port_status, tna_entries
 from p4lab.targets.tofino import rack as racks
 from p4lab.targets.tofino.plan import changes, opening, wanted_rows
 from p4lab.targets.tofino.rack import SwitchSetup
@@ -121,7 +121,7 @@ def test_all_rows_of_all_topologies_fit_the_program(name: str, bsl: int) -> None
     for router, setup in setups.items():
         down = [port_status(port.dev_port) for _, port in setup.cables]
         rows = wanted_rows([*entries[router], *down], program)
-        for row in rows + [change.row for change in opening(setup, program)]:
+        for row in rows + [change.row for change in opening(setup, program, PORT_STATUS)]:
             assert not (why := fitting(row, info)), f"{row}: {why}"
         assert len({row.name for row in rows}) == len(rows)
         for table, size in sizes.items():
