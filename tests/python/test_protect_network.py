@@ -16,10 +16,11 @@ import pytest
 from p4lab import registry
 from p4lab.course.labs import load_plan, set_to
 from p4lab.model.control import NumberError
+from p4lab.model.system import Seen
 from p4lab.packets.ip import ETHERTYPE_IPV6, PROTOCOL_UDP, ethernet, ipv6
 from p4lab.packets.probe import Probe
 from p4lab.paths import ROOT
-from p4lab.session.run import carry_out, open_virtual
+from p4lab.session.run import carry_out, open_virtual, reference_run
 from p4lab.systems.protect.addresses import host_v6
 from p4lab.systems.protect.connections import Connection, Flow
 from p4lab.systems.protect.drawing import draw
@@ -304,8 +305,8 @@ def test_a_program_without_counters_has_a_report_all_the_same() -> None:
         carry_out(session)
         system = registry.find("protect")
         collected = system.collect(plan, lambda router: Mute(session.net.driver(router)))
-        observed = session.net.observed()
-        report = system.report(plan, "virtual", observed, "engine", collected, None)
+        seen = Seen("virtual", "engine", session.net.observed(), collected, reference_run)
+        report = system.report(plan, seen)
     assert report.ok
     assert {row.lost for row in report.protected} == {None}
     assert report.to_json()["protected"][0]["paths"][0]["counted"] is None

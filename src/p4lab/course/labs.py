@@ -116,19 +116,13 @@ def load_plan(
     )
     failing = run.down if down is None else [_number_or_name(written) for written in down]
     links = {link.ends: link for link in (find_link(network, written) for written in failing)}
-    plan = Plan(
-        lab,
-        run.system,
-        program or place.root / run.program,
-        place.root / run.program,
-        network,
-        own,
-        system.defines(own),
-        seed,
-        streams,
-        bmv2_compat,
-        undefined,
-        tuple(links.values()),
+    reference = place.root / run.program
+    plan = replace(
+        system.plan(lab, reference, network, own, seed, streams),
+        program=program or reference,
+        bmv2_compat=bmv2_compat,
+        undefined=undefined,
+        down=tuple(links.values()),
     )
     try:
         system.check(plan)

@@ -14,6 +14,7 @@ import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address
+from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -40,6 +41,18 @@ SENT = "sent"
 """The counter with a cell per port that a program may have: what left, in packets and bytes"""
 
 FIRST_GROUP = 0xEF010101  # 239.1.1.1
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is left of a run when it is over."""
+
+    network: str
+    target: str
+    observed: Observed
+    collected: Any
+    """What `System.collect` has read"""
+    rerun: Rerun
 
 
 class Settings(BaseModel):
@@ -91,6 +104,19 @@ class System:
     """The system that knows the TNA program of the same folder; empty where that is this one"""
 
     # ---- Before a run
+
+    def plan(
+        self,
+        lab: str,
+        program: Path,
+        topology: Topology,
+        settings: Any,
+        seed: int,
+        streams: tuple[Stream, ...],
+    ) -> Plan:
+        """A run of the reference program in a file, with the macros that the settings ask for."""
+        macros = self.defines(settings)
+        return Plan(lab, self.name, program, program, topology, settings, macros, seed, streams)
 
     def defines(self, settings: Any) -> tuple[tuple[str, str], ...]:
         """The macros that the program is compiled with."""
@@ -169,36 +195,20 @@ class System:
         """Receivers, by host and flow, that need not get anything, and why."""
         return {}
 
-    def report(
-        self,
-        plan: Plan,
-        network: str,
-        observed: Observed,
-        target: str,
-        collected: Any,
-        rerun: Rerun,
-    ) -> Report:
-        """Compares what was observed with what the plan should lead to."""
-        return self.deliveries(plan, network, observed, target, collected, rerun)
+    def report(self, plan: Plan, seen: Seen) -> Report:
+        """Compares what was seen with what the plan should lead to."""
+        return self.deliveries(plan, seen, seen.collected)
 
-    def deliveries(
-        self,
-        plan: Plan,
-        network: str,
-        observed: Observed,
-        target: str,
-        counters: Sequence[CounterRow],
-        rerun: Rerun,
-    ) -> DeliveryReport:
+    def deliveries(self, plan: Plan, seen: Seen, counters: Sequence[CounterRow]) -> DeliveryReport:
         """Who got what, and what crossed the links."""
         return deliveries(
             plan,
-            network,
-            observed,
-            target,
+            seen.network,
+            seen.observed,
+            seen.target,
             counters=tuple(counters),
             ideal=self.ideal(plan),
-            excused=self.excused(plan, rerun),
+            excused=self.excused(plan, seen.rerun),
         )
 
 

@@ -20,10 +20,11 @@ from typing import Any
 
 from p4lab import registry
 from p4lab.engine import load_program
-from p4lab.model.control import Controller, ControlPlane, CountingDriver, Driver
+from p4lab.model.control import Controller, ControlPlane, Driver
 from p4lab.model.layout import Layouts
 from p4lab.model.report import Report
 from p4lab.model.run import Observed, Plan, Stream
+from p4lab.model.system import Seen
 from p4lab.network.base import Network, NetworkError
 from p4lab.network.virtual import VirtualNetwork
 
@@ -126,15 +127,9 @@ class Session:
 
     def report(self, target: str = "engine") -> Report:
         """What was observed beside what the plan should have led to."""
-
-        def counting(router: str) -> CountingDriver:
-            return self.net.driver(router)
-
-        collected = self.system.collect(self.plan, counting, self._layouts)
-        observed = self.net.observed()
-        found = self.system.report(
-            self.plan, self.net.name, observed, target, collected, reference_run
-        )
+        collected = self.system.collect(self.plan, self.net.driver, self._layouts)
+        seen = Seen(self.net.name, target, self.net.observed(), collected, reference_run)
+        found = self.system.report(self.plan, seen)
         return found.with_problems(self.unheard) if self.unheard else found
 
 

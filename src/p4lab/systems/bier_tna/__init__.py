@@ -11,8 +11,8 @@ from pydantic import Field
 from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
 from p4lab.model.report import Report
-from p4lab.model.run import Observed, Plan
-from p4lab.model.system import DriverOf, Rerun, Settings, sent_by_port
+from p4lab.model.run import Plan
+from p4lab.model.system import DriverOf, Rerun, Seen, Settings, sent_by_port
 from p4lab.systems.bier.base import BierSettings, BierSystem
 from p4lab.systems.bier.membership import membership, unprepared
 from p4lab.systems.bier_tna.entries import PORT_STATUS
@@ -61,16 +61,8 @@ class BierTna(BierSystem):
     def excused(self, plan: Plan, rerun: Rerun) -> Mapping[tuple[str, int], str]:
         return unprepared(plan, rerun)
 
-    def report(
-        self,
-        plan: Plan,
-        network: str,
-        observed: Observed,
-        target: str,
-        collected: Any,
-        rerun: Rerun,
-    ) -> Report:
-        found = self.deliveries(plan, network, observed, target, collected, rerun)
-        if network != "virtual":  # nothing else has a line of 100 Gb/s
+    def report(self, plan: Plan, seen: Seen) -> Report:
+        found = self.deliveries(plan, seen, seen.collected)
+        if seen.network != "virtual":  # nothing else has a line of 100 Gb/s
             return found
         return resolve_name(SATURATED)(plan, found)

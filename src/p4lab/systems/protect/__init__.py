@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from p4lab.model.control import Driver, NumberError
 from p4lab.model.layout import Layouts
 from p4lab.model.notation import IPV4, Notation, plain
-from p4lab.model.run import Observed, Plan
-from p4lab.model.system import Carried, DriverOf, Rerun, Settings, System
+from p4lab.model.run import Plan
+from p4lab.model.system import Carried, DriverOf, Rerun, Seen, Settings, System
 from p4lab.systems.protect.connections import connections_of
 from p4lab.systems.protect.counters import Collected, collect
 from p4lab.systems.protect.drawing import draw
@@ -104,14 +104,6 @@ class Protect(System):
     def excused(self, plan: Plan, rerun: Rerun) -> Mapping[tuple[str, int], str]:
         return excused(plan)
 
-    def report(
-        self,
-        plan: Plan,
-        network: str,
-        observed: Observed,
-        target: str,
-        collected: Collected,
-        rerun: Rerun,
-    ) -> ProtectReport:
-        base = self.deliveries(plan, network, observed, target, collected.ports, rerun)
-        return protect_report(plan, base, collected)
+    def report(self, plan: Plan, seen: Seen) -> ProtectReport:
+        base = self.deliveries(plan, seen, seen.collected.ports)
+        return protect_report(plan, base, seen.collected)

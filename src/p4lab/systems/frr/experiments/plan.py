@@ -22,18 +22,7 @@ PROGRAM = ROOT / "p4" / "bier-frr" / "v1model.p4"
 def plan_of(topology: Topology, seed: int, streams: tuple[Stream, ...]) -> Plan:
     """These streams through routers with fast reroute."""
     system = Frr()
-    settings = system.settings(bsl=BSL)
-    return Plan(
-        "experiment",
-        system.name,
-        PROGRAM,
-        PROGRAM,
-        topology,
-        settings,
-        system.defines(settings),
-        seed,
-        streams,
-    )
+    return system.plan("experiment", PROGRAM, topology, system.settings(bsl=BSL), seed, streams)
 
 
 @cache

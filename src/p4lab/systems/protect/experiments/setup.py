@@ -101,18 +101,7 @@ def plan_of(
     topology: Topology, seed: int, streams: tuple[Stream, ...], settings: ProtectSettings
 ) -> Plan:
     """These streams, each of which is protected."""
-    system = Protect()
-    return Plan(
-        "experiment",
-        system.name,
-        PROGRAM,
-        PROGRAM,
-        topology,
-        settings,
-        system.defines(settings),
-        seed,
-        streams,
-    )
+    return Protect().plan("experiment", PROGRAM, topology, settings, seed, streams)
 
 
 @cache
