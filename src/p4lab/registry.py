@@ -26,12 +26,12 @@ OWN = "system.py"
 """The file of a folder that holds a system of its own"""
 
 
-class SystemError(ValueError):
+class UnusableSystemError(ValueError):
     """A system that is not there or cannot be used; the message says which and what to do."""
 
 
 _folders: dict[str, System] = {}
-"""Systems of folders, by name"""
+"""Systems of folders, by name; of two with the same name, that which was loaded last"""
 
 _loaded: dict[Path, tuple[int, System]] = {}
 """What a file held when it was last written: the same file is the same system, so that plans with
@@ -62,10 +62,12 @@ def _installed(name: str) -> System | None:
 
 
 def find(name: str) -> System:
-    """The system of that name. Raises SystemError."""
+    """The system of that name. Raises UnusableSystemError."""
     found = _folders.get(name) or _installed(name)
     if found is None:
-        raise SystemError(f"there is no system named {name!r}; there is {', '.join(names())}.")
+        raise UnusableSystemError(
+            f"there is no system named {name!r}; there is {', '.join(names())}."
+        )
     return found
 
 
@@ -76,14 +78,22 @@ def all_systems() -> Iterator[System]:
 
 def load_folder(folder: Path) -> System | None:
     """The system in a folder's `system.py`, from now on found by its name; None without such a
-    file. It is code and runs: only for folders that the user has named. Raises SystemError."""
+    file. It is code and runs: only for folders that the user has named. Raises
+    UnusableSystemError."""
     file = folder / OWN
     if not file.is_file():
         return None
     age = file.stat().st_mtime_ns
-    if (known := _loaded.get(file)) is not None and known[0] == age:
-        return known[1]
-    spec = importlib.util.spec_from_file_location(f"p4lab_system_of_{folder.name}", file)
+    known, system = _loaded.get(file, (0, None))
+    if system is None or known != age:
+        system = _load(file)
+        _loaded[file] = (age, system)
+    _folders[system.name] = system
+    return system
+
+
+def _load(file: Path) -> System:
+    spec = importlib.util.spec_from_file_location(f"p4lab_system_of_{file.parent.name}", file)
     assert spec and spec.loader
     module = importlib.util.module_from_spec(spec)
     # Its views and verbs are named as "module:object": f"{__name__}:MyView" names one of its own.
@@ -91,11 +101,9 @@ def load_folder(folder: Path) -> System | None:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        raise SystemError(f"{file}: {type(error).__name__}: {error}") from error
-    system = _of_module(module, str(file))
-    _folders[system.name] = system
-    _loaded[file] = (age, system)
-    return system
+        del sys.modules[spec.name]
+        raise UnusableSystemError(f"{file}: {type(error).__name__}: {error}") from error
+    return _of_module(module, str(file))
 
 
 def _of_module(module: ModuleType, place: str) -> System:
@@ -106,5 +114,7 @@ def _of_module(module: ModuleType, place: str) -> System:
     ]
     own = [item for item in found if item.__module__ == module.__name__]
     if len(own) != 1:
-        raise SystemError(f"{place}: it holds {len(own)} subclasses of System instead of one.")
+        raise UnusableSystemError(
+            f"{place}: it holds {len(own)} subclasses of System instead of one."
+        )
     return own[0]()

@@ -18,6 +18,7 @@ import pytest
 from nbclient import NotebookClient
 
 from cli_runner import ROOT, p4lab
+from p4lab import registry
 from p4lab.course import home
 
 TOY = ROOT / "tests" / "toy"
@@ -198,3 +199,15 @@ def test_a_system_comes_from_an_installed_package(
     assert "there is no system named 'toy-router'" in without.stderr
     done = p4lab("run", LAB, "--packets", "5", path=site)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_two_courses_may_call_their_systems_the_same(tmp_path: Path) -> None:
+    """If this fails, the lab that was looked at first gets the other course's control plane."""
+    folders = [tmp_path / name for name in ("one", "two")]
+    for folder in folders:
+        folder.mkdir()
+        shutil.copy(TOY / "labs" / LAB / registry.OWN, folder)
+    one, two = (registry.load_folder(folder) for folder in folders)
+    assert one is not two
+    for folder, own in zip(folders, (one, two), strict=True):
+        assert registry.load_folder(folder) is registry.find("toy-router") is own

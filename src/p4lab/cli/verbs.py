@@ -110,5 +110,5 @@ def _brought(attribute: str) -> Iterator[tuple[str, str, str]]:
         for system in registry.all_systems():
             verbs: Mapping[str, str] = getattr(system, attribute)
             yield from ((system.name, name, place) for name, place in verbs.items())
-    except registry.SystemError as error:
+    except registry.UnusableSystemError as error:
         fail(str(error))

@@ -147,7 +147,7 @@ def _system(lab: str, name: str) -> registry.System:
     try:
         registry.load_folder(home(lab).labs / lab)
         return registry.find(name)
-    except registry.SystemError as error:
+    except registry.UnusableSystemError as error:
         raise LabError(f"labs/{lab}/lab.toml: system: {error}") from error
 
 

@@ -17,7 +17,7 @@ def probes() -> Iterator[Probe]:
         try:
             places = registry.find(name).probes.values()
             yield from [resolve_name(place) for place in places]
-        except (ImportError, AttributeError, registry.SystemError) as error:
+        except (ImportError, AttributeError, registry.UnusableSystemError) as error:
             yield _unusable(f"system {name}", str(error))
 
 

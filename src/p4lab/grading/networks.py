@@ -15,9 +15,8 @@ from p4lab.grading.story import compare_traces
 from p4lab.grading.work import Work
 from p4lab.model.run import Plan, Stream
 from p4lab.network import NetworkError
-from p4lab.network.virtual import VirtualNetwork
 from p4lab.packets.probe import Probe
-from p4lab.session.run import Session, trial
+from p4lab.session.run import Session, trial, virtual_network
 
 
 def story(
@@ -42,7 +41,7 @@ def story(
         return (
             Story(steps, f"{bench.name}: {wrong}", difference.COPY_MISSING, "") if wrong else None
         )
-    wrong, record = _run(course, plan, program)
+    wrong, record = _run(plan, program)
     found = _culprit(course, check, judged, work, program, record, steps)
     if found is not None:
         summary = f"{wrong} It goes wrong at {found.router} first. {found.summary}".strip()
@@ -53,10 +52,9 @@ def story(
     return Story(steps, wrong, difference.COPY_MISSING, hint)
 
 
-def _run(course: Course, plan: Plan, program: _engine.Program) -> tuple[str, Record]:
+def _run(plan: Plan, program: _engine.Program) -> tuple[str, Record]:
     """What went wrong as a sentence (empty: nothing), and what the switches were given."""
-    cpu_port = course.cpu_port(program)
-    with VirtualNetwork(plan.topology, program, cpu_port=cpu_port, seed=plan.seed) as net:
+    with virtual_network(plan, program) as net:
         recorder = Recorder(net)
         try:
             wrong = trial(Session(plan, net, driver=recorder.driver))

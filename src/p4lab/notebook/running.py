@@ -6,15 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from p4lab import _engine, registry
+from p4lab import _engine
 from p4lab.engine import to_engine
 from p4lab.model.control import Driver
 from p4lab.model.entries import Entries, TableEntry, Update
 from p4lab.model.run import Plan, Received
 from p4lab.model.tables import Tables
 from p4lab.network import NetworkError
-from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
-from p4lab.session.run import MILLISECOND, Session
+from p4lab.network.virtual import PICOSECONDS
+from p4lab.session.run import MILLISECOND, Session, virtual_network
 from p4lab.topology import Link
 from p4lab.tracing import follow
 from p4lab.widgets.sent import Cut, Ends, Sent
@@ -34,8 +34,7 @@ class Running:
     def __init__(self, plan: Plan, program: _engine.Program) -> None:
         """Raises NetworkError or NumberError."""
         self.plan = plan
-        cpu_port = registry.find(plan.system).cpu_port(program.summary["package"])
-        self.net = VirtualNetwork(plan.topology, program, cpu_port=cpu_port, seed=plan.seed)
+        self.net = virtual_network(plan, program)
         self.program = program
         self.down: frozenset[Ends] = frozenset()
         self._numbers = {router.name: i for i, router in enumerate(plan.topology.routers)}

@@ -18,7 +18,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from p4lab import registry
+from p4lab import _engine, registry
 from p4lab.engine import load_program
 from p4lab.model.control import Controller, ControlPlane, Driver
 from p4lab.model.layout import Layouts
@@ -170,6 +170,11 @@ def open_virtual(plan: Plan, program: Any = None) -> Iterator[Session]:
     compiled = program or load_program(
         plan.program, plan.defines, bmv2_compat=plan.bmv2_compat, undefined=plan.undefined
     )
-    cpu_port = registry.find(plan.system).cpu_port(compiled.summary["package"])
-    with VirtualNetwork(plan.topology, compiled, cpu_port=cpu_port, seed=plan.seed) as net:
+    with virtual_network(plan, compiled) as net:
         yield Session(plan, net)
+
+
+def virtual_network(plan: Plan, program: _engine.Program) -> VirtualNetwork:
+    """The plan's network in virtual time, on whose switches a compiled program runs."""
+    cpu_port = registry.find(plan.system).cpu_port(program.summary["package"])
+    return VirtualNetwork(plan.topology, program, cpu_port=cpu_port, seed=plan.seed)
