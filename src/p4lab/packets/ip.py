@@ -7,10 +7,12 @@ from ipaddress import IPv4Address, IPv6Address
 
 ETHERTYPE_IPV4 = 0x0800
 ETHERTYPE_IPV6 = 0x86DD
+PROTOCOL_HOP_BY_HOP = 0
 PROTOCOL_ICMP = 1
 PROTOCOL_IGMP = 2
 PROTOCOL_TCP = 6
 PROTOCOL_UDP = 17
+PROTOCOL_FRAGMENT = 44
 PROTOCOL_ICMPV6 = 58
 ROUTER_ALERT = bytes([0x94, 0x04, 0x00, 0x00])  # RFC 2113
 
@@ -78,8 +80,31 @@ def udp(
     return struct.pack("!HHHH", *ports, length, check or 0xFFFF) + payload
 
 
-def multicast_mac(group: IPv4Address) -> int:
-    """The Ethernet address of an IPv4 group: 01-00-5E and its low 23 bits (RFC 1112, 6.4)."""
+def checksum_v6(
+    source: IPv6Address, destination: IPv6Address, protocol: int, payload: bytes
+) -> int:
+    """The checksum over `payload` and IPv6's pseudo-header (RFC 8200, section 8.1).
+
+    `payload` begins with the upper-layer header. 0 if it holds a right checksum already.
+    """
+    pseudo = source.packed + destination.packed + struct.pack("!II", len(payload), protocol)
+    return checksum(pseudo + payload)
+
+
+def link_local(mac: int) -> IPv6Address:
+    """The IPv6 link-local address that belongs to a 48-bit MAC address (RFC 4291, appendix A)."""
+    high, low = mac >> 24 ^ 0x020000, mac & 0xFFFFFF
+    return IPv6Address(0xFE80 << 112 | high << 40 | 0xFFFE << 24 | low)
+
+
+def multicast_mac(group: IPv4Address | IPv6Address) -> int:
+    """The Ethernet address of a group.
+
+    IPv4: 01-00-5E and its low 23 bits (RFC 1112, section 6.4). IPv6: 33-33 and its low 32 bits
+    (RFC 2464, section 7).
+    """
+    if isinstance(group, IPv6Address):
+        return 0x333300000000 | int(group) & 0xFFFFFFFF
     return 0x01005E000000 | int(group) & 0x7FFFFF
 
 
