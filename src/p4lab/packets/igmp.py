@@ -9,7 +9,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,18 @@ from p4lab.packets.ip import (
     ipv4,
     multicast_mac,
 )
+from p4lab.packets.membership import (
+    Leave,
+    Malformed,
+    Message,
+    Record,
+    RecordReport,
+    RecordType,
+    Report,
+    decode_time,
+    encode_time,
+)
+from p4lab.packets.membership import Query as AnyQuery
 
 if TYPE_CHECKING:
     from p4lab.topology import Host
@@ -38,66 +49,16 @@ V2_LEAVE = 0x17
 V3_REPORT = 0x22
 
 
-class RecordType(IntEnum):
-    """Group record types of version 3 (RFC 3376, section 4.2.12)."""
-
-    MODE_IS_INCLUDE = 1
-    MODE_IS_EXCLUDE = 2
-    CHANGE_TO_INCLUDE = 3
-    CHANGE_TO_EXCLUDE = 4
-    ALLOW_NEW_SOURCES = 5
-    BLOCK_OLD_SOURCES = 6
-
-
 @dataclass(frozen=True)
-class Report:
-    """A version 1 or 2 membership report."""
+class Query(AnyQuery):
+    """A query of any version; `group` is 0.0.0.0 in a general one. `max_response` is in tenths of
+    a second."""
 
-    version: int
-    group: IPv4Address
-
-
-@dataclass(frozen=True)
-class Leave:
-    group: IPv4Address
-
-
-@dataclass(frozen=True)
-class Record:
-    """One group in a version 3 report. `kind` may be a number that no RFC defines."""
-
-    kind: int
-    group: IPv4Address
-    sources: tuple[IPv4Address, ...] = ()
-
-
-@dataclass(frozen=True)
-class ReportV3:
-    records: tuple[Record, ...]
-
-
-@dataclass(frozen=True)
-class Query:
-    """A query of any version; `group` is 0.0.0.0 in a general one.
-
-    `max_response` is in tenths of a second. `suppress` is the S flag: routers that hear the
-    query do not touch their timers.
-    """
-
-    version: int
     group: IPv4Address = NO_ADDRESS
     max_response: int = 100
-    sources: tuple[IPv4Address, ...] = ()
-    suppress: bool = False
-    robustness: int = 2
-    interval: int = 125
 
 
-Message = Report | Leave | ReportV3 | Query
-
-
-class Malformed(Exception):
-    """A packet that a router ignores; the text is the reason to count it under."""
+ReportV3 = RecordReport
 
 
 # --- reading ---------------------------------------------------------------------------------
@@ -249,18 +210,6 @@ def host_frame(host: Host, packet: bytes) -> bytes:
     """The Ethernet frame in which `host` sends one of the packets above."""
     group = IPv4Address(packet[16:20])
     return ethernet(multicast_mac(group), host.mac, ETHERTYPE_IPV4, packet)
-
-
-def decode_time(code: int) -> int:
-    """Max Resp Code and QQIC: plain below 128, else a small float (RFC 3376, section 4.1.1)."""
-    return code if code < 128 else (code & 0xF | 0x10) << ((code >> 4 & 7) + 3)
-
-
-def encode_time(value: int) -> int:
-    """The code of the largest time that is not above `value`; 0 to 31744 can be said."""
-    if value < 128:
-        return value
-    return max(code for code in range(128, 256) if decode_time(code) <= value)
 
 
 def _with_checksum(body: bytes) -> bytes:
