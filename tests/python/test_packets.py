@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 
 import pytest
 from hypothesis import given
@@ -34,13 +34,14 @@ from p4lab.packets.igmp import (
     report_v1,
     report_v3,
 )
-from p4lab.packets.ip import checksum, ipv4, multicast_mac
+from p4lab.packets.ip import checksum, checksum_v6, ipv4, multicast_mac, udp
 from p4lab.packets.probe import Probe, probe_frame
 from p4lab.systems.bier.packets import BIER, set_bits
 from p4lab.topology import Host, Topology
 
 HOST = Host("h1", 1, "r1", 1, 1)
 GROUP = IPv4Address("239.1.1.1")
+GROUP6 = IPv6Address("ff3e::4:1")
 MACS = {"dst": "02:00:00:00:02:02", "src": "02:00:00:00:01:02"}
 
 
@@ -122,6 +123,35 @@ def test_probe_as_scapy_reads_it():
     assert bytes(rebuilt) == frame
 
 
+def test_probe_of_ipv6_as_scapy_reads_it():
+    """IPv6 has no datagram without a checksum (RFC 8200, section 8.1): hosts would drop it."""
+    for sequence in range(100):
+        frame = probe_frame(HOST, GROUP6, flow=7, sequence=sequence, length=101, ttl=9)
+        assert len(frame) == 101
+        packet = Ether(frame)
+        assert (packet.dst, packet.src) == ("33:33:00:04:00:01", "02:01:00:00:01:01")
+        ip = packet[IPv6]
+        assert (ip.src, ip.dst, ip.hlim) == ("fd00:0:0:1::1", "ff3e::4:1", 9)
+        rebuilt = packet.copy()
+        del rebuilt[IPv6].plen, rebuilt[UDP].chksum, rebuilt[UDP].len
+        assert bytes(rebuilt) == frame
+
+
+def test_a_checksum_that_comes_out_as_zero_is_written_as_all_ones():
+    """Zero says that there is none (RFC 768), which IPv6 forbids."""
+    addresses = IPv6Address("fd00::1"), IPv6Address("fd00::2")
+    open_end = udp(*addresses, (1, 2), bytes(2))
+    balance = open_end[6:8]
+    datagram = udp(*addresses, (1, 2), balance)
+    assert datagram[6:8] == b"\xff\xff"
+    assert checksum_v6(*addresses, 17, datagram) == 0
+
+
+def test_a_probe_to_one_host_of_ipv6_goes_to_the_router():
+    frame = Ether(probe_frame(HOST, IPv6Address("fd00:0:0:2::1"), 1, 0))
+    assert (frame.dst, frame[IPv6].dst) == ("02:00:00:00:01:01", "fd00:0:0:2::1")
+
+
 def test_trailer_byte_by_byte():
     """The engine counts probes by these 24 bytes."""
     frame = probe_frame(HOST, GROUP, flow=0x01020304, sequence=0x05060708090A0B0C)
@@ -136,7 +166,11 @@ def test_what_is_no_probe():
     for length in (65, 1515):
         with pytest.raises(ValueError, match=f"66 to 1514 bytes, not {length}"):
             probe_frame(HOST, GROUP, 1, 1, length=length)
+    for length in (85, 1515):
+        with pytest.raises(ValueError, match=f"86 to 1514 bytes, not {length}"):
+            probe_frame(HOST, GROUP6, 1, 1, length=length)
     assert len(probe_frame(HOST, GROUP, 1, 1, length=66)) == 66
+    assert len(probe_frame(HOST, GROUP6, 1, 1, length=86)) == 86
 
 
 # --- IPv4 and IGMP -------------------------------------------------------------------------------

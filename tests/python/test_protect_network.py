@@ -21,7 +21,6 @@ from p4lab.packets.ip import ETHERTYPE_IPV6, PROTOCOL_UDP, ethernet, ipv6
 from p4lab.packets.probe import Probe
 from p4lab.paths import ROOT
 from p4lab.session.run import carry_out, open_virtual, reference_run
-from p4lab.systems.protect.addresses import host_v6
 from p4lab.systems.protect.connections import Connection, Flow
 from p4lab.systems.protect.drawing import draw
 from p4lab.systems.protect.entries import Placed
@@ -353,12 +352,12 @@ def test_ipv6_is_protected_as_well() -> None:
     source, target = PROTECT.host("h1"), PROTECT.host("h3")
     with open_virtual(plan) as session:
         session.start()
-        flow = Flow(src=ip_network(host_v6(source)), dst=ip_network("fd00:0:0:5::/64"))
+        flow = Flow(src=ip_network(source.ip6), dst=ip_network("fd00:0:0:5::/64"))
         session.plane.connect(Connection("v6", "r1", "r5", 9, flows=(flow,)))
         net = session.net
         for number in range(50):
             payload = bytes(8) + Probe(77, number, source.id).trailer()
-            packet = ipv6(host_v6(source), host_v6(target), PROTOCOL_UDP, payload)
+            packet = ipv6(source.ip6, target.ip6, PROTOCOL_UDP, payload)
             frame = ethernet(source.gateway_mac, source.mac, ETHERTYPE_IPV6, packet)
             net.engine.send_at(net._nodes["h1"], (1 + number) * MS * 1000, frame)
         net.run_until(SECOND, session.plane)

@@ -35,7 +35,6 @@ from p4lab.packets.pcapng import frames
 from p4lab.session.run import open_virtual
 from p4lab.systems.protect import placement
 from p4lab.systems.protect import plane as planes
-from p4lab.systems.protect.addresses import host_v6
 from p4lab.systems.protect.connections import Connection, Flow
 from p4lab.systems.protect.entries import connection_entries
 from p4lab.systems.protect.plane import ProtectControlPlane
@@ -298,7 +297,7 @@ def v4(length: int = 1400, **fields: object) -> Ether:
 
 
 def v6(length: int = 1400) -> Ether:
-    packet = IPv6(src=str(host_v6(PROTECT.host("h1"))), dst="fd00:0:0:5::1") / UDP()
+    packet = IPv6(src=str(PROTECT.host("h1").ip6), dst="fd00:0:0:5::1") / UDP()
     return LONG / packet / Raw(bytes(length - len(packet)))
 
 
@@ -314,7 +313,7 @@ def test_the_sender_learns_how_much_fits() -> None:
 
 def test_the_sender_learns_how_much_fits_in_ipv6() -> None:
     (answer,), _ = answers([v6()])
-    wanted = IPv6(src="fd00:0:0:1::fe", dst=str(host_v6(PROTECT.host("h1"))))
+    wanted = IPv6(src="fd00:0:0:1::fe", dst=str(PROTECT.host("h1").ip6))
     wanted = wanted / ICMPv6PacketTooBig(mtu=1372) / Raw(bytes(v6()[IPv6])[:1232])
     assert bytes(answer[IPv6]) == bytes(wanted)
     assert len(answer[IPv6]) == 1280
@@ -446,9 +445,7 @@ def test_numbers_are_decimal_and_protocols_have_names() -> None:
     assert notation.text("hdr.protection.sn", 4_000_000_000, 32) == "4000000000"
     assert notation.text("cid", 70_000, 24) == "70000"
     assert notation.text("dst_addr", 0xAC100102, 32) == "172.16.1.2"
-    assert notation.text("hdr.ipv6.src_addr", int(host_v6(PROTECT.host("h1"))), 128) == (
-        "fd00:0:0:1::1"
-    )
+    assert notation.text("hdr.ipv6.src_addr", int(PROTECT.host("h1").ip6), 128) == ("fd00:0:0:1::1")
     assert notation.meaning("hdr.protection.next_protocol", 41) == "IPv6"
     assert notation.meaning("hdr.tunnel.protocol", 253) == "protection"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 
 import networkx
@@ -124,6 +124,10 @@ def test_addresses_follow_from_the_numbers():
     assert net.mac("b") == b.mac == 0x0201000102C8
     assert router.own("bfr_id") == 258
     assert a.id == 0x010201
+    assert (str(a.ip6), str(b.ip6)) == ("fd00:0:0:102::1", "fd00:0:0:102::c8")
+    assert str(router.prefix6) == "fd00:0:0:102::/64"
+    assert a.gateway6 == router.address6 == IPv6Address("fd00:0:0:102::fe")
+    assert (b.ip_of(4), b.ip_of(6)) == (b.ip, b.ip6)
 
 
 def test_properties_of_links_and_the_graph():

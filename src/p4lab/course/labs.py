@@ -6,7 +6,6 @@ import random
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from p4lab import registry
 from p4lab.course.home import Home, home_of, names
-from p4lab.model.run import Plan, Stream
+from p4lab.model.run import Address, Plan, Stream
 from p4lab.model.system import Settings
 from p4lab.topology import Link, Topology
 from p4lab.topology.lines import line_table
@@ -42,18 +41,27 @@ def home(lab: str) -> Home:
 
 
 class _StreamFile(BaseModel):
-    """A stream to a group, or to one host: hosts are counted from 1 in the topology's order."""
+    """A stream to a group, or to one host: hosts are counted from 1 in the topology's order. `ip`
+    is the version of IP by which that host is reached; a group's address says its own."""
 
     model_config = ConfigDict(extra="forbid")
     source: Annotated[int, Field(ge=1)]
-    group: IPv4Address | None = None
+    group: Address | None = None
     receivers: Literal["all", "half"] = "all"
     to: Annotated[int, Field(ge=1)] | None = None
+    ip: Literal[4, 6] | None = None
 
     @model_validator(mode="after")
     def _one_destination(self) -> _StreamFile:
         if (self.group is None) == (self.to is None):
             raise ValueError("say either group, for multicast, or to, the number of a host")
+        if self.group is not None and not self.group.is_multicast:
+            raise ValueError(
+                f"{self.group} is not the address of a group: write one from 224.0.0.0/4, or for "
+                "IPv6 one that begins with ff"
+            )
+        if self.group is not None and self.ip is not None:
+            raise ValueError("ip goes with to: a group's address says which version it is of")
         return self
 
 
@@ -246,7 +254,8 @@ def _stream(
         target = network.hosts[(wanted.to - 1) % len(network.hosts)]
         if target == source:
             raise LabError(f"stream {number}: {source.name} cannot send to itself.")
-        return Stream(number, target.ip, source, (target,), packets, interval_ns)
+        destination = target.ip_of(wanted.ip or 4)
+        return Stream(number, destination, source, (target,), packets, interval_ns)
     assert wanted.group is not None
     others = [host for host in network.hosts if host.name != source.name]
     if wanted.receivers == "half":

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Any
 
 from p4lab.topology import Host, Link, Topology
+
+Address = IPv4Address | IPv6Address
+"""Of a group or of a host"""
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,7 @@ class Stream:
     `interval_ns`. The receivers of a multicast group join it first."""
 
     flow: int
-    destination: IPv4Address
+    destination: Address
     source: Host
     receivers: tuple[Host, ...]
     packets: int

@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -28,7 +28,7 @@ from p4lab.model.report import (
     Report,
     deliveries,
 )
-from p4lab.model.run import Observed, Plan, Stream
+from p4lab.model.run import Address, Observed, Plan, Stream
 from p4lab.topology import Topology
 
 DriverOf = Callable[[str], CountingDriver]
@@ -40,7 +40,8 @@ Rerun = Callable[[Plan], Observed]
 SENT = "sent"
 """The counter with a cell per port that a program may have: what left, in packets and bytes"""
 
-FIRST_GROUP = 0xEF010101  # 239.1.1.1
+FIRST_GROUPS: Mapping[int, Address] = {4: IPv4Address("239.1.1.1"), 6: IPv6Address("ff3e::4:1")}
+"""The first group of those that are drawn, by version of IP"""
 
 
 @dataclass(frozen=True)
@@ -127,19 +128,20 @@ class System:
 
     def draw(self, plan: Plan, chance: random.Random, streams: int, packets: int) -> Plan:
         """The plan with other streams, drawn: what a check of a whole network sends. One source
-        each, to a group of some of the other hosts, or to one host where the plan's own do so."""
+        each, to a group of some of the other hosts, or to one host where the plan's own do so, and
+        of the same version of IP."""
         if not plan.streams[0].destination.is_multicast:
             return replace(plan, streams=tuple(_pairs(plan, chance, streams, packets)))
         hosts = plan.topology.hosts
         interval = plan.streams[0].interval_ns
+        first = FIRST_GROUPS[plan.streams[0].destination.version]
         found = []
         for number in range(streams):
             source = chance.choice(hosts)
             others = [host for host in hosts if host.name != source.name]
             chosen = chance.sample(others, chance.randint(1, len(others)))
             receivers = tuple(sorted(chosen, key=lambda host: host.id))
-            group = IPv4Address(FIRST_GROUP + number)
-            found.append(Stream(number + 1, group, source, receivers, packets, interval))
+            found.append(Stream(number + 1, first + number, source, receivers, packets, interval))
         return replace(plan, streams=tuple(found))
 
     def describe(self, plan: Plan) -> str:
@@ -215,8 +217,9 @@ class System:
 def _pairs(plan: Plan, chance: random.Random, streams: int, packets: int) -> Iterator[Stream]:
     for number in range(1, streams + 1):
         source, target = chance.sample(plan.topology.hosts, 2)
-        interval = plan.streams[0].interval_ns
-        yield Stream(number, target.ip, source, (target,), packets, interval)
+        own = plan.streams[0]
+        destination = target.ip_of(own.destination.version)
+        yield Stream(number, destination, source, (target,), packets, own.interval_ns)
 
 
 def sent_by_port(

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from p4lab.packets.probe import MIN_LENGTH, UDP_PORT, Probe
+from p4lab.packets.probe import MIN_LENGTHS, UDP_PORT, Probe
 
 RECEIVE_BUFFER = 8 << 20
 ETH_P_IP = 0x0800
@@ -114,7 +114,7 @@ class Agent:
             self.membership(command["group"], socket.IP_DROP_MEMBERSHIP)
             self.groups.discard(command["group"])
         elif command["do"] == "send":
-            padding = bytes(command["length"] - MIN_LENGTH)
+            padding = bytes(command["length"] - MIN_LENGTHS[4])
             self.sendings.append(
                 Sending(
                     command["to"],

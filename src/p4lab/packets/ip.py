@@ -71,11 +71,16 @@ def ipv6(
 
 
 def udp(
-    source: IPv4Address, destination: IPv4Address, ports: tuple[int, int], payload: bytes
+    source: IPv4Address | IPv6Address,
+    destination: IPv4Address | IPv6Address,
+    ports: tuple[int, int],
+    payload: bytes,
 ) -> bytes:
-    """A UDP datagram with its checksum (RFC 768); `ports` are source and destination port."""
+    """A UDP datagram with its checksum (RFC 768, for IPv6 RFC 8200, section 8.1); `ports` are
+    source and destination port, the addresses of one version."""
     length = 8 + len(payload)
-    pseudo = struct.pack("!IIBBH", int(source), int(destination), 0, PROTOCOL_UDP, length)
+    # The pseudo-header of IPv4 has shorter fields than that of IPv6, and the same sum.
+    pseudo = source.packed + destination.packed + struct.pack("!II", length, PROTOCOL_UDP)
     check = checksum(pseudo + struct.pack("!HHHH", *ports, length, 0) + payload)
     return struct.pack("!HHHH", *ports, length, check or 0xFFFF) + payload
 

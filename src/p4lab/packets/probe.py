@@ -8,17 +8,27 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from typing import TYPE_CHECKING
 
-from p4lab.packets.ip import ETHERTYPE_IPV4, PROTOCOL_UDP, ethernet, ipv4, multicast_mac, udp
+from p4lab.packets.ip import (
+    ETHERTYPE_IPV4,
+    ETHERTYPE_IPV6,
+    PROTOCOL_UDP,
+    ethernet,
+    ipv4,
+    ipv6,
+    multicast_mac,
+    udp,
+)
 
 if TYPE_CHECKING:
     from p4lab.topology import Host
 
 MAGIC = b"P4LABPRB"
 UDP_PORT = 5004
-MIN_LENGTH = 14 + 20 + 8 + 24
+MIN_LENGTHS = {4: 14 + 20 + 8 + 24, 6: 14 + 40 + 8 + 24}
+"""Bytes of the shortest probe, by version of IP"""
 MAX_LENGTH = 1514
 
 _TRAILER = struct.Struct("!8sIQI")
@@ -47,7 +57,7 @@ class Probe:
 
 def probe_frame(
     host: Host,
-    address: IPv4Address | int,
+    address: IPv4Address | IPv6Address | int,
     flow: int,
     sequence: int,
     *,
@@ -55,15 +65,20 @@ def probe_frame(
     ttl: int = 64,
 ) -> bytes:
     """A probe as `host` sends it to `address`, a group or (by its router) another host; `length`
-    bytes without FCS.
+    bytes without FCS. `ttl` is the hop limit of IPv6.
 
-    Raises ValueError if the length is not from 66 to 1514.
+    Raises ValueError if the length is not from 66, of IPv6 86, to 1514.
     """
-    if not MIN_LENGTH <= length <= MAX_LENGTH:
-        raise ValueError(f"a probe has {MIN_LENGTH} to {MAX_LENGTH} bytes, not {length}")
-    destination = IPv4Address(address)
-    payload = bytes(length - MIN_LENGTH) + Probe(flow, sequence, host.id).trailer()
-    datagram = udp(host.ip, destination, (UDP_PORT, UDP_PORT), payload)
-    packet = ipv4(host.ip, destination, PROTOCOL_UDP, datagram, ttl=ttl)
+    destination = ip_address(address)
+    shortest = MIN_LENGTHS[destination.version]
+    if not shortest <= length <= MAX_LENGTH:
+        raise ValueError(f"a probe has {shortest} to {MAX_LENGTH} bytes, not {length}")
+    payload = bytes(length - shortest) + Probe(flow, sequence, host.id).trailer()
+    source, ports = host.ip_of(destination.version), (UDP_PORT, UDP_PORT)
+    datagram = udp(source, destination, ports, payload)
     mac = multicast_mac(destination) if destination.is_multicast else host.gateway_mac
+    if isinstance(destination, IPv6Address):
+        packet = ipv6(host.ip6, destination, PROTOCOL_UDP, datagram, hops=ttl)
+        return ethernet(mac, host.mac, ETHERTYPE_IPV6, packet)
+    packet = ipv4(host.ip, destination, PROTOCOL_UDP, datagram, ttl=ttl)
     return ethernet(mac, host.mac, ETHERTYPE_IPV4, packet)

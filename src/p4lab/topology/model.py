@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 MAX_PORT = 255  # a router's MAC address has one byte for the port
 MAX_HOST_NUMBER = 253  # .254 is the router's own address on its access links
 PREFIX_LENGTH = 24
+PREFIX6_LENGTH = 64
 
 _ROUTER_MAC = 0x0200 << 32
 _HOST_MAC = 0x0201 << 32
+_PREFIX6 = int(IPv6Address("fd00::"))
+_ROUTER6 = 0xFE  # as the router's IPv4 address ends
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,16 @@ class Router:
         """The router's address on its access links: gateway of its hosts and IGMP querier."""
         return IPv4Address(10 << 24 | self.number << 8 | 254)
 
+    @property
+    def address6(self) -> IPv6Address:
+        """fd00:0:0:R::fe, the same of IPv6."""
+        return IPv6Address(int(self.prefix6.network_address) + _ROUTER6)
+
+    @cached_property
+    def prefix6(self) -> IPv6Network:
+        """fd00:0:0:R::/64, the IPv6 network of the router and its hosts."""
+        return IPv6Network((_PREFIX6 + (self.number << 64), PREFIX6_LENGTH))
+
 
 @dataclass(frozen=True)
 class Host:
@@ -67,6 +80,15 @@ class Host:
         return IPv4Address(10 << 24 | self.id)
 
     @property
+    def ip6(self) -> IPv6Address:
+        """fd00:0:0:R::H."""
+        return IPv6Address(_PREFIX6 + (self.router_number << 64) + self.number)
+
+    def ip_of(self, version: int) -> IPv4Address | IPv6Address:
+        """Its address of version 4 or 6."""
+        return self.ip6 if version == 6 else self.ip
+
+    @property
     def mac(self) -> int:
         """02:01:00:RR:RR:HH as a 48-bit number."""
         return _HOST_MAC | self.id
@@ -74,6 +96,10 @@ class Host:
     @property
     def gateway(self) -> IPv4Address:
         return IPv4Address(10 << 24 | self.router_number << 8 | 254)
+
+    @property
+    def gateway6(self) -> IPv6Address:
+        return IPv6Address(_PREFIX6 + (self.router_number << 64) + _ROUTER6)
 
     @property
     def gateway_mac(self) -> int:

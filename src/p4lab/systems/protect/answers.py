@@ -12,7 +12,6 @@ from ipaddress import ip_address
 
 from p4lab.packets.icmp import fragmentation_needed, packet_too_big
 from p4lab.packets.ip import ETHERTYPE_IPV4, ETHERTYPE_IPV6, ethernet
-from p4lab.systems.protect.addresses import router_v6
 from p4lab.systems.protect.connections import PORTED, TUNNEL_BYTES, Flow, Prefix
 from p4lab.systems.protect.entries import Placed
 from p4lab.topology import Router
@@ -111,7 +110,7 @@ def too_long(router: Router, port: int, frame: bytes, placed: Iterable[Placed]) 
     if seen.version == 4:
         answer, ether_type = fragmentation_needed(router.address, packet, mtu), ETHERTYPE_IPV4
     else:
-        answer, ether_type = packet_too_big(router_v6(router), packet, mtu), ETHERTYPE_IPV6
+        answer, ether_type = packet_too_big(router.address6, packet, mtu), ETHERTYPE_IPV6
     if answer is None:
         return f"too long, and {ip_address(seen.source)} must not be answered"
     sender = int.from_bytes(frame[6:12], "big")

@@ -33,7 +33,6 @@ from pydantic import Field, StrictInt
 from p4lab.model.control import NumberError
 from p4lab.model.run import Plan, Stream
 from p4lab.paths import ROOT
-from p4lab.systems.protect.addresses import host_v6
 from p4lab.systems.protect.paths import disjoint_pair, explicit_pair
 from p4lab.systems.protect.settings import STREAMS
 from p4lab.topology import Problem, Topology
@@ -234,7 +233,7 @@ class _Reader:
         """A flow must not take what is for hosts of the PTI itself: from the PTE it would come
         back, be protected again, and so on until its TTL ends."""
         for host in self.topology.hosts:
-            near = IPv4Network(host.ip), IPv6Network(host_v6(host))
+            near = IPv4Network(host.ip), IPv6Network(host.ip6)
             same = [own for own in near if src is None or own.version == src.version]
             if host.router == ingress and any(_has(dst, own) for own in same):
                 self.wrong(

@@ -19,17 +19,12 @@ from p4lab.model.entries import (
     TableEntry,
     Ternary,
 )
-from p4lab.systems.protect.addresses import (
-    PREFIX_LENGTH_V6,
-    host_v6,
-    prefix_v6,
-    tunnel_address,
-)
+from p4lab.systems.protect.addresses import tunnel_address
 from p4lab.systems.protect.connections import Connection, Flow, Prefix
 from p4lab.systems.protect.paths import Pair
 from p4lab.systems.protect.settings import ProtectSettings
 from p4lab.topology import NO_FAILURES, Failures, Router, Topology
-from p4lab.topology.model import PREFIX_LENGTH
+from p4lab.topology.model import PREFIX6_LENGTH, PREFIX_LENGTH
 
 PLACES = 1024
 """Connections that begin, and connections that end, at one switch"""
@@ -100,14 +95,15 @@ def _routes(
         if not down.has(topology.link(host.name, router.name)):
             port = port_of(router.name, host.port)
             yield _route("ipv4_routes", Lpm(int(host.ip), 32), port)
-            yield _route("ipv6_routes", Lpm(int(host_v6(host)), 128), port)
+            yield _route("ipv6_routes", Lpm(int(host.ip6), 128), port)
     for other in topology.routers:
         hop = underlay(topology, down).next_hop(router.name, other.name)
         if hop is not None:
             port = port_of(router.name, topology.port(router.name, hop))
             network = int(other.address) & ~0xFF
+            network6 = int(other.prefix6.network_address)
             yield _route("ipv4_routes", Lpm(network, PREFIX_LENGTH), port)
-            yield _route("ipv6_routes", Lpm(prefix_v6(other), PREFIX_LENGTH_V6), port)
+            yield _route("ipv6_routes", Lpm(network6, PREFIX6_LENGTH), port)
 
 
 def _route(table: str, destination: Lpm, port: int) -> TableEntry:
