@@ -1,4 +1,4 @@
-"""Who listens to what after each port: the router's side of IGMP and of MLD.
+"""Who listens to what behind each port: the router's side of IGMP and of MLD.
 
 `MembershipRouter` is a state machine without a clock: time is passed in, as nanoseconds since any
 fixed moment, and what it wants done is returned as Effects. IGMPv3 (RFC 3376) and MLDv2
@@ -18,9 +18,10 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Generic
 
 from p4lab.packets.membership import (
-    Address,
+    A,
     Leave,
     Malformed,
     Message,
@@ -81,22 +82,22 @@ class Effects:
 
 
 @dataclass(frozen=True)
-class GroupView:
+class GroupView(Generic[A]):
     """A membership as a person wants to see it; `expires` in the machine's nanoseconds."""
 
     port: int
-    group: Address
+    group: A
     any_source: bool
-    sources: tuple[Address, ...]
+    sources: tuple[A, ...]
     expires: int
 
 
 @dataclass
-class _Group:
+class _Group(Generic[A]):
     """The state of one group on one port (RFC 3376, section 6.2)."""
 
     exclude_until: int | None = None  # the group timer; None in include mode
-    sources: dict[Address, int] = field(default_factory=dict)  # source timers
+    sources: dict[A, int] = field(default_factory=dict)  # source timers
     # How long a host may be there that says less than the others.
     no_leaves_until: int = 0
     no_blocks_until: int = 0
@@ -104,7 +105,7 @@ class _Group:
     queries_left: int = 0
     query_at: int = 0
     ask_group: bool = False
-    ask_sources: set[Address] = field(default_factory=set)
+    ask_sources: set[A] = field(default_factory=set)
 
     @property
     def wanted(self) -> bool:
@@ -135,42 +136,38 @@ class _Port:
         return self.general_at if self.other_querier_until is None else self.other_querier_until
 
 
-class MembershipRouter(ABC):
+class MembershipRouter(ABC, Generic[A]):
     """One protocol on the host-facing ports of one router.
 
     `ignored` counts the packets and records that changed nothing, by reason.
     """
 
+    version: int  # of the queries it sends
+    any_group: A  # what stands for the group in a general query
+    response_unit: int  # of the time to answer in a query, in nanoseconds
     first_with_leaves: int  # the oldest version whose hosts say that they leave
 
-    def __init__(
-        self, address: Address, ports: Iterable[int], timers: Timers | None = None
-    ) -> None:
-        self.address = address
+    def __init__(self, address: A, ports: Iterable[int], timers: Timers | None = None) -> None:
+        self.address: A = address
         self.timers = timers or Timers()
         self.ignored: Counter[str] = Counter()
         self._known_ports = frozenset(ports)
         self._ports: dict[int, _Port] = {}
-        self._groups: dict[tuple[int, Address], _Group] = {}
+        self._groups: dict[tuple[int, A], _Group[A]] = {}
         self._packets: list[tuple[int, bytes]] = []
 
     # --- what the protocol adds --------------------------------------------------------------
 
     @abstractmethod
-    def _read(self, packet: bytes) -> tuple[Address, Message]:
+    def _read(self, packet: bytes) -> tuple[A, Message[A]]:
         """Source and message of a packet; raises Malformed if the router must not believe it."""
 
     @abstractmethod
-    def _query(
-        self, group: Address | None, response: int, sources: tuple[Address, ...], suppress: bool
-    ) -> bytes:
-        """The packet that asks for listeners: to any group, to one, or to sources of one.
-
-        They have `response` nanoseconds to answer; `suppress` is the S flag.
-        """
+    def _write(self, query: Query[A]) -> bytes:
+        """The packet with a query."""
 
     @abstractmethod
-    def _not_routed(self, group: Address) -> str | None:
+    def _not_routed(self, group: A) -> str | None:
         """Why no router forwards a group; None if routers do."""
 
     # --- what happens to the router ----------------------------------------------------------
@@ -236,7 +233,7 @@ class MembershipRouter(ABC):
             deadlines.extend(group.deadlines())
         return min(deadlines, default=None)
 
-    def groups(self) -> tuple[GroupView, ...]:
+    def groups(self) -> tuple[GroupView[A], ...]:
         """Every membership, sorted by port and group."""
         return tuple(
             GroupView(
@@ -276,14 +273,14 @@ class MembershipRouter(ABC):
                 self._group_query(now, number, address, group)
 
     def _general_query(self, now: int, number: int, port: _Port) -> None:
-        self._ask_for(number, None, self.timers.query_response_interval)
+        self._ask_for(number, self.any_group, self.timers.query_response_interval)
         port.startup_left = max(port.startup_left - 1, 0)
         interval = (
             self.timers.startup_query_interval if port.startup_left else self.timers.query_interval
         )
         port.general_at = now + interval
 
-    def _group_query(self, now: int, port: int, address: Address, group: _Group) -> None:
+    def _group_query(self, now: int, port: int, address: A, group: _Group[A]) -> None:
         """One round of questions; S is set where a listener has answered (RFC 3376, 6.6.3)."""
         soon = now + self.timers.last_member_query_time
         response = self.timers.last_member_query_interval
@@ -305,16 +302,26 @@ class MembershipRouter(ABC):
     def _ask_for(
         self,
         port: int,
-        group: Address | None,
+        group: A,
         response: int,
-        sources: tuple[Address, ...] = (),
+        sources: tuple[A, ...] = (),
         suppress: bool = False,
     ) -> None:
-        self._packets.append((port, self._query(group, response, sources, suppress)))
+        """Send a query; hosts have `response` nanoseconds to answer. `suppress` is the S flag."""
+        query = Query(
+            self.version,
+            group,
+            max(response // self.response_unit, 1),
+            sources,
+            suppress,
+            self.timers.robustness,
+            self.timers.query_interval // SECOND,
+        )
+        self._packets.append((port, self._write(query)))
 
     # --- messages ----------------------------------------------------------------------------
 
-    def _heard_query(self, now: int, number: int, source: Address, query: Query) -> None:
+    def _heard_query(self, now: int, number: int, source: A, query: Query[A]) -> None:
         """The router with the lowest address asks (RFC 3376, 6.6.2); 0.0.0.0 is no router."""
         port = self._ports[number]
         if source.is_unspecified or source >= self.address:
@@ -330,7 +337,7 @@ class MembershipRouter(ABC):
         if not query.sources and group.exclude_until is not None:
             group.exclude_until = min(group.exclude_until, soon)
 
-    def _heard_report(self, now: int, port: int, report: Report) -> None:
+    def _heard_report(self, now: int, port: int, report: Report[A]) -> None:
         """A report without records means IS_EX {} (RFC 3376, section 7.3.2)."""
         group = self._group(port, report.group)
         if group is None:
@@ -342,11 +349,11 @@ class MembershipRouter(ABC):
         else:
             group.no_blocks_until = until
 
-    def _heard_leave(self, now: int, port: int, address: Address) -> None:
+    def _heard_leave(self, now: int, port: int, address: A) -> None:
         """A leave means TO_IN {} (RFC 3376, section 7.3.2)."""
         self._heard_record(now, port, Record(RecordType.CHANGE_TO_INCLUDE, address))
 
-    def _heard_record(self, now: int, port: int, record: Record) -> None:
+    def _heard_record(self, now: int, port: int, record: Record[A]) -> None:
         """The transitions of RFC 3376, section 6.4, without lists of excluded sources."""
         kind = record.kind
         if kind in (RecordType.MODE_IS_EXCLUDE, RecordType.CHANGE_TO_EXCLUDE):
@@ -362,7 +369,7 @@ class MembershipRouter(ABC):
         else:
             self.ignored["unknown group record type"] += 1
 
-    def _include(self, now: int, port: int, record: Record) -> None:
+    def _include(self, now: int, port: int, record: Record[A]) -> None:
         group = self._group(port, record.group) if record.sources else None
         if group is None:
             return
@@ -372,7 +379,7 @@ class MembershipRouter(ABC):
                 return
             group.sources[source] = now + self.timers.group_membership_interval
 
-    def _change_to_include(self, now: int, port: int, record: Record) -> None:
+    def _change_to_include(self, now: int, port: int, record: Record[A]) -> None:
         group = self._groups.get((port, record.group))
         if group is None and not record.sources:
             self.ignored["leave of a group that nobody joined"] += 1
@@ -384,7 +391,7 @@ class MembershipRouter(ABC):
             if group is not None:
                 self._ask(now, port, record.group, others, whole_group=True)
 
-    def _block(self, now: int, port: int, record: Record) -> None:
+    def _block(self, now: int, port: int, record: Record[A]) -> None:
         group = self._groups.get((port, record.group))
         if group is None or group.exclude_until is not None or group.no_blocks_until > now:
             self.ignored["block of sources that are not listed"] += 1
@@ -396,8 +403,8 @@ class MembershipRouter(ABC):
         self,
         now: int,
         port: int,
-        address: Address,
-        sources: set[Address],
+        address: A,
+        sources: set[A],
         whole_group: bool,
     ) -> None:
         """Give listeners the last member query time to object, and ask them for it.
@@ -422,7 +429,7 @@ class MembershipRouter(ABC):
         group.queries_left = self.timers.robustness
         self._group_query(now, port, address, group)
 
-    def _group(self, port: int, address: Address) -> _Group | None:
+    def _group(self, port: int, address: A) -> _Group[A] | None:
         """The state of a group, made if need be; None where it must not be made."""
         group = self._groups.get((port, address))
         if group is not None:

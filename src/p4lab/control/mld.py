@@ -1,4 +1,4 @@
-"""The router's side of MLD: who listens to what after each port (RFC 2710, RFC 3810).
+"""The router's side of MLD: who listens to what behind each port (RFC 2710, RFC 3810).
 
 What it does, and the one simplification, are described in `control.membership`. The router
 speaks version 2 and understands hosts of version 1 (RFC 3810, section 8). It does not fall back
@@ -20,7 +20,8 @@ from p4lab.control.membership import (
     MembershipRouter,
     Timers,
 )
-from p4lab.packets.mld import NO_ADDRESS, Malformed, Message, Query, parse, query_v2
+from p4lab.packets.membership import Malformed, Message, Query
+from p4lab.packets.mld import NO_ADDRESS, parse, query_v2
 
 __all__ = [
     "MAX_GROUPS",
@@ -37,9 +38,12 @@ LINK_SCOPE = 2  # of an IPv6 group (RFC 4291, section 2.7); smaller ones do not 
 MldTimers = Timers
 
 
-class MldRouter(MembershipRouter):
+class MldRouter(MembershipRouter[IPv6Address]):
     """MLD on the host-facing ports of one router, whose link-local address there is `address`."""
 
+    version = 2
+    any_group = NO_ADDRESS
+    response_unit = SECOND // 1000
     # A Done is sent by hosts of version 1, too, and the others answer the question that follows.
     first_with_leaves = 1
 
@@ -53,29 +57,14 @@ class MldRouter(MembershipRouter):
             )
         super().__init__(address, ports, timers)
 
-    def _read(self, packet: bytes) -> tuple[IPv6Address, Message]:
+    def _read(self, packet: bytes) -> tuple[IPv6Address, Message[IPv6Address]]:
         """As `parse`, without reports from hosts that have no address yet (RFC 3810, 5.2.13)."""
         source, message = parse(packet)
         if source == NO_ADDRESS:
             raise Malformed("report from ::")
         return source, message
 
-    def _query(
-        self,
-        group: IPv6Address | None,
-        response: int,
-        sources: tuple[IPv6Address, ...],
-        suppress: bool,
-    ) -> bytes:
-        query = Query(
-            2,
-            group or NO_ADDRESS,
-            max(response // (SECOND // 1000), 1),
-            sources,
-            suppress,
-            self.timers.robustness,
-            self.timers.query_interval // SECOND,
-        )
+    def _write(self, query: Query[IPv6Address]) -> bytes:
         return query_v2(self.address, query)
 
     def _not_routed(self, group: IPv6Address) -> str | None:

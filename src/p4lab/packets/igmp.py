@@ -50,7 +50,7 @@ V3_REPORT = 0x22
 
 
 @dataclass(frozen=True)
-class Query(AnyQuery):
+class Query(AnyQuery[IPv4Address]):
     """A query of any version; `group` is 0.0.0.0 in a general one. `max_response` is in tenths of
     a second."""
 
@@ -64,7 +64,7 @@ ReportV3 = RecordReport
 # --- reading ---------------------------------------------------------------------------------
 
 
-def parse(packet: bytes) -> tuple[IPv4Address, Message]:
+def parse(packet: bytes) -> tuple[IPv4Address, Message[IPv4Address]]:
     """Source address and message of an IPv4 packet; bytes behind its total length are padding.
 
     Raises Malformed.
@@ -127,7 +127,7 @@ def _parse_query(body: bytes) -> Query:
     )
 
 
-def _parse_records(body: bytes) -> tuple[Record, ...]:
+def _parse_records(body: bytes) -> tuple[Record[IPv4Address], ...]:
     records = []
     at = 8
     for _ in range(int.from_bytes(body[6:8], "big")):
@@ -169,7 +169,7 @@ def leave_v2(source: IPv4Address, group: IPv4Address) -> bytes:
     return _packet(source, ALL_ROUTERS, body)
 
 
-def report_v3(source: IPv4Address, records: Sequence[Record]) -> bytes:
+def report_v3(source: IPv4Address, records: Sequence[Record[IPv4Address]]) -> bytes:
     """An IPv4 packet with a version 3 report (RFC 3376, section 4.2)."""
     body = struct.pack("!BBHHH", V3_REPORT, 0, 0, 0, len(records))
     for record in records:
@@ -189,7 +189,7 @@ def leave_v3(source: IPv4Address, group: IPv4Address) -> bytes:
     return report_v3(source, [Record(RecordType.CHANGE_TO_INCLUDE, group)])
 
 
-def query_v3(source: IPv4Address, query: Query) -> bytes:
+def query_v3(source: IPv4Address, query: AnyQuery[IPv4Address]) -> bytes:
     """An IPv4 packet with a version 3 query, which older hosts understand too (RFC 3376, 4.1)."""
     body = struct.pack(
         "!BBHIBBH",

@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from ipaddress import IPv4Address, IPv6Address
+from typing import Generic, TypeVar
 
-Address = IPv4Address | IPv6Address
+A = TypeVar("A", IPv4Address, IPv6Address)
 
 
 class RecordType(IntEnum):
@@ -25,38 +26,38 @@ class RecordType(IntEnum):
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Generic[A]):
     """A report of a version without records: somebody listens to `group`, whoever sends."""
 
     version: int
-    group: Address
+    group: A
 
 
 @dataclass(frozen=True)
-class Leave:
+class Leave(Generic[A]):
     """A listener is gone: IGMP calls the message Leave, MLD calls it Done."""
 
-    group: Address
+    group: A
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Generic[A]):
     """One group in a report with records. `kind` may be a number that no RFC defines."""
 
     kind: int
-    group: Address
-    sources: tuple[Address, ...] = ()
+    group: A
+    sources: tuple[A, ...] = ()
 
 
 @dataclass(frozen=True)
-class RecordReport:
+class RecordReport(Generic[A]):
     """A report of IGMPv3 or MLDv2."""
 
-    records: tuple[Record, ...]
+    records: tuple[Record[A], ...]
 
 
 @dataclass(frozen=True)
-class Query:
+class Query(Generic[A]):
     """A query of any version; `group` is the unspecified address in a general one.
 
     `max_response` is in the protocol's own unit. `suppress` is the S flag: routers that hear the
@@ -64,15 +65,15 @@ class Query:
     """
 
     version: int
-    group: Address
+    group: A
     max_response: int
-    sources: tuple[Address, ...] = ()
+    sources: tuple[A, ...] = ()
     suppress: bool = False
     robustness: int = 2
     interval: int = 125
 
 
-Message = Report | Leave | RecordReport | Query
+Message = Report[A] | Leave[A] | RecordReport[A] | Query[A]
 
 
 class Malformed(Exception):

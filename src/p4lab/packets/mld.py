@@ -61,7 +61,7 @@ HOP_BY_HOP = bytes([PROTOCOL_ICMPV6, 0, ROUTER_ALERT, 2, 0, ALERT_MLD, 1, 0])
 
 
 @dataclass(frozen=True)
-class Query(AnyQuery):
+class Query(AnyQuery[IPv6Address]):
     """A query of version 1 or 2; `group` is :: in a general one. `max_response` is in
     milliseconds."""
 
@@ -72,7 +72,7 @@ class Query(AnyQuery):
 # --- reading ---------------------------------------------------------------------------------
 
 
-def parse(packet: bytes) -> tuple[IPv6Address, Message]:
+def parse(packet: bytes) -> tuple[IPv6Address, Message[IPv6Address]]:
     """Source address and message of an IPv6 packet; bytes after its payload are padding.
 
     The source of a report may be ::, as that of a host that has no address yet: what a router
@@ -171,7 +171,7 @@ def _query(body: bytes) -> Query:
     )
 
 
-def _records(body: bytes) -> Iterator[Record]:
+def _records(body: bytes) -> Iterator[Record[IPv6Address]]:
     at = 8
     for _ in range(int.from_bytes(body[6:8], "big")):
         if at + RECORD_BYTES > len(body):
@@ -205,7 +205,7 @@ def leave_v1(source: IPv6Address, group: IPv6Address) -> bytes:
     return _packet(source, ALL_ROUTERS, _v1(V1_DONE, group))
 
 
-def report_v2(source: IPv6Address, records: Sequence[Record]) -> bytes:
+def report_v2(source: IPv6Address, records: Sequence[Record[IPv6Address]]) -> bytes:
     """An IPv6 packet with a version 2 report (RFC 3810, section 5.2)."""
     body = struct.pack("!BBHHH", V2_REPORT, 0, 0, 0, len(records))
     for record in records:
@@ -225,7 +225,7 @@ def leave_v2(source: IPv6Address, group: IPv6Address) -> bytes:
     return report_v2(source, [Record(RecordType.CHANGE_TO_INCLUDE, group)])
 
 
-def query_v2(source: IPv6Address, query: Query) -> bytes:
+def query_v2(source: IPv6Address, query: AnyQuery[IPv6Address]) -> bytes:
     """An IPv6 packet with a version 2 query, which older hosts understand too (RFC 3810, 5.1)."""
     body = struct.pack("!BBHHH", QUERY, 0, 0, encode_time(query.max_response, 16), 0)
     body += query.group.packed
