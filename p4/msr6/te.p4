@@ -1,0 +1,61 @@
+// MSR6 TE: the tree is a list of SIDs, breadth first (End.RL).
+//
+// The argument of a node's SID says how many children it has and where the first of them is in the
+// list. The others follow, at lower and lower indices:   n 8 | pointer 8 | 0 16
+
+#ifndef MSR6_TE_P4
+#define MSR6_TE_P4
+
+#include "headers.p4"
+
+control EndRl(inout msr6_headers_t hdr, inout carried_t carried, inout decision_t decision) {
+    bit<8> n;
+    bit<8> pointer;
+    bit<8> entry;
+
+    apply {
+        // BEGIN QUOTE read
+        // BEGIN SOLUTION read: how many children there are, and where the first one is
+        n = hdr.ipv6.dst_addr[31:24];
+        pointer = hdr.ipv6.dst_addr[23:16];
+        // END SOLUTION
+        // END QUOTE
+
+        // BEGIN QUOTE guard
+        // Pointers that only go down cannot lead back, so nobody can write a loop.
+        // BEGIN SOLUTION guard: what is no tree: nobody to copy to, a loop, children beyond the end
+        if (n == 0) {
+            decision.drop = drop_reason_t.NO_COPY;
+        } else if (pointer >= hdr.routing.segments_left) {
+            decision.drop = drop_reason_t.POINTER;
+        } else if (n - 1 > pointer) {
+            decision.drop = drop_reason_t.TOO_MANY;
+        }
+        // END SOLUTION
+        // END QUOTE
+
+        // BEGIN QUOTE replicate
+        if (decision.drop == drop_reason_t.NONE) {
+            // BEGIN SOLUTION replicate: the entry whose turn it is, and whether others follow
+            entry = pointer - carried.child;
+            carried.child = carried.child + 1;
+            decision.again = carried.child < n;
+            // END SOLUTION
+            // BEGIN SOLUTION copy: the copy for it
+            hdr.ipv6.dst_addr = hdr.segments[entry].sid;
+            hdr.ipv6.hop_limit = hdr.ipv6.hop_limit - 1;
+            hdr.routing.segments_left = entry;
+            // END SOLUTION
+            // BEGIN SOLUTION leaf: a SID without children is that of a leaf
+            if (hdr.ipv6.dst_addr[31:24] == 0) {
+                hdr.routing.segments_left = 0;
+            }
+            // END SOLUTION
+            decision.look_up = true;
+            decision.is_copy = true;
+        }
+        // END QUOTE
+    }
+}
+
+#endif
