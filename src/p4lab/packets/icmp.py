@@ -1,23 +1,58 @@
-"""What a router says when a packet is too long for the next link: ICMP and ICMPv6, built by hand.
+"""The errors by which a router answers packets that it cannot forward, built by hand.
 
-`fragmentation_needed` is RFC 792 with the next-hop MTU of RFC 1191, `packet_too_big` RFC 4443,
-section 3.2. Both give nothing for packets that must not be answered.
+ICMP (IPv4) has `fragmentation_needed`: RFC 792 with the next-hop MTU of RFC 1191. ICMPv6 (RFC 4443)
+has `packet_too_big`, `no_route`, `time_exceeded` and `parameter_problem`. All give nothing for
+packets that must not be answered. Not seen here: whether the frame around a packet was sent to a
+group, which forbids an answer, too. `control.limit` says how often a router may answer.
 """
 
 from __future__ import annotations
 
 import struct
+from enum import IntEnum
 from ipaddress import IPv4Address, IPv6Address
 
-from p4lab.packets.ip import PROTOCOL_ICMP, PROTOCOL_ICMPV6, checksum, ipv4, ipv6
+from p4lab.packets.ip import (
+    PROTOCOL_DESTINATION_OPTIONS,
+    PROTOCOL_FRAGMENT,
+    PROTOCOL_HOP_BY_HOP,
+    PROTOCOL_ICMP,
+    PROTOCOL_ICMPV6,
+    PROTOCOL_ROUTING,
+    checksum,
+    checksum_v6,
+    ipv4,
+    ipv6,
+)
 
 UNREACHABLE, FRAGMENTATION_NEEDED = 3, 4
+UNREACHABLE_V6, NO_ROUTE = 1, 0
 PACKET_TOO_BIG = 2
+TIME_EXCEEDED, HOP_LIMIT_EXCEEDED = 3, 0
+PARAMETER_PROBLEM = 4
 # The types of ICMP that are no errors: all others may be (RFC 1122, section 3.2.2).
 QUERIES = {bytes([number]) for number in (0, 8, 9, 10, 13, 14, 15, 16, 17, 18)}
 FIRST_INFORMATION = 128  # of ICMPv6: those below are errors
+REDIRECT = bytes([137])  # no error, and not answered by one either
+IPV6_BYTES = 40
+EXTENSIONS = (
+    PROTOCOL_HOP_BY_HOP,
+    PROTOCOL_ROUTING,
+    PROTOCOL_FRAGMENT,
+    PROTOCOL_DESTINATION_OPTIONS,
+)
 MOST_V4 = 576 - 20 - 8  # bytes of the packet that are quoted (RFC 1812, section 4.3.2.3)
 MOST_V6 = 1280 - 40 - 8  # RFC 4443, section 2.4 (c)
+
+
+class Problem(IntEnum):
+    """What is wrong with a header: codes of ICMPv6's parameter problem that routers send."""
+
+    ERRONEOUS_FIELD = 0
+    UNRECOGNIZED_NEXT_HEADER = 1
+    UNRECOGNIZED_OPTION = 2
+    SR_UPPER_LAYER_HEADER = 4  # RFC 8754; RFC 8986, section 4.1.1
+    EXTENSION_HEADER_TOO_BIG = 6  # RFC 8883: the pointer is at that header's first byte
 
 
 def fragmentation_needed(router: IPv4Address, packet: bytes, mtu: int) -> bytes | None:
@@ -36,22 +71,85 @@ def fragmentation_needed(router: IPv4Address, packet: bytes, mtu: int) -> bytes 
 
 
 def packet_too_big(router: IPv6Address, packet: bytes, mtu: int) -> bytes | None:
-    """The same of IPv6. Packets to groups are answered, too (RFC 4443, section 2.4 (e))."""
-    source = IPv6Address(packet[8:24])
-    is_error = packet[6] == PROTOCOL_ICMPV6 and packet[40:41] < bytes([FIRST_INFORMATION])
-    if is_error or source.is_multicast or source.is_unspecified:
+    """The same of IPv6 (RFC 4443, section 3.2). Packets to groups are answered, too."""
+    return _error_v6(router, packet, PACKET_TOO_BIG, 0, mtu, to_groups=True)
+
+
+def no_route(router: IPv6Address, packet: bytes) -> bytes | None:
+    """The IPv6 packet that says that `router` knows no way to the destination of another
+    (RFC 4443, section 3.1)."""
+    return _error_v6(router, packet, UNREACHABLE_V6, NO_ROUTE, 0)
+
+
+def time_exceeded(router: IPv6Address, packet: bytes) -> bytes | None:
+    """The IPv6 packet that says that the hop limit of another has run out (RFC 4443, 3.3)."""
+    return _error_v6(router, packet, TIME_EXCEEDED, HOP_LIMIT_EXCEEDED, 0)
+
+
+def parameter_problem(
+    router: IPv6Address, packet: bytes, problem: Problem, pointer: int
+) -> bytes | None:
+    """The IPv6 packet that says what `router` cannot process in another (RFC 4443, section 3.4).
+
+    `pointer` counts bytes from the first of the IPv6 header. It may point past what is quoted.
+    """
+    # An unknown option wants an answer whatever the destination if it begins with the bits 10.
+    asks = problem == Problem.UNRECOGNIZED_OPTION and packet[pointer : pointer + 1]
+    to_groups = bool(asks) and asks[0] >> 6 == 0b10
+    return _error_v6(router, packet, PARAMETER_PROBLEM, problem, pointer, to_groups=to_groups)
+
+
+def _error_v6(
+    router: IPv6Address,
+    packet: bytes,
+    kind: int,
+    code: int,
+    word: int,
+    *,
+    to_groups: bool = False,
+) -> bytes | None:
+    """An ICMPv6 error about `packet`, with `word` in its second four bytes.
+
+    None where RFC 4443, section 2.4 (e), forbids one, and for what has no whole header.
+    """
+    if len(packet) < IPV6_BYTES:
         return None
-    quoted = packet[:MOST_V6]
-    body = struct.pack("!BBHI", PACKET_TOO_BIG, 0, 0, mtu) + quoted
-    pseudo = router.packed + source.packed + struct.pack("!II", len(body), PROTOCOL_ICMPV6)
-    body = body[:2] + checksum(pseudo + body).to_bytes(2, "big") + body[4:]
-    return ipv6(router, source, PROTOCOL_ICMPV6, body)
+    source, destination = IPv6Address(packet[8:24]), IPv6Address(packet[24:40])
+    if not _is_one_v6(source) or (destination.is_multicast and not to_groups):
+        return None
+    if _is_error_v6(packet):
+        return None
+    whole = packet[: IPV6_BYTES + int.from_bytes(packet[4:6], "big")]  # without Ethernet's padding
+    body = struct.pack("!BBHI", kind, code, 0, word) + whole[:MOST_V6]
+    check = checksum_v6(router, source, PROTOCOL_ICMPV6, body)
+    return ipv6(router, source, PROTOCOL_ICMPV6, body[:2] + check.to_bytes(2, "big") + body[4:])
+
+
+def _is_error_v6(packet: bytes) -> bool:
+    """Whether an IPv6 packet is an ICMPv6 error or redirect, or may be one.
+
+    That is so for an ICMPv6 message whose type is cut off or in another fragment.
+    """
+    protocol, at = packet[6], IPV6_BYTES
+    while protocol in EXTENSIONS and at + 8 <= len(packet):
+        fragment = protocol == PROTOCOL_FRAGMENT
+        if fragment and int.from_bytes(packet[at + 2 : at + 4], "big") >> 3:
+            return packet[at] == PROTOCOL_ICMPV6
+        length = 8 if fragment else 8 + 8 * packet[at + 1]
+        protocol, at = packet[at], at + length
+    kind = packet[at : at + 1]
+    return protocol == PROTOCOL_ICMPV6 and (kind < bytes([FIRST_INFORMATION]) or kind == REDIRECT)
 
 
 def _is_one_v4(source: IPv4Address) -> bool:
-    """Whether the address is that of one host, to which one can answer."""
+    """Whether an address is that of one host, to which one can answer."""
     number = int(source)
     is_limited_broadcast = number == 0xFFFFFFFF
     return not (
         source.is_multicast or source.is_loopback or number >> 24 == 0 or is_limited_broadcast
     )
+
+
+def _is_one_v6(source: IPv6Address) -> bool:
+    """The same of IPv6; what comes from ::1 must not be on a link (RFC 4291, section 2.5.3)."""
+    return not (source.is_multicast or source.is_unspecified or source.is_loopback)

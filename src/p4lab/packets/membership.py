@@ -11,6 +11,7 @@ from enum import IntEnum
 from ipaddress import IPv4Address, IPv6Address
 from typing import Generic, TypeVar
 
+Address = IPv4Address | IPv6Address
 A = TypeVar("A", IPv4Address, IPv6Address)
 
 

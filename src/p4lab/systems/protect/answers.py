@@ -18,25 +18,6 @@ from p4lab.topology import Router
 
 PER_SECOND = 100  # answers of one router at most
 BURST = 10
-SECOND = 1_000_000_000
-
-
-class Limit:
-    """A token bucket: so many answers in a row, then so many a second."""
-
-    def __init__(self) -> None:
-        self._tokens = float(BURST)
-        self._at: int | None = None
-
-    def allows(self, now: int) -> bool:
-        """Whether one more may leave at `now`, in nanoseconds; counts it if so."""
-        passed = 0 if self._at is None else now - self._at
-        self._at = now
-        self._tokens = min(BURST, self._tokens + passed * PER_SECOND / SECOND)
-        if self._tokens < 1:
-            return False
-        self._tokens -= 1
-        return True
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from p4lab.control.limit import TokenBucket
 from p4lab.control.plane import EntryPlane
 from p4lab.model.control import Driver
 from p4lab.model.entries import Entity, Entries
 from p4lab.model.layout import Layouts
-from p4lab.systems.protect.answers import Limit, too_long
+from p4lab.systems.protect.answers import BURST, PER_SECOND, too_long
 from p4lab.systems.protect.connections import Connection
 from p4lab.systems.protect.entries import (
     Placed,
@@ -49,7 +50,7 @@ class ProtectControlPlane(EntryPlane):
         self.placement = Placement(topology, connections)
         self.answered = 0
         self._port_of = _on_chips(layouts) if layouts else same_port
-        self._limits = {router.name: Limit() for router in topology.routers}
+        self._limits = {router.name: TokenBucket(PER_SECOND, BURST) for router in topology.routers}
         super().__init__(topology, driver_for_router)
 
     def compute(self) -> dict[str, Entries]:
