@@ -9,11 +9,12 @@ from ipaddress import IPv4Address
 from hypothesis import strategies as st
 
 from p4lab import _engine
+from p4lab.control.listeners import Member
 from p4lab.engine import load_program, to_engine
 from p4lab.model.entries import Entries, diff
 from p4lab.packets.probe import Probe, probe_frame
 from p4lab.paths import ROOT
-from p4lab.systems.bier.entries import Member, bift_id, group_number, ideal_copies
+from p4lab.systems.bier.entries import bift_id, group_number, ideal_copies
 from p4lab.topology import NO_FAILURES, Failures, Host, Topology
 
 GROUP = IPv4Address("239.1.2.3")

@@ -13,15 +13,10 @@ from hypothesis import strategies as st
 
 from bier_oracle import forward, lookup, networks, send
 from p4lab.control.igp import shortest_paths
+from p4lab.control.listeners import Member
 from p4lab.model.control import NumberError
 from p4lab.model.entries import CloneSession, MulticastGroup, TableEntry
-from p4lab.systems.bier.entries import (
-    Member,
-    bier_entries,
-    bit_strings,
-    group_number,
-    ideal_copies,
-)
+from p4lab.systems.bier.entries import bier_entries, bit_strings, group_number, ideal_copies
 from p4lab.topology import Failures, Topology, names
 
 GROUP = group_number("239.1.1.1")

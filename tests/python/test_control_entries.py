@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bier_oracle import networks
+from p4lab.control.listeners import Member
 from p4lab.model.entries import (
     CloneSession,
     Exact,
@@ -16,7 +17,7 @@ from p4lab.model.entries import (
     diff,
     key,
 )
-from p4lab.systems.bier.entries import Member, bier_entries
+from p4lab.systems.bier.entries import bier_entries
 
 
 def row(group, group_id):

@@ -9,6 +9,7 @@ from finsy.proto import p4r
 from hypothesis import given
 from hypothesis import strategies as st
 
+from p4lab.control.listeners import Member
 from p4lab.control.p4info import Program, to_bytes, to_int
 from p4lab.engine import load_program
 from p4lab.model.entries import (
@@ -21,7 +22,7 @@ from p4lab.model.entries import (
     Ternary,
     Update,
 )
-from p4lab.systems.bier.entries import Member, bier_entries
+from p4lab.systems.bier.entries import bier_entries
 from p4lab.topology import Topology
 
 ROOT = Path(__file__).parents[2]

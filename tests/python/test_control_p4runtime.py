@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from p4lab import _engine
+from p4lab.control.listeners import Member
 from p4lab.control.p4runtime import P4RuntimeDriver, P4RuntimeError
 from p4lab.engine import load_program
 from p4lab.model.entries import (
@@ -23,7 +24,7 @@ from p4lab.model.entries import (
 from p4lab.model.tables import Tables
 from p4lab.network.cpu import CpuPort
 from p4lab.network.switches import ForwarderDriver
-from p4lab.systems.bier.entries import Member, bier_entries
+from p4lab.systems.bier.entries import bier_entries
 from p4lab.systems.bier.plane import BierControlPlane
 from p4lab.topology import Topology
 

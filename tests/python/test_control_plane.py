@@ -8,9 +8,10 @@ import pytest
 
 from bier_oracle import send
 from p4lab.control.igmp import SECOND
+from p4lab.control.listeners import Member
 from p4lab.model.entries import key
 from p4lab.packets.igmp import host_frame, join_v2, join_v3, leave_v2, parse
-from p4lab.systems.bier.entries import Member, bier_entries
+from p4lab.systems.bier.entries import bier_entries
 from p4lab.systems.bier.plane import BierControlPlane
 from p4lab.topology import Failures, Topology
 
@@ -148,7 +149,7 @@ def test_other_packets_are_counted(lab):
     lab.plane.packet_in(1, "r1", 1, bytes(60))
     lab.plane.packet_in(1, "r1", 2, host_frame(lab.topology.host("h1"), join_v2(GROUP, GROUP)))
     assert lab.plane.ignored == {"not an IPv4 frame": 2}
-    assert lab.plane.igmp("r1").ignored == {"not from a host port": 1}
+    assert lab.plane.listeners("r1").ignored == {"not from a host port": 1}
     assert lab.plane.membership == frozenset()
 
 

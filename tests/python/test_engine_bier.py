@@ -24,8 +24,9 @@ from bier_cables import (
     members_of,
 )
 from bier_oracle import networks
+from p4lab.control.listeners import Member
 from p4lab.packets.probe import probe_frame
-from p4lab.systems.bier.entries import Member, bier_entries
+from p4lab.systems.bier.entries import bier_entries
 from p4lab.topology import Topology
 
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from bier_oracle import networks
 from p4lab import _engine
 from p4lab.control.igp import underlay
+from p4lab.control.listeners import Member
 from p4lab.engine import load_program, to_engine
 from p4lab.model.entries import diff
 from p4lab.model.layout import CPU_PORT
@@ -26,7 +27,7 @@ from p4lab.network.cpu import CpuPort
 from p4lab.packets.probe import Probe, probe_frame
 from p4lab.paths import ROOT
 from p4lab.scripts import defines_of
-from p4lab.systems.bier.entries import Member, group_number
+from p4lab.systems.bier.entries import group_number
 from p4lab.systems.frr.entries import FULL, Protection, frr_entries, port_status
 from p4lab.systems.frr.lfa import alternate
 from p4lab.topology import Topology

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from p4lab import registry
+from p4lab.control.listeners import membership
 from p4lab.course import home
 from p4lab.course.labs import LabError, load_plan
 from p4lab.model.report import DeliveryReport, deliveries
 from p4lab.model.run import Observed, Plan, Received
-from p4lab.systems.bier.membership import membership
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from pydantic import BaseModel, ConfigDict
 
+from p4lab.control.listeners import membership
 from p4lab.course.home import HERE
 from p4lab.course.labs import load_plan, read_lab
 from p4lab.course.material import start
@@ -19,7 +20,6 @@ from p4lab.grading.course import load
 from p4lab.grading.judge import judge
 from p4lab.paths import ROOT
 from p4lab.systems.bier.entries import ideal_copies
-from p4lab.systems.bier.membership import membership
 from p4lab.tracing import copies, trace
 
 NOTEBOOKS = sorted(HERE.notebooks.glob("*.ipynb"))

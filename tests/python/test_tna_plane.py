@@ -11,12 +11,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from p4lab.control.listeners import Member
 from p4lab.course.labs import load_plan
 from p4lab.model.entries import Entries, TableEntry, Update
 from p4lab.model.layout import TnaLayout
 from p4lab.model.tables import Tables
 from p4lab.session.opening import run
-from p4lab.systems.bier.entries import Member, group_number
+from p4lab.systems.bier.entries import group_number
 from p4lab.systems.bier_tna.entries import port_status, tna_entries
 from p4lab.systems.bier_tna.plane import LAYOUT, TnaControlPlane
 from p4lab.topology import Failures, Topology

@@ -21,11 +21,11 @@ from bfrt_fake.messages import ENUMS, rows
 from bfrt_fake.programs import install
 from bfrt_fake.server import Server
 from bfrt_fake.switch import Switch
+from p4lab.control.listeners import Member
 from p4lab.engine import load_program
 from p4lab.model.entries import Exact, Ternary, Update, diff
 from p4lab.model.system import sent_by_port
 from p4lab.paths import ROOT
-from p4lab.systems.bier.entries import Member
 from p4lab.systems.bier_tna.entries import PORT_STATUS, port_status, tna_entries
 from p4lab.systems.bier_tna.plane import TnaControlPlane
 from p4lab.targets.tofino import sde, tools

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from p4lab.control.igp import underlay
+from p4lab.control.listeners import Member
 from p4lab.engine import load_program
 from p4lab.model.entries import (
     CloneSession,
@@ -25,7 +26,7 @@ from p4lab.model.entries import (
     Ternary,
 )
 from p4lab.paths import ROOT
-from p4lab.systems.bier.entries import Member, bift_id, bit_strings
+from p4lab.systems.bier.entries import bift_id, bit_strings
 from p4lab.systems.bier_tna.entries import PORT_STATUS, port_status, tna_entries
 from p4lab.targets.tofino import rack as racks
 from p4lab.targets.tofino.plan import changes, opening, wanted_rows

@@ -16,13 +16,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.l2 import Ether
 
+from p4lab.control.listeners import membership
 from p4lab.course.home import HERE
 from p4lab.course.material import start
 from p4lab.model.notation import Notation, ValueTextError, bit_numbers, bits, read, set_bits
 from p4lab.notebook import Lab, open_lab
 from p4lab.paths import ROOT
 from p4lab.systems.bier.entries import ideal_copies
-from p4lab.systems.bier.membership import membership
 from p4lab.systems.bier.packets import BIER
 from p4lab.systems.bier.views import passes
 from p4lab.widgets import view

@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from p4lab.control.listeners import cut_off, membership
 from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
 from p4lab.model.notation import (
@@ -24,7 +25,7 @@ from p4lab.model.run import Plan
 from p4lab.model.system import Carried, DriverOf, Rerun, Settings, System, sent_by_port
 from p4lab.systems.bier.bitstrings import bit_string
 from p4lab.systems.bier.entries import RECIRC_PORT
-from p4lab.systems.bier.membership import cut_off, ideal, membership
+from p4lab.systems.bier.membership import ideal
 from p4lab.systems.bier.plane import BierControlPlane
 
 BSLS = (64, 128, 256)

@@ -8,20 +8,20 @@ the static mapping of draft-ietf-bier-non-mpls-bift-encoding; the sub-domain is 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
 from ipaddress import IPv4Address
 from itertools import pairwise
-from typing import NamedTuple
 
 from p4lab.control.igp import Igp, underlay
+from p4lab.control.listeners import Membership, working_members
+from p4lab.control.rows import delivery, port_macs
 from p4lab.model.control import NumberError
 from p4lab.model.entries import (
     CloneSession,
     Entity,
     Entries,
     Exact,
-    MulticastGroup,
     TableEntry,
     Ternary,
 )
@@ -29,21 +29,9 @@ from p4lab.topology import NO_FAILURES, Failures, Router, Topology
 
 RECIRC_PORT = 509
 RECIRC_SESSION = 1
-FIRST_GROUP_ID = 2
 MAX_SI = 255  # the BIFT-id has eight bits for it
 
 BSL_CODES = {64: 1, 128: 2, 256: 3}
-
-
-class Member(NamedTuple):
-    """A port of a router (by name) behind which somebody listens to an IPv4 group."""
-
-    router: str
-    port: int
-    group: int
-
-
-Membership = frozenset[Member]
 
 
 def set_identifier(bfr_id: int, bsl: int) -> int:
@@ -71,7 +59,7 @@ def bit_strings(bfr_ids: Iterable[int], bsl: int) -> dict[int, int]:
 
 def bier_entries(
     topology: Topology,
-    membership: frozenset[Member],
+    membership: Membership,
     bsl: int,
     down: Failures = NO_FAILURES,
 ) -> dict[str, Entries]:
@@ -99,30 +87,18 @@ def bier_entries(
         if name in down.nodes:
             entries[name] = frozenset()
             continue
-        rows = _delivery(ports[name]) if name in ports else []
+        rows = delivery(ports[name]) if name in ports else []
         if topology.hosts_of(name):
             rows += _encapsulation(router, strings.get(igp.part(name), {}), bsl)
         entries[name] = core[name].union(rows)
     return entries
 
 
-def working_members(
-    topology: Topology, membership: frozenset[Member], down: Failures
-) -> Iterable[Member]:
-    """The members on a port that leads to a host, where router, link and host are up."""
-    for member in membership:
-        neighbour = topology.neighbour(member.router, member.port)
-        if neighbour is not None:
-            link = topology.link(member.router, neighbour)
-            if link.is_access and not down.has(link):
-                yield member
-
-
 def ideal_copies(
     topology: Topology,
     source: str,
     group: int,
-    membership: frozenset[Member],
+    membership: Membership,
     bsl: int,
     down: Failures = NO_FAILURES,
 ) -> dict[tuple[str, str], int]:
@@ -167,7 +143,7 @@ def _core(topology: Topology, bsl: int, down: Failures) -> tuple[dict[str, Entri
     session = CloneSession(RECIRC_SESSION, ((RECIRC_PORT, 1),))
     entries = {
         router.name: frozenset(
-            [session, *_bift(topology, igp, router, bsl), *_port_macs(topology, router)]
+            [session, *_bift(topology, igp, router, bsl), *port_macs(topology, router)]
         )
         for router in topology.routers
         if router.name not in down.nodes
@@ -209,19 +185,6 @@ def _bift(topology: Topology, igp: Igp, router: Router, bsl: int) -> Iterable[En
             yield TableEntry("bift", match, "forward", params, priority)
 
 
-def _port_macs(topology: Topology, router: Router) -> Iterable[Entity]:
-    for port, neighbour in topology.ports(router.name).items():
-        far_port = 0
-        if neighbour not in {host.name for host in topology.hosts_of(router.name)}:
-            far_port = topology.port(neighbour, router.name)
-        yield TableEntry(
-            "port_mac",
-            (("port", Exact(port)),),
-            "rewrite",
-            (("src", router.mac(port)), ("dst", topology.mac(neighbour, far_port))),
-        )
-
-
 def _encapsulation(router: Router, strings: dict[int, dict[int, int]], bsl: int) -> list[Entity]:
     """Rows that put the BIER header on: per group a chain with one row per set of receivers.
 
@@ -242,41 +205,6 @@ def _encapsulation(router: Router, strings: dict[int, dict[int, int]], bsl: int)
         for group, sets in strings.items()
         for index, (si, string) in enumerate(sets.items())
     ]
-
-
-def _delivery(ports_of: dict[int, set[int]]) -> list[Entity]:
-    """Rows and multicast groups that replicate a decapsulated packet to the subscribed ports."""
-    rows: list[Entity] = []
-    for group, group_id in _group_ids(ports_of).items():
-        replicas = tuple((port, port) for port in sorted(ports_of[group]))
-        rows.append(MulticastGroup(group_id, replicas))
-        rows.append(
-            TableEntry(
-                "group_ports",
-                (("group", Exact(group)),),
-                "replicate",
-                (("mcast_grp", group_id),),
-            )
-        )
-    return rows
-
-
-def _group_ids(groups: Collection[int]) -> dict[int, int]:
-    """A 16-bit multicast group id per IPv4 group: its low bits, or the next id that is free.
-
-    Derived from the address rather than counted, so that a new group does not renumber others.
-    """
-    if len(groups) > 0xFFFF - FIRST_GROUP_ID:
-        raise NumberError("a router can replicate at most 65533 multicast groups")
-    ids: dict[int, int] = {}
-    taken: set[int] = set()
-    for group in sorted(groups):
-        group_id = max(group & 0xFFFF, FIRST_GROUP_ID)
-        while group_id in taken:
-            group_id = max((group_id + 1) & 0xFFFF, FIRST_GROUP_ID)
-        taken.add(group_id)
-        ids[group] = group_id
-    return ids
 
 
 def group_number(address: str) -> int:

@@ -1,19 +1,11 @@
-"""Who listens to what in a plan, what an ideal tree carries, and whom no program can serve."""
+"""What an ideal tree carries, and whom no program can serve."""
 
 from __future__ import annotations
 
+from p4lab.control.listeners import cut_off, membership
 from p4lab.model.run import Plan
 from p4lab.model.system import Rerun
-from p4lab.systems.bier.entries import Member, Membership, ideal_copies
-
-
-def membership(plan: Plan) -> Membership:
-    """Who will listen to what, as the control plane will come to know it."""
-    return frozenset(
-        Member(host.router, host.port, int(stream.destination))
-        for stream in plan.streams
-        for host in stream.receivers
-    )
+from p4lab.systems.bier.entries import ideal_copies
 
 
 def ideal(plan: Plan) -> dict[tuple[str, str], int]:
@@ -31,17 +23,6 @@ def ideal(plan: Plan) -> dict[tuple[str, str], int]:
         for link, count in copies.items():
             total[link] = total.get(link, 0) + count * stream.packets
     return total
-
-
-def cut_off(plan: Plan) -> dict[tuple[str, int], str]:
-    """Receivers, by host and flow, to whom no way is left at all when the plan's links are down."""
-    found = {}
-    for stream in plan.streams if plan.down else ():
-        near = plan.topology.reached(stream.source.name, plan.down)
-        for host in stream.receivers:
-            if host.name not in near:
-                found[host.name, stream.flow] = "cut off"
-    return found
 
 
 def unprepared(plan: Plan, rerun: Rerun) -> dict[tuple[str, int], str]:

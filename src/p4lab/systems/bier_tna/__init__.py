@@ -8,13 +8,14 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from p4lab.control.listeners import membership
 from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
 from p4lab.model.report import Report
 from p4lab.model.run import Plan
 from p4lab.model.system import DriverOf, Rerun, Seen, Settings, sent_by_port
 from p4lab.systems.bier.base import BierSettings, BierSystem
-from p4lab.systems.bier.membership import membership, unprepared
+from p4lab.systems.bier.membership import unprepared
 from p4lab.systems.bier_tna.entries import PORT_STATUS
 from p4lab.systems.bier_tna.plane import TnaControlPlane, alike
 

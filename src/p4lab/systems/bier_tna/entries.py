@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
 from p4lab.control.igp import underlay
+from p4lab.control.listeners import Member
 from p4lab.model.control import NumberError
 from p4lab.model.entries import (
     CloneSession,
@@ -29,7 +30,6 @@ from p4lab.model.layout import Layouts, TnaLayout
 from p4lab.systems.bier.entries import (
     BSL_CODES,
     RECIRC_SESSION,
-    Member,
     bier_entries,
     bift_id,
     bit,

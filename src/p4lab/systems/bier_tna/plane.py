@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from p4lab.control.igmp import IgmpTimers
+from p4lab.control.listeners import Membership
 from p4lab.model.control import Driver
 from p4lab.model.entries import Entries
 from p4lab.model.layout import Layouts, TnaLayout
-from p4lab.systems.bier.entries import Membership
 from p4lab.systems.bier.plane import BierControlPlane
 from p4lab.systems.bier_tna.entries import port_status, tna_entries
 from p4lab.topology import Link, Topology

@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Literal
 
 from p4lab.control.igp import underlay
+from p4lab.control.listeners import Member
 from p4lab.model.entries import Entity, Entries, Exact, Lpm, TableEntry, Ternary
 from p4lab.model.layout import CPU_PORT
 from p4lab.systems.bier.entries import (
-    Member,
     bier_entries,
     bift_id,
     bit,

@@ -26,9 +26,10 @@ from typing import Literal
 
 from p4lab.control.igmp import IgmpTimers
 from p4lab.control.igp import underlay
+from p4lab.control.listeners import Member
 from p4lab.model.control import Driver
 from p4lab.model.entries import Entries, diff
-from p4lab.systems.bier.entries import Member, bier_entries
+from p4lab.systems.bier.entries import bier_entries
 from p4lab.systems.bier.plane import BierControlPlane
 from p4lab.systems.frr.entries import FULL, Protection, backup_entries, port_status, route_entries
 from p4lab.systems.frr.heartbeat import Heartbeat, watch_entries
@@ -152,7 +153,7 @@ class FrrControlPlane(BierControlPlane):
             return
         self.failures = Failures(links)
         if link.is_access:
-            igmp = self._igmp[link.a]
+            igmp = self._queriers[link.a]
             self._apply(link.a, (igmp.port_up if up else igmp.port_down)(now, link.a_port))
         if not self._busy:
             self._react(now)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address
 from itertools import pairwise
 
 from p4lab.control.igp import underlay
+from p4lab.control.rows import PortOf, port_macs, same_port
 from p4lab.model.entries import (
     Entity,
     Entries,
@@ -29,14 +30,6 @@ from p4lab.topology.model import PREFIX6_LENGTH, PREFIX_LENGTH
 PLACES = 1024
 """Connections that begin, and connections that end, at one switch"""
 FIRST_PRIORITY = 1 << 20
-
-PortOf = Callable[[str, int], int]
-"""What a router (by name) calls a port of the topology"""
-
-
-def same_port(router: str, port: int) -> int:
-    """The port as the topology calls it."""
-    return port
 
 
 @dataclass(frozen=True)
@@ -82,7 +75,7 @@ def route_entries(
     """Routes to all hosts by the shortest paths, and the MAC addresses of all ports, by router."""
     return {
         router.name: frozenset(
-            [*_routes(topology, down, router, port_of), *_port_macs(topology, router, port_of)]
+            [*_routes(topology, down, router, port_of), *port_macs(topology, router, port_of)]
         )
         for router in topology.routers
     }
@@ -108,18 +101,6 @@ def _routes(
 
 def _route(table: str, destination: Lpm, port: int) -> TableEntry:
     return TableEntry(table, (("destination", destination),), "route", (("port", port),))
-
-
-def _port_macs(topology: Topology, router: Router, port_of: PortOf) -> Iterator[TableEntry]:
-    hosts = {host.name for host in topology.hosts_of(router.name)}
-    for port, neighbour in topology.ports(router.name).items():
-        far = 0 if neighbour in hosts else topology.port(neighbour, router.name)
-        yield TableEntry(
-            "port_mac",
-            (("port", Exact(port_of(router.name, port))),),
-            "rewrite",
-            (("src", router.mac(port)), ("dst", topology.mac(neighbour, far))),
-        )
 
 
 # ---- The routers of a connection

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 
 from p4lab.control.limit import TokenBucket
 from p4lab.control.plane import EntryPlane
+from p4lab.control.rows import PortOf, same_port
 from p4lab.model.control import Driver
 from p4lab.model.entries import Entity, Entries
 from p4lab.model.layout import Layouts
@@ -21,10 +22,8 @@ from p4lab.systems.protect.answers import BURST, PER_SECOND, too_long
 from p4lab.systems.protect.connections import Connection
 from p4lab.systems.protect.entries import (
     Placed,
-    PortOf,
     connection_entries,
     route_entries,
-    same_port,
 )
 from p4lab.systems.protect.placement import Placement
 from p4lab.systems.protect.settings import ProtectSettings

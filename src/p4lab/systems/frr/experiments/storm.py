@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 
+from p4lab.control.listeners import Member
 from p4lab.model.control import Controller
 from p4lab.model.entries import Entries
 from p4lab.model.run import Received, Stream
@@ -20,7 +21,6 @@ from p4lab.network.mininet import MininetNetwork
 from p4lab.network.switches import EngineSwitches
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.session.run import Session
-from p4lab.systems.bier.entries import Member
 from p4lab.systems.frr.entries import FULL, Protection
 from p4lab.systems.frr.experiments.plan import BSL, GROUP, MS, US, plan_of, program
 from p4lab.systems.frr.heartbeat import Heartbeat
