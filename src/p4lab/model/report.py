@@ -242,6 +242,13 @@ def _groups(report: DeliveryReport) -> bool:
     return any(_is_group(row) for row in report.hosts)
 
 
+def _asked(report: DeliveryReport) -> str:
+    """What routers ask hosts about, and by which protocol."""
+    versions = {ip_address(row.destination).version for row in report.hosts if _is_group(row)}
+    protocols = {4: "IGMP", 6: "MLD"}
+    return f"groups ({', '.join(protocols[version] for version in sorted(versions))})."
+
+
 def _render(report: DeliveryReport, limit: int) -> RenderableType:
     from rich.console import Group  # heavy: rich
     from rich.text import Text
@@ -262,7 +269,7 @@ def _render(report: DeliveryReport, limit: int) -> RenderableType:
     notes += [Text(f"Note: {line}") for line in _spared(report)]
     routers = {row.router for row in report.counters}
     if _groups(report) and any(row.neighbour not in routers for row in report.counters):
-        notes.append(Text("Towards hosts a switch also counts its queries about groups (IGMP)."))
+        notes.append(Text(f"Towards hosts a switch also counts its queries about {_asked(report)}"))
     if passes := _passes(report):
         notes.append(Text(passes))
     return Group(_host_table(report, limit), _link_table(report, limit), *notes, verdict)

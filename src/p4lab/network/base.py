@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from ipaddress import IPv4Address
 from types import TracebackType
 from typing import Protocol
 
 from p4lab.model.control import Controller, CountingDriver
-from p4lab.model.run import Observed, Stream
+from p4lab.model.run import Address, Observed, Stream
 from p4lab.topology import Host, Link
 
 NAMES = ("virtual", "mininet")
@@ -32,10 +31,10 @@ class Network(Protocol):
     def driver(self, router: str) -> CountingDriver:
         """What writes a router's entries and reads its counters."""
 
-    def join(self, host: Host, group: IPv4Address) -> None:
-        """The host subscribes to the group by IGMP."""
+    def join(self, host: Host, group: Address) -> None:
+        """The host subscribes to the group, by IGMP or by MLD."""
 
-    def leave(self, host: Host, group: IPv4Address) -> None:
+    def leave(self, host: Host, group: Address) -> None:
         """The host unsubscribes."""
 
     def set_link(self, link: Link, up: bool) -> None:

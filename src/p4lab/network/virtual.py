@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
-from ipaddress import IPv4Address
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -15,11 +14,14 @@ from p4lab.engine import to_engine
 from p4lab.model.control import Controller, Count
 from p4lab.model.entries import Entries, Update
 from p4lab.model.layout import CPU_PORT
-from p4lab.model.run import Observed, Received, Stream
+from p4lab.model.run import Address, Observed, Received, Stream
 from p4lab.model.tables import Tables
 from p4lab.network.base import NetworkError
 from p4lab.network.cpu import CpuPort
 from p4lab.network.igmp_host import IgmpHost
+from p4lab.network.membership_host import MembershipHost
+from p4lab.network.mld_host import MldHost
+from p4lab.packets import igmp, mld
 from p4lab.packets.ip import multicast_mac
 from p4lab.packets.pcapng import frames
 from p4lab.packets.probe import Probe, probe_frame
@@ -28,7 +30,10 @@ from p4lab.topology import Host, Link, Topology
 PICOSECONDS = 1000  # per nanosecond
 # The simple IMIX (7:4:1), frames without checksum; a probe has at least 66 bytes instead of 60.
 IMIX = ((66, 7), (590, 4), (1514, 1))
-_UDP_CHECKSUM = slice(40, 42)  # behind Ethernet and an IPv4 header without options
+UDP_CHECKSUMS = {4: slice(40, 42), 6: slice(60, 62)}
+"""Where a probe has its UDP checksum: after Ethernet and an IP header without options"""
+CHECKSUM_PERIOD = 0xFFFF
+"""Numbers this far apart add the same to the Internet checksum (RFC 1071)"""
 
 
 class VirtualNetwork:
@@ -57,7 +62,9 @@ class VirtualNetwork:
         self._nodes: dict[str, int] = {}
         self._names: dict[int, str] = {}
         self._links: dict[int, Link] = {}
-        self._hosts = {host.name: IgmpHost(host) for host in topology.hosts}
+        self._hosts: dict[str, dict[int, MembershipHost[Any]]] = {
+            host.name: {4: IgmpHost(host), 6: MldHost(host)} for host in topology.hosts
+        }
         self._streams: list[Stream] = []
         self._tables = {router.name: Tables() for router in topology.routers}
         for router in topology.routers:
@@ -72,7 +79,8 @@ class VirtualNetwork:
         for host in topology.hosts:
             self._add(host.name, self.engine.add_host(host.name, host.mac))
             self.engine.notify(self._nodes[host.name])
-            self.engine.join(self._nodes[host.name], multicast_mac(IPv4Address("224.0.0.1")))
+            for everybody in (igmp.ALL_SYSTEMS, mld.ALL_NODES):  # where queries go
+                self.engine.join(self._nodes[host.name], multicast_mac(everybody))
         for link in topology.links:
             number = self.engine.connect(
                 (self._nodes[link.a], link.a_port),
@@ -113,15 +121,19 @@ class VirtualNetwork:
         """What writes a router's entries."""
         return VirtualDriver(self.engine, self._nodes[router], self._tables[router], self.cpu)
 
-    def join(self, host: Host, group: IPv4Address) -> None:
-        """The host subscribes by IGMP, now."""
+    def join(self, host: Host, group: Address) -> None:
+        """The host subscribes by IGMP or MLD, now."""
         self.engine.join(self._nodes[host.name], multicast_mac(group))
-        self._send(host.name, self._hosts[host.name].join(group))
+        self._send(host.name, self._hosts[host.name][group.version].join(group))
 
-    def leave(self, host: Host, group: IPv4Address) -> None:
-        """The host unsubscribes by IGMP, now."""
-        self.engine.leave(self._nodes[host.name], multicast_mac(group))
-        self._send(host.name, self._hosts[host.name].leave(group))
+    def leave(self, host: Host, group: Address) -> None:
+        """The host unsubscribes by IGMP or MLD, now."""
+        speaker = self._hosts[host.name][group.version]
+        answers = speaker.leave(group)
+        heard = {igmp.ALL_SYSTEMS, mld.ALL_NODES, *speaker.groups}
+        if multicast_mac(group) not in map(multicast_mac, heard):  # groups may share one
+            self.engine.leave(self._nodes[host.name], multicast_mac(group))
+        self._send(host.name, answers)
 
     def set_link(self, link: Link, up: bool) -> None:
         """Take a link down or up, now."""
@@ -135,24 +147,44 @@ class VirtualNetwork:
         return next(number for number, known in self._links.items() if known == link)
 
     def start(self, stream: Stream, at: int) -> None:
-        """The stream's source sends its packets from `at` on."""
-        template = bytearray(probe_frame(stream.source, stream.destination, stream.flow, 0))
-        template[_UDP_CHECKSUM] = bytes(2)  # none: the payload changes from packet to packet
-        self.engine.start_stream(
-            self._nodes[stream.source.name],
-            bytes(template),
-            flow=stream.flow,
-            sender=stream.source.id,
-            start=at * PICOSECONDS,
-            interval=stream.interval_ns * PICOSECONDS,
-            count=stream.packets,
-        )
+        """The stream's source sends its packets from `at` on; if there was one of the same flow,
+        after the last packet of that."""
+        templates = list(self._templates(stream))
+        interval = stream.interval_ns * PICOSECONDS
+        for number, template in enumerate(templates):
+            self.engine.start_stream(
+                self._nodes[stream.source.name],
+                template,
+                flow=stream.flow,
+                sender=stream.source.id,
+                start=at * PICOSECONDS + number * interval,
+                interval=len(templates) * interval,
+                count=len(range(number, stream.packets, len(templates))),
+            )
         self._streams.append(stream)
+
+    def _templates(self, stream: Stream) -> Iterator[bytes]:
+        """The frames that a stream's packets are made from, in turn.
+
+        The engine writes the number of a packet into its payload and lets its UDP checksum be. In
+        IPv4 one template without a checksum will do. IPv6 has none without (RFC 8200, section 8.1):
+        Linux drops such packets, and Wireshark marks them. So every packet has a template of its
+        own, whose checksum is right for its number; and since that sum comes around again after
+        CHECKSUM_PERIOD numbers, there are never more templates than that.
+        """
+        source, destination, flow = stream.source, stream.destination, stream.flow
+        if destination.version == 4:
+            yield _without_checksum(probe_frame(source, destination, flow, 0))
+            return
+        mine = (one for one in self._streams if (one.flow, one.source) == (flow, source))
+        first = sum(one.packets for one in mine)
+        for number in range(first, first + min(stream.packets, CHECKSUM_PERIOD)):
+            yield probe_frame(source, destination, flow, number)
 
     def load(
         self,
         source: Host,
-        address: IPv4Address,
+        address: Address,
         flow: int,
         *,
         rate: int,
@@ -161,12 +193,14 @@ class VirtualNetwork:
     ) -> int:
         """The host sends a stream to a group or a host at `rate` bits per second, of probes with so
         many bytes and these weights in the mix; `how` is as for `_engine.Network.generate`, times
-        in picoseconds. Gives the source's number. Raises ValueError."""
-        mix = []
-        for length, weight in lengths:
-            frame = bytearray(probe_frame(source, address, flow, 0, length=length))
-            frame[_UDP_CHECKSUM] = bytes(2)
-            mix.append((bytes(frame), weight))
+        in picoseconds. Gives the source's number. Raises ValueError.
+
+        The packets have no UDP checksum, of IPv6 either: which number comes next in which frame of
+        the mix is drawn while they are sent. The hosts of this network do not look at it."""
+        mix = [
+            (_without_checksum(probe_frame(source, address, flow, 0, length=length)), weight)
+            for length, weight in lengths
+        ]
         node = self._nodes[source.name]
         return self.engine.generate(node, mix, rate=rate, flow=flow, sender=source.id, **how)
 
@@ -219,7 +253,8 @@ class VirtualNetwork:
             port, frame = self.cpu.packet_in(data)
             controller.packet_in(time // PICOSECONDS, name, port, frame)
         else:
-            self._send(name, self._hosts[name].hear(data))
+            for speaker in self._hosts[name].values():
+                self._send(name, speaker.hear(data))
 
     def _send(self, host: str, answers: Sequence[tuple[int, bytes]]) -> None:
         for delay, frame in answers:
@@ -295,6 +330,12 @@ class VirtualNetwork:
         trace: TracebackType | None,
     ) -> None:
         """Nothing is left behind: everything was in this object."""
+
+
+def _without_checksum(frame: bytes) -> bytes:
+    """A probe whose UDP checksum says that there is none."""
+    place = UDP_CHECKSUMS[frame[14] >> 4]
+    return frame[: place.start] + bytes(2) + frame[place.stop :]
 
 
 class VirtualDriver:
