@@ -264,9 +264,10 @@ control Msr6Rewrite(inout msr6_headers_t hdr, in bit<9> port, in bit<9> source_p
             if (hdr.ipv6.dst_addr[127:120] == 0xFF) {
                 // In a multicast frame: 33-33 and the low 32 bits of the group (RFC 2464, section 7).
                 hdr.ethernet.dst_addr = 16w0x3333 ++ hdr.ipv6.dst_addr[31:0];
-                if (port == source_port) {
-                    drop = drop_reason_t.BACK_TO_SOURCE;
-                }
+            }
+            // At the ingress only: elsewhere it is 0, and there is no port 0.
+            if (port == source_port) {
+                drop = drop_reason_t.BACK_TO_SOURCE;
             }
         }
     }

@@ -1,0 +1,53 @@
+"""MSR6: IPv6 multicast that carries its tree; the program in `p4/msr6`.
+
+The drafts' layouts are not public. This encoding is p4lab's own profile, not an IETF format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from p4lab.control.listeners import cut_off, membership
+from p4lab.model.control import Driver
+from p4lab.model.layout import Layouts
+from p4lab.model.notation import Notation
+from p4lab.model.run import Plan
+from p4lab.model.system import DriverOf, Rerun, Settings, System, sent_by_port
+from p4lab.systems.msr6.entries import RECIRC_PORT
+from p4lab.systems.msr6.notation import NOTATION
+from p4lab.systems.msr6.plane import Msr6ControlPlane
+from p4lab.systems.msr6.settings import Msr6Settings
+
+
+class Msr6(System):
+    """MSR6 on v1model."""
+
+    name: ClassVar[str] = "msr6"
+    settings: ClassVar[type[Settings]] = Msr6Settings
+    notation: ClassVar[Notation] = NOTATION
+
+    def describe(self, plan: Plan) -> str:
+        said = {
+            "te": "lists of SIDs",
+            "rlb": "local bit strings",
+            "be": "global bit strings",
+            "clone": "no trees in packets",
+        }
+        return f"{super().describe(plan)}, with {said[plan.settings.encoding]}"
+
+    def control_plane(
+        self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
+    ) -> Msr6ControlPlane:
+        sources = {stream.source.router for stream in plan.streams}
+        return Msr6ControlPlane(plan.topology, driver_for_router, plan.settings, sources)
+
+    def waiting(self, plan: Plan, plane: Msr6ControlPlane) -> str:
+        missing = len(membership(plan) - plane.membership)
+        return f"{missing} subscriptions" if missing else ""
+
+    def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Any:
+        return sent_by_port(plan.topology, drivers, layouts, inner=(RECIRC_PORT,))
+
+    def excused(self, plan: Plan, rerun: Rerun) -> Mapping[tuple[str, int], str]:
+        return cut_off(plan)
