@@ -29,6 +29,7 @@ def membership(plan: Plan) -> Membership:
     return frozenset(
         Member(host.router, host.port, int(stream.destination))
         for stream in plan.streams
+        if stream.destination.is_multicast
         for host in stream.receivers
     )
 
