@@ -12,7 +12,7 @@ from scapy.layers.l2 import Ether
 
 from p4lab import _engine
 from p4lab.engine import load_program
-from p4lab.grading.frames import FrameError, build, dissect, layout_of
+from p4lab.grading.frames import FrameError, build, dissect, layout_of, unstacked
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = load_program(ROOT / "p4/bier/v1model.p4", [("BSL", "64")])
@@ -98,3 +98,27 @@ def test_two_headers_of_one_name_are_told_apart_by_nobody() -> None:
     assert program is not None
     with pytest.raises(FrameError, match=r"two headers are called ipv4: inner\.ipv4 and ipv4"):
         layout_of(program)
+
+
+STACK = {"label[0]": {"tag": 8}, "label[1]": {"tag": 8}, "wide[0]": {"a": 4, "b": 4}}
+
+
+@given(st.lists(st.integers(0, 255), max_size=2))
+def test_a_stack_is_its_headers_in_order(tags: list[int]) -> None:
+    """Without it a packet with a list of sixteen segments takes sixteen lines of a scenario."""
+    made = unstacked({"label": tags, "payload": "hex:ff"}, STACK)
+    assert build(made, STACK) == bytes([*tags, 255])
+
+
+@pytest.mark.parametrize(
+    ("packet", "said"),
+    [
+        ({"wide": [1]}, "wide is no stack of headers with one field"),
+        ({"lable": [1]}, "lable is no stack"),
+        ({"label": [1, 2, 3]}, r"there is no header label\[2\]"),
+        ({"label": [256]}, r"label\[0\].tag: 256 does not fit into 8 bits"),
+    ],
+)
+def test_a_stack_that_cannot_be_built_is_named(packet: dict, said: str) -> None:
+    with pytest.raises(FrameError, match=said):
+        build(unstacked(packet, STACK), STACK)

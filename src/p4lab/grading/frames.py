@@ -74,6 +74,24 @@ def layout_of(program: _engine.Program) -> dict[str, dict[str, int]]:
     return layout
 
 
+def unstacked(packet: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+    """The packet with its header stacks as headers of their own: the list `segments = [5, "any"]`
+    becomes `segments[0]` and `segments[1]`. The headers of such a stack have one field. Raises
+    FrameError."""
+    headers: dict[str, Any] = {}
+    for name, written in packet.items():
+        if not isinstance(written, list):
+            headers[name] = written
+            continue
+        fields = layout.get(f"{name}[0]", {})
+        if len(fields) != 1:
+            raise FrameError(f"{name} is no stack of headers with one field")
+        (field,) = fields
+        for index, item in enumerate(written):
+            headers[f"{name}[{index}]"] = {field: item}
+    return headers
+
+
 def number(written: Any, width: int) -> int:
     """A field's value as a number: addresses as one writes them, or numbers. Raises ValueError."""
     if isinstance(written, bool) or not isinstance(written, int | str):

@@ -365,7 +365,8 @@ def _sending(
             known = ", ".join(kit.packets) or "none"
             raise ScenarioError(f"send: there is no packet called {send.like}; there is {known}")
         base = kit.packets[send.like]
-    packet = anything.filled(_completed(_joined(base, send.packet), kit, names), layout)
+    complete = frames.unstacked(_completed(_joined(base, send.packet), kit, names), layout)
+    packet = anything.filled(complete, layout)
     data = frames.build(packet, layout)
     told = _told(packet, frames.Headers(layout, kit.system.notation))
     wait = int(drawing.value(send.wait, names))
@@ -398,6 +399,8 @@ def _completed(packet: Mapping[str, Any], kit: Kit, names: Mapping[str, Any]) ->
         elif isinstance(fields, Mapping):
             given = {**kit.defaults.get(name, {}), **fields}
             complete[name] = {key: drawing.value(item, names) for key, item in given.items()}
+        elif isinstance(stack := drawing.value(fields, names), list):
+            complete[name] = stack
         else:
             raise ScenarioError(f"packet.{name}: write its fields as {{ field = value }}")
     return complete
