@@ -160,19 +160,19 @@ enum bit<8> drop_reason_t {
     BACK_TO_SOURCE   = 10,  // this copy would go back to the sender
     ROUTED_MULTICAST = 11,  // a routing header, and a multicast destination (RFC 8200, 4.4)
 
-    TOO_BIG          = 32,  // ingress: longer than the MTU with its tree in front
-    TIME_EXCEEDED    = 33,
-    NO_ROUTE         = 34,
-    UPPER_LAYER      = 35,  // a SID of this router, and nothing that belongs behind it
-    ROUTING_TYPE     = 36,
-    HDR_EXT_LEN      = 37,  // odd, so no list of whole entries
-    TOO_LONG         = 38,  // more entries than this router reads
-    LAST_ENTRY       = 39,  // beyond the end of the header
-    SEGMENTS_LEFT    = 40,
-    NO_COPY          = 41,  // no child, no bit
-    POINTER          = 42,  // not below Segments Left: the packet could run in a loop
-    TOO_MANY         = 43,  // more children than there are entries
-    NO_ADJACENCY     = 44   // RLB: a bit that stands for nothing
+    TOO_BIG       = 32,  // ingress: longer than the MTU with its tree in front
+    TIME_EXCEEDED = 33,
+    NO_ROUTE      = 34,
+    UPPER_LAYER   = 35,  // a SID of this router, and nothing that belongs behind it
+    ROUTING_TYPE  = 36,
+    HDR_EXT_LEN   = 37,  // odd, so no list of whole entries
+    TOO_LONG      = 38,  // more entries than this router reads
+    LAST_ENTRY    = 39,  // beyond the end of the header
+    SEGMENTS_LEFT = 40,
+    NO_COPY       = 41,  // no child, no bit
+    POINTER       = 42,  // not below Segments Left: the packet could run in a loop
+    TOO_MANY      = 43,  // more children than there are entries
+    NO_ADJACENCY  = 44   // RLB: a bit that stands for nothing
 }
 
 const bit<8> FIRST_TOLD = 32;

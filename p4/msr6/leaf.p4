@@ -12,7 +12,7 @@ control Leaf(inout msr6_headers_t hdr, inout decision_t decision) {
         if (!hdr.inner.isValid()) {
             decision.drop = drop_reason_t.UPPER_LAYER;
         } else {
-            // BEGIN SOLUTION decapsulate: the packet as it was before it got its tree
+            // BEGIN SOLUTION leave: the packet as it was before it got its tree
             hdr.ipv6 = hdr.inner;
             hdr.inner.setInvalid();
             hdr.routing.setInvalid();

@@ -22,14 +22,14 @@ bit<8> ones(in bit<16> bits) {
 control EndRlb(inout msr6_headers_t hdr, in bit<16> known, in bit<16> transits,
                inout carried_t carried, inout decision_t decision) {
     Leaf() here;
-    bit<16> bits;
-    bit<8>  pointer;
+    bit<16> bits = 0;
+    bit<8>  pointer = 0;
     bit<8>  wanted;
 
     // BEGIN QUOTE adjacencies
     // To a further router: its SID is the next entry of the list.
     action transit(bit<16> own, bit<9> port) {
-        // BEGIN SOLUTION transit: the adjacency has its copy, which leaves by its port
+        // BEGIN SOLUTION bits: this bit is done, its entry is used; the copy, but for its address
         carried.bits = carried.bits & ~own;
         decision.egress_port = port;
         hdr.routing.segments_left = carried.next;
@@ -40,7 +40,7 @@ control EndRlb(inout msr6_headers_t hdr, in bit<16> known, in bit<16> transits,
 
     // To a host that takes the headers off by itself.
     action leaf(bit<16> own, bit<9> port, bit<128> sid) {
-        // BEGIN SOLUTION to_leaf: the same for a leaf, which needs no entry
+        // BEGIN SOLUTION bits: this bit is done, and no entry is used; the whole copy
         carried.bits = carried.bits & ~own;
         decision.egress_port = port;
         hdr.ipv6.dst_addr = sid;
@@ -51,7 +51,7 @@ control EndRlb(inout msr6_headers_t hdr, in bit<16> known, in bit<16> transits,
 
     // This router has listeners of its own.
     action local(bit<16> own) {
-        // BEGIN SOLUTION local: this bit is done
+        // BEGIN SOLUTION bits: this bit is done
         carried.bits = carried.bits & ~own;
         // END SOLUTION
     }
@@ -72,13 +72,15 @@ control EndRlb(inout msr6_headers_t hdr, in bit<16> known, in bit<16> transits,
     // END QUOTE
 
     apply {
+        // BEGIN QUOTE guard
+        // BEGIN SOLUTION bits: take `bits` and `pointer` from the argument
         bits = hdr.ipv6.dst_addr[31:16];
         pointer = hdr.ipv6.dst_addr[15:8];
+        // END SOLUTION
 
-        // BEGIN QUOTE rlb_guard
         // Whoever skips a bit that stands for nothing does not know whether it had an entry: all
         // further copies might go astray.
-        // BEGIN SOLUTION rlb_guard: no bit, unknown bits, and entries that are not there
+        // BEGIN SOLUTION bits: four reasons: no bit, an unknown one, and the two of the pointer
         wanted = ones(bits & transits);
         if (bits == 0) {
             decision.drop = drop_reason_t.NO_COPY;
@@ -99,9 +101,10 @@ control EndRlb(inout msr6_headers_t hdr, in bit<16> known, in bit<16> transits,
                 carried.next = pointer;
             }
             decision.is_copy = true;
+            // BEGIN QUOTE passes
             switch (adjacencies.apply().action_run) {
                 transit: {
-                    // BEGIN SOLUTION entry: the entry is where the copy goes
+                    // BEGIN SOLUTION bits: the address of the copy
                     hdr.ipv6.dst_addr = hdr.segments[hdr.routing.segments_left].sid;
                     // END SOLUTION
                 }
@@ -109,9 +112,10 @@ control EndRlb(inout msr6_headers_t hdr, in bit<16> known, in bit<16> transits,
                     here.apply(hdr, decision);
                 }
             }
-            // BEGIN SOLUTION more: whether another pass is needed
+            // BEGIN SOLUTION bits: is there another pass?
             decision.again = carried.bits != 0;
             // END SOLUTION
+            // END QUOTE
         }
     }
 }

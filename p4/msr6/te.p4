@@ -9,21 +9,19 @@
 #include "headers.p4"
 
 control EndRl(inout msr6_headers_t hdr, inout carried_t carried, inout decision_t decision) {
-    bit<8> n;
-    bit<8> pointer;
+    bit<8> n = 0;
+    bit<8> pointer = 0;
     bit<8> entry;
 
     apply {
         // BEGIN QUOTE read
-        // BEGIN SOLUTION read: how many children there are, and where the first one is
+        // BEGIN SOLUTION read: put the number of children into `n`, the index of the first into `pointer`
         n = hdr.ipv6.dst_addr[31:24];
         pointer = hdr.ipv6.dst_addr[23:16];
         // END SOLUTION
-        // END QUOTE
 
-        // BEGIN QUOTE guard
         // Pointers that only go down cannot lead back, so nobody can write a loop.
-        // BEGIN SOLUTION guard: what is no tree: nobody to copy to, a loop, children beyond the end
+        // BEGIN SOLUTION read: three more reasons: no child, a loop, children that are not in the list
         if (n == 0) {
             decision.drop = drop_reason_t.NO_COPY;
         } else if (pointer >= hdr.routing.segments_left) {
@@ -36,23 +34,23 @@ control EndRl(inout msr6_headers_t hdr, inout carried_t carried, inout decision_
 
         // BEGIN QUOTE replicate
         if (decision.drop == drop_reason_t.NONE) {
-            // BEGIN SOLUTION replicate: the entry whose turn it is, and whether others follow
+            // BEGIN SOLUTION replicate: whose turn is it (`entry`), and is there another pass?
             entry = pointer - carried.child;
             carried.child = carried.child + 1;
             decision.again = carried.child < n;
             // END SOLUTION
-            // BEGIN SOLUTION copy: the copy for it
+
+            // BEGIN SOLUTION replicate: make the packet the copy for it, and say how to send it
             hdr.ipv6.dst_addr = hdr.segments[entry].sid;
             hdr.ipv6.hop_limit = hdr.ipv6.hop_limit - 1;
             hdr.routing.segments_left = entry;
-            // END SOLUTION
-            // BEGIN SOLUTION leaf: a SID without children is that of a leaf
+            // A SID without children is that of a leaf.
             if (hdr.ipv6.dst_addr[31:24] == 0) {
                 hdr.routing.segments_left = 0;
             }
-            // END SOLUTION
             decision.look_up = true;
             decision.is_copy = true;
+            // END SOLUTION
         }
         // END QUOTE
     }

@@ -35,7 +35,7 @@ parser EntryParser(packet_in packet, out msr6_headers_t hdr, inout metadata_t me
 
 // IPv6 has no checksum of its own.
 control NoVerification(inout msr6_headers_t hdr, inout metadata_t meta) {
-    apply { }
+    apply {}
 }
 
 control Msr6Ingress(inout msr6_headers_t hdr, inout metadata_t meta,
@@ -60,7 +60,7 @@ control Msr6Ingress(inout msr6_headers_t hdr, inout metadata_t meta,
         router.apply(hdr, meta.carried, meta.arrival, meta.decision);
 
         if (meta.decision.drop != drop_reason_t.NONE) {
-            dropped.count((bit<32>)(bit<8>)meta.decision.drop);
+            dropped.count((bit<32>)(bit<8>) meta.decision.drop);
         }
         if (meta.decision.drop != drop_reason_t.NONE && !hdr.packet_in.isValid()) {
             mark_to_drop(standard_metadata);
@@ -97,7 +97,7 @@ control Msr6Egress(inout msr6_headers_t hdr, inout metadata_t meta,
             rewrite.apply(hdr, standard_metadata.egress_port, meta.carried.source_port, drop);
             if (drop != drop_reason_t.NONE) {
                 meta.decision.drop = drop;
-                dropped_copies.count((bit<32>)(bit<8>)drop);
+                dropped_copies.count((bit<32>)(bit<8>) drop);
                 mark_to_drop(standard_metadata);
             }
         }
@@ -108,7 +108,7 @@ control Msr6Egress(inout msr6_headers_t hdr, inout metadata_t meta,
 }
 
 control NoUpdate(inout msr6_headers_t hdr, inout metadata_t meta) {
-    apply { }
+    apply {}
 }
 
 control EntryDeparser(packet_out packet, in msr6_headers_t hdr) {
