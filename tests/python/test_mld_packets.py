@@ -159,6 +159,14 @@ def test_long_times_are_rounded_down_to_what_16_bits_can_say():
     assert encode_time(10**9, 16) == 0xFFFF
 
 
+def test_long_times_are_coded_in_queries_of_version_2():
+    """In one of version 1 the field is plain: see what is taken, below."""
+    query = Query(2, NO_ADDRESS, 65536, interval=1024)
+    message = ICMPv6MLQuery2(mrd=0x9000, QRV=2, QQIC=0xB0)
+    assert query_v2(ME, query) == wrapped(message, ME, "ff02::1")
+    assert parse(query_v2(ME, query)) == (ME, query)
+
+
 @given(st.sampled_from((8, 16)), st.data())
 def test_a_time_is_said_as_the_largest_that_is_not_above_it(bits, data):
     longest = decode_time((1 << bits) - 1, bits)
