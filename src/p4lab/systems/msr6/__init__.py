@@ -5,7 +5,8 @@ The drafts' layouts are not public. This encoding is p4lab's own profile, not an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from p4lab.control.listeners import cut_off, membership
@@ -13,11 +14,14 @@ from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
 from p4lab.model.notation import Notation
 from p4lab.model.run import Plan
-from p4lab.model.system import DriverOf, Rerun, Settings, System, sent_by_port
+from p4lab.model.system import Carried, DriverOf, Rerun, Settings, System, sent_by_port
 from p4lab.systems.msr6.entries import RECIRC_PORT
+from p4lab.systems.msr6.groups import Trees
 from p4lab.systems.msr6.notation import NOTATION
 from p4lab.systems.msr6.plane import Msr6ControlPlane
 from p4lab.systems.msr6.settings import Msr6Settings
+from p4lab.systems.msr6.words import carried
+from p4lab.topology import NO_FAILURES
 
 
 class Msr6(System):
@@ -45,6 +49,20 @@ class Msr6(System):
     def waiting(self, plan: Plan, plane: Msr6ControlPlane) -> str:
         missing = len(membership(plan) - plane.membership)
         return f"{missing} subscriptions" if missing else ""
+
+    def carried(self, plan: Plan, headers: Sequence[Mapping[str, Any]]) -> Carried | None:
+        """Where in its list a packet is, or the receivers it is for."""
+        return carried(headers)
+
+    def ideal(self, plan: Plan) -> Mapping[tuple[str, str], int]:
+        """Each packet once on each link of its tree."""
+        trees = Trees(plan.topology, plan.settings, NO_FAILURES)
+        found: Counter[tuple[str, str]] = Counter()
+        for stream in plan.streams:
+            receivers = [host.name for host in stream.receivers]
+            for a, b in trees.copies(stream.source.name, receivers):
+                found[str(a), str(b)] += stream.packets
+        return found
 
     def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Any:
         return sent_by_port(plan.topology, drivers, layouts, inner=(RECIRC_PORT,))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 from p4lab.control.igp import underlay
-from p4lab.systems.msr6 import be, rlb, te
+from p4lab.systems.msr6 import be, rlb, te, trees
 from p4lab.systems.msr6.encoded import Encoded
+from p4lab.systems.msr6.graph import Graph
 from p4lab.systems.msr6.settings import Msr6Settings
 from p4lab.systems.msr6.sids import node_numbers
-from p4lab.systems.msr6.tree import Node, Tree
+from p4lab.systems.msr6.tree import Hop, Node, Tree
 from p4lab.topology import Failures, Topology
 
 
@@ -20,9 +21,11 @@ class Trees:
     def __init__(self, topology: Topology, settings: Msr6Settings, down: Failures) -> None:
         self._topology = topology
         self._settings = settings
-        self._down = down
         self._nodes = node_numbers(topology)
         self._igp = underlay(topology, down)
+        # Copies of TE are routed to the next node of their tree, those of RLB leave by its port.
+        avoid, routed = Failures.of(settings.avoided), settings.encoding == "te"
+        self._graph = Graph.of(topology, down, avoid=avoid, routed=routed)
         self._bits = rlb.adjacencies(topology)
         self._ids = be.bfr_ids(topology)
 
@@ -34,10 +37,22 @@ class Trees:
             return ()
         if self._settings.encoding == "be":
             return be.encode(ingress, leaves, self._nodes, self._ids)
-        tree = self._tree(ingress, leaves)
+        tree = self._tree(self._graph, ingress, leaves)
         if self._settings.encoding == "rlb":
             return (rlb.encode(tree, self._nodes, self._bits),)
         return (te.encode(tree, self._nodes),)
+
+    def copies(self, source: str, listeners: Collection[str]) -> Iterator[Hop]:
+        """The links that carry a packet from one host to others, by the names of their ends: once
+        each, if its tree fits into one packet."""
+        ingress = self._topology.host(source).router
+        hosts = [self._topology.host(name) for name in listeners if name != source]
+        routers = {host.router for host in hosts if self._igp.reaches(ingress, host.router)}
+        by_bits = self._settings.encoding in ("be", "clone")
+        tree = trees.least_cost if by_bits else self._tree
+        yield source, ingress
+        yield from tree(self._graph, ingress, routers).hops()
+        yield from ((host.router, host.name) for host in hosts if host.router in routers)
 
     def shared(self, listeners: Collection[str], sources: Collection[str]) -> dict[str, set[int]]:
         """Ports by router that lead to the others on one tree for a group, whichever of its routers
@@ -48,7 +63,7 @@ class Trees:
             name for name in (*homes, *sources) if name != root and self._igp.reaches(root, name)
         }
         ports: dict[str, set[int]] = defaultdict(set)
-        for a, b in self._routed(root, routers).hops():
+        for a, b in trees.least_cost(self._graph, root, routers).hops():
             ports[str(a)].add(self._topology.port(str(a), str(b)))
             ports[str(b)].add(self._topology.port(str(b), str(a)))
         return ports
@@ -61,17 +76,9 @@ class Trees:
             return {host.name for host in near}
         return {host.router for host in near}
 
-    def _tree(self, root: str, leaves: set[Node]) -> Tree:
-        """The tree over routers, and over hosts where they are leaves."""
-        hosts = {host.name: host for host in self._topology.hosts if host.name in leaves}
-        routers = {hosts[leaf].router if leaf in hosts else leaf for leaf in leaves}
-        tree = self._routed(root, routers)
-        parents = {**tree.parents, **{name: host.router for name, host in hosts.items()}}
-        return Tree.of(root, parents, leaves, self._nodes)
-
-    def _routed(self, root: Node, routers: Collection[Node]) -> Tree:
-        parents: dict[Node, Node] = {}
-        for router in routers:
-            path = self._igp.path(str(root), str(router))
-            parents |= dict(zip(path[1:], path, strict=False))
-        return Tree.of(root, parents, routers, self._nodes)
+    def _tree(self, graph: Graph, root: str, leaves: Collection[Node]) -> Tree:
+        """The tree that the settings ask for."""
+        steiner = self._settings.tree == "steiner"
+        tree = (trees.steiner if steiner else trees.least_cost)(graph, root, leaves)
+        bound = self._settings.delay_ns
+        return tree if bound is None else trees.bounded(graph, tree, bound)

@@ -5,7 +5,13 @@ This encoding is p4lab's own profile, not an IETF format.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from ipaddress import IPv6Address
+from typing import Any
+
 from p4lab.model.notation import set_bits
+from p4lab.model.system import Carried
+from p4lab.systems.msr6.encoded import ROUTING_TYPE
 from p4lab.systems.msr6.sids import (
     END_DT6,
     END_RGB,
@@ -35,6 +41,27 @@ def sid_in_words(number: int) -> str | None:
 def node_in_words(node: int) -> str:
     """A node number as what has it: routers their own, hosts one that counts from HOSTS + 1."""
     return f"router {node}" if node < HOSTS else f"host {node - HOSTS}"
+
+
+def carried(headers: Sequence[Mapping[str, Any]]) -> Carried | None:
+    """What a frame carries, from the headers of a trace: SL and the SID where it is going, or the
+    BitString; None if it has no routing header of type 253."""
+    routing, destination, entries = None, 0, []
+    for step in headers:
+        fields = {name: int(value, 0) for name, value in step["fields"].items()}
+        if "segments_left" in fields and fields.get("routing_type") == ROUTING_TYPE:
+            routing = fields
+        elif "sid" in fields:
+            entries.append(fields["sid"])
+        elif "next_header" in fields and routing is None:
+            destination = fields.get("dst_addr", 0)
+    if routing is None:
+        return None
+    left = routing["segments_left"]
+    if Sid.parse(destination).function == END_RGB and entries:
+        return Carried(f"a BitString with {bits_in_words(entries[0])}", f"{entries[0]:b}", "text")
+    where = sid_in_words(destination) or str(IPv6Address(destination))
+    return Carried(f"Segments Left {left}, for {where}", f"SL {left}")
 
 
 def bits_in_words(bits: int) -> str:
