@@ -152,6 +152,17 @@ class System:
         """The port by which a program of a package (V1Switch, Switch) reaches its control plane."""
         return CPU_PORT if package == "V1Switch" else TNA_CPU_PORT
 
+    def speaks_ipv6(self, plan: Plan) -> bool:
+        """Whether the plan's hosts, where they are real ones, have IPv6 switched on: their kernels
+        then send MLD of their own."""
+        return any(stream.destination.version == 6 for stream in plan.streams)
+
+    def host_commands(self, plan: Plan) -> Mapping[str, Sequence[Sequence[str]]]:
+        """What is carried out, as root, in hosts that are real ones, by the host's name: programs
+        with their arguments, in order, before anything is sent. The host has its addresses and
+        routes by then, and its interface (`Host.interface`) is up."""
+        return {}
+
     # ---- While it runs
 
     def control_plane(

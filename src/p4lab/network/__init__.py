@@ -6,6 +6,7 @@ its frames from it and gives it entries. Times are nanoseconds since the network
 
 from p4lab.model.control import Controller
 from p4lab.network.base import Network, NetworkError
+from p4lab.network.linux_host import LinuxHosts
 from p4lab.network.opening import open_network
 
-__all__ = ["Controller", "Network", "NetworkError", "open_network"]
+__all__ = ["Controller", "LinuxHosts", "Network", "NetworkError", "open_network"]

@@ -3,13 +3,15 @@
 Commands come on standard input, one JSON object a line, and each is answered by one: a stream when
 it has been sent, a count when all streams have. Streams are sent side by side:
 
-    {"do": "join" | "leave", "group": "239.1.1.1"}
+    {"do": "join" | "leave", "group": "239.1.1.1" or "ff3e::4:1"}
     {"do": "send", "to": "10.0.2.1", "flow": n, "packets": n, "interval": seconds, "length": bytes}
     {"do": "count"}
 
 The end of standard input ends the agent, so that none outlives its network. What arrives at the
-kernel's UDP socket counts as received; what reaches the network card, but neither its address nor
-a group it has joined, is seen by a packet socket and counted as unwanted.
+kernel's UDP socket counts as received; what reaches the network card, but neither an address of the
+host nor a group it has joined, is seen by a packet socket and counted as unwanted. That a packet is
+for an address is not enough where the kernel takes something off it (a segment ID): what comes out
+has to be wanted, too.
 """
 
 from __future__ import annotations
@@ -20,18 +22,32 @@ import selectors
 import signal
 import socket
 import struct
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from itertools import pairwise
 from typing import Any
 
+from p4lab.packets.ip import (
+    ETHERTYPE_IPV4,
+    ETHERTYPE_IPV6,
+    IPV6_BYTES,
+    PROTOCOL_IPV6,
+    payload_v6,
+)
+from p4lab.packets.membership import Address
 from p4lab.packets.probe import MIN_LENGTHS, UDP_PORT, Probe
 
 RECEIVE_BUFFER = 8 << 20
-ETH_P_IP = 0x0800
-SO_RCVBUFFORCE = 33  # not in Python's socket module
+ETHERNET_BYTES, IPV4_BYTES = 14, 20
+HOPS = 64
+# What Python's socket module lacks.
+SO_RCVBUFFORCE = 33
+PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC = 1, 1
+SOL_PACKET = 263
 
 
 class Counter:
@@ -66,7 +82,7 @@ class Counter:
 class Sending:
     """A stream under way; `due` is when its next packet is to leave, in seconds."""
 
-    to: str
+    to: Address
     flow: int
     packets: int
     interval: float
@@ -75,49 +91,96 @@ class Sending:
     sequence: int = 0
 
 
+def open_udp(interface: int, address: Address) -> socket.socket:
+    """The socket of a version of IP, which probes leave by and come to; groups are reached by an
+    interface (a number, or for IPv4 its address)."""
+    is_v6 = address.version == 6
+    udp = socket.socket(socket.AF_INET6 if is_v6 else socket.AF_INET, socket.SOCK_DGRAM)
+    udp.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
+    if is_v6:
+        udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, interface)
+        udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, HOPS)
+        udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_LOOP, 0)
+    else:
+        udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, address.packed)
+        udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, HOPS)
+        udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 0)
+    udp.bind(("", UDP_PORT))
+    udp.setblocking(False)
+    return udp
+
+
+def open_card(interface: int, name: str, ether_type: int) -> socket.socket:
+    """The socket that sees all frames of an EtherType that come in by an interface."""
+    card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ether_type))
+    card.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
+    card.bind((name, ether_type))
+    promiscuous = struct.pack("iHH8s", interface, PACKET_MR_PROMISC, 0, b"")
+    card.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, promiscuous)
+    card.setblocking(False)
+    return card
+
+
+def segments() -> list[IPv6Network]:
+    """Where the kernel takes packets in as a node of SRv6, by its routes."""
+    show = ["ip", "-6", "route", "show", "table", "all"]
+    routes = subprocess.run(show, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [IPv6Network(line.split()[0]) for line in routes if " seg6local " in line]
+
+
 class Agent:
     """One host."""
 
-    def __init__(self, address: str, interface: str, number: int) -> None:
-        self.address, self.number = address, number
-        self.groups: set[str] = set()
+    def __init__(self, interface: str, number: int, addresses: Sequence[Address]) -> None:
+        """`addresses` are one of IPv4 and one of IPv6, or only the first."""
+        self.interface, self.number = socket.if_nametoindex(interface), number
+        self.own: set[Address] = set(addresses)
+        self.addresses = {address.version: address for address in addresses}
+        self.segments = segments() if 6 in self.addresses else []
+        self.groups: set[Address] = set()
         self.sent: dict[int, int] = {}
         self.sendings: list[Sending] = []
         self.waiting: list[dict[str, Any]] = []
         self.received, self.unwanted = Counter(), Counter()
-        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        self.udp.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
-        self.udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(address))
-        self.udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, 64)
-        self.udp.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 0)
-        self.udp.bind(("", UDP_PORT))
-        self.udp.setblocking(False)
-        self.card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_IP))
-        self.card.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
-        self.card.bind((interface, 0))
-        self.card.setsockopt(  # PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC
-            263, 1, struct.pack("iHH8s", socket.if_nametoindex(interface), 1, 0, b"")
-        )
-        self.card.setblocking(False)
+        self.udp = {
+            version: open_udp(self.interface, address)
+            for version, address in self.addresses.items()
+        }
+        ether_types = {4: ETHERTYPE_IPV4, 6: ETHERTYPE_IPV6}
+        self.cards = [
+            open_card(self.interface, interface, ether_types[version]) for version in self.addresses
+        ]
 
-    def membership(self, group: str, option: int) -> None:
-        """Subscribes or unsubscribes; the kernel sends the IGMP messages."""
-        request = socket.inet_aton(group) + socket.inet_aton(self.address)
-        self.udp.setsockopt(socket.IPPROTO_IP, option, request)
+    def subscribe(self, group: Address, joins: bool) -> None:
+        """Subscribes or unsubscribes; the kernel sends the messages of IGMP or MLD."""
+        udp = self.udp[group.version]
+        if group.version == 6:
+            option = socket.IPV6_JOIN_GROUP if joins else socket.IPV6_LEAVE_GROUP
+            udp.setsockopt(
+                socket.IPPROTO_IPV6, option, group.packed + struct.pack("@I", self.interface)
+            )
+        else:
+            option = socket.IP_ADD_MEMBERSHIP if joins else socket.IP_DROP_MEMBERSHIP
+            request = group.packed + self.addresses[4].packed
+            udp.setsockopt(socket.IPPROTO_IP, option, request)
 
     def handle(self, command: dict[str, Any]) -> None:
         """Carries out one command, or begins to."""
         if command["do"] == "join":
-            self.membership(command["group"], socket.IP_ADD_MEMBERSHIP)
-            self.groups.add(command["group"])
+            group = ip_address(command["group"])
+            self.subscribe(group, True)
+            self.groups.add(group)
         elif command["do"] == "leave":
-            self.membership(command["group"], socket.IP_DROP_MEMBERSHIP)
-            self.groups.discard(command["group"])
+            group = ip_address(command["group"])
+            self.subscribe(group, False)
+            self.groups.discard(group)
         elif command["do"] == "send":
-            padding = bytes(command["length"] - MIN_LENGTHS[4])
+            to = ip_address(command["to"])
+            padding = bytes(command["length"] - MIN_LENGTHS[to.version])
             self.sendings.append(
                 Sending(
-                    command["to"],
+                    to,
                     command["flow"],
                     command["packets"],
                     command["interval"],
@@ -146,7 +209,9 @@ class Agent:
         for sending in list(self.sendings):
             while sending.sequence < sending.packets and sending.due <= time.monotonic():
                 probe = Probe(sending.flow, sending.sequence, self.number)
-                self.udp.sendto(sending.padding + probe.trailer(), (sending.to, UDP_PORT))
+                self.udp[sending.to.version].sendto(
+                    sending.padding + probe.trailer(), (str(sending.to), UDP_PORT)
+                )
                 sending.sequence += 1
                 sending.due += sending.interval
                 self.sent[sending.flow] = sending.sequence
@@ -161,8 +226,10 @@ class Agent:
 
     def drain(self) -> None:
         """Takes in all that has arrived."""
-        self.take(self.udp, lambda data, _: self.count(data, self.received))
-        self.take(self.card, self.count_unsubscribed)
+        for udp in self.udp.values():
+            self.take(udp, lambda data, _: self.count(data, self.received))
+        for card in self.cards:
+            self.take(card, self.count_unwanted)
 
     @staticmethod
     def take(source: socket.socket, handle: Callable[[bytes, Any], None]) -> None:
@@ -179,20 +246,29 @@ class Agent:
         if probe:
             counter.add(probe)
 
-    def count_unsubscribed(self, frame: bytes, origin: tuple[Any, ...]) -> None:
+    def count_unwanted(self, frame: bytes, origin: tuple[Any, ...]) -> None:
         """A frame at the card counts only if nobody here wanted it."""
-        address = socket.inet_ntoa(frame[30:34])
-        wanted = address == self.address or address in self.groups
-        if origin[2] != socket.PACKET_OUTGOING and not wanted:
+        if origin[2] != socket.PACKET_OUTGOING and not self.wants(frame[ETHERNET_BYTES:]):
             self.count(frame, self.unwanted)
+
+    def wants(self, packet: bytes) -> bool:
+        """Whether an IP packet is for an address of this host or a group that it has joined."""
+        is_v6 = bool(packet) and packet[0] >> 4 == 6
+        if len(packet) < (IPV6_BYTES if is_v6 else IPV4_BYTES):
+            return False
+        to = IPv6Address(packet[24:40]) if is_v6 else IPv4Address(packet[16:20])
+        if any(to in segment for segment in self.segments):
+            protocol, inner = payload_v6(packet)
+            return protocol == PROTOCOL_IPV6 and self.wants(inner)
+        return to in self.own or to in self.groups
 
 
 def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the network ends its agents, not the terminal
-    agent = Agent(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    agent = Agent(sys.argv[1], int(sys.argv[2]), [ip_address(one) for one in sys.argv[3:]])
     print(json.dumps({"ready": True}), flush=True)
     selector = selectors.DefaultSelector()
-    for source in (sys.stdin, agent.udp, agent.card):
+    for source in (sys.stdin, *agent.udp.values(), *agent.cards):
         selector.register(source, selectors.EVENT_READ)
     rest, unread = None, b""
     while True:

@@ -1,4 +1,4 @@
-"""Real Linux hosts: Mininet's namespaces, the kernel's sockets and IGMP, switches on veth.
+"""Real Linux hosts: Mininet's namespaces, the kernel's sockets, IGMP and MLD, switches on veth.
 
 Everything lives in a network namespace of this process, apart from the machine's own network.
 When the process ends, in whatever way, the kernel takes away that namespace, the interfaces in it
@@ -16,15 +16,15 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from ipaddress import IPv4Address
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from p4lab.model.control import Controller, CountingDriver
-from p4lab.model.run import Observed, Received, Stream
-from p4lab.network import namespace
+from p4lab.model.run import Address, Observed, Received, Stream
+from p4lab.network import linux_host, namespace
 from p4lab.network.base import NetworkError
+from p4lab.network.linux_host import LinuxHosts
 from p4lab.network.switches import Switches
 from p4lab.topology import Host, Link, Topology
 
@@ -50,16 +50,20 @@ class MininetNetwork:
         *,
         pcap: Path | None = None,
         patched: bool = False,
+        hosts: LinuxHosts | None = None,
     ) -> None:
-        """With `patched`, cables between routers run through a patch panel, where `set_link` pulls
+        """`hosts` says what they need besides IPv4.
+
+        With `patched`, cables between routers run through a patch panel, where `set_link` pulls
         them: both ends lose their carrier, which rtnetlink tells. Taking the interface of a switch
         down instead would do more than that: simple_switch stops to listen at all its ports.
 
-        Raises NetworkError if something is missing or the system refuses.
+        Raises NetworkError if something is missing, or the system or a host refuses.
         """
         check_system(pcap)
         self.topology = topology
         self._patched = patched
+        self._linux = hosts or LinuxHosts()
         self._agents: dict[str, HostAgent] = {}
         self._shells: list[Any] = []
         self._inside: dict[str, Any] = {}
@@ -88,6 +92,7 @@ class MininetNetwork:
         for host in self.topology.hosts:
             shells[host.name] = MininetHost(host.name)
             self._shells.append(shells[host.name])
+            linux_host.prepare(host, shells[host.name], self._linux)
         self._inside = shells
         for link in self.topology.links:
             self._lay(link, root, shells)
@@ -95,7 +100,8 @@ class MininetNetwork:
             self._capture(pcap)
         for host in self.topology.hosts:
             peers = self.topology.hosts_of(host.router)
-            self._agents[host.name] = HostAgent(host, shells[host.name], peers)
+            linux_host.configure(host, shells[host.name], peers, self._linux)
+            self._agents[host.name] = HostAgent(host, shells[host.name], self._linux.ipv6)
         for router in self.topology.routers:
             ports = self.topology.ports(router.name)
             interfaces = {port: _interface(router.name, port) for port in ports}
@@ -128,7 +134,7 @@ class MininetNetwork:
         from mininet.link import Link as MininetLink
 
         near = _interface(link.a, link.a_port)
-        far = f"{link.b}-eth0" if link.is_access else _interface(link.b, link.b_port)
+        far = _interface(link.b, link.b_port)  # port 0 is a host's
         mtu = 1500 if link.is_access else CORE_MTU
         macs = {
             near: self.topology.mac(link.a, link.a_port),
@@ -197,11 +203,11 @@ class MininetNetwork:
         """Starts a program in a host; `how` is as for `subprocess.Popen`. Who starts it ends it."""
         return self._inside[host.name].popen(list(command), **how)
 
-    def join(self, host: Host, group: IPv4Address) -> None:
-        """The host subscribes through a socket; its kernel speaks IGMP."""
+    def join(self, host: Host, group: Address) -> None:
+        """The host subscribes through a socket; its kernel speaks IGMP or MLD."""
         self._agents[host.name].ask({"do": "join", "group": str(group)})
 
-    def leave(self, host: Host, group: IPv4Address) -> None:
+    def leave(self, host: Host, group: Address) -> None:
         """The host unsubscribes."""
         self._agents[host.name].ask({"do": "leave", "group": str(group)})
 
@@ -273,6 +279,8 @@ class MininetNetwork:
             sent |= {int(flow): number for flow, number in counts["sent"].items()}
             for kind in ("received", "unwanted"):
                 for flow, (unique, duplicates) in counts[kind].items():
+                    before = received.get((name, int(flow)), Received(0, 0))
+                    unique, duplicates = unique + before.unique, duplicates + before.duplicates
                     received[name, int(flow)] = Received(unique, duplicates)
         return Observed(sent, received, self._copies(), self._switches.notes)
 
@@ -322,24 +330,13 @@ class MininetNetwork:
 class HostAgent:
     """The program inside a host (see host_agent), and the pipe to it."""
 
-    def __init__(self, host: Host, shell: Any, peers: Sequence[Host]) -> None:
-        """`peers` are the hosts of the same router, with which a host talks by its router."""
+    def __init__(self, host: Host, shell: Any, ipv6: bool) -> None:
         self.host = host
-        interface = f"{host.name}-eth0"
-        version = 2 if host.number % 2 == 0 else 0  # 0 is the kernel's choice: version 3
-        shell.cmd(
-            f"ip addr add {host.ip}/24 dev {interface}; ip route add default via {host.gateway}; "
-            f"echo {version} > /proc/sys/net/ipv4/conf/{interface}/force_igmp_version; "
-            "echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6"
-        )
-        # Nobody here answers ARP: whom the host may want to send to is behind its router.
-        for address in (host.gateway, *(peer.ip for peer in peers if peer != host)):
-            mac = _mac(host.gateway_mac)
-            shell.cmd(f"ip neigh replace {address} lladdr {mac} nud permanent dev {interface}")
+        addresses = [str(host.ip), *([str(host.ip6)] if ipv6 else [])]
         module = [sys.executable, "-m", "p4lab.network.host_agent"]
         package = str(Path(__file__).resolve().parents[2])
         self._process = shell.popen(
-            [*module, str(host.ip), interface, str(host.id)],
+            [*module, host.interface, str(host.id), *addresses],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -7,6 +7,7 @@ from pathlib import Path
 from p4lab import _engine
 from p4lab.model.layout import CPU_PORT
 from p4lab.network.base import ENGINES, NAMES, Network, NetworkError
+from p4lab.network.linux_host import LinuxHosts
 from p4lab.network.mininet import MininetNetwork
 from p4lab.network.switches import EngineSwitches
 from p4lab.network.virtual import VirtualNetwork
@@ -22,9 +23,10 @@ def open_network(
     seed: int = 0,
     pcap: Path | None = None,
     engine: str = "interpreter",
+    hosts: LinuxHosts | None = None,
 ) -> Network:
     """The network called `name` with the engine's switches. With `pcap`, each link's frames go to
-    a file in that folder.
+    a file in that folder; `hosts` says what real hosts need.
 
     Raises NetworkError, ValueError if there is no native code for the program.
     """
@@ -41,5 +43,5 @@ def open_network(
         switches = EngineSwitches(
             program, cpu_port=cpu_port, seed=seed, backend=backend, engine=runs
         )
-        return MininetNetwork(topology, switches, pcap=pcap)
+        return MininetNetwork(topology, switches, pcap=pcap, hosts=hosts)
     raise NetworkError(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")

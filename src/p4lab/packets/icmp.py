@@ -13,12 +13,11 @@ from enum import IntEnum
 from ipaddress import IPv4Address, IPv6Address
 
 from p4lab.packets.ip import (
-    PROTOCOL_DESTINATION_OPTIONS,
+    EXTENSIONS,
+    IPV6_BYTES,
     PROTOCOL_FRAGMENT,
-    PROTOCOL_HOP_BY_HOP,
     PROTOCOL_ICMP,
     PROTOCOL_ICMPV6,
-    PROTOCOL_ROUTING,
     checksum,
     checksum_v6,
     ipv4,
@@ -34,13 +33,6 @@ PARAMETER_PROBLEM = 4
 QUERIES = {bytes([number]) for number in (0, 8, 9, 10, 13, 14, 15, 16, 17, 18)}
 FIRST_INFORMATION = 128  # of ICMPv6: those below are errors
 REDIRECT = bytes([137])  # no error, and not answered by one either
-IPV6_BYTES = 40
-EXTENSIONS = (
-    PROTOCOL_HOP_BY_HOP,
-    PROTOCOL_ROUTING,
-    PROTOCOL_FRAGMENT,
-    PROTOCOL_DESTINATION_OPTIONS,
-)
 MOST_V4 = 576 - 20 - 8  # bytes of the packet that are quoted (RFC 1812, section 4.3.2.3)
 MOST_V6 = 1280 - 40 - 8  # RFC 4443, section 2.4 (c)
 

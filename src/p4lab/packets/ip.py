@@ -12,10 +12,19 @@ PROTOCOL_ICMP = 1
 PROTOCOL_IGMP = 2
 PROTOCOL_TCP = 6
 PROTOCOL_UDP = 17
+PROTOCOL_IPV6 = 41
 PROTOCOL_ROUTING = 43
 PROTOCOL_FRAGMENT = 44
 PROTOCOL_ICMPV6 = 58
 PROTOCOL_DESTINATION_OPTIONS = 60
+IPV6_BYTES = 40
+EXTENSIONS = (
+    PROTOCOL_HOP_BY_HOP,
+    PROTOCOL_ROUTING,
+    PROTOCOL_FRAGMENT,
+    PROTOCOL_DESTINATION_OPTIONS,
+)
+"""Headers that may stand between that of IPv6 and what it carries"""
 ROUTER_ALERT = bytes([0x94, 0x04, 0x00, 0x00])  # RFC 2113
 
 _HEADER = struct.Struct("!BBHHHBBHII")
@@ -70,6 +79,17 @@ def ipv6(
     """An IPv6 packet without extension headers (RFC 8200); `hops` is its hop limit."""
     start = struct.pack("!IHBB", 6 << 28, len(payload), protocol, hops)
     return start + source.packed + destination.packed + payload
+
+
+def payload_v6(packet: bytes) -> tuple[int, bytes]:
+    """What an IPv6 packet (a whole header at least) carries after its extension headers, with its
+    protocol. Of a packet that ends in the middle of them it is what is left, and an extension's
+    number."""
+    protocol, at = packet[6], IPV6_BYTES
+    while protocol in EXTENSIONS and at + 8 <= len(packet):
+        length = 8 if protocol == PROTOCOL_FRAGMENT else 8 + 8 * packet[at + 1]
+        protocol, at = packet[at], at + length
+    return protocol, packet[at:]
 
 
 def udp(

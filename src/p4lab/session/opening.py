@@ -11,7 +11,7 @@ from p4lab import registry
 from p4lab.engine import load_program
 from p4lab.model.report import Report
 from p4lab.model.run import Plan
-from p4lab.network import Network, NetworkError, open_network
+from p4lab.network import LinuxHosts, Network, NetworkError, open_network
 from p4lab.session.run import Session
 from p4lab.targets import HARDWARE, NAMES, bmv2
 
@@ -93,6 +93,7 @@ def _open_engine(plan: Plan, network: str, engine: str, pcap: Path | None, say: 
             seed=plan.seed,
             pcap=pcap,
             engine=engine,
+            hosts=linux_hosts(plan),
         )
     except ValueError as error:
         raise NetworkError(f"--engine {engine}: {error}") from error
@@ -101,6 +102,12 @@ def _open_engine(plan: Plan, network: str, engine: str, pcap: Path | None, say: 
 def cpu_port(plan: Plan, package: str = "V1Switch") -> int:
     """The port by which the plan's program reaches its control plane."""
     return registry.find(plan.system).cpu_port(package)
+
+
+def linux_hosts(plan: Plan) -> LinuxHosts:
+    """What the plan's hosts need where they are real ones."""
+    system = registry.find(plan.system)
+    return LinuxHosts(system.speaks_ipv6(plan), system.host_commands(plan))
 
 
 def _open_bmv2(plan: Plan, network: str, target: str, pcap: Path | None, say: Say) -> Network:
@@ -124,7 +131,9 @@ def bmv2_network(plan: Plan, compiled: bmv2.Compiled, pcap: Path | None = None) 
     from p4lab.network.mininet import MininetNetwork  # heavy: Mininet
 
     switches = bmv2.Bmv2Switches(compiled, cpu_port(plan))
-    return MininetNetwork(plan.topology, switches, pcap=pcap, patched=bool(plan.down))
+    return MininetNetwork(
+        plan.topology, switches, pcap=pcap, patched=bool(plan.down), hosts=linux_hosts(plan)
+    )
 
 
 def _models(hardware: Hardware, pcap: Path | None, say: Say) -> Network:
@@ -144,8 +153,8 @@ def model_network(hardware: Hardware) -> Network:
     from p4lab.network.mininet import MininetNetwork  # heavy: Mininet
     from p4lab.targets.tofino.model import ModelSwitches
 
-    switches = ModelSwitches(hardware)
-    return MininetNetwork(hardware.plan.topology, switches, patched=bool(hardware.plan.down))
+    plan, switches = hardware.plan, ModelSwitches(hardware)
+    return MininetNetwork(plan.topology, switches, patched=bool(plan.down), hosts=linux_hosts(plan))
 
 
 def hardware_session(hardware: Hardware, net: Network) -> Session:

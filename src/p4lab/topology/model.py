@@ -89,6 +89,11 @@ class Host:
         return self.ip6 if version == 6 else self.ip
 
     @property
+    def interface(self) -> str:
+        """What its interface is called where it is a real Linux host."""
+        return f"{self.name}-eth0"
+
+    @property
     def mac(self) -> int:
         """02:01:00:RR:RR:HH as a 48-bit number."""
         return _HOST_MAC | self.id
