@@ -83,7 +83,8 @@ end
 local expert_info = {
     time_exceeded = problem(ERROR, "time_exceeded",
         "The hop limit allows no copy: the sender gets one ICMPv6 error"),
-    upper_layer   = problem(ERROR, "upper_layer", "What follows is not an IPv6 packet"),
+    upper_layer   = problem(ERROR, "upper_layer",
+        "What follows is not an IPv6 packet: leaves refuse it"),
     hdr_ext_len   = problem(ERROR, "hdr_ext_len", "An odd length: not a list of whole entries"),
     too_long      = problem(ERROR, "too_long", "More entries than a router reads"),
     last_entry    = problem(ERROR, "last_entry", "Last Entry is beyond the end of the header"),
