@@ -16,6 +16,7 @@ from typing import NamedTuple
 from p4lab.model.control import NumberError
 from p4lab.systems.msr6.encoded import Encoded, check
 from p4lab.systems.msr6.sids import END_RLB, MOST_ADJACENCIES, LocalBits, Sid
+from p4lab.systems.msr6.split import Chain, split
 from p4lab.systems.msr6.tree import Node, Tree
 from p4lab.topology import Topology
 
@@ -76,6 +77,28 @@ def adjacencies(topology: Topology) -> dict[Node, tuple[Adjacency, ...]]:
             [cable for cable in cables if cable[0] in hosts],
         )
     return rows
+
+
+def chains(tree: Tree, adjacencies: Mapping[Node, tuple[Adjacency, ...]]) -> dict[Node, Chain]:
+    """The entries that each receiver needs: those of the routers on its path, but for the root."""
+    to: dict[Node, Chain] = {tree.root: ()}
+    for node, child in tree.hops():
+        to[child] = (*to[node], child) if child in adjacencies else to[node]
+    return {receiver: to[receiver] for receiver in tree.receivers}
+
+
+def packets(
+    tree: Tree,
+    nodes: Mapping[Node, int],
+    adjacencies: Mapping[Node, tuple[Adjacency, ...]],
+    limit: int,
+) -> tuple[Encoded, ...]:
+    """A tree in as many packets as it needs with at most `limit` entries each.
+
+    Raises NumberError as `encode` does, or with a receiver that is too far away for any list.
+    """
+    parts = split(tree, chains(tree, adjacencies), limit)
+    return tuple(encode(part, nodes, adjacencies) for part in parts)
 
 
 def encode(

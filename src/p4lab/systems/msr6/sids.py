@@ -43,10 +43,11 @@ class Sid:
     locator: int = LOCATOR
 
     def __post_init__(self) -> None:
-        _fits("node", self.node, 16)
-        _fits("function", self.function, 16)
-        _fits("argument", self.argument, 32)
-        _fits("locator", self.locator, 64)
+        if (self.node | self.function) >> 16 or self.argument >> 32 or self.locator >> 64:
+            _fits("node", self.node, 16)
+            _fits("function", self.function, 16)
+            _fits("argument", self.argument, 32)
+            _fits("locator", self.locator, 64)
 
     def pack(self) -> int:
         """The 128-bit number."""

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from p4lab.model.control import NumberError
 from p4lab.systems.msr6.encoded import Encoded, check
 from p4lab.systems.msr6.sids import END_RL, ListArgument, Sid, leaf
+from p4lab.systems.msr6.split import Chain, split
 from p4lab.systems.msr6.tree import Node, Tree
 
 
@@ -21,6 +22,22 @@ def entries(tree: Tree) -> int:
     """How many entries the list of a tree has."""
     internal = [node for node in tree.children if node != tree.root]
     return len(internal) + len(tree.receivers)
+
+
+def chains(tree: Tree) -> dict[Node, Chain]:
+    """The entries that each receiver needs: those of the nodes before it, and its leaf's."""
+    before: dict[Node, Chain] = {tree.root: ()}
+    for node, child in tree.hops():
+        before[child] = before[node] if node == tree.root else (*before[node], node)
+    return {receiver: (*before[receiver], (receiver, "leaf")) for receiver in tree.receivers}
+
+
+def packets(tree: Tree, nodes: Mapping[Node, int], limit: int) -> tuple[Encoded, ...]:
+    """A tree in as many packets as it needs with at most `limit` entries each.
+
+    Raises NumberError with a receiver that is too far away for any list.
+    """
+    return tuple(encode(part, nodes) for part in split(tree, chains(tree), limit))
 
 
 def encode(tree: Tree, nodes: Mapping[Node, int]) -> Encoded:
