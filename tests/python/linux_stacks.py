@@ -24,7 +24,7 @@ ENVIRONMENT = {**os.environ, "PATH": PATH, "LC_ALL": "C"}
 SECONDS = 20.0  # until we give up; no result depends on it
 ECHO_REQUEST = 128
 # MLD and neighbour discovery (RFC 2710, 3810, 4861).
-CHATTER = range(130, 144)
+CHATTER = [bytes([kind]) for kind in range(130, 144)]
 # Makes a socket where it runs and hands it over by the Unix socket that it has inherited.
 HAND_OVER = (
     "import json, socket, sys;"
@@ -196,7 +196,7 @@ def is_chatter(frame: bytes) -> bool:
     """Whether a frame is what stacks say to their neighbours without being asked."""
     if int.from_bytes(frame[12:14], "big") != ETHERTYPE_IPV6:
         return True
-    protocol, kind = frame[20], frame[54]
+    protocol, kind = frame[20], frame[54:55]
     return protocol == PROTOCOL_HOP_BY_HOP or (protocol == PROTOCOL_ICMPV6 and kind in CHATTER)
 
 
