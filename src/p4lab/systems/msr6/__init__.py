@@ -15,7 +15,7 @@ from p4lab.model.layout import Layouts
 from p4lab.model.notation import Notation
 from p4lab.model.run import Plan
 from p4lab.model.system import Carried, DriverOf, Rerun, Settings, System, sent_by_port
-from p4lab.systems.msr6.entries import RECIRC_PORT
+from p4lab.systems.msr6.entries import RECIRC_PORT, msr6_entries
 from p4lab.systems.msr6.groups import Trees
 from p4lab.systems.msr6.notation import NOTATION
 from p4lab.systems.msr6.plane import Msr6ControlPlane
@@ -30,6 +30,14 @@ class Msr6(System):
     name: ClassVar[str] = "msr6"
     settings: ClassVar[type[Settings]] = Msr6Settings
     notation: ClassVar[Notation] = NOTATION
+
+    def check(self, plan: Plan) -> None:
+        if not all(stream.destination.is_multicast for stream in plan.streams):
+            raise ValueError("MSR6 is for streams to a group: say `group`, not `to`.")
+        if any(stream.destination.version != 6 for stream in plan.streams):
+            raise ValueError("MSR6 is IPv6: take a group such as ff3e::4:1.")
+        sources = frozenset(stream.source.router for stream in plan.streams)
+        msr6_entries(plan.topology, membership(plan), plan.settings, sources)
 
     def describe(self, plan: Plan) -> str:
         said = {

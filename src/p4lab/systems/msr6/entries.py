@@ -25,7 +25,7 @@ from p4lab.model.entries import (
 )
 from p4lab.systems.msr6 import be, rlb
 from p4lab.systems.msr6.encoded import Encoded
-from p4lab.systems.msr6.groups import Trees
+from p4lab.systems.msr6.groups import SEGMENTS, Trees
 from p4lab.systems.msr6.settings import Msr6Settings
 from p4lab.systems.msr6.sids import (
     END_DT6,
@@ -45,8 +45,6 @@ from p4lab.topology.model import PREFIX6_LENGTH
 
 RECIRC_PORT = 509
 RECIRC_SESSION = 1
-SEGMENTS = 16
-"""Entries of a list that the program reads and writes"""
 IPV6_BYTES = 40
 
 

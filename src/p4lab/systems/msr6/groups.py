@@ -14,6 +14,9 @@ from p4lab.systems.msr6.sids import node_numbers
 from p4lab.systems.msr6.tree import Hop, Node, Tree
 from p4lab.topology import Failures, Topology
 
+SEGMENTS = 16
+"""Entries of a list that the program reads and writes"""
+
 
 class Trees:
     """All trees of a topology in which some things are down."""
@@ -39,8 +42,8 @@ class Trees:
             return be.encode(ingress, leaves, self._nodes, self._ids)
         tree = self._tree(self._graph, ingress, leaves)
         if self._settings.encoding == "rlb":
-            return (rlb.encode(tree, self._nodes, self._bits),)
-        return (te.encode(tree, self._nodes),)
+            return rlb.packets(tree, self._nodes, self._bits, SEGMENTS)
+        return te.packets(tree, self._nodes, SEGMENTS)
 
     def copies(self, source: str, listeners: Collection[str]) -> Iterator[Hop]:
         """The links that carry a packet from one host to others, by the names of their ends: once

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from ipaddress import IPv6Address
 
+from p4lab.control.limit import TokenBucket
 from p4lab.control.listeners import ListeningPlane
 from p4lab.control.mld import MldRouter, MldTimers
 from p4lab.model.control import Driver
-from p4lab.model.entries import Entries
-from p4lab.packets.ip import ETHERTYPE_IPV6, ethernet, link_local, multicast_mac
+from p4lab.model.entries import Entries, Exact, TableEntry
+from p4lab.packets.icmp import packet_too_big
+from p4lab.packets.ip import (
+    ETHERTYPE_IPV6,
+    PROTOCOL_HOP_BY_HOP,
+    ethernet,
+    link_local,
+    multicast_mac,
+)
+from p4lab.systems.msr6.answers import answer
 from p4lab.systems.msr6.entries import msr6_entries
+from p4lab.systems.msr6.places import places
 from p4lab.systems.msr6.settings import Msr6Settings
 from p4lab.topology import Router, Topology
 
@@ -34,6 +44,9 @@ class Msr6ControlPlane(ListeningPlane):
         self.settings = settings or Msr6Settings()
         self._sources = frozenset(sources)
         self._timers = timers
+        self._limits = {router.name: TokenBucket() for router in topology.routers}
+        self.answered = 0
+        """ICMPv6 errors sent"""
         super().__init__(topology, driver_for_router)
 
     def querier(self, router: Router, ports: list[int]) -> MldRouter:
@@ -48,3 +61,45 @@ class Msr6ControlPlane(ListeningPlane):
         return msr6_entries(
             self.topology, self.membership, self.settings, self._sources, self.failures
         )
+
+    def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
+        """A packet of MLD, or one that the switch refuses: its sender is told, not too often."""
+        packet = frame[14:]
+        if not _is_refused(frame):
+            super().packet_in(now, router, port, frame)
+            return
+        answer = self._answer(router, packet)
+        if isinstance(answer, str):
+            self.ignored[answer] += 1
+        elif port not in self.topology.ports(router):
+            self.ignored["refused by its own ingress"] += 1
+        elif not self._limits[router].allows(now):
+            self.ignored["refused, and answered often enough"] += 1
+        else:
+            self.answered += 1
+            back = int.from_bytes(frame[6:12], "big")
+            own = self.topology.router(router).mac(port)
+            self._drivers[router].packet_out(port, ethernet(back, own, ETHERTYPE_IPV6, answer))
+
+    def _answer(self, router: str, packet: bytes) -> bytes | str:
+        address = self.topology.router(router).address6
+        if IPv6Address(packet[24:40]).is_multicast:
+            mtu = self._longest(router, int.from_bytes(packet[24:40], "big"))
+            too_big = mtu is not None and packet_too_big(address, packet, mtu)
+            return too_big or "must not be answered"
+        return answer(address, places(self.topology, self.failures)[router], packet)
+
+    def _longest(self, router: str, group: int) -> int | None:
+        """The longest packet to a group that fits with its tree in front; None without a tree."""
+        for row in self.entries(router):
+            if isinstance(row, TableEntry) and row.table == "trees":
+                params = dict(row.params)
+                if dict(row.match)["group"] == Exact(group):
+                    return params["mtu"]
+        return None
+
+
+def _is_refused(frame: bytes) -> bool:
+    """Whether a frame is no MLD: all other IPv6 packets that a switch hands over are refused."""
+    is_ipv6 = int.from_bytes(frame[12:14], "big") == ETHERTYPE_IPV6 and len(frame) >= 14 + 40
+    return is_ipv6 and not (frame[38] == 0xFF and frame[20] == PROTOCOL_HOP_BY_HOP)
