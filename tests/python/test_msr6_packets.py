@@ -43,6 +43,7 @@ from msr6_bytes import (
 from p4lab.systems.msr6.encoded import Encoded
 from p4lab.systems.msr6.packets import MSR6
 from p4lab.systems.msr6.sids import Sid
+from p4lab.systems.msr6.walk import Place, Way, walk
 from p4lab.systems.msr6.words import bits_in_words, sid_in_words
 
 FRAMES = {**GOOD, **{name: row[1] for name, row in {**MALFORMED, **ODD}.items()}}
@@ -123,6 +124,17 @@ def test_a_list_that_no_header_has_room_for() -> None:
     assert len(bytes(MSR6(entries=[0] * 127))) == 8 + 16 * 127
     with pytest.raises(ValueError, match="2048 bytes, and 128 entries"):
         bytes(MSR6(entries=[0] * 128))
+
+
+@pytest.mark.parametrize("name", [name for name in MALFORMED if "later" not in name])
+def test_the_reference_walk_refuses_them_for_the_same_reason(name: str) -> None:
+    """What Wireshark is held to in the neighbouring file is what a router would say."""
+    reason, data = MALFORMED[name]
+    node = int.from_bytes(data[46:48], "big")
+    bits = {number: Way("next") for number in range(1, 17)}
+    result = walk({"node": Place(node, bits=bits)}, "node", data[14:])
+    assert [(loss.reason.name.lower(), loss.refused) for loss in result.losses] == [(reason, True)]
+    assert not result.copies and not result.deliveries
 
 
 # --- Others keep their layers --------------------------------------------------------------------
