@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import socket
 import struct
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from ipaddress import IPv6Address
 
 from p4lab.packets.ip import ETHERTYPE_IPV6, PROTOCOL_HOP_BY_HOP, PROTOCOL_ICMPV6, checksum_v6, ipv6
 
 ETH_P_ALL = 3
 PATH = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
+TOOLS = ("unshare", "nsenter", "ip", "sysctl")
 ENVIRONMENT = {**os.environ, "PATH": PATH, "LC_ALL": "C"}
 SECONDS = 20.0  # until we give up; no result depends on it
 ECHO_REQUEST = 128
@@ -112,6 +114,8 @@ class Room:
     def __init__(self) -> None:
         self._holders: list[subprocess.Popen[bytes]] = []
         self._wires: list[Wire] = []
+        if absent := [tool for tool in TOOLS if shutil.which(tool, path=PATH) is None]:
+            raise NoNamespacesError(f"not installed: {', '.join(absent)}")
         try:
             self._enter = ["--net"]
             desk = self._hold("unshare", "--net")
@@ -124,13 +128,11 @@ class Room:
     def _hold(self, *command: str) -> subprocess.Popen[bytes]:
         """A process in a new namespace that has answered, and lives as long as its input."""
         pipe = subprocess.PIPE
-        try:
-            holder = subprocess.Popen(
-                [*command, "cat"], stdin=pipe, stdout=pipe, stderr=pipe, env=ENVIRONMENT, bufsize=0
-            )
-        except FileNotFoundError as error:
-            raise NoNamespacesError(f"not installed: {error.filename}") from error
-        holder.stdin.write(b"?")
+        holder = subprocess.Popen(
+            [*command, "cat"], stdin=pipe, stdout=pipe, stderr=pipe, env=ENVIRONMENT, bufsize=0
+        )
+        with suppress(BrokenPipeError):  # it has failed already
+            holder.stdin.write(b"?")
         if holder.stdout.read(1) != b"?":
             _, said = holder.communicate()
             raise NoNamespacesError(said.decode().strip())
