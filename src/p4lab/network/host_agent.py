@@ -25,9 +25,9 @@ import struct
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from ipaddress import IPv6Address, IPv6Network, ip_address
 from itertools import pairwise
 from typing import Any
 
@@ -92,8 +92,8 @@ class Sending:
 
 
 def open_udp(interface: int, address: Address) -> socket.socket:
-    """The socket of a version of IP, which probes leave by and come to; groups are reached by an
-    interface (a number, or for IPv4 its address)."""
+    """The socket by which probes of one version of IP leave and come. `address` is the host's,
+    `interface` the number of the only one it has."""
     is_v6 = address.version == 6
     udp = socket.socket(socket.AF_INET6 if is_v6 else socket.AF_INET, socket.SOCK_DGRAM)
     udp.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
@@ -112,7 +112,8 @@ def open_udp(interface: int, address: Address) -> socket.socket:
 
 
 def open_card(interface: int, name: str, ether_type: int) -> socket.socket:
-    """The socket that sees all frames of an EtherType that come in by an interface."""
+    """The socket that sees all frames of an EtherType that come in by an interface, known by its
+    number and name."""
     card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ether_type))
     card.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
     card.bind((name, ether_type))
@@ -129,16 +130,40 @@ def segments() -> list[IPv6Network]:
     return [IPv6Network(line.split()[0]) for line in routes if " seg6local " in line]
 
 
+class Wanted:
+    """Which packets are for this host: by its addresses, by the groups that it has joined, and by
+    the segments where its kernel takes off the outer headers."""
+
+    def __init__(self, own: Iterable[Address], segments: Sequence[IPv6Network] = ()) -> None:
+        self._addresses = {address.packed for address in own}
+        self._segments = segments
+
+    def join(self, group: Address) -> None:
+        self._addresses.add(group.packed)
+
+    def leave(self, group: Address) -> None:
+        self._addresses.discard(group.packed)
+
+    def takes(self, packet: bytes) -> bool:
+        """Whether an IP packet is one of them; of one for a segment, what is inside it."""
+        is_v6 = bool(packet) and packet[0] >> 4 == 6
+        if len(packet) < (IPV6_BYTES if is_v6 else IPV4_BYTES):
+            return False
+        to = packet[24:40] if is_v6 else packet[16:20]
+        if is_v6 and any(IPv6Address(to) in segment for segment in self._segments):
+            protocol, inner = payload_v6(packet)
+            return protocol == PROTOCOL_IPV6 and self.takes(inner)
+        return to in self._addresses
+
+
 class Agent:
     """One host."""
 
     def __init__(self, interface: str, number: int, addresses: Sequence[Address]) -> None:
         """`addresses` are one of IPv4 and one of IPv6, or only the first."""
         self.interface, self.number = socket.if_nametoindex(interface), number
-        self.own: set[Address] = set(addresses)
         self.addresses = {address.version: address for address in addresses}
-        self.segments = segments() if 6 in self.addresses else []
-        self.groups: set[Address] = set()
+        self.wanted = Wanted(addresses, segments() if 6 in self.addresses else ())
         self.sent: dict[int, int] = {}
         self.sendings: list[Sending] = []
         self.waiting: list[dict[str, Any]] = []
@@ -170,11 +195,11 @@ class Agent:
         if command["do"] == "join":
             group = ip_address(command["group"])
             self.subscribe(group, True)
-            self.groups.add(group)
+            self.wanted.join(group)
         elif command["do"] == "leave":
             group = ip_address(command["group"])
             self.subscribe(group, False)
-            self.groups.discard(group)
+            self.wanted.leave(group)
         elif command["do"] == "send":
             to = ip_address(command["to"])
             padding = bytes(command["length"] - MIN_LENGTHS[to.version])
@@ -248,19 +273,8 @@ class Agent:
 
     def count_unwanted(self, frame: bytes, origin: tuple[Any, ...]) -> None:
         """A frame at the card counts only if nobody here wanted it."""
-        if origin[2] != socket.PACKET_OUTGOING and not self.wants(frame[ETHERNET_BYTES:]):
+        if origin[2] != socket.PACKET_OUTGOING and not self.wanted.takes(frame[ETHERNET_BYTES:]):
             self.count(frame, self.unwanted)
-
-    def wants(self, packet: bytes) -> bool:
-        """Whether an IP packet is for an address of this host or a group that it has joined."""
-        is_v6 = bool(packet) and packet[0] >> 4 == 6
-        if len(packet) < (IPV6_BYTES if is_v6 else IPV4_BYTES):
-            return False
-        to = IPv6Address(packet[24:40]) if is_v6 else IPv4Address(packet[16:20])
-        if any(to in segment for segment in self.segments):
-            protocol, inner = payload_v6(packet)
-            return protocol == PROTOCOL_IPV6 and self.wants(inner)
-        return to in self.own or to in self.groups
 
 
 def main() -> None:

@@ -124,10 +124,14 @@ control SixIngress(inout headers_t hdr, inout metadata_t meta,
 
 control SixEgress(inout headers_t hdr, inout metadata_t meta,
                   inout standard_metadata_t standard_metadata) {
+    counter(512, CounterType.packets_and_bytes) sent;
+
     apply {
         if (standard_metadata.mcast_grp != 0
                 && standard_metadata.egress_port == standard_metadata.ingress_port) {
             mark_to_drop(standard_metadata);
+        } else {
+            sent.count((bit<32>) standard_metadata.egress_port);
         }
     }
 }
