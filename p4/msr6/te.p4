@@ -15,13 +15,13 @@ control EndRl(inout msr6_headers_t hdr, inout carried_t carried, inout decision_
 
     apply {
         // BEGIN QUOTE read
-        // BEGIN SOLUTION read: put the number of children into `n`, the index of the first into `pointer`
+        // BEGIN SOLUTION read: how many children (`n`), and where the first one is (`pointer`)
         n = hdr.ipv6.dst_addr[31:24];
         pointer = hdr.ipv6.dst_addr[23:16];
         // END SOLUTION
 
         // Pointers that only go down cannot lead back, so nobody can write a loop.
-        // BEGIN SOLUTION read: three more reasons: no child, a loop, children that are not in the list
+        // BEGIN SOLUTION read: three reasons: no child, a loop, children beyond the end
         if (n == 0) {
             decision.drop = drop_reason_t.NO_COPY;
         } else if (pointer >= hdr.routing.segments_left) {
