@@ -45,7 +45,7 @@ def _capabilities() -> int:
 
 def veth() -> Finding:
     """veth."""
-    said = _in_namespace("true")
+    said = in_namespace("true")
     if said is None:
         return Finding("veth", "ok", "pairs can be made")
     return Finding("veth", "missing", said, ROOT_FIX)
@@ -55,7 +55,7 @@ def offloads() -> Finding:
     """offloads."""
     if _ethtool() is None:
         return Finding("offloads", "missing", "no ethtool", "sudo apt-get install ethtool")
-    said = _in_namespace("ethtool -K p4lab0 tx off rx off sg off tso off gso off gro off")
+    said = in_namespace("ethtool -K p4lab0 tx off rx off sg off tso off gso off gro off")
     if said is None:
         return Finding("offloads", "ok", "can be switched off on veth (p4lab does so by itself)")
     return Finding("offloads", "missing", said, ROOT_FIX)
@@ -113,7 +113,7 @@ def _merging(ethtool: str, interface: str) -> list[str]:
 
 def netem() -> Finding:
     """netem."""
-    said = _in_namespace("tc qdisc add dev p4lab0 root netem delay 1ms")
+    said = in_namespace("tc qdisc add dev p4lab0 root netem delay 1ms")
     if said is None:
         return Finding("netem", "ok", "there (p4lab's own links do not need it)")
     fix = "Nothing to do: p4lab's links make delay and loss themselves."
@@ -140,7 +140,7 @@ def _ethtool() -> str | None:
     return shutil.which("ethtool", path=_path())
 
 
-def _in_namespace(command: str) -> str | None:
+def in_namespace(command: str) -> str | None:
     """Runs a command beside a veth pair p4lab0, p4lab1; None, or the first line of what failed.
 
     The pair is in a namespace that ends with the command, and the kernel takes it away with that.
