@@ -29,6 +29,8 @@ const bit<8> MLD_REPORT    = 131;
 const bit<8> MLD_DONE      = 132;
 const bit<8> MLD_REPORT_V2 = 143;
 
+const bit<10> LINK_LOCAL_10 = 0x3FA;  // what addresses in fe80::/10 begin with
+
 const bit<8> ROUTING_MSR6 = 253;    // has no number, so one for experiments (RFC 4727)
 
 const bit<8>  FRESH_HOP_LIMIT = 64; // hops that a fresh packet may make
@@ -142,6 +144,7 @@ struct carried_t {
 struct arrival_t {
     bit<9> port;
     bool   is_whole;       // the packet did not end in the middle of a header
+    bool   came_back;      // by the recirculation port
 }
 
 // Why a packet is given up: the index of the counter `dropped`. From 32 on it goes to the control
@@ -150,7 +153,7 @@ enum bit<8> drop_reason_t {
     NONE             = 0,
     UNKNOWN_PACKET   = 1,   // no IPv6
     CUT_OFF          = 2,   // it ends in the middle of a header that is for this router
-    LINK_LOCAL       = 3,   // to an address that never leaves its link
+    LINK_LOCAL       = 3,   // to or from an address that never leaves its link
     HOP_LIMIT        = 4,   // multicast, and this is as far as it may go
     NO_LISTENER      = 5,   // nobody wants this group
     NOT_MULTICAST    = 6,   // leaf: the packet inside is for one receiver
@@ -158,7 +161,7 @@ enum bit<8> drop_reason_t {
     NO_WAY           = 8,   // a copy for which there is no route
     NO_BIFT_ENTRY    = 9,   // BE: unknown set, or no receiver left that can be reached
     BACK_TO_SOURCE   = 10,  // this copy would go back to the sender
-    ROUTED_MULTICAST = 11,  // a routing header, and a multicast destination (RFC 8200, 4.4)
+    ROUTED_MULTICAST = 11,  // a routing header, and a multicast destination (RFC 2460, 4.4)
 
     TOO_BIG       = 32,  // ingress: longer than the MTU with its tree in front
     TIME_EXCEEDED = 33,

@@ -95,18 +95,31 @@ control Encapsulation(inout msr6_headers_t hdr, inout carried_t carried, inout d
 
     apply {
         trees.apply();
-        if (!found) {
+        if (!found && carried.part == 0) {
             // Nobody behind other routers, or no tree at all: plain multicast.
             decision.deliver = true;
+        } else if (!found) {
+            decision.drop = drop_reason_t.NO_WAY;  // a part is missing
         } else if (hdr.inner.payload_len > longest - IPV6_BYTES) {
+            // The sender is told, and wants to see its packet as it was.
             decision.drop = drop_reason_t.TOO_BIG;
             decision.again = false;
+            hdr.ipv6 = hdr.inner;
+            hdr.inner.setInvalid();
+            hdr.routing.setInvalid();
+            hdr.segments[0].setInvalid();
+            last = 0;
         } else {
             hdr.inner.hop_limit = hdr.inner.hop_limit - 1;
             hdr.ipv6.hop_limit = FRESH_HOP_LIMIT;
             hdr.ipv6.next_header = NEXT_ROUTING;
             hdr.ipv6.payload_len = hdr.inner.payload_len + IPV6_BYTES + ROUTING_BYTES
                 + ((bit<16>)hdr.routing.hdr_ext_len << 3);
+            carried.part = carried.part + 1;
+            decision.egress_port = RECIRC_PORT;
+        }
+
+        if (found) {
             if (last < 1) { hdr.segments[1].setInvalid(); }
             if (last < 2) { hdr.segments[2].setInvalid(); }
             if (last < 3) { hdr.segments[3].setInvalid(); }
@@ -122,8 +135,6 @@ control Encapsulation(inout msr6_headers_t hdr, inout carried_t carried, inout d
             if (last < 13) { hdr.segments[13].setInvalid(); }
             if (last < 14) { hdr.segments[14].setInvalid(); }
             if (last < 15) { hdr.segments[15].setInvalid(); }
-            carried.part = carried.part + 1;
-            decision.egress_port = RECIRC_PORT;
         }
     }
 }

@@ -78,7 +78,7 @@ control Listeners(inout msr6_headers_t hdr, inout decision_t decision) {
     apply {
         if (hdr.ipv6.dst_addr[127:120] != 0xFF) {
             decision.drop = drop_reason_t.NOT_MULTICAST;
-        } else if (hdr.ipv6.dst_addr[115:112] <= 2) {
+        } else if (hdr.ipv6.dst_addr[115:112] <= 2 || hdr.ipv6.src_addr[127:118] == LINK_LOCAL_10) {
             decision.drop = drop_reason_t.LINK_LOCAL;
         } else if (hdr.ipv6.hop_limit <= 1) {
             decision.drop = drop_reason_t.HOP_LIMIT;
@@ -170,7 +170,8 @@ control Msr6Router(inout msr6_headers_t hdr, inout carried_t carried, in arrival
                                          || hdr.icmpv6.type == MLD_REPORT_V2)) {
                 // Who joins and leaves which group is the control plane's business.
                 for_control = true;
-            } else if (hdr.ipv6.dst_addr[115:112] <= 2) {
+            } else if (hdr.ipv6.dst_addr[115:112] <= 2
+                       || hdr.ipv6.src_addr[127:118] == LINK_LOCAL_10) {
                 decision.drop = drop_reason_t.LINK_LOCAL;
             } else if (hdr.routing.isValid()) {
                 decision.drop = drop_reason_t.ROUTED_MULTICAST;
@@ -182,8 +183,9 @@ control Msr6Router(inout msr6_headers_t hdr, inout carried_t carried, in arrival
                 }
                 encapsulation.apply(hdr, carried, decision);
             }
-        } else if (hdr.ipv6.dst_addr[127:118] == 0x3FA) {
-            decision.drop = drop_reason_t.LINK_LOCAL;  // fe80::/10
+        } else if (hdr.ipv6.dst_addr[127:118] == LINK_LOCAL_10
+                   || hdr.ipv6.src_addr[127:118] == LINK_LOCAL_10) {
+            decision.drop = drop_reason_t.LINK_LOCAL;
         } else {
             local_sids.apply();
             if (behaviour == behaviour_t.NONE) {
@@ -204,6 +206,15 @@ control Msr6Router(inout msr6_headers_t hdr, inout carried_t carried, in arrival
                         end_dt6.apply(hdr, decision);
                     }
                 }
+            }
+        }
+
+        // A list may name any address, and these are none to send a copy to.
+        if (decision.is_copy && !decision.deliver) {
+            if (hdr.ipv6.dst_addr[127:120] == 0xFF) {
+                decision.drop = drop_reason_t.ROUTED_MULTICAST;
+            } else if (hdr.ipv6.dst_addr[127:118] == LINK_LOCAL_10) {
+                decision.drop = drop_reason_t.LINK_LOCAL;
             }
         }
 
@@ -231,7 +242,9 @@ control Msr6Router(inout msr6_headers_t hdr, inout carried_t carried, in arrival
             }
         }
 
-        if (for_control || ((bit<8>)decision.drop >= FIRST_TOLD && !decision.is_copy)) {
+        // One packet that came in is refused once, however many copies of it came back to this router.
+        if (for_control || ((bit<8>)decision.drop >= FIRST_TOLD && !decision.is_copy
+                            && !arrival.came_back)) {
             hdr.packet_in.setValid();
             hdr.packet_in.ingress_port = arrival.port;
             hdr.packet_in.reason = ((bit<8>)decision.drop)[6:0];

@@ -55,6 +55,7 @@ control Msr6Ingress(inout msr6_headers_t hdr, inout metadata_t meta,
         }
 
         meta.arrival.port = standard_metadata.ingress_port;
+        meta.arrival.came_back = standard_metadata.instance_type == RECIRCULATED;
         meta.arrival.is_whole = standard_metadata.parser_error == error.NoError;
 
         router.apply(hdr, meta.carried, meta.arrival, meta.decision);
