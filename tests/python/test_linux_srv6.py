@@ -143,13 +143,18 @@ def test_a_copy_that_should_be_replicated_is_taken_all_the_same(leaf, segments_l
     assert leaf.outcome(packet, b"too early") == "delivered"
 
 
-def test_a_broken_header_of_type_4_is_none_to_a_sid_and_an_error_to_an_address(room, leaf):
-    """The page says so, to those who would rely on the kernel's guards."""
+@pytest.mark.parametrize(
+    "segments_left, last_entry, at_an_address", [(1, 9, "dropped"), (7, 1, "error 4/0 at 43")]
+)
+def test_a_broken_header_of_type_4_is_none_to_a_sid(
+    room, leaf, segments_left, last_entry, at_an_address
+):
+    """Else the page warns in vain those who would rely on the kernel's guards."""
     ordinary = Leaf(room, [*accept_srh_commands("eth0"), ADDRESS]).join()
-    header = routing_header(SRH, 7, PROTOCOL_IPV6)
+    header = routing_header(SRH, segments_left, PROTOCOL_IPV6, last_entry=last_entry)
     packet = behind(header, PROTOCOL_IPV6, inner(GROUP, b"broken"))
     assert leaf.outcome(packet, b"broken") == "delivered"
-    assert ordinary.outcome(packet, b"broken") == "error 4/0 at 43"
+    assert ordinary.outcome(packet, b"broken") == at_an_address
     ordinary.close()
 
 
@@ -186,15 +191,20 @@ def test_a_routing_header_behind_a_group_is_dropped(leaf):
         assert leaf.outcome(behind(header, PROTOCOL_UDP, body, GROUP), b"to all") == "dropped"
 
 
-def test_a_sid_does_not_answer_pings_but_counts_them(room):
+@pytest.mark.parametrize("table, packets, errors", [("local", "2", "2"), ("main", "0", "4")])
+def test_a_sid_does_not_answer_pings_but_counts_them(room, table, packets, errors):
     """The page tells who pings a SID in vain to count; it must not send them astray."""
-    host = Leaf(room, [seg6local("End.DT6", "table", "local", "count")]).join()
+    host = Leaf(room, [seg6local("End.DT6", "table", table, "count")]).join()
     assert host.carry(echo_request(INGRESS, SID, b"are you there")) == ([], [])
-    assert host.outcome(behind(b"", PROTOCOL_IPV6, inner(GROUP, b"yes")), b"yes") == "delivered"
+    header = routing_header(SRH, 1, PROTOCOL_IPV6)
+    for outer in (b"", routing_header(PROFILE, 1, PROTOCOL_IPV6), header):
+        host.carry(behind(outer, PROTOCOL_IPV6, inner(GROUP, b"counted")))
     said = host.stack.run("ip", "-6", "-s", "route", "show", str(SID))
-    counts = dict(re.findall(r"(packets|errors) (\d+)", said))
     host.close()
-    assert counts == {"packets": "1", "errors": "1"}, said
+    assert dict(re.findall(r"(packets|errors) (\d+)", said)) == {
+        "packets": packets,
+        "errors": errors,
+    }, said
 
 
 def test_foreign_sids_are_not_the_leafs(leaf):
