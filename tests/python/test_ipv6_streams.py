@@ -33,6 +33,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Packet, Raw
 
 from cli_runner import p4lab
+from p4lab import registry
 from p4lab.control.plane import EntryPlane
 from p4lab.course import home
 from p4lab.course.labs import LabError, load_plan
@@ -123,6 +124,13 @@ def test_drawn_streams_are_of_the_versions_that_the_plan_has(course: Path) -> No
     ]  # fmt: skip
     hosts = System().draw(replace(plan, streams=plan.streams[2:]), random.Random(1), 3, 2).streams
     assert all(stream.destination == stream.receivers[0].ip6 for stream in hosts)
+
+
+def test_bier_says_that_its_packets_are_of_ipv4() -> None:
+    plan = load_plan("01-bier")
+    streams = (replace(plan.streams[0], destination=GROUP),)
+    with pytest.raises(ValueError, match=r"stream 1 goes to ff3e::4:1: .* IPv4"):
+        registry.find(plan.system).check(replace(plan, streams=streams))
 
 
 # ---- A run from beginning to end

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet6 import (
+    IPv6,
+    IPv6ExtHdrDestOpt,
+    IPv6ExtHdrFragment,
+    IPv6ExtHdrHopByHop,
+    IPv6ExtHdrRouting,
+    RouterAlert,
+)
 from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 
@@ -34,7 +41,7 @@ from p4lab.packets.igmp import (
     report_v1,
     report_v3,
 )
-from p4lab.packets.ip import checksum, checksum_v6, ipv4, multicast_mac, udp
+from p4lab.packets.ip import checksum, checksum_v6, ipv4, multicast_mac, payload_v6, udp
 from p4lab.packets.probe import Probe, probe_frame
 from p4lab.systems.bier.packets import BIER, set_bits
 from p4lab.topology import Host, Topology
@@ -150,6 +157,32 @@ def test_a_checksum_that_comes_out_as_zero_is_written_as_all_ones():
 def test_a_probe_to_one_host_of_ipv6_goes_to_the_router():
     frame = Ether(probe_frame(HOST, IPv6Address("fd00:0:0:2::1"), 1, 0))
     assert (frame.dst, frame[IPv6].dst) == ("02:00:00:00:01:01", "fd00:0:0:2::1")
+
+
+HEADERS = st.sampled_from(
+    [
+        IPv6ExtHdrHopByHop(options=[RouterAlert()]),
+        IPv6ExtHdrRouting(type=253, segleft=1, addresses=["5f00::1", "5f00::2"]),
+        IPv6ExtHdrDestOpt(),
+        IPv6ExtHdrFragment(),
+    ]
+)
+
+
+@given(st.lists(HEADERS, max_size=4), st.binary(max_size=40))
+def test_what_comes_after_the_extension_headers(headers, data):
+    packet = IPv6()
+    for header in headers:
+        packet = packet / header.copy()
+    datagram = bytes(UDP(chksum=1) / Raw(data))
+    assert payload_v6(bytes(packet / UDP(datagram))) == (17, datagram)
+
+
+def test_extension_headers_that_are_cut_off():
+    packet = bytes(IPv6() / IPv6ExtHdrRouting(type=253, addresses=["::1"]) / UDP())
+    assert payload_v6(packet[:44]) == (43, packet[40:44])
+    assert payload_v6(packet[:50]) == (17, b"")
+    assert payload_v6(packet[:40]) == (43, b"")
 
 
 def test_trailer_byte_by_byte():

@@ -67,6 +67,14 @@ class BierSystem(System):
     def defines(self, settings: Any) -> tuple[tuple[str, str], ...]:
         return (("BSL", str(settings.bsl)),)
 
+    def check(self, plan: Plan) -> None:
+        for stream in plan.streams:
+            if stream.destination.version != 4:
+                raise ValueError(
+                    f"stream {stream.flow} goes to {stream.destination}: these programs put IPv4 "
+                    "behind BIER, so write an address of IPv4."
+                )
+
     def describe(self, plan: Plan) -> str:
         return f"{super().describe(plan)}, with {plan.settings.bsl} bits in a BitString"
 
