@@ -364,6 +364,9 @@ class _Visit:
     def _host(self) -> None:
         """A Linux host (End.DT6): skips a routing type it does not know, and Segments Left too."""
         own = LOCATOR << 64 | self.place.number << 48 | DT6 << 32
+        if self._is_cut_off():
+            self._give_up(Reason.CUT_OFF)
+            return
         inner = self._inner()
         if self.destination != own or inner is None:
             self._give_up(Reason.UPPER_LAYER, is_copy=True)
