@@ -17,9 +17,11 @@ from p4lab.model.run import Plan
 from p4lab.model.system import Carried, DriverOf, Rerun, Settings, System, sent_by_port
 from p4lab.systems.msr6.entries import RECIRC_PORT, msr6_entries
 from p4lab.systems.msr6.groups import Trees
+from p4lab.systems.msr6.linux import leaf_commands
 from p4lab.systems.msr6.notation import NOTATION
 from p4lab.systems.msr6.plane import Msr6ControlPlane
 from p4lab.systems.msr6.settings import Msr6Settings
+from p4lab.systems.msr6.sids import leaf, node_numbers
 from p4lab.systems.msr6.words import carried
 from p4lab.topology import NO_FAILURES
 
@@ -30,6 +32,7 @@ class Msr6(System):
     name: ClassVar[str] = "msr6"
     settings: ClassVar[type[Settings]] = Msr6Settings
     notation: ClassVar[Notation] = NOTATION
+    probes: ClassVar[Mapping[str, str]] = {"seg6local": "p4lab.systems.msr6.probes:seg6local"}
 
     def check(self, plan: Plan) -> None:
         if not all(stream.destination.is_multicast for stream in plan.streams):
@@ -47,6 +50,16 @@ class Msr6(System):
             "clone": "no trees in packets",
         }
         return f"{super().describe(plan)}, with {said[plan.settings.encoding]}"
+
+    def host_commands(self, plan: Plan) -> Mapping[str, Sequence[Sequence[str]]]:
+        """Real hosts that are leaves take the headers off by themselves."""
+        if plan.settings.leaves != "hosts" or plan.settings.encoding == "clone":
+            return {}
+        nodes = node_numbers(plan.topology)
+        return {
+            host.name: leaf_commands(leaf(nodes[host.name]).address, host.interface)
+            for host in plan.topology.hosts
+        }
 
     def control_plane(
         self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
