@@ -16,15 +16,16 @@ How close that comes to the best split of all is measured in tests/python/test_m
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from p4lab.model.control import NumberError
 from p4lab.systems.msr6.tree import Node, Tree
 
 Chain = tuple[Hashable, ...]
 """The entries that one receiver needs, from the root's side"""
+T = TypeVar("T")
 
 
 def split(tree: Tree, chains: Mapping[Node, Chain], limit: int) -> tuple[Tree, ...]:
@@ -125,3 +126,25 @@ def _best_fit(order: Sequence[Chain], limit: int) -> list[Sequence[Chain]]:
         for entry in chain[len(chain) - added :]:
             holding.setdefault(entry, []).append(chosen)
     return list(packets)
+
+
+def runs(tree: Tree, encode: Callable[[Tree], T]) -> tuple[T, ...]:
+    """A tree in several packets, for encodings whose length follows from the whole tree.
+
+    Cuts the depth-first order of the receivers into runs, each as long as `encode` can do. No other
+    cuts need fewer packets, since what fits still fits without some of its receivers. Raises the
+    NumberError of `encode` if it cannot do a single receiver.
+    """
+    found: list[T] = []
+    rest = tree.receivers
+    while rest:
+        encoded, good, bad = encode(tree.only(rest[:1])), 1, len(rest) + 1
+        while good + 1 < bad:  # doubles until a run is too long, then halves the gap
+            tried = min(2 * good, (good + bad) // 2)
+            try:
+                encoded, good = encode(tree.only(rest[:tried])), tried
+            except NumberError:
+                bad = tried
+        found.append(encoded)
+        rest = rest[good:]
+    return tuple(found)
