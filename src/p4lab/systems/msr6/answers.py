@@ -16,7 +16,8 @@ from p4lab.packets.icmp import (
     parameter_problem,
     time_exceeded,
 )
-from p4lab.systems.msr6.sids import END_RLB
+from p4lab.systems.msr6.encoded import FIXED_BYTES
+from p4lab.systems.msr6.sids import END_RGB, END_RLB
 from p4lab.systems.msr6.walk import Place, Reason, refusal
 
 ARGUMENT = 36
@@ -53,9 +54,11 @@ def _error(router: IPv6Address, packet: bytes, reason: Reason) -> bytes | None:
         )
     if reason is Reason.TOO_LONG:
         return parameter_problem(router, packet, Problem.EXTENSION_HEADER_TOO_BIG, IPV6_BYTES)
+    function = int.from_bytes(packet[34:36], "big")
     if reason is Reason.POINTER:
-        function = int.from_bytes(packet[34:36], "big")
         pointer = ARGUMENT + (2 if function == END_RLB else 1)
+    elif reason is Reason.NO_COPY and function == END_RGB:
+        pointer = IPV6_BYTES + FIXED_BYTES
     else:
         pointer = POINTERS[reason]
     return parameter_problem(router, packet, Problem.ERRONEOUS_FIELD, pointer)

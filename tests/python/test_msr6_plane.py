@@ -1,0 +1,196 @@
+"""MSR6's control plane: hosts join by MLD, trees follow, and senders of bad packets are told once.
+
+What a user would lose: a host that joins and hears nothing, a router inside that holds rows of
+groups, or a sender that is never told what is wrong with its packets, or told for each copy.
+"""
+
+from __future__ import annotations
+
+import struct
+from ipaddress import IPv6Address
+
+import pytest
+from scapy.layers.inet6 import ICMPv6PacketTooBig, ICMPv6ParamProblem, ICMPv6TimeExceeded, IPv6
+from scapy.layers.l2 import Ether
+
+from p4lab.control.limit import SECOND
+from p4lab.control.listeners import Member
+from p4lab.model.entries import TableEntry, key
+from p4lab.packets import mld
+from p4lab.packets.ip import PROTOCOL_UDP, ethernet, ipv6, link_local, udp
+from p4lab.systems.msr6.plane import Msr6ControlPlane
+from p4lab.systems.msr6.settings import Msr6Settings
+from p4lab.topology import Topology
+
+GROUP = IPv6Address("ff3e::4:1")
+ROOT = IPv6Address("fd00:0:0:1::fe")  # r1, where the headers were put on
+RL, RLB, RGB, DT6 = 0x100, 0x200, 0x300, 0x600
+
+
+class Switch:
+    """A driver that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.table: dict = {}
+        self.sent: list[tuple[int, bytes]] = []
+
+    def write(self, updates) -> None:
+        for update in updates:
+            if update.kind == "delete":
+                del self.table[key(update.entity)]
+            else:
+                self.table[key(update.entity)] = update.entity
+
+    def packet_out(self, port: int, frame: bytes) -> None:
+        self.sent.append((port, frame))
+
+    def rows(self, table: str) -> list[TableEntry]:
+        every = (row for row in self.table.values() if isinstance(row, TableEntry))
+        return [row for row in every if row.table == table]
+
+
+class Lab:
+    def __init__(self, **found) -> None:
+        self.topology = Topology.load("msr6")
+        self.switches = {router.name: Switch() for router in self.topology.routers}
+        self.plane = Msr6ControlPlane(
+            self.topology, self.switches.__getitem__, Msr6Settings(**found), {"r1"}
+        )
+        self.plane.start(0)
+
+    def mld(self, now: int, name: str, build) -> None:
+        host = self.topology.host(name)
+        frame = mld.host_frame(host, build(link_local(host.mac), GROUP))
+        self.plane.packet_in(now, host.router, host.port, frame)
+
+    def told(self, now: int, router: str, port: int, packet: bytes) -> IPv6 | None:
+        """What the router answers to a packet that its switch has refused."""
+        switch = self.switches[router]
+        before = len(switch.sent)
+        self.plane.packet_in(now, router, port, ethernet(2, 1, 0x86DD, packet))
+        if len(switch.sent) == before:
+            return None
+        ((out, frame),) = switch.sent[before:]
+        assert out == port
+        whole = Ether(frame)
+        assert whole.dst == "00:00:00:00:00:01"  # back to whoever sent the frame
+        return whole[IPv6]
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab()
+
+
+def refused(
+    function: int,
+    argument: int,
+    *,
+    node: int = 7,
+    left: int = 2,
+    last: int = 1,
+    length: int = 4,
+    hops: int = 60,
+    kind: int = 253,
+) -> bytes:
+    """A packet for router r7 with two entries; by hand from the profile."""
+    sid = IPv6Address(0x5F00 << 112 | node << 48 | function << 32 | argument)
+    fixed = struct.pack("!BBBBBBH", 41, length, kind, left, last, 0, 0)
+    inside = ipv6(ROOT, GROUP, PROTOCOL_UDP, udp(ROOT, GROUP, (1, 2), b"x"))
+    return ipv6(ROOT, sid, 43, fixed + bytes(8 * length) + inside, hops=hops)
+
+
+def test_both_versions_of_mld_are_heard_and_trees_follow(lab: Lab) -> None:
+    assert not lab.switches["r1"].rows("trees")
+    lab.mld(1, "h8", mld.join_v2)
+    lab.mld(2, "h11", mld.join_v1)
+    listening = {Member("r8", 1, int(GROUP)), Member("r11", 1, int(GROUP))}
+    assert {(m.router, m.group) for m in lab.plane.membership} == {
+        (m.router, m.group) for m in listening
+    }
+    (row,) = lab.switches["r1"].rows("trees")
+    params = dict(row.params)
+    # r1 -> r2 -> r5 -> r8 and r1 -> r3 -> r7 -> r11: six entries, and nothing in between.
+    assert params["last_entry"] == 5
+    assert params["destination"] == 0x5F00 << 112 | 1 << 48 | RL << 32 | 2 << 24 | 5 << 16
+    assert params["mtu"] == 9000 - 40 - (8 + 6 * 16)
+    for inside in ("r2", "r3", "r5", "r7"):
+        assert not lab.switches[inside].rows("group_ports")
+        assert not lab.switches[inside].rows("trees")
+    lab.mld(3, "h8", mld.leave_v2)
+    while (due := lab.plane.next_timer()) is not None and due <= 10 * SECOND:
+        lab.plane.timer(due)
+    (row,) = lab.switches["r1"].rows("trees")
+    assert dict(row.params)["last_entry"] == 2
+
+
+def test_a_link_that_fails_changes_trees_where_packets_come_in(lab: Lab) -> None:
+    lab.mld(1, "h9", mld.join_v2)
+    (before,) = lab.switches["r1"].rows("trees")
+    lab.plane.link_changed(2, lab.topology.link("r5", "r9"), up=False)
+    (after,) = lab.switches["r1"].rows("trees")
+    nodes = [value >> 48 & 0xFFFF for name, value in after.params if name.startswith("sid_")]
+    # Index 0 first: by r3, r7, r10 and r6, which costs 9; by r2, r4 and r6 it would be 10.
+    assert [node for node in nodes if node] == [9, 6, 10, 7, 3]
+    lab.plane.link_changed(3, lab.topology.link("r5", "r9"), up=True)
+    assert lab.switches["r1"].rows("trees") == [before]
+
+
+PROBLEMS = [
+    # What is wrong, the packet, ICMPv6 code and the byte it points at (RFC 4443, section 3.4).
+    ("an odd length", refused(RL, 0x01000000, length=3), 0, 41),
+    ("another routing type", refused(RL, 0x01000000, kind=4), 0, 42),
+    ("Segments Left", refused(RL, 0x01000000, left=3), 0, 43),
+    ("LastEntry", refused(RL, 0x01000000, last=2), 0, 44),
+    ("more entries than a router reads", refused(RL, 0x01000000, length=34), 6, 40),
+    ("no child", refused(RL, 0x00000000), 0, 36),
+    ("more children than entries", refused(RL, 0x02000000), 0, 36),
+    ("a pointer that leads back", refused(RL, 0x01020000), 0, 37),
+    ("no bit", refused(RLB, 0x00000000), 0, 36),
+    ("a bit of nobody", refused(RLB, 0x80000000), 0, 36),
+    ("a pointer that leads back", refused(RLB, 0x00010200), 0, 38),
+    ("no receiver", refused(RGB, 0, last=0, left=1), 0, 48),
+    ("at a leaf", refused(DT6, 0, left=1), 0, 43),
+]
+
+
+@pytest.mark.parametrize(("what", "packet", "code", "pointer"), PROBLEMS)
+def test_the_sender_learns_which_byte_is_wrong(
+    lab: Lab, what: str, packet: bytes, code: int, pointer: int
+) -> None:
+    answer = lab.told(1, "r7", 1, packet)
+    assert answer is not None, what
+    problem = answer[ICMPv6ParamProblem]
+    assert (answer.src, answer.dst) == ("fd00:0:0:7::fe", str(ROOT))
+    assert (problem.code, problem.ptr) == (code, pointer), what
+    assert lab.plane.answered == 1
+
+
+def test_a_hop_limit_that_runs_out_is_told_once_and_not_for_each_copy(lab: Lab) -> None:
+    answer = lab.told(1, "r7", 1, refused(RL, 0x02010000, hops=1))
+    assert answer is not None and ICMPv6TimeExceeded in answer
+    assert lab.plane.answered == 1
+
+
+def test_nobody_is_told_too_often(lab: Lab) -> None:
+    packet = refused(RL, 0)
+    answers = [lab.told(number, "r7", 1, packet) for number in range(1, 100)]
+    assert sum(answer is not None for answer in answers) == 10
+    assert lab.told(60 * SECOND, "r7", 1, packet) is not None
+
+
+def test_errors_about_errors_are_not_sent(lab: Lab) -> None:
+    error = struct.pack("!BBHI", 1, 0, 0, 0)
+    packet = ipv6(ROOT, IPv6Address("2001:db8::1"), 58, error)
+    assert lab.told(1, "r7", 1, packet) is None
+    assert lab.plane.ignored["must not be answered"] == 1
+
+
+def test_a_packet_that_does_not_fit_with_its_tree_names_the_length_that_would() -> None:
+    lab = Lab(mtu=1500)
+    lab.mld(1, "h8", mld.join_v2)
+    # r2, r5 and the leaf r8: 40 + 8 + 3 x 16 bytes in front.
+    packet = ipv6(IPv6Address("fd00:0:0:1::1"), GROUP, PROTOCOL_UDP, bytes(1400))
+    answer = lab.told(2, "r1", lab.topology.host("h1").port, packet)
+    assert answer is not None
+    assert answer[ICMPv6PacketTooBig].mtu == 1500 - 40 - 8 - 3 * 16
