@@ -3,7 +3,7 @@ below."""
 
 from __future__ import annotations
 
-from p4lab.systems.protect.views.svg import element, line, text
+from p4lab.widgets.svg import element, line, text
 
 WIDTH = 900.0
 LEFT, RIGHT = 64.0, 24.0  # margins

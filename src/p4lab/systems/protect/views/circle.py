@@ -9,9 +9,9 @@ from p4lab.systems.protect.views.copies import ACCEPTED, Arrival, arrivals, prot
 from p4lab.systems.protect.views.ring import CENTRE, COPY, HEIGHT, LABELS, WIDTH, Ring
 from p4lab.systems.protect.views.slots import Slots
 from p4lab.systems.protect.views.steps import Step, StepView, Story
-from p4lab.systems.protect.views.svg import Point, cross, dot, element, line, text
 from p4lab.systems.protect.views.words import head, short, verdict, why, window
 from p4lab.widgets.sent import Sent
+from p4lab.widgets.svg import Point, cross, dot, element, line, text
 
 MOST_COPIES = 200
 """More than anybody steps through; what is left out is said"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from p4lab.systems.protect.views.svg import Point, arc, dot, element, line, polar, text
+from p4lab.widgets.svg import Point, arc, dot, element, line, polar, text
 
 WIDTH, HEIGHT = 460.0, 470.0
 CENTRE: Point = (230.0, 205.0)

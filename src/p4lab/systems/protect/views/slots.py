@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from p4lab.systems.protect.views.copies import Arrival
 from p4lab.systems.protect.views.ring import CENTRE
-from p4lab.systems.protect.views.svg import Point, element, line, text
+from p4lab.widgets.svg import Point, element, line, text
 
 MOST = 64
 """Boxes that fit into the circle; of a longer history, the slots that were asked are shown"""

@@ -9,10 +9,10 @@ from p4lab.systems.protect.views.chart import HEAD, LEFT, WIDTH, Band, Chart
 from p4lab.systems.protect.views.circle import legend
 from p4lab.systems.protect.views.copies import ACCEPTED, Arrival, arrivals, protecting
 from p4lab.systems.protect.views.steps import Step, StepView, Story
-from p4lab.systems.protect.views.svg import Point, cross, dot, element, line, text
 from p4lab.systems.protect.views.ways import Way, ways
 from p4lab.systems.protect.views.words import SIGNS, milliseconds
 from p4lab.widgets.sent import Sent
+from p4lab.widgets.svg import Point, cross, dot, element, line, text
 
 WORD = 110.0  # units that the name of a link that is down takes
 MOST_PACKETS = 40

@@ -40,7 +40,7 @@ def dot(at: Point, radius: float, class_: str) -> str:
     return element("circle", cx=at[0], cy=at[1], r=radius, class_=class_)
 
 
-def cross(at: Point, class_: str = "p4c-lost", size: float = 5.0) -> str:
+def cross(at: Point, class_: str = "p4v-lost", size: float = 5.0) -> str:
     """An X: something ends here."""
     x, y = at
     side = 2 * size
