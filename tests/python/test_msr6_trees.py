@@ -112,6 +112,29 @@ def test_packets_that_are_routed_from_node_to_node_stay_on_the_tree(topology, da
             assert not avoid.has(topology.link(a, b))
 
 
+def test_what_unicast_would_not_take_is_there_unless_packets_are_routed() -> None:
+    """From r1 to r3, unicast goes through r2. A tree that avoids r1-r2 has only the dear link,
+    which local bits can name and lists of SIDs cannot."""
+    topology = Topology.from_data(
+        {
+            "name": "triangle",
+            "description": "",
+            "router": [{"number": number} for number in (1, 2, 3)],
+            "host": [],
+            "link": [
+                {"a": "r1", "b": "r2"},
+                {"a": "r2", "b": "r3"},
+                {"a": "r1", "b": "r3", "cost": 5},
+            ],
+        }
+    )
+    avoid = Failures.of([("r1", "r2")])
+    free = Graph.of(topology, avoid=avoid)
+    assert trees.least_cost(free, "r1", ["r3"]).hops() == [("r1", "r3")]
+    with pytest.raises(NumberError, match="no path leads from r1 to r3"):
+        trees.least_cost(Graph.of(topology, avoid=avoid, routed=True), "r1", ["r3"])
+
+
 def test_steiner_against_all_trees() -> None:
     draw = random.Random(14)
     rounds, best, worst = 150, 0, 1.0
