@@ -191,7 +191,7 @@ control Msr6Router(inout msr6_headers_t hdr, inout carried_t carried, in arrival
             if (behaviour == behaviour_t.NONE) {
                 decision.look_up = true;
                 if (hdr.ipv6.hop_limit <= 1) {
-                    decision.drop = drop_reason_t.TIME_EXCEEDED;
+                    decision.drop = drop_reason_t.TIME_EXCEEDED;  // as any router does
                 }
             } else {
                 guard.apply(hdr, arrival, behaviour, decision);

@@ -1,7 +1,8 @@
 """Where a mistake is looked for, and what a check leaves open: without these, students would be
 sent to lines that they were given, and lose points for what a standard leaves to them.
 
-Lab 03 is the example: its rules are small functions that other files call.
+Lab 03 is the example, whose rules are small functions that other files call, and lab 04, where what
+students write stands between lines that were given.
 """
 
 from __future__ import annotations
@@ -71,6 +72,40 @@ def test_a_mistake_is_found_in_the_students_line_not_in_the_one_that_suffers(
     story = judged(course, ACCEPT, old, new, check).story
     assert story is not None and story.place is not None
     assert (story.place.file, story.place.text) == (ACCEPT, line)
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "check", "line"),
+    [
+        (  # refused, and sent to the control plane by a line that was given
+            "msr6/msr6.p4",
+            "hdr.routing.hdr_ext_len > LONGEST_EXT_LEN",
+            "hdr.routing.hdr_ext_len >= LONGEST_EXT_LEN",
+            "read-length",
+            "decision.drop = drop_reason_t.TOO_LONG;",
+        ),
+        (  # a table that was given is asked for it
+            "msr6/te.p4",
+            "entry = pointer - carried.child;",
+            "entry = hdr.routing.segments_left - 1 - carried.child;",
+            "replicate-one",
+            "hdr.ipv6.dst_addr = hdr.segments[entry].sid;",
+        ),
+        (  # left out
+            "msr6/te.p4",
+            "            hdr.routing.segments_left = entry;\n",
+            "",
+            "replicate-left",
+            "hdr.ipv6.hop_limit = hdr.ipv6.hop_limit - 1;",
+        ),
+    ],
+)
+def test_a_mistake_is_found_among_lines_that_were_given(
+    file: str, old: str, new: str, check: str, line: str
+) -> None:
+    story = judged(load("04-msr6"), file, old, new, check).story
+    assert story is not None and story.place is not None
+    assert (story.place.file, story.place.text) == (file, line)
 
 
 @pytest.mark.parametrize(

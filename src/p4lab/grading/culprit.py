@@ -116,7 +116,8 @@ def _left_out(
     changes: str,
 ) -> Culprit:
     """Where the student's program should change a field and does not: in the action where the
-    reference does it, behind the table that it asked last, or in the block that it runs then."""
+    reference does it, behind the last line of the student's that does what the reference has done
+    by then, behind the table that it asked last, or in the block that it runs then."""
     assert pair.got is not None
     last, change = _before_change(name, pair.wanted)
     if last is not None and change is not None:
@@ -125,9 +126,26 @@ def _left_out(
             return place(declared, source.files), f"this action {leaves}"
         own = _same(last, pair.got.lineage)
         if own is not None:
+            if not source.is_new(place(own, source.files)):
+                line = _last_right(change, pair, source)
+                if line is not None:
+                    return line, f"behind this nothing {changes}"
             what = "behind this look-up nothing" if own["kind"] == "table" else "nothing here"
             return place(own, source.files), f"{what} {changes}"
     return None, f"no line of the program {changes}"
+
+
+def _last_right(change: Mapping[str, Any], pair: Pair, source: Source) -> Place | None:
+    """The last line of the student's that does what the reference does before `change`."""
+    assert pair.got is not None and pair.wanted is not None
+    done = set()
+    for step in (step for packet in pair.wanted.lineage for step in packet["steps"]):
+        if step is change:
+            break
+        done.add(step["text"])
+    steps = (step for packet in pair.got.lineage for step in packet["steps"])
+    lines = (place(step, source.files) for step in steps if step["text"] in done)
+    return next((line for line in reversed([*lines]) if source.is_new(line)), None)
 
 
 def _value(name: str, text: str, source: Source) -> str:

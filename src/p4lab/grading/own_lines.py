@@ -75,13 +75,15 @@ def turned(
 
 
 def strayed(found: Culprit, reference: Packets, student: Packets, source: Source) -> Culprit | None:
-    """The first line of the student's that gave a variable of the reference's a value that the
-    reference never gave it, for a field that is wrong although the lines at `found` are not the
-    student's; None if there is none."""
+    """The first line of the student's that gave a variable of the reference's, or a field of a
+    header or of another structure, a value that the reference never gave it, for a field that is
+    wrong although the lines at `found` are not the student's; None if there is none."""
     changes = [s for packet in reference for s in packet["steps"] if s["kind"] == "change"]
     names, usual = {step["name"] for step in changes}, {step["text"] for step in changes}
     for step in _before(student, None):
-        if step["kind"] == "change" and step["name"] in names and step["text"] not in usual:
+        if step["kind"] != "change" or step["text"] in usual:
+            continue
+        if step["name"] in names or "." in step["name"]:
             here = _place(step, source)
             return (here, f"here {step['text']}; later {found[1]}") if source.is_new(here) else None
     return None

@@ -99,7 +99,7 @@ def compare_traces(
     kind, where, step = culprit.of_fate(ours[1]["packets"], packets, source)
     parted = (where, ours[1]["packets"], packets, step, source)
     where = moved(*parted)
-    if not kind and not source.is_new(where[0]):
+    if kind in ("", difference.TABLE_MISSED) and not source.is_new(where[0]):
         where = turned(*parted) or where
     if endless:
         kind = difference.LOOP
