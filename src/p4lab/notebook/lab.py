@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -154,7 +155,7 @@ class Lab:
         if self._running_is_old():
             say("The program has changed: compiled anew, and the network begins anew.")
             self.reload()
-        self.sent = self._running.send(stream, packets, failing)
+        self.sent = replace(self._running.send(stream, packets, failing), age=self._age)
         if self.sent.problem:
             self._running = Running(self.plan, self._running.program)
         self._tell()
@@ -168,6 +169,11 @@ class Lab:
             raise ValueError("a link fails at 0 ms or later, and works again after that.")
         whole = None if end is None else round(end * MILLISECOND)
         return Cut(ends, round(start * MILLISECOND), whole)
+
+    def is_old(self, sent: Sent) -> bool:
+        """Whether the files have changed since something was sent: its traces are another
+        program's."""
+        return self.cell is None and sent.age != self.folder.age()
 
     def _running_is_old(self) -> bool:
         return self.cell is None and self.folder.age() != self._age

@@ -51,6 +51,9 @@ class Lab(Protocol):
     def send(self, stream: int = 1, packets: int = 1) -> Sent:
         """Sends packets of a stream of the plan, counted from 1."""
 
+    def is_old(self, sent: Sent) -> bool:
+        """Whether the program has changed since something was sent."""
+
     def last(self) -> Sent:
         """What was sent last; the first packet is sent if there was none."""
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from p4lab import registry
@@ -37,8 +38,8 @@ class Sent:
     `stream` is one of the plan's, with packets as they were sent. `hops` are the first hops of the
     packets, in the order in which they were sent; `received` is by host; `down` are the links that
     were down from the first packet on, and `cut` is one that failed later; `problem` says why the
-    network was stopped. A system may have more questions (`System.answers`), which are methods
-    here.
+    network was stopped; `age` says when each file of the program was last written. A system may
+    have more questions (`System.answers`), which are methods here.
     """
 
     plan: Plan
@@ -49,6 +50,7 @@ class Sent:
     down: frozenset[Ends]
     problem: str = ""
     cut: Cut | None = None
+    age: Mapping[Path, int] = field(default_factory=dict)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # Python's own questions, which no system answers

@@ -32,6 +32,7 @@ class Msr6(System):
     name: ClassVar[str] = "msr6"
     settings: ClassVar[type[Settings]] = Msr6Settings
     notation: ClassVar[Notation] = NOTATION
+    views: ClassVar[Mapping[str, str]] = {"tree_view": "p4lab.systems.msr6.views.tree:TreeView"}
     probes: ClassVar[Mapping[str, str]] = {"seg6local": "p4lab.systems.msr6.probes:seg6local"}
 
     def check(self, plan: Plan) -> None:
