@@ -83,9 +83,11 @@ def strayed(found: Culprit, reference: Packets, student: Packets, source: Source
     for step in _before(student, None):
         if step["kind"] != "change" or step["text"] in usual:
             continue
-        if step["name"] in names or "." in step["name"]:
-            here = _place(step, source)
-            return (here, f"here {step['text']}; later {found[1]}") if source.is_new(here) else None
+        here = _place(step, source)
+        if source.is_new(here) and (step["name"] in names or "." in step["name"]):
+            return here, f"here {step['text']}; later {found[1]}"
+        if step["name"] in names:
+            return None
     return None
 
 
