@@ -42,7 +42,6 @@ parser Msr6Parser(packet_in packet, out msr6_headers_t hdr, in bit<9> ingress_po
         packet.extract(hdr.ipv6);
         transition select(hdr.ipv6.dst_addr[127:120], hdr.ipv6.next_header) {
             (0xFF, NEXT_HOP_BY_HOP): parse_hop_by_hop;
-            (0xFF, NEXT_ROUTING):    parse_routing;
             (0xFF, _):               accept;
             (_, NEXT_IPV6):          look_at_inner;
             (_, NEXT_ROUTING):       parse_routing;
