@@ -163,6 +163,24 @@ control Msr6Ingress(inout ingress_headers_t hdr, inout ingress_metadata_t md,
     }
 
     apply {
+        md.is_cut = false;
+        md.behaviour = behaviour_t.NONE;
+        md.takes_entry = 0;
+        md.target = target_t.NOWHERE;
+        md.has_listeners = 0;
+        md.mcast_grp = 0;
+        md.more = 0;
+        md.next_high = 0;
+        md.next_low = 0;
+        md.part = 0;
+        md.too_many = 0;
+        md.drop = drop_reason_t.NONE;
+        md.refused = 0;
+        md.told = 0;
+        md.mirror_within = within_t.FORWARDED;
+        md.looped = 0;
+        md.zeros = 0;
+        md.told_zeros = 0;
         hdr.internal.setValid();
         hdr.internal.within = within_t.FORWARDED;
         hdr.internal.looped = 0;

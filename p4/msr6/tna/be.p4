@@ -72,8 +72,8 @@ control EndRgb(inout msr6_headers_t hdr, inout ingress_metadata_t md) {
 
     table check_rgb {
         key = {
-            hdr.routing.segments_left: ternary @name("segments_left");
-            hdr.segments[0].sid:       ternary @name("bit_string");
+            md.segments_left:    ternary @name("segments_left");
+            hdr.segments[0].sid: ternary @name("bit_string");
         }
         actions = { tell; NoAction; }
         const default_action = NoAction();

@@ -1,4 +1,4 @@
-// On the way out: Ethernet addresses for cables, and what a packet needs that comes back.
+// On the way out: Ethernet addresses for cables, and a header for the control plane.
 
 #ifndef MSR6_TNA_EGRESS_P4
 #define MSR6_TNA_EGRESS_P4
@@ -15,8 +15,8 @@ control Msr6Egress(inout egress_headers_t hdr, inout egress_metadata_t md,
     Counter<bit<64>, bit<9>>(512, CounterType_t.PACKETS_AND_BYTES) sent;
 
     action rewrite(bit<48> src, bit<48> dst) {
-        hdr.packet.ethernet.src_addr = src;
-        hdr.packet.ethernet.dst_addr = dst;
+        hdr.ethernet.src_addr = src;
+        hdr.ethernet.dst_addr = dst;
     }
 
     table port_mac {
@@ -27,12 +27,11 @@ control Msr6Egress(inout egress_headers_t hdr, inout egress_metadata_t md,
     }
 
     apply {
-        hdr.came_with.setInvalid();
         if (hdr.internal.within == within_t.FORWARDED) {
             port_mac.apply();
-            if (hdr.packet.ipv6.dst_addr[127:120] == 0xFF) {
+            if (hdr.ipv6.dst_addr[127:120] == 0xFF) {
                 // In a multicast frame: 33-33 and the low 32 bits of the group (RFC 2464, 7).
-                hdr.packet.ethernet.dst_addr = 16w0x3333 ++ hdr.packet.ipv6.dst_addr[31:0];
+                hdr.ethernet.dst_addr = 16w0x3333 ++ hdr.ipv6.dst_addr[31:0];
             }
             if (eg_intr_md.egress_port == hdr.internal.port) {
                 md.drop = drop_reason_t.BACK_TO_SOURCE;
@@ -41,17 +40,13 @@ control Msr6Egress(inout egress_headers_t hdr, inout egress_metadata_t md,
         } else if (hdr.internal.within == within_t.AS_IS) {
             hdr.internal.setInvalid();
         } else if (hdr.internal.within == within_t.TOLD) {
-            hdr.packet.packet_in.setValid();
-            hdr.packet.packet_in.ingress_port = hdr.internal.port;
-            hdr.packet.packet_in.reason = hdr.internal.part[6:0];
+            hdr.packet_in.setValid();
+            hdr.packet_in.reason = hdr.internal.part[6:0];
             hdr.internal.setInvalid();
-        } else if (hdr.internal.within == within_t.NEXT_COPY) {
-            hdr.packet.ipv6.dst_addr[31:16] = hdr.next_copy.high;
-            hdr.packet.ipv6.dst_addr[15:8] = hdr.next_copy.low;
-#ifdef WITH_BE
-        } else if (hdr.internal.within == within_t.NEXT_BITS) {
-            hdr.packet.segments[0].sid = hdr.next_bits.bit_string;
-#endif
+        }
+        // In an action of its own: it has to be shifted, and the reason has not.
+        if (hdr.packet_in.isValid()) {
+            hdr.packet_in.ingress_port = hdr.internal.port;
         }
 
         if (md.drop != drop_reason_t.NONE) {

@@ -13,12 +13,11 @@
 // The differences that the tables below look at.
 control Measure(in msr6_headers_t hdr, inout ingress_metadata_t md) {
     action measure() {
-        md.fits = LONGEST_EXT_LEN + 1 |-| hdr.routing.hdr_ext_len;
         md.last_doubled = hdr.routing.last_entry |+| hdr.routing.last_entry;
-        md.over = hdr.routing.segments_left |-| hdr.routing.last_entry;
-        md.rl_below = hdr.routing.segments_left |-| md.rl_pointer;
+        md.over = md.segments_left |-| hdr.routing.last_entry;
+        md.rl_below = md.segments_left |-| md.rl_pointer;
         md.rl_excess = md.n |-| md.rl_pointer;
-        md.rlb_below = hdr.routing.segments_left |-| md.rlb_pointer;
+        md.rlb_below = md.segments_left |-| md.rlb_pointer;
         md.bytes = hdr.inner.payload_len |+| IPV6_BYTES;
     }
 
@@ -57,7 +56,7 @@ control HeaderGuard(in msr6_headers_t hdr, inout ingress_metadata_t md) {
             md.behaviour:             ternary @name("behaviour");
             hdr.routing.routing_type: ternary @name("routing_type");
             hdr.routing.hdr_ext_len:  ternary @name("hdr_ext_len");
-            md.fits:                  ternary @name("fits");
+            md.has_list:              ternary @name("has_list");
             md.hops:                  ternary @name("hop_limit");
             md.room:                  ternary @name("room");
             md.segments_left:         ternary @name("segments_left");

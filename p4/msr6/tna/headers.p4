@@ -42,7 +42,15 @@ header next_bits_t {
     bit<128> bit_string;
 }
 
-// The headers of mirrors: internal_t, and one of the two behind it.
+// The headers of mirrors: an internal_t, for two of them with one of the above behind it.
+header mirrored_told_t {
+    within_t      within;
+    bit<8>        looped;
+    drop_reason_t reason;
+    bit<7>        _pad;
+    bit<9>        port;
+}
+
 header mirrored_copy_t {
     within_t within;
     bit<8>   looped;
@@ -76,13 +84,30 @@ struct ingress_headers_t {
     msr6_headers_t packet;
 }
 
-struct egress_headers_t {
-    internal_t     internal;
-    next_copy_t    next_copy;
-    next_bits_t    next_bits;
-    internal_t     came_with;
-    msr6_headers_t packet;
+// IPv6, up to the argument of the SID in its destination.
+header ipv6_front_t {
+    bit<32>  first;
+    bit<16>  payload_len;
+    bit<8>   next_header;
+    bit<8>   hop_limit;
+    bit<128> src_addr;
+    bit<96>  sid;
 }
+
+struct egress_headers_t {
+    packet_in_header_t packet_in;
+    internal_t         internal;
+    ethernet_t         ethernet;
+    ipv6_front_t       ipv6_front;
+    next_copy_t        next_copy;
+    ipv6_t             ipv6;
+    routing_t          routing;
+    next_bits_t        next_bits;
+}
+
+const bit<32> INTERNAL_BITS   = 40;
+const bit<32> COPY_BITS       = 24;
+const bit<32> BIT_STRING_BITS = 128;
 
 // ---- What ingress knows -------------------------------------------------------------------------
 
@@ -107,6 +132,7 @@ struct ingress_metadata_t {
     bit<1>          is_multicast;
     bit<8>          hops;            // that it may still make
     bit<8>          segments_left;
+    bit<1>          has_list;        // not too long for this router
     // The argument of the SID, as each behaviour reads it.
     bit<8>          n;               // TE: children
     bit<8>          rl_pointer;
@@ -114,7 +140,6 @@ struct ingress_metadata_t {
     bit<8>          rlb_pointer;
     bool            is_cut;          // the packet ends within a header
     // Differences that tables look at: an `if` of the chip compares few bits by size.
-    bit<8>          fits;            // 0: the list is too long for this router
     bit<8>          last_doubled;    // LastEntry * 2
     bit<8>          room;            // 0: LastEntry is beyond the end
     bit<8>          over;            // Segments Left - LastEntry, or 0
@@ -152,6 +177,7 @@ struct ingress_metadata_t {
     bit<8>          looped;
     bit<8>          next_part;
     bit<7>          zeros;
+    bit<7>          told_zeros;
     bit<9>          came_in;
     MirrorId_t      mirror_session;
     MirrorId_t      tell_session;

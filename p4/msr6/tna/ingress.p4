@@ -70,13 +70,13 @@ control Encapsulation(inout msr6_headers_t hdr, inout ingress_metadata_t md) {
     }
 
     // What follows from the number of entries. `bytes` counts one of the two IPv6 headers.
-    action lengths(bit<8> entries, bit<8> hdr_ext_len, bit<16> routing_bytes) {
+    action lengths(bit<8> last_entry, bit<8> entries, bit<8> hdr_ext_len, bit<16> routing_bytes) {
         hdr.routing.setValid();
         hdr.routing.next_header = NEXT_IPV6;
         hdr.routing.hdr_ext_len = hdr_ext_len;
         hdr.routing.routing_type = ROUTING_MSR6;
         hdr.routing.segments_left = entries;
-        hdr.routing.last_entry = md.last_entry;
+        hdr.routing.last_entry = last_entry;
         hdr.routing.flags = 0;
         hdr.routing.tag = 0;
         hdr.ipv6.payload_len = md.bytes + routing_bytes;
@@ -87,14 +87,14 @@ control Encapsulation(inout msr6_headers_t hdr, inout ingress_metadata_t md) {
         actions = { lengths; NoAction; }
         const default_action = NoAction();
         const entries = {
-            0: lengths(1, 2, 24);
-            1: lengths(2, 4, 40);
-            2: lengths(3, 6, 56);
-            3: lengths(4, 8, 72);
-            4: lengths(5, 10, 88);
-            5: lengths(6, 12, 104);
-            6: lengths(7, 14, 120);
-            7: lengths(8, 16, 136);
+            0: lengths(0, 1, 2, 24);
+            1: lengths(1, 2, 4, 40);
+            2: lengths(2, 3, 6, 56);
+            3: lengths(3, 4, 8, 72);
+            4: lengths(4, 5, 10, 88);
+            5: lengths(5, 6, 12, 104);
+            6: lengths(6, 7, 14, 120);
+            7: lengths(7, 8, 16, 136);
         }
         size = 8;
     }

@@ -14,6 +14,14 @@ parser EntryParser(packet_in packet, out ingress_headers_t hdr, out ingress_meta
     state start {
         packet.extract(ig_intr_md);
         md.port = port_metadata_unpack<port_metadata_t>(packet);
+        md.is_multicast = 0;
+        md.hops = 0;
+        md.segments_left = 0;
+        md.has_list = 0;
+        md.n = 0;
+        md.rl_pointer = 0;
+        md.bits = 0;
+        md.rlb_pointer = 0;
         transition select(ig_intr_md.ingress_port, md.port.looped) {
             (CPU_PORT, _):        parse_packet_out;
             (0x044 &&& 0x07C, _): parse_came_with;  // 68 to 71 of any pipe
@@ -92,10 +100,15 @@ parser EntryParser(packet_in packet, out ingress_headers_t hdr, out ingress_meta
         md.segments_left = hdr.packet.routing.segments_left;
         left.set(hdr.packet.routing.hdr_ext_len, 15, 1, 3, 0);  // half of it
         transition select(hdr.packet.routing.routing_type, hdr.packet.routing.hdr_ext_len) {
-            (ROUTING_MSR6, 0 &&& 0xF1):      any_segment_left;  // even, and less than 16
-            (ROUTING_MSR6, LONGEST_EXT_LEN): any_segment_left;
+            (ROUTING_MSR6, 0 &&& 0xF1):      parse_list;  // even, and less than 16
+            (ROUTING_MSR6, LONGEST_EXT_LEN): parse_list;
             default:                         accept;
         }
+    }
+
+    state parse_list {
+        md.has_list = 1;
+        transition any_segment_left;
     }
 
     state any_segment_left {
@@ -150,15 +163,16 @@ control IngressDeparser(packet_out packet, inout ingress_headers_t hdr, in ingre
         }
 #endif
         if (ig_dprsr_md.mirror_type == MIRROR_TOLD) {
-            mirror.emit<internal_t>(md.tell_session, {
-                md.told_within, md.looped, md.drop, md.zeros, md.came_in });
+            mirror.emit<mirrored_told_t>(md.tell_session, {
+                md.told_within, md.looped, md.drop, md.told_zeros, md.came_in });
         }
         packet.emit(hdr.internal);
         packet.emit(hdr.packet);
     }
 }
 
-// Reads what egress looks at or changes, and no more.
+// Reads what egress looks at or changes, and no more. What a mirror brings for a packet that comes
+// back takes the place of what is there, which is not read: the deparser writes the packet so.
 parser CopyParser(packet_in packet, out egress_headers_t hdr, out egress_metadata_t md,
                   out egress_intrinsic_metadata_t eg_intr_md) {
     state start {
@@ -166,7 +180,7 @@ parser CopyParser(packet_in packet, out egress_headers_t hdr, out egress_metadat
         md.drop = drop_reason_t.NONE;
         packet.extract(hdr.internal);
         transition select(hdr.internal.within, hdr.internal.looped) {
-            (within_t.FORWARDED, _): parse_ethernet;
+            (within_t.FORWARDED, _): parse_forwarded;
             (within_t.NEXT_PART, 0): skip_copy;
             (within_t.NEXT_PART, _): skip_copy_and_older;
             (within_t.NEXT_COPY, 0): parse_copy;
@@ -179,56 +193,58 @@ parser CopyParser(packet_in packet, out egress_headers_t hdr, out egress_metadat
         }
     }
 
+    state parse_forwarded {
+        packet.extract(hdr.ethernet);
+        packet.extract(hdr.ipv6);
+        transition accept;
+    }
+
+    // Nothing is replaced. What was in front of the packet when it came in, still is.
     state skip_copy {
-        packet.extract(hdr.next_copy);
+        packet.advance(COPY_BITS);
         transition accept;
     }
 
     state skip_copy_and_older {
-        packet.extract(hdr.next_copy);
-        transition skip_older;
-    }
-
-    // What was in front of the packet when it came in, and still is.
-    state skip_older {
-        packet.extract(hdr.came_with);
+        packet.advance(COPY_BITS + INTERNAL_BITS);
         transition accept;
     }
 
     state parse_copy {
         packet.extract(hdr.next_copy);
-        transition parse_ethernet;
+        transition skip_argument;
     }
 
     state parse_copy_and_skip_older {
         packet.extract(hdr.next_copy);
-        packet.extract(hdr.came_with);
-        transition parse_ethernet;
+        packet.advance(INTERNAL_BITS);
+        transition skip_argument;
     }
 
-    state parse_ethernet {
-        packet.extract(hdr.packet.ethernet);
-        packet.extract(hdr.packet.ipv6);
+    state skip_argument {
+        packet.extract(hdr.ethernet);
+        packet.extract(hdr.ipv6_front);
+        packet.advance(COPY_BITS);
         transition accept;
     }
 
 #ifdef WITH_BE
     state parse_bits {
         packet.extract(hdr.next_bits);
-        transition parse_bit_string;
+        transition skip_bit_string;
     }
 
     state parse_bits_and_skip_older {
         packet.extract(hdr.next_bits);
-        packet.extract(hdr.came_with);
-        transition parse_bit_string;
+        packet.advance(INTERNAL_BITS);
+        transition skip_bit_string;
     }
 
-    state parse_bit_string {
-        packet.extract(hdr.packet.ethernet);
-        packet.extract(hdr.packet.ipv6);
-        packet.extract(hdr.packet.routing);
-        packet.extract(hdr.packet.segments[0]);
+    state skip_bit_string {
+        packet.extract(hdr.ethernet);
+        packet.extract(hdr.ipv6);
+        packet.extract(hdr.routing);
+        packet.advance(BIT_STRING_BITS);
         transition accept;
     }
 #endif
@@ -237,8 +253,14 @@ parser CopyParser(packet_in packet, out egress_headers_t hdr, out egress_metadat
 control EgressDeparser(packet_out packet, inout egress_headers_t hdr, in egress_metadata_t md,
                        in egress_intrinsic_metadata_for_deparser_t eg_dprsr_md) {
     apply {
+        packet.emit(hdr.packet_in);
         packet.emit(hdr.internal);
-        packet.emit(hdr.packet);
+        packet.emit(hdr.ethernet);
+        packet.emit(hdr.ipv6_front);
+        packet.emit(hdr.next_copy);
+        packet.emit(hdr.ipv6);
+        packet.emit(hdr.routing);
+        packet.emit(hdr.next_bits);
     }
 }
 

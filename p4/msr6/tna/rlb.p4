@@ -6,7 +6,7 @@
 #include "headers.p4"
 #include "list.p4"
 
-// How many bits of a byte are set, as entries: for the four bytes from `at` on, for 16, 64, and all.
+// How many bits of a byte are set, as entries: for four bytes from `at` on, for 16, 64, and all.
 // `ones` are set in all of these.
 #define ONES_2(act, at, ones) \
     at: act(ones); at + 1: act(ones + 1); at + 2: act(ones + 1); at + 3: act(ones + 2);
