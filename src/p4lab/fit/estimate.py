@@ -97,8 +97,11 @@ class StageUse:
     tcams: int
     map_rams: int
     logical_tables: int
+    gateways: int
     meter_alus: int
     stats_alus: int
+    exact_bytes: int  # of the crossbars; each table counts its own, shared fields several times
+    ternary_bytes: int
 
 
 @dataclass(frozen=True)
@@ -180,12 +183,15 @@ def _pipe(pipe: Pipe, shared_metadata: bool) -> PipeEstimate:
 def _use(stage: Stage) -> StageUse:
     share = stage.share
     return StageUse(
-        stage.srams,
-        stage.tcams,
-        stage.map_rams,
-        share.logical_tables,
-        share.meter_alus,
-        share.stats_alus,
+        srams=stage.srams,
+        tcams=stage.tcams,
+        map_rams=stage.map_rams,
+        logical_tables=share.logical_tables,
+        gateways=share.gateways,
+        meter_alus=share.meter_alus,
+        stats_alus=share.stats_alus,
+        exact_bytes=share.exact_bytes,
+        ternary_bytes=share.ternary_bytes,
     )
 
 
