@@ -99,7 +99,7 @@ def _has_no_children(frame: Frame) -> bool:
 def _wrong_left(frame: Frame, wanted: int) -> list[str]:
     if frame.segments_left == wanted:
         return []
-    return [f"Its Segments Left is {frame.segments_left}, and not {wanted}."]
+    return [f"Segments Left should be {wanted}."]
 
 
 def _wrong_bits(before: Frame, copy: Copy) -> list[str]:

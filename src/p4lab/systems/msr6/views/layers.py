@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 
 from p4lab.topology import Topology
-from p4lab.widgets.layout import MARGIN, SIZE, SMALL, Places
+from p4lab.widgets.layout import MARGIN, Places, place
 
 COLUMN, ROW = 78.0, 70.0
-MOST_WIDE = 12
-"""Columns with room for large nodes; with more, everything becomes smaller"""
+MOST_COLUMNS = 16
+"""What fits beside a header; with more, the network stands as in other views, and above it"""
 
 
 def layers(topology: Topology, root: str) -> Places:
@@ -31,16 +31,15 @@ def layers(topology: Topology, root: str) -> Places:
         else:
             columns[node] = leaves
             leaves += 1
-    is_wide = leaves > MOST_WIDE
-    column = COLUMN * MOST_WIDE / leaves if is_wide else COLUMN
-    column = max(column, 2.6 * SMALL)
+    if leaves > MOST_COLUMNS:
+        return place(topology, root)
     last = leaves - 1  # the columns were counted from the right
-    places = {
-        node: (MARGIN + (last - columns[node]) * column, MARGIN + depth[node] * ROW)
+    nodes = {
+        node: (MARGIN + (last - columns[node]) * COLUMN, MARGIN + depth[node] * ROW)
         for node in order
     }
     height = 2 * MARGIN + max(depth.values()) * ROW
-    return Places(places, 2 * MARGIN + last * column, height, SMALL if is_wide else SIZE)
+    return Places(nodes, 2 * MARGIN + last * COLUMN, height)
 
 
 def _shortest(topology: Topology, root: str) -> tuple[dict[str, list[str]], dict[str, int]]:

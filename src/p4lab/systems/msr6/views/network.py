@@ -14,46 +14,48 @@ from p4lab.widgets.svg import Point, cross, dot, element, line, text
 
 _LETTER = 6.4  # width of one in a pill
 _TIP = 11.0
+_ASIDE = 5.0
 
 
 def network(topology: Topology, places: Places, steps: Sequence[Step], receivers: set[str]) -> str:
     """The picture without its outermost element. Links and nodes have their names, what was sent
     has its step (`data-step`) and its way (`data-way`)."""
-    drawing = _Drawing(topology, places)
+    drawing = _Drawing(topology, places, steps)
     return "".join(
         [
             *drawing.links(),
-            *drawing.glows(steps),
-            *drawing.trails(steps),
+            *drawing.glows(),
+            *drawing.trails(),
             *drawing.nodes(receivers),
-            *drawing.marks(steps),
+            *drawing.marks(),
         ]
     )
 
 
 class _Drawing:
-    def __init__(self, topology: Topology, places: Places) -> None:
+    def __init__(self, topology: Topology, places: Places, steps: Sequence[Step]) -> None:
         self._topology = topology
         self._at = places.nodes
         self._size = places.size
+        self._steps = steps
+        self._ways = dict.fromkeys(step.way for step in steps if step.way)
 
     def links(self) -> Iterator[str]:
         for link in self._topology.links:
             (x1, y1), (x2, y2) = self._at[link.a], self._at[link.b]
             yield element("line", class_="p4v-link", x1=x1, y1=y1, x2=x2, y2=y2)
 
-    def glows(self, steps: Sequence[Step]) -> Iterator[str]:
+    def glows(self) -> Iterator[str]:
         """What lights up below a way that is pointed at."""
-        ways = dict.fromkeys(step.way for step in steps if step.way)
-        for source, target in ways:
+        for source, target in self._ways:
             (x1, y1), (x2, y2) = self._at[source], self._at[target]
             way = f"{source} {target}"
             yield element("line", class_="p4m-glow", data_way=way, x1=x1, y1=y1, x2=x2, y2=y2)
 
-    def trails(self, steps: Sequence[Step]) -> Iterator[str]:
+    def trails(self) -> Iterator[str]:
         """An arrow for each copy on a link."""
         carried: Counter[tuple[str, str]] = Counter()
-        for number, step in enumerate(steps):
+        for number, step in enumerate(self._steps):
             if step.way is None:
                 continue
             carried[step.way] += 1
@@ -97,9 +99,9 @@ class _Drawing:
             aria_label=f"{kind} {name}",
         )
 
-    def marks(self, steps: Sequence[Step]) -> Iterator[str]:
+    def marks(self) -> Iterator[str]:
         """What a copy carries, while it is on its way, and where packets end."""
-        for number, step in enumerate(steps):
+        for number, step in enumerate(self._steps):
             parts: list[str] = []
             if step.way is not None:
                 start, end = self._ends(*step.way)
@@ -116,12 +118,16 @@ class _Drawing:
                 yield element("g", *parts, class_=f"p4m-mark{tone}{stays}", data_step=number)
 
     def _ends(self, source: str, target: str) -> tuple[Point, Point]:
-        """A link between the edges of its nodes."""
+        """A link between the edges of its nodes, a little to the right if there is something on it
+        in the other direction, too."""
         (x1, y1), (x2, y2) = self._at[source], self._at[target]
         length = math.hypot(x2 - x1, y2 - y1) or 1.0
-        gap = (self._size + 3) / length
-        dx, dy = (x2 - x1) * gap, (y2 - y1) * gap
-        return (x1 + dx, y1 + dy), (x2 - dx, y2 - dy)
+        ux, uy = (x2 - x1) / length, (y2 - y1) / length
+        gap = self._size + 3
+        aside = _ASIDE if (target, source) in self._ways else 0.0
+        right, down = -aside * uy, aside * ux
+        start = x1 + gap * ux + right, y1 + gap * uy + down
+        return start, (x2 - gap * ux + right, y2 - gap * uy + down)
 
 
 def _between(start: Point, end: Point, part: float) -> Point:

@@ -27,6 +27,17 @@ _FIXED = (
 )
 """The fields of the fixed part, each of a byte but the last, and what they are"""
 
+_HEADING = element(
+    "thead",
+    element(
+        "tr",
+        *(
+            element("th", name, scope="col")
+            for name in ("", "", "locator", "node", "function", "argument", "")
+        ),
+    ),
+)
+
 _LEGEND = element(
     "p",
     element("span", "read now", class_="p4m-key now"),
@@ -46,7 +57,8 @@ def panel(step: Step, names: Names) -> str:
         if frame.length is not None:
             size += f", in {frame.length} of IPv6"
     head = element("b", escape(step.title)) + element("span", escape(size), class_="p4m-size")
-    rows = "".join([_head(), _address(frame, names), *_routing(step, names)])
+    heading = _HEADING if frame.sid is not None else ""
+    rows = "".join([heading, _address(frame, names), *_routing(step, names)])
     return "".join(
         [
             element("div", head, class_="p4m-head"),
@@ -55,12 +67,6 @@ def panel(step: Step, names: Names) -> str:
             _LEGEND if frame.entries and not frame.has_bit_string else "",
         ]
     )
-
-
-def _head() -> str:
-    names = ("", "", "locator", "node", "function", "argument", "")
-    cells = "".join(element("th", name, scope="col") for name in names)
-    return element("thead", element("tr", cells))
 
 
 def _address(frame: Frame, names: Names) -> str:
@@ -84,7 +90,7 @@ def _routing(step: Step, names: Names) -> Iterator[str]:
     """The rows of the routing header, if there is one."""
     frame = step.frame
     if not frame.fixed:
-        words = "no routing header: the packet as its source sent it"
+        words = "no routing header: a packet like any other"
         cells = element("td", words, colspan=5, class_="p4m-none")
         gap = element("td", class_="p4m-arrow") + element("th", scope="row")
         yield element("tbody", element("tr", gap, cells))

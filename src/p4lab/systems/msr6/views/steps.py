@@ -54,6 +54,8 @@ class Step:
     def title(self) -> str:
         """Whose packet is shown."""
         if isinstance(self.did, Copy):
+            if self.did.target == self.router:
+                return f"{self.router}, for itself"
             return f"{self.router} → {self.did.target or f'port {self.did.port}'}"
         return f"at {self.router}"
 

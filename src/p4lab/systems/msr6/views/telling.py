@@ -43,11 +43,12 @@ EXPECTED = ("BACK_TO_SOURCE",)
 
 
 class Telling:
-    """The sentences of one packet's journey."""
+    """The sentences of one packet's journey, asked for in the order of time."""
 
     def __init__(self, sent: Sent, names: Names) -> None:
         self._sent = sent
         self._names = names
+        self._got: set[str] = set()
 
     def read(self, scene: Scene) -> tuple[str, str]:
         """What a router has in front of it."""
@@ -138,12 +139,15 @@ class Telling:
             tone = "good"
             receivers = [host.name for host in self._sent.stream.receivers]
             if copy.target not in receivers:
-                more.append(f"Nobody has asked for it at {copy.target}.")
+                more.append(f"{copy.target} has not asked for it.")
+            elif copy.target in self._got:
+                more.append(f"{copy.target} has it already.")
+            self._got.add(copy.target)
         return " ".join([said, *more]), f"{'✕ ' if more else ''}{short}", "bad" if more else tone
 
     def _copy(self, scene: Scene, act: Act, copy: Copy) -> tuple[str, str]:
         router = scene.visit.router
-        to = copy.target or f"port {copy.port}"
+        to = _target(copy, router)
         frame = copy.frame
         short = f"{router} → {to}"
         if not scene.is_own and frame.has_tree:
@@ -167,7 +171,8 @@ class Telling:
 
     def _bits(self, scene: Scene, act: Act, copy: Copy) -> str:
         """A copy of BE: which row, its F-BM, and who still waits."""
-        router, to = scene.visit.router, copy.target or f"port {copy.port}"
+        router = scene.visit.router
+        to = _target(copy, router)
         look = act.did.look
         kept = f"the copy to {to} has {bits(copy.frame.bit_string)}"
         if look is None:
@@ -183,18 +188,17 @@ class Telling:
 
     def _end(self, scene: Scene, end: End) -> tuple[str, str, str]:
         router, reason = scene.visit.router, end.reason
-        words = REASONS.get(reason)
-        why = f"{reason}, {words}" if words else reason
-        where = f" ({end.place})" if end.place else ""
+        words = f" That stands for: {REASONS[reason]}." if reason in REASONS else ""
+        why = f"{reason} ({end.place})" if end.place else reason
         if reason in EXPECTED:
-            return f"{router} drops a copy: {why}.", f"{router}: {reason}", ""
+            return f"{router} drops a copy: {why}.{words}", f"{router}: {reason}", ""
         if end.told:
             return (
-                f"{router} refuses it: {why}{where}. Its control plane gets the packet.",
+                f"{router} refuses it: {why}.{words} Its control plane gets the packet.",
                 f"✕ {router} refuses it: {reason}",
                 "bad",
             )
-        return f"{router} drops it: {why}{where}.", f"✕ {router} drops it: {reason}", "bad"
+        return f"{router} drops it: {why}.{words}", f"✕ {router} drops it: {reason}", "bad"
 
     def undone(self, scene: Scene) -> tuple[str, str]:
         """What a router was asked for and did not do."""
@@ -206,6 +210,13 @@ class Telling:
             f"{router} is done, and there was no copy for {left}{which}.",
             f"✕ {router}: no copy for {left}",
         )
+
+
+def _target(copy: Copy, router: str) -> str:
+    """Where a copy goes, in a word."""
+    if not copy.target:
+        return f"port {copy.port}"
+    return "itself" if copy.target == router else copy.target
 
 
 def _behind(job: Job) -> str:

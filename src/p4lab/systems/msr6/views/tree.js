@@ -21,7 +21,7 @@ function render({ model, el }) {
   const ending = html("p", { class: "p4v-verdict" });
   const profile = html("p", { class: "p4m-profile" });
   const hint = html("p", { class: "p4m-hint" },
-    "Point at an entry, a bit or a node: what belongs to it lights up. A click holds it.");
+    "Point at an entry, a bit or a node. A click holds it.");
   const columns = html("div", { class: "p4m-columns" },
     html("div", { class: "p4m-left" }, scene, hint),
     html("div", { class: "p4m-right" }, panel, log));
@@ -83,6 +83,7 @@ function render({ model, el }) {
     data = model.get("data");
     pinned = null;
     root.setAttribute("aria-label", data.label);
+    root.classList.toggle("p4m-large", data.large);
     title.textContent = data.title;
     ending.textContent = data.ending;
     ending.classList.toggle("bad", !data.ok);

@@ -26,6 +26,9 @@ _HERE = Path(__file__).parent
 MOST_STEPS = 150
 """More than anybody steps through; what is left out is said"""
 
+WIDEST = 800.0
+"""A network that is wider stands above its header, not beside it"""
+
 OLD = (
     "This packet ran through an older program: its files have changed since. "
     "lab.send() sends one through yours as it is now."
@@ -70,6 +73,7 @@ class TreeView(View):
             "label": f"{self._title} {sent}",
             "width": places.width,
             "height": places.height,
+            "large": places.width > WIDEST,
             "base": network(sent.topology, places, self._steps, receivers),
             "steps": [
                 _plain(step, one) for step, one in zip(self._steps, self._panels, strict=True)
