@@ -32,6 +32,9 @@ class Msr6(System):
     name: ClassVar[str] = "msr6"
     settings: ClassVar[type[Settings]] = Msr6Settings
     notation: ClassVar[Notation] = NOTATION
+    experiments: ClassVar[Mapping[str, str]] = {
+        "encodings": "p4lab.systems.msr6.experiments.verbs:encodings",
+    }
     views: ClassVar[Mapping[str, str]] = {"tree_view": "p4lab.systems.msr6.views.tree:TreeView"}
     probes: ClassVar[Mapping[str, str]] = {"seg6local": "p4lab.systems.msr6.probes:seg6local"}
 

@@ -1,0 +1,143 @@
+"""The comparison of encodings as figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from p4lab.systems.msr6.experiments.crossovers import NOT_CARRIED
+from p4lab.systems.msr6.experiments.figures import STYLES, save
+from p4lab.systems.msr6.experiments.stages import Stages
+from p4lab.systems.msr6.experiments.summary import Quantity, at_shown, quantities
+
+MOST_STAGES = 12
+
+
+def draw_grid(
+    rows: Sequence[dict[str, Any]],
+    path: Path,
+    keys: Sequence[str],
+    notes: Sequence[str],
+    payload: int,
+) -> None:
+    """A line of axes for each panel, a column for each quantity. Raises OSError, ValueError."""
+    chosen = {one.key: one for one in quantities(payload)}
+    names = list(dict.fromkeys(row["panel"] for row in rows))
+    unit = "receivers" if rows[0]["part"] == "receivers" else "routers in the network"
+    grid = [
+        [
+            partial(
+                _draw_curves,
+                rows=[row for row in rows if row["panel"] == name],
+                quantity=chosen[key],
+                title=chosen[key].label if name == names[0] else "",
+                x_label=unit if name == names[-1] else "",
+                y_label=name if key == keys[0] else "",
+            )
+            for key in keys
+        ]
+        for name in names
+    ]
+    save(path, grid, notes=notes, size=(2.35, 1.6), share=True, legend=5)
+
+
+def _draw_curves(
+    axis: Any,
+    *,
+    rows: Sequence[dict[str, Any]],
+    quantity: Quantity,
+    title: str,
+    x_label: str,
+    y_label: str,
+) -> None:
+    key = quantity.key
+    for name, style in STYLES.items():
+        own = [row for row in rows if row["encoding"] == name and row["encoded"] == row["draws"]]
+        own = [row for row in own if row[key] > 0]
+        xs = [row["x"] for row in own]
+        if not own and name == NOT_CARRIED:
+            continue
+        axis.plot(
+            xs,
+            [row[key] for row in own],
+            color=style.colour,
+            linestyle=style.dashes,
+            marker=style.marker,
+            markevery=[i for i, x in enumerate(xs) if x & (x - 1) == 0 or x % 50 == 0],
+            markersize=3.5,
+            linewidth=1,
+            label=name,
+        )
+        axis.fill_between(
+            xs,
+            [row[key] - row[f"{key}_half_width"] for row in own],
+            [row[key] + row[f"{key}_half_width"] for row in own],
+            color=style.colour,
+            alpha=0.15,
+            linewidth=0,
+        )
+    axis.set_xscale("log", base=4)
+    axis.xaxis.set_major_formatter("{x:.0f}")
+    if quantity.base:
+        axis.set_yscale("log", base=quantity.base)
+        axis.yaxis.set_minor_formatter("")
+    axis.yaxis.set_major_formatter("{x:,g}")
+    axis.grid(color="#eeeeee")
+    axis.set_title(title, fontsize=8)
+    axis.set_xlabel(x_label)
+    axis.set_ylabel(y_label, fontweight="bold")
+
+
+def draw_state(
+    rows: Sequence[dict[str, Any]],
+    stages: Sequence[Stages],
+    path: Path,
+    notes: Sequence[str],
+) -> None:
+    """Rows of tables and stages, for the first network. Raises OSError, ValueError."""
+    own = at_shown(rows, rows[0]["panel"])
+    grid = [
+        [
+            partial(_draw_rows, rows=own),
+            partial(_draw_group, rows=own),
+            partial(_draw_stages, stages=stages),
+        ]
+    ]
+    save(path, grid, notes=notes, size=(2.35, 2.6))
+
+
+def _bars(axis: Any, names: Sequence[str], first: Sequence[float], second: Sequence[float]) -> None:
+    """Bars with their values: the second behind the first, and paler."""
+    colours = [STYLES[name.split(",")[0]].colour for name in names]
+    axis.barh(range(len(names)), first, color=colours)
+    axis.barh(range(len(names)), second, left=first, color=colours, alpha=0.35)
+    for place, (a, b) in enumerate(zip(first, second, strict=True)):
+        text = f"{a:.3g} + {b:.3g}" if b else f"{a:.3g}"
+        axis.annotate(
+            text, (a + b, place), xytext=(3, 0), textcoords="offset points", va="center", fontsize=7
+        )
+    axis.set_yticks(range(len(names)), names)
+    axis.invert_yaxis()
+    axis.margins(x=0.45)
+
+
+def _draw_rows(axis: Any, *, rows: Sequence[dict[str, Any]]) -> None:
+    names = [row["encoding"] for row in rows]
+    _bars(axis, names, [row["router_rows"] for row in rows], [row["routes"] for row in rows])
+    axis.set_title("without any group\n[rows per router (pale: routes)]", fontsize=8)
+
+
+def _draw_group(axis: Any, *, rows: Sequence[dict[str, Any]]) -> None:
+    rows = [row for row in rows if row["encoded"] == row["draws"]]
+    names = [row["encoding"] for row in rows]
+    ingress = [row["packets"] for row in rows]
+    _bars(axis, names, ingress, [row["rows"] for row in rows])
+    axis.set_title(f"a group of {rows[0]['x']}\n[rows at its ingress (pale: between)]", fontsize=8)
+
+
+def _draw_stages(axis: Any, *, stages: Sequence[Stages]) -> None:
+    names = [one.program for one in stages]
+    _bars(axis, names, [one.ingress or 0 for one in stages], [0] * len(stages))
+    axis.set_title(f"Tofino 1, p4lab fit\n[ingress stages of {MOST_STAGES}]", fontsize=8)
