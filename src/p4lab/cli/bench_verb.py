@@ -37,8 +37,8 @@ Seconds = Annotated[
 
 def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = False) -> None:
     """Measure the engine on this machine: compiling, processing, forwarding, memory; or its two
-    engines, the interpreter and native code, on BIER; or grading; or networks in virtual time of
-    up to 1,000 switches, next to ns-3.
+    engines, the interpreter and native code, on BIER and MSR6; or grading; or networks in virtual
+    time of up to 1,000 switches, next to ns-3.
 
     What is measured and how: docs/speed.md. The JSON object has `machine` (processor, cores,
     kernel, load: programs that were busy before) and `measures`: each with group, name, unit, value
