@@ -153,7 +153,8 @@ class Drawn:
     def __init__(self, plan: Plan) -> None:
         program = _engine.compile(str(plan.program), [], list(plan.defines)).program
         assert program is not None
-        self.plan, self.topology, self.program = plan, plan.topology, program
+        self.plan, self.topology = plan, plan.topology
+        self.sent: Sent | None = None
         self.running = Running(plan, program)
 
     def send(self, stream: int) -> Sent:

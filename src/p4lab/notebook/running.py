@@ -84,7 +84,7 @@ class Running:
             for host in self.plan.topology.hosts
             if host in chosen.receivers or (host.name, self._flow) in seen
         }
-        return Sent(self.plan, chosen, start, hops, received, down, problem, cut)
+        return Sent(self.plan, self.program, chosen, start, hops, received, down, problem, cut)
 
     def _cut(self, link: Link, cut: Cut, start: int) -> None:
         """Lets a link fail, and come back if it shall, after `start`. Nobody is told."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from p4lab import registry
+from p4lab import _engine, registry
 from p4lab.model.notation import MOST_NAMED
 from p4lab.model.run import Plan, Received, Stream
 from p4lab.model.system import System
@@ -35,14 +35,15 @@ class Cut:
 class Sent:
     """What became of the packets of one `send`.
 
-    `stream` is one of the plan's, with packets as they were sent. `hops` are the first hops of the
-    packets, in the order in which they were sent; `received` is by host; `down` are the links that
-    were down from the first packet on, and `cut` is one that failed later; `problem` says why the
-    network was stopped; `age` says when each file of the program was last written. A system may
-    have more questions (`System.answers`), which are methods here.
+    `program` is what ran, and `stream` one of the plan's, with packets as they were sent. `hops`
+    are the first hops of the packets, in the order in which they were sent; `received` is by host;
+    `down` are the links that were down from the first packet on, and `cut` is one that failed
+    later; `problem` says why the network was stopped; `age` says when each file of the program was
+    last written. A system may have more questions (`System.answers`), which are methods here.
     """
 
     plan: Plan
+    program: _engine.Program
     stream: Stream
     start: int
     hops: tuple[Hop, ...]

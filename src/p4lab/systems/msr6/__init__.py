@@ -35,7 +35,14 @@ class Msr6(System):
     experiments: ClassVar[Mapping[str, str]] = {
         "encodings": "p4lab.systems.msr6.experiments.verbs:encodings",
     }
-    views: ClassVar[Mapping[str, str]] = {"tree_view": "p4lab.systems.msr6.views.tree:TreeView"}
+    views: ClassVar[Mapping[str, str]] = {
+        "tree_view": "p4lab.systems.msr6.views.tree:TreeView",
+        "own_tree": "p4lab.systems.msr6.views.own:own_tree",
+    }
+    answers: ClassVar[Mapping[str, str]] = {
+        name: f"p4lab.systems.msr6.views.questions:{name}"
+        for name in ("entries", "outcome", "segments_left", "tree_bytes")
+    }
     probes: ClassVar[Mapping[str, str]] = {"seg6local": "p4lab.systems.msr6.probes:seg6local"}
 
     def check(self, plan: Plan) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,16 +72,17 @@ class Visit:
         return [one for one in self.did if isinstance(one, End)]
 
 
-def journey(sent: Sent, summary: Mapping[str, Any], packet: int = 0) -> list[Visit]:
+def journey(sent: Sent, packet: int = 0) -> list[Visit]:
     """The visits of a packet that was sent (0 is the first) and of all that it became, in the order
-    of time. `summary` is that of the program."""
+    of time."""
     if packet >= len(sent.hops):
         return []
-    return list(_Follower(sent, summary).follow(sent.hops[packet]))
+    return list(_Follower(sent).follow(sent.hops[packet]))
 
 
 class _Follower:
-    def __init__(self, sent: Sent, summary: Mapping[str, Any]) -> None:
+    def __init__(self, sent: Sent) -> None:
+        summary = sent.program.summary
         self._sent = sent
         self._widths = Widths(summary)
         self._cpu_port = sent.system.cpu_port(summary["package"])

@@ -47,11 +47,14 @@ class TreeView(View):
     old = traitlets.Unicode().tag(sync=True)
     """Says that the program is not any more what the packet ran through; empty if it is"""
 
-    def __init__(self, lab: Lab, sent: Sent | None = None, *, packet: int = 1) -> None:
-        """`packet` counts from 1."""
+    def __init__(
+        self, lab: Lab, sent: Sent | None = None, *, packet: int = 1, follow: bool = False
+    ) -> None:
+        """`packet` counts from 1. `follow`: shows later ones as they are sent."""
         super().__init__()
         self._lab = lab
         self._packet = packet
+        self._follow = follow
         self.show(sent or lab.last())
         lab.watch(self._watch)
 
@@ -59,7 +62,7 @@ class TreeView(View):
         """Shows something else that was sent."""
         self._sent = sent
         names = Names(sent.topology)
-        visits = journey(sent, self._lab.program.summary, self._packet - 1)
+        visits = journey(sent, self._packet - 1)
         found = scenes(visits, names)
         pointing = Pointing(found, names)
         every = list(steps(found, pointing, Telling(sent, names)))
@@ -83,9 +86,12 @@ class TreeView(View):
             "ok": sent.ok,
             "profile": PROFILE,
         }
-        self._watch()
+        self.old = OLD if self._lab.is_old(sent) else ""
 
     def _watch(self) -> None:
+        last = self._lab.sent
+        if self._follow and last is not None and last is not self._sent:
+            self.show(last)
         self.old = OLD if self._lab.is_old(self._sent) else ""
 
     @property

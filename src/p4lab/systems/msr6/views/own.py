@@ -1,0 +1,57 @@
+"""A tree of one's own: a list that is written by hand instead of by the control plane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from p4lab.systems.msr6.groups import SEGMENTS
+from p4lab.systems.msr6.sids import END_RL, ListArgument, Sid, leaf, node_numbers
+from p4lab.widgets.lab import Lab
+
+Entry = tuple[str, int, int] | tuple[str]
+"""A node with children, (name, n, p), or a leaf, (name,)"""
+
+
+def own_tree(
+    lab: Lab, router: str, root: tuple[int, int], entries: Sequence[Entry], *, stream: int = 1
+) -> None:
+    """Puts a list for End.RL into a router's row of the table `trees` for a stream's group. `root`
+    is n and p of the router's own SID; `entries` begin with the highest index. It stays until
+    `lab.reload()`, or until the control plane writes that row anew.
+
+    Raises ValueError with a sentence for what is no list, or if the router has no such row.
+    """
+    if not 1 <= len(entries) <= SEGMENTS:
+        raise ValueError(f"a list has 1 to {SEGMENTS} entries, and not {len(entries)}.")
+    nodes = node_numbers(lab.topology)
+    sids = [_sid(entry, nodes) for entry in reversed(entries)]
+    args = {
+        "destination": Sid(nodes[router], END_RL, ListArgument(*root).pack()).pack(),
+        "last_entry": len(sids) - 1,
+        **{f"sid_{index}": 0 for index in range(SEGMENTS)},
+        **{f"sid_{index}": sid for index, sid in enumerate(sids)},
+    }
+    group = int(lab.plan.streams[stream - 1].destination)
+    for row in lab.entries(router, "trees"):
+        key = row["matches"]
+        if key["group"][1] == group and key["part"][1] == 0:
+            new = {**row["args"], **args}
+            change = ("modify", "entry", "trees", [*key.items()], row["priority"], "encapsulate")
+            lab.write(router, [(*change, [*new.items()])])
+            return
+    raise ValueError(
+        f"{router} has no row for {lab.plan.streams[stream - 1].destination}: nobody listens, or "
+        "its packets carry no list."
+    )
+
+
+def _sid(entry: Entry, nodes: Mapping[str, int]) -> int:
+    """An entry as a number. Raises ValueError."""
+    name, *argument = entry
+    if name not in nodes:
+        raise ValueError(f"there is no node {name!r} in this network.")
+    if not argument:
+        return leaf(nodes[name]).pack()
+    if len(argument) != 2:
+        raise ValueError(f'{entry!r} is no entry: write ("r5", n, p), or ("r8",) for a leaf.')
+    return Sid(nodes[name], END_RL, ListArgument(*argument).pack()).pack()

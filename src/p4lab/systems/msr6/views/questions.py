@@ -1,0 +1,52 @@
+"""What a notebook asks of what was sent: which entries a router used, what it did, and what is in a
+header on a link. All of it is about the first packet."""
+
+from __future__ import annotations
+
+from p4lab.systems.msr6.views.acts import Scene, scenes
+from p4lab.systems.msr6.views.frames import Frame
+from p4lab.systems.msr6.views.journey import journey
+from p4lab.systems.msr6.views.names import Names
+from p4lab.widgets.sent import Sent
+
+
+def entries(sent: Sent, router: str) -> str:
+    """The entries of the list for which a router made copies, in their order; "none"."""
+    used = [act.entry for scene in _at(sent, router) for act in scene.acts]
+    return ", ".join(str(entry) for entry in used if entry is not None) or "none"
+
+
+def outcome(sent: Sent, router: str) -> str:
+    """What a router did with the packet, in a few words."""
+    visits = [scene.visit for scene in _at(sent, router)]
+    for end in (end for visit in visits for end in visit.ends):
+        return f"{'refused' if end.told else 'dropped'}: {end.reason}"
+    left = sum(copy.target not in ("", router) for visit in visits for copy in visit.copies)
+    if not left:
+        return "nothing leaves"
+    return "it leaves once" if left == 1 else f"it leaves {left} times"
+
+
+def segments_left(sent: Sent, source: str, target: str) -> str:
+    """Segments Left on a link; "nothing" if no tree came that way."""
+    frame = _frame(sent, source, target)
+    return str(frame.segments_left) if frame is not None and frame.has_tree else "nothing"
+
+
+def tree_bytes(sent: Sent, source: str, target: str) -> int:
+    """Bytes of the routing header on a link; 0 if there was none."""
+    frame = _frame(sent, source, target)
+    return 0 if frame is None else frame.header_length
+
+
+def _at(sent: Sent, router: str) -> list[Scene]:
+    every = scenes(journey(sent), Names(sent.topology))
+    return [scene for scene in every if scene.visit.router == router]
+
+
+def _frame(sent: Sent, source: str, target: str) -> Frame | None:
+    for visit in journey(sent):
+        for copy in visit.copies if visit.router == source else ():
+            if copy.target == target:
+                return copy.frame
+    return None
