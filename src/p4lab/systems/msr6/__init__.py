@@ -34,6 +34,7 @@ class Msr6(System):
     notation: ClassVar[Notation] = NOTATION
     experiments: ClassVar[Mapping[str, str]] = {
         "encodings": "p4lab.systems.msr6.experiments.verbs:encodings",
+        "msr6-cost": "p4lab.systems.msr6.experiments.cost_verb:msr6_cost",
     }
     views: ClassVar[Mapping[str, str]] = {
         "tree_view": "p4lab.systems.msr6.views.tree:TreeView",

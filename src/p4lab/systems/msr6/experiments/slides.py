@@ -18,6 +18,11 @@ SOURCE = "MSR6 hackathon slides, IETF 119, March 2024"
 # ---- Table 1
 
 
+def share(blocks: int, there_are: int) -> float:
+    """So many of all that there are, `there_are` in each stage of the chip, in percent."""
+    return 100 * blocks / there_are / chip.STAGES
+
+
 @dataclass(frozen=True)
 class Resource:
     """A row of table 1: percent on average over all stages, and in stages 0 to 3."""
@@ -32,14 +37,19 @@ class Resource:
     """What `p4lab fit` calls it (`StageUse`); None if it does not estimate it"""
 
     @property
-    def recomputed(self) -> float:
-        """Percent on average: what the four stages have, over the stages of the chip."""
-        return sum(self.stages) / chip.STAGES
+    def blocks(self) -> tuple[int, ...]:
+        """How many of them that is, by stage: all percentages are those of whole numbers."""
+        return tuple(round(percent * self.there_are / 100) for percent in self.stages)
 
     @property
-    def blocks(self) -> tuple[int, ...]:
-        """How many of them that is, by stage."""
-        return tuple(round(percent * self.there_are / 100) for percent in self.stages)
+    def recomputed(self) -> float:
+        """Percent on average: what the four stages take, over all that the chip's stages have."""
+        return share(sum(self.blocks), self.there_are)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether that is the average in the slides."""
+        return f"{self.recomputed:.1f}" == f"{self.average:.1f}"
 
 
 HASH_BITS = 8 * (4 * 10 + 12)
