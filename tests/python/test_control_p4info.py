@@ -139,4 +139,4 @@ def test_frames_to_and_from_the_controller() -> None:
     heard = p4r.PacketIn(payload=b"abc")
     for field in BIER._header("packet_in"):
         heard.metadata.add(metadata_id=field.id, value=to_bytes(9 if "port" in field.name else 0))
-    assert BIER.packet_in(heard) == (9, b"abc")
+    assert BIER.packet_in(heard) == (9, b"abc", bytes([0b100, 0b1000_0000]))

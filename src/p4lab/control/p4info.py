@@ -12,6 +12,7 @@ from typing import Any
 from finsy.proto import p4i, p4r
 from google.protobuf import text_format
 
+from p4lab.model.control import PacketIn
 from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
@@ -164,11 +165,16 @@ class Program:
             message.metadata.add(metadata_id=field.id, value=to_bytes(value))
         return message
 
-    def packet_in(self, message: p4r.PacketIn) -> tuple[int, bytes]:
-        """The port where a frame came in, and the frame."""
-        ids = {field.id: field.name for field in self._header("packet_in")}
-        values = {ids.get(item.metadata_id): to_int(item.value) for item in message.metadata}
-        return values.get("ingress_port", 0), message.payload
+    def packet_in(self, message: p4r.PacketIn) -> PacketIn:
+        """What a switch has sent to its control plane."""
+        values = {item.metadata_id: to_int(item.value) for item in message.metadata}
+        port = size = bits = 0
+        for field in self._header("packet_in"):
+            value = values.get(field.id, 0)
+            port = value if field.name == "ingress_port" else port
+            size, bits = size + field.bitwidth, bits << field.bitwidth | value
+        header = (bits << -size % 8).to_bytes((size + 7) // 8, "big")
+        return PacketIn(port, message.payload, header)
 
     def _header(self, name: str) -> Sequence[Any]:
         if name not in self._metadata:

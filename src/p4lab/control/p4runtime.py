@@ -21,7 +21,7 @@ import grpc
 from finsy.proto import p4r, p4r_grpc, rpc_status
 
 from p4lab.control.p4info import Program
-from p4lab.model.control import Count
+from p4lab.model.control import Count, PacketIn
 from p4lab.model.entries import Entity, TableEntry, Update, diff, key
 
 PATIENCE = 20.0  # seconds for a switch to come (back) up
@@ -49,10 +49,10 @@ class P4RuntimeDriver:
         *,
         device_id: int = 1,
         election_id: int = 1,
-        on_packet: Callable[[int, bytes], None] = lambda _port, _frame: None,
+        on_packet: Callable[[PacketIn], None] = lambda _packet: None,
     ) -> None:
-        """`p4info` in protobuf's text format; `on_packet` is called from a thread with the port
-        and the frame of every packet that the switch sends to its controller."""
+        """`p4info` in protobuf's text format; `on_packet` is called from a thread with
+        every packet that the switch sends to its controller."""
         self.address = address
         self.program = Program(p4info)
         self._device = device_id
@@ -205,7 +205,7 @@ class P4RuntimeDriver:
 
     def _heard(self, message: p4r.StreamMessageResponse) -> None:
         if message.HasField("packet"):
-            self._on_packet(*self.program.packet_in(message.packet))
+            self._on_packet(self.program.packet_in(message.packet))
 
 
 class _Session:

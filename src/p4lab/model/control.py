@@ -18,6 +18,15 @@ class NumberError(ValueError):
     change."""
 
 
+class PacketIn(NamedTuple):
+    """A frame for the control plane: where it came in, and the program's own header, which stands
+    in front of it at the CPU port."""
+
+    port: int
+    frame: bytes
+    header: bytes
+
+
 class Count(NamedTuple):
     """What a cell of a counter holds."""
 

@@ -74,10 +74,6 @@ class CpuPort:
         """What makes a switch send `frame` out of `port`."""
         return self.outgoing.before(port, frame)
 
-    def packet_in_of(self, port: int, frame: bytes) -> bytes:
-        """What a switch sends to its CPU port for a frame that came in by `port`."""
-        return self.incoming.before(port, frame)
-
     def packet_out_of(self, data: bytes) -> tuple[int, bytes]:
         """Port and frame of what `packet_out` made."""
         return self.outgoing.split(data)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from p4lab.model.control import Count
+from p4lab.model.control import Count, PacketIn
 from p4lab.model.entries import Entries, RegisterCell, Update
 from p4lab.network.counting import ProbeCounter
 from p4lab.network.switches import News
@@ -100,14 +100,14 @@ class Bmv2Switch:
         name: str,
         compiled: Compiled,
         ports: Mapping[int, str],
-        on_cpu: Callable[[int, bytes], None],
+        on_cpu: Callable[[PacketIn], None],
         *,
         cpu_port: int,
         number: int,
         folder: Path,
     ) -> None:
         """`ports` are numbers and interface names, `cpu_port` is that of its controller. `on_cpu`
-        is called from a thread with port and frame of what the switch sends there. `number` tells
+        is called from a thread with what the switch sends there. `number` tells
         switches of one namespace apart; log and socket are put in `folder`. Raises TargetError."""
         from p4lab.control.p4runtime import P4RuntimeDriver
 
@@ -209,8 +209,8 @@ class Bmv2Switches:
         return self._heard.now
 
     def start(self, router: str, number: int, ports: Mapping[int, str]) -> None:
-        def heard(port: int, frame: bytes) -> None:
-            self._heard.put(router, port, frame)
+        def heard(packet: PacketIn) -> None:
+            self._heard.put(router, packet.port, packet.frame)
 
         self._ports |= {(router, port): interface for port, interface in ports.items()}
         self._counters.append(ProbeCounter(list(ports.values())))

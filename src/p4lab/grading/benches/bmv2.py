@@ -15,6 +15,7 @@ from p4lab.grading.course import Course
 from p4lab.grading.elsewhere import Outcome
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Content, Work
+from p4lab.model.control import PacketIn
 from p4lab.model.entries import Entity, MulticastGroup, TableEntry, Update
 from p4lab.model.run import Plan
 from p4lab.network import NetworkError, namespace
@@ -77,8 +78,8 @@ class Bmv2Bench:
         interfaces = {port: self._cables.lay(port) for port in ports}
         heard: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
 
-        def to_cpu(port: int, frame: bytes) -> None:
-            heard.put((cpu.number, cpu.packet_in_of(port, frame)))
+        def to_cpu(packet: PacketIn) -> None:
+            heard.put((cpu.number, packet.header + packet.frame))
 
         switch = bmv2.Bmv2Switch(
             "bench",
