@@ -98,7 +98,7 @@ parser EntryParser(packet_in packet, out ingress_headers_t hdr, out ingress_meta
     state parse_routing {
         packet.extract(hdr.packet.routing);
         md.segments_left = hdr.packet.routing.segments_left;
-        left.set(hdr.packet.routing.hdr_ext_len, 15, 1, 3, 0);  // half of it
+        left.set(hdr.packet.routing.hdr_ext_len, 255, 1, 3, 0);  // half of it, 4 bits
         transition select(hdr.packet.routing.routing_type, hdr.packet.routing.hdr_ext_len) {
             (ROUTING_MSR6, 0 &&& 0xF1):      parse_list;  // even, and less than 16
             (ROUTING_MSR6, LONGEST_EXT_LEN): parse_list;
