@@ -1,0 +1,102 @@
+// MSR6 TE with RLB, replication through a local bit string (End.RLB).
+//
+// A bit of the argument stands for an adjacency of this router, bit 1 (the lowest) for the first. Only
+// those that lead to a further router of the tree need an entry of the list: the first at the pointer,
+// the others at lower and lower indices, in the order of the bits.   bits 16 | pointer 8 | 0 8
+
+#ifndef MSR6_RLB_P4
+#define MSR6_RLB_P4
+
+#include "headers.p4"
+#include "leaf.p4"
+
+// How many bits are set.
+bit<8> ones(in bit<16> bits) {
+    return (bit<8>)bits[0:0] + (bit<8>)bits[1:1] + (bit<8>)bits[2:2] + (bit<8>)bits[3:3]
+        + (bit<8>)bits[4:4] + (bit<8>)bits[5:5] + (bit<8>)bits[6:6] + (bit<8>)bits[7:7]
+        + (bit<8>)bits[8:8] + (bit<8>)bits[9:9] + (bit<8>)bits[10:10] + (bit<8>)bits[11:11]
+        + (bit<8>)bits[12:12] + (bit<8>)bits[13:13] + (bit<8>)bits[14:14] + (bit<8>)bits[15:15];
+}
+
+// `known` are the bits that stand for an adjacency here, `transits` those of them that need an entry.
+control EndRlb(inout msr6_headers_t hdr, in bit<16> known, in bit<16> transits,
+               inout carried_t carried, inout decision_t decision) {
+    Leaf() here;
+    bit<16> bits = 0;
+    bit<8>  pointer = 0;
+    bit<8>  wanted;
+
+    // To a further router: how many routers come before it says which entry is its own.
+    action transit(bit<16> own, bit<9> port) {
+        hdr.routing.segments_left = pointer - ones(bits & transits & (own - 1));
+        carried.bits = carried.bits - own;
+        decision.egress_port = port;
+        hdr.ipv6.hop_limit = hdr.ipv6.hop_limit - 1;
+    }
+
+    // To a host that takes the headers off by itself.
+    action leaf(bit<16> own, bit<9> port, bit<128> sid) {
+        hdr.ipv6.dst_addr = sid;
+        hdr.ipv6.hop_limit = hdr.ipv6.hop_limit - 1;
+        hdr.routing.segments_left = 0;
+        carried.bits = carried.bits - own;
+        decision.egress_port = port;
+    }
+
+    // This router has listeners of its own.
+    action local(bit<16> own) {
+        carried.bits = carried.bits - own;
+    }
+
+    action drop() {
+        carried.bits = 0;
+        decision.drop = drop_reason_t.NO_WAY;
+    }
+
+    // One entry per adjacency: its bit must be set in `bits`, all other bits do not matter. The
+    // priorities of the entries make the lowest bit win.
+    table adjacencies {
+        key = { carried.bits: ternary @name("bits"); }
+        actions = { transit; leaf; local; drop; }
+        const default_action = drop();
+        size = 64;
+    }
+
+    apply {
+        bits = hdr.ipv6.dst_addr[31:16];
+        pointer = hdr.ipv6.dst_addr[15:8];
+
+        // Whoever skips a bit that stands for nothing does not know whether it had an entry: all
+        // further copies might go astray.
+        wanted = ones(bits & transits);
+        if (bits == 0) {
+            decision.drop = drop_reason_t.NO_COPY;
+        } else if (bits & ~known != 0) {
+            decision.drop = drop_reason_t.NO_ADJACENCY;
+        } else if (wanted != 0 && pointer >= hdr.routing.segments_left) {
+            decision.drop = drop_reason_t.POINTER;
+        } else if (wanted != 0 && wanted - 1 > pointer) {
+            decision.drop = drop_reason_t.TOO_MANY;
+        }
+
+        if (decision.drop == drop_reason_t.NONE) {
+            if (carried.in_progress == 0) {
+                carried.in_progress = 1;
+                carried.bits = bits;
+                carried.next = pointer;
+            }
+            decision.is_copy = true;
+            switch (adjacencies.apply().action_run) {
+                transit: {
+                    hdr.ipv6.dst_addr = hdr.segments[hdr.routing.segments_left].sid;
+                }
+                local: {
+                    here.apply(hdr, decision);
+                }
+            }
+            decision.again = carried.bits != 0;
+        }
+    }
+}
+
+#endif

@@ -1,0 +1,27 @@
+// The leaf of a tree: the packet inside comes out.
+
+#ifndef MSR6_LEAF_P4
+#define MSR6_LEAF_P4
+
+#include "headers.p4"
+
+// Takes off what the ingress put in front. What comes out is for listeners of this router.
+control Leaf(inout msr6_headers_t hdr, inout decision_t decision) {
+    action take_off() {
+        hdr.segments.pop_front(SEGMENTS);
+        hdr.routing.setInvalid();
+        hdr.ipv6 = hdr.inner;
+        hdr.inner.setInvalid();
+    }
+
+    apply {
+        if (!hdr.inner.isValid()) {
+            decision.drop = drop_reason_t.UPPER_LAYER;
+        } else {
+            take_off();
+            decision.deliver = true;
+        }
+    }
+}
+
+#endif
