@@ -198,3 +198,22 @@ def test_te_alone_takes_less_than_all_behaviours() -> None:
     ]
     assert "adjacencies" not in tables[0] and "adjacencies" in tables[1]
     assert "bift" not in tables[1]
+
+
+def test_the_table_in_the_docs_is_true() -> None:
+    page = (MSR6.parents[1] / "docs" / "fit.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| TE[^|]* \| (?:`(\w+)`)? ?\| ([\d |]+) \|$", page, re.MULTILINE)
+    assert [macro for macro, _ in rows] == ["ONLY_TE", "WITHOUT_BE", ""]
+    for macro, cells in rows:
+        only = pipe(estimate_file(PROGRAM, defines=[(macro, "1")] if macro else []))
+        ingress, egress = only.gresses
+        numbers = [int(cell) for cell in cells.split("|")]
+        assert numbers == [
+            ingress.stages,
+            egress.stages,
+            ingress.cycles,
+            sum(stage.logical_tables for stage in only.stages),
+            sum(stage.tcams for stage in only.stages),
+            sum(stage.srams for stage in only.stages),
+            ingress.phv_bits + egress.phv_bits,
+        ]
