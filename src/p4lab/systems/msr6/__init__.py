@@ -35,6 +35,7 @@ class Msr6(System):
     experiments: ClassVar[Mapping[str, str]] = {
         "encodings": "p4lab.systems.msr6.experiments.verbs:encodings",
         "msr6-cost": "p4lab.systems.msr6.experiments.cost_verb:msr6_cost",
+        "msr6-failure": "p4lab.systems.msr6.experiments.verbs:msr6_failure",
     }
     views: ClassVar[Mapping[str, str]] = {
         "tree_view": "p4lab.systems.msr6.views.tree:TreeView",

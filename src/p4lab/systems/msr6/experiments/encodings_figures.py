@@ -96,7 +96,7 @@ def draw_state(
     path: Path,
     notes: Sequence[str],
 ) -> None:
-    """Rows of tables and stages, for the first network. Raises OSError, ValueError."""
+    """Rows of tables in the first network, and stages. Raises OSError, ValueError."""
     own = at_shown(rows, rows[0]["panel"])
     grid = [
         [
@@ -120,13 +120,14 @@ def _bars(axis: Any, names: Sequence[str], first: Sequence[float], second: Seque
         )
     axis.set_yticks(range(len(names)), names)
     axis.invert_yaxis()
-    axis.margins(x=0.45)
+    axis.set_xlim(0, 1.7 * max(a + b for a, b in zip(first, second, strict=True)))
 
 
 def _draw_rows(axis: Any, *, rows: Sequence[dict[str, Any]]) -> None:
     names = [row["encoding"] for row in rows]
     _bars(axis, names, [row["router_rows"] for row in rows], [row["routes"] for row in rows])
-    axis.set_title("without any group\n[rows per router (pale: routes)]", fontsize=8)
+    title = f"{rows[0]['panel']}, no group\n[rows per router (pale: routes)]"
+    axis.set_title(title, fontsize=8)
 
 
 def _draw_group(axis: Any, *, rows: Sequence[dict[str, Any]]) -> None:
@@ -134,10 +135,11 @@ def _draw_group(axis: Any, *, rows: Sequence[dict[str, Any]]) -> None:
     names = [row["encoding"] for row in rows]
     ingress = [row["packets"] for row in rows]
     _bars(axis, names, ingress, [row["rows"] for row in rows])
-    axis.set_title(f"a group of {rows[0]['x']}\n[rows at its ingress (pale: between)]", fontsize=8)
+    axis.set_title(f"a group of {rows[0]['x']}\n[rows at ingress (pale: between)]", fontsize=8)
 
 
 def _draw_stages(axis: Any, *, stages: Sequence[Stages]) -> None:
     names = [one.program for one in stages]
     _bars(axis, names, [one.ingress or 0 for one in stages], [0] * len(stages))
+    axis.set_xlim(0, MOST_STAGES)
     axis.set_title(f"Tofino 1, p4lab fit\n[ingress stages of {MOST_STAGES}]", fontsize=8)
