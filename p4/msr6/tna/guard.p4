@@ -51,16 +51,16 @@ control HeaderGuard(in msr6_headers_t hdr, inout ingress_metadata_t md) {
     table check_header {
         key = {
             hdr.ipv6.src_addr[127:112]: ternary @name("source");
-            md.is_cut:                ternary @name("is_cut");
-            hdr.routing.isValid():    ternary @name("has_routing");
-            md.behaviour:             ternary @name("behaviour");
-            hdr.routing.routing_type: ternary @name("routing_type");
-            hdr.routing.hdr_ext_len:  ternary @name("hdr_ext_len");
-            md.has_list:              ternary @name("has_list");
-            md.hops:                  ternary @name("hop_limit");
-            md.room:                  ternary @name("room");
-            md.segments_left:         ternary @name("segments_left");
-            md.over:                  ternary @name("over");
+            md.is_cut:                  ternary @name("is_cut");
+            hdr.routing.isValid():      ternary @name("has_routing");
+            md.behaviour:               ternary @name("behaviour");
+            hdr.routing.routing_type:   ternary @name("routing_type");
+            hdr.routing.hdr_ext_len:    ternary @name("hdr_ext_len");
+            md.has_list:                ternary @name("has_list");
+            md.hops:                    ternary @name("hop_limit");
+            md.room:                    ternary @name("room");
+            md.segments_left:           ternary @name("segments_left");
+            md.over:                    ternary @name("over");
         }
         actions = { go_on; refuse; tell; }
         const default_action = tell(drop_reason_t.ROUTING_TYPE);
@@ -237,6 +237,7 @@ control Decide(inout ingress_headers_t hdr, inout ingress_metadata_t md,
             md.refused:                         ternary @name("refused");
             md.target:                          ternary @name("target");
             md.behaviour:                       ternary @name("behaviour");
+            hdr.packet.ipv6.isValid():          ternary @name("has_ipv6");
             hdr.packet.ipv6.dst_addr[127:112]:  ternary @name("destination");
             hdr.packet.inner.isValid():         ternary @name("has_inner");
             hdr.packet.inner.src_addr[127:112]: ternary @name("source");
@@ -247,31 +248,31 @@ control Decide(inout ingress_headers_t hdr, inout ingress_metadata_t md,
         actions = { give_up; lose; tell; send; send_around; send_to_listeners; }
         const default_action = lose(drop_reason_t.NOT_MULTICAST);
         const entries = {
-            (1, _, _, _, _, _, _, _, _): give_up();
+            (1, _, _, _, _, _, _, _, _, _): give_up();
             // A list may name any address, and these are none to send a copy to.
-            (_, _, _, 0xFF00 &&& 0xFF00, _, _, _, _, _): lose(drop_reason_t.ROUTED_MULTICAST);
-            (_, _, _, 0xFE80 &&& 0xFFC0, _, _, _, _, _): lose(drop_reason_t.LINK_LOCAL);
-            (_, target_t.PORT, _, _, _, _, _, _, _): send();
-            (_, target_t.TREE, _, _, _, _, _, _, _): send_around();
+            (_, _, _, true, 0xFF00 &&& 0xFF00, _, _, _, _, _): lose(drop_reason_t.ROUTED_MULTICAST);
+            (_, _, _, true, 0xFE80 &&& 0xFFC0, _, _, _, _, _): lose(drop_reason_t.LINK_LOCAL);
+            (_, target_t.PORT, _, _, _, _, _, _, _, _): send();
+            (_, target_t.TREE, _, _, _, _, _, _, _, _): send_around();
             // To this router itself: to a SID that it does not have, or a copy that comes back.
-            (_, target_t.HERE, behaviour_t.NONE, _, _, _, _, _,
+            (_, target_t.HERE, behaviour_t.NONE, _, _, _, _, _, _,
              _): lose(drop_reason_t.NO_SUCH_SID);
-            (_, target_t.HERE, _, _, _, _, _, _, _): send_around();
-            (_, target_t.NOWHERE, behaviour_t.NONE, _, _, _, _, _,
+            (_, target_t.HERE, _, _, _, _, _, _, _, _): send_around();
+            (_, target_t.NOWHERE, behaviour_t.NONE, _, _, _, _, _, _,
              _): tell(drop_reason_t.NO_ROUTE);
-            (_, target_t.NOWHERE, behaviour_t.END_RGB, _, _, _, _, _,
+            (_, target_t.NOWHERE, behaviour_t.END_RGB, _, _, _, _, _, _,
              _): lose(drop_reason_t.NO_BIFT_ENTRY);
-            (_, target_t.NOWHERE, _, _, _, _, _, _, _): lose(drop_reason_t.NO_WAY);
+            (_, target_t.NOWHERE, _, _, _, _, _, _, _, _): lose(drop_reason_t.NO_WAY);
             // To listeners.
-            (_, _, behaviour_t.END_DT6, _, false, _, _, _, _): tell(drop_reason_t.UPPER_LAYER);
-            (_, _, _, _, false, _, _, _, _): lose(drop_reason_t.UPPER_LAYER);
-            (_, _, _, _, _, _, 0xFF00 &&& 0xFF0E, _, _): lose(drop_reason_t.LINK_LOCAL);
-            (_, _, _, _, _, _, 0xFF02 &&& 0xFF0F, _, _): lose(drop_reason_t.LINK_LOCAL);
-            (_, _, _, _, _, 0xFE80 &&& 0xFFC0, 0xFF00 &&& 0xFF00, _,
+            (_, _, behaviour_t.END_DT6, _, _, false, _, _, _, _): tell(drop_reason_t.UPPER_LAYER);
+            (_, _, _, _, _, false, _, _, _, _): lose(drop_reason_t.UPPER_LAYER);
+            (_, _, _, _, _, _, _, 0xFF00 &&& 0xFF0E, _, _): lose(drop_reason_t.LINK_LOCAL);
+            (_, _, _, _, _, _, _, 0xFF02 &&& 0xFF0F, _, _): lose(drop_reason_t.LINK_LOCAL);
+            (_, _, _, _, _, _, 0xFE80 &&& 0xFFC0, 0xFF00 &&& 0xFF00, _,
              _): lose(drop_reason_t.LINK_LOCAL);
-            (_, _, _, _, _, _, 0xFF00 &&& 0xFF00, 0 &&& 0xFE, _): lose(drop_reason_t.HOP_LIMIT);
-            (_, _, _, _, _, _, 0xFF00 &&& 0xFF00, _, 0): lose(drop_reason_t.NO_LISTENER);
-            (_, _, _, _, _, _, 0xFF00 &&& 0xFF00, _, 1): send_to_listeners();
+            (_, _, _, _, _, _, _, 0xFF00 &&& 0xFF00, 0 &&& 0xFE, _): lose(drop_reason_t.HOP_LIMIT);
+            (_, _, _, _, _, _, _, 0xFF00 &&& 0xFF00, _, 0): lose(drop_reason_t.NO_LISTENER);
+            (_, _, _, _, _, _, _, 0xFF00 &&& 0xFF00, _, 1): send_to_listeners();
         }
         size = 32;
     }
