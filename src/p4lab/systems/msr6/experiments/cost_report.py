@@ -166,7 +166,7 @@ def _lengths(found: Sequence[Copy]) -> Table:
 
 
 def _waits() -> Table:
-    title = "Ways to a second copy on a Tofino 1: does it wait so long?"
+    title = "Ways to a second copy on a Tofino 1: is the slides' gap long enough?"
     table = _table(title, "", "at least ns", *WAYS)
     table.add_row("the slides' gap", "", *(f"{gap(way):.2f}" for way in WAYS))
     for wait in WAITS:

@@ -77,6 +77,7 @@ _ADDRESS = IPv6Address("fd00:0:0:1::fe")
 _LOOP_SESSION = 1
 _MCAST_GROUP = 2
 _MTU = 9000
+_LOCAL = 1  # the bit of a next hop for itself
 
 
 @cache
@@ -179,14 +180,16 @@ def _bit(port: int) -> int:
 def encoded(way: str) -> Encoded:
     """The tree: this router is its root, the next hops its leaves. The first in the list, which is
     the highest entry, is the first next hop."""
-    sids = tuple(leaf(node).pack() for node in reversed(_NODES.values()))
-    last = len(sids) - 1
+    nodes, last = tuple(reversed(_NODES.values())), COPIES - 1
     if way == TE:
         own = Sid(_ROUTER, END_RL, ListArgument(COPIES, last).pack())
+        sids = [leaf(node) for node in nodes]
     else:
         bits = sum(_bit(port) for port in NEXT_HOPS)
         own = Sid(_ROUTER, END_RLB, LocalBits(bits, last).pack())
-    return Encoded(own, sids, len(sids), tuple(str(port) for port in NEXT_HOPS))
+        sids = [Sid(node, END_RLB, LocalBits(_LOCAL, 0).pack()) for node in nodes]
+    receivers = tuple(str(port) for port in NEXT_HOPS)
+    return Encoded(own, tuple(sid.pack() for sid in sids), COPIES, receivers)
 
 
 def tree_bytes(way: str) -> int:
