@@ -151,7 +151,7 @@ function render({ model, el }) {
       now.animate([{ transform: `translateY(${way}px)` }, { transform: "none" }], 240);
     }
     if (held === null) return;
-    const same = [...panel.querySelectorAll("[data-cell]")].find((part) => part.dataset.cell === held);
+    const same = [...panel.querySelectorAll(active.tagName)].find((part) => part.dataset.cell === held);
     (same ?? root).focus({ preventScroll: true });
   }
 
