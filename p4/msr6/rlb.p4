@@ -55,6 +55,7 @@ control EndRlb(inout msr6_headers_t hdr, in bit<16> known, in bit<16> transits,
         carried.bits = carried.bits & ~own;
         // END SOLUTION
     }
+    // END QUOTE
 
     action drop() {
         carried.bits = 0;
@@ -69,7 +70,6 @@ control EndRlb(inout msr6_headers_t hdr, in bit<16> known, in bit<16> transits,
         const default_action = drop();
         size = 64;
     }
-    // END QUOTE
 
     apply {
         // BEGIN QUOTE guard

@@ -157,7 +157,7 @@ control Msr6Router(inout msr6_headers_t hdr, inout carried_t carried, in arrival
             } else if (hdr.ipv6.dst_addr[115:112] <= 2
                        || hdr.ipv6.src_addr[127:118] == LINK_LOCAL_10) {
                 decision.drop = drop_reason_t.LINK_LOCAL;
-            } else if (hdr.routing.isValid()) {
+            } else if (hdr.ipv6.next_header == NEXT_ROUTING) {
                 decision.drop = drop_reason_t.ROUTED_MULTICAST;
             } else if (hdr.ipv6.hop_limit <= 1) {
                 decision.drop = drop_reason_t.HOP_LIMIT;
