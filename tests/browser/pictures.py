@@ -98,11 +98,24 @@ def pictures_of_copies(book: Book) -> None:
         take(book, name, view)
 
 
+def picture_of_a_tree(book: Book) -> None:
+    """Lab 04: the copy to r5 is on its way, and its entry is pointed at."""
+    view = book.cell("goal.tree_view(sent)").locator(".p4m-view")
+    press(book, view, "Home", *["ArrowRight"] * 5)
+    view.locator("tr[data-cell='entry 5']").click()
+    take(book, "tree", view)
+
+
 def main() -> None:
     browser = chromium()
     if browser is None:
         sys.exit("pictures need Chromium (Debian: chromium).")
-    labs = {"01-bier": all_pictures, "02-frr": picture_of_losses, "03-protect": pictures_of_copies}
+    labs = {
+        "01-bier": all_pictures,
+        "02-frr": picture_of_losses,
+        "03-protect": pictures_of_copies,
+        "04-msr6": picture_of_a_tree,
+    }
     for lab in sys.argv[1:] or labs:
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder)
