@@ -28,13 +28,14 @@ from bier_cables import (
 from bier_oracle import networks
 from p4lab.control.igp import underlay
 from p4lab.control.listeners import Member
+from p4lab.control.loops import loop_count
 from p4lab.engine import to_engine
 from p4lab.model.control import NumberError
 from p4lab.model.entries import Update
 from p4lab.model.layout import TnaLayout, front_number, front_port
 from p4lab.packets.probe import probe_frame
 from p4lab.systems.bier.entries import bier_entries
-from p4lab.systems.bier_tna.entries import backup_entries, loop_count, tna_entries
+from p4lab.systems.bier_tna.entries import backup_entries, tna_entries
 from p4lab.systems.frr.lfa import alternate, neighbour_alternate
 from p4lab.topology import NO_FAILURES, Failures, Topology
 

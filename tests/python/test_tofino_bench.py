@@ -16,6 +16,7 @@ import pytest
 
 from bfrt_fake.programs import install
 from cli_runner import ROOT, p4lab
+from p4lab.control.loops import loop_entries
 from p4lab.engine import to_engine
 from p4lab.grading import course as courses
 from p4lab.grading.benches.tofino import TofinoBench
@@ -23,7 +24,7 @@ from p4lab.grading.judge import judge
 from p4lab.grading.scenario import Case, Sending
 from p4lab.grading.work import Work
 from p4lab.model.entries import Entity, Exact, TableEntry, Ternary, Update
-from p4lab.systems.bier_tna.entries import loop_entries, port_status, served
+from p4lab.systems.bier_tna.entries import port_status, served
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="cables to a switch need root")
 LAB = "05-recirculation"

@@ -10,14 +10,14 @@ its loops (`Network.set_loop`).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from p4lab.control.igp import underlay
 from p4lab.control.listeners import Member
+from p4lab.control.loops import loop_entries
 from p4lab.model.control import NumberError
 from p4lab.model.entries import (
     CloneSession,
-    DefaultAction,
     Entity,
     Entries,
     Exact,
@@ -39,7 +39,6 @@ from p4lab.systems.bier.entries import (
 from p4lab.systems.frr.lfa import downstream_alternate, neighbour_alternate
 from p4lab.topology import NO_FAILURES, Failures, Topology
 
-FIRST_LOOP_SESSION = 1  # mirror sessions are 1, 2, ... for the loops in their order
 PORT_STATUS = "port_down"  # the register with a cell for each port of the chip
 
 _BACKUP = 0x8000  # the number of a backup's F-BM is that of the BFER, with this bit
@@ -118,26 +117,6 @@ def _number(row: TableEntry) -> int:
 def served(number: int, fbm: int) -> TableEntry:
     """The row in which egress finds what ingress has served."""
     return TableEntry("served", (("entry", Exact(number)),), "take_out", (("fbm", fbm),))
-
-
-def loop_entries(loops: Iterable[int]) -> list[Entity]:
-    """The round robin over recirculation ports: sessions, rows, and k - 1 in `loop_count`."""
-    ports = tuple(loops)
-    entities: list[Entity] = [loop_count(len(ports))]
-    for turn, port in enumerate(ports):
-        session = FIRST_LOOP_SESSION + turn
-        key = (("loop", Exact(turn)),)
-        entities += [
-            CloneSession(session, ((port, 0),)),
-            TableEntry("loop_sessions", key, "mirror_to", (("session", session),)),
-            TableEntry("loop_ports", key, "loop_to", (("port", port),)),
-        ]
-    return entities
-
-
-def loop_count(k: int) -> DefaultAction:
-    """How many of the loops take part: the first k. It may change while packets flow."""
-    return DefaultAction("loop_count", "use_loops", (("last", k - 1),))
 
 
 def backup_entries(

@@ -78,7 +78,9 @@ class Msr6(System):
         self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
     ) -> Msr6ControlPlane:
         sources = {stream.source.router for stream in plan.streams}
-        return Msr6ControlPlane(plan.topology, driver_for_router, plan.settings, sources)
+        return Msr6ControlPlane(
+            plan.topology, driver_for_router, plan.settings, sources, layouts=layouts
+        )
 
     def waiting(self, plan: Plan, plane: Msr6ControlPlane) -> str:
         missing = len(membership(plan) - plane.membership)

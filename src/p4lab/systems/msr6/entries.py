@@ -25,8 +25,8 @@ from p4lab.model.entries import (
 )
 from p4lab.systems.msr6 import be, rlb
 from p4lab.systems.msr6.encoded import Encoded
-from p4lab.systems.msr6.groups import SEGMENTS, Trees
-from p4lab.systems.msr6.settings import Msr6Settings
+from p4lab.systems.msr6.groups import Trees
+from p4lab.systems.msr6.settings import SEGMENTS, Msr6Settings
 from p4lab.systems.msr6.sids import (
     END_DT6,
     END_RGB,

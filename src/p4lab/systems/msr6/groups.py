@@ -14,14 +14,16 @@ from p4lab.systems.msr6.sids import node_numbers
 from p4lab.systems.msr6.tree import Hop, Node, Tree
 from p4lab.topology import Failures, Topology
 
-SEGMENTS = 16
-"""Entries of a list that the program reads and writes"""
-
 
 class Trees:
     """All trees of a topology in which some things are down."""
 
-    def __init__(self, topology: Topology, settings: Msr6Settings, down: Failures) -> None:
+    def __init__(
+        self,
+        topology: Topology,
+        settings: Msr6Settings,
+        down: Failures,
+    ) -> None:
         self._topology = topology
         self._settings = settings
         self._nodes = node_numbers(topology)
@@ -38,24 +40,32 @@ class Trees:
         leaves = self._leaves(ingress, listeners)
         if not leaves - {ingress}:
             return ()
+        if self._settings.encoding == "clone":
+            return ()
         if self._settings.encoding == "be":
             return be.encode(ingress, leaves, self._nodes, self._ids)
-        tree = self._tree(self._graph, ingress, leaves)
+        tree = self._tree(ingress, leaves)
         if self._settings.encoding == "rlb":
-            return rlb.packets(tree, self._nodes, self._bits, SEGMENTS)
-        return te.packets(tree, self._nodes, SEGMENTS)
+            return rlb.packets(tree, self._nodes, self._bits, self._settings.entries)
+        return te.packets(tree, self._nodes, self._settings.entries)
 
     def copies(self, source: str, listeners: Collection[str]) -> Iterator[Hop]:
         """The links that carry a packet from one host to others, by the names of their ends: once
-        each, if its tree fits into one packet."""
+        for each of the packets that its tree takes."""
         ingress = self._topology.host(source).router
-        hosts = [self._topology.host(name) for name in listeners if name != source]
-        routers = {host.router for host in hosts if self._igp.reaches(ingress, host.router)}
-        by_bits = self._settings.encoding in ("be", "clone")
-        tree = trees.least_cost if by_bits else self._tree
+        others = {name for name in listeners if name != source}
+        leaves = self._leaves(ingress, others)
         yield source, ingress
-        yield from tree(self._graph, ingress, routers).hops()
-        yield from ((host.router, host.name) for host in hosts if host.router in routers)
+        if self._settings.encoding in ("be", "clone"):
+            whole = trees.least_cost(self._graph, ingress, leaves)
+        else:
+            whole = self._tree(ingress, leaves)
+        packets = [packet.receivers for packet in self.packets(ingress, others)]
+        for receivers in packets or [whole.receivers]:
+            yield from whole.only(receivers).hops()
+        if self._settings.leaves == "routers":
+            hosts = (self._topology.host(name) for name in sorted(others))
+            yield from ((host.router, host.name) for host in hosts if host.router in leaves)
 
     def shared(self, listeners: Collection[str], sources: Collection[str]) -> dict[str, set[int]]:
         """Ports by router that lead to the others on one tree for a group, whichever of its routers
@@ -79,9 +89,9 @@ class Trees:
             return {host.name for host in near}
         return {host.router for host in near}
 
-    def _tree(self, graph: Graph, root: str, leaves: Collection[Node]) -> Tree:
+    def _tree(self, root: str, leaves: Collection[Node]) -> Tree:
         """The tree that the settings ask for."""
         steiner = self._settings.tree == "steiner"
-        tree = (trees.steiner if steiner else trees.least_cost)(graph, root, leaves)
+        tree = (trees.steiner if steiner else trees.least_cost)(self._graph, root, leaves)
         bound = self._settings.delay_ns
-        return tree if bound is None else trees.bounded(graph, tree, bound)
+        return tree if bound is None else trees.bounded(self._graph, tree, bound)

@@ -10,6 +10,7 @@ from p4lab.control.listeners import ListeningPlane
 from p4lab.control.mld import MldRouter, MldTimers
 from p4lab.model.control import Driver
 from p4lab.model.entries import Entries, Exact, TableEntry
+from p4lab.model.layout import Layouts
 from p4lab.packets.icmp import packet_too_big
 from p4lab.packets.ip import (
     ETHERTYPE_IPV6,
@@ -18,6 +19,7 @@ from p4lab.packets.ip import (
     link_local,
     multicast_mac,
 )
+from p4lab.systems.msr6 import chip
 from p4lab.systems.msr6.answers import answer
 from p4lab.systems.msr6.entries import msr6_entries
 from p4lab.systems.msr6.places import places
@@ -38,9 +40,11 @@ class Msr6ControlPlane(ListeningPlane):
         settings: Msr6Settings | None = None,
         sources: Iterable[str] = (),
         timers: MldTimers | None = None,
+        layouts: Layouts | None = None,
     ) -> None:
-        """`sources` are the routers where packets come in, for settings without trees. Raises
-        NumberError."""
+        """`sources` are the routers where packets come in, for settings without trees; `layouts`
+        those of chips. Raises NumberError."""
+        self._layouts = layouts
         self.settings = settings or Msr6Settings()
         self._sources = frozenset(sources)
         self._timers = timers
@@ -58,9 +62,13 @@ class Msr6ControlPlane(ListeningPlane):
 
     def compute(self) -> dict[str, Entries]:
         """What every router shall hold, from all that is known now."""
-        return msr6_entries(
-            self.topology, self.membership, self.settings, self._sources, self.failures
-        )
+        found = self.settings
+        if self._layouts is not None:
+            found = found.model_copy(update={"entries": min(found.entries, chip.SEGMENTS)})
+        wanted = msr6_entries(self.topology, self.membership, found, self._sources, self.failures)
+        if self._layouts is None:
+            return wanted
+        return {name: chip.on_chip(rows, self._layouts[name]) for name, rows in wanted.items()}
 
     def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
         """A packet of MLD, or one that the switch refuses: its sender is told, not too often."""

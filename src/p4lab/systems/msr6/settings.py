@@ -14,6 +14,8 @@ Shape = Literal["cheapest", "steiner"]
 Leaves = Literal["routers", "hosts"]
 
 CORE_MTU = 9000
+SEGMENTS = 16
+"""Entries of a list that the program reads and writes"""
 
 
 class Msr6Settings(Settings):
@@ -21,7 +23,9 @@ class Msr6Settings(Settings):
     `tree` which one it is. Listeners are served by their `leaves`: routers that take the headers
     off for them, or the hosts themselves, which are Linux with SRv6 then. A tree avoids the links
     of `avoid` ("r1-r2 r3-r4"), and brings no listener more than `delay` from its ingress ("0 ms":
-    any). `mtu` is what an IPv6 packet may have between routers, in bytes."""
+    any). A tree that needs more
+    than `entries` of a list takes several packets. `mtu` is what an IPv6 packet may have between
+    routers, in bytes."""
 
     encoding: Annotated[Encoding, Field(description="how packets carry their tree")] = "te"
     tree: Annotated[Shape, Field(description="least cost to each listener, or of the tree")] = (
@@ -32,6 +36,9 @@ class Msr6Settings(Settings):
     delay: Annotated[str, Field(description="the most between ingress and leaf (0 ms: any)")] = (
         "0 ms"
     )
+    entries: Annotated[
+        int, Field(ge=1, le=SEGMENTS, description="entries of a list at the most")
+    ] = SEGMENTS
     mtu: Annotated[
         int, Field(ge=1280, le=65535, description="bytes of a packet between routers")
     ] = CORE_MTU

@@ -24,8 +24,9 @@ DEGREE = 4
 """Links of each node of a random regular graph"""
 ATTACHED = 2
 """Links of each new node of a Barabasi-Albert graph"""
-WAXMAN = {"beta": 0.4, "alpha": 0.09}
-"""Four to five links a node at 200 nodes"""
+WAXMAN_BETA = 0.4
+WAXMAN_ALPHA = 1.27
+"""Times the square root of 1 / nodes: about five links a node in a network of any size"""
 MOST_NODES = 2_000
 
 
@@ -90,7 +91,9 @@ def sources(nodes: int) -> dict[str, Source]:
     ports = fat_tree_ports(nodes)
     return {
         "random regular": random_regular(nodes),
-        "Waxman": lambda draw: whole(nx.waxman_graph(nodes, seed=_number(draw), **WAXMAN)),
+        "Waxman": lambda draw: whole(
+            nx.waxman_graph(nodes, WAXMAN_BETA, WAXMAN_ALPHA / nodes**0.5, seed=_number(draw))
+        ),
         "Barabasi-Albert": lambda draw: whole(
             nx.barabasi_albert_graph(nodes, ATTACHED, seed=_number(draw))
         ),

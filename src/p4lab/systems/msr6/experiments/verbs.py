@@ -51,6 +51,10 @@ TreeShape = Annotated[
 Payload = Annotated[
     int, typer.Option("--payload", min=0, max=9000, help="Bytes of a packet behind its headers.")
 ]
+Chosen = Annotated[
+    list[str] | None,
+    typer.Option("--network", metavar="NAME", help="Only in this network; several times for more."),
+]
 Map = Annotated[
     Path | None,
     typer.Option("--graphml", metavar="FILE", help="A map of a network to compare in, too."),
@@ -76,6 +80,7 @@ def encodings(
     segments: Segments = SEGMENTS,
     tree: TreeShape = "cheapest",
     payload: Payload = 1000,
+    network: Chosen = None,
     graphml: Map = None,
     sizes: Sweep = True,
     as_json: Json = False,
@@ -93,7 +98,10 @@ def encodings(
     if tree not in comparison.SHAPES:
         fail(f"there is no tree called {tree!r}; there is {' and '.join(comparison.SHAPES)}.")
     shape: Shape = tree
-    chosen = networks.sources(nodes)
+    known = networks.sources(nodes)
+    if unknown := next((name for name in network or () if name not in known), None):
+        fail(f"there is no network called {unknown!r}; there is {', '.join(known)}.")
+    chosen = {name: source for name, source in known.items() if name in (network or known)}
     if graphml is not None:
         given = _carefully(out, lambda: networks.read_graphml(existing_file(graphml, "map")))
         chosen[graphml.stem] = lambda _: given

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from p4lab.systems.msr6.groups import SEGMENTS
+from p4lab.systems.msr6.settings import SEGMENTS
 from p4lab.systems.msr6.sids import END_RL, ListArgument, Sid, leaf, node_numbers
 from p4lab.widgets.lab import Lab
 
