@@ -82,8 +82,8 @@ def _draw_curves(
     axis.xaxis.set_major_formatter("{x:.0f}")
     if quantity.base:
         axis.set_yscale("log", base=quantity.base)
-        axis.yaxis.set_minor_formatter("")
     axis.yaxis.set_major_formatter("{x:,g}")
+    axis.minorticks_off()
     axis.grid(color="#eeeeee")
     axis.set_title(title, fontsize=8)
     axis.set_xlabel(x_label)
