@@ -154,9 +154,21 @@ def run(part: Part, way: Way, topology: Topology, groups: int, interval: int, se
         )
         headers = (_header(topology, settings, NO_FAILURES), _header(topology, settings, _failed()))
     return Outcome(
-        part, way, routers, groups, seed, interval, delays, silence, sent, lost, duplicates,
-        changes(steps), *headers,
-    )  # fmt: skip
+        part=part,
+        way=way,
+        routers=routers,
+        groups=groups,
+        seed=seed,
+        interval=interval,
+        delays=delays,
+        outage_ns=silence,
+        sent=sent,
+        lost=lost,
+        duplicates=duplicates,
+        changed=changes(steps),
+        header_before=headers[0],
+        header_after=headers[1],
+    )
 
 
 def _cut(
@@ -169,12 +181,10 @@ def _cut(
 ) -> tuple[float, int, float, int, Sequence[Step]]:
     """Silence and packets lost of a group in the mean, packets sent for each, how many came twice,
     and the steps of the control plane."""
-    source, receiver = topology.host("h1"), topology.host("h2")
-    streams = tuple(
-        Stream(flow, FIRST_GROUP + flow - 1, source, (receiver,), 1, interval)
-        for flow in range(1, groups + 1)
+    plan = Msr6().plan(
+        "experiment", PROGRAM, topology, settings, seed, streams(topology, groups, interval)
     )
-    plan = Msr6().plan("experiment", PROGRAM, topology, settings, seed, streams)
+    source, receiver = plan.streams[0].source, plan.streams[0].receivers[0]
     with VirtualNetwork(topology, program(), seed=seed) as net:
         plane = Recomputing(topology, net.driver, settings, {source.router}, delays)
         session = Session(
@@ -185,18 +195,27 @@ def _cut(
         net.watch(receiver)
         lasting = BEFORE + plane.until_trees(_failed()) + AFTER
         begin = session.begin(
-            tuple(replace(stream, packets=lasting // interval) for stream in streams)
+            tuple(replace(stream, packets=lasting // interval) for stream in plan.streams)
         )
         phase = random.Random(f"phase {seed}").randrange(interval)
         net.run_until(begin + BEFORE + phase, session.controller)
         restoration.cut(session, topology.link(*ENDS))
         net.run_until(max(net.now, begin + lasting) + MS, session.controller)
-        arrivals: dict[int, list[tuple[int, int]]] = {stream.flow: [] for stream in streams}
+        arrivals: dict[int, list[tuple[int, int]]] = {stream.flow: [] for stream in plan.streams}
         for time, probe in net.arrivals(receiver):
             arrivals[probe.flow].append((time, probe.sequence))
     seen = [_seen(own, interval) for own in arrivals.values()]
     silences, sent, lost, duplicates = zip(*seen, strict=True)
     return fmean(silences), sent[0], fmean(lost), sum(duplicates), tuple(plane.timeline)
+
+
+def streams(topology: Topology, groups: int, interval: int) -> tuple[Stream, ...]:
+    """From h1 to h2, one packet for each group so far."""
+    source, receiver = topology.host("h1"), topology.host("h2")
+    return tuple(
+        Stream(flow, FIRST_GROUP + flow - 1, source, (receiver,), 1, interval)
+        for flow in range(1, groups + 1)
+    )
 
 
 def _seen(arrivals: Sequence[tuple[int, int]], interval: int) -> tuple[int, int, int, int]:
@@ -280,9 +299,9 @@ def _planned(runs: int, sweeps: bool) -> Iterator[_Runs]:
             yield _Runs("groups", way, lambda _: testbed(), groups, few)
 
 
-def steps(runs: int, sweeps: bool) -> int:
-    """How often `measure` says that it has gone on."""
-    return sum(planned.count for planned in _planned(runs, sweeps))
+def planned(runs: int, sweeps: bool) -> int:
+    """How many runs `measure` carries out, and says so."""
+    return sum(one.count for one in _planned(runs, sweeps))
 
 
 def measure(
@@ -292,12 +311,12 @@ def measure(
     Raises NetworkError, ProgramError."""
     interval = 10**9 // pps
     found = []
-    for planned in _planned(runs, sweeps):
-        for own in range(seed, seed + planned.count):
-            topology = planned.topology(own)
-            what = f"{len(topology.routers)} routers, {planned.groups} groups"
-            say(f"{planned.way.name}: {what}, seed {own}")
-            found.append(run(planned.part, planned.way, topology, planned.groups, interval, own))
+    for one in _planned(runs, sweeps):
+        for own in range(seed, seed + one.count):
+            topology = one.topology(own)
+            what = f"{len(topology.routers)} routers, {one.groups} groups"
+            say(f"{one.way.name}: {what}, seed {own}")
+            found.append(run(one.part, one.way, topology, one.groups, interval, own))
     return found
 
 
@@ -315,6 +334,6 @@ def wrong(found: Sequence[Outcome]) -> list[str]:
         ):
             lines.append(
                 f"{where}: {one.outage_ns / MS:.2f} ms without delivery, and "
-                f"{one.formula_ns / MS:.2f} by formula"
+                f"{one.formula_ns / MS:.2f} ms by formula"
             )
     return lines

@@ -21,8 +21,7 @@ from p4lab.systems.msr6.experiments.comparison import SIZES, Scope
 from p4lab.systems.msr6.experiments.encodings_report import Report
 from p4lab.systems.msr6.experiments.stages import estimates
 from p4lab.systems.msr6.experiments.summary import records
-from p4lab.systems.msr6.groups import SEGMENTS
-from p4lab.systems.msr6.settings import Shape
+from p4lab.systems.msr6.settings import SEGMENTS, Shape
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -135,7 +134,7 @@ def msr6_failure(
     found = _carefully(
         out,
         lambda: _with_bar(
-            failure.steps(runs, sweeps), lambda say: failure.measure(runs, pps, seed, sweeps, say)
+            failure.planned(runs, sweeps), lambda say: failure.measure(runs, pps, seed, sweeps, say)
         ),
     )
     rows = failure_report.records(found)
