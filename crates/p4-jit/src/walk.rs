@@ -369,9 +369,11 @@ impl<'a> Walker<'a> {
             }
             Op::LoadAt { r, d, idx } => {
                 let r = &program.dynamic[r as usize];
-                match element(r, self.constant(idx)?) {
-                    Some(at) => self.e.copy(d, r.base + at, r.n),
-                    None => self.e.clear(d, r.n),
+                let index = self.e.get(idx);
+                match self.e.constant_of(index).map(|index| element(r, index)) {
+                    Some(Some(at)) => self.e.copy(d, r.base + at, r.n),
+                    Some(None) => self.e.clear(d, r.n),
+                    None => self.choose(r, d, index),
                 }
             }
             Op::StoreAt { r, s, idx } => {
@@ -457,6 +459,25 @@ impl<'a> Walker<'a> {
         match self.e.constant_of(value) {
             Some(value) => Ok(value),
             None => unsupported("a header that may be valid or not"),
+        }
+    }
+
+    /// Reads the element that a value of the packet chooses; zero if there is none.
+    fn choose(&mut self, r: &DynamicRef, d: Slot, index: Value) {
+        let zero = self.e.number(0);
+        let mut words = vec![zero; r.n as usize];
+        for number in 0..r.count {
+            let is = self
+                .e
+                .ins()
+                .icmp_imm_u(IntCC::Equal, index, i64::from(number));
+            for (i, word) in (0..).zip(&mut words) {
+                let own = self.e.get(r.base + number * r.stride + i);
+                *word = self.e.ins().select(is, own, *word);
+            }
+        }
+        for (slot, word) in (d..).zip(words) {
+            self.e.set(slot, word);
         }
     }
 

@@ -421,3 +421,73 @@ fn tables_of_all_kinds_while_they_change() {
         pair.on_paths()
     );
 }
+
+/// Lists of any length up to four, of which the packet itself chooses an entry.
+const LISTS: &str = r#"
+#include <core.p4>
+#include <v1model.p4>
+header fixed_t { bit<8> entries; bit<8> chosen; bit<128> found; bit<8> first; }
+header entry_t { bit<128> value; bit<8> small; }
+struct headers_t { fixed_t fixed; entry_t[4] list; }
+struct metadata_t { }
+parser P(packet_in packet, out headers_t hdr, inout metadata_t meta,
+         inout standard_metadata_t std) {
+    bit<8> left;
+    state start {
+        packet.extract(hdr.fixed);
+        left = hdr.fixed.entries;
+        transition select(left) { 0: accept; 1 .. 4: entry; default: reject; }
+    }
+    state entry {
+        packet.extract(hdr.list.next);
+        left = left - 1;
+        transition select(left) { 0: accept; default: entry; }
+    }
+}
+control V(inout headers_t hdr, inout metadata_t meta) { apply {} }
+control I(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+    apply {
+        hdr.fixed.found = hdr.list[hdr.fixed.chosen].value;
+        hdr.fixed.first = hdr.list[hdr.fixed.chosen - 1].small;
+        std.egress_spec = 1;
+    }
+}
+control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) { apply {} }
+control C(inout headers_t hdr, inout metadata_t meta) { apply {} }
+control D(packet_out packet, in headers_t hdr) {
+    apply { packet.emit(hdr.fixed); packet.emit(hdr.list); }
+}
+V1Switch(P(), V(), I(), E(), C(), D()) main;
+"#;
+
+#[test]
+fn an_index_from_the_packet_keeps_nobody_from_a_path() {
+    let seed = 6;
+    println!("seed {seed}");
+    let mut pair = Pair::new(&subject::compile_text(LISTS), &[], Config::default());
+    let mut random = Random(seed);
+    for _ in 0..3000 {
+        let entries = random.below(5);
+        // Behind the end there is nothing, which reads as zero; so are entries that did not come.
+        let chosen = [random.below(6), 0, 255][random.below(8).saturating_sub(5)];
+        let mut data = vec![entries as u8, chosen as u8];
+        data.extend([7; 17]);
+        for number in 0..entries {
+            data.extend((0..17).map(|byte| (16 * number + byte + random.below(3)) as u8));
+        }
+        let sent = pair.send(2, &data);
+        let (_, _, found) = &sent[0];
+        let at = 19 + 17 * chosen;
+        let wanted = if chosen < entries {
+            data[at..at + 16].to_vec()
+        } else {
+            vec![0; 16]
+        };
+        assert_eq!(found[2..18], wanted, "entry {chosen} of {entries}");
+    }
+    assert!(
+        pair.on_paths() > 2000,
+        "{} packets on paths",
+        pair.on_paths()
+    );
+}
