@@ -13,6 +13,7 @@ from p4lab.systems.msr6.experiments.stages import Stages
 from p4lab.systems.msr6.experiments.summary import Quantity, at_shown, quantities
 
 MOST_STAGES = 12
+MOST_TICKS = 20
 
 
 def draw_grid(
@@ -52,6 +53,8 @@ def _draw_curves(
     x_label: str,
     y_label: str,
 ) -> None:
+    from matplotlib.ticker import LogLocator  # heavy: matplotlib
+
     key = quantity.key
     for name, style in STYLES.items():
         own = [row for row in rows if row["encoding"] == name and row["encoded"] == row["draws"]]
@@ -79,9 +82,11 @@ def _draw_curves(
             linewidth=0,
         )
     axis.set_xscale("log", base=4)
+    axis.xaxis.set_major_locator(LogLocator(4, numticks=MOST_TICKS))
     axis.xaxis.set_major_formatter("{x:.0f}")
     if quantity.base:
         axis.set_yscale("log", base=quantity.base)
+        axis.yaxis.set_major_locator(LogLocator(quantity.base, numticks=MOST_TICKS))
     axis.yaxis.set_major_formatter("{x:,g}")
     axis.minorticks_off()
     axis.grid(color="#eeeeee")
