@@ -465,5 +465,111 @@ def test_bad_input_gets_a_sentence(arguments, sentence) -> None:
     assert sentence in done.stderr
 
 
+# ---- The page
+
+
+DRAWS = Scope({}, 20, 1, 16, "cheapest", ())
+"""Those of the page: seeds 1 to 20"""
+
+
+def drawn_for_the_page(groups: list[int]) -> list[Observation]:
+    """Random regular networks of 200 routers."""
+    name = "random regular"
+    source = networks.sources(200)[name]
+    return [
+        one
+        for seed in range(1, 21)
+        for one in comparison.observe(
+            "receivers", name, seed, networks.draw(source, name, seed), groups, DRAWS
+        )
+    ]
+
+
+def main_table(found: list[Observation]) -> list[str]:
+    """What the page says of groups of 32, line by line."""
+    keys = ("packets", "tree_bytes", "root_bytes", "link_bytes_per_link", "copies_per_link")
+    lines = []
+    for cell in summary.summary(found, 1000):
+        if cell["x"] == 32:
+            values = [
+                f"{cell[key]:,.{2 if key == 'copies_per_link' else digits}f}"
+                + (f" ± {half:,.{digits}f}" if (half := cell[f"{key}_half_width"]) >= 0.05 else "")
+                for key in (*keys, "busiest")
+                for digits in [1 if cell[key] < 100 else 0]
+            ]
+            rows = f"{cell['router_rows']:.0f}" + (", and routes" if cell["routes"] else "")
+            lines.append(f"| {' | '.join([cell['encoding'], *values, rows])} |")
+    return lines
+
+
+def holds(said: str, receivers: int) -> bool:
+    """Whether what the page says of a crossover includes a number of receivers."""
+    if said in ("everywhere", "nowhere"):
+        return said == "everywhere"
+    for part in said.split(", "):
+        numbers = [int(number) for number in re.findall(r"[0-9]+", part)]
+        first, last = numbers[0], numbers[-1]
+        if part.startswith("up to"):
+            first = 1
+        if part.startswith("from"):
+            last = 10_000
+        if first <= receivers <= last:
+            return True
+    return False
+
+
+def test_words_of_crossovers_are_read_as_they_are_meant() -> None:
+    for said, wanted in (
+        ("up to 2, 5 to 6, at 9", {1, 2, 5, 6, 9}),
+        ("at 1, from 8", {1, 8, 9, 10}),
+        ("everywhere", set(range(1, 11))),
+        ("nowhere", set()),
+    ):
+        assert {count for count in range(1, 11) if holds(said, count)} == wanted
+
+
+def test_the_page_has_what_is_measured() -> None:
+    """The table of groups of 32, and the crossovers in random regular networks on both sides of
+    where they are said to be."""
+    text = PAGE.read_text()
+    claims = {
+        (key, *pair): said
+        for key, title in (
+            ("tree_bytes", "list or bits alone"),
+            ("root_bytes", "headers at the ingress"),
+            ("wire_bytes", "headers and 1,000 bytes on all links"),
+        )
+        for *pair, said in re.findall(
+            r"^\| (.+?) < (.+?) \| (.+?) \|",
+            text.partition(f"| {title} | random regular |")[2].partition("\n\n")[0],
+            re.MULTILINE,
+        )
+    }
+    assert len(claims) == 3 * len(crossovers.PAIRS)
+    every = list(networks.counts(199))
+    edges = {int(number) for said in claims.values() for number in re.findall("[0-9]+", said)}
+    places = [every.index(edge) for edge in edges | {1, 32}]
+    groups = sorted({every[near] for place in places for near in (place - 1, place, place + 1)})
+    found = drawn_for_the_page([group for group in groups if group <= 128])
+    for line in main_table(found):
+        assert line in text
+    for one in crossovers.crossovers(found, 1000):
+        said = claims.get((one.measure, one.first, one.second))
+        if said is not None:
+            for group in {observation.receivers for observation in found}:
+                less = any(first <= group <= last for first, last in one.less)
+                assert less == holds(said, group), (one, group, said)
+
+
+def test_the_pages_pictures_and_commands_are_there() -> None:
+    text = PAGE.read_text()
+    pictures = re.findall(r"\]\((pictures/[^)]+)\)", text)
+    assert len(pictures) == 5
+    for picture in pictures:
+        assert (PAGE.parent / picture).exists(), picture
+    assert "not an IETF format" in text
+    assert set(re.findall("p4lab experiment ([a-z0-9-]+)", text)) == {"encodings", "msr6-failure"}
+
+
 if __name__ == "__main__":
     print(json.dumps(golden(), indent=0))

@@ -13,6 +13,7 @@ import pytest
 from cli_runner import p4lab
 from p4lab.experiment import tidy
 from p4lab.network.virtual import VirtualNetwork
+from p4lab.paths import ROOT
 from p4lab.session.run import Session
 from p4lab.systems.frr.experiments import restoration
 from p4lab.systems.frr.experiments.restoration import BIER_RESTORED, delays_for, network_of
@@ -146,3 +147,35 @@ def test_the_verb_writes_figure_table_and_json(tmp_path: Path) -> None:
     assert len(tidy.read_csv(tmp_path / "msr6-failure.csv")) == 2 * len(WAYS)
     for figure in record["figures"]:
         assert os.path.getsize(figure) > 5_000
+
+
+def page_table() -> list[str]:
+    """What docs/encodings.md says of the testbed, line by line: seeds 1 to 10."""
+    found = [
+        failure.run("ways", way, restoration.testbed(), 1, 100 * US, seed)
+        for way in WAYS
+        for seed in range(1, 11)
+    ]
+    assert failure.wrong(found) == []
+    lines = []
+    for cell in failure_report.summary(failure_report.records(found)):
+        values = [
+            cell["way"],
+            f"{cell['outage_ms']:.1f} ± {cell['outage_ms_half_width']:.1f} ms",
+            f"{cell['lost']:.0f} ± {cell['lost_half_width']:.0f}",
+            f"{cell['multicast_rows']:.0f} at {cell['routers_touched']:.0f} of 3 routers",
+            f"{cell['route_rows']:.0f}",
+            f"{cell['backup_rows']:.0f}",
+            f"{cell['header_before']:.0f}, {cell['header_after']:.0f}",
+        ]
+        lines.append(f"| {' | '.join(values)} |")
+    return lines
+
+
+def test_the_page_has_what_is_measured() -> None:
+    text = (ROOT / "docs" / "encodings.md").read_text()
+    for line in page_table():
+        assert line in text
+    groups = failure.first_back()["MSR6 TE"]
+    assert f"up to {groups['BIER']}\n  groups" in text
+    assert f"before BE with up to {groups['MSR6 BE']}" in text
