@@ -185,7 +185,9 @@ def cables(name: str, topology: Topology) -> Cables:
     members = frozenset(Member(host.router, host.port, int(GROUP6)) for host in listeners)
     settings = Msr6Settings(encoding=encoding)
     program = load_program(ROOT / "p4/msr6/v1model.p4", [])
-    for router, rows in msr6_entries(topology, members, settings, frozenset(["r1"])).items():
+    for router, rows in msr6_entries(
+        topology, members, settings, frozenset([(int(GROUP6), "r1")])
+    ).items():
         found.switches[router] = _engine.Switch(program)
         found.switches[router].write(to_engine(diff(frozenset(), rows)))
     return found

@@ -24,6 +24,7 @@ from p4lab.packets.ip import PROTOCOL_UDP, ipv6, udp
 from p4lab.paths import ROOT
 from p4lab.systems.msr6.entries import msr6_entries
 from p4lab.systems.msr6.places import places
+from p4lab.systems.msr6.reasons import REASONS
 from p4lab.systems.msr6.settings import Msr6Settings
 from p4lab.systems.msr6.walk import Place, Reason, walk
 from p4lab.topology import Topology
@@ -195,6 +196,10 @@ def test_a_router_does_what_the_walk_says(seed: int) -> None:
         assert got == expected(name, router, packet), told
 
 
+def test_reports_name_the_reasons_of_the_program() -> None:
+    assert {number: name for name, number in reasons().items()} == {**REASONS, 0: "NONE"}
+
+
 def test_every_reason_of_the_walk_has_its_number() -> None:
     assert {reason.name for reason in Reason} <= reasons().keys()
 
@@ -205,8 +210,8 @@ def test_the_core_knows_no_group_but_without_trees(encoding: str) -> None:
     topology = network("msr6")
     listening = frozenset(Member(h.router, h.port, int(GROUP)) for h in topology.hosts[1:])
     found = Msr6Settings(encoding=encoding)
-    before = msr6_entries(topology, frozenset(), found, frozenset(["r1"]))
-    after = msr6_entries(topology, listening, found, frozenset(["r1"]))
+    before = msr6_entries(topology, frozenset(), found, frozenset([(int(GROUP), "r1")]))
+    after = msr6_entries(topology, listening, found, frozenset([(int(GROUP), "r1")]))
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"r1", "r8", "r9", "r10", "r11"} | (
         {"r2", "r3", "r5", "r7"} if encoding == "clone" else set()

@@ -28,6 +28,8 @@ from p4lab.topology import Failures
 US = 1_000
 INTERVAL = 500 * US
 
+ENTERING = frozenset((int(failure.FIRST_GROUP + number), "r1") for number in range(2))
+
 
 def run(name: str, groups: int = 1, seed: int = 1) -> Outcome:
     return failure.run("ways", BY_NAME[name], restoration.testbed(), groups, INTERVAL, seed)
@@ -99,7 +101,7 @@ def test_in_the_end_all_tables_follow_from_the_failure(encoding: str) -> None:
     topology, settings = network_of(7, 2), Msr6Settings(encoding=encoding)
     delays = delays_for(7)
     with VirtualNetwork(topology, failure.program(), seed=1) as net:
-        plane = Recomputing(topology, net.driver, settings, {"r1"}, delays)
+        plane = Recomputing(topology, net.driver, settings, ENTERING, delays)
         streams = failure.streams(topology, 2, MS)
         plan = Msr6().plan("x", failure.PROGRAM, topology, settings, 1, streams)
         session = Session(plan, net, plane=plane, controller=lambda p: LinkAgents(p, net.driver))
@@ -111,7 +113,7 @@ def test_in_the_end_all_tables_follow_from_the_failure(encoding: str) -> None:
         now = {router.name: net.driver(router.name).entries() for router in topology.routers}
     assert plane.settled
     assert now != before
-    assert now == tables(topology, plane.membership, settings, frozenset({"r1"}), down)
+    assert now == tables(topology, plane.membership, settings, ENTERING, down)
     bits = [step for step in plane.timeline if (step.stage, step.family) == ("update", "bier")]
     assert max(step.end for step in bits) == moment + plane.until_trees(down)
 

@@ -39,7 +39,7 @@ def wired(
     down: Failures = NO_FAILURES,
 ) -> Cables:
     members = frozenset(Member(host.router, host.port, int(GROUP)) for host in listeners)
-    entries = msr6_entries(topology, members, found, frozenset([source.router]), down)
+    entries = msr6_entries(topology, members, found, frozenset([(int(GROUP), source.router)]), down)
     program = load_program(ROOT / "p4/msr6/v1model.p4", [])
     cables = Cables(topology, 64, down)
     for name, rows in entries.items():
@@ -82,7 +82,9 @@ def tree_packets(
     topology: Topology, listeners: set[Host], source: Host, found: Msr6Settings
 ) -> int:
     members = frozenset(Member(host.router, host.port, int(GROUP)) for host in listeners)
-    rows = msr6_entries(topology, members, found, frozenset([source.router]))[source.router]
+    rows = msr6_entries(topology, members, found, frozenset([(int(GROUP), source.router)]))[
+        source.router
+    ]
     return max(1, sum(getattr(row, "table", "") == "trees" for row in rows))
 
 

@@ -8,21 +8,27 @@ from __future__ import annotations
 
 import struct
 from ipaddress import IPv6Address
+from pathlib import Path
 
 import pytest
 from scapy.layers.inet6 import ICMPv6PacketTooBig, ICMPv6ParamProblem, ICMPv6TimeExceeded, IPv6
 from scapy.layers.l2 import Ether
 
+from p4lab import registry
 from p4lab.control.limit import SECOND
 from p4lab.control.listeners import Member
 from p4lab.model.entries import TableEntry, key
+from p4lab.model.run import Stream
 from p4lab.packets import mld
 from p4lab.packets.ip import PROTOCOL_UDP, ethernet, ipv6, link_local, udp
+from p4lab.paths import ROOT as CHECKOUT
+from p4lab.session.run import carry_out, open_virtual
 from p4lab.systems.msr6.plane import Msr6ControlPlane
 from p4lab.systems.msr6.settings import Msr6Settings
 from p4lab.topology import Topology
 
 GROUP = IPv6Address("ff3e::4:1")
+PROGRAM = CHECKOUT / "p4/msr6/v1model.p4"
 ROOT = IPv6Address("fd00:0:0:1::fe")  # r1, where the headers were put on
 RL, RLB, RGB, DT6 = 0x100, 0x200, 0x300, 0x600
 
@@ -54,7 +60,10 @@ class Lab:
         self.topology = Topology.load("msr6")
         self.switches = {router.name: Switch() for router in self.topology.routers}
         self.plane = Msr6ControlPlane(
-            self.topology, self.switches.__getitem__, Msr6Settings(**found), {"r1"}
+            self.topology,
+            self.switches.__getitem__,
+            Msr6Settings(**found),
+            frozenset([(int(GROUP), "r1")]),
         )
         self.plane.start(0)
 
@@ -194,3 +203,59 @@ def test_a_packet_that_does_not_fit_with_its_tree_names_the_length_that_would() 
     answer = lab.told(2, "r1", lab.topology.host("h1").port, packet)
     assert answer is not None
     assert answer[ICMPv6PacketTooBig].mtu == 1500 - 40 - 8 - 3 * 16
+
+
+def plan_of(topology: str = "msr6", program: Path = PROGRAM, **found):
+    system = registry.find("msr6")
+    network = Topology.load(topology)
+    first, *others = network.hosts
+    stream = Stream(1, GROUP, first, tuple(others), 5, 10**6)
+    return system.plan("04-msr6", program, network, Msr6Settings(**found), 1, (stream,))
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ({"avoid": "r1-r9"}, "msr6 has no link r1-r9"),
+        ({"encoding": "be", "avoid": "r1-r2"}, "a bit string names receivers and no tree"),
+        ({"encoding": "be", "tree": "steiner"}, "a bit string names receivers and no tree"),
+        ({"encoding": "clone", "delay": "9 ms"}, "one tree for all sources"),
+        ({"encoding": "clone", "leaves": "hosts"}, "no headers for hosts to take off"),
+    ],
+)
+def test_settings_without_effect_are_refused(found, said: str) -> None:
+    plan = plan_of(**found)
+    with pytest.raises(ValueError, match=said):
+        registry.find("msr6").check(plan)
+
+
+def test_a_report_says_why_packets_did_not_arrive(tmp_path: Path) -> None:
+    """Copies to leaves keep their index: routers refuse them, and the report names the reason. The
+    errors that they send are no copies."""
+    for source in sorted(PROGRAM.parent.glob("*.p4")):
+        text = source.read_text()
+        if source.name == "te.p4":
+            assert "segments_left = 0;" in text
+            text = text.replace("segments_left = 0;", "segments_left = entry;")
+        (tmp_path / source.name).write_text(text)
+    with open_virtual(plan_of(program=tmp_path / "v1model.p4")) as session:
+        carry_out(session)
+        report = session.report()
+    assert not report.ok
+    assert "r8 gave packets up: 5 for SEGMENTS_LEFT." in report.notes
+    assert not any("ideal tree" in problem for problem in report.problems), report.problems
+
+
+def test_the_tree_without_headers_reaches_no_router_in_vain() -> None:
+    system = registry.find("msr6")
+    network = Topology.load("tree10")
+    first, *others = network.hosts
+    streams = (
+        Stream(1, GROUP, first, tuple(others), 5, 10**6),
+        Stream(2, GROUP + 1, others[-1], (first, others[0]), 5, 10**6),
+    )
+    found = Msr6Settings(encoding="clone")
+    plan = system.plan("04-msr6", PROGRAM, network, found, 1, streams)
+    with open_virtual(plan) as session:
+        carry_out(session)
+        assert session.report().problems == ()

@@ -163,6 +163,9 @@ class Drawn:
     def is_old(self, sent: Sent) -> bool:
         return False
 
+    def to_show(self, sent: Sent) -> Sent:
+        return sent
+
     def watch(self, watcher: Callable[[], None]) -> None:
         pass
 
@@ -363,20 +366,70 @@ def test_a_link_that_is_down_keeps_what_is_on_it() -> None:
 # ---- Old pictures --------------------------------------------------------------------------------
 
 
-def test_a_picture_of_an_older_program_says_so(tmp_path: Path) -> None:
+BEFORE = "This is from before your last change"
+
+
+def edited(tmp_path: Path) -> tuple[Lab, Callable[[], None]]:
+    """A lab with a copy of the solution, and what saves a file of it again."""
     shutil.copytree(HERE.sources / "msr6", tmp_path / "msr6")
-    lab = open_lab("04-msr6", folder=tmp_path)
-    sent = lab.send()
-    view = lab.tree_view(sent)
-    assert view.old == "" and "older program" not in view.picture()
     file = tmp_path / "msr6" / "te.p4"
-    file.write_text(file.read_text() + "\n// a thought\n")
-    late = lab.tree_view(sent)
-    for words in (late.old, late.picture(), late.summary()):
-        assert "This packet ran through an older program" in words
+
+    def save() -> None:
+        file.write_text(file.read_text() + "\n// a thought\n")
+
+    return open_lab("04-msr6", folder=tmp_path), save
+
+
+PICTURES: dict[str, Callable[..., Any]] = {
+    "tree": lambda lab, *sent: lab.tree_view(*sent),
+    "network": lambda lab, *sent: lab.topology_view(*sent),
+    "packet": lambda lab, *sent: lab.packet_view("r8", *sent),
+}
+
+
+def test_every_picture_of_an_older_program_says_so(tmp_path: Path) -> None:
+    lab, save = edited(tmp_path)
+    sent = lab.send()
+    early = [make(lab, sent) for make in PICTURES.values()]
+    assert not any(view.old or BEFORE in view.picture() + view.summary() for view in early)
+    save()
+    for make in PICTURES.values():
+        late = make(lab, sent)
+        for words in (late.old, late.picture(), late.summary()):
+            assert BEFORE in words and "Send it again." in words
     fresh = lab.send()
-    assert "older program" in view.old, "what is on the screen learns of it, too"
+    assert all(BEFORE in view.old for view in early), "what is on the screen learns of it, too"
     assert lab.tree_view(fresh).old == ""
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_a_picture_without_a_packet_sends_through_the_program_as_it_is(
+    picture: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same packets as before, and the student is told that the network began anew."""
+    lab, save = edited(tmp_path)
+    before = lab.send(packets=2)
+    save()
+    assert PICTURES[picture](lab).old == ""
+    assert lab.sent is not before and lab.sent is not None and lab.sent.stream.packets == 2
+    assert "compiled anew" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("picture", PICTURES)
+def test_no_picture_shows_a_packet_of_another_program_as_its_own(
+    picture: str, tmp_path: Path
+) -> None:
+    mine, _ = edited(tmp_path)
+    goal = open_lab("04-msr6", finished=True)
+    with pytest.raises(ValueError, match="ran through your program, and not through the finished"):
+        PICTURES[picture](goal, mine.send())
+    with pytest.raises(ValueError, match="through the finished program, and not through your"):
+        PICTURES[picture](mine, goal.send())
+    bits = open_lab("04-msr6", finished=True, encoding="rlb")
+    with pytest.raises(ValueError, match="another network, or with other settings"):
+        PICTURES[picture](goal, bits.send())
+    again = open_lab("04-msr6", folder=tmp_path)
+    assert PICTURES[picture](again, mine.last()).old == "", "the same lab, opened again"
 
 
 # ---- Without scripts -----------------------------------------------------------------------------

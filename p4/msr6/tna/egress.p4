@@ -42,11 +42,11 @@ control Msr6Egress(inout egress_headers_t hdr, inout egress_metadata_t md,
         } else if (hdr.internal.within == within_t.TOLD) {
             hdr.packet_in.setValid();
             hdr.packet_in.reason = hdr.internal.part[6:0];
-            hdr.internal.setInvalid();
         }
         // In an action of its own: it has to be shifted, and the reason has not.
         if (hdr.packet_in.isValid()) {
             hdr.packet_in.ingress_port = hdr.internal.port;
+            hdr.internal.setInvalid();
         }
 
         if (md.drop != drop_reason_t.NONE) {

@@ -54,7 +54,7 @@ def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = Fals
         rows = [{**asdict(row), "met": row.met} for row in measures]
         typer.echo(json.dumps({"machine": asdict(machine), "measures": rows}, indent=2))
     else:
-        console = Console()
+        console = Console(emoji=False)
         console.print(str(machine), highlight=False)
         console.print(_table(measures))
 

@@ -64,7 +64,7 @@ def check(
         typer.echo(json.dumps(verdict.to_json(), indent=2))
     else:
         stories = len(verdict.checks) if all_ else 1
-        Console().print(render(course, verdict, stories=stories, folder=str(folder)))
+        Console(emoji=False).print(render(course, verdict, stories=stories, folder=str(folder)))
     if not verdict.passed:
         raise typer.Exit(VERDICT_NO)
 
@@ -76,7 +76,7 @@ def watch(lab: Lab, folder: Folder = Path(".")) -> None:
     from p4lab.grading.text import render
 
     course = _course(lab)
-    console = Console()
+    console = Console(emoji=False)
     for _ in _changes(course, folder):
         try:
             verdict = _verdict(course, folder)

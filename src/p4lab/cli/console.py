@@ -16,7 +16,7 @@ def print_whole(*tables: RenderableType) -> None:
     terminal wraps than a number without its end."""
     from rich.console import Console  # heavy: rich
 
-    terminal = Console()
+    terminal = Console(emoji=False)
     anything = terminal.options.update(max_width=MOST)
     for table in tables:
         with terminal.capture() as printed:

@@ -49,7 +49,9 @@ def run_exercise(
             if as_json:
                 typer.echo(json.dumps(_json(exercise, target, loaded, reached), indent=2))
             else:
-                Console().print(_report(exercise, target, loaded, reached, network.notes))
+                Console(emoji=False).print(
+                    _report(exercise, target, loaded, reached, network.notes)
+                )
             if cli and sys.stdin.isatty():
                 typer.echo("Mininet's command line: h1 ping h2, xterm h1, exit")
                 network.cli()

@@ -75,4 +75,6 @@ def _print_page(page: dict[str, Any]) -> None:
     from rich.markdown import Markdown
 
     # rich has no P4; C is near enough to tell words, numbers and comments apart.
-    Console().print(Markdown(_markdown(page).replace("```p4", "```c"), code_theme="ansi_dark"))
+    Console(emoji=False).print(
+        Markdown(_markdown(page).replace("```p4", "```c"), code_theme="ansi_dark")
+    )

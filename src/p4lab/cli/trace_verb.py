@@ -69,4 +69,4 @@ def trace(
         typer.echo(json.dumps(first.to_json(), indent=2))
     else:
         notation = registry.find(plan.system).notation_for(plan)
-        Console().print(Writer(notation, program.summary).tree(first))
+        Console(emoji=False).print(Writer(notation, program.summary).tree(first))

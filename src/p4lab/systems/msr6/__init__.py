@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from p4lab.control.listeners import cut_off, membership
 from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
 from p4lab.model.notation import Notation
+from p4lab.model.report import DeliveryReport
 from p4lab.model.run import Plan
-from p4lab.model.system import Carried, DriverOf, Rerun, Settings, System, sent_by_port
-from p4lab.systems.msr6.entries import RECIRC_PORT, msr6_entries
+from p4lab.model.system import Carried, DriverOf, Rerun, Seen, Settings, System, sent_by_port
+from p4lab.systems.msr6.entries import RECIRC_PORT, msr6_entries, sources_of
 from p4lab.systems.msr6.groups import Trees
 from p4lab.systems.msr6.linux import leaf_commands
 from p4lab.systems.msr6.notation import NOTATION
 from p4lab.systems.msr6.plane import Msr6ControlPlane
+from p4lab.systems.msr6.reasons import Collected, dropped, notes
 from p4lab.systems.msr6.settings import Msr6Settings
 from p4lab.systems.msr6.sids import leaf, node_numbers
 from p4lab.systems.msr6.words import carried
@@ -52,8 +55,8 @@ class Msr6(System):
             raise ValueError("MSR6 is for streams to a group: say `group`, not `to`.")
         if any(stream.destination.version != 6 for stream in plan.streams):
             raise ValueError("MSR6 is IPv6: take a group such as ff3e::4:1.")
-        sources = frozenset(stream.source.router for stream in plan.streams)
-        msr6_entries(plan.topology, membership(plan), plan.settings, sources)
+        _check_settings(plan)
+        msr6_entries(plan.topology, membership(plan), plan.settings, sources_of(plan))
 
     def describe(self, plan: Plan) -> str:
         said = {
@@ -77,9 +80,8 @@ class Msr6(System):
     def control_plane(
         self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
     ) -> Msr6ControlPlane:
-        sources = {stream.source.router for stream in plan.streams}
         return Msr6ControlPlane(
-            plan.topology, driver_for_router, plan.settings, sources, layouts=layouts
+            plan.topology, driver_for_router, plan.settings, sources_of(plan), layouts=layouts
         )
 
     def waiting(self, plan: Plan, plane: Msr6ControlPlane) -> str:
@@ -100,8 +102,36 @@ class Msr6(System):
                 found[str(a), str(b)] += stream.packets
         return found
 
-    def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Any:
-        return sent_by_port(plan.topology, drivers, layouts, inner=(RECIRC_PORT,))
+    def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Collected:
+        ports = sent_by_port(plan.topology, drivers, layouts, inner=(RECIRC_PORT,))
+        return Collected(ports, dropped(plan, drivers))
+
+    def report(self, plan: Plan, seen: Seen) -> DeliveryReport:
+        found = self.deliveries(plan, seen, seen.collected.ports)
+        return replace(found, notes=(*found.notes, *notes(seen.collected)))
 
     def excused(self, plan: Plan, rerun: Rerun) -> Mapping[tuple[str, int], str]:
         return cut_off(plan)
+
+
+def _check_settings(plan: Plan) -> None:
+    """Raises ValueError for links that are not there, and for settings without effect."""
+    found, names = plan.settings, {link.ends for link in plan.topology.links}
+    for a, b in found.avoided:
+        if frozenset((a, b)) not in names:
+            raise ValueError(f"{plan.topology.name} has no link {a}-{b} that trees could avoid.")
+    if found.encoding == "be" and (found.avoid or found.delay_ns or found.tree == "steiner"):
+        raise ValueError(
+            "a bit string names receivers and no tree: its packets go where unicast goes. Leave "
+            "tree, avoid and delay as they are, or take another encoding."
+        )
+    if found.encoding == "clone" and (found.delay_ns or found.tree == "steiner"):
+        raise ValueError(
+            "without trees in packets there is one tree for all sources of a group, by least cost. "
+            "Leave tree and delay as they are, or take another encoding."
+        )
+    if found.encoding == "clone" and found.leaves == "hosts":
+        raise ValueError(
+            "without trees in packets there are no headers for hosts to take off: leave leaves as "
+            "it is, or take another encoding."
+        )

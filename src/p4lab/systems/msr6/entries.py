@@ -23,6 +23,7 @@ from p4lab.model.entries import (
     TableEntry,
     Ternary,
 )
+from p4lab.model.run import Plan
 from p4lab.systems.msr6 import be, rlb
 from p4lab.systems.msr6.encoded import Encoded
 from p4lab.systems.msr6.groups import Trees
@@ -47,16 +48,25 @@ RECIRC_PORT = 509
 RECIRC_SESSION = 1
 IPV6_BYTES = 40
 
+Sources = frozenset[tuple[int, str]]
+"""Groups, as numbers, and routers where packets to them come in"""
+NO_SOURCES: Sources = frozenset()
+
+
+def sources_of(plan: Plan) -> Sources:
+    """Where a plan's packets come in."""
+    return frozenset((int(stream.destination), stream.source.router) for stream in plan.streams)
+
 
 def msr6_entries(
     topology: Topology,
     membership: Membership,
     settings: Msr6Settings,
-    sources: frozenset[str] = frozenset(),
+    sources: Sources = NO_SOURCES,
     down: Failures = NO_FAILURES,
 ) -> dict[str, Entries]:
-    """Everything every router needs, by router name. `sources` are routers where packets to groups
-    come in: without trees, state is laid out for these.
+    """Everything every router needs, by router name. `sources` are the routers where packets to a
+    group come in: without trees, state is laid out for these.
 
     Raises NumberError if a tree cannot be encoded or made, and KeyError for a router that does
     not exist.
@@ -72,7 +82,8 @@ def msr6_entries(
         ports[member.router][member.group].add(member.port)
     for group, hosts in listening.items():
         if settings.encoding == "clone":
-            for router, out in trees.shared(hosts, sources).items():
+            entering = {router for of, router in sources if of == group}
+            for router, out in trees.shared(hosts, entering).items():
                 ports[router][group] |= out
             continue
         for router in topology.routers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from ipaddress import IPv6Address
 
 from p4lab.control.limit import TokenBucket
@@ -21,7 +21,7 @@ from p4lab.packets.ip import (
 )
 from p4lab.systems.msr6 import chip
 from p4lab.systems.msr6.answers import answer
-from p4lab.systems.msr6.entries import msr6_entries
+from p4lab.systems.msr6.entries import NO_SOURCES, Sources, msr6_entries
 from p4lab.systems.msr6.places import places
 from p4lab.systems.msr6.settings import Msr6Settings
 from p4lab.topology import Router, Topology
@@ -38,15 +38,15 @@ class Msr6ControlPlane(ListeningPlane):
         topology: Topology,
         driver_for_router: Callable[[str], Driver],
         settings: Msr6Settings | None = None,
-        sources: Iterable[str] = (),
+        sources: Sources = NO_SOURCES,
         timers: MldTimers | None = None,
         layouts: Layouts | None = None,
     ) -> None:
-        """`sources` are the routers where packets come in, for settings without trees; `layouts`
+        """`sources` are where packets come in, for settings without trees; `layouts`
         those of chips. Raises NumberError."""
         self._layouts = layouts
         self.settings = settings or Msr6Settings()
-        self._sources = frozenset(sources)
+        self._sources = sources
         self._timers = timers
         self._limits = {router.name: TokenBucket() for router in topology.routers}
         self.answered = 0
@@ -72,7 +72,8 @@ class Msr6ControlPlane(ListeningPlane):
 
     def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
         """A packet of MLD, or one that the switch refuses: its sender is told, not too often."""
-        packet = frame[14:]
+        # Without the last byte: networks here know a copy by how it ends, and an error is none.
+        packet = frame[14:-1]
         if not _is_refused(frame):
             super().packet_in(now, router, port, frame)
             return
@@ -91,6 +92,8 @@ class Msr6ControlPlane(ListeningPlane):
 
     def _answer(self, router: str, packet: bytes) -> bytes | str:
         address = self.topology.router(router).address6
+        if packet[24:40] == address.packed:
+            return f"for the router itself, from {IPv6Address(packet[8:24])}"
         if IPv6Address(packet[24:40]).is_multicast:
             mtu = self._longest(router, int.from_bytes(packet[24:40], "big"))
             too_big = mtu is not None and packet_too_big(address, packet, mtu)

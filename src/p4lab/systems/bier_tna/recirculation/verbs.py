@@ -110,7 +110,7 @@ def recirculation(
     else:
         from rich.console import Console  # heavy: rich
 
-        console = Console()
+        console = Console(emoji=False)
         print_whole(tables.last(rows), tables.every(rows), tables.timing(timing))
         console.print(
             tables.notes(why), f"seed {seed}; {csv}, {pictures[0]}", sep="\n", highlight=False
@@ -161,7 +161,7 @@ def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json 
     else:
         from rich.console import Console
 
-        console = Console()
+        console = Console(emoji=False)
         print_whole(tables.loss(losses), tables.checked(checked), tables.figure17(curves))
         console.print(
             tables.notes(""), f"seed {seed}; {csv}, {pictures[0]}", sep="\n", highlight=False

@@ -105,7 +105,7 @@ def restoration(
         record = {"modes": modes, "heartbeat": beats, "csv": str(csv), "figure": str(figure)}
         typer.echo(json.dumps(record, indent=2))
     else:
-        console = Console()
+        console = Console(emoji=False)
         print_whole(_table(modes))
         if heartbeat is not None:
             console.print(_within(heartbeat), highlight=False)

@@ -68,7 +68,7 @@ def msr6_cost(
         typer.echo(json.dumps({**record, "conclusions": said, "wrong": wrong, **files}, indent=2))
     else:
         print_whole(*cost_report.tables(known, encapsulated, found))
-        console = Console()
+        console = Console(emoji=False)
         ending = f"{packets} packets each, seed {seed}. {NOT_AN_IETF_FORMAT}."
         for line in ("", *wrong, *said, ending, f"{files['csv']}, {files['figures'][0]}"):
             console.print(line, highlight=False, markup=False)

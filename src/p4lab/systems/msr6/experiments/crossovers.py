@@ -58,25 +58,33 @@ PAIRS = (
 )
 """Which is compared with which"""
 NOT_CARRIED = "stateful"
+LEAST_DRAWS = 3
+"""With fewer nothing counts as a difference: one draw has no confidence interval, and that of two
+is eighteen standard deviations wide"""
 
 
 @dataclass(frozen=True)
 class Crossover:
-    """Where `first` needs less than `second`, out of the numbers that were `measured`: the 95 %
-    confidence interval of their difference, draw by draw, is below zero there."""
+    """Where `first` needs less than `second`: the 95 % confidence interval of their difference,
+    draw by draw, is below zero there. Of the numbers that were `measured` they are `compared`
+    where both could encode all draws, and nowhere if these are fewer than LEAST_DRAWS."""
 
     panel: str
     measure: str
     first: str
     second: str
     less: tuple[Span, ...]
+    compared: Span | None
     measured: Span
 
     @property
     def said(self) -> str:
         """Where, in words."""
+        if self.compared is None:
+            return "too few draws"
         if not self.less:
-            return "nowhere"
+            first, last = self.compared
+            return "nowhere" if self.compared == self.measured else f"nowhere in {first} to {last}"
         if self.less == (self.measured,):
             return "everywhere"
         return ", ".join(map(self._span, self.less))
@@ -91,21 +99,25 @@ class Crossover:
 
 
 def crossovers(found: Sequence[Observation], payload: int) -> list[Crossover]:
-    """All pairs by all measures. Where one of the two could not encode a draw they are not
-    compared, and so not at all if there is nothing left."""
+    """All pairs by all measures, but for those of which one could nowhere encode all draws."""
     by_cell = cells(found)
     results = []
     for panel in dict.fromkeys(one.panel for one in found):
-        for measure in measures(payload):
-            for first, second in PAIRS:
-                one = values(by_cell[panel, first], measure)
-                other = values(by_cell[panel, second], measure)
+        for first, second in PAIRS:
+            cell, against = by_cell[panel, first], by_cell[panel, second]
+            measured = (min(*cell, *against), max(*cell, *against))
+            for measure in measures(payload):
+                one, other = values(cell, measure), values(against, measure)
                 both = [x for x in one if x in other]
-                if both:
-                    less = [_is_less(one[x], other[x]) for x in both]
-                    spans = tuple(span for is_less, span in runs(both, less) if is_less)
-                    span = (both[0], both[-1])
-                    results.append(Crossover(panel, measure.key, first, second, spans, span))
+                if not both:
+                    continue
+                enough = [x for x in both if len(one[x]) >= LEAST_DRAWS]
+                less = [_is_less(one[x], other[x]) for x in enough]
+                spans = tuple(span for is_less, span in runs(enough, less) if is_less)
+                compared = (enough[0], enough[-1]) if enough else None
+                results.append(
+                    Crossover(panel, measure.key, first, second, spans, compared, measured)
+                )
     return results
 
 
@@ -148,5 +160,7 @@ def _is_less(one: Sequence[float], other: Sequence[float]) -> bool:
 
 def runs(xs: Sequence[int], found: Sequence[T]) -> list[tuple[T, Span]]:
     """Equal values in a row, each with the first and the last of their places."""
+    if not xs:
+        return []
     starts = [0, *(i + 1 for i, (a, b) in enumerate(pairwise(found)) if a != b), len(found)]
     return [(found[start], (xs[start], xs[end - 1])) for start, end in pairwise(starts)]

@@ -22,8 +22,6 @@ BYTES = ("tree_bytes", "root_bytes", "link_bytes_per_link")
 WORK = ("packets", "copies_per_link", "busiest")
 GROWTH = ("root_bytes", "link_bytes_per_link", "wire_bytes_per_link")
 """What the columns of the figures are"""
-CROSSED = ("root_bytes", "wire_bytes")
-"""Of which crossovers are printed; the record has all"""
 
 
 @dataclass(frozen=True)
@@ -62,8 +60,9 @@ class Report:
         return (
             f"Means of {scope.draws} draws ({self.seeds}) with 95 % confidence; {scope.shape} "
             f"trees; lists of up to {scope.segments} SIDs, or as many bytes.",
-            "No curve where a draw cannot be encoded. RBS and RTS: reference encoders, in a "
-            "routing header of the profile's form.",
+            "No curve where a draw cannot be encoded. BIER stands behind Ethernet and has no IPv6 in "
+            "front, 40 bytes less than the others.",
+            "RBS and RTS: reference encoders, in a routing header of the profile's form.",
         )
 
     @property
@@ -104,7 +103,7 @@ class Report:
         networks, sizes = panels(self.found, "receivers"), panels(self.found, "size")
         tables = [table(self.cells, name) for name in networks]
         for names in filter(None, (networks, sizes)):
-            tables += [crossover_table(self.crossovers, names, key, said[key]) for key in CROSSED]
+            tables += [crossover_table(self.crossovers, names, key, said[key]) for key in said]
         return [*tables, stage_table(self.stages)]
 
     @property

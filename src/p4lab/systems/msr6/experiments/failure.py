@@ -36,7 +36,7 @@ from p4lab.systems.frr.experiments.restoration import (
 )
 from p4lab.systems.frr.plane import Delays, LinkAgents, Step
 from p4lab.systems.msr6 import Msr6
-from p4lab.systems.msr6.entries import IPV6_BYTES
+from p4lab.systems.msr6.entries import IPV6_BYTES, sources_of
 from p4lab.systems.msr6.experiments.encodings import BIER_BYTES
 from p4lab.systems.msr6.experiments.recomputing import Recomputing
 from p4lab.systems.msr6.groups import Trees
@@ -184,9 +184,9 @@ def _cut(
     plan = Msr6().plan(
         "experiment", PROGRAM, topology, settings, seed, streams(topology, groups, interval)
     )
-    source, receiver = plan.streams[0].source, plan.streams[0].receivers[0]
+    receiver = plan.streams[0].receivers[0]
     with VirtualNetwork(topology, program(), seed=seed) as net:
-        plane = Recomputing(topology, net.driver, settings, {source.router}, delays)
+        plane = Recomputing(topology, net.driver, settings, sources_of(plan), delays)
         session = Session(
             plan, net, plane=plane, controller=lambda plane: LinkAgents(plane, net.driver)
         )

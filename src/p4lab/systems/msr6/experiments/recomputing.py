@@ -10,7 +10,7 @@ the link fails   the routers at its ends see it (detection); no router acts on i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Literal
 
@@ -18,7 +18,7 @@ from p4lab.control.listeners import Membership
 from p4lab.model.control import Driver
 from p4lab.model.entries import Entries, TableEntry, diff
 from p4lab.systems.frr.plane import Agenda, Delays, Step
-from p4lab.systems.msr6.entries import msr6_entries
+from p4lab.systems.msr6.entries import Sources, msr6_entries
 from p4lab.systems.msr6.plane import Msr6ControlPlane
 from p4lab.systems.msr6.settings import Msr6Settings
 from p4lab.topology import NO_FAILURES, Failures, Link, Topology
@@ -41,7 +41,7 @@ class Recomputing(Msr6ControlPlane):
         topology: Topology,
         driver_for_router: Callable[[str], Driver],
         settings: Msr6Settings,
-        sources: Iterable[str],
+        sources: Sources,
         delays: Delays,
     ) -> None:
         self.delays = delays
@@ -144,7 +144,7 @@ def tables(
     topology: Topology,
     membership: Membership,
     settings: Msr6Settings,
-    sources: frozenset[str],
+    sources: Sources,
     down: Failures = NO_FAILURES,
 ) -> dict[str, Entries]:
     """Everything every router needs, without what only other encodings read."""

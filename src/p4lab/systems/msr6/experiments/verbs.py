@@ -226,7 +226,7 @@ def _show(
         from rich.console import Console
 
         print_whole(*tables)
-        console = Console()
+        console = Console(emoji=False)
         for line in (*(wrong or ()), *lines, f"{record['csv']}, {record['figures'][0]}"):
             console.print(line, highlight=False, markup=False)
     if wrong:
