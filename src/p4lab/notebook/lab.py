@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from p4lab import _engine, registry
 from p4lab.course.labs import home, load_plan
 from p4lab.model.notation import Notation
+from p4lab.model.run import Plan
 from p4lab.model.system import System
 from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.notebook.running import Running
@@ -102,6 +103,13 @@ class Lab:
         return self.system.notation_for(self.plan)
 
     @property
+    def whose(self) -> str:
+        """Which program runs, in words."""
+        if self.cell:
+            return f"the cell's program {self.cell.name}"
+        return "the finished program" if self.folder.is_reference else "your program"
+
+    @property
     def topology(self) -> Topology:
         return self.plan.topology
 
@@ -152,10 +160,12 @@ class Lab:
         the files have changed and no longer compile.
         """
         failing = self._cut(*cut) if cut else None
-        if self._running_is_old():
-            say("The program has changed: compiled anew, and the network begins anew.")
-            self.reload()
-        self.sent = replace(self._running.send(stream, packets, failing), age=self._age)
+        return self._send(stream, packets, failing)
+
+    def _send(self, stream: int, packets: int, cut: Cut | None) -> Sent:
+        self.renew()
+        sent = self._running.send(stream, packets, cut)
+        self.sent = replace(sent, age=self._age, whose=self.whose)
         if self.sent.problem:
             self._running = Running(self.plan, self._running.program)
         self._tell()
@@ -170,17 +180,43 @@ class Lab:
         whole = None if end is None else round(end * MILLISECOND)
         return Cut(ends, round(start * MILLISECOND), whole)
 
+    def renew(self) -> None:
+        """Does `reload` if the files have changed, and says so."""
+        if self.cell is None and self.folder.age() != self._age:
+            say("The program has changed: compiled anew, and the network begins anew.")
+            self.reload()
+
     def is_old(self, sent: Sent) -> bool:
         """Whether the files have changed since something was sent: its traces are another
         program's."""
         return self.cell is None and sent.age != self.folder.age()
 
-    def _running_is_old(self) -> bool:
-        return self.cell is None and self.folder.age() != self._age
-
     def last(self) -> Sent:
-        """What was sent last; the first packet is sent if there was none."""
-        return self.sent or self.send()
+        """What was sent last. The first packet is sent if there was none, and the same again if
+        the program has changed since."""
+        if self.sent is None:
+            return self.send()
+        if not self.is_old(self.sent):
+            return self.sent
+        of = [self.sent.is_of(stream) for stream in self.plan.streams]
+        return self._send(of.index(True) + 1, self.sent.stream.packets, self.sent.cut)
+
+    def to_show(self, sent: Sent | None) -> Sent:
+        """What a view shows: what it was given, else what was sent last, anew if the program has
+        changed since. Raises ValueError for packets of another lab."""
+        if sent is None:
+            return self.last()
+        if sent.whose != self.whose:
+            raise ValueError(
+                f"this ran through {sent.whose}, and not through {self.whose}: show it with the "
+                "lab that has sent it, or send it again."
+            )
+        if _setting(sent.plan) != _setting(self.plan):
+            raise ValueError(
+                "this ran through another folder's program or another network, or with other "
+                "settings: show it with the lab that has sent it, or send it again."
+            )
+        return sent
 
     def link(self, a: str, b: str) -> Link:
         """The link between two nodes. Raises KeyError."""
@@ -245,6 +281,13 @@ class Lab:
         from p4lab.widgets.losses import LossCounter
 
         return LossCounter(self, stream, packets)
+
+
+def _setting(plan: Plan) -> tuple[object, ...]:
+    """What packets of one lab have in common, also of a lab that was opened twice."""
+    network = plan.topology
+    parts = network.routers, network.hosts, network.links
+    return plan.lab, plan.program, plan.defines, plan.settings, *parts
 
 
 def open_lab(

@@ -54,8 +54,9 @@ class Lab(Protocol):
     def is_old(self, sent: Sent) -> bool:
         """Whether the program has changed since something was sent."""
 
-    def last(self) -> Sent:
-        """What was sent last; the first packet is sent if there was none."""
+    def to_show(self, sent: Sent | None) -> Sent:
+        """What a view shows: what it was given, else what was sent last, anew if the program has
+        changed since. Raises ValueError for packets of another lab."""
 
     def set_link(self, a: str, b: str, up: bool, *, tell: bool = False, seen: bool = True) -> None:
         """Takes the link between two nodes down or up. The routers at its ends see it if `seen`,

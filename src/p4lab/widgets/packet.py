@@ -69,8 +69,7 @@ class PacketView(RouterView):
 
     _esm = script("packet.js")
 
-    def show(self, sent: Sent) -> None:
-        """Shows the first packet of something else that was sent."""
+    def draw(self, sent: Sent) -> None:
         hop = sent.hop(self._router)
         self._title = f"{self._router} got no packet"
         self._variants: list[tuple[str, list[Header]]] = []
@@ -102,7 +101,7 @@ class PacketView(RouterView):
 
     def _headers(self, steps: list[dict[str, Any]]) -> Headers:
         """What the parser read or the deparser wrote, as text by header and field."""
-        widths = Widths(self._lab.program.summary)
+        widths = Widths(self._sent.program.summary)
         return {
             short(step["header"]): {
                 name: self._text(f"{short(step['header'])}.{name}", text, widths.of(step, name))
@@ -120,14 +119,14 @@ class PacketView(RouterView):
         words = self._lab.notation.words(name, value, width)
         return f"{words} ({meaning})" if meaning else words
 
-    def summary(self) -> str:
+    def told(self) -> str:
         lines = [self._title]
         for label, headers in self._variants:
             parts = [_said(header) for header in headers if header.state != "same"]
             lines.append(f"{label}: {'; '.join(parts) or 'unchanged'}")
         return "\n".join(lines)
 
-    def picture(self) -> str:
+    def drawn(self) -> str:
         parts = [f"<p>{escape(self._title)}</p>"]
         for label, headers in self._variants:
             rows = "".join(_rows(header) for header in headers if header.state != "same")

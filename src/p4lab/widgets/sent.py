@@ -39,7 +39,8 @@ class Sent:
     are the first hops of the packets, in the order in which they were sent; `received` is by host;
     `down` are the links that were down from the first packet on, and `cut` is one that failed
     later; `problem` says why the network was stopped; `age` says when each file of the program was
-    last written. A system may have more questions (`System.answers`), which are methods here.
+    last written, and `whose` which program it is, in words. A system may have more questions
+    (`System.answers`), which are methods here.
     """
 
     plan: Plan
@@ -52,6 +53,7 @@ class Sent:
     problem: str = ""
     cut: Cut | None = None
     age: Mapping[Path, int] = field(default_factory=dict)
+    whose: str = ""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # Python's own questions, which no system answers

@@ -13,10 +13,10 @@ from p4lab.widgets.flights import MAX_FLIGHTS, Flight, flights
 from p4lab.widgets.lab import Lab
 from p4lab.widgets.layout import Places, place
 from p4lab.widgets.sent import Sent
-from p4lab.widgets.view import View, script
+from p4lab.widgets.view import SentView, script
 
 
-class TopologyView(View):
+class TopologyView(SentView):
     """Plays what one `send` put on the links, the last unless told. `follow`: shows later ones as
     they are sent."""
 
@@ -25,19 +25,16 @@ class TopologyView(View):
     """Links that are down now, as pairs of names"""
 
     def __init__(self, lab: Lab, sent: Sent | None = None, *, follow: bool = False) -> None:
-        sent = sent or lab.last()
-        self._lab = lab
         self._follow = follow
-        self._places = place(lab.topology, sent.stream.source.name)
-        super().__init__()
-        self.show(sent)
+        self._places: Places | None = None
+        super().__init__(lab, sent)
         self._watch()
         lab.watch(self._watch)
         self.on_msg(self._message)
 
-    def show(self, sent: Sent) -> None:
-        """Shows other packets."""
-        self._sent = sent
+    def draw(self, sent: Sent) -> None:
+        if self._places is None:  # nodes stay where they are, whoever sends next
+            self._places = place(sent.topology, sent.stream.source.name)
         self._flights = flights(sent)
         self.data = {
             "width": self._places.width,
@@ -48,7 +45,7 @@ class TopologyView(View):
             "flights": [flight.to_json() for flight in self._flights[:MAX_FLIGHTS]],
             "events": _events(sent, self._flights[:MAX_FLIGHTS]),
             "bits": max(router.own("bfr_id") for router in sent.topology.routers),
-            "summary": self.summary(),
+            "summary": self.told(),
             "ok": sent.ok,
         }
 
@@ -69,16 +66,16 @@ class TopologyView(View):
                 if sent is not self._sent:
                     self.show(sent)
 
-    def summary(self) -> str:
+    def told(self) -> str:
         left_out = len(self._flights) - MAX_FLIGHTS
         more = f" The first {MAX_FLIGHTS} of {len(self._flights)} frames are shown."
         return f"{self._sent}{more if left_out > 0 else ''}"
 
-    def picture(self) -> str:
+    def drawn(self) -> str:
         events = "".join(f"<li>{escape(event['text'])}</li>" for event in self.data["events"])
         return (
             f"{_svg(self.data, self._flights, self.down)}"
-            f"<p>{escape(self.summary())}</p><ol>{events}</ol>"
+            f"<p>{escape(self.told())}</p><ol>{events}</ol>"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -58,15 +59,55 @@ class View(anywidget.AnyWidget):
         return {**data, "text/html": picture, "text/plain": self.summary()}, metadata
 
 
-class RouterView(View):
+OLD = "This is from before your last change to the program. Send it again."
+
+
+class SentView(View):
+    """A view of what was sent. Subclasses fill `data` in `draw`, and make what is seen without
+    scripts in `drawn` and `told`. Their scripts show `old` (`ageing` in common.js)."""
+
+    old = traitlets.Unicode().tag(sync=True)
+    """Says that the program is not any more what the packets ran through; empty if it is"""
+
+    def __init__(self, lab: Lab, sent: Sent | None) -> None:
+        super().__init__()
+        self._lab = lab
+        self.show(sent)
+        lab.watch(self._look_at_age)
+
+    def show(self, sent: Sent | None) -> None:
+        """Shows something that was sent; without that, the last. Raises ValueError for packets of
+        another lab."""
+        self._sent = self._lab.to_show(sent)
+        self.draw(self._sent)
+        self._look_at_age()
+
+    def _look_at_age(self) -> None:
+        self.old = OLD if self._lab.is_old(self._sent) else ""
+
+    def draw(self, sent: Sent) -> None:
+        """Fills `data` with what was sent."""
+        raise NotImplementedError
+
+    def drawn(self) -> str:
+        """What was sent as HTML without scripts."""
+        raise NotImplementedError
+
+    def told(self) -> str:
+        """What was sent in plain text."""
+        raise NotImplementedError
+
+    def picture(self) -> str:
+        old = f'<p class="p4v-old">{escape(self.old)}</p>' if self.old else ""
+        return f"{old}{self.drawn()}"
+
+    def summary(self) -> str:
+        return "\n".join(filter(None, [self.old, self.told()]))
+
+
+class RouterView(SentView):
     """A view of what one router did with the first packet of what was sent, else of the last."""
 
     def __init__(self, lab: Lab, router: str, sent: Sent | None = None) -> None:
-        super().__init__()
-        self._lab = lab
         self._router = router
-        self.show(sent or lab.last())
-
-    def show(self, sent: Sent) -> None:
-        """Shows the first packet of something else that was sent."""
-        raise NotImplementedError
+        super().__init__(lab, sent)

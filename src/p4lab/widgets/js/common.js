@@ -31,6 +31,18 @@ export function box(name, label, ...children) {
   );
 }
 
+// The line that says that a view shows something older than the program, and how to take it away.
+export function ageing(model) {
+  const line = html("p", { class: "p4v-old", role: "alert" });
+  const look = () => {
+    line.textContent = model.get("old");
+    line.style.display = model.get("old") ? "" : "none";
+  };
+  model.on("change:old", look);
+  look();
+  return [line, () => model.off("change:old", look)];
+}
+
 // A button with a sign, and words for those who do not see it.
 export function button(sign, label, onclick, more = {}) {
   return html("button", { type: "button", title: label, "aria-label": label, onclick, ...more }, sign);

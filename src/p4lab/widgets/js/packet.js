@@ -1,4 +1,4 @@
-import { box, html } from "./common.js";
+import { ageing, box, html } from "./common.js";
 
 const SIGNS = { added: "added", removed: "removed", changed: "changed", same: "unchanged" };
 
@@ -12,7 +12,8 @@ function render({ model, el }) {
   const every = html("label", {}, all, " all fields");
   const packets = html("div", { class: "p4v-packets" });
   const bar = html("div", { class: "p4v-bar" }, title, choice, every);
-  const root = box("p4v-diff", "The packet before and after", bar, packets);
+  const [old, stopAgeing] = ageing(model);
+  const root = box("p4v-diff", "The packet before and after", old, bar, packets);
 
   function build() {
     data = model.get("data");
@@ -60,7 +61,10 @@ function render({ model, el }) {
   model.on("change:data", build);
   el.append(root);
   build();
-  return () => model.off("change:data", build);
+  return () => {
+    stopAgeing();
+    model.off("change:data", build);
+  };
 }
 
 export default { render };

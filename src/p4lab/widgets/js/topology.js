@@ -1,4 +1,4 @@
-import { box, button, html, keys, svg } from "./common.js";
+import { ageing, box, button, html, keys, svg } from "./common.js";
 
 const FLIGHT_SECONDS = 1.1; // a usual flight, on the screen
 const CELL = 7.5; // width of a digit in a packet
@@ -57,8 +57,9 @@ function render({ model, el }) {
     verdict.textContent = "sending…";
     model.send({ do: "send" });
   }, { class: "p4v-send" });
+  const [old, stopAgeing] = ageing(model);
   const root = box(
-    "p4v-topology", "The network and the packets on its links",
+    "p4v-topology", "The network and the packets on its links", old,
     html("div", { class: "p4v-bar" }, send, back, play, next, slider, clock),
     html("div", { class: "p4v-columns" }, scene, log),
     verdict,
@@ -258,6 +259,7 @@ function render({ model, el }) {
   build();
   seek(stops[0] ?? last);
   return () => {
+    stopAgeing();
     pause();
     model.off("change:data", restart);
     model.off("change:down", links);

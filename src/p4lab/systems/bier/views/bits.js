@@ -1,4 +1,4 @@
-import { box, button, coloured, html, keys } from "./common.js";
+import { ageing, box, button, coloured, html, keys } from "./common.js";
 
 const ROWS = [
   ["bit_string", "BitString", "in the packet's BIER header"],
@@ -25,8 +25,9 @@ function render({ model, el }) {
   const controls = html("div", { class: "p4v-bar" }, back, next, slider, place);
   const columns = html("div", { class: "p4v-columns" },
     html("div", { class: "p4v-left" }, bits, said, facts), source);
+  const [old, stopAgeing] = ageing(model);
   const root = box(
-    "p4v-stepper", "The bits of one packet, step by step",
+    "p4v-stepper", "The bits of one packet, step by step", old,
     html("div", { class: "p4v-bar" }, title, tabs),
     controls, columns,
   );
@@ -126,7 +127,10 @@ function render({ model, el }) {
   model.on("change:data", build);
   el.append(root);
   build();
-  return () => model.off("change:data", build);
+  return () => {
+    stopAgeing();
+    model.off("change:data", build);
+  };
 }
 
 export default { render };

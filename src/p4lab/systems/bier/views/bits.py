@@ -21,11 +21,10 @@ class BitView(RouterView):
     _esm = script("bits.js", _HERE)
     _css = style(_HERE / "bits.css")
 
-    def show(self, sent: Sent) -> None:
-        """Shows the first packet of something else that was sent."""
+    def draw(self, sent: Sent) -> None:
         hop = sent.hop(self._router)
         topology = sent.topology
-        summary = self._lab.program.summary
+        summary = sent.program.summary
         blocks = [block["name"] for block in summary["blocks"]]
         quiet = blocks[3:] if summary["package"] == "V1Switch" else []
         self._passes: list[Pass] = []
@@ -50,11 +49,11 @@ class BitView(RouterView):
             for file in sorted(files)
         }
 
-    def summary(self) -> str:
+    def told(self) -> str:
         lines = [f"pass {one.number}: {one.outcome}" for one in self._passes]
         return "\n".join([self._came, *lines])
 
-    def picture(self) -> str:
+    def drawn(self) -> str:
         rows = "".join(_row(one) for one in self._passes)
         return (
             f"<p>{escape(self._came)}</p><table><thead><tr><th>pass<th>BitString<th>remaining"

@@ -1,4 +1,4 @@
-import { box, button, html, keys } from "./common.js";
+import { ageing, box, button, html, keys } from "./common.js";
 
 // The network on the left, the header's bytes on the right. Python has drawn both: here they are put
 // into the states of a step, and what is pointed at lights up on both sides.
@@ -6,7 +6,7 @@ function render({ model, el }) {
   let data, at, pinned;
 
   const title = html("b", {});
-  const old = html("p", { class: "p4m-old", role: "alert" });
+  const [old, stopAgeing] = ageing(model);
   const back = button("◀ step", "One step back (arrow left)", () => go(at - 1), { class: "p4v-back" });
   const next = button("step ▶", "One step on (arrow right)", () => go(at + 1), { class: "p4v-next" });
   const slider = html("input", {
@@ -171,11 +171,6 @@ function render({ model, el }) {
     return [...panel.querySelectorAll(".p4m-arrow")].find((cell) => cell.textContent);
   }
 
-  function age() {
-    old.textContent = model.get("old");
-    old.style.display = model.get("old") ? "" : "none";
-  }
-
   let width = 0;
   const sizes = new ResizeObserver(() => {
     if (root.clientWidth === width) return;
@@ -184,15 +179,13 @@ function render({ model, el }) {
   });
 
   model.on("change:data", build);
-  model.on("change:old", age);
   el.append(root);
   build();
-  age();
   sizes.observe(root);
   return () => {
     sizes.disconnect();
     model.off("change:data", build);
-    model.off("change:old", age);
+    stopAgeing();
   };
 }
 

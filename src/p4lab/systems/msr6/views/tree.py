@@ -6,8 +6,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import traitlets
-
 from p4lab.systems.msr6.views.acts import scenes
 from p4lab.systems.msr6.views.journey import journey
 from p4lab.systems.msr6.views.layers import layers
@@ -19,7 +17,7 @@ from p4lab.systems.msr6.views.steps import Step, steps
 from p4lab.systems.msr6.views.telling import Telling
 from p4lab.widgets.lab import Lab
 from p4lab.widgets.sent import Sent
-from p4lab.widgets.view import View, script, style
+from p4lab.widgets.view import SentView, script, style
 
 _HERE = Path(__file__).parent
 
@@ -29,38 +27,28 @@ MOST_STEPS = 150
 WIDEST = 800.0
 """A network that is wider stands above its header, not beside it"""
 
-OLD = (
-    "This packet ran through an older program: its files have changed since. "
-    "lab.send() sends one through yours as it is now."
-)
 PROFILE = (
     "The drafts' layouts are not public. This encoding is p4lab's own profile, not an IETF format."
 )
 
 
-class TreeView(View):
+class TreeView(SentView):
     """Steps along the journey of a packet, the first of what was sent last unless told. Pointing at
     an entry shows its branch, pointing at a node shows the entries that it reads."""
 
     _esm = script("tree.js", _HERE)
     _css = style(_HERE / "tree.css")
-    old = traitlets.Unicode().tag(sync=True)
-    """Says that the program is not any more what the packet ran through; empty if it is"""
 
     def __init__(
         self, lab: Lab, sent: Sent | None = None, *, packet: int = 1, follow: bool = False
     ) -> None:
         """`packet` counts from 1. `follow`: shows later ones as they are sent."""
-        super().__init__()
-        self._lab = lab
         self._packet = packet
         self._follow = follow
-        self.show(sent or lab.last())
+        super().__init__(lab, sent)
         lab.watch(self._watch)
 
-    def show(self, sent: Sent) -> None:
-        """Shows something else that was sent."""
-        self._sent = sent
+    def draw(self, sent: Sent) -> None:
         names = Names(sent.topology)
         visits = journey(sent, self._packet - 1)
         found = scenes(visits, names)
@@ -86,13 +74,11 @@ class TreeView(View):
             "ok": sent.ok,
             "profile": PROFILE,
         }
-        self.old = OLD if self._lab.is_old(sent) else ""
 
     def _watch(self) -> None:
         last = self._lab.sent
         if self._follow and last is not None and last is not self._sent:
             self.show(last)
-        self.old = OLD if self._lab.is_old(self._sent) else ""
 
     @property
     def _first(self) -> int:
@@ -100,20 +86,19 @@ class TreeView(View):
         trees = (number for number, step in enumerate(self._steps) if step.frame.has_tree)
         return next(trees, 0)
 
-    def summary(self) -> str:
+    def told(self) -> str:
         said = [step.short for step in self._steps]
-        return "\n".join(filter(None, [self._title, self.old, *said, str(self._sent)]))
+        return "\n".join([self._title, *said, str(self._sent)])
 
-    def picture(self) -> str:
+    def drawn(self) -> str:
         data = self.data
         items = "".join(f"<li>{escape(step.short)}</li>" for step in self._steps)
-        old = f"<p><b>{escape(self.old)}</b></p>" if self.old else ""
         shown = said = ""
         if self._steps:
             said = f"<p>{escape(self._steps[self._first].said)}</p>"
             shown = f'<div class="p4m-panel">{self._panels[self._first]}</div>'
         return (
-            f"<p><b>{escape(self._title)}</b></p>{old}"
+            f"<p><b>{escape(self._title)}</b></p>"
             f'<svg viewBox="0 0 {data["width"]:.0f} {data["height"]:.0f}" role="img" '
             f'class="p4v-net p4m-net still" aria-label="{escape(data["label"])}" '
             f'style="max-width:{data["width"]:.0f}px">{data["base"]}</svg>'

@@ -1,4 +1,4 @@
-import { box, button, html, keys } from "./common.js";
+import { ageing, box, button, html, keys } from "./common.js";
 
 // A picture that Python has drawn, with what changes from step to step, and a list of all steps.
 function render({ model, el }) {
@@ -17,8 +17,9 @@ function render({ model, el }) {
   const log = html("ol", { class: "p4v-log p4c-log", "aria-label": "All steps" });
   const ending = html("p", { class: "p4v-verdict" });
   const beside = html("div", { class: "p4c-beside" }, said, log, ending);
+  const [old, stopAgeing] = ageing(model);
   const root = box(
-    "p4c-view", "A picture, step by step",
+    "p4c-view", "A picture, step by step", old,
     html("div", { class: "p4v-bar" }, title), controls,
     html("div", { class: "p4v-columns" }, scene, beside),
   );
@@ -72,7 +73,10 @@ function render({ model, el }) {
   model.on("change:data", build);
   el.append(root);
   build();
-  return () => model.off("change:data", build);
+  return () => {
+    stopAgeing();
+    model.off("change:data", build);
+  };
 }
 
 export default { render };

@@ -9,7 +9,7 @@ from typing import Any
 
 from p4lab.widgets.lab import Lab
 from p4lab.widgets.sent import Sent
-from p4lab.widgets.view import View, script, style
+from p4lab.widgets.view import SentView, script, style
 
 _HERE = Path(__file__).parent
 
@@ -52,22 +52,19 @@ class Story:
         )
 
 
-class StepView(View):
+class StepView(SentView):
     """A story of what was sent, the last unless told, told by `story`."""
 
     _esm = script("steps.js", _HERE)
     _css = style(_HERE / "steps.css")
 
     def __init__(self, lab: Lab, sent: Sent | None = None) -> None:
-        super().__init__()
-        self._lab = lab
-        self.show(sent or lab.last())
+        super().__init__(lab, sent)
 
     def story(self, sent: Sent) -> Story:
         raise NotImplementedError
 
-    def show(self, sent: Sent) -> None:
-        """Shows something else that was sent."""
+    def draw(self, sent: Sent) -> None:
         self._story = story = self.story(sent)
         self.data = {
             "title": story.title,
@@ -80,11 +77,11 @@ class StepView(View):
             "ending": story.ending,
         }
 
-    def summary(self) -> str:
+    def told(self) -> str:
         story = self._story
         return "\n".join([story.title, *(step.short for step in story.steps), story.ending])
 
-    def picture(self) -> str:
+    def drawn(self) -> str:
         story = self._story
         items = "".join(f"<li>{escape(step.short)}</li>" for step in story.steps)
         said = f"<p>{escape(story.steps[story.best].said)}</p>" if story.steps else ""
