@@ -158,6 +158,42 @@ def test_a_mistake_in_lab_03_is_found_on_bmv2() -> None:
             assert check in failed, failed
 
 
+@needs_bmv2
+@needs_root
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--encoding", "rlb", "--tree", "steiner"),
+        ("--encoding", "rlb", "--leaves", "hosts"),
+        ("--encoding", "be", "--leaves", "hosts"),
+        ("--encoding", "clone"),
+        ("--entries", "6"),
+    ],
+    ids=lambda arguments: "_".join(arguments).replace("--", "") or "te",
+)
+def test_lab_04_runs_on_bmv2_as_on_the_engine(arguments: tuple[str, ...]) -> None:
+    reports = {}
+    for target in ("engine", "bmv2"):
+        how = ("--net", "mininet", "--target", target, "--packets", "20")
+        done = p4lab("run", "04-msr6", *how, *arguments, "--json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        reports[target] = json.loads(done.stdout)
+    engine, real = reports["engine"], reports["bmv2"]
+    assert engine["hosts"] == real["hosts"] and engine["links"] == real["links"]
+    assert between_routers(engine) == between_routers(real)
+
+
+@needs_bmv2
+@needs_root
+def test_the_checks_of_lab_04_hold_on_bmv2() -> None:
+    """What is refused goes to the controller with its reason, here by P4Runtime."""
+    done = p4lab("check", "04-msr6", ROOT / "p4", "--target", "bmv2", "--json")
+    found = json.loads(done.stdout)
+    failed = [check for check in found["checks"] if check["status"] != "passed"]
+    assert done.returncode == 0 and not failed, failed
+
+
 @pytest.mark.skipif(not MISSING, reason="bmv2 is installed")
 def test_without_bmv2_the_run_says_what_to_install() -> None:
     done = p4lab("run", "01-bier", "--net", "mininet", "--target", "bmv2")
