@@ -4,6 +4,7 @@ and a list written by hand. A wrong answer here teaches something wrong."""
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -26,11 +27,11 @@ def test_what_routers_did_with_the_draft_s_tree(lab: Lab) -> None:
         "r5": "3, 2",
         "r7": "1, 0",
         "r8": "none",
-        "r4": "none",
+        "r4": "the packet did not get there",
     }
     assert sent.outcome("r1") == "it leaves 2 times"
     assert sent.outcome("r8") == "it leaves once"
-    assert sent.outcome("r4") == "nothing leaves"
+    assert sent.outcome("r4") == "the packet did not get there"
 
 
 def test_what_is_in_headers_on_links(lab: Lab) -> None:
@@ -99,8 +100,9 @@ def test_a_list_that_cannot_be_is_refused_where_it_is_read(
     [
         ([], "1 to 16 entries, and not 0"),
         ([("r8",)] * 17, "1 to 16 entries, and not 17"),
-        ([("r99",)], "there is no node 'r99'"),
+        ([("r99",)], "there is no node 'r99' in this network; there are r1, r2, "),
         ([("r5", 2)], 'write ("r5", n, p)'),
+        ([("r8")], 'write ("r5", n, p), or ("r8",) with its comma'),
         ([("r5", 256, 0)], "256 does not fit into the 8 bits"),
     ],
 )
@@ -110,6 +112,33 @@ def test_what_is_no_list_is_refused_with_a_sentence(
     with pytest.raises(ValueError, match=re.escape(said)):
         lab.own_tree("r1", (1, 0), entries)
     assert lab.send().ok, "nothing was written"
+
+
+NOBODY = "there is no router 'r99' in this network; there are r1, r2, "
+ASKED: dict[str, tuple[Callable[[Lab], object], str]] = {
+    "own_tree": (lambda lab: lab.own_tree("r99", (1, 3), TWO), NOBODY),
+    "table": (lambda lab: lab.entries("r99", "trees"), NOBODY),
+    "write": (lambda lab: lab.write("r99", []), NOBODY),
+    "packet_view": (lambda lab: lab.packet_view("r99"), NOBODY),
+    "table_view": (lambda lab: lab.table_view("r99", "trees"), NOBODY),
+    "entries": (lambda lab: lab.send().entries("r99"), NOBODY),
+    "a host": (lambda lab: lab.send().entries("h8"), "there is no router 'h8'"),
+    "outcome": (lambda lab: lab.send().outcome("r99"), NOBODY),
+    "tree_bytes": (lambda lab: lab.send().tree_bytes("r1", "x"), "no node 'x' in this network"),
+    "headers": (lambda lab: lab.send().headers("r8", "x"), "no node 'x' in this network"),
+    "link": (
+        lambda lab: lab.set_link("r1", "r9", False),
+        "there is no link r1-r9; r1 has links to h1, r2, r3.",
+    ),
+    "no end": (lambda lab: lab.set_link("r1", "r99", False), "there is no node 'r99'"),
+}
+
+
+@pytest.mark.parametrize("question", ASKED)
+def test_a_name_that_is_not_there_is_answered_with_those_that_are(lab: Lab, question: str) -> None:
+    ask, said = ASKED[question]
+    with pytest.raises(ValueError, match=re.escape(said)):
+        ask(lab)
 
 
 def test_a_router_without_a_list_has_none_to_replace(lab: Lab) -> None:

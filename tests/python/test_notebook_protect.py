@@ -50,7 +50,7 @@ def test_a_link_that_is_down_cannot_fail(lab: Lab) -> None:
     lab.set_link("r1", "r2", False)
     with pytest.raises(ValueError, match="down already"):
         lab.send(cut=("r1", "r2", 1.0))
-    with pytest.raises(KeyError):
+    with pytest.raises(ValueError, match="no link r1-r5; r1 has links to "):
         lab.send(cut=("r1", "r5", 1.0))
 
 

@@ -23,6 +23,7 @@ from p4lab.notebook.running import Running
 from p4lab.notebook.saying import does_not_compile, say
 from p4lab.session.run import MILLISECOND
 from p4lab.topology import Link, Topology
+from p4lab.widgets.known import known_link, known_router
 from p4lab.widgets.offers import offered
 from p4lab.widgets.sent import Cut, Ends, Sent
 
@@ -219,8 +220,8 @@ class Lab:
         return sent
 
     def link(self, a: str, b: str) -> Link:
-        """The link between two nodes. Raises KeyError."""
-        return self.topology.link(a, b)
+        """The link between two nodes. Raises ValueError."""
+        return known_link(self.topology, a, b)
 
     def set_link(self, a: str, b: str, up: bool, *, tell: bool = False, seen: bool = True) -> None:
         """Takes the link between two nodes down or up. The routers at its ends see it unless not
@@ -229,12 +230,12 @@ class Lab:
         self._tell()
 
     def entries(self, router: str, table: str) -> list[dict[str, Any]]:
-        """The rows of a table of a running switch."""
-        return self._running.entries(router, table)
+        """The rows of a table of a running switch. Raises ValueError."""
+        return self._running.entries(known_router(self.topology, router), table)
 
     def write(self, router: str, updates: list[_engine.Update]) -> None:
         """Changes rows of a running switch by hand, all or none. Raises ValueError."""
-        self._running.write(router, updates)
+        self._running.write(known_router(self.topology, router), updates)
         self._tell()
 
     def watch(self, watcher: Callable[[], None]) -> None:

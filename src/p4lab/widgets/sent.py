@@ -15,6 +15,7 @@ from p4lab.model.system import System
 from p4lab.steps import ENTERS, emits, short
 from p4lab.topology import Topology
 from p4lab.tracing import Hop, copies
+from p4lab.widgets.known import known_node
 from p4lab.widgets.offers import offered
 
 Ends = frozenset[str]
@@ -160,7 +161,10 @@ class Sent:
         return min(found)[1] if found else ()
 
     def headers(self, source: str, target: str) -> str:
-        """The headers of the first frame from a router to a neighbour, in words."""
+        """The headers of the first frame from a router to a neighbour, in words. Raises ValueError
+        for a node that is not there."""
+        for name in (source, target):
+            known_node(self.topology, name)
         packet = self.frame(source, target)
         names = [short(step["header"]) for step in (emits(packet) if packet else [])]
         return ", ".join(names) or "nothing"

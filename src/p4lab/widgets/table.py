@@ -10,6 +10,7 @@ import traitlets
 
 from p4lab import _engine
 from p4lab.model.notation import ValueTextError, read
+from p4lab.widgets.known import known_router
 from p4lab.widgets.lab import Lab
 from p4lab.widgets.view import View, script
 
@@ -26,7 +27,7 @@ class Column:
 class TableView(View):
     """A table of one router: edit a cell, add a row, delete one. The next packet meets the change.
 
-    Raises ValueError if the program has no such table.
+    Raises ValueError if there is no such router, or the program has no such table.
     """
 
     _esm = script("table.js")
@@ -35,7 +36,7 @@ class TableView(View):
 
     def __init__(self, lab: Lab, router: str, table: str) -> None:
         self._lab = lab
-        self._router = router
+        self._router = known_router(lab.topology, router)
         found = [one for one in lab.program.summary["tables"] if _is(one["name"], table)]
         if len(found) != 1:
             names = [one["name"].rsplit(".", 1)[-1] for one in lab.program.summary["tables"]]

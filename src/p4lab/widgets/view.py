@@ -11,6 +11,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from p4lab.widgets.known import known_router
 from p4lab.widgets.lab import Lab
 from p4lab.widgets.sent import Sent
 
@@ -106,8 +107,10 @@ class SentView(View):
 
 
 class RouterView(SentView):
-    """A view of what one router did with the first packet of what was sent, else of the last."""
+    """A view of what one router did with the first packet of what was sent, else of the last.
+
+    Raises ValueError if there is no such router."""
 
     def __init__(self, lab: Lab, router: str, sent: Sent | None = None) -> None:
-        self._router = router
+        self._router = known_router(lab.topology, router)
         super().__init__(lab, sent)

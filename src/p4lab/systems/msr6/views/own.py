@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from p4lab.systems.msr6.settings import SEGMENTS
 from p4lab.systems.msr6.sids import END_RL, ListArgument, Sid, leaf, node_numbers
+from p4lab.widgets.known import known, known_router
 from p4lab.widgets.lab import Lab
 
 Entry = tuple[str, int, int] | tuple[str]
@@ -21,6 +22,7 @@ def own_tree(
 
     Raises ValueError with a sentence for what is no list, or if the router has no such row.
     """
+    known_router(lab.topology, router)
     if not 1 <= len(entries) <= SEGMENTS:
         raise ValueError(f"a list has 1 to {SEGMENTS} entries, and not {len(entries)}.")
     nodes = node_numbers(lab.topology)
@@ -47,11 +49,12 @@ def own_tree(
 
 def _sid(entry: Entry, nodes: Mapping[str, int]) -> int:
     """An entry as a number. Raises ValueError."""
+    if not isinstance(entry, (tuple, list)) or len(entry) not in (1, 3):
+        raise ValueError(
+            f'{entry!r} is no entry: write ("r5", n, p), or ("r8",) with its comma for a leaf.'
+        )
     name, *argument = entry
-    if name not in nodes:
-        raise ValueError(f"there is no node {name!r} in this network.")
+    known(name, nodes, "node")
     if not argument:
         return leaf(nodes[name]).pack()
-    if len(argument) != 2:
-        raise ValueError(f'{entry!r} is no entry: write ("r5", n, p), or ("r8",) for a leaf.')
     return Sid(nodes[name], END_RL, ListArgument(*argument).pack()).pack()
