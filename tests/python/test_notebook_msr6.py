@@ -4,7 +4,9 @@ and a list written by hand. A wrong answer here teaches something wrong."""
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -112,6 +114,22 @@ def test_what_is_no_list_is_refused_with_a_sentence(
     with pytest.raises(ValueError, match=re.escape(said)):
         lab.own_tree("r1", (1, 0), entries)
     assert lab.send().ok, "nothing was written"
+
+
+def test_a_list_of_one_s_own_outlives_a_file_that_was_saved_before(tmp_path: Path) -> None:
+    """Written after the edit and before the next packet, as in part 1 of the notebook."""
+    shutil.copytree(HERE.sources / "msr6", tmp_path / "msr6")
+    lab = open_lab("04-msr6", folder=tmp_path)
+    file = tmp_path / "msr6" / "te.p4"
+    file.write_text(file.read_text() + "\n// a thought\n")
+    lab.own_tree("r1", (1, 4), TWO)
+    assert lab.send().outcome("r1") == "dropped: POINTER"
+
+
+def test_who_has_written_nothing_is_not_told_the_answer(tmp_path: Path) -> None:
+    """Part 4: no packet comes to r8, which says nothing about the entries that a leaf takes."""
+    starter = open_lab("04-msr6", folder=tmp_path, encoding="rlb", leaves="hosts")
+    assert starter.send().entries("r8") == "the packet did not get there"
 
 
 NOBODY = "there is no router 'r99' in this network; there are r1, r2, "

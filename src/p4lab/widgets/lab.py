@@ -51,6 +51,9 @@ class Lab(Protocol):
     def send(self, stream: int = 1, packets: int = 1) -> Sent:
         """Sends packets of a stream of the plan, counted from 1."""
 
+    def renew(self) -> None:
+        """Compiles the files anew if they have changed; the network begins anew then."""
+
     def is_old(self, sent: Sent) -> bool:
         """Whether the program has changed since something was sent."""
 

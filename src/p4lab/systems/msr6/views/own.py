@@ -25,6 +25,7 @@ def own_tree(
     known_router(lab.topology, router)
     if not 1 <= len(entries) <= SEGMENTS:
         raise ValueError(f"a list has 1 to {SEGMENTS} entries, and not {len(entries)}.")
+    lab.renew()  # or else the next packet would do that, and this list would be gone
     nodes = node_numbers(lab.topology)
     sids = [_sid(entry, nodes) for entry in reversed(entries)]
     args = {
