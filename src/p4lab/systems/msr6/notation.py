@@ -5,27 +5,10 @@ from __future__ import annotations
 from ipaddress import IPv6Address
 
 from p4lab.model.notation import BITS, Notation, plain
+from p4lab.systems.msr6.reasons import REASONS
 from p4lab.systems.msr6.words import sid_in_words
 
 ARGUMENT_BITS = 32
-
-REASONS = {
-    0: "for the control plane",
-    32: "TOO_BIG",
-    33: "TIME_EXCEEDED",
-    34: "NO_ROUTE",
-    35: "UPPER_LAYER",
-    36: "ROUTING_TYPE",
-    37: "HDR_EXT_LEN",
-    38: "TOO_LONG",
-    39: "LAST_ENTRY",
-    40: "SEGMENTS_LEFT",
-    41: "NO_COPY",
-    42: "POINTER",
-    43: "TOO_MANY",
-    44: "NO_ADJACENCY",
-}
-"""Why a packet goes to the control plane: drop_reason_t of p4/msr6/headers.p4"""
 
 
 def _sid(value: int, width: int) -> str:
@@ -38,7 +21,8 @@ def _sid(value: int, width: int) -> str:
 
 
 def _reason(value: int, _: int) -> str:
-    return f"{value} ({REASONS.get(value, 'none that there is')})"
+    """Why a packet goes to the control plane; 0 if it is for it."""
+    return f"{value} ({REASONS.get(value, 'no reason')})"
 
 
 SID = plain("SID", _sid)
