@@ -37,6 +37,7 @@ from p4lab.systems.msr6.experiments import (
 )
 from p4lab.systems.msr6.experiments.comparison import Observation, Scope, Sent
 from p4lab.systems.msr6.experiments.encodings import BY_NAME, ENCODINGS, Case
+from p4lab.systems.msr6.experiments.encodings_figures import marked
 from p4lab.systems.msr6.experiments.networks import Draw, Network
 from p4lab.systems.msr6.settings import Msr6Settings
 from p4lab.topology import Topology
@@ -261,7 +262,10 @@ def observation(encoding: str, receivers: int, seed: int, size: int | None) -> O
     return Observation("receivers", "net", seed, 9, 9, receivers, 1, encoding, 1, 0, one)
 
 
-def compared(te: dict[int, list[int | None]], be: dict[int, list[int | None]]) -> dict[str, str]:
+Sizes = dict[int, list[int | None]]
+
+
+def compared(te: Sizes, be: Sizes) -> dict[str, str]:
     """What is said of TE and BE with these bytes by receivers and draw."""
     found = [
         observation(name, receivers, seed, size)
@@ -283,13 +287,45 @@ def compared(te: dict[int, list[int | None]], be: dict[int, list[int | None]]) -
         ({1: [11], 2: [9], 3: [9]}, "from 2"),
         ({1: [9], 2: [10], 3: [9]}, "at 1, from 3"),
         ({1: [11], 2: [9], 3: [10]}, "at 2"),
-        ({1: [9], 2: [9], 3: [None]}, "everywhere"),  # where both could be encoded
+        ({1: [9], 2: [9], 3: [None]}, "up to 2"),  # nobody knows about 3
+        ({1: [11], 2: [9], 3: [None]}, "at 2"),
+        ({1: [11], 2: [11], 3: [None]}, "nowhere in 1 to 2"),
         ({1: [None], 2: [None], 3: [None]}, None),
     ],
 )
 def test_crossovers_in_words(te, said) -> None:
+    te = {receivers: 3 * draws for receivers, draws in te.items()}
     be = {receivers: [10] * len(draws) for receivers, draws in te.items()}
     assert compared(te, be).get("tree_bytes") == said
+
+
+@pytest.mark.parametrize("draws", [1, 2])
+@pytest.mark.parametrize("size", [9, 11])
+def test_too_few_draws_say_nothing(draws: int, size: int) -> None:
+    """The difference of one or two draws is no difference of encodings."""
+    be: Sizes = {receivers: draws * [10] for receivers in (1, 2)}
+    assert compared({1: draws * [size], 2: draws * [size]}, be)["tree_bytes"] == "too few draws"
+
+
+def test_figures_mark_where_encodings_cross() -> None:
+    """RBS is shorter than BE up to 2, and RTS than BIER 256 everywhere, so only that has an end."""
+    sizes = {"RBS": [9, 9, 11], "RTS": [9, 9, 9]}
+    found = [
+        observation(name, receivers, seed, size)
+        for name in dict.fromkeys(name for pair in crossovers.PAIRS for name in pair)
+        for receivers, size in enumerate(sizes.get(name, [10, 10, 10]), 1)
+        for seed in range(3)
+    ]
+    known = {one.key: one for one in summary.quantities(0)}
+    marks = marked(crossovers.crossovers(found, 0), "net", known["tree_bytes"])
+    assert [(one.first, one.second, one.ends) for one in marks] == [("RBS", "MSR6 BE", (2,))]
+    assert marked(crossovers.crossovers(found, 0), "net", known["packets"]) == []
+
+
+def test_where_there_are_fewer_draws_nothing_is_compared() -> None:
+    """As with networks of which some have fewer leaves."""
+    be: Sizes = {1: 3 * [10], 2: [10]}
+    assert compared({1: 3 * [9], 2: [9]}, be)["tree_bytes"] == "at 1"
 
 
 def test_a_difference_that_may_be_chance_is_none() -> None:

@@ -341,7 +341,7 @@ def draw(found: Sequence[Copy], known: dict[str, Program], path: Path, packets: 
     )
     left = partial(_draw_gaps, found=found, known=known)
     right = partial(_draw_delays, found=found)
-    save(path, [[left, right]], notes=notes, size=(4.6, 3.6))
+    save(path, [[left, right]], notes=notes, size=(4.6, 3.04))
 
 
 def _draw_gaps(axis: Any, *, found: Sequence[Copy], known: dict[str, Program]) -> None:

@@ -66,8 +66,8 @@ is eighteen standard deviations wide"""
 @dataclass(frozen=True)
 class Crossover:
     """Where `first` needs less than `second`: the 95 % confidence interval of their difference,
-    draw by draw, is below zero there. Of the numbers that were `measured` they are `compared`
-    where both could encode all draws, and nowhere if these are fewer than LEAST_DRAWS."""
+    draw by draw, is below zero there. Of the numbers that were `measured` those are `compared`
+    where both could encode all draws, and where these are LEAST_DRAWS or more; None: nowhere."""
 
     panel: str
     measure: str
@@ -88,6 +88,18 @@ class Crossover:
         if self.less == (self.measured,):
             return "everywhere"
         return ", ".join(map(self._span, self.less))
+
+    @property
+    def ends(self) -> tuple[int, ...]:
+        """Where it begins and stops to need less, within what was measured."""
+        return tuple(
+            dict.fromkeys(
+                end
+                for span in self.less
+                for end, border in zip(span, self.measured, strict=True)
+                if end != border
+            )
+        )
 
     def _span(self, span: Span) -> str:
         first, last = span

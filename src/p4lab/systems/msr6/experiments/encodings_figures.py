@@ -5,43 +5,92 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import Any
 
-from p4lab.systems.msr6.experiments.crossovers import NOT_CARRIED
+from p4lab.systems.msr6.experiments.crossovers import NOT_CARRIED, Crossover
 from p4lab.systems.msr6.experiments.figures import STYLES, save
 from p4lab.systems.msr6.experiments.stages import Stages
 from p4lab.systems.msr6.experiments.summary import Quantity, at_shown, quantities
 
 MOST_STAGES = 12
 MOST_TICKS = 20
+NAME = 12
+"""Letters of a line in the name of a panel, which stands beside its axes"""
+
+MARKED = {
+    "tree_bytes": (("RBS", "MSR6 BE"), ("RTS", "BIER 256")),
+    "root_bytes": (("RBS", "MSR6 BE"), ("RTS", "RBS")),
+    "link_bytes": (("RTS", "RBS"),),
+    "wire_bytes": (
+        ("MSR6 TE", "MSR6 BE"),
+        ("RBS", "MSR6 BE"),
+        ("RBS", "BIER 256"),
+        ("RTS", "MSR6 BE"),
+        ("RTS", "BIER 256"),
+    ),
+}
+"""Crossovers that figures show, by measure"""
+MARK, MARK_LINE = 6, 7
+"""Size of what they are called, and of a line of that, in points"""
+POINT = 1 / 72
+"""In inches"""
 
 
 def draw_grid(
     rows: Sequence[dict[str, Any]],
+    crossovers: Sequence[Crossover],
     path: Path,
     keys: Sequence[str],
     notes: Sequence[str],
     payload: int,
 ) -> None:
-    """A line of axes for each panel, a column for each quantity. Raises OSError, ValueError."""
+    """A line of axes for each panel, a column for each quantity, and where encodings cross. Raises
+    OSError, ValueError."""
     chosen = {one.key: one for one in quantities(payload)}
     names = list(dict.fromkeys(row["panel"] for row in rows))
     unit = "receivers" if rows[0]["part"] == "receivers" else "routers in the network"
+    marks = {(name, key): marked(crossovers, name, chosen[key]) for name in names for key in keys}
+    most = max(map(len, marks.values()))
+    above = max(len(marks[names[0], key]) for key in keys)
+    if most:
+        notes = (*notes, MARKS_NOTE)
     grid = [
         [
             partial(
                 _draw_curves,
                 rows=[row for row in rows if row["panel"] == name],
                 quantity=chosen[key],
+                marks=marks[name, key],
                 title=chosen[key].label if name == names[0] else "",
+                title_pad=4 + MARK_LINE * above,
                 x_label=unit if name == names[-1] else "",
-                y_label=name if key == keys[0] else "",
+                y_label="\n".join(wrap(name, NAME)) if key == keys[0] else "",
             )
             for key in keys
         ]
         for name in names
     ]
-    save(path, grid, notes=notes, size=(2.35, 1.6), share=True, legend=5)
+    size = (2.35, 1.5 + most * MARK_LINE * POINT)
+    save(path, grid, notes=notes, size=size, share=True, legend=5)
+
+
+MARKS_NOTE = (
+    "Vertical lines, named above: where the first needs fewer bytes than the second, by the 95 % "
+    "confidence interval of the difference draw by draw."
+)
+
+
+def marked(found: Sequence[Crossover], panel: str, quantity: Quantity) -> list[Crossover]:
+    """Those of MARKED that have an end within what was measured."""
+    pairs = MARKED.get(quantity.measure, ())
+    return [
+        one
+        for one in found
+        if (one.panel, one.measure) == (panel, quantity.measure)
+        and (one.first, one.second) in pairs
+        and any(one.ends)
+    ]
 
 
 def _draw_curves(
@@ -49,7 +98,9 @@ def _draw_curves(
     *,
     rows: Sequence[dict[str, Any]],
     quantity: Quantity,
+    marks: Sequence[Crossover],
     title: str,
+    title_pad: float,
     x_label: str,
     y_label: str,
 ) -> None:
@@ -90,9 +141,29 @@ def _draw_curves(
     axis.yaxis.set_major_formatter("{x:,g}")
     axis.minorticks_off()
     axis.grid(color="#eeeeee")
-    axis.set_title(title, fontsize=8)
+    axis.set_title(title, fontsize=8, pad=title_pad)
     axis.set_xlabel(x_label)
     axis.set_ylabel(y_label, fontweight="bold")
+    _mark(axis, marks)
+
+
+def _mark(axis: Any, marks: Sequence[Crossover]) -> None:
+    """Lines where encodings cross, in the colour of the one that needs less, with their names above
+    the axes."""
+    for number, one in enumerate(reversed(marks)):
+        colour = STYLES[one.first].colour
+        for end in one.ends:
+            axis.axvline(end, color=colour, linestyle="--", linewidth=0.6)
+        axis.annotate(
+            f"{one.first} < {one.second}: {one.said}",
+            (1, 1),
+            xycoords="axes fraction",
+            xytext=(0, 2 + number * MARK_LINE),
+            textcoords="offset points",
+            ha="right",
+            fontsize=MARK,
+            color=colour,
+        )
 
 
 def draw_state(
@@ -125,7 +196,7 @@ def _bars(axis: Any, names: Sequence[str], first: Sequence[float], second: Seque
         )
     axis.set_yticks(range(len(names)), names)
     axis.invert_yaxis()
-    axis.set_xlim(0, 1.7 * max(a + b for a, b in zip(first, second, strict=True)))
+    axis.set_xlim(0, 1.85 * max(a + b for a, b in zip(first, second, strict=True)))
 
 
 def _draw_rows(axis: Any, *, rows: Sequence[dict[str, Any]]) -> None:

@@ -61,9 +61,9 @@ def save(
     legend: int = 0,
 ) -> None:
     """Lets each function draw into an axis of its own, and writes the whole into a file in the
-    format that its name ends in. `notes` are lines at the bottom, `size` is that of one axis in
-    inches; axes may `share` the scales of their column. `legend` is one for all, in so many
-    columns. Raises OSError, ValueError."""
+    format that its name ends in. `notes` are lines at the bottom, `size` is that of one axis with
+    its words in inches; axes may `share` the scales of their column. `legend` is one for all, in so
+    many columns. Raises OSError, ValueError."""
     import matplotlib  # heavy: matplotlib
 
     matplotlib.use("Agg")
@@ -89,7 +89,9 @@ def save(
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True)
         }
         entries = -(-len(curves) // legend) if legend else 0
-        below = (LINE * len(lines) + LEGEND_LINE * entries + LINE) / figure.get_figheight()
+        bottom = LINE * len(lines) + LEGEND_LINE * entries + LINE
+        figure.set_figheight(size[1] * len(rows) + bottom)
+        below = bottom / figure.get_figheight()
         for number, line in enumerate(reversed(lines)):
             figure.text(0.01, (0.4 + number) * LINE / figure.get_figheight(), line, **NOTE)
         if entries:

@@ -44,19 +44,25 @@ def records(found: Sequence[Observation], scope: Scope) -> list[tidy.Row]:
 @dataclass(frozen=True)
 class Quantity:
     """Something that figures show of a draw, on a scale with ticks at powers of `base`, or on a
-    linear one."""
+    linear one. `measure` is the key of what crossovers are found in, if it is one of these."""
 
     key: str
     label: str
     of: Callable[[Observation, Sent], float]
     base: int | None = 10
+    measure: str = ""
 
 
 def quantities(payload: int) -> tuple[Quantity, ...]:
     """All that is summed up. What is on links is also given per link of the tree of shortest
     paths."""
     plain = [
-        Quantity(measure.key, measure.said, lambda _, sent, of=measure.of: of(sent))
+        Quantity(
+            measure.key,
+            measure.said,
+            lambda _, sent, of=measure.of: of(sent),
+            measure=measure.key,
+        )
         for measure in measures(payload)
     ]
     return (
@@ -66,12 +72,14 @@ def quantities(payload: int) -> tuple[Quantity, ...]:
             "headers on links\n[bytes per link of the tree]",
             lambda one, sent: sent.link_bytes / one.tree_links,
             base=2,
+            measure="link_bytes",
         ),
         Quantity(
             "wire_bytes_per_link",
             f"headers and {payload:,} bytes\n[bytes per link of the tree]",
             lambda one, sent: sent.wire_bytes(payload) / one.tree_links,
             base=None,
+            measure="wire_bytes",
         ),
         Quantity("packets", "leave the ingress\n[packets per send]", lambda _, sent: sent.packets),
         Quantity(
