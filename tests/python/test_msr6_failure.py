@@ -151,6 +151,13 @@ def test_the_verb_writes_figure_table_and_json(tmp_path: Path) -> None:
         assert os.path.getsize(figure) > 5_000
 
 
+def test_notes_tell_only_of_what_is_drawn() -> None:
+    assert "Dotted" in " ".join(failure_report.notes(1000, 3, "seeds 1 to 3", True))
+    notes = " ".join(failure_report.notes(1000, 3, "seeds 1 to 3", False))
+    assert "Dotted" not in notes
+    assert "more groups" not in notes
+
+
 def page_table() -> list[str]:
     """What docs/encodings.md says of the testbed, line by line: seeds 1 to 10."""
     found = [

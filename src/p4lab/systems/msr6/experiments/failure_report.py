@@ -15,6 +15,7 @@ from p4lab.systems.msr6.experiments.failure import (
     GROUPS,
     MS,
     PROGRAM,
+    SWEEP_RUNS,
     WAYS,
     WITH_GROUPS,
     Outcome,
@@ -148,6 +149,17 @@ def table(cells: Sequence[dict[str, Any]]) -> Table:
 # ---- The figure
 
 
+def notes(pps: int, runs: int, seeds: str, sweeps: bool) -> tuple[str, ...]:
+    """What stands below the figure, of so many packets a second and runs with these seeds."""
+    more = f", in larger networks and with more groups {min(runs, SWEEP_RUNS)}" if sweeps else ""
+    dotted = " Dotted: BIER and BIER-FRR, whatever the number of groups." if sweeps else ""
+    return (
+        f"{pps:,} packets a second; {runs} runs ({seeds}){more}; 95 % confidence.",
+        "Delays as in p4lab experiment restoration: assumed there. Trees are computed with routes."
+        + dotted,
+    )
+
+
 def draw(cells: Sequence[dict[str, Any]], path: Path, notes: Sequence[str]) -> None:
     """Silence and rows on the testbed; the same in larger networks and with more groups, if that
     was measured. Raises OSError, ValueError."""
@@ -166,6 +178,8 @@ def draw(cells: Sequence[dict[str, Any]], path: Path, notes: Sequence[str]) -> N
     save(path, grid, notes=notes, size=(3.4, 2.1), legend=5)
 
 
+ROOM = 1.8
+"""How much longer an axis is than the longest bar, for the words beside that"""
 SILENCE = "without delivery [ms]"
 ROWS = "multicast rows that change"
 
@@ -183,7 +197,8 @@ def _draw_outages(axis: Any, *, cells: Sequence[dict[str, Any]]) -> None:
         end = cell["outage_ms"] + cell["outage_ms_half_width"]
         text = f"{cell['outage_ms']:.3g} ms, {cell['lost']:.0f} lost"
         _beside(axis, end, place, text)
-    axis.set_xlim(0, 1.8 * max(cell["outage_ms"] for cell in own))
+    ends = [cell["outage_ms"] + cell["outage_ms_half_width"] for cell in own]
+    axis.set_xlim(0, ROOM * max(ends))
     _names(axis, own, f"r1-r2 of the testbed fails\n{SILENCE}")
 
 
@@ -199,7 +214,7 @@ def _draw_rows(axis: Any, *, cells: Sequence[dict[str, Any]]) -> None:
         )
         _beside(axis, multicast + others, place, text)
     axis.set_xlim(
-        0, 1.6 * max(c["multicast_rows"] + c["route_rows"] + c["backup_rows"] for c in own)
+        0, ROOM * max(c["multicast_rows"] + c["route_rows"] + c["backup_rows"] for c in own)
     )
     _names(axis, own, f"{ROWS}\n(pale: routes and backups)")
 

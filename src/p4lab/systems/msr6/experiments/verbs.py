@@ -139,12 +139,7 @@ def msr6_failure(
     )
     rows = failure_report.records(found)
     cells, seeds = failure_report.summary(rows), _seeds(seed, runs)
-    notes = (
-        f"{pps:,} packets a second; {runs} runs ({seeds}), in larger networks and with more groups "
-        f"{min(runs, failure.SWEEP_RUNS)}; 95 % confidence.",
-        "Delays as in p4lab experiment restoration: assumed there. Trees are computed with routes. "
-        "Dotted: BIER, whatever the number of groups.",
-    )
+    notes = failure_report.notes(pps, runs, seeds, sweeps)
     figure = {"msr6-failure": lambda path: failure_report.draw(cells, path, notes)}
     first = failure.first_back()
     record = {"cells": cells, "first_back": first, "seeds": seeds}
