@@ -343,11 +343,19 @@ def test_a_mistake_is_shown_as_what_it_is(mistake: str, tmp_path: Path) -> None:
     assert any(expected in one for one in told), told
 
 
-def test_a_packet_for_a_port_without_a_cable_is_told(tmp_path: Path) -> None:
+def test_a_packet_for_which_nobody_chose_a_port_is_told(tmp_path: Path) -> None:
     """What the starter does: nothing, and so the packet leaves by port 0."""
-    lab = changed(tmp_path, "te.p4", "decision.look_up = true;", "")
-    first = wrong(lab.tree_view())[0]
-    assert "r1 → port 0" in first and "There is no cable at port 0." in first
+    lab = open_lab("04-msr6", folder=tmp_path / "starter")
+    view = lab.tree_view()
+    assert "✕ r1 → port 0: nobody chose a port" in said(view)
+    assert "no entry" not in view.summary()
+    assert "Nobody chose a port: it stays 0, where there is no cable." in wrong(view)[0]
+    assert "r1 sends nothing: nobody chose a port (port 0)" in lab.topology_view().picture()
+
+
+def test_a_port_without_a_cable_is_told(tmp_path: Path) -> None:
+    lab = changed(tmp_path, "te.p4", "decision.look_up = true;", "decision.egress_port = 7;")
+    assert "There is no cable at port 7." in wrong(lab.tree_view())[0]
 
 
 def test_who_gets_a_packet_twice_is_told(tmp_path: Path) -> None:

@@ -23,6 +23,12 @@ MOST_LABEL = 20  # characters that fit beside others on a link
 PLAIN = "plain"
 """The kind of a label that only names headers"""
 
+NO_PORT = 0
+"""The port of a packet for which a program has not chosen any; cables begin at 1"""
+
+UNCHOSEN = "nobody chose a port"
+"""What is said of such a packet"""
+
 
 @dataclass(frozen=True)
 class Flight:

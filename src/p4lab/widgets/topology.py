@@ -9,7 +9,7 @@ from typing import Any
 
 import traitlets
 
-from p4lab.widgets.flights import MAX_FLIGHTS, Flight, flights
+from p4lab.widgets.flights import MAX_FLIGHTS, NO_PORT, UNCHOSEN, Flight, flights
 from p4lab.widgets.lab import Lab
 from p4lab.widgets.layout import Places, place
 from p4lab.widgets.sent import Sent
@@ -123,6 +123,8 @@ def _fate(packet: dict[str, Any]) -> str:
     if fate["kind"] == "dropped":
         return str(fate["reason"])
     if fate["kind"] == "sent":
+        if fate["port"] == NO_PORT:
+            return f"{UNCHOSEN} (port {NO_PORT})"
         return f"it was sent to port {fate['port']}, which has no cable"
     return ""
 

@@ -9,6 +9,7 @@ from p4lab.systems.msr6.views.frames import Frame
 from p4lab.systems.msr6.views.jobs import Job, is_leaf
 from p4lab.systems.msr6.views.journey import Copy, End
 from p4lab.systems.msr6.views.names import Names, bits, function, row
+from p4lab.widgets.flights import NO_PORT, UNCHOSEN
 from p4lab.widgets.sent import Sent
 
 REASONS = {
@@ -132,7 +133,7 @@ class Telling:
         copy, tone = act.did, ""
         more = list(act.wrong)
         if not copy.target:
-            more.append(f"There is no cable at port {copy.port}.")
+            more.append(_no_cable(copy.port))
         elif copy.lost:
             more.append(f"But {copy.lost}.")
         elif copy.next is None:
@@ -166,6 +167,8 @@ class Telling:
                 f"{router} → {to}, {via}the copy for entry {act.entry}: {becomes}.",
                 f"{short}: entry {act.entry}, SL {frame.segments_left}",
             )
+        if copy.port == NO_PORT and not copy.target:
+            return f"{router} → {to}: the packet goes as it is, {left}.", f"{short}: {UNCHOSEN}"
         via = _way(act)
         return f"{router} → {to}, {via}a copy that takes no entry, {left}.", f"{short}: no entry"
 
@@ -217,6 +220,13 @@ def _target(copy: Copy, router: str) -> str:
     if not copy.target:
         return f"port {copy.port}"
     return "itself" if copy.target == router else copy.target
+
+
+def _no_cable(port: int) -> str:
+    """Why a copy is nowhere."""
+    if port == NO_PORT:
+        return f"{UNCHOSEN.capitalize()}: it stays {NO_PORT}, where there is no cable."
+    return f"There is no cable at port {port}."
 
 
 def _behind(job: Job) -> str:
