@@ -287,7 +287,7 @@ def compared(te: Sizes, be: Sizes) -> dict[str, str]:
         ({1: [11], 2: [9], 3: [9]}, "from 2"),
         ({1: [9], 2: [10], 3: [9]}, "at 1, from 3"),
         ({1: [11], 2: [9], 3: [10]}, "at 2"),
-        ({1: [9], 2: [9], 3: [None]}, "up to 2"),  # nobody knows about 3
+        ({1: [9], 2: [9], 3: [None]}, "1 to 2"),  # nobody knows about 3
         ({1: [11], 2: [9], 3: [None]}, "at 2"),
         ({1: [11], 2: [11], 3: [None]}, "nowhere in 1 to 2"),
         ({1: [None], 2: [None], 3: [None]}, None),

@@ -91,18 +91,22 @@ class Crossover:
 
     @property
     def ends(self) -> tuple[int, ...]:
-        """Where it begins and stops to need less, within what was measured."""
+        """Where it begins and stops to need less, within what is compared."""
+        if self.compared is None:
+            return ()
         return tuple(
             dict.fromkeys(
                 end
                 for span in self.less
-                for end, border in zip(span, self.measured, strict=True)
+                for end, border in zip(span, self.compared, strict=True)
                 if end != border
             )
         )
 
     def _span(self, span: Span) -> str:
         first, last = span
+        if span == self.compared:  # what comes behind is not known
+            return f"{first} to {last}" if first < last else f"at {last}"
         if first == self.measured[0]:
             return f"at {last}" if last == first else f"up to {last}"
         if last == self.measured[1]:

@@ -82,7 +82,7 @@ MARKS_NOTE = (
 
 
 def marked(found: Sequence[Crossover], panel: str, quantity: Quantity) -> list[Crossover]:
-    """Those of MARKED that have an end within what was measured."""
+    """Those of MARKED that have an end within what is compared."""
     pairs = MARKED.get(quantity.measure, ())
     return [
         one

@@ -57,9 +57,11 @@ class Report:
     def notes(self) -> tuple[str, ...]:
         """What stands below every figure."""
         scope = self.scope
+        many = f"Means of {scope.draws} draws ({self.seeds}) with 95 % confidence"
+        drawn = f"One draw ({self.seeds})" if scope.draws == 1 else many
+        lists = f"lists of up to {scope.segments} SIDs, or as many bytes"
         return (
-            f"Means of {scope.draws} draws ({self.seeds}) with 95 % confidence; {scope.shape} "
-            f"trees; lists of up to {scope.segments} SIDs, or as many bytes.",
+            f"{drawn}; {scope.shape} trees; {lists}.",
             "No curve where a draw cannot be encoded. BIER stands behind Ethernet and has no IPv6 "
             "in front, 40 bytes less than MSR6, RBS and RTS.",
             "RBS and RTS: reference encoders, in a routing header of the profile's form.",

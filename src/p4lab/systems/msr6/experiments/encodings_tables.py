@@ -39,8 +39,9 @@ def table(rows: Sequence[dict[str, Any]], panel: str) -> Table:
 def crossover_table(found: Sequence[Crossover], names: Sequence[str], key: str, said: str) -> Table:
     """Who needs less than whom, and where, in some panels."""
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=None, title=f"{said}: the first needs less")
+    table = Table(box=None, title=Text(f"{said}: the first needs less"))
     table.add_column("", no_wrap=True)
     for name in names:
         table.add_column(name, no_wrap=True)
