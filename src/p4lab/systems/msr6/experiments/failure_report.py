@@ -152,11 +152,11 @@ def table(cells: Sequence[dict[str, Any]]) -> Table:
 def notes(pps: int, runs: int, seeds: str, sweeps: bool) -> tuple[str, ...]:
     """What stands below the figure, of so many packets a second and runs with these seeds."""
     more = f", in larger networks and with more groups {min(runs, SWEEP_RUNS)}" if sweeps else ""
-    dotted = " Dotted: BIER and BIER-FRR, whatever the number of groups." if sweeps else ""
+    dotted = ("Dotted: BIER and BIER-FRR, whatever the number of groups.",) if sweeps else ()
     return (
         f"{pps:,} packets a second; {runs} runs ({seeds}){more}; 95 % confidence.",
-        "Delays as in p4lab experiment restoration: assumed there. Trees are computed with routes."
-        + dotted,
+        "Delays as in p4lab experiment restoration: assumed there. Trees are computed with routes.",
+        *dotted,
     )
 
 
