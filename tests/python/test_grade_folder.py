@@ -252,7 +252,7 @@ def test_a_module_that_a_student_handed_in_is_not_imported(tmp_path, monkeypatch
     worker = Worker()
     try:
         task = Task(LAB, ("bier/bier.p4",), 1, Limits())
-        assert worker.read(Path("bob.p4"), task).files == {"bier/bier.p4": "x y z"}
+        assert worker.read([("bob.p4", Path("bob.p4"))], task).files == {"bier/bier.p4": "x y z"}
         assert worker.judge("bob", {"bier/bier.p4": "x y z"}, task).verdict.points == 0
     finally:
         worker.close()

@@ -7,7 +7,10 @@ import pytest
 
 from cli_runner import p4lab
 from hostile.corpus import build
+from p4lab.grading.apart import judge_apart, read_apart, unread
 from p4lab.grading.course import load
+from p4lab.grading.known import digests
+from p4lab.grading.sandbox import Limits
 
 LAB = "01-bier"
 GOOD = ("good-1", "good-2")
@@ -75,6 +78,51 @@ def test_each_gets_a_clear_verdict(corpus, course):
         elif not re.search(one.expect, trouble) or points(row):
             wrong.append((one.name, one.expect, trouble))
     assert not wrong
+
+
+def public(row) -> list[tuple[str, str]]:
+    """What a student is told of each check without the hidden cases."""
+    return [
+        (check["id"], "passed" if check["hidden"] else check["status"]) for check in row["checks"]
+    ]
+
+
+def test_a_students_own_check_says_the_same(corpus, course):
+    """Without this a file that is harmless in class could stop or fool whoever looks at it at home,
+    or score otherwise there."""
+    folder, hostile, rows, _ = corpus
+    limits = Limits(cpu_seconds=2)
+    known = digests(course)
+    course.prepare(None)
+    wrong = []
+    for one in hostile:
+        row = rows[one.student]
+        found = read_apart(folder / one.name, course.student.edit, known, limits)
+        if found.trouble:
+            verdict = unread(course, "", found)
+        else:
+            verdict = judge_apart(course, "", found.files, None, limits).verdict
+        if LIMIT.search(row["trouble"]) or LIMIT.search(verdict.trouble):
+            # What is near a limit may be on either side of it, and hidden cases take their time.
+            if FAULT.search(verdict.trouble) or verdict.trouble.count("\n"):
+                wrong.append((one.name, verdict.trouble))
+        elif verdict.trouble != row["trouble"] or public(verdict.to_json()) != public(row):
+            wrong.append((one.name, row["trouble"], verdict.trouble))
+    assert not wrong
+
+
+TYPED = ("pipe.p4", "link-inside", "sparse.p4", "width-2-20.p4", "zip-bomb.zip", "deep-folders",
+         "macro-bomb.p4", "new\nline.p4")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_the_verb_ends_with_a_sentence(corpus, name):
+    """A few of them as a student types it."""
+    folder = corpus[0]
+    done = p4lab("check", LAB, folder / name, "--json", timeout=120)
+    assert done.returncode in (1, 2)
+    assert json.loads(done.stdout)["lab"] == LAB
+    assert len(done.stderr.strip().splitlines()) <= 2  # a name may have a line end
 
 
 def test_the_grader_itself_never_failed(corpus):

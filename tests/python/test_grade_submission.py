@@ -52,7 +52,8 @@ def test_a_file_is_found_wherever_students_put_it(tmp_path, files, note):
     plain = submission.read(folder(tmp_path / "ann", files), EDIT)
     (tmp_path / "ann.zip").write_bytes(zipped({k: v.encode() for k, v in files.items()}))
     packed = submission.read(tmp_path / "ann.zip", EDIT)
-    assert plain == packed == submission.Submission({"bier/bier.p4": "mine"}, note)
+    assert plain == packed
+    assert plain.files == {"bier/bier.p4": "mine"} and plain.told() == note
 
 
 def test_a_single_file_may_have_any_name(tmp_path):
@@ -61,16 +62,74 @@ def test_a_single_file_may_have_any_name(tmp_path):
     assert found.files == {"bier/bier.p4": "mine"}
 
 
-def test_a_lab_with_two_files_wants_both_under_their_names(tmp_path):
+def test_a_lab_with_two_files_knows_them_by_their_names(tmp_path):
     edit = ("a/one.p4", "a/two.p4")
     both = folder(tmp_path / "both", {"x/a/one.p4": "1", "x/a/two.p4": "2"})
     assert submission.read(both, edit).files == {"a/one.p4": "1", "a/two.p4": "2"}
     (tmp_path / "one.p4").write_text("1")
-    assert submission.read(tmp_path / "one.p4", edit).trouble == "The submission has no a/two.p4."
+    alone = submission.read(tmp_path / "one.p4", edit)
+    assert alone.files == {"a/one.p4": "1"}
+    assert alone.told()[-1] == "a/two.p4 was not handed in: it is as in the starter."
+    blank = submission.read(folder(tmp_path / "blank", {"one.p4": "1", "two.p4": " "}), edit)
+    assert blank.files["a/one.p4"] == "1"
+    assert blank.told()[-1] == "a/two.p4 is empty: it is as in the starter."
+    (tmp_path / "three.p4").write_text("3")
+    assert submission.read(tmp_path / "three.p4", edit).trouble == "The submission has no a/one.p4."
+
+
+def test_files_that_were_uploaded_one_by_one_are_one_submission(tmp_path):
+    """Names as Canvas changes them when a student uploads a file again."""
+    edit = ("a/one.p4", "a/two.toml")
+    top = folder(tmp_path, {"x1": "1", "x2": "2", "x3": "3"})
+    found = submission.read(
+        [("one-2.p4", top / "x1"), ("two.toml", top / "x2"), ("notes.txt", top / "x3")], edit
+    )
+    assert found.files == {"a/one.p4": "1", "a/two.toml": "2"} and found.left == 1
+    (top / "x4").write_bytes(zipped({"a/one.p4": b"z"}))
+    packed = submission.read([("work.zip", top / "x4"), ("notes.txt", top / "x3")], edit)
+    assert packed.files == {"a/one.p4": "z"}
+
+
+CHECKOUT = {
+    "labs/01-bier/lab.toml": "",
+    "labs/01-bier/starter/bier/bier.p4": "starter",
+    "solutions/01-bier/variants/x/bier/bier.p4": "variant",
+    "p4/bier/bier.p4": "solution",
+    "target/CACHEDIR.TAG": "",
+    "target/bier/bier.p4": "made",
+}
+KNOWN = frozenset(map(submission.digest, ("starter", "variant", "solution")))
+
+
+@pytest.mark.parametrize("root", ["", "p4lab-main/"])
+@pytest.mark.parametrize(
+    ("work", "text"),
+    [
+        ({"mylab/bier/bier.p4": "mine"}, "mine"),
+        ({"p4/bier/bier.p4": "mine"}, "mine"),
+        ({"work/01-bier/bier/bier.p4": "starter", "p4/bier/bier.p4": "mine"}, "mine"),
+        ({"mylab/bier/bier.p4": "starter"}, "starter"),
+        ({"mylab/bier/bier.p4": "mine", "copy/bier/bier.p4": "mine\r\n"}, "mine"),
+    ],
+)
+def test_in_a_checkout_the_students_own_file_is_found(tmp_path, root, work, text):
+    files = {root + name: content for name, content in {**CHECKOUT, **work}.items()}
+    found = submission.read(folder(tmp_path / "ann", files), EDIT, KNOWN)
+    assert {name: one.strip() for name, one in found.files.items()} == {"bier/bier.p4": text}
+
+
+def test_a_checkout_without_work_is_said_to_be_one(tmp_path):
+    found = submission.read(folder(tmp_path / "ann", CHECKOUT), EDIT, KNOWN)
+    assert found.trouble == (
+        "The submission is a checkout of the course without a bier/bier.p4 of your own."
+    )
+    two = {**CHECKOUT, "a/bier/bier.p4": "one", "b/bier/bier.p4": "two"}
+    found = submission.read(folder(tmp_path / "bob", two), EDIT, KNOWN)
+    assert found.trouble.startswith("2 files may be bier/bier.p4 (a/bier/bier.p4, b/bier/bier.p4)")
 
 
 def test_two_candidates_are_not_guessed_between(tmp_path):
-    found = submission.read(folder(tmp_path / "ann", {"a/bier.p4": "", "b/bier.p4": ""}), EDIT)
+    found = submission.read(folder(tmp_path / "ann", {"a/bier.p4": "1", "b/bier.p4": "2"}), EDIT)
     assert found.trouble == "2 files may be bier/bier.p4 (a/bier.p4, b/bier.p4); hand in one."
 
 

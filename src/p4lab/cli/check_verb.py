@@ -1,10 +1,16 @@
-"""`p4lab check` and `p4lab watch`: a student's own verdict, as often as they like."""
+"""`p4lab check` and `p4lab watch`: a student's own verdict, as often as they like.
+
+Files are read and judged as `p4lab grade` does it, in a sandbox, so that both say the same of one
+folder and nothing in it can stop this process.
+"""
 
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +26,7 @@ if TYPE_CHECKING:
     from p4lab.grading.course import Course
     from p4lab.grading.elsewhere import Bench
     from p4lab.grading.record import Verdict
+    from p4lab.grading.submission import Submission
 
 Folder = Annotated[
     Path, typer.Argument(metavar="[DIR]", help="The folder of `p4lab start`; else this folder.")
@@ -52,19 +59,29 @@ def check(
     """
     from rich.console import Console  # heavy: rich, for nothing but a report
 
+    from p4lab.grading.apart import unread
     from p4lab.grading.text import render
 
     course = _course(lab)
-    try:
+    _may_be(target, course)
+    found = _read(course, folder)
+    if found.trouble:
+        if as_json:
+            typer.echo(json.dumps(unread(course, "", found).to_json(), indent=2))
+        fail(f"{folder}: {_told(course, folder, found)}")
+    # In front of the bench, which may start threads: a fork wants none.
+    verdict = _on_engine(course, found.files)
+    if target != "engine" and not verdict.trouble:
         with _bench(target, course) as bench:
-            verdict = _verdict(course, folder, bench)
-    except _UnreadableError as error:
-        fail(str(error))
+            verdict = _on_bench(course, found.files, bench)
     if as_json:
         typer.echo(json.dumps(verdict.to_json(), indent=2))
     else:
         stories = len(verdict.checks) if all_ else 1
-        Console(emoji=False).print(render(course, verdict, stories=stories, folder=str(folder)))
+        shown = Console(emoji=False)
+        shown.print(render(course, verdict, stories=stories, folder=str(folder)))
+        for note in found.notes:
+            shown.print(note, style="dim", markup=False, highlight=False)
     if not verdict.passed:
         raise typer.Exit(VERDICT_NO)
 
@@ -78,11 +95,12 @@ def watch(lab: Lab, folder: Folder = Path(".")) -> None:
     course = _course(lab)
     console = Console(emoji=False)
     for _ in _changes(course, folder):
-        try:
-            verdict = _verdict(course, folder)
-        except _UnreadableError as error:  # an editor may be about to put it there
-            console.print(f"[red]{error}[/]")
+        found = _read(course, folder)
+        if found.trouble:  # an editor may be about to put it there
+            told = f"{folder}: {_told(course, folder, found)}"
+            console.print(told, style="red", markup=False, highlight=False)
             continue
+        verdict = _on_engine(course, found.files)
         console.clear()
         console.print(render(course, verdict, folder=str(folder)))
         console.print(f"\n[dim]Waiting for changes in {folder} (Ctrl-C to stop)[/]")
@@ -90,15 +108,10 @@ def watch(lab: Lab, folder: Folder = Path(".")) -> None:
             console.print("[bold green]Everything passes.[/]")
 
 
-@contextmanager
-def _bench(target: str, course: Course) -> Iterator[Bench | None]:
-    """What judges in place of the engine, None for the engine itself."""
+def _may_be(target: str, course: Course) -> None:
+    """Ends the verb if checks of a course cannot run on a target."""
     if target == "engine":
-        yield None
         return
-    from p4lab.course.labs import LabError
-    from p4lab.network import NetworkError
-
     if target == "wedge":
         fail("checks put packets into every port, and a rack has nobody there: try tofino-model.")
     if target not in ("bmv2", "tofino-model"):
@@ -107,6 +120,14 @@ def _bench(target: str, course: Course) -> Iterator[Bench | None]:
         fail(f"{course.name} is for TNA, and bmv2 runs v1model only: leave out --target.")
     if target == "tofino-model" and course.is_v1model:
         fail(f"{course.name} is for v1model, and a Tofino runs TNA only: leave out --target.")
+
+
+@contextmanager
+def _bench(target: str, course: Course) -> Iterator[Bench]:
+    """What judges in place of the engine."""
+    from p4lab.course.labs import LabError
+    from p4lab.network import NetworkError
+
     try:
         with _opened(target, course) as bench:
             yield bench
@@ -131,38 +152,58 @@ def _opened(target: str, course: Course) -> Bmv2Bench | TofinoBench:
     return TofinoBench(course)
 
 
-class _UnreadableError(Exception):
-    """A student's file that is not there or no text; the message says so."""
-
-
 def _course(lab: str) -> Course:
     from p4lab.course.labs import LabError
     from p4lab.grading.course import load
 
     try:
-        return load(lab)
+        course = load(lab)
+        course.prepare(None)
     except LabError as error:
         fail(str(error))
+    return course
 
 
-def _verdict(course: Course, folder: Path, bench: Bench | None = None) -> Verdict:
+def _read(course: Course, folder: Path) -> Submission:
+    """What is in the student's folder."""
+    from p4lab.grading.apart import read_apart
+    from p4lab.grading.known import digests
+    from p4lab.grading.sandbox import Limits
+
+    return read_apart(folder, course.student.edit, digests(course), Limits())
+
+
+def _told(course: Course, folder: Path, found: Submission) -> str:
+    """Why there is nothing to judge, and the remedy if there is one."""
+    from p4lab.course.home import command
+
+    there = any(os.path.lexists(folder / name) for name in course.student.edit)
+    if there or (os.path.lexists(folder) and not folder.is_dir()):
+        return found.trouble
+    make = f"{command()} start {course.name} {shlex.quote(str(folder))}"
+    return f"{found.trouble} To begin the lab there: {make}"
+
+
+def _on_engine(course: Course, files: Mapping[str, str]) -> Verdict:
     from rich.console import Console
 
-    from p4lab.course.home import command
+    from p4lab.grading.apart import judge_apart
+    from p4lab.grading.sandbox import Limits
+
+    waiting = Console(stderr=True).status("checking")
+    judged = judge_apart(course, "", files, None, Limits(), waiting)
+    if judged.detail:
+        typer.echo(judged.detail, err=True)
+    return judged.verdict
+
+
+def _on_bench(course: Course, files: Mapping[str, str], bench: Bench) -> Verdict:
+    """The verdict on another target, on a program that the engine has judged within limits."""
+    from rich.console import Console
+
     from p4lab.course.labs import LabError
     from p4lab.grading.judge import judge
 
-    files = {}
-    for name in course.student.edit:
-        path = folder / name
-        try:
-            files[name] = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            told = f"{path} is not there; {command()} start {course.name} {folder} makes it."
-            raise _UnreadableError(told) from None
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-            raise _UnreadableError(f"{path} cannot be read: {reason}.") from error
     try:
         with Console(stderr=True).status("checking") as status:
             return judge(course, files, bench=bench, say=lambda what: status.update(f"{what} ..."))
@@ -186,7 +227,7 @@ def _changes(course: Course, folder: Path) -> Iterator[None]:
 
 def _stamp(path: Path) -> tuple[int, int] | None:
     try:
-        found = path.stat()
+        found = path.lstat()
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size

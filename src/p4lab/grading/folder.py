@@ -15,12 +15,12 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from p4lab.grading.apart import Judged, unread
 from p4lab.grading.course import Course
-from p4lab.grading.judge import nothing
 from p4lab.grading.submission import Submission
-from p4lab.grading.workers import GradingError, Hand, Judged, Task, judge_here
+from p4lab.grading.workers import GradingError, Hand, Task, judge_here
 from p4lab.grading.writers.layout import Graded
-from p4lab.grading.writers.text import clean, student_of, tidied
+from p4lab.grading.writers.text import student_of, tidied
 
 SEED_BITS = 63
 SEED_DIGITS = 100
@@ -119,9 +119,9 @@ def _grade_one(hand: Hand, course: Course, entry: Entry, task: Task) -> Graded:
 
 def _graded(course: Course, entry: Entry, submission: Submission, judged: Judged | None) -> Graded:
     """A verdict with what was left out; without `judged` there was nothing to judge."""
-    notes = tuple(tidied(submission.notes))
+    notes = tuple(tidied(submission.told()))
     if judged is None:
-        return Graded(nothing(course, entry.student, clean(submission.trouble)), notes)
+        return Graded(unread(course, entry.student, submission), notes)
     return Graded(judged.verdict, notes, judged.detail, submission.files)
 
 

@@ -33,20 +33,22 @@ def judge(
     bench: Bench | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Verdict:
-    """The verdict on the student's files (text by path, such as `bier/bier.p4`); files of the lab
-    that students do not edit are taken from the lab whatever is handed in.
+    """The verdict on the student's files (text by path, such as `bier/bier.p4`). Files of the lab
+    that students do not edit are taken from the lab whatever is handed in, and from the starter
+    those that they have not handed in, or empty.
 
     With a seed hidden cases are drawn, too. With a `bench` it says what comes out, in place of the
     engine, whose traces then only explain; checks beyond it are skipped. `say` hears each check
     before it runs. Raises LabError if the lab itself is not sound.
     """
-    own = {name: text for name, text in files.items() if name in course.student.edit}
-    missing = [name for name in course.student.edit if name not in own]
-    if missing:
-        trouble = f"There is no {missing[0]} in the submission."
+    mine = {name: text for name, text in files.items() if name in course.student.edit}
+    if not mine:
+        trouble = f"There is no {course.student.edit[0]} in the submission."
         return nothing(course, student, trouble)
-    if empty := [name for name, text in own.items() if not text.strip()]:
-        return nothing(course, student, f"{empty[0]} is empty.")
+    own = {name: text for name, text in mine.items() if text.strip()}
+    if not own:
+        return nothing(course, student, f"{next(iter(mine))} is empty.")
+    own = {**course.starter, **own}
     work = Work(course.student.program, {**course.sources, **own}, course.kit.lints)
     results: list[CheckResult] = []
     for check in course.checks:

@@ -17,6 +17,7 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -46,13 +47,20 @@ class Stopped(Exception):
 
 
 _RESULT, _ERROR, _MEMORY = b"R", b"E", b"M"
+_sealed = False
+"""In a fork: whether it is sealed"""
 _DETAIL_BYTES = 64 << 10
 _NEARLY_ALL = 32 << 20  # bytes: who had all memory but this was refused more
 _FORK_FAILED = 70  # EX_SOFTWARE
 
 
-def run(work: Callable[[], bytes], limits: Limits) -> bytes:
-    """What `work` returns, in a fork of this process, which must have one thread only.
+def run(
+    work: Callable[[], bytes],
+    limits: Limits,
+    waiting: AbstractContextManager[object] | None = None,
+) -> bytes:
+    """What `work` returns, in a fork of this process, which must have one thread only. `waiting` is
+    entered after the fork, so it may start threads: a spinner does.
 
     Raises Stopped if the work breaks a limit, ends by a signal or raises.
     """
@@ -64,7 +72,8 @@ def run(work: Callable[[], bytes], limits: Limits) -> bytes:
     os.close(send)
     os.close(say)
     try:
-        data, late = _receive(result, limits, time.monotonic() + limits.wall_seconds)
+        with waiting or nullcontext():
+            data, late = _receive(result, limits, time.monotonic() + limits.wall_seconds)
     finally:
         # No fork outlives its caller, also not an interrupted one. To one whose pipe has closed
         # this does nothing: how it ends is decided before the kernel closes its files.
@@ -75,6 +84,12 @@ def run(work: Callable[[], bytes], limits: Limits) -> bytes:
     if late:
         raise Stopped(f"Judging it took more than {limits.wall_seconds:g} s.")
     return _outcome(data, status, limits, detail)
+
+
+def can_seal() -> bool:
+    """Whether forks can be sealed on this machine. Where they cannot, limits on resources alone
+    keep them from starting processes, and those do not bind root."""
+    return run(lambda: b"sealed" if _sealed else b"", Limits()) == b"sealed"
 
 
 def _outcome(data: bytes, status: int, limits: Limits, detail: str) -> bytes:
@@ -147,7 +162,8 @@ def _child(work: Callable[[], bytes], limits: Limits, send: int, say: int) -> No
         os.environ["RUST_BACKTRACE"] = "0"
         _shut(send, say)
         room = _limit(limits)
-        seal()
+        global _sealed
+        _sealed = seal()
         try:
             message = _RESULT + work()
         except MemoryError:

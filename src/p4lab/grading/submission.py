@@ -3,18 +3,24 @@
 All of it is hostile until proven otherwise. Nothing is unpacked to a disk, no link is followed, and
 of everything that a submission holds only the files that the lab asks for are read, each up to a
 limit. What cannot be graded is told in one sentence and never raises.
+
+Students hand in what their platform makes of it, or the whole checkout that they work in. There, a
+file that is as the course hands it out is nobody's work, and what lies below `labs/`, `solutions/`
+and `tests/` is not asked for.
 """
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import os
+import re
 import stat
 import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
@@ -48,24 +54,44 @@ _DAMAGED = (
     ValueError,
 )
 _ENCRYPTED = 0x1  # of a member's flag bits
+_MADE = ("CACHEDIR.TAG", "pyvenv.cfg")
+"""What marks a folder as something that a tool has made and can make again"""
+_MADE_NAMES = frozenset({"__MACOSX", "__pycache__", "node_modules"})
+_CHECKOUT = re.compile(r"(?P<root>.*/|)labs/[^/]+/lab\.toml")
+_HANDED_OUT = ("labs", "solutions", "tests", "src", "docs", "crates")
+"""Folders of a checkout in which nobody solves a lab"""
+_AGAIN = re.compile(r"(-\d+| ?\(\d+\))$")
+"""What Canvas and browsers append to the name of a file that is there for the second time"""
+
+Source = Sequence[tuple[str, Path]]
+"""What was handed in: one file or folder, or several files; the name of each and where it is"""
 
 
 @dataclass(frozen=True)
 class Submission:
     """The text of the files to grade, by their path in the lab. `trouble` is the one sentence that
-    says why there is nothing to grade; `notes` say what was left out."""
+    says why there is nothing to grade; `notes` say what was taken for what, and `left` is the
+    number of files that were not looked at."""
 
     files: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     trouble: str = ""
+    left: int = 0
+
+    def told(self) -> tuple[str, ...]:
+        """Everything that its author should know of how it was read."""
+        if not self.left:
+            return self.notes
+        files = "file was" if self.left == 1 else "files were"
+        return (*self.notes, f"{self.left} other {files} not looked at.")
 
     def to_json(self) -> dict[str, Any]:
-        return {"files": dict(self.files), "notes": list(self.notes), "trouble": self.trouble}
+        return {**asdict(self), "files": dict(self.files), "notes": list(self.notes)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Submission:
         """The submission that `to_json` gave. Raises KeyError for anything else."""
-        return cls(dict(data["files"]), tuple(data["notes"]), data["trouble"])
+        return cls(dict(data["files"]), tuple(data["notes"]), data["trouble"], data["left"])
 
 
 class _Refused(Exception):
@@ -80,14 +106,22 @@ class _Found:
     read: Callable[[], bytes]
 
 
-def read(path: Path, edit: Sequence[str]) -> Submission:
-    """What `path` holds of the files `edit` (paths in the lab, such as bier/bier.p4).
+def read(
+    source: Path | Source, edit: Sequence[str], known: frozenset[str] = frozenset()
+) -> Submission:
+    """What was handed in of the files `edit` (paths in the lab, such as bier/bier.p4).
 
     A file is recognised by its path, at the top or below a folder that was handed in with it, or
-    else by its name if only one file has it. Never raises for what a student may have made.
+    else by its name if only one file has it. `known` are digests of files as the course hands them
+    out: they are taken only if there is nothing else. One of the files is enough: whoever judges
+    takes the others from the starter. Never raises for what a student may have made.
     """
     try:
-        return _read(path, edit)
+        if isinstance(source, Path):
+            source = [(source.name, source)]
+        if len(source) == 1:
+            return _read(*source[0], edit, known)
+        return _several(source, edit, known)
     except _Refused as refused:
         return Submission(trouble=str(refused))
     except OSError as error:
@@ -95,30 +129,46 @@ def read(path: Path, edit: Sequence[str]) -> Submission:
         return Submission(trouble=f"The submission cannot be read: {reason}.")
 
 
-def _read(path: Path, edit: Sequence[str]) -> Submission:
+def digest(text: str) -> str:
+    """What is equal for files whose lines are."""
+    return hashlib.sha256("\n".join(text.splitlines()).encode(errors="replace")).hexdigest()
+
+
+def _read(name: str, path: Path, edit: Sequence[str], known: frozenset[str]) -> Submission:
     mode = os.lstat(path).st_mode
     if stat.S_ISLNK(mode):
         raise _Refused("The submission is a symbolic link; hand in the files themselves.")
     if stat.S_ISDIR(mode):
-        return _choose(list(_in_folder(path)), edit)
+        return _choose(list(_in_folder(path)), edit, known)
     if not stat.S_ISREG(mode):
         raise _Refused(f"The submission is {_kind(mode)}; hand in a folder, a zip or a .p4 file.")
+    suffix = PurePosixPath(name).suffix.lower()
     with _open(path) as file:
         magic = file.read(4)
-        if path.suffix.lower() == ".p4":
-            return _single(path, edit)
-        if path.suffix.lower() == ".zip" or magic[:2] == b"PK":
+        if suffix == ".p4":
+            return _single(name, path, edit, known)
+        if suffix == ".zip" or magic[:2] == b"PK":
             file.seek(0)
-            return _in_zip(file, edit)
+            return _in_zip(file, edit, known)
     raise _Refused("The submission is neither a folder, nor a zip, nor a .p4 file.")
 
 
-def _single(path: Path, edit: Sequence[str]) -> Submission:
+def _single(name: str, path: Path, edit: Sequence[str], known: frozenset[str]) -> Submission:
     """One .p4 file. Many systems rename files after students: a lab of one file takes any name."""
-    found = _Found(path.name, lambda: _bytes_of(path))
+    found = _Found(name, lambda: _bytes_of(path))
     if len(edit) == 1:
         return Submission({edit[0]: _text(edit[0], found)})
-    return _choose([found], edit)
+    return _choose([found], edit, known)
+
+
+def _several(source: Source, edit: Sequence[str], known: frozenset[str]) -> Submission:
+    """Files that were handed in one by one. If none of them is asked for, and one of them is a zip,
+    it is in there."""
+    zips = [(name, path) for name, path in source if name.lower().endswith(".zip")]
+    found = [_Found(name, _reader(path)) for name, path in source]
+    if len(zips) == 1 and not any(_match(wanted, found, known) for wanted in edit):
+        return _read(*zips[0], edit, known)
+    return _choose(found, edit, known)
 
 
 # ---- Where files are ----------------------------------------------------------------------------
@@ -133,7 +183,7 @@ def _in_folder(top: Path) -> Iterator[_Found]:
         folders += 1
         if folders > FOLDERS:
             raise _Refused(f"The submission has more than {FOLDERS} folders.")
-        for entry in _entries(folder):
+        for entry in _entries(folder, inside):
             name = inside / entry.name
             if entry.is_dir(follow_symlinks=False):
                 if depth + 1 > DEPTH:
@@ -146,10 +196,18 @@ def _in_folder(top: Path) -> Iterator[_Found]:
             yield _Found(str(name), _reader(Path(entry.path)))
 
 
-def _entries(folder: Path) -> list[os.DirEntry[str]]:
-    """What is in a folder, sorted: the order of a file system is no property of a submission."""
-    with os.scandir(folder) as entries:
-        found = list(itertools.islice(entries, MEMBERS + 1))
+def _entries(folder: Path, inside: PurePosixPath) -> list[os.DirEntry[str]]:
+    """What is in a folder, sorted: the order of a file system is no property of a submission. A
+    folder inside that may not be read has nothing of use."""
+    try:
+        with os.scandir(folder) as entries:
+            found = list(itertools.islice(entries, MEMBERS + 1))
+    except PermissionError:
+        if not inside.parts:
+            raise
+        return []
+    if inside.parts and any(one.name in _MADE for one in found):
+        return []
     if len(found) > MEMBERS:
         raise _Refused(_too_many())
     return sorted((one for one in found if not _is_litter(one.name)), key=lambda one: one.name)
@@ -159,7 +217,7 @@ def _reader(path: Path) -> Callable[[], bytes]:
     return lambda: _bytes_of(path)
 
 
-def _in_zip(file: IO[bytes], edit: Sequence[str]) -> Submission:
+def _in_zip(file: IO[bytes], edit: Sequence[str], known: frozenset[str]) -> Submission:
     size = os.fstat(file.fileno()).st_size
     if size > ZIP_BYTES:
         raise _Refused(
@@ -169,7 +227,7 @@ def _in_zip(file: IO[bytes], edit: Sequence[str]) -> Submission:
         with zipfile.ZipFile(file) as archive:
             if len(archive.infolist()) > MEMBERS:
                 raise _Refused(_too_many())
-            return _choose(list(_members(archive)), edit)
+            return _choose(list(_members(archive)), edit, known)
     except _DAMAGED as error:
         raise _Refused("The zip is damaged and cannot be opened; make it anew.") from error
 
@@ -212,41 +270,49 @@ def _member_reader(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[
 
 def _is_litter(name: str) -> bool:
     """Whether a file or folder comes from a tool and not from the student."""
-    return name.startswith(".") or name == "__MACOSX"
+    return name.startswith(".") or name in _MADE_NAMES
 
 
 # ---- Which files are graded ---------------------------------------------------------------------
 
 
-def _choose(found: Sequence[_Found], edit: Sequence[str]) -> Submission:
-    chosen = {wanted: hit for wanted in edit if (hit := _match(wanted, found))}
+def _choose(found: Sequence[_Found], edit: Sequence[str], known: frozenset[str]) -> Submission:
+    chosen = {wanted: hit for wanted in edit if (hit := _match(wanted, found, known))}
     programs = [file for file in found if file.path.lower().endswith(".p4")]
     if not chosen and len(edit) == 1 and len(programs) == 1:
         chosen = {edit[0]: programs[0]}
-    missing = [wanted for wanted in edit if wanted not in chosen]
-    if missing:
-        raise _Refused(_nothing(found, missing[0]))
+    if not chosen:
+        raise _Refused(_nothing(found, edit[0]))
     notes = [
         f"{wanted} is taken from {shown(hit.path)}."
         for wanted, hit in chosen.items()
         if hit.path != wanted
     ]
-    left = len(found) - len(chosen)
-    if left:
-        notes.append(f"{left} other {'file was' if left == 1 else 'files were'} not looked at.")
-    return Submission({name: _text(name, hit) for name, hit in chosen.items()}, tuple(notes))
+    notes += [
+        f"{wanted} was not handed in: it is as in the starter."
+        for wanted in edit
+        if wanted not in chosen
+    ]
+    files = {name: _text(name, hit) for name, hit in chosen.items()}
+    if any(text.strip() for text in files.values()):
+        blank = [name for name, text in files.items() if not text.strip()]
+        notes += [f"{name} is empty: it is as in the starter." for name in blank]
+    return Submission(files, tuple(notes), left=len(found) - len(chosen))
 
 
-def _match(wanted: str, found: Sequence[_Found]) -> _Found | None:
+def _match(wanted: str, found: Sequence[_Found], known: frozenset[str]) -> _Found | None:
     """The file that is meant by `wanted`, or None. Refuses to guess between several."""
     name = PurePosixPath(wanted).name
     ways: tuple[Callable[[str], bool], ...] = (
         lambda path: path == wanted,
         lambda path: path.endswith("/" + wanted),
         lambda path: PurePosixPath(path).name == name,
+        lambda path: _first_name(path) == name,
     )
     for fits in ways:
         hits = [file for file in found if fits(file.path)]
+        if len(hits) > 1:
+            hits = _own(hits, found, known)
         if len(hits) > 1:
             places = ", ".join(sorted(shown(hit.path) for hit in hits)[:3])
             raise _Refused(f"{len(hits)} files may be {wanted} ({places}); hand in one.")
@@ -255,9 +321,41 @@ def _match(wanted: str, found: Sequence[_Found]) -> _Found | None:
     return None
 
 
+def _first_name(path: str) -> str:
+    """The name that a file had before something was appended to it."""
+    last = PurePosixPath(path)
+    return _AGAIN.sub("", last.stem) + last.suffix
+
+
+def _own(hits: list[_Found], found: Sequence[_Found], known: frozenset[str]) -> list[_Found]:
+    """Those of several files that may be the student's own work: in a checkout not those of the
+    course, then not what is as it was handed out, and of equal ones the first."""
+    roots = {place["root"] for file in found if (place := _CHECKOUT.fullmatch(file.path))}
+    course = tuple(f"{root}{folder}/" for root in roots for folder in _HANDED_OUT)
+    hits = [hit for hit in hits if not hit.path.startswith(course)] if course else hits
+    texts = {hit.path: _digest_of(hit) for hit in hits}
+    own = [hit for hit in hits if texts[hit.path] not in known]
+    if own and len({texts[hit.path] for hit in own}) == 1 and texts[own[0].path]:
+        return own[:1]
+    if own or not roots:
+        return own or hits
+    solved = tuple(f"{root}p4/" for root in roots)
+    return [hit for hit in hits if not hit.path.startswith(solved)][:1]
+
+
+def _digest_of(file: _Found) -> str:
+    """Empty for what cannot be read."""
+    try:
+        return digest(file.read().decode("utf-8-sig"))
+    except (_Refused, UnicodeDecodeError):
+        return ""
+
+
 def _nothing(found: Sequence[_Found], wanted: str) -> str:
     if not found:
         return f"The submission is empty; hand in {wanted}."
+    if any(_CHECKOUT.fullmatch(file.path) for file in found):
+        return f"The submission is a checkout of the course without a {wanted} of your own."
     if any(file.path.lower().endswith(".zip") for file in found):
         return f"The submission has no {wanted}; a zip inside it is not opened."
     return f"The submission has no {wanted}."

@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import IO, Any, NoReturn, TypeVar
 
 from p4lab.course.labs import LabError
-from p4lab.grading import sandbox, submission
+from p4lab.grading.apart import Judged, judge_apart, read_apart
 from p4lab.grading.course import Course, load
 from p4lab.grading.judge import judge, nothing
 from p4lab.grading.record import Verdict
-from p4lab.grading.sandbox import Limits, Stopped
-from p4lab.grading.submission import Submission
-from p4lab.grading.writers.text import tidied
+from p4lab.grading.sandbox import Limits
+from p4lab.grading.submission import Source, Submission
 
 Answer = TypeVar("Answer")
 
@@ -49,16 +48,11 @@ class Task:
 
     lab: str
     edit: tuple[str, ...]
-    seed: int
+    seed: int | None
+    """What hidden cases are drawn from; None for the cases that everybody sees"""
     limits: Limits = field(default_factory=Limits)
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A verdict, and what else is known that only instructors may read: how the grader failed."""
-
-    verdict: Verdict
-    detail: str = ""
+    known: frozenset[str] = frozenset()
+    """Digests of files as the course hands them out (`known.digests`)"""
 
 
 # ---- The side that asks -------------------------------------------------------------------------
@@ -87,11 +81,12 @@ class Worker:
             start_new_session=True,
         )
 
-    def read(self, path: Path, task: Task) -> Submission:
+    def read(self, source: Source, task: Task) -> Submission:
         """What a student handed in. Raises WorkerDied."""
         request = {
-            "read": os.path.abspath(path),
+            "read": [(name, os.path.abspath(path)) for name, path in source],
             "edit": task.edit,
+            "known": sorted(task.known),
             "limits": asdict(task.limits),
         }
         return Submission.from_json(self._ask(request)["submission"])
@@ -135,10 +130,10 @@ class Hand:
         self._worker: Worker | None = None
         self._stopped = False
 
-    def read(self, path: Path, task: Task) -> Submission:
+    def read(self, source: Source, task: Task) -> Submission:
         """What a student handed in."""
         try:
-            return self._twice(lambda worker: worker.read(path, task))
+            return self._twice(lambda worker: worker.read(source, task))
         except WorkerDied:
             return Submission(trouble="Reading it ended the grader twice; ask your instructor.")
 
@@ -187,74 +182,58 @@ def judge_here(student: str, files: Mapping[str, str], task: Task) -> Judged:
     """The verdict, from a worker process that belongs to the calling thread and stays for its next
     call: what a Dask worker runs. The process ends with the one that called. Raises GradingError.
     """
+    return _hand().judge(student, files, task)
+
+
+def check_here(path: Path, task: Task) -> tuple[Submission, Judged | None]:
+    """What is in a student's folder and the verdict on it, None if it cannot be read, from the same
+    process. Raises GradingError."""
+    found = _hand().read([(path.name, path)], task)
+    return found, None if found.trouble else _hand().judge("", found.files, task)
+
+
+def _hand() -> Hand:
     if not hasattr(_mine, "hand"):
         _mine.hand = Hand()
-    return _mine.hand.judge(student, files, task)
+    return _mine.hand
 
 
 # ---- The worker ---------------------------------------------------------------------------------
 
 
-def prepared(lab: str, seed: int) -> Course:
-    """A lab with all its cases, after the solution has passed them, so that forks find everything
-    at hand. Raises LabError, and GradingError for a lab whose solution fails."""
+def prepared(lab: str, seed: int | None) -> Course:
+    """A lab with all its cases, so that forks find everything at hand; with a seed, after the
+    solution has passed them. Raises LabError, and GradingError for a lab whose solution fails."""
     course = load(lab)
     course.prepare(seed)
-    solution = {name: course.sources[name] for name in course.student.edit}
-    verdict = judge(course, solution, seed=seed)
-    lost = [check.id for check in verdict.checks if check.status != "passed"]
-    if lost:
-        raise GradingError(
-            f"labs/{lab}: the solution does not pass {', '.join(lost)}, so no submission can; "
-            f"correct the lab, or take another seed."
-        )
+    if seed is not None:
+        _prove(course, seed)
     gc.collect()
     gc.freeze()
     return course
 
 
-def judge_apart(
-    course: Course, student: str, files: Mapping[str, str], seed: int, limits: Limits
-) -> Judged:
-    """The verdict of a fork of this process, or one that says why there is none."""
-
-    def work() -> bytes:
-        return _encoded(judge(course, files, student=student, seed=seed))
-
-    try:
-        return Judged(Verdict.from_json(json.loads(sandbox.run(work, limits))))
-    except Stopped as stopped:
-        verdict = nothing(course, student, str(stopped))
-        return Judged(Verdict.from_json(json.loads(_encoded(verdict))), stopped.detail)
-
-
-def read_apart(path: Path, edit: tuple[str, ...], limits: Limits) -> Submission:
-    """The submission, read by a fork of this process."""
-
-    def work() -> bytes:
-        return json.dumps(submission.read(path, edit).to_json()).encode()
-
-    try:
-        return Submission.from_json(json.loads(sandbox.run(work, limits)))
-    except Stopped as stopped:
-        return Submission(trouble=str(stopped).replace("Judging", "Reading", 1))
-
-
-def _encoded(verdict: Verdict) -> bytes:
-    """As plain data of bounded size, whatever the submission made the judge say."""
-    data = tidied(verdict.to_json())
-    # Who it is about is the grader's word, and the key to everything else.
-    return json.dumps({**data, "student": verdict.student}).encode()
+def _prove(course: Course, seed: int) -> None:
+    """Raises GradingError for a lab whose solution fails."""
+    solution = {name: course.sources[name] for name in course.student.edit}
+    verdict = judge(course, solution, seed=seed)
+    lost = [check.id for check in verdict.checks if check.status != "passed"]
+    if lost:
+        raise GradingError(
+            f"labs/{course.name}: the solution does not pass {', '.join(lost)}, so no submission "
+            "can; correct the lab, or take another seed."
+        )
 
 
 class _Server:
     def __init__(self) -> None:
-        self._courses: dict[tuple[str, int], Course] = {}
+        self._courses: dict[tuple[str, int | None], Course] = {}
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         limits = Limits(**request["limits"])
         if "read" in request:
-            found = read_apart(Path(request["read"]), tuple(request["edit"]), limits)
+            source = [(name, Path(path)) for name, path in request["read"]]
+            found = read_apart(source, request["edit"], frozenset(request["known"]), limits)
             return {"submission": found.to_json()}
         key = (request["lab"], request["seed"])
         try:
@@ -275,8 +254,12 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
     """Answers until there are no more requests."""
     server = _Server()
     for line in requests:
-        answers.write(json.dumps(server.answer(json.loads(line))).encode() + b"\n")
-        answers.flush()
+        answer = json.dumps(server.answer(json.loads(line))).encode()
+        try:
+            answers.write(answer + b"\n")
+            answers.flush()
+        except BrokenPipeError:  # whoever asked has ended and wants no answer
+            return
 
 
 def _stop(*_: object) -> NoReturn:

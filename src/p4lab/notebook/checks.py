@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from html import escape
 
+from p4lab.grading.apart import unread
 from p4lab.grading.course import Course, load
-from p4lab.grading.judge import judge
+from p4lab.grading.known import digests
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
 from p4lab.grading.text import MOST_WARNINGS, waits
+from p4lab.grading.workers import Task, check_here
 from p4lab.notebook.folder import Folder
 
 _SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "skipped": "– waits"}
@@ -125,14 +127,14 @@ def _port(port: int | None) -> str:
 def check(folder: Folder, part: str | None = None) -> Checked:
     """Judges the student's files as `p4lab check` does; `part` shows one part of the lab.
 
-    Raises LabError for a lab that is not sound, ValueError for a part that it does not have.
+    A kernel has many threads, so a worker does it, which stays for the next time. Raises LabError
+    and GradingError for a lab that is not sound, ValueError for a part that it does not have.
     """
     course = load(folder.lab)
     parts = [one.id for one in course.parts]
     if part is not None and part not in parts:
         raise ValueError(f"{folder.lab} has no part {part!r}; it has {', '.join(parts)}.")
-    files = {}
-    for name, path in zip(course.student.edit, folder.edit, strict=True):
-        if path.is_file():
-            files[name] = path.read_text(encoding="utf-8", errors="replace")
-    return Checked(course, judge(course, files), part)
+    task = Task(folder.lab, tuple(course.student.edit), None, known=digests(course))
+    found, judged = check_here(folder.path, task)
+    verdict = judged.verdict if judged else unread(course, "", found)
+    return Checked(course, verdict, part)
