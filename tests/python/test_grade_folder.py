@@ -173,13 +173,13 @@ def test_the_secret_is_made_once_and_for_its_owner(handed_in, tmp_path):
     (tmp_path / "class" / "bob.p4").write_text("x y z")
     secret = tmp_path / "class" / "term.seed"
     first = grade(tmp_path / "class", tmp_path / "out", "--seed-file", secret)
-    assert first.returncode == 0 and "Keep it from students" in first.stdout
+    assert first.returncode == 0 and "Keep it from students" in first.stderr
     assert stat.S_IMODE(secret.stat().st_mode) == 0o600
     number = secret.read_text().strip()
     assert number.isdecimal() and len(number) > 10
     files = contents(tmp_path / "out")
     again = grade(tmp_path / "class", tmp_path / "out", "--seed-file", secret)
-    assert again.returncode == 0 and "Keep it" not in again.stdout
+    assert again.returncode == 0 and "Keep it" not in again.stderr
     assert secret.read_text().strip() == number
     assert contents(tmp_path / "out") == files
     assert not any(number.encode() in content for content in files.values())

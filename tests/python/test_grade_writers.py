@@ -192,10 +192,15 @@ def test_no_student_sees_a_hidden_case_before_the_release():
 def test_the_files_of_a_class():
     files = everything([CAT, ANN, BOB])
     assert set(files) == {
+        "canvas.csv",
+        "dolos/given.p4",
+        "dolos/info.csv",
         "grades.csv",
         "heatmap.svg",
         "junit.xml",
+        "moodle.csv",
         "records.json",
+        "statistics.csv",
         "summary.html",
         "summary.md",
         *(f"students/{name}.{kind}" for name in ("ann", "bob", "cat") for kind in ("md", "html")),

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from p4lab.bench import measure
 from p4lab.bench.measure import Measure, Say
-from p4lab.grading import folder
+from p4lab.grading import classes
+from p4lab.grading.classes import How, Inbox
 from p4lab.grading.course import load
-from p4lab.grading.workers import Task
+from p4lab.grading.handins import Entry
 from p4lab.grading.writers import layout
-from p4lab.grading.writers.report import Heading
 
 GROUP = "grading lab 01"
 LAB = "01-bier"
@@ -68,17 +68,15 @@ def grading(seconds: float, say: Say, submissions: int = SUBMISSIONS) -> Iterato
         for number in range(submissions):
             text = variant(course.sources[name], chance)
             (inbox / f"student-{number:03}.p4").write_text(text, encoding="utf-8")
-        done: list[folder.Entry] = []
+        done: list[Entry] = []
 
-        def tell(entry: folder.Entry) -> None:
+        def tell(entry: Entry) -> None:
             done.append(entry)
             say(f"grading: {len(done)} of {submissions}")
 
         start = time.perf_counter()
-        task = Task(LAB, (name,), SEED)
-        graded = folder.grade(course, folder.entries(inbox), task, workers=WORKERS, done=tell)
-        heading = Heading(course.title, {part.id: part.title for part in course.parts})
-        folder.write(out, layout.files(LAB, heading, graded, formats=layout.FORMATS))
+        how = How(SEED, workers=WORKERS, formats=layout.FORMATS)
+        graded = classes.grade(course, Inbox([inbox]), out, how, done=tell).rows
         took = time.perf_counter() - start
     right = sum(row.verdict.passed for row in graded)
     what = f"{submissions} submissions, {right} of them right, {WORKERS} workers"

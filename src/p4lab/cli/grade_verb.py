@@ -1,18 +1,25 @@
-"""`p4lab grade`: a folder of submissions, judged and reported."""
+"""`p4lab grade`: a class's submissions, judged and reported."""
 
 from __future__ import annotations
 
+import json
 import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from p4lab.cli.errors import fail, fail_at
+from p4lab.cli.options import Json
 
 if TYPE_CHECKING:
-    from p4lab.grading.writers.layout import Graded
+    from p4lab.grading.classes import Outcome
+
+INTERRUPTED = 130  # as a shell calls it
 
 
 class Format(str, Enum):
@@ -21,14 +28,18 @@ class Format(str, Enum):
     gradescope = "gradescope"
     prairielearn = "prairielearn"
     junit = "junit"
+    canvas = "canvas"
+    moodle = "moodle"
+    dolos = "dolos"
 
 
 Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
-Folder = Annotated[
-    Path,
+Folders = Annotated[
+    list[Path],
     typer.Argument(
-        metavar="FOLDER",
-        help="The submissions: a folder, a zip or a .p4 file each, named by student.",
+        metavar="FOLDER...",
+        help="The submissions: a folder, a zip or a .p4 file each, named by student; or what "
+        "Canvas or Moodle exports, also as a zip. Several are attempts, one after the other.",
     ),
 ]
 Out = Annotated[
@@ -45,6 +56,28 @@ SeedFile = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option("--seed", metavar="N", min=0, help="This seed instead, which others may know."),
+]
+Roster = Annotated[
+    Path | None,
+    typer.Option(
+        "--roster",
+        metavar="FILE.csv",
+        help="Who takes part: your own list, or what Canvas or Moodle exports (docs/grading.md).",
+    ),
+]
+Rules = Annotated[
+    Path | None,
+    typer.Option(
+        "--rules",
+        metavar="FILE.toml",
+        help="Deadline, late days, which attempt counts, and what you change by hand.",
+    ),
+]
+Cohorts = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--cohort", metavar="FOLDER", help="An earlier class to compare with; may be repeated."
+    ),
 ]
 Workers = Annotated[
     int | None,
@@ -68,29 +101,33 @@ Seconds = Annotated[
 
 def grade(
     lab: Lab,
-    folder: Folder,
+    folders: Folders,
     out: Out = None,
     seed_file: SeedFile = None,
     seed: Seed = None,
+    roster: Roster = None,
+    rules: Rules = None,
+    cohorts: Cohorts = None,
     workers: Workers = None,
     dask: Dask = None,
     formats: Formats = None,
     reveal: Reveal = False,
     seconds: Seconds = 10,
+    as_json: Json = False,
 ) -> None:
-    """Grade a folder of submissions: a report for each student, a summary and a table for you.
+    """Grade a class: a report for each student, a summary and a table for you.
 
     The same submissions, seed and lab give the same results, bit for bit. students/ holds the
     reports to give back; keep records.json and the seed, which tell the hidden cases, to yourself.
+    After Ctrl-C the same command goes on where it stopped.
+
+    The JSON object has lab, out, students, alike, changed, strangers and late_unknown.
     """
     from p4lab.course.labs import LabError  # heavy: labs and their checks, and with them pydantic
-    from p4lab.grading import folder as grading
-    from p4lab.grading.alike import pairs
+    from p4lab.grading import classes
     from p4lab.grading.course import load
-    from p4lab.grading.sandbox import Limits
-    from p4lab.grading.workers import GradingError, Task
-    from p4lab.grading.writers import layout
-    from p4lab.grading.writers.report import Heading
+    from p4lab.grading.sandbox import Limits, can_seal
+    from p4lab.grading.workers import GradingError
 
     if seed is not None and seed_file is not None:
         fail("give --seed or --seed-file, not both.")
@@ -98,33 +135,47 @@ def grade(
     secret = seed_file or Path(f"{lab}.seed")
     try:
         course = load(lab)
-        grading.check_output(out)
-        found = grading.entries(folder, leave_out=[out, secret])
-        number = seed if seed is not None else _secret(secret)
-        task = Task(lab, tuple(course.student.edit), number, Limits(cpu_seconds=seconds))
-        graded = _judged(course, found, task, workers or _cores(), dask)
-        heading = Heading(course.title, {part.id: part.title for part in course.parts})
-        wanted = [one.value for one in formats or []]
-        alike = pairs(course, {row.verdict.student: row.files for row in graded})
-        files = layout.files(lab, heading, graded, formats=wanted, reveal=reveal, alike=alike)
-        grading.write(out, files)
+        inbox = classes.Inbox(folders, roster, rules, cohorts or ())
+        classes.check(inbox, out, [secret])
+        how = classes.How(
+            seed if seed is not None else _secret(secret),
+            Limits(cpu_seconds=seconds),
+            workers or _cores(),
+            dask,
+            [one.value for one in formats or []],
+            reveal,
+        )
+        if not can_seal():
+            typer.echo(
+                "p4lab: this system has no filter of system calls, so only limits on resources "
+                "keep submissions from starting processes; do not grade as root here.",
+                err=True,
+            )
+        with _stopping(), _progress() as (begin, done):
+            outcome = classes.grade(
+                course, inbox, out, how, leave_out=[secret], begin=begin, done=done
+            )
     except (GradingError, LabError) as error:
         fail(str(error))
     except OSError as error:
         fail_at(error, out)
-    _tell(graded, out)
-    if alike:
-        typer.echo("Some share lines that few have: a table there says who and which.")
+    except KeyboardInterrupt:
+        _stopped(out)
+    if as_json:
+        typer.echo(json.dumps(_json(lab, out, outcome), indent=2))
+    else:
+        _tell(outcome, out)
 
 
 def _secret(path: Path) -> int:
-    from p4lab.grading.folder import make_seed, others_may_read, read_seed
+    from p4lab.grading.seed import make_seed, others_may_read, read_seed
 
     if not os.path.lexists(path):
         make_seed(path)
         typer.echo(
             f"{path} is new: the secret that hidden cases are drawn from. Keep it from students, "
-            "and keep it: the same file gives the same cases again."
+            "and keep it: the same file gives the same cases again.",
+            err=True,
         )
     seed = read_seed(path)
     if others_may_read(path):
@@ -139,7 +190,32 @@ def _cores() -> int:
         return os.cpu_count() or 1
 
 
-def _judged(course, found, task, workers: int, dask: str | None) -> list[Graded]:
+@contextmanager
+def _stopping() -> Iterator[None]:
+    """Whoever ends this process by SIGTERM, as a batch system does, ends it as Ctrl-C would."""
+
+    def stop(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _stopped(out: Path) -> NoReturn:
+    from p4lab.grading.journal import JOURNAL
+
+    kept = out / JOURNAL
+    told = f"what is judged is kept in {kept}; the same command goes on from there."
+    typer.echo(f"p4lab: stopped; {told if kept.exists() else 'nothing was judged yet.'}", err=True)
+    raise typer.Exit(INTERRUPTED)
+
+
+@contextmanager
+def _progress() -> Iterator[tuple[Callable[[int], None], Callable[[object], None]]]:
+    """A bar on the terminal: to be told how many there are, and of each that is done."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -149,27 +225,63 @@ def _judged(course, found, task, workers: int, dask: str | None) -> list[Graded]
         TimeRemainingColumn,
     )
 
-    from p4lab.grading.folder import grade as grade_all
-
     columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task("judging", total=len(found))
-        return grade_all(
-            course, found, task, workers=workers, dask=dask, done=lambda _: progress.advance(bar)
-        )
+    console = Console(stderr=True)
+    quiet = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=quiet) as progress:
+        bar = progress.add_task("judging", total=None)
+        yield (lambda total: progress.update(bar, total=total)), (lambda _: progress.advance(bar))
 
 
-def _tell(graded: list[Graded], out: Path) -> None:
+def _tell(outcome: Outcome, out: Path) -> None:
     from p4lab.grading.writers.summary import median
-    from p4lab.grading.writers.text import number
+    from p4lab.grading.writers.text import number, one_line
 
-    verdicts = [row.verdict for row in graded]
+    verdicts = [row.verdict for row in outcome.rows]
     trouble = sum(bool(verdict.trouble) for verdict in verdicts)
     typer.echo(
         f"{len(verdicts)} submissions, median {number(median(verdicts))} of "
         f"{number(verdicts[0].max_points)} points, {trouble} that could not be graded."
     )
-    failed = sum(bool(row.detail) for row in graded)
+    if outcome.known:
+        typer.echo(f"{outcome.known} were judged before it was interrupted.")
+    failed = sum(bool(row.detail) for row in outcome.rows)
     if failed:
         typer.echo(f"The grader failed on {failed}: see {out / 'grader-errors.txt'}.", err=True)
+    for told, names in (
+        ("Not on the roster", outcome.settled.strangers),
+        ("Late, but nobody knows by how much", outcome.settled.doubtful),
+    ):
+        if names:
+            typer.echo(f"{told}: {', '.join(map(one_line, names))}.", err=True)
+    if outcome.changed:
+        typer.echo(f"{len(outcome.changed)} have other points than before: {out / 'changes.csv'}")
     typer.echo(f"Results: {out / 'summary.html'}")
+    if outcome.alike:
+        typer.echo("Some share lines that few have: a table there says who and which.")
+
+
+def _json(lab: str, out: Path, outcome: Outcome) -> dict[str, Any]:
+    return {
+        "lab": lab,
+        "out": str(out),
+        "students": [
+            {
+                "student": row.verdict.student,
+                "points": row.verdict.points,
+                "max_points": row.verdict.max_points,
+                "trouble": row.verdict.trouble,
+                "checks": {check.id: check.points for check in row.verdict.checks},
+                "adjustments": [vars(one) for one in row.verdict.adjustments],
+                "notes": list(row.notes),
+            }
+            for row in outcome.rows
+        ],
+        "alike": [
+            {"students": one.students, "other": one.other, "lines": one.lines}
+            for one in outcome.alike
+        ],
+        "changed": [vars(one) for one in outcome.changed],
+        "strangers": list(outcome.settled.strangers),
+        "late_unknown": list(outcome.settled.doubtful),
+    }

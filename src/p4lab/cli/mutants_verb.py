@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import json
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail
-from p4lab.cli.options import Lab
+from p4lab.cli.options import Json, Lab
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the hidden cases for right answers.")]
 
 
-def mutants(lab: Lab, seed: Seed = 1) -> None:
+def mutants(lab: Lab, seed: Seed = 1, as_json: Json = False) -> None:
     """For authors: judge the solution, its variants, the starter and the mutants of a lab.
 
-    Exits 1 if a right answer loses points or a wrong one keeps those it must lose.
+    Exits 1 if a right answer loses points or a wrong one keeps those it must lose. The JSON object
+    has lab, seed and answers; each answer has name, kind, points, max_points, breaks, failed,
+    trouble and problem, which is empty if it is judged as it must be.
     """
     from rich.console import Console  # heavy: rich, and the labs with their checks
     from rich.progress import track
@@ -39,14 +42,32 @@ def mutants(lab: Lab, seed: Seed = 1) -> None:
         judged = list(track(judging, "judging", len(found), console=shown, transient=True))
     except (LabError, MarkError) as error:
         fail(str(error))
-    print_whole(table(judged))
     problems = [row for row in judged if row.problem]
+    if as_json:
+        told = [as_data(row) for row in judged]
+        typer.echo(json.dumps({"lab": lab, "seed": seed, "answers": told}, indent=2))
+        raise typer.Exit(VERDICT_NO if problems else 0)
+    print_whole(table(judged))
     for row in problems:
         typer.echo(f"{row.answer.name}: {row.problem}")
     wrong = sum(row.answer.kind == "mutant" for row in judged)
     typer.echo(f"{len(judged)} answers, {wrong} of them wrong; {len(problems)} not judged right")
     if problems:
         raise typer.Exit(VERDICT_NO)
+
+
+def as_data(row: Row) -> dict[str, Any]:
+    """An answer and what the grader made of it."""
+    return {
+        "name": row.answer.name,
+        "kind": row.answer.kind,
+        "points": row.verdict.points,
+        "max_points": row.verdict.max_points,
+        "breaks": list(row.answer.breaks),
+        "failed": list(row.failed),
+        "trouble": row.verdict.trouble,
+        "problem": row.problem,
+    }
 
 
 def table(judged: list[Row]) -> Table:

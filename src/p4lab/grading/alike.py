@@ -2,104 +2,163 @@
 
 Right answers of a lab are alike, since there are few ways to write its lines. What tells more is
 what two students need not have in common: a comment, a detour, a mistake. So only lines count that
-are neither in the starter nor in the solution, and that a handful of a class share; names that
-students chose and white space do not matter.
+are in no known text (the starter, the solution, its variants), and a line counts for less the more
+of all submissions have it; names that students chose and white space do not matter. Of the answers
+themselves, which anybody may find, it is told who handed them in.
+
+Submissions of earlier classes are compared with those of this one, and not among themselves.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from p4lab.course.labs import home
+from p4lab.grading import known
 from p4lab.grading.course import Course
 
-HOLDERS = 5
-"""A line that more students have says nothing about two of them."""
-LEAST = 3
-"""So many such lines two students must share to be named."""
-MOST_PAIRS = 20
+USUAL = 5
+"""A line that so many have counts in full; of more holders, in proportion less"""
+LEAST = 3.0
+"""So much two students must share to be named: three lines that only they have, say"""
+MOST_HOLDERS = 100
+"""A line that more have would need five dozen others beside it, and costs a pair for each two"""
+MOST_GROUPS = 20
 SHORTEST = 8  # characters; shorter lines are alike by chance
 SOLUTION_MARK = "BEGIN SOLUTION"
+FEWEST = 12
+"""An answer with fewer lines of its own can hardly be written in another way"""
+COPIED = 0.9
+"""Who has so many of an answer's lines, letter by letter, has probably got it from there"""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True)
 class Alike:
-    """Two students and the telling lines that they share, as the first one wrote them. Without a
-    second one it is the solution of the lab, with its marks."""
+    """Students and the telling lines that they share, as the first one wrote them, the rarest
+    first. One student alone shares them with `other`, an answer that is kept with the lab."""
 
-    one: str
-    other: str
+    students: tuple[str, ...]
     lines: tuple[str, ...]
+    other: str = ""
 
 
-def pairs(course: Course, handed_in: Mapping[str, Mapping[str, str]]) -> list[Alike]:
-    """The most alike first; `handed_in` are the files (text by path) of every student."""
-    given = _given(course)
+def groups(
+    course: Course,
+    handed_in: Mapping[str, Mapping[str, str]],
+    earlier: Mapping[str, Mapping[str, str]] | None = None,
+) -> list[Alike]:
+    """The most alike first. `handed_in` are the files (text by path) of every student, or of one
+    for each team, `earlier` those of students of other years."""
+    answers = known.answers(course)
+    given = _lines([course.sources, course.starter, *answers.values()])
     words = {word for line in given for word in _WORD.findall(line)}
-    known = {text for line in given for text in _texts(line, words)}
+    usual = {text for line in given for text in _texts(line, words)}
+    everybody = {**(earlier or {}), **handed_in}
     own = {
         student: {
             text: line.strip()
-            for file in files.values()
-            for line in file.splitlines()
+            for line in _lines([files])
             for text in _texts(line, words)
-            if text not in known
+            if text not in usual
         }
-        for student, files in sorted(handed_in.items())
+        for student, files in sorted(everybody.items())
     }
-    found = [Alike(*names, told) for names, told in _shared(own).items() if len(told) >= LEAST]
-    found.sort(key=lambda pair: (-len(pair.lines), pair.one, pair.other))
-    return [*_copied(handed_in), *found[:MOST_PAIRS]]
+    found = list(_shared(own, set(handed_in)))
+    return [*_copied(course, handed_in, answers), *found[:MOST_GROUPS]]
 
 
-def _shared(own: Mapping[str, Mapping[str, str]]) -> dict[tuple[str, str], tuple[str, ...]]:
-    """For each two students the rare lines that both have."""
+def _shared(own: Mapping[str, Mapping[str, str]], present: set[str]) -> Iterator[Alike]:
     holders: dict[str, list[str]] = defaultdict(list)
     for student, lines in own.items():
         for text in lines:
             holders[text].append(student)
-    counted = Counter(
-        pair
-        for students in holders.values()
-        if 2 <= len(students) <= HOLDERS
-        for pair in combinations(students, 2)
-    )
-    return {
-        (one, other): tuple(
-            dict.fromkeys(
-                line
-                for text, line in own[one].items()
-                if text in own[other] and len(holders[text]) <= HOLDERS
-            )
-        )
-        for (one, other), count in counted.items()
-        if count >= LEAST
+    weights = {
+        text: min(1.0, USUAL / len(students))
+        for text, students in holders.items()
+        if 2 <= len(students) <= MOST_HOLDERS
     }
+    scores: dict[tuple[str, str], float] = defaultdict(float)
+    for text, weight in weights.items():
+        for pair in combinations(holders[text], 2):
+            scores[pair] += weight
+    close = {
+        pair: score
+        for pair, score in scores.items()
+        if score >= LEAST - 1e-9 and not present.isdisjoint(pair)
+    }
+    told = [(_strength(close, members), members) for members in _joined(close)]
+    for _, members in sorted(told, key=lambda one: (-one[0], one[1])):
+        yield Alike(members, _common(own, members, weights))
 
 
-def _copied(handed_in: Mapping[str, Mapping[str, str]]) -> Iterable[Alike]:
-    """Who handed in the solution with the marks that only it has."""
+def _joined(close: Mapping[tuple[str, str], float]) -> list[tuple[str, ...]]:
+    """Pairs that have a student in common, as one group: who copied from whom is not told."""
+    group: dict[str, set[str]] = {}
+    for one, other in close:
+        joined = group.get(one, {one}) | group.get(other, {other})
+        for student in joined:
+            group[student] = joined
+    return sorted({tuple(sorted(members)) for members in group.values()})
+
+
+def _strength(close: Mapping[tuple[str, str], float], members: Sequence[str]) -> float:
+    """Of the two that share most."""
+    inside = set(members)
+    return max(score for pair, score in close.items() if inside.issuperset(pair))
+
+
+def _common(
+    own: Mapping[str, Mapping[str, str]], members: Sequence[str], weights: Mapping[str, float]
+) -> tuple[str, ...]:
+    """Lines that at least half of a group have, and two at least."""
+    least = max(2, (len(members) + 1) // 2)
+    first: dict[str, str] = {}
+    for student in members:
+        for text, line in own[student].items():
+            if text in weights and sum(text in own[one] for one in members) >= least:
+                first.setdefault(text, line)
+    rarest = sorted(first, key=lambda text: -weights[text])
+    return tuple(dict.fromkeys(first[text] for text in rarest))
+
+
+def _copied(
+    course: Course,
+    handed_in: Mapping[str, Mapping[str, str]],
+    answers: Mapping[str, Mapping[str, str]],
+) -> Iterator[Alike]:
+    """Who handed in an answer that is kept with the lab: with the marks that only that has, or with
+    nearly all of its lines as they are there, with its names and spaces."""
+    starter = set(_exact(course.starter))
+    telling = {name: set(_exact(files)) - starter for name, files in answers.items()}
     for student, files in sorted(handed_in.items()):
-        marks = [
-            line for text in files.values() for line in text.splitlines() if SOLUTION_MARK in line
-        ]
+        marks = [line.strip() for line in _lines([files]) if SOLUTION_MARK in line]
         if marks:
-            yield Alike(student, "", tuple(line.strip() for line in marks))
+            yield Alike((student,), tuple(marks), known.SOLUTION)
+            continue
+        held = _exact(files)
+        shares = {
+            name: tuple(line for line in held if line in lines)
+            for name, lines in telling.items()
+            if len(lines) >= FEWEST
+        }
+        nearest = max(shares, key=lambda name: len(shares[name]) / len(telling[name]), default="")
+        if nearest and len(shares[nearest]) >= COPIED * len(telling[nearest]):
+            yield Alike((student,), shares[nearest], nearest)
 
 
-def _given(course: Course) -> list[str]:
-    """Every line of the starter and of the solution."""
-    texts = [*course.sources.values()]
-    starter = home(course.name).labs / course.name / "starter"
-    for name in course.student.edit:
-        texts.append((starter / name).read_text(encoding="utf-8"))
-    return [line for text in texts for line in text.splitlines()]
+def _exact(files: Mapping[str, str]) -> tuple[str, ...]:
+    """Each line once, without what is around it, if it is long enough to tell something."""
+    lines = (line.strip() for line in _lines([files]))
+    return tuple(dict.fromkeys(line for line in lines if len(line) >= SHORTEST))
+
+
+def _lines(texts: Iterable[Mapping[str, str]]) -> list[str]:
+    return [line for files in texts for text in files.values() for line in text.splitlines()]
 
 
 def _texts(line: str, words: set[str]) -> Iterator[str]:

@@ -88,18 +88,34 @@ class CheckResult:
 
 
 @dataclass(frozen=True)
+class Adjustment:
+    """Points that a verdict has beside those of its checks, fewer with a minus, and why."""
+
+    points: float
+    why: str
+
+
+@dataclass(frozen=True)
 class Verdict:
     """All checks of one submission. `trouble` is the one sentence to read first if it could not be
-    judged as it is: not readable, too large, out of time."""
+    judged as it is: not readable, too large, out of time. `adjustments` are for what no check
+    knows: deadlines, and what an instructor has decided."""
 
     lab: str
     student: str
     checks: tuple[CheckResult, ...]
     trouble: str = ""
     warnings: tuple[Warned, ...] = ()
+    adjustments: tuple[Adjustment, ...] = ()
 
     @property
     def points(self) -> float:
+        """Of the checks, with the adjustments."""
+        return self.checked_points + sum(one.points for one in self.adjustments)
+
+    @property
+    def checked_points(self) -> float:
+        """Of the checks alone."""
         return sum(check.points for check in self.checks)
 
     @property
@@ -120,7 +136,9 @@ class Verdict:
         """The verdict that `to_json` gave. Raises KeyError or TypeError for anything else."""
         checks = tuple(_check(item) for item in data["checks"])
         warnings = tuple(_warned(item) for item in data["warnings"])
-        return cls(data["lab"], data["student"], checks, data["trouble"], warnings)
+        adjustments = tuple(Adjustment(**item) for item in data["adjustments"])
+        head = (data["lab"], data["student"])
+        return cls(*head, checks, data["trouble"], warnings, adjustments)
 
 
 def _warned(data: Mapping[str, Any]) -> Warned:

@@ -8,20 +8,26 @@ from dataclasses import dataclass, field
 
 from p4lab.grading.alike import Alike
 from p4lab.grading.record import Verdict
+from p4lab.grading.roster import Person
 from p4lab.grading.writers import (
+    changes,
+    dolos,
+    gradebook,
     gradescope,
     heatmap,
     junit,
     prairielearn,
     report,
+    statistics,
     summary,
     table,
 )
+from p4lab.grading.writers.changes import Change
 from p4lab.grading.writers.report import Heading
 from p4lab.grading.writers.text import file_names
 from p4lab.grading.writers.view import for_student
 
-FORMATS = ("gradescope", "prairielearn", "junit")
+FORMATS = ("gradescope", "prairielearn", "junit", "canvas", "moodle", "dolos")
 """What is written only if it is asked for."""
 
 
@@ -36,6 +42,21 @@ class Graded:
     files: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Beside:
+    """What is known of a class beside its verdicts: who is who, who handed in nothing, the column
+    of the grade book, who shares telling lines, what an earlier grading said otherwise, and what
+    Dolos gets: files by student and class, and what everybody was given."""
+
+    people: Mapping[str, Person] = field(default_factory=dict)
+    absent: frozenset[str] = frozenset()
+    assignment: str = ""
+    alike: Sequence[Alike] = ()
+    changed: Sequence[Change] = ()
+    classes: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
+
+
 def files(
     lab: str,
     heading: Heading,
@@ -43,32 +64,34 @@ def files(
     *,
     formats: Sequence[str] = (),
     reveal: bool = False,
-    alike: Sequence[Alike] = (),
+    beside: Beside = Beside(),
 ) -> dict[str, str]:
     """The text of every file by its path in the output folder.
 
     students/ is for the students, one report each; gradescope/ and prairielearn/ are for systems
-    that show them to students. `alike` are students who share telling lines. records.json and
-    grader-errors.txt are for the instructor alone, since they tell hidden cases.
+    that show them to students. records.json and grader-errors.txt are for the instructor alone,
+    since they tell hidden cases.
     """
     rows = sorted(graded, key=lambda row: row.verdict.student)
     full = [row.verdict for row in rows]
     shown = [for_student(verdict, reveal=reveal) for verdict in full]
     names = file_names(verdict.student for verdict in full)
+    common = (lab, shown, heading, names, beside.alike, beside.changed)
     found = {
-        "grades.csv": table.as_csv(shown),
+        "grades.csv": table.as_csv(shown, beside.people),
         "heatmap.svg": heatmap.draw(lab, shown),
-        "records.json": _records(lab, rows),
-        "summary.html": summary.as_html(lab, shown, heading, names, alike),
-        "summary.md": summary.as_markdown(lab, shown, heading, names, alike),
+        "statistics.csv": statistics.as_csv(shown),
+        "summary.html": summary.as_html(*common),
+        "summary.md": summary.as_markdown(*common),
     }
+    if beside.changed:
+        found["changes.csv"] = changes.as_csv(beside.changed)
     errors = [row for row in rows if row.detail]
     if errors:
         found["grader-errors.txt"] = "\n\n".join(
             f"{row.verdict.student!a}: {row.verdict.trouble}\n{row.detail}" for row in errors
         )
-    if "junit" in formats:
-        found["junit.xml"] = junit.as_xml(lab, shown)
+    found.update(_for_platforms(lab, heading, shown, formats, beside))
     for row, verdict in zip(rows, shown, strict=True):
         name = names[verdict.student]
         found[f"students/{name}.md"] = report.as_markdown(verdict, heading, row.notes)
@@ -79,6 +102,26 @@ def files(
         if "prairielearn" in formats:
             text = prairielearn.as_json(verdict, row.notes)
             found[f"prairielearn/{name}/results.json"] = text
+    # The last, since it says that all is there.
+    return {**found, "records.json": _records(lab, rows)}
+
+
+def _for_platforms(
+    lab: str, heading: Heading, shown: Sequence[Verdict], formats: Sequence[str], beside: Beside
+) -> dict[str, str]:
+    """The files that are asked for and are of the whole class."""
+    found = {}
+    people = {verdict.student: Person(verdict.student) for verdict in shown} | dict(beside.people)
+    if "junit" in formats:
+        found["junit.xml"] = junit.as_xml(lab, shown)
+    if "canvas" in formats:
+        assignment = beside.assignment or heading.title
+        found["canvas.csv"] = gradebook.canvas(shown, people, beside.absent, assignment)
+    if "moodle" in formats:
+        found["moodle.csv"] = gradebook.moodle(shown, people, beside.absent)
+    if "dolos" in formats:
+        folder = dolos.files(beside.classes, beside.given)
+        found |= {f"dolos/{name}": text for name, text in folder.items()}
     return found
 
 

@@ -31,7 +31,7 @@ STORY_CHARACTERS = 100_000
 def _as_json(verdict: Verdict, notes: tuple[str, ...], most: int) -> str:
     result = {
         "gradable": not verdict.trouble,
-        "score": verdict.points / verdict.max_points if verdict.max_points else 0.0,
+        "score": min(1.0, verdict.points / verdict.max_points) if verdict.max_points else 0.0,
         "message": f"{number(verdict.points)} of {number(verdict.max_points)} points",
         "output": "\n".join(notes),
         "format_errors": [verdict.trouble] if verdict.trouble else [],

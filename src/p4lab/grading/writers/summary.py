@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from p4lab.grading.alike import Alike
 from p4lab.grading.record import Verdict
-from p4lab.grading.writers import heatmap
+from p4lab.grading.writers import heatmap, statistics
+from p4lab.grading.writers.changes import Change
 from p4lab.grading.writers.report import Heading, page
 from p4lab.grading.writers.text import (
     clipped,
@@ -23,11 +24,17 @@ from p4lab.grading.writers.text import (
 COMMON = 10
 """How many kinds of mistakes are listed."""
 SAMPLE_CHARACTERS = 80
-SOLUTION = "the lab's solution"
 ALIKE = (
-    "Lines that few of the class have, and that are neither in the starter nor in the solution. "
-    "A reason to look at both, no proof."
+    "Lines that few of the class have, and that are neither in the starter nor in an answer kept "
+    "with the lab; or nearly all lines of such an answer. A reason to look, no proof."
 )
+STATISTICS = (
+    "Difficulty is the share of the points that the class got; discrimination how much those got "
+    "more who are good elsewhere, from -1 to 1. A check with less than 0.2 tells little, and one "
+    "with less than 0 may be wrong."
+)
+MOST_NAMES = 12
+"""Of a larger group the others are counted"""
 
 
 @dataclass(frozen=True)
@@ -99,9 +106,10 @@ def as_markdown(
     heading: Heading,
     files: Mapping[str, str],
     alike: Sequence[Alike] = (),
+    changed: Sequence[Change] = (),
 ) -> str:
     """`files` are the names of the students' reports."""
-    return "\n".join(_markdown(lab, verdicts, heading, files, alike)) + "\n"
+    return "\n".join(_markdown(lab, verdicts, heading, files, alike, changed)) + "\n"
 
 
 def _markdown(
@@ -110,6 +118,7 @@ def _markdown(
     heading: Heading,
     files: Mapping[str, str],
     alike: Sequence[Alike] = (),
+    changed: Sequence[Change] = (),
 ) -> Iterator[str]:
     yield f"# {markdown(lab)}: {markdown(heading.title)}"
     yield from ("", f"{_facts(verdicts)}.")
@@ -124,12 +133,27 @@ def _markdown(
         yield from ("| check | kind | students |", "|---|---|---:|")
         for one in found:
             yield f"| {markdown(one.check)} | {markdown(one.signature)} | {one.students} |"
+    measured = statistics.items(verdicts)
+    if any(item.difficulty is not None for item in measured):
+        yield from ("", "## Checks as questions", "", STATISTICS, "")
+        yield from ("| check | points | difficulty | discrimination |", "|---|---:|---:|---:|")
+        for item in measured:
+            figures = (statistics.shown(item.difficulty), statistics.shown(item.discrimination))
+            yield f"| {markdown(item.title)} | {number(item.points)} | {' | '.join(figures)} |"
+    if changed:
+        yield from ("", "## Other points than before", "")
+        yield from ("| student | before | now | by |", "|---|---:|---:|---|")
+        for change in changed:
+            points = f"{_maybe(change.before)} | {_maybe(change.after)}"
+            why = markdown("; ".join((*change.checks, *change.why)))
+            yield f"| {markdown_cell(change.student)} | {points} | {why} |"
     if alike:
         yield from ("", "## Shared lines", "", ALIKE, "")
-        yield from ("| student | and | lines | such as |", "|---|---|---:|---|")
-        for pair in alike:
-            names = (markdown_cell(pair.one), markdown_cell(pair.other) if pair.other else SOLUTION)
-            yield f"| {' | '.join(names)} | {len(pair.lines)} | {markdown_cell(_sample(pair))} |"
+        yield from ("| students | lines | such as |", "|---|---:|---|")
+        for group in alike:
+            names = ", ".join(markdown_cell(name) for name in group.students[:MOST_NAMES])
+            told = f"{names}{_others(group)}"
+            yield f"| {told} | {len(group.lines)} | {markdown_cell(_sample(group))} |"
     yield from ("", "![One row per student, one column per check](heatmap.svg)", "")
     yield from ("## Students", "", "| student | points | |", "|---|---:|---|")
     for verdict in verdicts:
@@ -144,11 +168,12 @@ def as_html(
     heading: Heading,
     files: Mapping[str, str],
     alike: Sequence[Alike] = (),
+    changed: Sequence[Change] = (),
 ) -> str:
     """The same with the heat map in it."""
     return page(
         f"{lab}: {len(verdicts)} submissions",
-        "\n".join(_html(lab, verdicts, heading, files, alike)),
+        "\n".join(_html(lab, verdicts, heading, files, alike, changed)),
     )
 
 
@@ -158,6 +183,7 @@ def _html(
     heading: Heading,
     files: Mapping[str, str],
     alike: Sequence[Alike] = (),
+    changed: Sequence[Change] = (),
 ) -> Iterator[str]:
     yield f"<h1>{escaped(lab)}: {escaped(heading.title)}</h1>"
     yield f"<p>{_facts(verdicts)}.</p>"
@@ -177,14 +203,25 @@ def _html(
                 f'<td class="n">{one.students}</td></tr>'
             )
         yield "</table>"
+    yield from _statistics_html(verdicts)
+    if changed:
+        yield "<h2>Other points than before</h2><table><tr><th>student</th>"
+        yield '<th class="n">before</th><th class="n">now</th><th>by</th></tr>'
+        for change in changed:
+            why = escaped("; ".join((*change.checks, *change.why)))
+            yield f"<tr><td>{escaped(change.student)}</td>"
+            yield f'<td class="n">{_maybe(change.before)}</td>'
+            yield f'<td class="n">{_maybe(change.after)}</td><td>{why}</td></tr>'
+        yield "</table>"
     if alike:
         yield f"<h2>Shared lines</h2><p>{ALIKE}</p>"
-        yield '<table><tr><th>student</th><th>and</th><th class="n">lines</th><th>such as</th></tr>'
-        for pair in alike:
+        yield '<table><tr><th>students</th><th class="n">lines</th><th>such as</th></tr>'
+        for group in alike:
+            names = ", ".join(escaped(name) for name in group.students[:MOST_NAMES])
             yield (
-                f"<tr><td>{escaped(pair.one)}</td><td>{escaped(pair.other) or SOLUTION}</td>"
-                f'<td class="n">{len(pair.lines)}</td>'
-                f"<td><code>{escaped(_sample(pair))}</code></td></tr>"
+                f"<tr><td>{names}{escaped(_others(group))}</td>"
+                f'<td class="n">{len(group.lines)}</td>'
+                f"<td><code>{escaped(_sample(group))}</code></td></tr>"
             )
         yield "</table>"
     yield "<h2>Students and checks</h2>"
@@ -199,9 +236,35 @@ def _html(
     yield "</table>"
 
 
-def _sample(pair: Alike) -> str:
-    """The longest line of what two share."""
-    return clipped(one_line(max(pair.lines, key=len)), SAMPLE_CHARACTERS)
+def _statistics_html(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    measured = statistics.items(verdicts)
+    if all(item.difficulty is None for item in measured):
+        return
+    yield f"<h2>Checks as questions</h2><p>{STATISTICS}</p><table><tr><th>check</th>"
+    yield '<th class="n">points</th><th class="n">difficulty</th>'
+    yield '<th class="n">discrimination</th></tr>'
+    for item in measured:
+        yield f'<tr><td>{escaped(item.title)}</td><td class="n">{number(item.points)}</td>'
+        yield f'<td class="n">{statistics.shown(item.difficulty)}</td>'
+        yield f'<td class="n">{statistics.shown(item.discrimination)}</td></tr>'
+    yield "</table>"
+
+
+def _maybe(points: float | None) -> str:
+    return "-" if points is None else number(points)
+
+
+def _others(group: Alike) -> str:
+    """The rest of a large group, and the known text that is shared, if it is one."""
+    left = len(group.students) - MOST_NAMES
+    return (f" and {left} others" if left > 0 else "") + (
+        f" and {group.other}" if group.other else ""
+    )
+
+
+def _sample(group: Alike) -> str:
+    """The longest line of what is shared."""
+    return clipped(one_line(max(group.lines, key=len)), SAMPLE_CHARACTERS)
 
 
 def _numbers(row: CheckCount) -> tuple[int, ...]:

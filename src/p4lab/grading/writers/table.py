@@ -4,30 +4,38 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from p4lab.grading.record import Verdict
+from p4lab.grading.roster import Person
 from p4lab.grading.writers.text import number, spreadsheet
 
 
-def as_csv(verdicts: Sequence[Verdict]) -> str:
-    """Columns: student, points, max_points, percent, one for each check that has points, and
-    trouble. No cell is a formula."""
+def as_csv(verdicts: Sequence[Verdict], people: Mapping[str, Person] | None = None) -> str:
+    """Columns: student, points, max_points, percent, one for each check that has points, trouble;
+    adjusted and why if points come from elsewhere; name, email and team if a roster has them. No
+    cell is a formula."""
     checks = [check for check in (verdicts[0].checks if verdicts else ()) if check.max_points]
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     ids = [check.id for check in checks]
-    rows.writerow(["student", "points", "max_points", "percent", *ids, "trouble"])
-    for verdict in verdicts:
+    adjusted = any(verdict.adjustments for verdict in verdicts)
+    known = [(people or {}).get(verdict.student) or Person("") for verdict in verdicts]
+    whose = [name for name in ("name", "email", "team") if any(getattr(one, name) for one in known)]
+    columns = ["student", "points", "max_points", "percent", *ids, "trouble"]
+    rows.writerow([*columns, *(("adjusted", "why") if adjusted else ()), *whose])
+    for verdict, person in zip(verdicts, known, strict=True):
         points = {check.id: number(check.points) for check in verdict.checks}
-        rows.writerow(
-            [
-                spreadsheet(verdict.student),
-                number(verdict.points),
-                number(verdict.max_points),
-                number(100 * verdict.points / verdict.max_points if verdict.max_points else 0),
-                *(points[check] for check in ids),
-                spreadsheet(verdict.trouble),
-            ]
-        )
+        cells = [
+            spreadsheet(verdict.student),
+            number(verdict.points),
+            number(verdict.max_points),
+            number(100 * verdict.points / verdict.max_points if verdict.max_points else 0),
+            *(points[check] for check in ids),
+            spreadsheet(verdict.trouble),
+        ]
+        if adjusted:
+            why = "; ".join(one.why for one in verdict.adjustments)
+            cells += [number(verdict.points - verdict.checked_points), spreadsheet(why)]
+        rows.writerow([*cells, *(spreadsheet(getattr(person, name)) for name in whose)])
     return text.getvalue()

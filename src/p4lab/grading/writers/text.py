@@ -24,8 +24,10 @@ _PUNCTUATION = re.compile(
 # What makes a list, a quotation or a heading of a line that begins with it.
 _BLOCK = re.compile(r"^([-+=:>]|\d+(?=[.)]))")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
-# What a spreadsheet takes for a formula, and what hides that from a first look.
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+# What a spreadsheet takes for a formula: at the beginning of a cell, and behind whatever begins a
+# cell for one that divides lines elsewhere, as at semicolons in half of Europe. East Asian ones
+# take the wide signs, too.
+_FORMULA = re.compile(r"(^|[;,\t\r\n|\"'])(\s*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20]\s*\S)")
 _FORMS = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
@@ -89,9 +91,10 @@ def escaped(text: str) -> str:
 
 
 def spreadsheet(text: str) -> str:
-    """For a cell of a CSV file: never a formula."""
+    """For a cell of a CSV file: never a formula, wherever a spreadsheet divides the line."""
     line = clean(text)
-    return f"'{line}" if line.startswith(_FORMULA) or line.lstrip().startswith(_FORMULA) else line
+    guarded = _FORMULA.sub(r"\1\2'", line)
+    return f"'{guarded}" if guarded[:1] in ("\t", "\r", "\n") else guarded
 
 
 def number(value: float) -> str:

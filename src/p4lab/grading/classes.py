@@ -1,0 +1,173 @@
+"""Grades a class from what it has handed in to the files of results."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from p4lab.grading import folder, handins, journal, known, results, roster, rules, standing
+from p4lab.grading.alike import Alike, groups
+from p4lab.grading.course import Course
+from p4lab.grading.handins import Entry
+from p4lab.grading.sandbox import Limits
+from p4lab.grading.standing import Class
+from p4lab.grading.workers import GradingError, Task
+from p4lab.grading.writers import layout
+from p4lab.grading.writers.changes import Change, changes
+from p4lab.grading.writers.layout import Beside, Graded
+from p4lab.grading.writers.report import Heading
+
+Files = Mapping[str, Mapping[str, str]]
+"""The texts of files by path, by student"""
+
+
+@dataclass(frozen=True)
+class Inbox:
+    """Where a class is: its folders, one for each attempt; the list of its students, what its
+    instructor has decided, and the folders of earlier classes to compare with."""
+
+    folders: Sequence[Path]
+    roster: Path | None = None
+    rules: Path | None = None
+    cohorts: Sequence[Path] = ()
+
+
+@dataclass(frozen=True)
+class How:
+    """How it is graded: the seed of hidden cases, limits, processes on this machine or the address
+    of a Dask cluster; which files are written beside the reports, and whether they tell hidden
+    cases."""
+
+    seed: int
+    limits: Limits = field(default_factory=Limits)
+    workers: int = 1
+    dask: str | None = None
+    formats: Sequence[str] = ()
+    reveal: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it: the rows of the class, who shares lines, whose points changed, and how many
+    verdicts were there from a grading that was interrupted."""
+
+    settled: Class
+    alike: Sequence[Alike]
+    changed: Sequence[Change]
+    known: int
+
+    @property
+    def rows(self) -> Sequence[Graded]:
+        return self.settled.rows
+
+
+def check(inbox: Inbox, out: Path, leave_out: Sequence[Path] = ()) -> None:
+    """Raises GradingError for what keeps a class from being graded, before anything is made."""
+    results.check_output(out)
+    handins.check([*inbox.folders, *inbox.cohorts], [out, *leave_out])
+
+
+def grade(
+    course: Course,
+    inbox: Inbox,
+    out: Path,
+    how: How,
+    *,
+    leave_out: Sequence[Path] = (),
+    begin: Callable[[int], None] = lambda _: None,
+    done: Callable[[Entry], None] = lambda _: None,
+) -> Outcome:
+    """Judges everything and writes the results to `out`. `begin` hears how many attempts there are,
+    `done` each that has a verdict.
+
+    Raises GradingError, LabError, and OSError for what cannot be written; then, and when it is
+    interrupted, earlier results are as before, and what is judged is kept for the next time.
+    """
+    check(inbox, out, leave_out)
+    decided = rules.read(inbox.rules) if inbox.rules else rules.Rules()
+    people = roster.read(inbox.roster) if inbox.roster else None
+    edit = tuple(course.student.edit)
+    task = Task(course.name, edit, how.seed, how.limits, known.digests(course))
+    besides = [out, *leave_out, *filter(None, (inbox.roster, inbox.rules))]
+    with tempfile.TemporaryDirectory(prefix="p4lab-class-") as scratch:
+        found = handins.entries(inbox.folders, Path(scratch) / "class", besides)
+        with journal.opened(out, journal.key_of(course, task)) as kept:
+            before = len(kept)
+            begin(len(found))
+            graded = folder.grade(
+                course,
+                found,
+                task,
+                workers=how.workers,
+                dask=how.dask,
+                journal=kept,
+                done=done,
+            )
+            settled = standing.settle(course, found, graded, decided, people)
+            earlier = _earlier(inbox.cohorts, Path(scratch) / "earlier", task, how.workers)
+            alike = _alike(course, settled, earlier)
+            changed = changes(results.earlier(out), [row.verdict for row in settled.rows])
+            beside = Beside(
+                settled.people,
+                frozenset(
+                    row.verdict.student
+                    for row in settled.rows
+                    if row.verdict.trouble == standing.NOTHING
+                ),
+                decided.canvas.assignment,
+                alike,
+                changed,
+                {course.name: _handed_in(settled), **earlier},
+                course.starter,
+            )
+            heading = Heading(course.title, {part.id: part.title for part in course.parts})
+            files = layout.files(
+                course.name,
+                heading,
+                settled.rows,
+                formats=how.formats,
+                reveal=how.reveal,
+                beside=beside,
+            )
+            results.write(out, files)
+            kept.finished = True
+    return Outcome(settled, alike, changed, before)
+
+
+def _handed_in(settled: Class) -> Files:
+    """The files that count, of each team once."""
+    seen: set[str] = set()
+    found = {}
+    for row in settled.rows:
+        if row.files and row.verdict.student not in seen:
+            found[row.verdict.student] = row.files
+            seen.update(settled.teams.get(row.verdict.student, ()))
+    return found
+
+
+def _alike(course: Course, settled: Class, earlier: Mapping[str, Files]) -> list[Alike]:
+    others = {
+        f"{label}/{student}": files
+        for label, students in earlier.items()
+        for student, files in students.items()
+    }
+    return groups(course, _handed_in(settled), others)
+
+
+def _earlier(cohorts: Sequence[Path], scratch: Path, task: Task, workers: int) -> dict[str, Files]:
+    """What earlier classes handed in, by the names of their folders. Raises GradingError."""
+    found: dict[str, Files] = {}
+    for number, place in enumerate(cohorts):
+        label = place.name.removesuffix(".zip") or str(place)
+        if label in found:
+            raise GradingError(f"{place}: two earlier classes are called {label}; rename one.")
+        there = handins.entries([place], scratch / str(number))
+        read = folder.read_all(there, task, workers)
+        found[label] = {
+            entry.student: submission.files
+            for entry, submission in zip(there, read, strict=True)
+            if submission.files
+        }
+    return found

@@ -1,0 +1,217 @@
+"""Who takes part: a CSV file with a line for each student, and whose an entry is by it.
+
+Three kinds are read, by their first line:
+
+own      id, and if wanted name, email, team, user (the platform's number), days (late days)
+Canvas   the grade book as Canvas exports it: Student, ID, SIS User ID, SIS Login ID, Section
+Moodle   the grading worksheet of an assignment: Identifier, Full name, ..., Grade, ...
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from p4lab.grading.workers import GradingError
+
+Kind = Literal["own", "canvas", "moodle"]
+
+LARGEST = 16 << 20  # bytes
+_OWN = ("id", "name", "email", "team", "user", "days")
+_CANVAS_IDS = ("ID", "SIS User ID", "SIS Login ID", "Integration ID")
+_MOODLE_TIMES = (
+    "%A, %d %B %Y, %I:%M %p",
+    "%A, %d %B %Y, %H:%M",
+    "%A, %B %d, %Y, %I:%M %p",
+    "%Y-%m-%d %H:%M:%S",
+    "%Y-%m-%d %H:%M",
+)
+
+
+@dataclass(frozen=True)
+class Person:
+    """A student. `id` is what their results are named by; `row` is the line of the file by its
+    columns. `when` is when they handed in, if the file says so."""
+
+    id: str
+    name: str = ""
+    email: str = ""
+    team: str = ""
+    user: str = ""
+    days: int | None = None
+    when: datetime | None = None
+    row: Mapping[str, str] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
+    """Further numbers and logins of theirs"""
+
+
+@dataclass(frozen=True)
+class Roster:
+    """A course's students in the order of the file, with its columns."""
+
+    kind: Kind
+    columns: tuple[str, ...]
+    people: tuple[Person, ...]
+
+    def owners(self, label: str, user: str = "") -> tuple[Person, ...]:
+        """Whose an entry is that its platform calls so: one person, or all of a team; empty if
+        nobody's, or if it could be several people's."""
+        for found in self._ways(label, user):
+            ids = {person.id for person in found}
+            teams = {person.team for person in found}
+            if len(ids) == 1 and not found[0].team:
+                return tuple(found)
+            if found and len(teams) == 1 and found[0].team:
+                return tuple(one for one in self.people if one.team == found[0].team)
+            if found:
+                return ()
+        return ()
+
+    def _ways(self, label: str, user: str) -> Iterable[list[Person]]:
+        """The people whom an entry may belong to, by what tells most first."""
+        if user:
+            yield [one for one in self.people if one.user == user]
+        key = label.casefold()
+        yield [one for one in self.people if one.id.casefold() == key]
+        yield [one for one in self.people if key in (one.email.casefold(), _local(one.email))]
+        yield [one for one in self.people if key in one.others]
+        name = plain(label)
+        yield [one for one in self.people if name and plain(one.team) == name]
+        yield [one for one in self.people if name in _spellings(one.name)]
+
+
+def plain(name: str) -> str:
+    """The letters and digits of a name, as platforms leave them of it."""
+    text = unicodedata.normalize("NFKD", name).casefold()
+    return "".join(char for char in text if char.isalnum())
+
+
+def _spellings(name: str) -> set[str]:
+    """A name with the family name last and first: Ada Lovelace; Lovelace, Ada."""
+    if "," in name:
+        last, _, first = name.partition(",")
+        orders = [f"{last}{first}", f"{first}{last}"]
+    else:
+        words = name.split()
+        orders = ["".join(words[cut:] + words[:cut]) for cut in range(max(len(words), 1))]
+    return {plain(order) for order in orders} - {""}
+
+
+def _local(email: str) -> str:
+    return email.casefold().partition("@")[0]
+
+
+def read(path: Path) -> Roster:
+    """The students of a file. Raises GradingError."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise GradingError(f"{path}: {error.strerror}.") from error
+    except UnicodeDecodeError as error:
+        raise GradingError(f"{path}: it is not UTF-8; save it as CSV in UTF-8.") from error
+    if len(data) > LARGEST:
+        raise GradingError(f"{path}: too large for a list of students.")
+    head = text.split("\n", 1)[0]
+    separator = ";" if head.count(";") > head.count(",") else ","
+    try:
+        lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True))
+    except csv.Error as error:
+        raise GradingError(f"{path}: it cannot be read as CSV: {error}.") from error
+    return _roster(path, lines)
+
+
+def _roster(path: Path, lines: Sequence[Sequence[str]]) -> Roster:
+    columns = tuple(name.strip() for name in (lines[0] if lines else ()))
+    kind = _kind(columns)
+    if kind is None:
+        raise GradingError(
+            f"{path}: the first line names no column `id`, and it is neither Canvas' grade book "
+            "nor Moodle's grading worksheet."
+        )
+    people: list[Person] = []
+    for number, cells in enumerate(lines[1:], 2):
+        row = dict(zip(columns, (cell.strip() for cell in cells), strict=False))
+        person = _PERSON[kind](row, f"{path}:{number}")
+        if person is None:
+            continue
+        if any(person.id == other.id for other in people):
+            raise GradingError(f"{path}:{number}: {person.id!r} is there twice.")
+        people.append(person)
+    if not people:
+        raise GradingError(f"{path}: there is nobody in it.")
+    return Roster(kind, columns, tuple(people))
+
+
+def _kind(columns: Sequence[str]) -> Kind | None:
+    if {"Student", "ID", "Section"} <= set(columns):
+        return "canvas"
+    if {"Identifier", "Full name", "Grade"} <= set(columns):
+        return "moodle"
+    return "own" if "id" in columns else None
+
+
+def _own(row: Mapping[str, str], place: str) -> Person | None:
+    cells = {name: row.get(name, "") for name in _OWN}
+    if not any(row.values()):
+        return None
+    if not cells["id"]:
+        raise GradingError(f"{place}: the column id is empty.")
+    days = cells.pop("days")
+    if days and not (days.isdecimal() and len(days) < 4):
+        raise GradingError(f"{place}: days is a number of days, not {days!r}.")
+    return Person(**cells, days=int(days) if days else None, row=row)
+
+
+def _canvas(row: Mapping[str, str], place: str) -> Person | None:
+    """None for the lines that Canvas has beside those of students."""
+    name = row.get("Student", "")
+    ids = [row[column] for column in _CANVAS_IDS if row.get(column)]
+    if not ids or "Points Possible" in name or name == "Student, Test":
+        return None
+    login = row.get("SIS Login ID", "")
+    return Person(
+        login or row.get("SIS User ID") or ids[0],
+        name,
+        login if "@" in login else "",
+        user=row.get("ID", ""),
+        row=row,
+        others=frozenset(one.casefold() for one in ids),
+    )
+
+
+def _moodle(row: Mapping[str, str], place: str) -> Person | None:
+    number = re.search(r"\d+$", row.get("Identifier", ""))
+    if number is None:
+        return None
+    email, known = row.get("Email address", ""), row.get("ID number", "")
+    return Person(
+        known or email or row.get("Full name") or row["Identifier"],
+        row.get("Full name", ""),
+        email,
+        row.get("Group", ""),
+        number[0],
+        when=_moodle_time(row.get("Last modified (submission)", "")),
+        row=row,
+    )
+
+
+def _moodle_time(text: str) -> datetime | None:
+    """The time as an English Moodle writes it, which is without a zone; None for any other."""
+    for form in _MOODLE_TIMES:
+        try:
+            return datetime.strptime(text, form)
+        except ValueError:
+            continue
+    return None
+
+
+_PERSON = {"own": _own, "canvas": _canvas, "moodle": _moodle}
