@@ -12,6 +12,7 @@ import pytest
 
 from cli_runner import p4lab
 from p4lab.grading.course import Course, load
+from p4lab.grading.judge import judge
 from p4lab.grading.mutants import answers
 from p4lab.grading.mutants import rows as rows_of
 
@@ -91,7 +92,7 @@ def test_a_mistake_costs_what_its_checks_are_worth(graded, course) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["empty", "half-empty", "endless", "thief", "peeps", "swapped", "bomb", "bytes", "forgotten"],
+    ["empty", "endless", "thief", "peeps", "swapped", "bomb", "bytes"],
 )
 def test_what_is_no_answer_gets_nothing_and_a_sentence(graded, name) -> None:
     row = rows(graded)[name]
@@ -102,9 +103,20 @@ def test_what_is_no_answer_gets_nothing_and_a_sentence(graded, name) -> None:
 
 
 def test_an_empty_file_is_named(graded) -> None:
-    for name in ("empty", "half-empty"):
-        assert f"{FRR} is empty" in (graded / "students" / f"{name}.md").read_text()
-    assert ENTRY in (graded / "students" / "forgotten.md").read_text()
+    assert f"{FRR} is empty" in (graded / "students" / "empty.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "why"),
+    [("half-empty", FRR, "is empty"), ("forgotten", ENTRY, "was not handed in")],
+)
+def test_a_missing_file_costs_what_is_in_it_and_no_more(course, graded, name, file, why) -> None:
+    """As if its author had never touched it."""
+    files = {one: course.sources[one] for one in (FRR, ENTRY)} | {file: course.starter[file]}
+    wanted = judge(course, files, seed=int(SEED)).points
+    assert float(rows(graded)[name]["points"]) == wanted > 0
+    text = (graded / "students" / f"{name}.md").read_text()
+    assert f"{file} {why}: it is as in the starter." in text
 
 
 def test_the_class_is_whole(graded) -> None:

@@ -13,7 +13,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from p4lab import _engine
 from p4lab.grading.apart import Judged
@@ -105,18 +105,26 @@ def _locked(path: Path) -> Iterator[IO[str]]:
 
 
 def _read(file: IO[str], key: str) -> dict[str, Judged]:
-    """What was kept. The last line may be cut where it was interrupted."""
+    """What was kept; the file is then ready for more. Its last line may be cut, where the disk was
+    full or the power went."""
     known = {}
     lines = file.readlines()
-    try:
-        if not lines or json.loads(lines[0]) != {"key": key}:
-            return {}
-        for line in lines[1:]:
-            row = json.loads(line)
+    if _parsed(lines[0] if lines else "") != {"key": key}:
+        return {}
+    if not lines[-1].endswith("\n"):
+        file.write("\n")
+    for row in map(_parsed, lines[1:]):
+        if row is not None:
             known[row["place"]] = Judged(Verdict.from_json(row["verdict"]), row["detail"])
-    except (ValueError, KeyError, TypeError):
-        pass  # what came before is whole
     return known
+
+
+def _parsed(line: str) -> Any:
+    """None for what is no line of a journal."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
 
 
 def _place(student: str, files: Mapping[str, str]) -> str:

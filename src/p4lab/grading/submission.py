@@ -333,12 +333,13 @@ def _own(hits: list[_Found], found: Sequence[_Found], known: frozenset[str]) -> 
     roots = {place["root"] for file in found if (place := _CHECKOUT.fullmatch(file.path))}
     course = tuple(f"{root}{folder}/" for root in roots for folder in _HANDED_OUT)
     hits = [hit for hit in hits if not hit.path.startswith(course)] if course else hits
-    texts = {hit.path: _digest_of(hit) for hit in hits}
-    own = [hit for hit in hits if texts[hit.path] not in known]
-    if own and len({texts[hit.path] for hit in own}) == 1 and texts[own[0].path]:
-        return own[:1]
-    if own or not roots:
-        return own or hits
+    digests = [_digest_of(hit) for hit in hits]
+    own = [hit for hit, text in zip(hits, digests, strict=True) if text not in known]
+    if own:
+        same = len(set(digests) - known) == 1 and "" not in digests
+        return own[:1] if same else own
+    if not roots:
+        return hits
     solved = tuple(f"{root}p4/" for root in roots)
     return [hit for hit in hits if not hit.path.startswith(solved)][:1]
 

@@ -1,0 +1,149 @@
+"""Without these, somebody's work would not be found in what a platform exports, or be graded as
+somebody else's."""
+
+from __future__ import annotations
+
+import zipfile
+from datetime import datetime, timezone
+from pathlib import Path
+
+import pytest
+
+from p4lab.grading import handins
+from p4lab.grading.handins import Entry, entries
+from p4lab.grading.workers import GradingError
+
+
+def made(folder: Path, *names: str) -> Path:
+    """A folder with files of these names; one that ends in a slash is a folder with bier.p4."""
+    for name in names:
+        path = folder / (f"{name}bier.p4" if name.endswith("/") else name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    return folder
+
+
+def told(found: list[Entry]) -> dict[str, list[str]]:
+    """The names of the files, by student."""
+    students: dict[str, list[str]] = {}
+    for entry in found:
+        students.setdefault(entry.student, []).extend(name for name, _ in entry.source)
+    return students
+
+
+CANVAS = (
+    "doejohn_2001_900_bier.p4",
+    "doejohn_2001_901_ports-1.toml",
+    "lovelaceada_LATE_2002_902_work.zip",
+    "o_neill_2003_903_my_1_2_x.p4",
+    "anon_aB3x_904_bier.p4",
+)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_uploads_of_canvas_are_one_submission_for_each_student(tmp_path, packed):
+    folder = made(tmp_path / "class", *CANVAS)
+    found = entries([zipped(folder) if packed else folder], tmp_path / "scratch")
+    assert told(found) == {
+        "doejohn": ["bier.p4", "ports-1.toml"],
+        "lovelaceada": ["work.zip"],
+        "o_neill": ["my_1_2_x.p4"],
+        "anonymous": ["bier.p4"],
+    }
+    by_name = {entry.student: entry for entry in found}
+    assert by_name["doejohn"].user == "2001" and not by_name["doejohn"].late
+    assert by_name["lovelaceada"].late
+    (path,) = (path for _, path in by_name["o_neill"].source)
+    assert path.read_text() == CANVAS[3]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_moodles_folders_and_files_are_named_by_student(tmp_path, packed):
+    folder = made(
+        tmp_path / "class",
+        "Ada Lovelace_71_assignsubmission_file/",
+        "Ada Lovelace_71_assignsubmission_onlinetext/onlinetext.html",
+        "Zoë O'Neil_72_assignsubmission_file_/bier/bier.p4",
+        "Team 7_73_assignsubmission_file_bier.p4",
+        "Team 7_73_assignsubmission_file_ports.toml",
+        "Participant_74_assignsubmission_file/",
+        "Participant_75_assignsubmission_file/",
+    )
+    found = entries([zipped(folder) if packed else folder], tmp_path / "scratch")
+    assert told(found) == {
+        "Ada Lovelace": ["Ada Lovelace_71_assignsubmission_file"],
+        "Zoë O'Neil": ["Zoë O'Neil_72_assignsubmission_file_"],
+        "Team 7": ["bier.p4", "ports.toml"],
+        "Participant 74": ["Participant_74_assignsubmission_file"],
+        "Participant 75": ["Participant_75_assignsubmission_file"],
+    }
+
+
+def test_two_of_one_name_stay_two(tmp_path):
+    folder = made(
+        tmp_path / "class", "doejohn_1_2_bier.p4", "doejohn_3_4_bier.p4", "eve/", "eve.p4"
+    )
+    assert sorted(told(entries([folder], tmp_path))) == ["doejohn 1", "doejohn 3", "eve", "eve.p4"]
+
+
+def test_attempts_come_in_the_order_of_their_times(tmp_path):
+    folder = made(
+        tmp_path / "class",
+        "ada@2026-11-21T09:30/",
+        "ada@2026-11-20_2315Z.p4",
+        "ada@2026-11-20T23:15:30+0100.p4",
+        "bob@2/",
+        "bob@10/",
+        "me@uni.edu/",
+        "cat@2026-13-45/",
+    )
+    found = entries([folder], tmp_path / "scratch")
+    assert told(found)["bob"] == ["bob@2", "bob@10"]
+    assert "me@uni.edu" in told(found) and "cat@2026-13-45" in told(found)
+    times = [entry.when for entry in found if entry.student == "ada"]
+    assert times[0] == datetime(2026, 11, 20, 22, 15, 30, tzinfo=timezone.utc)
+    assert times[1] == datetime(2026, 11, 20, 23, 15, tzinfo=timezone.utc)
+    assert times == sorted(times)
+
+
+def test_exports_of_several_days_are_attempts(tmp_path):
+    first = made(tmp_path / "monday", "ada/", "bob/")
+    second = made(tmp_path / "friday", "ada/")
+    found = entries([first, second], tmp_path / "scratch")
+    assert [(entry.student, entry.turn[0]) for entry in found] == [
+        ("ada", 0),
+        ("ada", 1),
+        ("bob", 0),
+    ]
+
+
+def test_a_hostile_export_writes_nothing_elsewhere(tmp_path):
+    archive = tmp_path / "class.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as members:
+        for name in ("../up.p4", "/abs.p4", "..\\..\\back.p4", "good/bier.p4", "good//bier.p4"):
+            members.writestr(name, name)
+        link = zipfile.ZipInfo("link.p4")
+        link.external_attr = 0o120777 << 16
+        members.writestr(link, "/etc/passwd")
+        members.writestr("bomb.p4", b"\0" * (40 << 20))
+    (tmp_path / "scratch").mkdir()
+    found = entries([archive], tmp_path / "scratch")
+    assert sorted(told(found)) == ["bomb", "good"]
+    written = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
+    assert all(path.parts[0] in ("scratch", "class.zip") for path in written)
+    assert (tmp_path / "scratch/0/bomb.p4").stat().st_size <= handins.ZIP_BYTES + 1
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04junk", b"no zip at all"])
+def test_what_is_no_zip_is_a_sentence(tmp_path, data):
+    (tmp_path / "class.zip").write_bytes(data)
+    with pytest.raises(GradingError, match="the zip cannot be read"):
+        entries([tmp_path / "class.zip"], tmp_path / "scratch")
+
+
+def zipped(folder: Path) -> Path:
+    archive = folder.with_suffix(".zip")
+    with zipfile.ZipFile(archive, "w") as members:
+        for path in sorted(folder.rglob("*")):
+            members.write(path, path.relative_to(folder))
+    return archive

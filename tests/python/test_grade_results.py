@@ -1,0 +1,246 @@
+"""Without these, a full disk, a second run or Ctrl-C could cost an instructor an evening."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from cli_runner import ROOT, p4lab
+from p4lab.grading import journal, results, sandbox
+from p4lab.grading.apart import Judged
+from p4lab.grading.course import load
+from p4lab.grading.judge import nothing
+from p4lab.grading.sandbox import Limits
+from p4lab.grading.seed import make_seed, read_seed
+from p4lab.grading.workers import GradingError, Task
+
+LAB = "01-bier"
+COURSE = load(LAB)
+
+
+def contents(folder: Path) -> dict[str, str]:
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {str(path.relative_to(folder)): path.read_text() for path in paths}
+
+
+OLD = {"records.json": "{}", "grades.csv": "old", "students/ann.md": "old", "students/bob.md": "b"}
+
+
+# ---- What is written ----------------------------------------------------------------------------
+
+
+def test_new_results_take_the_place_of_all_old_ones(tmp_path):
+    results.write(tmp_path / "out", OLD)
+    (tmp_path / "out" / "notes.txt").write_text("an instructor's own")
+    new = {"records.json": "[]", "students/ann.md": "new"}
+    results.write(tmp_path / "out", new)
+    assert contents(tmp_path / "out") == {**new, "notes.txt": "an instructor's own"}
+
+
+@pytest.mark.parametrize("fails_at", range(1, 5))
+def test_a_full_disk_leaves_the_old_results(tmp_path, monkeypatch, fails_at):
+    results.write(tmp_path, OLD)
+    count, real = 0, os.fsync
+
+    def fsync(handle: int) -> None:
+        nonlocal count
+        count += 1
+        if count == fails_at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(OSError, match="No space left"):
+        results.write(tmp_path, {name: "new" for name in (*OLD, "summary.md")})
+    assert contents(tmp_path) == OLD
+
+
+def test_a_disk_that_is_really_full_leaves_the_old_results(tmp_path):
+    """A file system of 256 KiB, in a namespace of its own."""
+    if os.geteuid() != 0:
+        pytest.skip("a small file system needs root")
+    (tmp_path / "class").mkdir()
+    (tmp_path / "disk").mkdir()
+    for number in range(30):
+        (tmp_path / "class" / f"s{number}.p4").write_text("x y z")
+    script = f"""
+        set -e
+        cd {tmp_path}
+        mount -t tmpfs -o size=256k tmpfs disk
+        run() {{ {sys.executable} -m p4lab grade {LAB} "$1" --seed 1 --out disk/out; }}
+        mkdir one && cp class/s0.p4 one
+        run one >&2
+        before=$(find disk/out -type f | sort | xargs sha256sum)
+        status=0
+        run class >&2 || status=$?
+        after=$(find disk/out -type f ! -name {journal.JOURNAL} | sort | xargs sha256sum)
+        [ "$before" = "$after" ] && echo "status $status, as before"
+    """
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if "unshare failed" in done.stderr or "permission denied" in done.stderr:
+        pytest.skip("no namespaces here")
+    assert done.stdout == "status 2, as before\n", done.stderr
+    assert "No space left on device" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_a_seed_is_there_as_a_whole_or_not_at_all(tmp_path, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", full)
+        with pytest.raises(GradingError, match="No space left"):
+            make_seed(tmp_path / "term.seed")
+    assert not list(tmp_path.iterdir())
+    make_seed(tmp_path / "term.seed")
+    seed = read_seed(tmp_path / "term.seed")
+    make_seed(tmp_path / "term.seed")
+    assert read_seed(tmp_path / "term.seed") == seed
+
+
+# ---- What is kept -------------------------------------------------------------------------------
+
+FILES = {"bier/bier.p4": "x y z"}
+
+
+def judged(name: str) -> Judged:
+    return Judged(nothing(COURSE, name, "for a test"), "detail")
+
+
+def test_verdicts_are_found_again_for_the_same_files_and_the_same_grading(tmp_path):
+    with journal.opened(tmp_path / "out", "key") as kept:
+        kept.keep("ann", FILES, judged("ann"))
+    with journal.opened(tmp_path / "out", "key") as kept:
+        assert kept.find("ann", FILES) == judged("ann")
+        assert kept.find("ann", {"bier/bier.p4": "x y"}) is None
+        assert kept.find("bob", FILES) is None
+    with journal.opened(tmp_path / "out", "another seed") as kept:
+        assert kept.find("ann", FILES) is None
+    assert not list((tmp_path / "out").iterdir()), "nothing is left of what is not wanted"
+
+
+def test_a_line_that_was_cut_costs_one_verdict(tmp_path):
+    with journal.opened(tmp_path, "key") as kept:
+        for name in ("ann", "bob"):
+            kept.keep(name, FILES, judged(name))
+    path = tmp_path / journal.JOURNAL
+    path.write_text(path.read_text()[:-20])
+    with journal.opened(tmp_path, "key") as kept:
+        assert kept.find("ann", FILES) == judged("ann") and kept.find("bob", FILES) is None
+        kept.keep("bob", FILES, judged("bob"))
+    with journal.opened(tmp_path, "key") as kept:
+        assert kept.find("bob", FILES) == judged("bob")
+        kept.finished = True
+    assert not path.exists()
+
+
+def test_what_a_verdict_hangs_on_is_part_of_the_key():
+    task = Task(LAB, ("bier/bier.p4",), 1)
+    keys = {
+        journal.key_of(COURSE, one)
+        for one in (task, Task(LAB, task.edit, 2), Task(LAB, task.edit, 1, Limits(cpu_seconds=3)))
+    }
+    assert len(keys) == 3 and journal.key_of(COURSE, task) in keys
+
+
+def test_only_its_owner_reads_the_hidden_cases_of_a_journal(tmp_path):
+    with journal.opened(tmp_path, "key"):
+        assert (tmp_path / journal.JOURNAL).stat().st_mode & 0o077 == 0
+
+
+def test_two_gradings_into_one_folder_do_not_mix(tmp_path):
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ann.p4").write_text("x y z")
+    with journal.opened(tmp_path / "out", "key"):
+        done = p4lab("grade", LAB, tmp_path / "class", "--seed", 1, "--out", tmp_path / "out")
+    assert done.returncode == 2 and "another grading is at work there" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_what_was_judged_is_not_judged_again(tmp_path, number):
+    """Ctrl-C in the middle of a class, and then the same command once more."""
+    endless = endless_program()
+    (tmp_path / "class").mkdir()
+    for name, text in {"ann": "x y z", "bob": endless, "cat": "x y"}.items():
+        (tmp_path / "class" / f"{name}.p4").write_text(text)
+    out = tmp_path / "out"
+    arguments = ["grade", LAB, str(tmp_path / "class"), "--seed", "1", "--out", str(out)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "p4lab", *arguments, "--seconds", "3600", "--workers", "2"],
+        env={**os.environ, "PYTHONPATH": str(ROOT / "src")},
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    )
+    path = out / journal.JOURNAL
+    while not path.exists() or path.read_text().count("\n") < 3:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, told = process.communicate(timeout=120)
+    assert process.returncode == 130, told
+    assert "the same command goes on from there" in told
+    assert "Traceback" not in told and "BrokenPipe" not in told
+    (tmp_path / "class" / "bob.p4").write_text("x")
+    again = p4lab(*arguments, "--seconds", "3600")
+    assert again.returncode == 0, again.stderr
+    assert "2 were judged before it was interrupted." in again.stdout
+    assert not path.exists()
+    (tmp_path / "whole").mkdir()
+    fresh = p4lab(*arguments[:-1], str(tmp_path / "whole" / "out"), "--seconds", "3600")
+    assert fresh.returncode == 0
+    assert contents(out) == contents(tmp_path / "whole" / "out")
+
+
+def endless_program() -> str:
+    solution = COURSE.sources["bier/bier.p4"]
+    mark = "    Bfir() bfir;\n    Bfr() bfr;\n\n    apply {\n"
+    assert solution.count(mark) == 1
+    loops = "".join(f"for (bit<32> i{n} in 32w0 .. 32w0xffffffff) {{" for n in range(5))
+    return solution.replace(mark, f"bit<64> z = 0;\n{mark}{loops} z = z + 1; {'}' * 5}\n")
+
+
+# ---- What is said -------------------------------------------------------------------------------
+
+
+def test_a_regrade_tells_whose_points_changed(tmp_path):
+    (tmp_path / "class").mkdir()
+    (tmp_path / "class" / "ann.p4").write_text("x y z")
+    (tmp_path / "class" / "bob.p4").write_text("x y z")
+    out = tmp_path / "out"
+    command = ("grade", LAB, tmp_path / "class", "--seed", "1", "--out", out)
+    first = json.loads(p4lab(*command, "--json").stdout)
+    assert [row["points"] for row in first["students"]] == [0, 0] and first["changed"] == []
+    (tmp_path / "rules.toml").write_text(
+        '[[adjust]]\nstudent = "bob"\npoints = 5\nreason = "Shown in class."\n'
+    )
+    (tmp_path / "class" / "ann.p4").write_text(COURSE.sources["bier/bier.p4"])
+    second = p4lab(*command, "--rules", tmp_path / "rules.toml", "--json")
+    changed = {row["student"]: row for row in json.loads(second.stdout)["changed"]}
+    assert (changed["ann"]["before"], changed["ann"]["after"]) == (0, 100)
+    assert changed["bob"]["why"] == ["By hand: Shown in class."]
+    assert "Shown in class" in (out / "changes.csv").read_text()
+    assert "Shown in class" in (out / "students" / "bob.md").read_text()
+    assert p4lab(*command, "--rules", tmp_path / "rules.toml").returncode == 0
+    assert not (out / "changes.csv").exists(), "nothing has changed since"
+
+
+def test_a_machine_that_cannot_seal_is_said_to_be_one(monkeypatch):
+    if not sandbox.can_seal():
+        pytest.skip("this one is such a machine")
+    monkeypatch.setattr(sandbox, "seal", lambda: False)
+    assert not sandbox.can_seal()

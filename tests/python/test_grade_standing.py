@@ -1,0 +1,267 @@
+"""Without these, a student could get somebody else's points, or lose some that a rule gives."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from grade_verdicts import ANN, BOB, CAT
+from p4lab.grading import roster, rules, standing
+from p4lab.grading.course import load
+from p4lab.grading.handins import Entry
+from p4lab.grading.roster import Roster
+from p4lab.grading.rules import Adjust, Rules
+from p4lab.grading.workers import GradingError
+from p4lab.grading.writers import changes, gradebook, table
+from p4lab.grading.writers.layout import Graded
+
+DUE = datetime(2026, 11, 20, 23, 59, tzinfo=timezone.utc)
+COURSE = load("01-bier")
+NO_RULES = Rules()
+
+OWN = "id,name,email,team,user,days\nal7,Ada Lovelace,ada@uni.edu,,71,4\nbb8,Bob Byte,,t1,,\n"
+OWN += "cc9,Cat Cable,,t1,,\n"
+CANVAS = (
+    "Student,ID,SIS User ID,SIS Login ID,Section,Lab 0 (7),Current Score\n"
+    "    Points Possible,,,,,10,(read only)\n"
+    '"Lovelace, Ada",2001,s1,al7,A,3,30\n'
+    '"Doe, John",2002,s2,jd8,A,4,40\n'
+    '"Doe, Jane",2003,s3,jd9,B,5,50\n'
+    '"Student, Test",2999,,x,A,,\n'
+)
+MOODLE = (
+    "\ufeffIdentifier,Full name,ID number,Email address,Status,Grade,Maximum grade,"
+    '"Grade can be changed","Last modified (submission)","Last modified (grade)",'
+    '"Feedback comments"\n'
+    "Participant 71,Ada Lovelace,al7,ada@uni.edu,Submitted,,20.00,Yes,"
+    '"Saturday, 21 November 2026, 2:14 PM",-,\n'
+    "Participant 72,Zoë O'Neil,zo8,zoe@uni.edu,No submission,,20.00,Yes,-,-,\n"
+)
+
+
+def people(tmp_path: Path, text: str) -> Roster:
+    (tmp_path / "roster.csv").write_text(text, encoding="utf-8")
+    return roster.read(tmp_path / "roster.csv")
+
+
+# ---- Rosters ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "user", "ids"),
+    [
+        (OWN, "al7", "", ["al7"]),
+        (OWN, "Lovelace, Ada", "", ["al7"]),
+        (OWN, "lovelaceada", "", ["al7"]),
+        (OWN, "ADA", "", ["al7"]),
+        (OWN, "whoever", "71", ["al7"]),
+        (OWN, "T1", "", ["bb8", "cc9"]),
+        (OWN, "Cat Cable", "", ["bb8", "cc9"]),
+        (OWN, "nobody", "", []),
+        (CANVAS, "lovelaceada", "2001", ["al7"]),
+        (CANVAS, "doejohn", "2002", ["jd8"]),
+        (CANVAS, "s3", "", ["jd9"]),
+        (CANVAS, "Test Student", "", []),
+        (MOODLE, "Zoë O'Neil", "72", ["zo8"]),
+        (MOODLE, "Zoe ONeil", "", ["zo8"]),
+    ],
+)
+def test_an_entry_is_found_on_the_roster(tmp_path, text, label, user, ids):
+    found = people(tmp_path, text).owners(label, user)
+    assert [person.id for person in found] == ids
+
+
+def test_two_who_could_be_meant_are_not_guessed_between(tmp_path):
+    both = people(tmp_path, "id,name\na1,John Doe\na2,John Doe\n")
+    assert both.owners("doejohn") == () and [one.id for one in both.owners("a2")] == ["a2"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("", "neither Canvas' grade book"),
+        ("name\nx\n", "neither Canvas' grade book"),
+        ("id\n", "there is nobody in it"),
+        ("id\na\na\n", r"roster.csv:3: 'a' is there twice"),
+        ("id,name\n,x\n", r"roster.csv:2: the column id is empty"),
+        ("id,days\na,many\n", r"roster.csv:2: days is a number of days, not 'many'"),
+        ('id\n"a\n', "it cannot be read as CSV"),
+    ],
+)
+def test_a_roster_that_is_none_is_a_sentence(tmp_path, text, wrong):
+    with pytest.raises(GradingError, match=wrong):
+        people(tmp_path, text)
+
+
+def test_semicolons_and_empty_lines_are_what_spreadsheets_make(tmp_path):
+    found = people(tmp_path, "id;name\r\na1;Doe, John\r\n;\r\n")
+    assert [one.name for one in found.people] == ["Doe, John"]
+
+
+# ---- Rules --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("after", "days"), [(-1, 0), (10, 0), (16, 1), (24 * 60 + 10, 1), (24 * 60 + 16, 2)]
+)
+def test_a_day_that_has_begun_counts_and_grace_does_not(after, days):
+    assert Rules(due=DUE, grace=15).days_late(DUE + timedelta(minutes=after)) == days
+
+
+def settled(entries, rows, given=NO_RULES, roster=None):
+    found = standing.settle(COURSE, entries, [Graded(row) for row in rows], given, roster)
+    return found, {row.verdict.student: row for row in found.rows}
+
+
+def entry(student: str, hours: float = -1, turn: int = 0, **more) -> Entry:
+    return Entry(student, ((student, Path(student)),), when=DUE + timedelta(hours=hours),
+                 turn=(0, turn), **more)  # fmt: skip
+
+
+def test_late_days_cost_what_the_rules_say(tmp_path):
+    given = Rules(due=DUE, free_days=1, per_day=10, most_days=5)
+    three, six = entry("ann", 50), entry("cat", 130)
+    _, rows = settled([three, six], [ANN, CAT], given)
+    assert rows["ann"].verdict.points == ANN.points - 0.2 * ANN.max_points
+    assert rows["cat"].verdict.points == 0
+    assert "3 days late, 1 of them free." in " ".join(rows["ann"].notes)
+    assert "nothing counts after 5 days" in " ".join(rows["cat"].notes)
+    _, rows = settled([three], [ANN], given.model_copy(update={"days": {"ann": 3}}))
+    assert rows["ann"].verdict.points == ANN.points
+    _, rows = settled([replace(three, student="al7")], [ANN], given, people(tmp_path, OWN))
+    assert rows["al7"].verdict.points == ANN.points, "the roster gives four days"
+
+
+@pytest.mark.parametrize(
+    ("attempt", "late", "points"),
+    [("last", -1, ANN.points), ("best", -1, CAT.points), ("best", 24 * 9, ANN.points)],
+)
+def test_the_attempt_that_counts(attempt, late, points):
+    """The best one is the one that is best after what lateness costs."""
+    given = Rules(attempt=attempt, due=DUE, per_day=10)
+    tried = [entry("ann", late, 1), entry("ann", -2, 2)]
+    _, rows = settled(tried, [CAT, ANN], given)
+    assert rows["ann"].verdict.points == points
+    assert f"the {attempt} one" in rows["ann"].notes[0]
+
+
+def test_late_by_nobody_knows_how_much_is_said(tmp_path):
+    unknown = Entry("ann", (("x", Path("x")),), late=True)
+    found, rows = settled([unknown], [ANN], Rules(due=DUE, per_day=10))
+    assert found.doubtful == ("ann",) and rows["ann"].verdict.points == ANN.points
+    sheet = people(tmp_path, MOODLE)
+    found, rows = settled(
+        [replace(unknown, student="al7")], [ANN], Rules(due=DUE, per_day=10), sheet
+    )
+    assert found.doubtful == () and rows["al7"].verdict.points == ANN.points - 0.1 * ANN.max_points
+
+
+def test_what_was_changed_by_hand_is_changed_again_in_every_grading(tmp_path):
+    path = tmp_path / "rules.toml"
+    path.write_text(
+        '[[adjust]]\nstudent = "ann"\npoints = 3\nreason = "The handout was wrong."\n'
+        '[[adjust]]\nstudent = "bob"\nto = 7.5\nreason = "Shown in class."\n'
+        '[[adjust]]\nstudent = "cat"\npoints = -1000\nreason = "Copied."\n'
+    )
+    given = rules.read(path)
+    tried = [entry("ann"), entry("bob"), entry("cat")]
+    _, rows = settled(tried, [ANN, BOB, CAT], given)
+    points = {name: row.verdict.points for name, row in rows.items()}
+    assert points == {"ann": ANN.points + 3, "bob": 7.5, "cat": 0}
+    cells = {row["student"]: row for row in csv.DictReader(io.StringIO(
+        table.as_csv([row.verdict for row in rows.values()])))}  # fmt: skip
+    assert cells["ann"]["adjusted"] == "3" and "handout was wrong" in cells["ann"]["why"]
+
+
+def test_a_rule_about_nobody_is_a_mistake():
+    given = Rules(adjust=[Adjust(student="anne", points=1, reason="x")])
+    with pytest.raises(GradingError, match="'anne', who is not in the class"):
+        settled([entry("ann")], [ANN], given)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("due = 'tomorrow'", "due: "),
+        ("attempt = 'first'", "attempt: "),
+        ("deadline = 2026-01-01", "deadline: "),
+        ("[[adjust]]\nstudent = 'a'\nreason = 'x'", "either `points` or `to`"),
+        ("x = ", "it is no TOML"),
+    ],
+)
+def test_rules_that_are_wrong_are_a_sentence(tmp_path, text, wrong):
+    (tmp_path / "rules.toml").write_text(text)
+    with pytest.raises(GradingError, match=wrong):
+        rules.read(tmp_path / "rules.toml")
+
+
+# ---- Classes ------------------------------------------------------------------------------------
+
+
+def test_a_team_gets_what_one_of_it_handed_in_last(tmp_path):
+    tried = [entry("Bob Byte", turn=2), entry("t1", turn=1), entry("stranger")]
+    found, rows = settled(tried, [CAT, ANN, BOB], roster=people(tmp_path, OWN))
+    assert set(rows) == {"al7", "bb8", "cc9", "stranger"}
+    assert rows["bb8"].verdict.points == rows["cc9"].verdict.points == CAT.points
+    assert found.teams == {"bb8": ("bb8", "cc9"), "cc9": ("bb8", "cc9")}
+    assert found.strangers == ("stranger",)
+    assert rows["al7"].verdict.trouble == standing.NOTHING
+
+
+def test_a_stranger_never_takes_the_place_of_somebody_on_the_roster(tmp_path):
+    """Whoever calls their folder as two students are called could get the points of one."""
+    both = people(tmp_path, "id,name\nx1,eve\nx2,eve\n")
+    _, rows = settled([entry("eve")], [CAT], roster=both)
+    assert rows["x1"].verdict.points == rows["x2"].verdict.points == 0
+    assert rows["eve"].verdict.points == CAT.points
+
+
+# ---- Grade books --------------------------------------------------------------------------------
+
+
+def graded(tmp_path, text: str, *labels: str):
+    list_ = people(tmp_path, text)
+    found, _ = settled([entry(label) for label in labels], [CAT, ANN][: len(labels)], roster=list_)
+    verdicts = [row.verdict for row in found.rows]
+    absent = frozenset(one.student for one in verdicts if one.trouble == standing.NOTHING)
+    return verdicts, found.people, absent
+
+
+def test_canvas_finds_its_students_and_its_assignment(tmp_path):
+    text = gradebook.canvas(*graded(tmp_path, CANVAS, "lovelaceada", "jd8"), "Lab 1 (4711)")
+    head, possible, *rows = csv.reader(io.StringIO(text))
+    assert head == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 1 (4711)"]
+    assert "Points Possible" in possible[0] and possible[-1] == str(int(CAT.max_points))
+    assert ["Lovelace, Ada", "2001", "s1", "al7", "A", str(int(CAT.points))] in rows
+    assert ["Doe, Jane", "2003", "s3", "jd9", "B", ""] in rows, "who was absent is not changed"
+    assert len(rows) == 3, "Canvas' own lines are no students"
+
+
+def test_moodles_worksheet_comes_back_as_it_was_with_grades_in_it(tmp_path):
+    text = gradebook.moodle(*graded(tmp_path, MOODLE, "Ada Lovelace"))
+    rows = list(csv.DictReader(io.StringIO(text)))
+    before = list(csv.DictReader(io.StringIO(MOODLE.removeprefix("\ufeff"))))
+    assert list(rows[0]) == list(before[0])
+    assert rows[0]["Identifier"] == "Participant 71" and rows[0]["Last modified (grade)"] == "-"
+    assert float(rows[0]["Grade"]) == 20, "full points, to the worksheet's scale"
+    assert rows[1] == before[1]
+
+
+# ---- A regrade ----------------------------------------------------------------------------------
+
+
+def test_a_regrade_says_whose_points_changed_and_why():
+    earlier = [ANN.to_json(), BOB.to_json(), {**CAT.to_json(), "student": "gone"}]
+    better = tuple(replace(check, points=check.max_points) for check in ANN.checks)
+    now = [replace(ANN, checks=better), BOB, CAT]
+    found = {one.student: one for one in changes.changes(earlier, now)}
+    assert set(found) == {"ann", "gone", "cat"}
+    assert found["ann"].before == ANN.points and found["ann"].after == ANN.max_points
+    assert "dot 2.5 to 5" in found["ann"].checks
+    assert found["gone"].after is None and found["cat"].before is None
+    assert changes.changes([], now) == [] == changes.changes([one.to_json() for one in now], now)
