@@ -29,6 +29,7 @@ PANELS = {
     },
     "Teach": {
         "grade": "p4lab.cli.grade_verb:grade",
+        "autograder": "p4lab.cli.autograder_verb:autograder",
         "mutants": "p4lab.cli.mutants_verb:mutants",
         "starter": "p4lab.cli.start_verb:starter",
     },

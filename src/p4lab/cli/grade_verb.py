@@ -79,6 +79,10 @@ Cohorts = Annotated[
         "--cohort", metavar="FOLDER", help="An earlier class to compare with; may be repeated."
     ),
 ]
+One = Annotated[
+    bool,
+    typer.Option("--one", help="FOLDER is one submission, as platforms hand it over: `student`."),
+]
 Workers = Annotated[
     int | None,
     typer.Option("--workers", metavar="N", min=1, max=256, help="Processes; else one per core."),
@@ -108,6 +112,7 @@ def grade(
     roster: Roster = None,
     rules: Rules = None,
     cohorts: Cohorts = None,
+    one: One = False,
     workers: Workers = None,
     dask: Dask = None,
     formats: Formats = None,
@@ -135,10 +140,10 @@ def grade(
     secret = seed_file or Path(f"{lab}.seed")
     try:
         course = load(lab)
-        inbox = classes.Inbox(folders, roster, rules, cohorts or ())
+        inbox = classes.Inbox(folders, roster, rules, cohorts or (), one)
         classes.check(inbox, out, [secret])
         how = classes.How(
-            seed if seed is not None else _secret(secret),
+            seed if seed is not None else secret_seed(secret),
             Limits(cpu_seconds=seconds),
             workers or _cores(),
             dask,
@@ -167,7 +172,8 @@ def grade(
         _tell(outcome, out)
 
 
-def _secret(path: Path) -> int:
+def secret_seed(path: Path) -> int:
+    """The seed in a file, which is made if there is none."""
     from p4lab.grading.seed import make_seed, others_may_read, read_seed
 
     if not os.path.lexists(path):

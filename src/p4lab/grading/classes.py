@@ -26,12 +26,14 @@ Files = Mapping[str, Mapping[str, str]]
 @dataclass(frozen=True)
 class Inbox:
     """Where a class is: its folders, one for each attempt; the list of its students, what its
-    instructor has decided, and the folders of earlier classes to compare with."""
+    instructor has decided, the folders of earlier classes to compare with; and whether the folders
+    are the attempts of one student, whom nobody names."""
 
     folders: Sequence[Path]
     roster: Path | None = None
     rules: Path | None = None
     cohorts: Sequence[Path] = ()
+    one: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ class Outcome:
 def check(inbox: Inbox, out: Path, leave_out: Sequence[Path] = ()) -> None:
     """Raises GradingError for what keeps a class from being graded, before anything is made."""
     results.check_output(out)
-    handins.check([*inbox.folders, *inbox.cohorts], [out, *leave_out])
+    classes = inbox.cohorts if inbox.one else [*inbox.folders, *inbox.cohorts]
+    handins.check(classes, [out, *leave_out])
 
 
 def grade(
@@ -92,7 +95,10 @@ def grade(
     task = Task(course.name, edit, how.seed, how.limits, known.digests(course))
     besides = [out, *leave_out, *filter(None, (inbox.roster, inbox.rules))]
     with tempfile.TemporaryDirectory(prefix="p4lab-class-") as scratch:
-        found = handins.entries(inbox.folders, Path(scratch) / "class", besides)
+        if inbox.one:
+            found = handins.attempts(inbox.folders)
+        else:
+            found = handins.entries(inbox.folders, Path(scratch) / "class", besides)
         with journal.opened(out, journal.key_of(course, task)) as kept:
             before = len(kept)
             begin(len(found))
