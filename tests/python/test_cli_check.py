@@ -38,6 +38,32 @@ def test_json_is_the_neutral_record(tmp_path: Path) -> None:
     assert record["checks"][0]["status"] == "passed"
 
 
+def test_an_unreadable_folder_is_a_record_too(tmp_path: Path) -> None:
+    """Whoever reads the JSON must not have to guess from an empty output."""
+    (tmp_path / "bier").mkdir()
+    os.mkfifo(tmp_path / "bier/bier.p4")
+    done = p4lab("check", "01-bier", tmp_path, "--json")
+    assert done.returncode == 2 and "is a pipe" in done.stderr
+    record = json.loads(done.stdout)
+    assert "is a pipe" in record["trouble"]
+    assert {check["status"] for check in record["checks"]} == {"skipped"}
+
+
+def test_a_program_that_takes_all_memory_costs_a_sentence(tmp_path: Path) -> None:
+    """It used to end the process without a word."""
+    folder = begun(tmp_path)
+    source = folder / "bier/bier.p4"
+    wide = "const bit<2000> W = 1;\n" + "".join(
+        f"const int Q{n} = {f'Q{n - 1} * Q{n - 1}' if n else '1 << 1000'};\n" for n in range(30)
+    )
+    source.write_text(wide + (ROOT / "p4/bier/bier.p4").read_text())
+    done = p4lab("check", "01-bier", folder, "--json")
+    record = json.loads(done.stdout)
+    failed = [check for check in record["checks"] if check["status"] == "failed"]
+    assert done.returncode == 1
+    assert record["trouble"] or failed[0]["id"] == "compiles"
+
+
 def test_a_compile_error_is_told_with_its_line(tmp_path: Path) -> None:
     folder = begun(tmp_path)
     source = folder / "bier/bier.p4"

@@ -4,10 +4,12 @@ script or a formula, or a learning platform could refuse the results."""
 import csv
 import io
 import json
+import random
 import unicodedata
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from html.parser import HTMLParser
+from statistics import correlation
 
 import pytest
 from hypothesis import given
@@ -16,12 +18,14 @@ from hypothesis import strategies as st
 from grade_verdicts import ANN, BOB, CAT, HEADING
 from p4lab.grading.record import Verdict
 from p4lab.grading.writers import (
+    dolos,
     gradescope,
     heatmap,
     junit,
     layout,
     prairielearn,
     report,
+    statistics,
     summary,
     table,
     text,
@@ -222,6 +226,70 @@ def test_grades_are_a_table_without_formulas():
     assert "compiles" not in rows[0]  # it has no points
     assert rows[2]["student"] == "'=cmd|'!A1'"
     assert rows[2]["trouble"] == "'+1\n"
+
+
+FORMULAS = ("=1+1", "+1+1", "-1+1", "@SUM(A1)", '=HYPERLINK("http://x.example")', "\uff1d1+1")
+HIDDEN_BEHIND = ("", ";", "; ", "\t", "a;", "a\t", "\n", "\r", "a,", '"', "a|", " ", "\u00a0")
+
+
+@pytest.mark.parametrize("before", HIDDEN_BEHIND)
+@pytest.mark.parametrize("formula", FORMULAS)
+def test_no_cell_is_a_formula_however_a_spreadsheet_divides_the_lines(before, formula):
+    """A name is whatever a student calls a folder; Excel divides at semicolons in half of Europe,
+    others at tabs, and some take quotation marks for what they are and some do not."""
+    text = table.as_csv(
+        [replace(ANN, student=f"{before}{formula};x", trouble=f"{before}{formula}")]
+    )
+    for separator in (",", ";", "\t", "|"):
+        for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_NONE):
+            for row in csv.reader(io.StringIO(text), delimiter=separator, quoting=quoting):
+                for cell in row:
+                    bare = cell.lstrip().lstrip('"').lstrip()
+                    assert bare[:1] not in tuple("=+-@\uff1d"), (separator, quoting, cell)
+
+
+def test_statistics_are_what_the_definitions_say():
+    """Python's own correlation is the oracle; the class is drawn with seed 7."""
+    chance = random.Random(7)
+    verdicts = [BOB]  # who could not be graded says nothing about a check
+    for number in range(40):
+        points = [chance.choice((0, check.max_points)) for check in ANN.checks]
+        checks = tuple(
+            replace(check, points=got, story=None)
+            for check, got in zip(ANN.checks, points, strict=True)
+        )
+        verdicts.append(replace(ANN, student=str(number), checks=checks))
+    rows = {row["check"]: row for row in csv.DictReader(io.StringIO(statistics.as_csv(verdicts)))}
+    assert set(rows) == {"line", "dot", "dots", "end"}, "only checks with points"
+    for place, check in enumerate(ANN.checks[1:], 1):
+        own = [verdict.checks[place].points for verdict in verdicts[1:]]
+        rest = [verdict.points - got for verdict, got in zip(verdicts[1:], own, strict=True)]
+        wanted = sum(own) / 40 / check.max_points
+        assert float(rows[check.id]["difficulty"]) == pytest.approx(wanted, abs=0.006)
+        wanted = correlation(own, rest)
+        assert float(rows[check.id]["discrimination"]) == pytest.approx(wanted, abs=0.006)
+    few = statistics.items(verdicts[:4])
+    assert all(item.discrimination is None for item in few)
+    alike = statistics.items([CAT] * 9)
+    assert all((item.difficulty, item.discrimination) == (1, None) for item in alike)
+
+
+def test_dolos_gets_a_file_for_each_student_and_says_who_they_are():
+    """Its page on metadata: `filename` is the path from where info.csv is."""
+    classes = {
+        "07-dots": {"ann": {"a.p4": "1", "b.p4": "2"}, "=b/../c": {"a.p4": "3"}},
+        "last year": {"ann": {"a.p4": "4"}},
+    }
+    files = dolos.files(classes, {"a.p4": "given"})
+    rows = list(csv.DictReader(io.StringIO(files["info.csv"])))
+    assert {row["filename"] for row in rows} == set(files) - {"info.csv", "given.p4"}
+    assert not [name for name in files if ".." in name.split("/") or name.startswith("/")]
+    assert {(row["full_name"], row["label"]) for row in rows} == {
+        ("ann", "07-dots"),
+        ("'=b/../c", "07-dots"),
+        ("ann", "last year"),
+    }
+    assert "1" in files["07-dots/ann.p4"] and "2" in files["07-dots/ann.p4"]
 
 
 # ---- Platforms, read by the rules that they publish ---------------------------------------------

@@ -142,6 +142,16 @@ def test_its_grader_finds_every_mistake() -> None:
         assert name in done.stdout
 
 
+def test_the_same_as_data_is_what_a_pipeline_reads() -> None:
+    done = p4lab("mutants", LAB, "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    answers = {row["name"]: row for row in told["answers"]}
+    assert told["lab"] == LAB and not any(row["problem"] for row in answers.values())
+    assert answers["solution"]["points"] == answers["solution"]["max_points"] == 100
+    assert set(answers["port"]["breaks"]) <= set(answers["port"]["failed"])
+
+
 def test_the_starter_and_the_handout_are_cut_from_the_solution() -> None:
     done = p4lab("starter", LAB, "--check")
     assert done.returncode == 0, done.stdout + done.stderr
