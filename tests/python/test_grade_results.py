@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -244,3 +247,52 @@ def test_a_machine_that_cannot_seal_is_said_to_be_one(monkeypatch):
         pytest.skip("this one is such a machine")
     monkeypatch.setattr(sandbox, "seal", lambda: False)
     assert not sandbox.can_seal()
+
+
+# ---- All of it together -------------------------------------------------------------------------
+
+
+def test_a_canvas_export_becomes_canvas_grade_book(tmp_path):
+    """Lab 05, whose answer is two files: uploads one by one, a zipped checkout, a team, somebody
+    who is late, somebody who forgot a file, somebody who was not there."""
+    lab = "05-recirculation"
+    course = load(lab)
+    program, ports = (course.sources[name] for name in course.student.edit)
+    export, last_year = tmp_path / "submissions.zip", tmp_path / "2025"
+    checkout = io.BytesIO()
+    with zipfile.ZipFile(checkout, "w") as archive:
+        archive.writestr(f"p4lab-main/labs/{lab}/lab.toml", "")
+        for name in course.student.edit:
+            archive.writestr(f"p4lab-main/labs/{lab}/starter/{name}", course.starter[name])
+            archive.writestr(f"p4lab-main/p4/{name}", course.sources[name])
+            archive.writestr(f"p4lab-main/mylab/{name}", course.sources[name] + "\n\n")
+    with zipfile.ZipFile(export, "w") as archive:
+        archive.writestr("lovelaceada_1_11_tna-1.p4", program)
+        archive.writestr("lovelaceada_1_12_ports.toml", ports)
+        archive.writestr("byteb_LATE_2_13_work.zip", checkout.getvalue())
+        archive.writestr("cablecat_3_14_tna.p4", program)
+    (last_year / "zed").mkdir(parents=True)
+    (last_year / "zed" / "tna.p4").write_text("control X() { apply {} }")
+    (tmp_path / "canvas.csv").write_text(
+        "Student,ID,SIS User ID,SIS Login ID,Section,Lab 5 (77)\n    Points Possible,,,,,100\n"
+        '"Lovelace, Ada",1,,al,A,\n"Byte, B",2,,bb,A,\n"Cable, Cat",3,,cc,A,\n"Dot, Dan",4,,dd,A,\n'
+    )
+    (tmp_path / "rules.toml").write_text(
+        'due = 2026-11-20T23:59:00+01:00\nper_day = 10\n[canvas]\nassignment = "Lab 5 (77)"\n'
+    )
+    out = tmp_path / "out"
+    done = p4lab("grade", lab, export, "--seed", 1, "--out", out, "--roster",
+                 tmp_path / "canvas.csv", "--rules", tmp_path / "rules.toml", "--format", "canvas",
+                 "--format", "dolos", "--cohort", last_year)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "Late, but nobody knows by how much: bb." in done.stderr
+    rows = {row["ID"]: row for row in csv.DictReader((out / "canvas.csv").open())}
+    assert rows["1"]["Lab 5 (77)"] == rows["2"]["Lab 5 (77)"] == "100"
+    assert 0 < float(rows["3"]["Lab 5 (77)"]) < 100, "without ports.toml"
+    assert rows["4"]["Lab 5 (77)"] == "", "who was not there keeps what Canvas has"
+    assert "was not handed in: it is as in the starter." in (out / "students/cc.md").read_text()
+    assert "taken from p4lab-main/mylab/" in (out / "students/bb.md").read_text()
+    assert {"2025/zed.p4", f"{lab}/al.p4"} <= {
+        row["filename"] for row in csv.DictReader((out / "dolos/info.csv").open())
+    }
+    assert {row["student"] for row in csv.DictReader((out / "alike.csv").open())} >= {"al", "bb"}

@@ -16,6 +16,7 @@ RECORDS = "records.json"
 OWN_FOLDERS = ("students", "gradescope", "prairielearn", "dolos")
 OWN_FILES = (
     RECORDS,
+    "alike.csv",
     "canvas.csv",
     "changes.csv",
     "grader-errors.txt",

@@ -84,6 +84,8 @@ def files(
         "summary.html": summary.as_html(*common),
         "summary.md": summary.as_markdown(*common),
     }
+    if beside.alike:
+        found["alike.csv"] = table.of_alike(beside.alike)
     if beside.changed:
         found["changes.csv"] = changes.as_csv(beside.changed)
     errors = [row for row in rows if row.detail]

@@ -34,7 +34,9 @@ STATISTICS = (
     "with less than 0 may be wrong."
 )
 MOST_NAMES = 12
-"""Of a larger group the others are counted"""
+"""Of a larger group the others are counted; alike.csv has all"""
+MOST_ROWS = 40
+MORE_ALIKE = "There are more: alike.csv has all of them."
 
 
 @dataclass(frozen=True)
@@ -150,10 +152,11 @@ def _markdown(
     if alike:
         yield from ("", "## Shared lines", "", ALIKE, "")
         yield from ("| students | lines | such as |", "|---|---:|---|")
-        for group in alike:
+        for group in alike[:MOST_ROWS]:
             names = ", ".join(markdown_cell(name) for name in group.students[:MOST_NAMES])
             told = f"{names}{_others(group)}"
             yield f"| {told} | {len(group.lines)} | {markdown_cell(_sample(group))} |"
+        yield from ("", MORE_ALIKE) if len(alike) > MOST_ROWS else ()
     yield from ("", "![One row per student, one column per check](heatmap.svg)", "")
     yield from ("## Students", "", "| student | points | |", "|---|---:|---|")
     for verdict in verdicts:
@@ -216,7 +219,7 @@ def _html(
     if alike:
         yield f"<h2>Shared lines</h2><p>{ALIKE}</p>"
         yield '<table><tr><th>students</th><th class="n">lines</th><th>such as</th></tr>'
-        for group in alike:
+        for group in alike[:MOST_ROWS]:
             names = ", ".join(escaped(name) for name in group.students[:MOST_NAMES])
             yield (
                 f"<tr><td>{names}{escaped(_others(group))}</td>"
@@ -224,6 +227,7 @@ def _html(
                 f"<td><code>{escaped(_sample(group))}</code></td></tr>"
             )
         yield "</table>"
+        yield f"<p>{MORE_ALIKE}</p>" if len(alike) > MOST_ROWS else ""
     yield "<h2>Students and checks</h2>"
     yield heatmap.draw(lab, verdicts)
     yield '<h2>Students</h2><table><tr><th>student</th><th class="n">points</th><th></th></tr>'

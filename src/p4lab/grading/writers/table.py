@@ -1,4 +1,4 @@
-"""grades.csv: one row per student, for gradebooks and spreadsheets."""
+"""grades.csv, one row per student, for gradebooks and spreadsheets; and alike.csv."""
 
 from __future__ import annotations
 
@@ -6,9 +6,22 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 
+from p4lab.grading.alike import Alike
 from p4lab.grading.record import Verdict
 from p4lab.grading.roster import Person
 from p4lab.grading.writers.text import number, spreadsheet
+
+
+def of_alike(alike: Sequence[Alike]) -> str:
+    """Who shares lines, a row for each student of each group. Columns: group, student, with (a
+    known text, if it is one), lines, such_as."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(["group", "student", "with", "lines", "such_as"])
+    for place, group in enumerate(alike, 1):
+        told = (group.other, len(group.lines), spreadsheet(max(group.lines, key=len)))
+        rows.writerows([place, spreadsheet(student), *told] for student in group.students)
+    return text.getvalue()
 
 
 def as_csv(verdicts: Sequence[Verdict], people: Mapping[str, Person] | None = None) -> str:
