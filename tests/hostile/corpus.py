@@ -10,6 +10,7 @@ import io
 import os
 import random
 import socket
+import stat
 import struct
 import sys
 import warnings
@@ -102,6 +103,9 @@ def _links(solution: str) -> Iterator[Hostile]:
     yield Hostile("link-to-neighbour", lambda path: path.symlink_to("good-1"), "symbolic link")
     yield Hostile("pipe.p4", lambda path: os.mkfifo(path), "a pipe")
     yield Hostile("socket.p4", _socket, "a socket")
+    if os.geteuid() == 0:  # nobody else may make one
+        yield Hostile("device.p4", _device, "a device")
+        yield Hostile("device-inside", _with(_device), "a device")
     for name, make, expect in (
         ("link-inside", lambda path: path.symlink_to("/etc/passwd"), "symbolic link"),
         ("link-up", lambda path: path.symlink_to("../../good-1/bier.p4"), "symbolic link"),
@@ -110,6 +114,11 @@ def _links(solution: str) -> Iterator[Hostile]:
     ):
         yield Hostile(name, _with(make), expect)
     yield Hostile("loop-of-folders", lambda path: _loop(path, solution), "right")
+
+
+def _device(path: Path) -> None:
+    """As endless as /dev/zero: it is that."""
+    os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 5))
 
 
 def _socket(path: Path) -> None:
@@ -156,6 +165,10 @@ def _folders(solution: str) -> Iterator[Hostile]:
         ("zip-in-folder", {"work.zip": "PK"}, "a zip inside it is not opened"),
     ):  # fmt: skip
         yield Hostile(name, _tree(files), expect)
+    yield Hostile("folder-of-nobody", lambda path: _forbidden(path, solution), "right")
+    yield Hostile(
+        "tebibyte-inside", _with(lambda path: _sparse(path, 1 << 40)), "larger than 1 MiB"
+    )
     yield Hostile("deep-folders", _deep_folders, "more than 16 deep")
     yield Hostile("many-files", _tree({f"f{n}.txt": "" for n in range(5_100)}), "more than 5000")
 
@@ -168,6 +181,12 @@ def _tree(files: dict[str, str]) -> Callable[[Path], None]:
             (path / name).write_text(text)
 
     return build
+
+
+def _forbidden(path: Path, solution: str) -> None:
+    """A folder that its own author may not read, beside the work."""
+    _tree({NAME: solution, "private/bier.p4": "x"})(path)
+    (path / "private").chmod(0)
 
 
 def _deep_folders(path: Path) -> None:

@@ -145,6 +145,7 @@ def widths(solution: str) -> Iterator[Program]:
         ("counter-2-32", "counter(4294967295, CounterType.packets) z;", "z.count(7);"),
         ("meter-2-32", "meter(4294967295, MeterType.packets) z; bit<8> c;",
          "z.execute_meter<bit<8>>(7, c);"),
+        ("width-2000", "bit<2000> z = 3;", "z = z * z;" * 2000),
         ("width-2-20", "bit<1048576> z = 1;", "z = z * z + (z << 77777);"),
         ("width-2-31", "bit<2147483647> z = 1;", "z = z + 1;"),
         ("width-10-30", f"bit<{10**30}> z = 1;", "z = z + 1;"),

@@ -10,6 +10,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from cli_runner import ROOT, p4lab
 
 
@@ -62,6 +64,23 @@ def test_a_program_that_takes_all_memory_costs_a_sentence(tmp_path: Path) -> Non
     failed = [check for check in record["checks"] if check["status"] == "failed"]
     assert done.returncode == 1
     assert record["trouble"] or failed[0]["id"] == "compiles"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["k = [" * 200_000, "x = 1\n" * 170_000, "a." * 400_000 + "b = 1", "k = " + "9" * 900_000],
+)
+def test_a_huge_file_of_answers_costs_a_sentence(tmp_path: Path, text: str) -> None:
+    """Lab 05 reads a TOML file of the student's."""
+    folder = tmp_path / "work"
+    (folder / "bier").mkdir(parents=True)
+    (folder / "bier/tna.p4").write_text((ROOT / "p4/bier/tna.p4").read_text())
+    (folder / "bier/ports.toml").write_text(text)
+    done = p4lab("check", "05-recirculation", folder, "--json")
+    record = json.loads(done.stdout)
+    assert done.returncode == 1 and not record["trouble"]
+    failed = [check["id"] for check in record["checks"] if check["status"] == "failed"]
+    assert failed and all(name.startswith("ports-") for name in failed), "the answers alone"
 
 
 def test_a_compile_error_is_told_with_its_line(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ FILES = {"bier/bier.p4": "x y z"}
 
 
 def judged(name: str) -> Judged:
-    return Judged(nothing(COURSE, name, "for a test"), "detail")
+    return Judged(nothing(COURSE, name, ""))
 
 
 def test_verdicts_are_found_again_for_the_same_files_and_the_same_grading(tmp_path):
@@ -149,6 +149,16 @@ def test_a_line_that_was_cut_costs_one_verdict(tmp_path):
         assert kept.find("bob", FILES) == judged("bob")
         kept.finished = True
     assert not path.exists()
+
+
+def test_what_the_grader_failed_on_is_judged_again(tmp_path):
+    """The next time it may be corrected, or the machine less busy."""
+    failed = Judged(nothing(COURSE, "ann", "The grader failed."), "a traceback")
+    with journal.opened(tmp_path, "key") as kept:
+        kept.keep("ann", FILES, failed)
+        kept.keep("bob", FILES, judged("bob"))
+    with journal.opened(tmp_path, "key") as kept:
+        assert kept.find("ann", FILES) is None and kept.find("bob", FILES)
 
 
 def test_what_a_verdict_hangs_on_is_part_of_the_key():

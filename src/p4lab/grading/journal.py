@@ -20,6 +20,7 @@ from p4lab.grading.apart import Judged
 from p4lab.grading.course import Course
 from p4lab.grading.record import Verdict
 from p4lab.grading.workers import GradingError, Task
+from p4lab.paths import ROOT
 
 JOURNAL = "unfinished.jsonl"
 
@@ -40,9 +41,10 @@ class Journal:
         return self._known.get(_place(student, files))
 
     def keep(self, student: str, files: Mapping[str, str], judged: Judged) -> None:
-        """Writes a verdict down. On a full disk it is only known for as long as this runs."""
+        """Writes a verdict down. On a full disk it is only known for as long as this runs. What had
+        no verdict is judged again: next time the machine may be idle, or the grader corrected."""
         place = _place(student, files)
-        if place in self._known:
+        if place in self._known or judged.verdict.trouble:
             return
         self._known[place] = judged
         line = {"place": place, "verdict": judged.verdict.to_json(), "detail": judged.detail}
@@ -84,7 +86,8 @@ def key_of(course: Course, task: Task) -> str:
     engine = Path(_engine.__file__ or "").stat()
     parts = [task.lab, str(task.seed), repr(task.limits), str((engine.st_size, engine.st_mtime_ns))]
     parts += [text for item in sorted(course.sources.items()) for text in item]
-    for path in sorted(course.folder.rglob("*")):
+    ours = (ROOT / "src" / "p4lab").rglob("*.py")
+    for path in sorted([*course.folder.rglob("*"), *ours]):
         if path.is_file():
             parts += [str(path), hashlib.sha256(path.read_bytes()).hexdigest()]
     return _digest(parts)
