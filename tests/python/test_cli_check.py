@@ -158,3 +158,16 @@ def wait_for(log: Path, text: str, times: int) -> None:
     while log.read_text().count(text) < times:
         assert time.monotonic() < deadline, log.read_text()
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("target", "told"), [("bmv2", "is empty"), ("engine", "is empty")])
+def test_another_target_gets_what_the_engine_could_judge(
+    tmp_path: Path, target: str, told: str
+) -> None:
+    """p4c and bmv2 have no limits: what breaks those of the sandbox does not come to them, and this
+    needs neither of the two."""
+    (tmp_path / "bier").mkdir()
+    (tmp_path / "bier/bier.p4").write_text("\n")
+    done = p4lab("check", "01-bier", tmp_path, "--target", target)
+    assert done.returncode == 1, done.stderr
+    assert told in done.stdout

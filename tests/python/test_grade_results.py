@@ -51,18 +51,19 @@ def test_new_results_take_the_place_of_all_old_ones(tmp_path):
 @pytest.mark.parametrize("fails_at", range(1, 5))
 def test_a_full_disk_leaves_the_old_results(tmp_path, monkeypatch, fails_at):
     results.write(tmp_path, OLD)
-    count, real = 0, os.fsync
+    count, real = 0, Path.write_text
 
-    def fsync(handle: int) -> None:
+    def write_text(path: Path, *arguments: str, **options: str) -> None:
         nonlocal count
         count += 1
         if count == fails_at:
             raise OSError(errno.ENOSPC, "No space left on device")
-        real(handle)
+        real(path, *arguments, **options)
 
-    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(Path, "write_text", write_text)
     with pytest.raises(OSError, match="No space left"):
         results.write(tmp_path, {name: "new" for name in (*OLD, "summary.md")})
+    monkeypatch.undo()
     assert contents(tmp_path) == OLD
 
 

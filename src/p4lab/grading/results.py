@@ -55,10 +55,7 @@ def write(folder: Path, files: Mapping[str, str]) -> None:
         for name, text in files.items():
             for path in (new / name, folder / name):
                 path.parent.mkdir(parents=True, exist_ok=True)
-            with (new / name).open("w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
+            (new / name).write_text(text, encoding="utf-8", newline="\n")
         for name in files:
             os.replace(new / name, folder / name)
     finally:
