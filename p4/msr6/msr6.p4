@@ -35,8 +35,9 @@ control Guard(in msr6_headers_t hdr, in arrival_t arrival, in behaviour_t behavi
             }
         } else if (hdr.routing.routing_type != ROUTING_MSR6) {
             decision.drop = drop_reason_t.ROUTING_TYPE;
-            // BEGIN SOLUTION read: five more reasons: the length, the hop limit, and the two indices
-        } else if (hdr.routing.hdr_ext_len[0:0] == 1) {
+        }
+        // BEGIN SOLUTION read: five more reasons: the length, the hop limit, and the two indices
+        else if (hdr.routing.hdr_ext_len[0:0] == 1) {
             decision.drop = drop_reason_t.HDR_EXT_LEN;
         } else if (hdr.routing.hdr_ext_len > LONGEST_EXT_LEN) {
             decision.drop = drop_reason_t.TOO_LONG;
@@ -46,12 +47,13 @@ control Guard(in msr6_headers_t hdr, in arrival_t arrival, in behaviour_t behavi
             decision.drop = drop_reason_t.LAST_ENTRY;
         } else if (hdr.routing.segments_left > hdr.routing.last_entry + 1) {
             decision.drop = drop_reason_t.SEGMENTS_LEFT;
-            // END SOLUTION
-            // BEGIN SOLUTION leave: what a leaf asks of Segments Left
-        } else if (behaviour == behaviour_t.END_DT6 && hdr.routing.segments_left != 0) {
-            decision.drop = drop_reason_t.SEGMENTS_LEFT;
-            // END SOLUTION
         }
+        // END SOLUTION
+        // BEGIN SOLUTION leave: what a leaf asks of Segments Left
+        else if (behaviour == behaviour_t.END_DT6 && hdr.routing.segments_left != 0) {
+            decision.drop = drop_reason_t.SEGMENTS_LEFT;
+        }
+        // END SOLUTION
         // END QUOTE
     }
 }

@@ -34,9 +34,9 @@ control Guard(in msr6_headers_t hdr, in arrival_t arrival, in behaviour_t behavi
             }
         } else if (hdr.routing.routing_type != ROUTING_MSR6) {
             decision.drop = drop_reason_t.ROUTING_TYPE;
-            // TODO read: five more reasons: the length, the hop limit, and the two indices
-            // TODO leave: what a leaf asks of Segments Left
         }
+        // TODO read: five more reasons: the length, the hop limit, and the two indices
+        // TODO leave: what a leaf asks of Segments Left
     }
 }
 
