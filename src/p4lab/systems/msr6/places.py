@@ -3,6 +3,9 @@ paths alone, without the control plane under test and without the encoders."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+
 from p4lab.control.igp import underlay
 from p4lab.systems.msr6.walk import BITS, DT6, LOCATOR, RGB, Place, Way
 from p4lab.topology import NO_FAILURES, Failures, Router, Topology
@@ -11,8 +14,10 @@ _HOSTS = 0x8000
 _ADJACENCIES = 16
 
 
-def places(topology: Topology, down: Failures = NO_FAILURES) -> dict[str, Place]:
-    """All nodes, by name; what is down is in nobody's tables."""
+@lru_cache(maxsize=64)
+def places(topology: Topology, down: Failures = NO_FAILURES) -> Mapping[str, Place]:
+    """All nodes, by name; what is down is in nobody's tables. Kept for those who ask again: a
+    control plane does for each packet that is refused."""
     numbers = {host.name: _HOSTS | index for index, host in enumerate(topology.hosts, 1)}
     known = {name: Place(number, is_router=False) for name, number in numbers.items()}
     for router in topology.routers:
