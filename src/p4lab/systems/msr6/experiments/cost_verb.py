@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from p4lab.cli.console import print_whole
-from p4lab.cli.errors import VERDICT_NO, fail, fail_at
-from p4lab.cli.options import Json, output_folder
-from p4lab.engine import ProgramError
-from p4lab.experiment import tidy
+from p4lab.cli.errors import fail
+from p4lab.cli.options import Json
+from p4lab.cli.results import show, with_status, write
 from p4lab.fit import TruthMissing
 from p4lab.systems.msr6.experiments import cost, cost_report
 from p4lab.systems.msr6.experiments.clones import Copy
+from p4lab.systems.msr6.experiments.cost import Encapsulation, Program
 from p4lab.systems.msr6.experiments.figures import NOT_AN_IETF_FORMAT
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figure and CSV go.")]
@@ -49,39 +48,30 @@ def msr6_cost(
     fit_all, compiler_te), `encapsulation`, `copies` (by frame_bytes), `waits`, `conclusions`,
     `wrong`, `csv` and `figures`; what is not known is null.
     """
-    from rich.console import Console  # heavy: rich
 
-    output_folder(out)
-    try:
-        with Console(stderr=True).status("estimating stages ...") as status:
+    def work(
+        say: Callable[[str], object],
+    ) -> tuple[dict[str, Program], list[Encapsulation], list[Copy]]:
+        say("estimating stages ...")
+        try:
             known = cost.programs(compiled)
-            encapsulated = cost.encapsulations(known)
-            found = cost.simulated(known, packets, seed, status.update)
-        files = _write(out, found, known, packets, seed)
-    except (ProgramError, TruthMissing, ValueError) as error:
-        fail(str(error))
-    except OSError as error:
-        fail_at(error, out)
-    wrong, said = cost.disorder(found), cost_report.said_aloud(known, found)
-    if as_json:
-        record = cost_report.to_dict(known, encapsulated, found)
-        typer.echo(json.dumps({**record, "conclusions": said, "wrong": wrong, **files}, indent=2))
-    else:
-        print_whole(*cost_report.tables(known, encapsulated, found))
-        console = Console(emoji=False)
-        ending = f"{packets} packets each, seed {seed}. {NOT_AN_IETF_FORMAT}."
-        for line in ("", *wrong, *said, ending, f"{files['csv']}, {files['figures'][0]}"):
-            console.print(line, highlight=False, markup=False)
-    if wrong:
-        raise typer.Exit(VERDICT_NO)
+        except TruthMissing as error:
+            fail(str(error))
+        return known, cost.encapsulations(known), cost.simulated(known, packets, seed, say)
 
-
-def _write(
-    out: Path, found: list[Copy], known: dict[str, cost.Program], packets: int, seed: int
-) -> dict[str, Any]:
-    """CSV and figures; where they are."""
-    csv, figures = out / "cost.csv", [out / "cost.png", out / "cost.svg"]
-    tidy.write_csv(cost_report.records(found, known, packets, seed), csv)
-    for figure in figures:
-        cost_report.draw(found, known, figure, packets)
-    return {"csv": str(csv), "figures": [str(figure) for figure in figures]}
+    known, encapsulated, found = with_status(out, work)
+    files = write(
+        out,
+        "cost",
+        cost_report.records(found, known, packets, seed),
+        {"cost": lambda path: cost_report.draw(found, known, path, packets)},
+    )
+    said = cost_report.said_aloud(known, found)
+    ending = f"{packets} packets each, seed {seed}. {NOT_AN_IETF_FORMAT}."
+    show(
+        as_json,
+        {**cost_report.to_dict(known, encapsulated, found), "conclusions": said, **files},
+        [*cost_report.tables(known, encapsulated, found), ""],
+        [*said, ending],
+        cost.disorder(found),
+    )

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated
 
 import typer
 
-from p4lab.cli.console import print_whole
-from p4lab.cli.errors import VERDICT_NO, fail, fail_at
+from p4lab.cli.errors import fail
 from p4lab.cli.options import Json, existing_file, output_folder
-from p4lab.engine import ProgramError
-from p4lab.experiment import tidy
-from p4lab.network.base import NetworkError
+from p4lab.cli.results import Found, carefully, seeds_of, show, write
 from p4lab.systems.msr6.encoded import MOST_ENTRIES
 from p4lab.systems.msr6.experiments import comparison, failure, failure_report, networks
 from p4lab.systems.msr6.experiments.comparison import SIZES, Scope
@@ -22,11 +18,6 @@ from p4lab.systems.msr6.experiments.encodings_report import Report
 from p4lab.systems.msr6.experiments.stages import estimates
 from p4lab.systems.msr6.experiments.summary import records
 from p4lab.systems.msr6.settings import SEGMENTS, Shape
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-Found = TypeVar("Found")
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figures and CSV go.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 31) - 1, help="Of the first draw.")]
@@ -102,14 +93,14 @@ def encodings(
         fail(f"there is no network called {unknown!r}; there is {', '.join(known)}.")
     chosen = {name: source for name, source in known.items() if name in (network or known)}
     if graphml is not None:
-        given = _carefully(out, lambda: networks.read_graphml(existing_file(graphml, "map")))
+        given = carefully(out, lambda: networks.read_graphml(existing_file(graphml, "map")))
         chosen[graphml.stem] = lambda _: given
     scope = Scope(chosen, draws, seed, segments, shape, SIZES if sizes else ())
     output_folder(out)
     found = _with_bar(scope.steps, lambda say: comparison.measure(scope, say))
-    report = Report(scope, found, _carefully(out, estimates), payload)
-    files = _write(out, "encodings", records(found, scope), report.figures)
-    _show(as_json, {**report.record, **files}, report.tables, report.lines)
+    report = Report(scope, found, carefully(out, estimates), payload)
+    files = write(out, "encodings", records(found, scope), report.figures)
+    show(as_json, {**report.record, **files}, report.tables, report.lines)
 
 
 def msr6_failure(
@@ -131,14 +122,14 @@ def msr6_failure(
     `seeds`, `csv` and `figures`.
     """
     output_folder(out)
-    found = _carefully(
+    found = carefully(
         out,
         lambda: _with_bar(
             failure.planned(runs, sweeps), lambda say: failure.measure(runs, pps, seed, sweeps, say)
         ),
     )
     rows = failure_report.records(found)
-    cells, seeds = failure_report.summary(rows), _seeds(seed, runs)
+    cells, seeds = failure_report.summary(rows), seeds_of(seed, runs)
     notes = failure_report.notes(pps, runs, seeds, sweeps)
     figure = {"msr6-failure": lambda path: failure_report.draw(cells, path, notes)}
     first = failure.first_back()
@@ -148,16 +139,13 @@ def msr6_failure(
         for way, others in first.items()
         for other, groups in others.items()
     ]
-    _show(
+    show(
         as_json,
-        {**record, **_write(out, "msr6-failure", rows, figure)},
+        {**record, **write(out, "msr6-failure", rows, figure)},
         [failure_report.table(cells)],
         [*lines, seeds],
         failure.wrong(found),
     )
-
-
-# ---- What comes of it
 
 
 def _with_bar(steps: int, work: Callable[[Callable[[str], object]], Found]) -> Found:
@@ -172,57 +160,3 @@ def _with_bar(steps: int, work: Callable[[Callable[[str], object]], Found]) -> F
             bar.update(task, description=what, advance=1)
 
         return work(say)
-
-
-def _carefully(out: Path, work: Callable[[], Found]) -> Found:
-    try:
-        return work()
-    except (NetworkError, ProgramError, ValueError) as error:
-        fail(str(error))
-    except OSError as error:
-        fail_at(error, out)
-
-
-def _seeds(first: int, count: int) -> str:
-    return f"seed {first}" if count == 1 else f"seeds {first} to {first + count - 1}"
-
-
-def _write(
-    out: Path,
-    name: str,
-    rows: Sequence[tidy.Row],
-    figures: dict[str, Callable[[Path], None]],
-) -> dict[str, Any]:
-    """CSV and figures; where they are."""
-    csv = out / f"{name}.csv"
-    drawn = [out / f"{figure}.{ending}" for figure in figures for ending in ("png", "svg")]
-
-    def work() -> None:
-        tidy.write_csv(rows, csv)
-        for path in drawn:
-            figures[path.stem](path)
-
-    _carefully(out, work)
-    return {"csv": str(csv), "figures": [str(path) for path in drawn]}
-
-
-def _show(
-    as_json: bool,
-    record: dict[str, Any],
-    tables: Sequence[RenderableType],
-    lines: Sequence[str],
-    wrong: Sequence[str] | None = None,
-) -> None:
-    """All that was found; status 1 if something is wrong with it, where that can be said."""
-    if as_json:
-        more = {} if wrong is None else {"wrong": list(wrong)}
-        typer.echo(json.dumps({**record, **more}, indent=2))
-    else:
-        from rich.console import Console
-
-        print_whole(*tables)
-        console = Console(emoji=False)
-        for line in (*(wrong or ()), *lines, f"{record['csv']}, {record['figures'][0]}"):
-            console.print(line, highlight=False, markup=False)
-    if wrong:
-        raise typer.Exit(VERDICT_NO)

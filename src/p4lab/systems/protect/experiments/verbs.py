@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated
 
 import typer
 
-from p4lab.cli.console import print_whole
-from p4lab.cli.errors import VERDICT_NO, fail, fail_at
-from p4lab.cli.options import Json, NetworkName, output_folder
-from p4lab.engine import ProgramError
-from p4lab.experiment import tidy
-from p4lab.network.base import NAMES, NetworkError
+from p4lab.cli.errors import fail
+from p4lab.cli.options import Json, NetworkName
+from p4lab.cli.results import carefully, seeds_of, show, with_status, write
+from p4lab.network.base import NAMES
 from p4lab.systems.protect.experiments import (
     cost,
     cost_report,
@@ -29,11 +25,6 @@ from p4lab.systems.protect.experiments import (
 )
 from p4lab.systems.protect.experiments.goodput import GIGABIT, HOST_RATE
 from p4lab.systems.protect.experiments.setup import Mode
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-Found = TypeVar("Found")
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figure and CSV go.")]
 Runs = Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs, each with its own seed.")]
@@ -75,15 +66,15 @@ def protection(
     (packets per run, and each with _half_width of the 95 % confidence interval), lost_by_formula,
     and as_defined (runs as the definition has them); `wrong`, `csv` and `figures`.
     """
-    found = _with_status(out, lambda say: policies.measure(runs, packets, seed, say))
-    cells, seeds = policies.summary(found), _seeds(seed, runs)
-    files = _write(
+    found = with_status(out, lambda say: policies.measure(runs, packets, seed, say))
+    cells, seeds = policies.summary(found), seeds_of(seed, runs)
+    files = write(
         out,
         "protection",
         policies.records(found),
-        lambda path: policies.draw(cells, path, seeds),
+        {"protection": lambda path: policies.draw(cells, path, seeds)},
     )
-    _show(
+    show(
         as_json,
         {"cells": cells, **files},
         [policies.table(cells)],
@@ -105,10 +96,13 @@ def protection_jitter(
     The JSON object has `deviations` (jitter_us, mode, runs, deviation_us, half_width_us,
     formula_us), `ratios` (statistic, ratio, half_width, formula, paper), `csv` and `figures`.
     """
-    found = _with_status(out, lambda say: jitter.measure(runs, pings, seed, say))
-    seeds = _seeds(seed, runs * len(jitter.JITTERS_US))
-    files = _write(
-        out, "jitter", jitter.records(found), lambda path: jitter.draw(found, path, seeds)
+    found = with_status(out, lambda say: jitter.measure(runs, pings, seed, say))
+    seeds = seeds_of(seed, runs * len(jitter.JITTERS_US))
+    files = write(
+        out,
+        "jitter",
+        jitter.records(found),
+        {"jitter": lambda path: jitter.draw(found, path, seeds)},
     )
     ratios = jitter.ratios(found)
     record = {"deviations": jitter.deviations(found), "ratios": ratios, **files}
@@ -116,7 +110,7 @@ def protection_jitter(
         'The paper\'s "about half" does not follow from independent uniform jitter on two like '
         f"paths: that takes {jitter.paths_for_half()} paths."
     )
-    _show(as_json, record, [jitter.table(ratios)], [said, seeds])
+    show(as_json, record, [jitter.table(ratios)], [said, seeds])
 
 
 def protection_goodput(
@@ -147,8 +141,8 @@ def protection_goodput(
             return goodput.run(mode, pairs, own, rate)
         return goodput_linux.run(mode, pairs, own, seconds)
 
-    found = _with_status(out, lambda say: goodput.measure(runs, seed, run, say))
-    rows, seeds = goodput_report.records(found, rate), _seeds(seed, runs)
+    found = with_status(out, lambda say: goodput.measure(runs, seed, run, say))
+    rows, seeds = goodput_report.records(found, rate), seeds_of(seed, runs)
     cells = goodput_report.summary(rows)
     scale = (
         f"assumed, since the paper does not say it: a host makes {host_gbps:g} Gb/s; "
@@ -157,8 +151,10 @@ def protection_goodput(
         else "iperf3 on Linux hosts, links without a rate: what this machine forwards"
     )
     note = f"{scale}; {runs} runs ({seeds}), 95 % confidence"
-    files = _write(out, "goodput", rows, lambda path: goodput_report.draw(cells, path, note))
-    _show(
+    files = write(
+        out, "goodput", rows, {"goodput": lambda path: goodput_report.draw(cells, path, note)}
+    )
+    show(
         as_json,
         {"goodput": cells, **files},
         [goodput_report.table(cells)],
@@ -178,14 +174,14 @@ def protection_skew(
     The JSON object has `formula` (rate, packet_bytes, skew_s), `lags` (window, lag_packets,
     allowed_packets, sent, lost, duplicates), `wrong`, `csv` and `figures`.
     """
-    found = _with_status(out, lambda say: skew.measure(seed, say))
+    found = with_status(out, lambda say: skew.measure(seed, say))
     rows = skew.records(found)
-    files = _write(out, "skew", rows, lambda path: skew.draw(found, path))
+    files = write(out, "skew", rows, {"skew": lambda path: skew.draw(found, path)})
     names = ("window", "lag_packets", "allowed_packets", "sent", "lost", "duplicates")
     lags = [{name: row[name] for name in names} for row in rows]
     record = {"formula": skew.formulas(), "lags": lags, **files}
     said = [skew.said_aloud(), f"seed {seed}"]
-    _show(as_json, record, skew.tables(found), said, skew.wrong(found))
+    show(as_json, record, skew.tables(found), said, skew.wrong(found))
 
 
 def protection_cost(
@@ -204,20 +200,20 @@ def protection_cost(
     `csv` and `figures`.
     """
     engines = list(cost.ENGINES) if native else ["interpreter"]
-    found = _with_status(out, lambda say: list(cost.timings(frames, runs, engines, say)))
-    estimates = _carefully(out, cost.cycles)
+    found = with_status(out, lambda say: list(cost.timings(frames, runs, engines, say)))
+    estimates = carefully(out, cost.cycles)
     rows = [*cost_report.estimated(estimates), *cost_report.summary(found)]
-    files = _write(
+    files = write(
         out,
         "cost",
         cost_report.records(found, estimates),
-        lambda path: cost_report.draw(rows, path, frames),
+        {"cost": lambda path: cost_report.draw(rows, path, frames)},
     )
     cycles = {one.accept: one.cycles for one in estimates} | {"plain": estimates[0].plain}
     disorder = cost_report.disorder(rows)
     lines = [f"not in the paper's order: {line}" for line in disorder]
     record = {"percent": rows, "cycles": cycles, "disorder": disorder, **files}
-    _show(
+    show(
         as_json,
         record,
         cost_report.tables(rows, estimates),
@@ -240,77 +236,16 @@ def protection_failure(
     per run; frames_per_packet and bytes_per_packet on links between routers; entries, groups and
     cells; duplicates), `wrong`, `csv` and `figures`.
     """
-    found = _with_status(out, lambda say: failure.measure(runs, pps, seed, say))
-    rows, seeds = failure_report.records(found, pps), _seeds(seed, runs)
+    found = with_status(out, lambda say: failure.measure(runs, pps, seed, say))
+    rows, seeds = failure_report.records(found, pps), seeds_of(seed, runs)
     ways = failure_report.summary(rows)
-    files = _write(out, "failure", rows, lambda path: failure_report.draw(ways, path, pps, seeds))
-    _show(
+    files = write(
+        out, "failure", rows, {"failure": lambda path: failure_report.draw(ways, path, pps, seeds)}
+    )
+    show(
         as_json,
         {"ways": ways, **files},
         [failure_report.table(ways)],
         [seeds],
         failure_report.wrong(found),
     )
-
-
-# ---- What all of them do
-
-
-def _with_status(out: Path, work: Callable[[Callable[[str], object]], Found]) -> Found:
-    """Does something that says what it does, once the folder for its results is there."""
-    from rich.console import Console  # heavy: rich
-
-    output_folder(out)
-    with Console(stderr=True).status("starting") as status:
-        return _carefully(out, lambda: work(status.update))
-
-
-def _carefully(out: Path, work: Callable[[], Found]) -> Found:
-    try:
-        return work()
-    except (NetworkError, ProgramError, ValueError) as error:
-        fail(str(error))
-    except OSError as error:
-        fail_at(error, out)
-
-
-def _write(
-    out: Path, name: str, rows: Sequence[tidy.Row], draw: Callable[[Path], None]
-) -> dict[str, Any]:
-    """CSV and figures; where they are."""
-    csv = out / f"{name}.csv"
-    figures = [out / f"{name}.png", out / f"{name}.svg"]
-
-    def work() -> None:
-        tidy.write_csv(rows, csv)
-        for figure in figures:
-            draw(figure)
-
-    _carefully(out, work)
-    return {"csv": str(csv), "figures": [str(figure) for figure in figures]}
-
-
-def _seeds(first: int, count: int) -> str:
-    return f"seed {first}" if count == 1 else f"seeds {first} to {first + count - 1}"
-
-
-def _show(
-    as_json: bool,
-    record: dict[str, Any],
-    tables: Sequence[RenderableType],
-    lines: Sequence[str],
-    wrong: Sequence[str] | None = None,
-) -> None:
-    """All that was found; status 1 if something is wrong with it, where that can be said."""
-    if as_json:
-        more = {} if wrong is None else {"wrong": list(wrong)}
-        typer.echo(json.dumps({**record, **more}, indent=2))
-    else:
-        from rich.console import Console
-
-        print_whole(*tables)
-        console = Console(emoji=False)
-        for line in (*(wrong or ()), *lines, f"{record['csv']}, {record['figures'][0]}"):
-            console.print(line, highlight=False, markup=False)
-    if wrong:
-        raise typer.Exit(VERDICT_NO)
