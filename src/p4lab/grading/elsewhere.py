@@ -13,6 +13,7 @@ from p4lab.grading.record import Story
 from p4lab.grading.scenario import Case
 from p4lab.grading.story import alike, compare, pair_story
 from p4lab.grading.work import Work
+from p4lab.model.control import CountingDriver
 from p4lab.model.run import Plan
 from p4lab.network import NetworkError
 
@@ -44,6 +45,18 @@ class Bench(Protocol):
 
     def network(self, work: Work, case: Case, plan: Plan) -> str:
         """What goes wrong with a run on a network of such switches; empty if nothing does."""
+
+
+def clock_lacks(case: Case) -> str:
+    """What a case needs of a switch whose clock nobody can set, as a noun; empty if nothing."""
+    if any(sending.now for sending in case.sendings):
+        return "a clock that could be set: packets shall come at certain moments"
+    return ""
+
+
+def counted(driver: CountingDriver, case: Case) -> tuple[int, ...]:
+    """Packets in the cells that a case counts. Raises ValueError for a cell that is not there."""
+    return tuple(driver.counters(name, [cell])[cell].packets for name, cell in case.counts)
 
 
 def story(

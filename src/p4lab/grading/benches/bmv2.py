@@ -12,7 +12,7 @@ from types import TracebackType
 
 from p4lab.engine import from_engine
 from p4lab.grading.course import Course
-from p4lab.grading.elsewhere import Outcome
+from p4lab.grading.elsewhere import Outcome, clock_lacks, counted
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Content, Work
 from p4lab.model.control import PacketIn
@@ -61,8 +61,8 @@ class Bmv2Bench:
 
     def lacks(self, case: Case) -> str:
         """What a case needs that bmv2 cannot do, as a noun; empty if nothing."""
-        if any(sending.now for sending in case.sendings):
-            return "a clock that could be set: packets shall come at certain moments"
+        if missing := clock_lacks(case):
+            return missing
         if _writes_registers(case) and not registers.can_be_written():
             return f"{registers.PROGRAM}, which is not installed, to write into registers"
         return ""
@@ -104,8 +104,7 @@ class Bmv2Bench:
                     QUIET, LONGEST, heard=lambda: _taken(heard), least=len(wanted)
                 )
                 found.append(frames)
-            counted = [switch.counters(name, [cell])[cell].packets for name, cell in case.counts]
-            return Outcome(found, tuple(counted))
+            return Outcome(found, counted(switch, case))
         finally:
             switch.stop()
 

@@ -21,7 +21,7 @@ from types import TracebackType
 from p4lab.course.labs import load_plan
 from p4lab.engine import from_engine
 from p4lab.grading.course import Course, Judged, public_seeds
-from p4lab.grading.elsewhere import Outcome
+from p4lab.grading.elsewhere import Outcome, clock_lacks, counted
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
 from p4lab.model.entries import (
@@ -95,9 +95,7 @@ class TofinoBench:
 
     def lacks(self, case: Case) -> str:
         """What a case needs that a model cannot do, as a noun; empty if nothing."""
-        if any(sending.now for sending in case.sendings):
-            return "a clock that could be set: packets shall come at certain moments"
-        return ""
+        return clock_lacks(case)
 
     def outcome(self, work: Work, case: Case, likely: Sequence[Sequence[int]]) -> Outcome:
         """What comes of a case; `likely` are the ports where each packet should come out. Raises
@@ -128,8 +126,7 @@ class TofinoBench:
                 found.append(frames)
                 if not ended:  # packets without an end would meet those of the next case
                     stack.callback(self._stop)
-            counted = [driver.counters(name, [cell])[cell].packets for name, cell in case.counts]
-        return Outcome(found, tuple(counted))
+            return Outcome(found, counted(driver, case))
 
     def network(self, work: Work, case: Case, plan: Plan) -> str:
         """What goes wrong with a plan on a network of models under Mininet; empty if nothing."""
