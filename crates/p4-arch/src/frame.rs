@@ -3,11 +3,11 @@
 use p4_ir::ir::{mask, words, Place, Program, Slot, ValueKind};
 
 /// Frame words that go together: start and number.
-pub(crate) type Region = (Slot, u32);
+pub type Region = (Slot, u32);
 
 /// A field of at most 64 bits of an architecture's metadata; absent if the program has none.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Field {
+pub struct Field {
     slot: Slot,
     mask: u64,
 }

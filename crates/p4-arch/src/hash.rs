@@ -2,7 +2,7 @@
 
 /// `HashAlgorithm`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Algorithm {
+pub enum Algorithm {
     Crc32,
     Crc16,
     /// A CRC with parameters that the control plane sets: index in the switch's list

@@ -91,7 +91,7 @@ impl fmt::Debug for NativeExterns {
 
 /// A call with its function and the places of its arguments: name, read, written, leaves.
 #[derive(Clone)]
-pub(crate) struct NativeCall {
+pub struct NativeCall {
     function: Arc<dyn NativeExtern>,
     arguments: Vec<(Name, bool, bool, Vec<Place>)>,
 }

@@ -17,6 +17,7 @@ mod net_traffic;
 mod net_values;
 mod p4runtime;
 mod program;
+mod prove;
 mod stf;
 mod switch;
 mod tna;
@@ -48,6 +49,8 @@ mod _engine {
     use super::p4runtime::P4RuntimeServer;
     #[pymodule_export]
     use super::program::Program;
+    #[pymodule_export]
+    use super::prove::prove;
     #[pymodule_export]
     use super::stf::stf;
     #[pymodule_export]

@@ -16,7 +16,7 @@ use std::ops::Deref;
 
 /// A call, ready to be executed.
 #[derive(Clone, Debug)]
-pub(crate) enum Call {
+pub enum Call {
     MarkToDrop {
         egress_spec: Option<Slot>,
         mcast_grp: Option<Slot>,
@@ -92,7 +92,7 @@ pub(crate) enum Call {
 
 /// One of the four checksum calls.
 #[derive(Clone, Debug)]
-pub(crate) struct Checksum {
+pub struct Checksum {
     pub condition: Slot,
     pub data: Join,
     pub value: Place,

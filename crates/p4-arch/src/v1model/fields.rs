@@ -7,7 +7,7 @@ use p4_time::Time;
 
 /// The fields of `standard_metadata`.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Standard {
+pub struct Standard {
     pub ingress_port: Option<Field>,
     pub egress_spec: Option<Field>,
     pub egress_port: Option<Field>,

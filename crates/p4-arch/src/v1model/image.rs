@@ -193,6 +193,46 @@ impl Image {
     pub fn prepared(&self) -> &Prepared {
         &self.prepared
     }
+
+    /// What each of the program's calls asks for, worked out.
+    pub fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// Where the frame has the standard metadata.
+    pub fn standard(&self) -> &Standard {
+        &self.standard
+    }
+
+    /// First instructions of parser, checksum check, ingress, egress, checksum update and deparser
+    pub fn entries(&self) -> [Pc; 6] {
+        self.entries
+    }
+
+    /// What goes with a packet from ingress to egress
+    pub fn carried(&self) -> &[Region] {
+        &self.carried
+    }
+
+    /// All metadata, which a clone does not keep
+    pub fn metadata(&self) -> &[Region] {
+        &self.metadata
+    }
+
+    /// The program's own metadata
+    pub fn user_metadata(&self) -> &[Region] {
+        &self.user_metadata
+    }
+
+    /// The regions that a packet keeps under `@field_list(list)`
+    pub fn field_list(&self, list: u32) -> &[Region] {
+        self.lists.get(&list).map_or(&[], Vec::as_slice)
+    }
+
+    /// The numbers of all field lists
+    pub fn field_lists(&self) -> impl Iterator<Item = u32> + '_ {
+        self.lists.keys().copied()
+    }
 }
 
 /// A call with a CRC whose parameters can be set

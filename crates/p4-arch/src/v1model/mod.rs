@@ -17,9 +17,12 @@ mod queue;
 mod switch;
 mod way;
 
-pub use crate::hash::CrcParameters;
+pub use crate::frame::{Field, Region};
+pub use crate::hash::{Algorithm, CrcParameters};
 pub use crate::stats::{Drop, Stats, Stop};
 pub use crate::tree::{Fate, Kind, PacketTrace, Trace};
 pub use crate::Digest;
+pub use calls::{Call, Checksum};
+pub use fields::Standard;
 pub use image::{AsBmv2, Image, V1Model};
 pub use switch::{Assertions, Config, Switch};

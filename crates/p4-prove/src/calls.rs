@@ -1,0 +1,294 @@
+//! Externs on terms.
+
+use crate::path::{Step, Stop};
+use crate::run::{Asked, Run, State, Write};
+use crate::term::{Binary, Function, Term};
+use p4_arch::v1model::{Algorithm, Call, Checksum};
+use p4_ir::ir::{CallId, Place, ValueKind};
+
+const DROP_PORT: u64 = 511;
+
+impl Run<'_, '_, '_> {
+    /// `merged`: other branches run as well, so nothing may be decided.
+    pub(crate) fn call(&mut self, id: CallId, state: &mut State, merged: bool) -> Step<()> {
+        let image = self.code.image;
+        match &image.calls()[id as usize] {
+            Call::MarkToDrop {
+                egress_spec,
+                mcast_grp,
+            } => {
+                for (slot, value) in [(egress_spec, DROP_PORT), (mcast_grp, 0)] {
+                    if let Some(slot) = slot {
+                        let value = self.terms.number(value, 16);
+                        self.set(state, *slot, value);
+                    }
+                }
+            }
+            // What was counted is not compared, and no meter has rates.
+            Call::Count { .. } | Call::DirectCount | Call::Log { .. } | Call::Digest { .. } => {}
+            Call::Meter { result, .. } | Call::DirectMeter { result, .. } => {
+                let green = self.terms.number(0, 1);
+                self.put(state, result.slot, result.width, green);
+            }
+            Call::RegisterRead {
+                register,
+                index,
+                result,
+            } => {
+                let index = self.get(state, *index, 32);
+                self.register_read(*register, index, result, state);
+            }
+            Call::RegisterWrite {
+                register,
+                index,
+                value,
+            } => {
+                let index = self.get(state, *index, 32);
+                let places = value.iter();
+                let values = places.map(|p| self.get(state, p.slot, p.width)).collect();
+                let when = self.terms.all(&state.guard);
+                let inside = self.is_inside(*register, index);
+                let when = self.terms.and(when, inside);
+                let write = Write {
+                    when,
+                    index,
+                    values,
+                };
+                self.writes.entry(*register).or_default().push(write);
+            }
+            Call::Hash {
+                algorithm,
+                result,
+                base,
+                data,
+                max,
+            } => {
+                let data = self.join(data.places(), state, merged)?;
+                let hash = self.hash(*algorithm, data)?;
+                let hash = self.terms.fit(hash, 64);
+                let max = self.get(state, max.slot, max.width);
+                let width = self.terms.width(max).max(64);
+                let (max, hash) = (self.terms.fit(max, width), self.terms.fit(hash, width));
+                // Where max is 0, so is the remainder.
+                let number = self.terms.binary(Binary::Mod, hash, max);
+                let base = self.get(state, base.slot, base.width);
+                let (a, b) = (
+                    self.terms.fit(base, result.width),
+                    self.terms.fit(number, result.width),
+                );
+                let sum = self.terms.binary(Binary::Add, a, b);
+                self.put(state, result.slot, result.width, sum);
+            }
+            Call::Checksum(checksum) => self.checksum(checksum, state, merged)?,
+            Call::Clone { session, list } => {
+                let session = self.get(state, *session, 15);
+                self.ask_for(state, Asked::Clone, Asked::CloneSession, session);
+                let list = match list {
+                    Some(slot) => self.get(state, *slot, 32),
+                    None => self.terms.number(u32::MAX.into(), 32),
+                };
+                let slot = self.asked(Asked::CloneList);
+                self.set(state, slot, list);
+            }
+            Call::Resubmit { list } => {
+                let list = self.get(state, *list, 32);
+                self.ask_for(state, Asked::Resubmit, Asked::ResubmitList, list);
+            }
+            Call::Recirculate { list } => {
+                let list = self.get(state, *list, 32);
+                self.ask_for(state, Asked::Recirculate, Asked::RecirculateList, list);
+            }
+            Call::Require { check, name } => {
+                let check = self.truth(state, *check);
+                if self.paths.known(self.terms, check) != Some(true) {
+                    return Err(Stop::Unsupported((*name).into()));
+                }
+            }
+            Call::Random { .. } => return Err(Stop::Unsupported("random".into())),
+            Call::Truncate { .. } => return Err(Stop::Unsupported("truncate".into())),
+            Call::Native(_) => return Err(Stop::Unsupported("an extern function".into())),
+        }
+        Ok(())
+    }
+
+    fn ask_for(&mut self, state: &mut State, what: Asked, detail: Asked, value: Term) {
+        let one = self.terms.number(1, 1);
+        let (what, detail) = (self.asked(what), self.asked(detail));
+        self.set(state, what, one);
+        self.set(state, detail, value);
+    }
+
+    fn is_inside(&mut self, register: u32, index: Term) -> Term {
+        let instance = &self.program.instances[register as usize];
+        let size = match instance.args.first() {
+            Some(p4_ir::ir::ConstArg::Int(size)) => u64::try_from(size).unwrap_or(u64::MAX),
+            _ => 0,
+        };
+        if size > u64::from(u32::MAX) {
+            return self.terms.truth(true);
+        }
+        let size = self.terms.number(size, 32);
+        self.terms.less(index, size)
+    }
+
+    /// The number of a register's leaf in both programs.
+    fn function_of(&mut self, register: u32, leaf: usize) -> Function {
+        let name = format!("{}#{leaf}", self.program.instances[register as usize].name);
+        let found = self.registers.iter().position(|other| *other == name);
+        let number = found.unwrap_or_else(|| {
+            self.registers.push(name);
+            self.registers.len() - 1
+        });
+        Function::Cell(number as u32)
+    }
+
+    /// What a cell holds now.
+    pub(crate) fn cell(&mut self, register: u32, leaf: usize, index: Term, width: u32) -> Term {
+        let function = self.function_of(register, leaf);
+        let mut value = self.terms.apply(function, index, width);
+        let writes = self.writes.get(&register).cloned().unwrap_or_default();
+        for write in writes {
+            let same = self.terms.equal(index, write.index);
+            let when = self.terms.and(write.when, same);
+            value = self.terms.choose(when, write.values[leaf], value);
+        }
+        value
+    }
+
+    fn register_read(&mut self, register: u32, index: Term, places: &[Place], state: &mut State) {
+        let inside = self.is_inside(register, index);
+        for (leaf, place) in places.iter().enumerate() {
+            let value = self.cell(register, leaf, index, place.width);
+            let zero = self.terms.number(0, place.width);
+            let value = self.terms.choose(inside, value, zero);
+            self.put(state, place.slot, place.width, value);
+        }
+    }
+
+    /// The values joined to whole bytes; `None` for no bits at all.
+    fn join(&mut self, places: &[Place], state: &State, merged: bool) -> Step<Option<Term>> {
+        let mut all: Option<Term> = None;
+        for place in places {
+            let (mut slot, mut width) = (place.slot, place.width);
+            if place.kind == ValueKind::Varbit {
+                let length = self.word(state, slot);
+                let known = self.terms.small(length);
+                width = match (known, merged) {
+                    (Some(bits), _) => bits as u32,
+                    (None, false) => self.known_length(slot, state)?,
+                    (None, true) => {
+                        return Err(Stop::Unsupported("a hash over an unknown length".into()))
+                    }
+                };
+                slot += 1;
+            }
+            if width == 0 {
+                continue;
+            }
+            let value = self.get(state, slot, place.width);
+            let value = self.terms.fit(value, width);
+            all = Some(match all {
+                Some(all) => self.terms.concat(all, value),
+                None => value,
+            });
+        }
+        Ok(all.map(|all| {
+            let odd = self.terms.width(all) % 8;
+            match odd {
+                0 => all,
+                _ => {
+                    let zeros = self.terms.number(0, 8 - odd);
+                    self.terms.concat(all, zeros)
+                }
+            }
+        }))
+    }
+
+    fn hash(&mut self, algorithm: Algorithm, data: Option<Term>) -> Step<Term> {
+        let Some(data) = data else {
+            return Ok(self.terms.number(algorithm.hash(&[]), 64));
+        };
+        let width = self.terms.width(data);
+        Ok(match algorithm {
+            Algorithm::Crc32 => self.terms.apply(Function::Crc32, data, 32),
+            Algorithm::Crc16 => self.terms.apply(Function::Crc16, data, 16),
+            Algorithm::Identity => {
+                let bits = width.min(64);
+                self.terms.slice(data, width - bits, bits)
+            }
+            Algorithm::Csum16 => self.internet_checksum(data),
+            Algorithm::Xor16 => {
+                let mut sum = self.terms.number(0, 16);
+                for word in self.words16(data) {
+                    sum = self.terms.binary(Binary::Xor, sum, word);
+                }
+                sum
+            }
+            Algorithm::Custom(_) => return Err(Stop::Unsupported("a CRC of its own".into())),
+            Algorithm::Random => return Err(Stop::Unsupported("random".into())),
+        })
+    }
+
+    /// Words of 16 bits; a last odd byte is the upper half of a word.
+    fn words16(&mut self, data: Term) -> Vec<Term> {
+        let width = self.terms.width(data);
+        let zeros = self.terms.number(0, 8);
+        let data = match width % 16 {
+            0 => data,
+            _ => self.terms.concat(data, zeros),
+        };
+        let words = self.terms.width(data) / 16;
+        (0..words)
+            .map(|at| self.terms.slice(data, at * 16, 16))
+            .collect()
+    }
+
+    /// RFC 1071
+    fn internet_checksum(&mut self, data: Term) -> Term {
+        let mut sum = self.terms.number(0, 32);
+        for word in self.words16(data) {
+            let word = self.terms.fit(word, 32);
+            sum = self.terms.binary(Binary::Add, sum, word);
+        }
+        for _ in 0..2 {
+            let (low, high) = (self.terms.slice(sum, 0, 16), self.terms.slice(sum, 16, 16));
+            let (low, high) = (self.terms.fit(low, 32), self.terms.fit(high, 32));
+            sum = self.terms.binary(Binary::Add, low, high);
+        }
+        let sum = self.terms.slice(sum, 0, 16);
+        self.terms.not(sum)
+    }
+
+    fn checksum(&mut self, checksum: &Checksum, state: &mut State, merged: bool) -> Step<()> {
+        let mut when = self.truth(state, checksum.condition);
+        if !merged {
+            let decided = self.paths.decide(self.terms, when)?;
+            when = self.terms.truth(decided);
+        }
+        if self.terms.small(when) == Some(0) {
+            return Ok(());
+        }
+        if checksum.payload {
+            return Err(Stop::Unsupported("a checksum over the payload".into()));
+        }
+        let data = self.join(checksum.data.places(), state, merged)?;
+        let sum = self.hash(checksum.algorithm, data)?;
+        let place = checksum.value;
+        let old = self.get(state, place.slot, place.width);
+        let sum = self.terms.fit(sum, place.width);
+        if checksum.update {
+            let value = self.terms.choose(when, sum, old);
+            self.put(state, place.slot, place.width, value);
+            return Ok(());
+        }
+        let equal = self.terms.equal(old, sum);
+        let wrong = self.terms.not(equal);
+        let wrong = self.terms.and(when, wrong);
+        if let Some(field) = self.code.image.standard().checksum_error {
+            let before = self.truth(state, field.slot());
+            let error = self.terms.or(before, wrong);
+            self.set(state, field.slot(), error);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,388 @@
+//! Two programs, path by path: do they send the same?
+
+use crate::evaluate::{Evaluation, Model};
+use crate::journey::{travel, Journey, Sent};
+use crate::packet::arrived;
+use crate::path::{Answer, Paths, Solver, Step, Stop};
+use crate::run::Code;
+use crate::term::{Function, Node, Term, Terms};
+use crate::world::{Bounds, Entry, World};
+use num_bigint::BigUint;
+use num_traits::ToPrimitive;
+use p4_arch::v1model::Image;
+use std::collections::BTreeMap;
+
+/// Values with which two programs differ.
+#[derive(Clone, Debug, Default)]
+pub struct Counterexample {
+    pub port: u16,
+    pub packet: Vec<u8>,
+    pub entries: Vec<Entry>,
+    /// Number and port
+    pub sessions: Vec<(u16, u16)>,
+    pub group: u16,
+    /// Ports with their replication ids
+    pub copies: Vec<(u16, u16)>,
+    /// Register, leaf, index, value
+    pub cells: Vec<(String, u64, BigUint)>,
+    /// What the two programs send by this model: port and bytes
+    pub sent: [Vec<(u16, Vec<u8>)>; 2],
+}
+
+#[derive(Debug)]
+pub enum Verdict {
+    /// On all paths within the bounds
+    Equal,
+    Different(Box<Counterexample>),
+    /// The text says why.
+    Undecided(String),
+}
+
+/// What was done.
+#[derive(Debug, Default)]
+pub struct Coverage {
+    /// Paths on which both programs came to the end
+    pub paths: u64,
+    /// Paths that were given up, by the bound that they went beyond
+    pub beyond: BTreeMap<&'static str, u64>,
+    pub questions: u64,
+    pub terms: u64,
+    pub left: u64,
+}
+
+/// Most copies on a path that are compared in all orders
+const MOST_IN_ALL_ORDERS: usize = 4;
+
+/// Rounds in which the solver is told what a hash really is
+const ROUNDS: u32 = 12;
+
+/// Compares the programs; `Err` if the student's does not fit the reference's entries.
+pub fn compare(
+    reference: &Image,
+    student: &Image,
+    bounds: &Bounds,
+    solver: &mut dyn Solver,
+    has_time: &dyn Fn() -> bool,
+) -> Result<(Verdict, Coverage), String> {
+    let mut terms = Terms::default();
+    let (world, axioms) = World::new(reference.program(), bounds, &mut terms)?;
+    if let Some(misfit) = world.misfit(student.program()) {
+        return Err(misfit);
+    }
+    let mut codes = [
+        Code::new(reference, &mut terms)?,
+        Code::new(student, &mut terms)?,
+    ];
+    let mut registers = Vec::new();
+    let mut paths = Paths::new(solver, has_time);
+    paths.axioms = axioms;
+    let mut coverage = Coverage::default();
+    let mut verdict = Verdict::Equal;
+    while paths.begin() {
+        let mut both = Vec::new();
+        let mut stop = None;
+        for code in &mut codes {
+            match travel(code, &mut terms, &mut paths, &world, bounds, &mut registers) {
+                Ok(journey) => both.push(journey),
+                Err(reason) => {
+                    stop = Some(reason);
+                    break;
+                }
+            }
+        }
+        let found = match (stop, both.as_slice()) {
+            (None, [own, other]) => {
+                coverage.paths += 1;
+                differ(own, other, &mut terms, &mut paths, &world, &registers)
+            }
+            // The reference has ended, the student's program goes on.
+            (Some(Stop::Bound("passes")), [own]) => {
+                let always = terms.truth(true);
+                let never = Journey::default();
+                coverage.paths += 1;
+                find([own, &never], always, &mut terms, &mut paths, &world, &registers)
+            }
+            (Some(stop), _) => Err(stop),
+            (None, _) => Ok(None),
+        };
+        match found {
+            Ok(None) => {}
+            Ok(Some(example)) => {
+                verdict = Verdict::Different(Box::new(example));
+                break;
+            }
+            Err(Stop::Bound(name)) => *coverage.beyond.entry(name).or_default() += 1,
+            Err(Stop::Unsupported(what)) => {
+                verdict = Verdict::Undecided(format!("the prover does not follow {what}"));
+                break;
+            }
+            Err(Stop::Budget) => {
+                verdict = Verdict::Undecided("the time is up".into());
+                break;
+            }
+        }
+    }
+    if paths.open > 0 && matches!(verdict, Verdict::Equal) {
+        verdict = Verdict::Undecided(format!("{} questions are open", paths.open));
+    }
+    coverage.questions = paths.questions;
+    coverage.left = paths.left() as u64;
+    coverage.terms = terms.len() as u64;
+    Ok((verdict, coverage))
+}
+
+fn differ(
+    own: &Journey,
+    other: &Journey,
+    terms: &mut Terms,
+    paths: &mut Paths<'_>,
+    world: &World,
+    registers: &[String],
+) -> Step<Option<Counterexample>> {
+    let mut left: Vec<&Sent> = own.sent.iter().collect();
+    let mut right: Vec<Sent> = other.sent.clone();
+    // What both send alike needs no partner.
+    left.retain(|sent| match position(&right, sent, terms) {
+        Some(at) => {
+            right.remove(at);
+            false
+        }
+        None => true,
+    });
+    let difference = match (left.len(), right.len()) {
+        (0, 0) => return Ok(None),
+        (a, b) if a != b => terms.truth(true),
+        (n, _) if n > MOST_IN_ALL_ORDERS => {
+            return Err(Stop::Unsupported(format!("{n} copies at once")));
+        }
+        _ => {
+            let right: Vec<&Sent> = right.iter().collect();
+            all_orders(&left, &right, terms)
+        }
+    };
+    find([own, other], difference, terms, paths, world, registers)
+}
+
+fn position(all: &[Sent], wanted: &Sent, terms: &mut Terms) -> Option<usize> {
+    let never = terms.truth(false);
+    all.iter().position(|sent| apart(sent, wanted, terms) == never)
+}
+
+/// Whether no order of the copies makes them equal.
+fn all_orders(left: &[&Sent], right: &[&Sent], terms: &mut Terms) -> Term {
+    let Some((first, rest)) = left.split_first() else {
+        return terms.truth(false);
+    };
+    let mut all = terms.truth(true);
+    for at in 0..right.len() {
+        let mut others = right.to_vec();
+        let partner = others.remove(at);
+        let apart = apart(first, partner, terms);
+        let further = all_orders(rest, &others, terms);
+        let either = terms.or(apart, further);
+        all = terms.and(all, either);
+    }
+    all
+}
+
+/// Whether two packets differ in port, length or a byte.
+fn apart(a: &Sent, b: &Sent, terms: &mut Terms) -> Term {
+    let rest = a.packet.rest.max(b.packet.rest);
+    let (x, y) = (whole(a, rest, terms), whole(b, rest, terms));
+    if x.len() != y.len() {
+        return terms.truth(true);
+    }
+    let mut equal = vec![terms.equal(a.port, b.port)];
+    for (x, y) in x.iter().zip(&y) {
+        equal.push(terms.equal(*x, *y));
+    }
+    let equal = terms.all(&equal);
+    terms.not(equal)
+}
+
+/// The bytes up to byte `rest` of the packet that arrived, which one of the programs has read.
+fn whole(sent: &Sent, rest: u32, terms: &mut Terms) -> Vec<Term> {
+    let mut bytes = sent.packet.bytes.clone();
+    bytes.extend((sent.packet.rest..rest).map(|at| arrived(at, terms)));
+    bytes
+}
+
+/// Values on this path for which `difference` holds, small ones if there are.
+fn find(
+    both: [&Journey; 2],
+    difference: Term,
+    terms: &mut Terms,
+    paths: &mut Paths<'_>,
+    world: &World,
+    registers: &[String],
+) -> Step<Option<Counterexample>> {
+    let mut wanted = vec![difference];
+    let Some(mut model) = real(&wanted, terms, paths)? else {
+        return Ok(None);
+    };
+    for term in world.occupied() {
+        if !Evaluation::new(terms, &model).is_true(term) {
+            continue;
+        }
+        let not = terms.not(term);
+        shrink(not, &mut wanted, &mut model, terms, paths)?;
+    }
+    // The shortest packet, by halves
+    let mut short = 0u64;
+    loop {
+        let mut evaluation = Evaluation::new(terms, &model);
+        let length = evaluation.value(world.length).to_u64().unwrap_or(0);
+        if length <= short {
+            break;
+        }
+        let middle = short + (length - short) / 2;
+        let limit = terms.number(middle + 1, 16);
+        let shorter = terms.less(world.length, limit);
+        if !shrink(shorter, &mut wanted, &mut model, terms, paths)? {
+            short = middle + 1;
+        }
+    }
+    for number in 0..terms.unknowns.len() as u32 {
+        let is_zero = |model: &Model| model.values.get(&number).is_none_or(|v| v.bits() == 0);
+        if is_zero(&model) {
+            continue;
+        }
+        let unknown = terms.unknowns[number as usize].clone();
+        let term = terms.unknown(&unknown.name, unknown.width);
+        let zero = terms.number(0, unknown.width);
+        let zero = terms.equal(term, zero);
+        shrink(zero, &mut wanted, &mut model, terms, paths)?;
+    }
+    Ok(Some(example(both, terms, &model, world, registers)))
+}
+
+/// Adds a wish, if it can be fulfilled.
+fn shrink(
+    wish: Term,
+    wanted: &mut Vec<Term>,
+    model: &mut Model,
+    terms: &mut Terms,
+    paths: &mut Paths<'_>,
+) -> Step<bool> {
+    wanted.push(wish);
+    match real(wanted, terms, paths) {
+        Ok(Some(smaller)) => {
+            *model = smaller;
+            Ok(true)
+        }
+        // What was found stays good if there is no time to make it smaller.
+        Ok(None) | Err(Stop::Budget) => {
+            wanted.pop();
+            Ok(false)
+        }
+        Err(other) => Err(other),
+    }
+}
+
+/// Values that fulfil the wishes with hashes as they really are.
+fn real(wanted: &[Term], terms: &mut Terms, paths: &mut Paths<'_>) -> Step<Option<Model>> {
+    for _ in 0..ROUNDS {
+        let model = match paths.ask(terms, wanted)? {
+            Answer::Yes(model) => model,
+            Answer::No => return Ok(None),
+            Answer::Unknown => return Ok(None),
+        };
+        let mut evaluation = Evaluation::new(terms, &model);
+        let mut all = paths.axioms.iter().chain(&paths.literals).chain(wanted);
+        if all.all(|term| evaluation.is_true(*term)) {
+            return Ok(Some(model));
+        }
+        let lemmas = lemmas(terms, &model);
+        if lemmas.is_empty() {
+            return Err(Stop::Unsupported("the solver's values".into()));
+        }
+        paths.axioms.extend(lemmas);
+    }
+    Ok(None)
+}
+
+/// What the hashes are of the values that the solver has tried.
+fn lemmas(terms: &mut Terms, model: &Model) -> Vec<Term> {
+    let mut facts = Vec::new();
+    let mut evaluation = Evaluation::new(terms, model);
+    for number in 0..terms.len() as u32 {
+        let term = Term(number);
+        if let Node::Apply(Function::Crc32 | Function::Crc16, argument) = terms.node(term) {
+            let (argument, value) = (*argument, evaluation.value(term));
+            facts.push((term, value, argument, evaluation.value(argument)));
+        }
+    }
+    let mut lemmas = Vec::new();
+    for (term, value, argument, given) in facts {
+        let given = terms.constant(given, terms.width(argument));
+        let value = terms.constant(value, terms.width(term));
+        let (same, is) = (terms.equal(argument, given), terms.equal(term, value));
+        let other = terms.not(same);
+        lemmas.push(terms.or(other, is));
+    }
+    lemmas
+}
+
+fn example(
+    both: [&Journey; 2],
+    terms: &mut Terms,
+    model: &Model,
+    world: &World,
+    registers: &[String],
+) -> Counterexample {
+    let length = {
+        let mut evaluation = Evaluation::new(terms, model);
+        evaluation.value(world.length).to_u32().unwrap_or(0)
+    };
+    let bytes: Vec<Term> = (0..length).map(|at| arrived(at, terms)).collect();
+    let mut evaluation = Evaluation::new(terms, model);
+    let small = |value: BigUint| value.to_u16().unwrap_or(0);
+    let packet: Vec<u8> = bytes
+        .iter()
+        .map(|byte| evaluation.value(*byte).to_u8().unwrap_or(0))
+        .collect();
+    let sent = both.map(|journey| {
+        let mut all = Vec::new();
+        for sent in &journey.sent {
+            let own = sent.packet.bytes.iter();
+            let mut data: Vec<u8> = own
+                .map(|byte| evaluation.value(*byte).to_u8().unwrap_or(0))
+                .collect();
+            data.extend(&packet[(sent.packet.rest as usize).min(packet.len())..]);
+            all.push((small(evaluation.value(sent.port)), data));
+        }
+        all.sort();
+        all
+    });
+    let sessions = world.sessions.iter();
+    let mut cells: Vec<_> = model
+        .cells
+        .iter()
+        .filter_map(|((register, index), value)| {
+            let name = registers.get(*register as usize)?;
+            Some((name.clone(), index.to_u64()?, value.clone()))
+        })
+        .collect();
+    cells.sort();
+    Counterexample {
+        port: small(evaluation.value(world.ingress_port)),
+        entries: world.entries(&mut evaluation),
+        sessions: sessions
+            .map(|s| (small(evaluation.value(s.id)), small(evaluation.value(s.port))))
+            .collect(),
+        group: small(evaluation.value(world.group.id)),
+        copies: world
+            .group
+            .copies
+            .iter()
+            .filter(|copy| evaluation.is_true(copy.0))
+            .map(|copy| (*copy).clone())
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|copy| (small(evaluation.value(copy.1)), small(evaluation.value(copy.2))))
+            .collect(),
+        packet,
+        cells,
+        sent,
+    }
+}

@@ -1,0 +1,114 @@
+//! Terms under values for their unknowns, computed as the engine computes.
+
+use crate::term::{fold, Function, Node, Term, Terms};
+use num_bigint::BigUint;
+use num_traits::{One, Zero};
+use p4_arch::v1model::Algorithm;
+use rustc_hash::FxHashMap;
+
+/// Values of unknowns; what is not there is zero.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// By number of the unknown
+    pub values: FxHashMap<u32, BigUint>,
+    /// What cells of registers held at first: by register's number, then by index
+    pub cells: FxHashMap<(u32, BigUint), BigUint>,
+}
+
+/// Evaluates terms, each once.
+#[derive(Debug)]
+pub struct Evaluation<'a> {
+    terms: &'a Terms,
+    model: &'a Model,
+    known: FxHashMap<Term, BigUint>,
+}
+
+impl<'a> Evaluation<'a> {
+    pub fn new(terms: &'a Terms, model: &'a Model) -> Evaluation<'a> {
+        Evaluation {
+            terms,
+            model,
+            known: FxHashMap::default(),
+        }
+    }
+
+    pub fn is_true(&mut self, term: Term) -> bool {
+        !self.value(term).is_zero()
+    }
+
+    pub fn value(&mut self, term: Term) -> BigUint {
+        let mut todo = vec![term];
+        while let Some(top) = todo.last().copied() {
+            if self.known.contains_key(&top) {
+                todo.pop();
+                continue;
+            }
+            let before = todo.len();
+            operands(self.terms.node(top), |operand| {
+                if !self.known.contains_key(&operand) {
+                    todo.push(operand);
+                }
+            });
+            if todo.len() == before {
+                let value = self.compute(top);
+                self.known.insert(top, value);
+                todo.pop();
+            }
+        }
+        self.known[&term].clone()
+    }
+
+    fn compute(&self, term: Term) -> BigUint {
+        let width = self.terms.width(term);
+        let of = |term: &Term| &self.known[term];
+        match self.terms.node(term) {
+            Node::Constant(value) => value.clone(),
+            Node::Unknown(number) => self.model.values.get(number).cloned().unwrap_or_default(),
+            Node::Not(a) => (BigUint::one() << width) - 1u32 - of(a),
+            Node::Binary(op, a, b) => fold(*op, of(a), of(b), self.terms.width(*a)),
+            Node::Choose(c, a, b) => match of(c).is_zero() {
+                true => of(b).clone(),
+                false => of(a).clone(),
+            },
+            Node::Concat(a, b) => (of(a) << self.terms.width(*b)) | of(b),
+            Node::Slice(a, lo) => (of(a) >> *lo) & ((BigUint::one() << width) - 1u32),
+            Node::Apply(function, a) => self.apply(*function, *a, of(a), width),
+        }
+    }
+
+    fn apply(&self, function: Function, argument: Term, value: &BigUint, width: u32) -> BigUint {
+        let algorithm = match function {
+            Function::Crc32 => Algorithm::Crc32,
+            Function::Crc16 => Algorithm::Crc16,
+            Function::Cell(register) => {
+                let cell = self.model.cells.get(&(register, value.clone()));
+                return cell.cloned().unwrap_or_default();
+            }
+        };
+        let bytes = self.terms.width(argument) as usize / 8;
+        let mut data = value.to_bytes_be();
+        if value.is_zero() {
+            data.clear();
+        }
+        let mut padded = vec![0; bytes - data.len()];
+        padded.append(&mut data);
+        BigUint::from(algorithm.hash(&padded)) & ((BigUint::one() << width) - 1u32)
+    }
+}
+
+/// The operands of a term, in order.
+pub fn operands(node: &Node, mut each: impl FnMut(Term)) {
+    match node {
+        Node::Constant(_) | Node::Unknown(_) => {}
+        Node::Not(a) | Node::Slice(a, _) | Node::Apply(_, a) => each(*a),
+        Node::Binary(_, a, b) | Node::Concat(a, b) => {
+            each(*a);
+            each(*b);
+        }
+        Node::Choose(c, a, b) => {
+            each(*c);
+            each(*a);
+            each(*b);
+        }
+    }
+}

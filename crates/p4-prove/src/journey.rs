@@ -1,0 +1,455 @@
+//! A packet's journey through a v1model switch, until nothing of it is left.
+//!
+//! This is what `p4_arch::v1model` does between the blocks (`ingress.rs`, `egress.rs`), said once more
+//! for terms; the tests hold the two together with packets. Time stands still at 0.
+
+use crate::packet::Packet;
+use crate::path::{Paths, Step, Stop};
+use crate::run::{Asked, Code, Parsed, Run, State, Write};
+use crate::term::{Binary, Term, Terms};
+use crate::world::{Bounds, World};
+use p4_arch::v1model::{Field, Region};
+use p4_ir::ir::Slot;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+
+const DROP_PORT: u64 = 511;
+
+/// Values of `instance_type`
+const NORMAL: u64 = 0;
+const INGRESS_CLONE: u64 = 1;
+const EGRESS_CLONE: u64 = 2;
+const RECIRCULATED: u64 = 4;
+const REPLICA: u64 = 5;
+const RESUBMITTED: u64 = 6;
+
+/// A packet that the switch sends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// 9 bits
+    pub port: Term,
+    pub packet: Packet,
+}
+
+/// What becomes of a packet.
+#[derive(Debug, Default)]
+pub struct Journey {
+    pub sent: Vec<Sent>,
+    /// Writes to registers, by the register's name
+    pub writes: FxHashMap<String, Vec<Write>>,
+    pub passes: u32,
+}
+
+/// The fields that a packet keeps, and the regions of the frame that they are in.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    list: Option<u32>,
+    words: Vec<Term>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    IngressClone,
+    EgressClone,
+    Replica,
+    Unicast,
+}
+
+/// On its way out
+#[derive(Debug)]
+struct Leaving {
+    origin: Origin,
+    port: Term,
+    rid: Option<Term>,
+    packet: Packet,
+    cursor: usize,
+    carried: Vec<Term>,
+    kept: Kept,
+    length: Term,
+}
+
+/// On its way back to the parser
+#[derive(Debug)]
+struct Again {
+    packet: Packet,
+    kept: Kept,
+    kind: u64,
+}
+
+/// Follows one program's journey of the packet on the present path.
+pub fn travel<'a, 's>(
+    code: &mut Code<'a>,
+    terms: &mut Terms,
+    paths: &mut Paths<'s>,
+    world: &World,
+    bounds: &Bounds,
+    registers: &mut Vec<String>,
+) -> Step<Journey> {
+    let program = code.image.program();
+    let run = Run {
+        program,
+        code,
+        terms,
+        paths,
+        world,
+        bounds,
+        packet: Packet::arriving(),
+        cursor: 0,
+        output: Vec::new(),
+        loose: None,
+        writes: FxHashMap::default(),
+        registers,
+        states: 0,
+    };
+    let mut traveller = Traveller {
+        run,
+        journey: Journey::default(),
+        leaving: VecDeque::new(),
+        again: VecDeque::new(),
+    };
+    traveller.travel()?;
+    let Traveller { run, mut journey, .. } = traveller;
+    for (register, writes) in run.writes {
+        let name = program.instances[register as usize].name.to_string();
+        journey.writes.insert(name, writes);
+    }
+    Ok(journey)
+}
+
+struct Traveller<'r, 'a, 's> {
+    run: Run<'r, 'a, 's>,
+    journey: Journey,
+    leaving: VecDeque<Leaving>,
+    again: VecDeque<Again>,
+}
+
+impl Traveller<'_, '_, '_> {
+    fn travel(&mut self) -> Step<()> {
+        let first = Again {
+            packet: Packet::arriving(),
+            kept: Kept::default(),
+            kind: NORMAL,
+        };
+        self.pass(first)?;
+        loop {
+            if let Some(copy) = self.leaving.pop_front() {
+                self.egress(copy)?;
+            } else if let Some(again) = self.again.pop_front() {
+                self.pass(again)?;
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    fn blank(&self) -> State {
+        State {
+            frame: self.run.code.blank.clone(),
+            guard: Vec::new(),
+        }
+    }
+
+    fn set(&mut self, state: &mut State, field: Option<Field>, value: Term) {
+        if let Some(field) = field {
+            let width = field.mask().count_ones().clamp(1, 64);
+            self.run.put(state, field.slot(), width, value);
+        }
+    }
+
+    fn set_number(&mut self, state: &mut State, field: Option<Field>, value: u64) {
+        let value = self.run.terms.number(value, 64);
+        self.set(state, field, value);
+    }
+
+    fn field(&mut self, state: &State, field: Option<Field>, width: u32) -> Term {
+        match field {
+            Some(field) => self.run.get(state, field.slot(), width),
+            None => self.run.terms.number(0, width),
+        }
+    }
+
+    fn asked(&mut self, state: &State, what: Asked, width: u32) -> Term {
+        let slot = self.run.asked(what);
+        self.run.get(state, slot, width)
+    }
+
+    fn forget_asked(&mut self, state: &mut State) {
+        let zero = self.run.terms.number(0, 64);
+        let first = self.run.asked(Asked::Clone) as usize;
+        state.frame[first..].fill(zero);
+    }
+
+    fn decide(&mut self, term: Term) -> Step<bool> {
+        self.run.paths.decide(self.run.terms, term)
+    }
+
+    fn is(&mut self, term: Term, number: u64) -> Step<bool> {
+        let number = self.run.terms.number(number, self.run.terms.width(term));
+        let equal = self.run.terms.equal(term, number);
+        self.decide(equal)
+    }
+
+    fn length(&mut self, packet: &Packet) -> Term {
+        packet.length(self.run.world.length, self.run.terms)
+    }
+
+    /// Bytes of the packet with what was added and removed.
+    fn grown(&mut self, state: &State) -> Term {
+        let packet = self.run.packet.clone();
+        let length = self.length(&packet);
+        let grown = self.asked(state, Asked::Grown, 32);
+        self.run.terms.binary(Binary::Add, length, grown)
+    }
+
+    fn save(&self, state: &State, regions: &[Region]) -> Vec<Term> {
+        let words = regions
+            .iter()
+            .flat_map(|(slot, n)| &state.frame[*slot as usize..(slot + n) as usize]);
+        words.copied().collect()
+    }
+
+    fn restore(&self, state: &mut State, regions: &[Region], words: &[Term]) {
+        let slots = regions.iter().flat_map(|(slot, n)| *slot..slot + n);
+        for (slot, word) in slots.zip(words) {
+            state.frame[slot as usize] = *word;
+        }
+    }
+
+    fn put_back(&self, state: &mut State, kept: &Kept) {
+        if let Some(list) = kept.list {
+            let image = self.run.code.image;
+            self.restore(state, image.field_list(list), &kept.words);
+        }
+    }
+
+    fn keep(&mut self, state: &State, list: Term) -> Step<Kept> {
+        let list = self.run.paths.concrete(self.run.terms, list)?;
+        let Some(list) = list.and_then(|list| u32::try_from(list).ok()) else {
+            return Err(Stop::Unsupported("an unknown field list".into()));
+        };
+        let words = self.save(state, self.run.code.image.field_list(list));
+        let list = Some(list);
+        Ok(Kept { list, words })
+    }
+
+    /// Runs a control with all its branches.
+    fn control(&mut self, block: usize, state: State) -> Step<State> {
+        let entry = self.run.code.image.entries()[block];
+        let ended = self.run.run_all(entry, state)?;
+        let mut state = ended.ok_or_else(|| Stop::Unsupported("a control without end".into()))?;
+        state.guard.clear();
+        Ok(state)
+    }
+
+    fn walk(&mut self, block: usize, state: &mut State) -> Step<Parsed> {
+        let entry = self.run.code.image.entries()[block];
+        self.run.states = 0;
+        self.run.walk(entry, state)
+    }
+
+    fn pass(&mut self, again: Again) -> Step<()> {
+        self.journey.passes += 1;
+        if self.journey.passes > self.run.bounds.passes {
+            return Err(Stop::Bound("passes"));
+        }
+        let standard = *self.run.code.image.standard();
+        let mut state = self.blank();
+        self.put_back(&mut state, &again.kept);
+        let (arrived, kind) = (again.packet.clone(), again.kind);
+        let length = self.length(&arrived);
+        self.run.packet = again.packet;
+        self.run.cursor = 0;
+        let port = self.run.world.ingress_port;
+        self.set(&mut state, standard.ingress_port, port);
+        self.set_number(&mut state, standard.instance_type, kind);
+        self.set(&mut state, standard.packet_length, length);
+        self.set_number(&mut state, standard.ingress_global_timestamp, 0);
+        if let Parsed::Rejected(error) = self.walk(0, &mut state)? {
+            self.set_number(&mut state, standard.parser_error, error.into());
+        }
+        self.walk(1, &mut state)?;
+        let state = self.control(2, state)?;
+        self.end_of_ingress(state)
+    }
+
+    fn end_of_ingress(&mut self, state: State) -> Step<()> {
+        let standard = *self.run.code.image.standard();
+        let wants_clone = self.asked(&state, Asked::Clone, 1);
+        if self.decide(wants_clone)? {
+            self.clone_packet(&state, Origin::IngressClone)?;
+        }
+        let resubmits = self.asked(&state, Asked::Resubmit, 1);
+        if self.decide(resubmits)? {
+            let list = self.asked(&state, Asked::ResubmitList, 32);
+            let kept = self.keep(&state, list)?;
+            let packet = self.run.packet.clone();
+            let kind = RESUBMITTED;
+            self.again.push_back(Again { packet, kept, kind });
+            return Ok(());
+        }
+        let group = self.field(&state, standard.mcast_grp, 16);
+        if !self.is(group, 0)? {
+            return self.replicate(&state, group);
+        }
+        let port = self.field(&state, standard.egress_spec, 9);
+        if self.is(port, DROP_PORT)? {
+            return Ok(());
+        }
+        let copy = self.copy(&state, Origin::Unicast, port, None);
+        self.leaving.push_back(copy);
+        Ok(())
+    }
+
+    /// The packet as ingress or egress left it.
+    fn copy(&mut self, state: &State, origin: Origin, port: Term, rid: Option<Term>) -> Leaving {
+        Leaving {
+            origin,
+            port,
+            rid,
+            packet: self.run.packet.clone(),
+            cursor: self.run.cursor,
+            carried: self.save(state, self.run.code.image.carried()),
+            kept: Kept::default(),
+            length: self.grown(state),
+        }
+    }
+
+    fn clone_packet(&mut self, state: &State, origin: Origin) -> Step<()> {
+        let session = self.asked(state, Asked::CloneSession, 15);
+        let sessions = self.run.world.sessions.clone();
+        for known in sessions {
+            let same = self.run.terms.equal(session, known.id);
+            if !self.decide(same)? {
+                continue;
+            }
+            let none = self.run.terms.number(0, 16);
+            let mut copy = self.copy(state, origin, known.port, Some(none));
+            let list = self.asked(state, Asked::CloneList, 32);
+            copy.kept = self.keep(state, list)?;
+            self.leaving.push_back(copy);
+            break;
+        }
+        Ok(())
+    }
+
+    fn replicate(&mut self, state: &State, group: Term) -> Step<()> {
+        let known = self.run.world.group.clone();
+        let same = self.run.terms.equal(group, known.id);
+        if !self.decide(same)? {
+            return Ok(());
+        }
+        for (is_there, port, rid) in known.copies {
+            if self.decide(is_there)? {
+                let copy = self.copy(state, Origin::Replica, port, Some(rid));
+                self.leaving.push_back(copy);
+            }
+        }
+        Ok(())
+    }
+
+    fn forget_metadata(&mut self, state: &mut State) {
+        let zero = self.run.terms.number(0, 64);
+        for (slot, n) in self.run.code.image.metadata() {
+            state.frame[*slot as usize..(slot + n) as usize].fill(zero);
+        }
+    }
+
+    fn egress(&mut self, copy: Leaving) -> Step<()> {
+        let image = self.run.code.image;
+        let standard = *image.standard();
+        let mut state = self.blank();
+        self.run.packet = copy.packet;
+        self.run.cursor = copy.cursor;
+        let mut length = copy.length;
+        let port = self.run.world.ingress_port;
+        let kind = match copy.origin {
+            Origin::IngressClone => {
+                self.run.cursor = 0;
+                self.set(&mut state, standard.ingress_port, port);
+                self.walk(0, &mut state)?;
+                length = self.grown(&state);
+                self.forget_metadata(&mut state);
+                INGRESS_CLONE
+            }
+            Origin::EgressClone => {
+                self.restore(&mut state, image.carried(), &copy.carried);
+                self.forget_metadata(&mut state);
+                EGRESS_CLONE
+            }
+            Origin::Replica | Origin::Unicast => {
+                self.restore(&mut state, image.carried(), &copy.carried);
+                match copy.origin {
+                    Origin::Replica => REPLICA,
+                    _ => NORMAL,
+                }
+            }
+        };
+        if matches!(copy.origin, Origin::IngressClone | Origin::EgressClone) {
+            self.set(&mut state, standard.ingress_port, port);
+            self.put_back(&mut state, &copy.kept);
+        }
+        self.set_number(&mut state, standard.instance_type, kind);
+        self.set(&mut state, standard.egress_port, copy.port);
+        if let Some(rid) = copy.rid {
+            self.set(&mut state, standard.egress_rid, rid);
+        }
+        self.set(&mut state, standard.packet_length, length);
+        for field in [
+            standard.egress_spec,
+            standard.enq_timestamp,
+            standard.enq_qdepth,
+            standard.deq_timedelta,
+            standard.deq_qdepth,
+            standard.egress_global_timestamp,
+        ] {
+            self.set_number(&mut state, field, 0);
+        }
+        self.forget_asked(&mut state);
+        let packet = self.run.packet.clone();
+        let own = self.length(&packet);
+        let grown = self.run.terms.binary(Binary::Sub, length, own);
+        let slot: Slot = self.run.asked(Asked::Grown);
+        self.run.set(&mut state, slot, grown);
+        let state = self.control(3, state)?;
+        self.end_of_egress(state, copy.port)
+    }
+
+    fn end_of_egress(&mut self, mut state: State, port: Term) -> Step<()> {
+        let standard = *self.run.code.image.standard();
+        let wants_clone = self.asked(&state, Asked::Clone, 1);
+        if self.decide(wants_clone)? {
+            self.clone_packet(&state, Origin::EgressClone)?;
+        }
+        let spec = self.field(&state, standard.egress_spec, 9);
+        if self.is(spec, DROP_PORT)? {
+            return Ok(());
+        }
+        let recirculates = self.asked(&state, Asked::Recirculate, 1);
+        let recirculates = self.decide(recirculates)?;
+        self.walk(4, &mut state)?;
+        self.run.output.clear();
+        self.run.loose = None;
+        self.walk(5, &mut state)?;
+        let packet = self.deparsed()?;
+        if !recirculates {
+            self.journey.sent.push(Sent { port, packet });
+            return Ok(());
+        }
+        let list = self.asked(&state, Asked::RecirculateList, 32);
+        let kept = self.keep(&state, list)?;
+        let kind = RECIRCULATED;
+        self.again.push_back(Again { packet, kept, kind });
+        Ok(())
+    }
+
+    /// What the deparser has made, and the payload.
+    fn deparsed(&mut self) -> Step<Packet> {
+        if self.run.loose.is_some() || self.run.cursor % 8 != 0 {
+            return Err(Stop::Unsupported("headers that are no whole bytes".into()));
+        }
+        let payload = &self.run.packet.bytes[self.run.cursor / 8..];
+        let bytes = self.run.output.iter().chain(payload).copied().collect();
+        let rest = self.run.packet.rest;
+        Ok(Packet { bytes, rest })
+    }
+}

@@ -1,0 +1,30 @@
+//! Two v1model programs of one contract, compared for all packets within bounds.
+//!
+//! Both are executed on terms over the same unknowns: the bytes of a packet, its port and length, the
+//! entries of the tables, clone sessions, a multicast group, the cells of registers ([`World`]). A
+//! packet is followed through its whole journey ([`journey`]), so programs may keep different notes
+//! between passes. Controls are executed once with all their branches; a path forks only where bytes
+//! are laid out differently or the architecture does something else ([`flow`]). On each path the
+//! second program meets the decisions of the first, and mostly the same terms; only where what they
+//! send is not the same term a solver is asked, which the caller brings along ([`Solver`]).
+//!
+//! It is Rust and not Python because hundreds of programs are compared in a grading run, each on
+//! hundreds of paths of thousands of instructions.
+#![forbid(unsafe_code)]
+
+mod calls;
+mod compare;
+pub mod evaluate;
+pub mod flow;
+pub mod journey;
+pub mod packet;
+pub mod path;
+pub mod run;
+pub mod term;
+mod wire;
+pub mod world;
+
+pub use compare::{compare, Counterexample, Coverage, Verdict};
+pub use evaluate::Model;
+pub use path::{Answer, Solver};
+pub use world::{Bounds, Entry, Match, World};

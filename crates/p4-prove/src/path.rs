@@ -1,0 +1,310 @@
+//! One path at a time: what has been decided on it, and which others there are.
+
+use crate::evaluate::{Evaluation, Model};
+use crate::term::{Binary, Node, Term, Terms};
+use num_bigint::BigUint;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// What a solver says of assumptions.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// Values that fulfil them
+    Yes(Model),
+    No,
+    /// Not within the time for one question
+    Unknown,
+}
+
+/// Decides whether truth values can hold together.
+pub trait Solver {
+    fn ask(&mut self, terms: &Terms, assumptions: &[Term]) -> Answer;
+}
+
+/// Why a path ends before both programs have come to the end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The path goes beyond a bound; the text names it.
+    Bound(&'static str),
+    /// The programs do what is not followed; the text names it.
+    Unsupported(String),
+    /// There is no time left.
+    Budget,
+}
+
+pub type Step<T> = Result<T, Stop>;
+
+/// A path that is still to be walked: the decisions that lead to it.
+#[derive(Debug)]
+struct Ahead {
+    script: Vec<Decision>,
+    model: Option<Model>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Decision {
+    value: bool,
+    /// The other side cannot hold.
+    forced: bool,
+}
+
+/// The paths that a comparison has still to walk, and where it is on the present one.
+pub struct Paths<'s> {
+    pub solver: &'s mut dyn Solver,
+    /// Called before each question: whether there is time left
+    pub has_time: &'s dyn Fn() -> bool,
+    /// What holds on all paths
+    pub axioms: Vec<Term>,
+    ahead: Vec<Ahead>,
+    script: Vec<Decision>,
+    at: usize,
+    known: FxHashMap<Term, bool>,
+    /// Truth values of which only one side could hold
+    forced: FxHashSet<Term>,
+    /// What was decided on this path
+    pub literals: Vec<Term>,
+    model: Option<Model>,
+    pub questions: u64,
+    /// Questions that the solver left open
+    pub open: u64,
+}
+
+impl<'s> Paths<'s> {
+    pub fn new(solver: &'s mut dyn Solver, has_time: &'s dyn Fn() -> bool) -> Paths<'s> {
+        let first = Ahead {
+            script: Vec::new(),
+            model: None,
+        };
+        Paths {
+            solver,
+            has_time,
+            axioms: Vec::new(),
+            ahead: vec![first],
+            script: Vec::new(),
+            at: 0,
+            known: FxHashMap::default(),
+            forced: FxHashSet::default(),
+            literals: Vec::new(),
+            model: None,
+            questions: 0,
+            open: 0,
+        }
+    }
+
+    /// Begins the next path, the one found last; `false` if all have been walked.
+    pub fn begin(&mut self) -> bool {
+        let Some(ahead) = self.ahead.pop() else {
+            return false;
+        };
+        self.script = ahead.script;
+        self.model = ahead.model;
+        self.at = 0;
+        self.known.clear();
+        self.forced.clear();
+        self.literals.clear();
+        true
+    }
+
+    pub fn left(&self) -> usize {
+        self.ahead.len()
+    }
+
+    /// Whether the assumptions can hold on this path.
+    pub fn ask(&mut self, terms: &Terms, more: &[Term]) -> Step<Answer> {
+        if !(self.has_time)() {
+            return Err(Stop::Budget);
+        }
+        self.questions += 1;
+        let all: Vec<Term> = self
+            .axioms
+            .iter()
+            .chain(&self.literals)
+            .chain(more)
+            .copied()
+            .collect();
+        let answer = self.solver.ask(terms, &all);
+        if matches!(answer, Answer::Unknown) {
+            self.open += 1;
+        }
+        Ok(answer)
+    }
+
+    /// What is known of a truth value without asking: by itself, or from what was decided.
+    pub fn known(&self, terms: &Terms, term: Term) -> Option<bool> {
+        self.known_within(terms, term, 8)
+    }
+
+    fn known_within(&self, terms: &Terms, term: Term, depth: u32) -> Option<bool> {
+        if let Some(value) = terms.small(term) {
+            return Some(value != 0);
+        }
+        if let Some(value) = self.known.get(&term) {
+            return Some(*value);
+        }
+        let depth = depth.checked_sub(1)?;
+        let of = |term: &Term| self.known_within(terms, *term, depth);
+        match terms.node(term) {
+            Node::Not(a) => of(a).map(|value| !value),
+            Node::Binary(Binary::And, a, b) => match (of(a), of(b)) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            },
+            Node::Choose(c, a, b) => match of(c)? {
+                true => of(a),
+                false => of(b),
+            },
+            _ => None,
+        }
+    }
+
+    /// Notes what follows from a decision without asking.
+    fn learn(&mut self, terms: &Terms, term: Term, value: bool) {
+        if self.known.insert(term, value).is_some() {
+            return;
+        }
+        match *terms.node(term) {
+            Node::Not(a) => self.learn(terms, a, !value),
+            Node::Binary(Binary::And, a, b) if value => {
+                self.learn(terms, a, true);
+                self.learn(terms, b, true);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes one side of a truth value, one that can hold; the other one is walked later.
+    pub fn decide(&mut self, terms: &mut Terms, term: Term) -> Step<bool> {
+        if let Some(value) = self.known(terms, term) {
+            return Ok(value);
+        }
+        if let Node::Not(inner) = *terms.node(term) {
+            return Ok(!self.decide(terms, inner)?);
+        }
+        if let Some(decision) = self.script.get(self.at).copied() {
+            self.take(terms, term, decision);
+            return Ok(decision.value);
+        }
+        let first = self.guess(terms, term);
+        let not = terms.not(term);
+        let value = first.unwrap_or(true);
+        let (own, other) = match value {
+            true => (term, not),
+            false => (not, term),
+        };
+        if first.is_none() {
+            match self.ask(terms, &[own])? {
+                Answer::No => return Ok(self.new_decision(terms, term, !value, true)),
+                Answer::Yes(model) => self.model = Some(model),
+                Answer::Unknown => {}
+            }
+        }
+        let model = match self.ask(terms, &[other])? {
+            Answer::No => return Ok(self.new_decision(terms, term, value, true)),
+            Answer::Yes(model) => Some(model),
+            Answer::Unknown => None,
+        };
+        let mut script = self.script.clone();
+        script.push(Decision {
+            value: !value,
+            forced: false,
+        });
+        self.ahead.push(Ahead { script, model });
+        Ok(self.new_decision(terms, term, value, false))
+    }
+
+    fn new_decision(&mut self, terms: &mut Terms, term: Term, value: bool, forced: bool) -> bool {
+        let decision = Decision { value, forced };
+        self.script.push(decision);
+        self.take(terms, term, decision);
+        value
+    }
+
+    /// Goes the next step of the script.
+    fn take(&mut self, terms: &mut Terms, term: Term, decision: Decision) {
+        self.at += 1;
+        let Decision { value, forced } = decision;
+        if forced {
+            self.forced.insert(term);
+        } else {
+            let literal = match value {
+                true => term,
+                false => terms.not(term),
+            };
+            self.literals.push(literal);
+        }
+        self.learn(terms, term, value);
+    }
+
+    /// Whether the truth value, which was decided, could have been true.
+    pub fn could(&self, term: Term) -> bool {
+        self.known.get(&term) != Some(&false) || !self.forced.contains(&term)
+    }
+
+    /// The side that the values of the last answer take, if these fulfil all that was decided.
+    fn guess(&mut self, terms: &Terms, term: Term) -> Option<bool> {
+        let model = self.model.as_ref()?;
+        let mut evaluation = Evaluation::new(terms, model);
+        let holds = self
+            .axioms
+            .iter()
+            .chain(&self.literals)
+            .all(|literal| evaluation.is_true(*literal));
+        if !holds {
+            self.model = None;
+            return None;
+        }
+        Some(evaluation.is_true(term))
+    }
+
+    /// The value of a term, which may have to be decided: `None` if it is none of its constants.
+    pub fn concrete(&mut self, terms: &mut Terms, term: Term) -> Step<Option<BigUint>> {
+        let mut tried: Vec<BigUint> = Vec::new();
+        for leaf in self.leaves(terms, term) {
+            if tried.contains(&leaf) {
+                continue;
+            }
+            let width = terms.width(term);
+            let constant = terms.constant(leaf.clone(), width);
+            let equal = terms.equal(term, constant);
+            if self.decide(terms, equal)? {
+                return Ok(Some(leaf));
+            }
+            tried.push(leaf);
+        }
+        Ok(None)
+    }
+
+    /// Constants that a term may be, as far as one can see them in it.
+    fn leaves(&self, terms: &Terms, term: Term) -> Vec<BigUint> {
+        let one = BigUint::from(1u8);
+        match terms.node(term) {
+            Node::Constant(value) => vec![value.clone()],
+            Node::Choose(c, a, b) => match self.known(terms, *c) {
+                Some(true) => self.leaves(terms, *a),
+                Some(false) => self.leaves(terms, *b),
+                None => {
+                    let mut all = self.leaves(terms, *a);
+                    all.extend(self.leaves(terms, *b));
+                    all
+                }
+            },
+            Node::Concat(a, b) => {
+                let (highs, lows) = (self.leaves(terms, *a), self.leaves(terms, *b));
+                let shift = terms.width(*b);
+                let join = |high: &BigUint, low: &BigUint| (high << shift) | low;
+                let pairs = highs.iter().flat_map(|high| lows.iter().map(move |low| (high, low)));
+                pairs.map(|(high, low)| join(high, low)).collect()
+            }
+            Node::Slice(whole, lo) => {
+                let mask = (&one << terms.width(term)) - &one;
+                let wholes = self.leaves(terms, *whole);
+                wholes.iter().map(|value| (value >> *lo) & &mask).collect()
+            }
+            _ if terms.width(term) == 1 => match self.known(terms, term) {
+                Some(value) => vec![u8::from(value).into()],
+                None => vec![one.clone(), one.clone() - one],
+            },
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,668 @@
+//! What both switches share and nobody knows: entries, clone sessions, multicast groups.
+//!
+//! The reference's tables say which entries there may be. A table has a fixed number of places for
+//! entries; the entry of a lower place wins. Places are filled from the first on.
+
+use crate::evaluate::Evaluation;
+use crate::term::{Binary, Term, Terms};
+use num_bigint::BigUint;
+use num_traits::{ToPrimitive, Zero};
+use p4_ir::ir::{ConstMatch, Program, Table};
+
+/// How much of everything a comparison covers.
+#[derive(Clone, Debug)]
+pub struct Bounds {
+    /// Entries per table
+    pub entries: u32,
+    /// Passes through ingress, of all copies of a packet together
+    pub passes: u32,
+    /// Lengths of each varbit field that are tried, from the shortest
+    pub varbits: u32,
+    /// Bytes of the longest packet
+    pub bytes: u32,
+    /// States that a parser may enter in one pass
+    pub states: u32,
+    /// Clone sessions with their ports; without a number or a port any will do
+    pub sessions: Vec<(Option<u16>, Option<u16>)>,
+    /// Copies that the one multicast group has at most
+    pub copies: u32,
+    /// Ports where a packet may arrive; empty: all but the one that stands for dropping
+    pub ports: Vec<u16>,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds {
+            entries: 2,
+            passes: 4,
+            varbits: 2,
+            bytes: 1514,
+            states: 64,
+            sessions: vec![(None, None)],
+            copies: 2,
+            ports: Vec::new(),
+        }
+    }
+}
+
+/// What an entry wants of one key.
+#[derive(Clone, Debug)]
+enum Want {
+    Exact(Term),
+    /// Ternary and lpm; for the latter the length of the prefix
+    Masked {
+        value: Term,
+        mask: Term,
+        length: Option<Term>,
+    },
+    Range {
+        low: Term,
+        high: Term,
+    },
+    Optional {
+        value: Term,
+        given: Term,
+    },
+}
+
+#[derive(Clone, Debug)]
+struct Place {
+    is_there: Term,
+    wants: Vec<Want>,
+    /// Number in [`TableWorld::actions`]
+    action: Term,
+    /// For each action its parameters
+    params: Vec<Vec<Term>>,
+}
+
+#[derive(Clone, Debug)]
+struct TableWorld {
+    name: String,
+    keys: Vec<(String, String, u32)>,
+    /// Names, with names and widths of parameters
+    actions: Vec<(String, Vec<(String, u32)>)>,
+    places: Vec<Place>,
+    has_priority: bool,
+}
+
+/// A multicast group of copies that are there or not.
+#[derive(Clone, Debug)]
+pub struct Group {
+    pub id: Term,
+    /// Whether it is there, its port and its replication id
+    pub copies: Vec<(Term, Term, Term)>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Session {
+    pub id: Term,
+    pub port: Term,
+}
+
+/// Entries, sessions, groups and the port of arrival, all unknown.
+#[derive(Clone, Debug)]
+pub struct World {
+    tables: Vec<TableWorld>,
+    pub sessions: Vec<Session>,
+    pub group: Group,
+    pub ingress_port: Term,
+    /// Bytes of the packet that arrives, 16 bits
+    pub length: Term,
+}
+
+/// What a lookup comes to.
+#[derive(Clone, Debug)]
+pub struct Found {
+    pub hit: Term,
+    /// For each action of the table when it runs, and its data: one term per parameter
+    pub actions: Vec<(Term, Vec<Term>)>,
+}
+
+/// An entry of a counterexample.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    pub table: String,
+    pub matches: Vec<(String, Match)>,
+    pub priority: i32,
+    pub action: String,
+    pub params: Vec<(String, BigUint)>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Match {
+    Exact(BigUint),
+    Lpm(BigUint, u32),
+    Ternary(BigUint, BigUint),
+    Range(BigUint, BigUint),
+    Optional(BigUint),
+    Any,
+}
+
+impl World {
+    /// The world of the reference's tables, and what holds in it.
+    pub fn new(
+        program: &Program,
+        bounds: &Bounds,
+        terms: &mut Terms,
+    ) -> Result<(World, Vec<Term>), String> {
+        let mut axioms = Vec::new();
+        let mut tables = Vec::new();
+        for table in program.tables.iter().filter(|table| !table.const_entries) {
+            if table.keys.is_empty() {
+                continue;
+            }
+            tables.push(table_world(program, table, bounds, terms, &mut axioms)?);
+        }
+        let sessions = sessions(bounds, terms);
+        let group = group(bounds, terms, &mut axioms);
+        let ingress_port = terms.unknown("ingress_port", 9);
+        let drop = terms.number(511, 9);
+        let mut any = Vec::new();
+        for port in &bounds.ports {
+            let port = terms.number((*port).into(), 9);
+            any.push(terms.equal(ingress_port, port));
+        }
+        let is_drop = terms.equal(ingress_port, drop);
+        axioms.push(match any.is_empty() {
+            true => terms.not(is_drop),
+            false => terms.any(&any),
+        });
+        for session in &sessions {
+            let is_drop = terms.equal(session.port, drop);
+            axioms.push(terms.not(is_drop));
+        }
+        let length = terms.unknown("length", 16);
+        let beyond = terms.number(u64::from(bounds.bytes) + 1, 16);
+        axioms.push(terms.less(length, beyond));
+        let world = World {
+            tables,
+            sessions,
+            group,
+            ingress_port,
+            length,
+        };
+        Ok((world, axioms))
+    }
+
+    /// Why the entries of this world do not fit `program`, if they do not.
+    pub fn misfit(&self, program: &Program) -> Option<String> {
+        for own in &self.tables {
+            let Some(table) = program.tables.iter().find(|t| *t.name == *own.name) else {
+                return Some(format!("there is no table {}", own.name));
+            };
+            if keys(table) != own.keys {
+                return Some(format!("the table {} has other keys", own.name));
+            }
+            for (name, params) in &own.actions {
+                let actions = table.actions.iter();
+                let mut actions = actions.map(|a| &program.actions[a.action as usize]);
+                let Some(action) = actions.find(|action| *action.name == **name) else {
+                    return Some(format!("the table {} has no action {name}", own.name));
+                };
+                if parameters(action) != *params {
+                    return Some(format!("the action {name} has other parameters"));
+                }
+            }
+        }
+        None
+    }
+
+    /// The lookup of `key` (one term per key) in a table of either program.
+    pub fn lookup(
+        &self,
+        program: &Program,
+        table: &Table,
+        key: &[Term],
+        terms: &mut Terms,
+    ) -> Result<Found, String> {
+        let none = terms.truth(false);
+        let mut actions: Vec<(Term, Vec<Term>)> = Vec::new();
+        for listed in &table.actions {
+            let params = &program.actions[listed.action as usize].params;
+            let zeros = params.iter().map(|p| terms.number(0, p.place.width.max(1)));
+            actions.push((none, zeros.collect()));
+        }
+        let mut hit = none;
+        let mut take =
+            |terms: &mut Terms, actions: &mut Vec<(Term, Vec<Term>)>, hits: Term, way: Way| {
+                let missed = terms.not(hit);
+                let first = terms.and(hits, missed);
+                hit = terms.or(hit, hits);
+                for (index, when, data) in way {
+                    let when = terms.and(first, when);
+                    for (old, new) in actions[index].1.iter_mut().zip(data) {
+                        *old = terms.choose(when, new, *old);
+                    }
+                    actions[index].0 = terms.or(actions[index].0, when);
+                }
+            };
+        for entry in ordered(table)? {
+            let hits = const_hit(&entry.matches, key, terms);
+            let data = data_terms(program, table, &entry.call, terms);
+            let always = terms.truth(true);
+            let index = entry.call.action as usize;
+            take(terms, &mut actions, hits, vec![(index, always, data)]);
+        }
+        if let Some(own) = self.tables.iter().find(|own| *own.name == *table.name) {
+            for place in &own.places {
+                let mut hits = vec![place.is_there];
+                for (want, key) in place.wants.iter().zip(key) {
+                    hits.push(want.hit(*key, terms));
+                }
+                let hits = terms.all(&hits);
+                let mut way = Vec::new();
+                for (number, (name, _)) in own.actions.iter().enumerate() {
+                    let position = |listed: &p4_ir::ir::TableAction| {
+                        *program.actions[listed.action as usize].name == **name
+                    };
+                    let index = table.actions.iter().position(position);
+                    let index = index.ok_or_else(|| format!("no action {name}"))?;
+                    let own_number = terms.number(number as u64, 8);
+                    let when = terms.equal(place.action, own_number);
+                    way.push((index, when, place.params[number].clone()));
+                }
+                take(terms, &mut actions, hits, way);
+            }
+        }
+        let missed = terms.not(hit);
+        let data = data_terms(program, table, &table.default, terms);
+        let index = table.default.action as usize;
+        if let Some(default) = actions.get_mut(index) {
+            for (old, new) in default.1.iter_mut().zip(data) {
+                *old = terms.choose(missed, new, *old);
+            }
+            default.0 = terms.or(default.0, missed);
+        }
+        Ok(Found { hit, actions })
+    }
+
+    /// For each place whether it is filled, in the order in which it is good to try without.
+    pub fn occupied(&self) -> Vec<Term> {
+        let places = self.tables.iter().flat_map(|table| table.places.iter().rev());
+        let copies = self.group.copies.iter().skip(1).rev().map(|copy| copy.0);
+        places.map(|place| place.is_there).chain(copies).collect()
+    }
+
+    /// The entries as a control plane would write them.
+    pub fn entries(&self, evaluation: &mut Evaluation<'_>) -> Vec<Entry> {
+        let mut entries = Vec::new();
+        for table in &self.tables {
+            for (number, place) in table.places.iter().enumerate() {
+                if !evaluation.is_true(place.is_there) {
+                    continue;
+                }
+                let action = evaluation.value(place.action).to_usize().unwrap_or(0);
+                let (name, params) = &table.actions[action];
+                let values = place.params[action].iter();
+                let wants = place.wants.iter();
+                entries.push(Entry {
+                    table: table.name.clone(),
+                    matches: table
+                        .keys
+                        .iter()
+                        .map(|key| key.0.clone())
+                        .zip(wants.map(|want| want.value(evaluation)))
+                        .collect(),
+                    priority: match table.has_priority {
+                        true => (table.places.len() - number) as i32,
+                        false => 0,
+                    },
+                    action: name.clone(),
+                    params: params
+                        .iter()
+                        .map(|param| param.0.clone())
+                        .zip(values.map(|value| evaluation.value(*value)))
+                        .collect(),
+                });
+            }
+        }
+        entries
+    }
+}
+
+/// Which action runs when, with what data
+type Way = Vec<(usize, Term, Vec<Term>)>;
+
+fn keys(table: &Table) -> Vec<(String, String, u32)> {
+    let key = |key: &p4_ir::ir::Key| {
+        let (name, kind) = (key.name.to_string(), key.match_kind.to_string());
+        (name, kind, key.place.width)
+    };
+    table.keys.iter().map(key).collect()
+}
+
+fn parameters(action: &p4_ir::ir::Action) -> Vec<(String, u32)> {
+    let params = action.params.iter();
+    params
+        .map(|param| (param.name.to_string(), param.place.width.max(1)))
+        .collect()
+}
+
+fn table_world(
+    program: &Program,
+    table: &Table,
+    bounds: &Bounds,
+    terms: &mut Terms,
+    axioms: &mut Vec<Term>,
+) -> Result<TableWorld, String> {
+    let given = table.actions.iter().filter(|action| !action.default_only);
+    let actions: Vec<_> = given
+        .map(|listed| &program.actions[listed.action as usize])
+        .map(|action| (action.name.to_string(), parameters(action)))
+        .collect();
+    let kind_is = |kinds: &[&str]| {
+        let mut keys = table.keys.iter();
+        keys.any(|key| kinds.contains(&&*key.match_kind))
+    };
+    let has_priority = kind_is(&["ternary", "range", "optional"]);
+    let mut own = TableWorld {
+        name: table.name.to_string(),
+        keys: keys(table),
+        actions,
+        places: Vec::new(),
+        has_priority,
+    };
+    if own.actions.is_empty() {
+        return Ok(own);
+    }
+    for number in 0..bounds.entries {
+        let place = place(&own, number, terms, axioms)?;
+        if let Some(before) = own.places.last() {
+            let gap = {
+                let not = terms.not(before.is_there);
+                terms.and(place.is_there, not)
+            };
+            axioms.push(terms.not(gap));
+            if !has_priority {
+                ordered_prefixes(before, &place, terms, axioms);
+            }
+        }
+        for before in &own.places {
+            let both = terms.and(before.is_there, place.is_there);
+            let mut same = vec![both];
+            for (a, b) in before.wants.iter().zip(&place.wants) {
+                same.push(a.same(b, terms));
+            }
+            let same = terms.all(&same);
+            axioms.push(terms.not(same));
+        }
+        own.places.push(place);
+    }
+    Ok(own)
+}
+
+/// Longer prefixes come first.
+fn ordered_prefixes(before: &Place, place: &Place, terms: &mut Terms, axioms: &mut Vec<Term>) {
+    for (a, b) in before.wants.iter().zip(&place.wants) {
+        if let (Want::Masked { length: Some(a), .. }, Want::Masked { length: Some(b), .. }) = (a, b)
+        {
+            let longer = terms.less(*a, *b);
+            axioms.push(terms.not(longer));
+        }
+    }
+}
+
+fn place(
+    table: &TableWorld,
+    number: u32,
+    terms: &mut Terms,
+    axioms: &mut Vec<Term>,
+) -> Result<Place, String> {
+    let name = format!("{}.{number}", table.name);
+    let mut wants = Vec::new();
+    for (key, kind, width) in &table.keys {
+        let key = format!("{name}.{key}");
+        let value = terms.unknown(&format!("{key}.value"), *width);
+        wants.push(match &**kind {
+            "exact" => Want::Exact(value),
+            "ternary" => {
+                let mask = terms.unknown(&format!("{key}.mask"), *width);
+                within(value, mask, terms, axioms);
+                let length = None;
+                Want::Masked {
+                    value,
+                    mask,
+                    length,
+                }
+            }
+            "lpm" => {
+                let length = terms.unknown(&format!("{key}.length"), *width);
+                let longest = terms.number((*width).into(), *width);
+                let beyond = terms.less(longest, length);
+                axioms.push(terms.not(beyond));
+                let all = terms.not(longest);
+                let all = terms.binary(Binary::Xor, all, longest);
+                let rest = terms.binary(Binary::Shr, all, length);
+                let mask = terms.not(rest);
+                within(value, mask, terms, axioms);
+                let length = Some(length);
+                Want::Masked {
+                    value,
+                    mask,
+                    length,
+                }
+            }
+            "range" => {
+                let high = terms.unknown(&format!("{key}.high"), *width);
+                let empty = terms.less(high, value);
+                axioms.push(terms.not(empty));
+                Want::Range { low: value, high }
+            }
+            "optional" => {
+                let given = terms.unknown(&format!("{key}.given"), 1);
+                Want::Optional { value, given }
+            }
+            other => return Err(format!("{}: keys of kind {other}", table.name)),
+        });
+    }
+    let action = terms.unknown(&format!("{name}.action"), 8);
+    let count = terms.number(table.actions.len() as u64, 8);
+    axioms.push(terms.less(action, count));
+    let mut params = Vec::new();
+    for (action, own) in &table.actions {
+        let unknown = |(param, width): &(String, u32)| {
+            terms.unknown(&format!("{name}.{action}.{param}"), *width)
+        };
+        params.push(own.iter().map(unknown).collect());
+    }
+    Ok(Place {
+        is_there: terms.unknown(&name, 1),
+        wants,
+        action,
+        params,
+    })
+}
+
+/// No bit of the value is outside the mask.
+fn within(value: Term, mask: Term, terms: &mut Terms, axioms: &mut Vec<Term>) {
+    let outside = terms.not(mask);
+    let outside = terms.and(value, outside);
+    let any = terms.is_set(outside);
+    axioms.push(terms.not(any));
+}
+
+impl Want {
+    fn hit(&self, key: Term, terms: &mut Terms) -> Term {
+        match *self {
+            Want::Exact(value) => terms.equal(key, value),
+            Want::Masked { value, mask, .. } => {
+                let masked = terms.and(key, mask);
+                terms.equal(masked, value)
+            }
+            Want::Range { low, high } => inside(key, low, high, terms),
+            Want::Optional { value, given } => {
+                let equal = terms.equal(key, value);
+                let any = terms.not(given);
+                terms.or(any, equal)
+            }
+        }
+    }
+
+    /// Whether two entries want the same of a key.
+    fn same(&self, other: &Want, terms: &mut Terms) -> Term {
+        match (self, other) {
+            (Want::Exact(a), Want::Exact(b)) => terms.equal(*a, *b),
+            (
+                Want::Masked { value, mask, .. },
+                Want::Masked {
+                    value: v, mask: m, ..
+                },
+            ) => {
+                let (a, b) = (terms.equal(*value, *v), terms.equal(*mask, *m));
+                terms.and(a, b)
+            }
+            (Want::Range { low, high }, Want::Range { low: l, high: h }) => {
+                let (a, b) = (terms.equal(*low, *l), terms.equal(*high, *h));
+                terms.and(a, b)
+            }
+            (Want::Optional { value, given }, Want::Optional { value: v, given: g }) => {
+                let both = terms.equal(*given, *g);
+                let none = terms.not(*given);
+                let equal = terms.equal(*value, *v);
+                let equal = terms.or(none, equal);
+                terms.and(both, equal)
+            }
+            _ => terms.truth(false),
+        }
+    }
+
+    fn value(&self, evaluation: &mut Evaluation<'_>) -> Match {
+        match *self {
+            Want::Exact(value) => Match::Exact(evaluation.value(value)),
+            Want::Masked {
+                value,
+                length: Some(length),
+                ..
+            } => {
+                let length = evaluation.value(length).to_u32().unwrap_or(0);
+                Match::Lpm(evaluation.value(value), length)
+            }
+            Want::Masked { value, mask, .. } => {
+                let mask = evaluation.value(mask);
+                match mask.is_zero() {
+                    true => Match::Any,
+                    false => Match::Ternary(evaluation.value(value), mask),
+                }
+            }
+            Want::Range { low, high } => {
+                Match::Range(evaluation.value(low), evaluation.value(high))
+            }
+            Want::Optional { value, given } => match evaluation.is_true(given) {
+                true => Match::Optional(evaluation.value(value)),
+                false => Match::Any,
+            },
+        }
+    }
+}
+
+fn inside(key: Term, low: Term, high: Term, terms: &mut Terms) -> Term {
+    let (below, above) = (terms.less(key, low), terms.less(high, key));
+    let outside = terms.or(below, above);
+    terms.not(outside)
+}
+
+/// The entries of the program in the order in which they win.
+fn ordered(table: &Table) -> Result<Vec<&p4_ir::ir::ConstEntry>, String> {
+    let mut entries: Vec<_> = table.entries.iter().collect();
+    let has_priorities = entries.iter().any(|entry| entry.priority.is_some());
+    let has_prefixes = table.keys.iter().any(|key| &*key.match_kind == "lpm");
+    if !entries.is_empty() && (has_priorities || has_prefixes) {
+        if has_prefixes {
+            return Err(format!("{}: prefixes among the program's entries", table.name));
+        }
+        let rank = |entry: &&p4_ir::ir::ConstEntry| entry.priority.unwrap_or(0);
+        entries.sort_by_key(rank);
+        if table.largest_priority_wins {
+            entries.reverse();
+        }
+    }
+    Ok(entries)
+}
+
+fn number(limbs: &[u64]) -> BigUint {
+    let start = BigUint::zero();
+    limbs.iter().rev().fold(start, |sum, limb| (sum << 64u32) | BigUint::from(*limb))
+}
+
+fn const_hit(matches: &[ConstMatch], key: &[Term], terms: &mut Terms) -> Term {
+    let mut hits = Vec::new();
+    for (want, key) in matches.iter().zip(key) {
+        let width = terms.width(*key);
+        let constant = |terms: &mut Terms, limbs: &[u64]| terms.constant(number(limbs), width);
+        hits.push(match want {
+            ConstMatch::Any => terms.truth(true),
+            ConstMatch::Exact(value) => {
+                let value = constant(terms, value);
+                terms.equal(*key, value)
+            }
+            ConstMatch::Masked { value, mask } => {
+                let (value, mask) = (constant(terms, value), constant(terms, mask));
+                let masked = terms.and(*key, mask);
+                let value = terms.and(value, mask);
+                terms.equal(masked, value)
+            }
+            ConstMatch::Range { low, high } => {
+                let (low, high) = (constant(terms, low), constant(terms, high));
+                inside(*key, low, high, terms)
+            }
+        });
+    }
+    terms.all(&hits)
+}
+
+fn data_terms(
+    program: &Program,
+    table: &Table,
+    call: &p4_ir::ir::ActionCall,
+    terms: &mut Terms,
+) -> Vec<Term> {
+    let Some(listed) = table.actions.get(call.action as usize) else {
+        return Vec::new();
+    };
+    let mut rest = call.data.as_slice();
+    let mut data = Vec::new();
+    for param in &program.actions[listed.action as usize].params {
+        let n = p4_ir::ir::words(param.place.width) as usize;
+        let (own, after) = rest.split_at(n.min(rest.len()));
+        data.push(terms.constant(number(own), param.place.width.max(1)));
+        rest = after;
+    }
+    data
+}
+
+fn sessions(bounds: &Bounds, terms: &mut Terms) -> Vec<Session> {
+    let mut sessions = Vec::new();
+    for (number, (id, port)) in bounds.sessions.iter().enumerate() {
+        let id = match id {
+            Some(id) => terms.number((*id).into(), 15),
+            None => terms.unknown(&format!("session.{number}.id"), 15),
+        };
+        let port = match port {
+            Some(port) => terms.number((*port).into(), 9),
+            None => terms.unknown(&format!("session.{number}.port"), 9),
+        };
+        sessions.push(Session { id, port });
+    }
+    sessions
+}
+
+fn group(bounds: &Bounds, terms: &mut Terms, axioms: &mut Vec<Term>) -> Group {
+    let id = terms.unknown("group.id", 16);
+    axioms.push(terms.is_set(id));
+    let mut copies: Vec<(Term, Term, Term)> = Vec::new();
+    for number in 0..bounds.copies {
+        let is_there = match number {
+            0 => terms.truth(true),
+            _ => terms.unknown(&format!("group.{number}"), 1),
+        };
+        let port = terms.unknown(&format!("group.{number}.port"), 9);
+        let rid = terms.unknown(&format!("group.{number}.rid"), 16);
+        for before in &copies {
+            let (a, b) = (terms.equal(before.1, port), terms.equal(before.2, rid));
+            let same = terms.and(a, b);
+            axioms.push(terms.not(same));
+        }
+        copies.push((is_there, port, rid));
+    }
+    Group { id, copies }
+}

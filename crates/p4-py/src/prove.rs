@@ -1,0 +1,269 @@
+//! Two programs compared for all packets (`p4-prove`), with a solver that Python brings along.
+
+use crate::program::Program;
+use num_bigint::BigUint;
+use p4_arch::Image;
+use p4_prove::evaluate::operands;
+use p4_prove::term::{Binary, Function, Node, Term, Terms};
+use p4_prove::{Answer, Bounds, Counterexample, Coverage, Entry, Match, Model, Solver, Verdict};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use std::cell::RefCell;
+use std::time::{Duration, Instant};
+
+/// Compares two v1model programs within bounds. `solver` has a method
+/// `ask(nodes, assumptions, seconds)`: `nodes` are the terms that it does not know yet,
+/// `(number, operator, width, operands)`; it answers None (they cannot hold together), False (it
+/// does not know) or the values of all unknowns and applied functions that it was given, by number.
+#[pyfunction]
+#[pyo3(signature = (reference, student, solver, *, seconds, entries = None, passes = None, varbits = None, bytes = None, sessions = None, copies = None, ports = None))]
+#[allow(clippy::too_many_arguments)]
+pub fn prove<'py>(
+    py: Python<'py>,
+    reference: &Program,
+    student: &Program,
+    solver: Bound<'py, PyAny>,
+    seconds: f64,
+    entries: Option<u32>,
+    passes: Option<u32>,
+    varbits: Option<u32>,
+    bytes: Option<u32>,
+    sessions: Option<Vec<(Option<u16>, Option<u16>)>>,
+    copies: Option<u32>,
+    ports: Option<Vec<u16>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let usual = Bounds::default();
+    let bounds = Bounds {
+        entries: entries.unwrap_or(usual.entries),
+        passes: passes.unwrap_or(usual.passes),
+        varbits: varbits.unwrap_or(usual.varbits),
+        bytes: bytes.unwrap_or(usual.bytes),
+        sessions: sessions.unwrap_or(usual.sessions),
+        copies: copies.unwrap_or(usual.copies),
+        ports: ports.unwrap_or(usual.ports),
+        ..usual
+    };
+    let start = Instant::now();
+    let budget = Duration::try_from_secs_f64(seconds)
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let failure = RefCell::new(None);
+    let has_time = || start.elapsed() < budget && failure.borrow().is_none();
+    let mut asked = Asked {
+        solver,
+        known: Vec::new(),
+        end: start + budget,
+        failure: &failure,
+    };
+    let result = p4_prove::compare(
+        v1model(reference)?,
+        v1model(student)?,
+        &bounds,
+        &mut asked,
+        &has_time,
+    );
+    if let Some(error) = failure.into_inner() {
+        return Err(error);
+    }
+    let (verdict, coverage) = result.map_err(PyValueError::new_err)?;
+    let dict = PyDict::new(py);
+    match &verdict {
+        Verdict::Equal => dict.set_item("verdict", "equal")?,
+        Verdict::Different(example) => {
+            dict.set_item("verdict", "different")?;
+            dict.set_item("example", example_dict(py, example)?)?;
+        }
+        Verdict::Undecided(why) => {
+            dict.set_item("verdict", "undecided")?;
+            dict.set_item("why", why)?;
+        }
+    }
+    dict.set_item("coverage", coverage_dict(py, &coverage)?)?;
+    Ok(dict)
+}
+
+fn v1model(program: &Program) -> PyResult<&p4_arch::v1model::Image> {
+    match &program.image {
+        Image::V1Model(image) => Ok(image),
+        Image::Tna(_) => Err(PyValueError::new_err(
+            "the program is made for TNA; two programs for v1model can be compared",
+        )),
+    }
+}
+
+/// A solver behind Python's border, and which terms it knows.
+struct Asked<'py, 'f> {
+    solver: Bound<'py, PyAny>,
+    known: Vec<bool>,
+    end: Instant,
+    failure: &'f RefCell<Option<PyErr>>,
+}
+
+impl Solver for Asked<'_, '_> {
+    fn ask(&mut self, terms: &Terms, assumptions: &[Term]) -> Answer {
+        match self.try_ask(terms, assumptions) {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.failure.replace(Some(error));
+                Answer::Unknown
+            }
+        }
+    }
+}
+
+impl Asked<'_, '_> {
+    fn try_ask(&mut self, terms: &Terms, assumptions: &[Term]) -> PyResult<Answer> {
+        let py = self.solver.py();
+        let nodes = PyList::empty(py);
+        for term in self.unseen(terms, assumptions) {
+            nodes.append(node_tuple(py, terms, term)?)?;
+        }
+        let numbers: Vec<u32> = assumptions.iter().map(|term| term.0).collect();
+        let left = self.end.saturating_duration_since(Instant::now());
+        let arguments = (nodes, numbers, left.as_secs_f64());
+        let answer = self.solver.call_method1("ask", arguments)?;
+        if answer.is_none() {
+            return Ok(Answer::No);
+        }
+        if answer.extract::<bool>().is_ok() {
+            return Ok(Answer::Unknown);
+        }
+        let mut model = Model::default();
+        let values: Vec<(u32, BigUint, Option<BigUint>)> = answer.extract()?;
+        for (number, value, argument) in values {
+            match (terms.node(Term(number)), argument) {
+                (Node::Unknown(unknown), _) => {
+                    model.values.insert(*unknown, value);
+                }
+                (Node::Apply(Function::Cell(register), _), Some(index)) => {
+                    model.cells.insert((*register, index), value);
+                }
+                _ => {}
+            }
+        }
+        Ok(Answer::Yes(model))
+    }
+
+    /// The terms that the solver has not got yet, operands first.
+    fn unseen(&mut self, terms: &Terms, roots: &[Term]) -> Vec<Term> {
+        self.known.resize(terms.len(), false);
+        let mut todo: Vec<Term> = roots.to_vec();
+        let mut unseen = Vec::new();
+        while let Some(term) = todo.pop() {
+            if std::mem::replace(&mut self.known[term.0 as usize], true) {
+                continue;
+            }
+            unseen.push(term);
+            operands(terms.node(term), |operand| todo.push(operand));
+        }
+        unseen.sort_unstable();
+        unseen
+    }
+}
+
+fn node_tuple<'py>(py: Python<'py>, terms: &Terms, term: Term) -> PyResult<Bound<'py, PyTuple>> {
+    let (number, width) = (term.0, terms.width(term));
+    match terms.node(term) {
+        Node::Constant(value) => (number, "value", width, value.clone()).into_pyobject(py),
+        Node::Unknown(_) => (number, "unknown", width).into_pyobject(py),
+        Node::Not(a) => (number, "not", width, a.0).into_pyobject(py),
+        Node::Binary(op, a, b) => (number, operator(*op), width, a.0, b.0).into_pyobject(py),
+        Node::Choose(c, a, b) => (number, "choose", width, c.0, a.0, b.0).into_pyobject(py),
+        Node::Concat(a, b) => (number, "concat", width, a.0, b.0).into_pyobject(py),
+        Node::Slice(a, lo) => (number, "slice", width, a.0, *lo).into_pyobject(py),
+        Node::Apply(function, a) => {
+            let name = format!("{function:?}");
+            (number, "apply", width, a.0, name).into_pyobject(py)
+        }
+    }
+}
+
+fn operator(op: Binary) -> &'static str {
+    match op {
+        Binary::And => "and",
+        Binary::Or => "or",
+        Binary::Xor => "xor",
+        Binary::Add => "add",
+        Binary::Sub => "sub",
+        Binary::Mul => "mul",
+        Binary::Div => "div",
+        Binary::Mod => "mod",
+        Binary::Shl => "shl",
+        Binary::Shr => "shr",
+        Binary::ShrS => "shr_signed",
+        Binary::Eq => "equal",
+        Binary::Lt => "less",
+        Binary::LtS => "less_signed",
+    }
+}
+
+/// `port`, `packet`, `updates` as a switch takes them, `registers` (name, leaf, index, value), and
+/// `sent` of both programs: (port, bytes).
+fn example_dict<'py>(py: Python<'py>, example: &Counterexample) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("port", example.port)?;
+    dict.set_item("packet", PyBytes::new(py, &example.packet))?;
+    let updates = PyList::empty(py);
+    for (number, port) in &example.sessions {
+        let none: Option<u32> = None;
+        updates.append(("session", number, port, none, none))?;
+    }
+    updates.append(("group", example.group, &example.copies))?;
+    for entry in &example.entries {
+        updates.append(entry_tuple(py, entry)?)?;
+    }
+    dict.set_item("updates", updates)?;
+    dict.set_item("registers", &example.cells)?;
+    let sent = PyList::empty(py);
+    for side in &example.sent {
+        let packets = side.iter();
+        let packets: Vec<_> = packets
+            .map(|(port, data)| (*port, PyBytes::new(py, data)))
+            .collect();
+        sent.append(packets)?;
+    }
+    dict.set_item("sent", sent)?;
+    Ok(dict)
+}
+
+fn entry_tuple<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyTuple>> {
+    let matches = PyList::empty(py);
+    for (key, want) in &entry.matches {
+        let want = match want {
+            Match::Exact(value) => ("exact", value.clone()).into_pyobject(py)?,
+            Match::Lpm(value, length) => ("lpm", value.clone(), *length).into_pyobject(py)?,
+            Match::Ternary(value, mask) => {
+                ("ternary", value.clone(), mask.clone()).into_pyobject(py)?
+            }
+            Match::Range(low, high) => ("range", low.clone(), high.clone()).into_pyobject(py)?,
+            Match::Optional(value) => ("optional", value.clone()).into_pyobject(py)?,
+            Match::Any => ("any",).into_pyobject(py)?,
+        };
+        matches.append((key, want))?;
+    }
+    (
+        "insert",
+        "entry",
+        &entry.table,
+        matches,
+        entry.priority,
+        &entry.action,
+        entry.params.clone(),
+    )
+        .into_pyobject(py)
+}
+
+/// `paths` walked to the end, those given up `beyond` a bound, by its name, `left`, `questions`.
+fn coverage_dict<'py>(py: Python<'py>, coverage: &Coverage) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("paths", coverage.paths)?;
+    let beyond = PyDict::new(py);
+    for (name, count) in &coverage.beyond {
+        beyond.set_item(name, count)?;
+    }
+    dict.set_item("beyond", beyond)?;
+    dict.set_item("left", coverage.left)?;
+    dict.set_item("questions", coverage.questions)?;
+    dict.set_item("terms", coverage.terms)?;
+    Ok(dict)
+}

@@ -1,0 +1,134 @@
+"""bitwuzla behind the questions of the prover (crates/p4-prove): can these truth values hold
+together, and with which values?
+
+A term is a bit vector, a truth value has one bit. Terms stay known from question to question, so a
+question costs what is new in it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from bitwuzla import Bitwuzla, Kind, Option, Options, Result, Term, TermManager
+
+Node = tuple[Any, ...]
+Values = list[tuple[int, int, int | None]]
+
+_SAME = {
+    "and": Kind.BV_AND,
+    "or": Kind.BV_OR,
+    "xor": Kind.BV_XOR,
+    "add": Kind.BV_ADD,
+    "sub": Kind.BV_SUB,
+    "mul": Kind.BV_MUL,
+    "shl": Kind.BV_SHL,
+    "shr": Kind.BV_SHR,
+    "shr_signed": Kind.BV_ASHR,
+}
+_ORDER = {"less": Kind.BV_ULT, "less_signed": Kind.BV_SLT}
+_DIVIDE = {"div": Kind.BV_UDIV, "mod": Kind.BV_UREM}
+
+
+class Solver:
+    """Answers the questions of one comparison. `longest` is the time for one question in seconds."""
+
+    def __init__(self, longest: float = 5.0) -> None:
+        self._manager = TermManager()
+        options = Options()
+        options.set(Option.PRODUCE_MODELS, True)
+        self._solver = Bitwuzla(self._manager, options)
+        self._end = 0.0
+        self._solver.configure_terminator(lambda: time.monotonic() > self._end)
+        self._longest = longest
+        self._terms: dict[int, Term] = {}
+        self._truths: dict[int, Term] = {}
+        self._functions: dict[tuple[str, int, int], Term] = {}
+        self._asked: list[tuple[int, Term, Term | None]] = []
+        self._one = self._manager.mk_bv_value(self._manager.mk_bv_sort(1), 1)
+        self._zero = self._manager.mk_bv_value(self._manager.mk_bv_sort(1), 0)
+        self.seconds = 0.0
+
+    def ask(
+        self, nodes: Sequence[Node], assumptions: Sequence[int], seconds: float
+    ) -> Values | bool | None:
+        """None: they cannot hold together; False: not known in time; else the value of each unknown
+        and applied function by number, for functions with the argument."""
+        for node in nodes:
+            self._add(node)
+        start = time.monotonic()
+        self._end = start + min(seconds, self._longest)
+        result = self._solver.check_sat(*(self._truth(number) for number in assumptions))
+        self.seconds += time.monotonic() - start
+        if result == Result.UNSAT:
+            return None
+        if result != Result.SAT:
+            return False
+        return [
+            (number, self._value(term), None if argument is None else self._value(argument))
+            for number, term, argument in self._asked
+        ]
+
+    def _value(self, term: Term) -> int:
+        return int(self._solver.get_value(term).value(2), 2)
+
+    def _truth(self, number: int) -> Term:
+        truth = self._truths.get(number)
+        if truth is None:
+            truth = self._manager.mk_term(Kind.EQUAL, [self._terms[number], self._one])
+            self._truths[number] = truth
+        return truth
+
+    def _bit(self, truth: Term) -> Term:
+        return self._manager.mk_term(Kind.ITE, [truth, self._one, self._zero])
+
+    def _add(self, node: Node) -> None:
+        number, operator, width, *rest = node
+        make: Callable[..., Term] = self._manager.mk_term
+        terms = self._terms
+        if operator == "value":
+            term = self._manager.mk_bv_value(self._manager.mk_bv_sort(width), rest[0])
+        elif operator == "unknown":
+            term = self._manager.mk_const(self._manager.mk_bv_sort(width))
+            self._asked.append((number, term, None))
+        elif operator == "not":
+            term = make(Kind.BV_NOT, [terms[rest[0]]])
+        elif operator == "choose":
+            term = make(Kind.ITE, [self._truth(rest[0]), terms[rest[1]], terms[rest[2]]])
+        elif operator == "concat":
+            term = make(Kind.BV_CONCAT, [terms[rest[0]], terms[rest[1]]])
+        elif operator == "slice":
+            low = rest[1]
+            term = make(Kind.BV_EXTRACT, [terms[rest[0]]], [low + width - 1, low])
+        elif operator == "apply":
+            term = self._apply(number, width, *rest)
+        elif operator == "equal":
+            term = make(Kind.BV_COMP, [terms[rest[0]], terms[rest[1]]])
+        elif operator in _ORDER:
+            term = self._bit(make(_ORDER[operator], [terms[rest[0]], terms[rest[1]]]))
+        elif operator in _DIVIDE:
+            term = self._divide(_DIVIDE[operator], terms[rest[0]], terms[rest[1]], width)
+        else:
+            term = make(_SAME[operator], [terms[rest[0]], terms[rest[1]]])
+        terms[number] = term
+
+    def _divide(self, kind: Kind, dividend: Term, divisor: Term, width: int) -> Term:
+        """By zero it is 0, as the engine has it."""
+        make = self._manager.mk_term
+        zero = self._manager.mk_bv_zero(self._manager.mk_bv_sort(width))
+        by_zero = make(Kind.EQUAL, [divisor, zero])
+        return make(Kind.ITE, [by_zero, zero, make(kind, [dividend, divisor])])
+
+    def _apply(self, number: int, width: int, argument: int, name: str) -> Term:
+        """A function of which only this is known: equal arguments give equal results."""
+        given = self._terms[argument]
+        domain = given.sort()
+        key = (name, domain.bv_size(), width)
+        function = self._functions.get(key)
+        if function is None:
+            sort = self._manager.mk_fun_sort([domain], self._manager.mk_bv_sort(width))
+            function = self._functions[key] = self._manager.mk_const(sort)
+        term = self._manager.mk_term(Kind.APPLY, [function, given])
+        self._asked.append((number, term, given))
+        return term
