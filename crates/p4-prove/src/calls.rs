@@ -2,7 +2,7 @@
 
 use crate::path::{Step, Stop};
 use crate::run::{Asked, Run, State, Write};
-use crate::term::{Binary, Function, Term};
+use crate::term::{Binary, Function, Term, Terms};
 use p4_arch::v1model::{Algorithm, Call, Checksum};
 use p4_ir::ir::{CallId, Place, ValueKind};
 
@@ -216,10 +216,10 @@ impl Run<'_, '_, '_> {
                 let bits = width.min(64);
                 self.terms.slice(data, width - bits, bits)
             }
-            Algorithm::Csum16 => self.internet_checksum(data),
+            Algorithm::Csum16 => self.terms.apply(Function::Csum16, data, 16),
             Algorithm::Xor16 => {
                 let mut sum = self.terms.number(0, 16);
-                for word in self.words16(data) {
+                for word in words16(data, self.terms) {
                     sum = self.terms.binary(Binary::Xor, sum, word);
                 }
                 sum
@@ -227,36 +227,6 @@ impl Run<'_, '_, '_> {
             Algorithm::Custom(_) => return Err(Stop::Unsupported("a CRC of its own".into())),
             Algorithm::Random => return Err(Stop::Unsupported("random".into())),
         })
-    }
-
-    /// Words of 16 bits; a last odd byte is the upper half of a word.
-    fn words16(&mut self, data: Term) -> Vec<Term> {
-        let width = self.terms.width(data);
-        let zeros = self.terms.number(0, 8);
-        let data = match width % 16 {
-            0 => data,
-            _ => self.terms.concat(data, zeros),
-        };
-        let words = self.terms.width(data) / 16;
-        (0..words)
-            .map(|at| self.terms.slice(data, at * 16, 16))
-            .collect()
-    }
-
-    /// RFC 1071
-    fn internet_checksum(&mut self, data: Term) -> Term {
-        let mut sum = self.terms.number(0, 32);
-        for word in self.words16(data) {
-            let word = self.terms.fit(word, 32);
-            sum = self.terms.binary(Binary::Add, sum, word);
-        }
-        for _ in 0..2 {
-            let (low, high) = (self.terms.slice(sum, 0, 16), self.terms.slice(sum, 16, 16));
-            let (low, high) = (self.terms.fit(low, 32), self.terms.fit(high, 32));
-            sum = self.terms.binary(Binary::Add, low, high);
-        }
-        let sum = self.terms.slice(sum, 0, 16);
-        self.terms.not(sum)
     }
 
     fn checksum(&mut self, checksum: &Checksum, state: &mut State, merged: bool) -> Step<()> {
@@ -291,4 +261,31 @@ impl Run<'_, '_, '_> {
         }
         Ok(())
     }
+}
+
+/// Words of 16 bits; a last odd byte is the upper half of a word.
+fn words16(data: Term, terms: &mut Terms) -> Vec<Term> {
+    let zeros = terms.number(0, 8);
+    let data = match terms.width(data) % 16 {
+        0 => data,
+        _ => terms.concat(data, zeros),
+    };
+    let words = terms.width(data) / 16;
+    (0..words).map(|at| terms.slice(data, at * 16, 16)).collect()
+}
+
+/// The Internet checksum of `data`, said in additions (RFC 1071).
+pub(crate) fn internet_checksum(data: Term, terms: &mut Terms) -> Term {
+    let mut sum = terms.number(0, 32);
+    for word in words16(data, terms) {
+        let word = terms.fit(word, 32);
+        sum = terms.binary(Binary::Add, sum, word);
+    }
+    for _ in 0..2 {
+        let (low, high) = (terms.slice(sum, 0, 16), terms.slice(sum, 16, 16));
+        let (low, high) = (terms.fit(low, 32), terms.fit(high, 32));
+        sum = terms.binary(Binary::Add, low, high);
+    }
+    let sum = terms.slice(sum, 0, 16);
+    terms.not(sum)
 }

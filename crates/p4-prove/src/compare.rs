@@ -1,7 +1,8 @@
 //! Two programs, path by path: do they send the same?
 
-use crate::evaluate::{Evaluation, Model};
-use crate::journey::{travel, Journey, Sent};
+use crate::calls::internet_checksum;
+use crate::evaluate::{operands, Evaluation, Model};
+use crate::journey::{fields, travel, Journey, Leg, Sent, Whither, RECIRCULATED, RESUBMITTED};
 use crate::packet::arrived;
 use crate::path::{Answer, Paths, Solver, Step, Stop};
 use crate::run::Code;
@@ -10,6 +11,7 @@ use crate::world::{Bounds, Entry, World};
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 use p4_arch::v1model::Image;
+use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
 /// Values with which two programs differ.
@@ -27,6 +29,8 @@ pub struct Counterexample {
     pub cells: Vec<(String, u64, BigUint)>,
     /// What the two programs send by this model: port and bytes
     pub sent: [Vec<(u16, Vec<u8>)>; 2],
+    /// Whether nothing of the packet comes back in either
+    pub ends: bool,
 }
 
 #[derive(Debug)]
@@ -39,8 +43,13 @@ pub enum Verdict {
 }
 
 /// What was done.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Coverage {
+    pub leg: Leg,
+    pub entries: u32,
+    pub passes: u32,
+    /// All paths have been walked but those beyond a bound, and the programs agreed.
+    pub is_whole: bool,
     /// Paths on which both programs came to the end
     pub paths: u64,
     /// Paths that were given up, by the bound that they went beyond
@@ -50,39 +59,152 @@ pub struct Coverage {
     pub left: u64,
 }
 
+impl Coverage {
+    fn new(leg: Leg, bounds: &Bounds) -> Coverage {
+        Coverage {
+            leg,
+            entries: bounds.entries,
+            passes: bounds.passes,
+            is_whole: false,
+            paths: 0,
+            beyond: BTreeMap::new(),
+            questions: 0,
+            terms: 0,
+            left: 0,
+        }
+    }
+}
+
 /// Most copies on a path that are compared in all orders
 const MOST_IN_ALL_ORDERS: usize = 4;
 
 /// Rounds in which the solver is told what a hash really is
 const ROUNDS: u32 = 12;
 
-/// Compares the programs; `Err` if the student's does not fit the reference's entries.
+/// Compares the programs; `Err` if the student's does not fit the reference's entries. `say` hears of
+/// each stage that has been covered.
+///
+/// First one pass is compared, of any packet with any fields kept: if the programs agree on that, they
+/// agree on all journeys. Then whole journeys, with more entries and more passes from stage to stage:
+/// what differs there is found with few of both.
 pub fn compare(
     reference: &Image,
     student: &Image,
     bounds: &Bounds,
     solver: &mut dyn Solver,
     has_time: &dyn Fn() -> bool,
+) -> Result<(Verdict, Vec<Coverage>), String> {
+    let mut stages = Vec::new();
+    let both = [reference, student];
+    if let Some(legs) = legs(reference, student) {
+        let mut all_equal = true;
+        for leg in legs {
+            let (verdict, coverage) = stage(both, bounds, leg, solver, has_time)?;
+            let is_equal = matches!(verdict, Verdict::Equal);
+            stages.push(coverage);
+            if leg != Leg::First && !is_equal {
+                all_equal = false;
+                break;
+            }
+            match verdict {
+                Verdict::Equal => {}
+                Verdict::Different(example) if example.ends => {
+                    return Ok((Verdict::Different(example), stages));
+                }
+                Verdict::Different(_) | Verdict::Undecided(_) => {
+                    all_equal = false;
+                    break;
+                }
+            }
+        }
+        if all_equal {
+            return Ok((Verdict::Equal, stages));
+        }
+    }
+    let mut last = Verdict::Undecided("there was no time at all".into());
+    for (entries, passes) in steps(bounds) {
+        let bounds = Bounds {
+            entries,
+            passes,
+            ..bounds.clone()
+        };
+        let (verdict, coverage) = stage(both, &bounds, Leg::Whole, solver, has_time)?;
+        let is_equal = matches!(verdict, Verdict::Equal);
+        stages.push(coverage);
+        last = verdict;
+        if !is_equal {
+            break;
+        }
+    }
+    Ok((last, stages))
+}
+
+/// Entries per table and passes of each stage, the smallest first.
+fn steps(bounds: &Bounds) -> Vec<(u32, u32)> {
+    let mut all: Vec<(u32, u32)> = (1..=bounds.entries)
+        .flat_map(|entries| (1..=bounds.passes).map(move |passes| (entries, passes)))
+        .collect();
+    all.sort_by_key(|(entries, passes)| (entries * passes, *entries));
+    all
+}
+
+/// The legs of which all journeys consist, if both programs keep the same fields and registers.
+fn legs(reference: &Image, student: &Image) -> Option<Vec<Leg>> {
+    let registers = |image: &Image| {
+        let instances = image.program().instances.iter();
+        let registers = instances.filter(|instance| &*instance.extern_type == "register");
+        let described = registers.map(|own| (own.name.clone(), own.types.clone()));
+        let mut all: Vec<_> = described.collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    };
+    if registers(reference) != registers(student) {
+        return None;
+    }
+    let lists = |image: &Image| image.field_lists().collect::<Vec<u32>>();
+    if lists(reference) != lists(student) {
+        return None;
+    }
+    let names = |image: &Image, list: u32| -> Vec<(String, u32)> {
+        let fields = fields(image, list).into_iter();
+        fields.map(|field| (field.name, field.width)).collect()
+    };
+    let mut legs = vec![Leg::First];
+    for list in lists(reference) {
+        if names(reference, list) != names(student, list) {
+            return None;
+        }
+        legs.push(Leg::Later(RECIRCULATED, list));
+        legs.push(Leg::Later(RESUBMITTED, list));
+    }
+    Some(legs)
+}
+
+/// All paths of one leg within the bounds.
+fn stage(
+    both: [&Image; 2],
+    bounds: &Bounds,
+    leg: Leg,
+    solver: &mut dyn Solver,
+    has_time: &dyn Fn() -> bool,
 ) -> Result<(Verdict, Coverage), String> {
     let mut terms = Terms::default();
-    let (world, axioms) = World::new(reference.program(), bounds, &mut terms)?;
-    if let Some(misfit) = world.misfit(student.program()) {
+    let (world, axioms) = World::new(both[0].program(), bounds, &mut terms)?;
+    if let Some(misfit) = world.misfit(both[1].program()) {
         return Err(misfit);
     }
-    let mut codes = [
-        Code::new(reference, &mut terms)?,
-        Code::new(student, &mut terms)?,
-    ];
+    let mut codes = [Code::new(both[0], &mut terms)?, Code::new(both[1], &mut terms)?];
     let mut registers = Vec::new();
+    solver.forget();
     let mut paths = Paths::new(solver, has_time);
     paths.axioms = axioms;
-    let mut coverage = Coverage::default();
+    let mut coverage = Coverage::new(leg, bounds);
     let mut verdict = Verdict::Equal;
     while paths.begin() {
         let mut both = Vec::new();
         let mut stop = None;
         for code in &mut codes {
-            match travel(code, &mut terms, &mut paths, &world, bounds, &mut registers) {
+            match travel(code, &mut terms, &mut paths, &world, bounds, &mut registers, leg) {
                 Ok(journey) => both.push(journey),
                 Err(reason) => {
                     stop = Some(reason);
@@ -94,13 +216,6 @@ pub fn compare(
             (None, [own, other]) => {
                 coverage.paths += 1;
                 differ(own, other, &mut terms, &mut paths, &world, &registers)
-            }
-            // The reference has ended, the student's program goes on.
-            (Some(Stop::Bound("passes")), [own]) => {
-                let always = terms.truth(true);
-                let never = Journey::default();
-                coverage.paths += 1;
-                find([own, &never], always, &mut terms, &mut paths, &world, &registers)
             }
             (Some(stop), _) => Err(stop),
             (None, _) => Ok(None),
@@ -128,6 +243,7 @@ pub fn compare(
     coverage.questions = paths.questions;
     coverage.left = paths.left() as u64;
     coverage.terms = terms.len() as u64;
+    coverage.is_whole = matches!(verdict, Verdict::Equal);
     Ok((verdict, coverage))
 }
 
@@ -192,12 +308,28 @@ fn apart(a: &Sent, b: &Sent, terms: &mut Terms) -> Term {
     if x.len() != y.len() {
         return terms.truth(true);
     }
-    let mut equal = vec![terms.equal(a.port, b.port)];
+    let Some(mut equal) = same_way(&a.whither, &b.whither, terms) else {
+        return terms.truth(true);
+    };
     for (x, y) in x.iter().zip(&y) {
         equal.push(terms.equal(*x, *y));
     }
     let equal = terms.all(&equal);
     terms.not(equal)
+}
+
+/// What must be equal for two packets to go the same way; `None` if nothing makes them.
+fn same_way(a: &Whither, b: &Whither, terms: &mut Terms) -> Option<Vec<Term>> {
+    match (a, b) {
+        (Whither::Port(a), Whither::Port(b)) => Some(vec![terms.equal(*a, *b)]),
+        (Whither::Again(kind, list, a), Whither::Again(k, l, b))
+            if kind == k && list == l && a.len() == b.len() =>
+        {
+            let pairs = a.iter().zip(b);
+            Some(pairs.map(|(a, b)| terms.equal(*a, *b)).collect())
+        }
+        _ => None,
+    }
 }
 
 /// The bytes up to byte `rest` of the packet that arrived, which one of the programs has read.
@@ -217,6 +349,10 @@ fn find(
     registers: &[String],
 ) -> Step<Option<Counterexample>> {
     let mut wanted = vec![difference];
+    if let Answer::No = paths.ask(terms, &wanted)? {
+        return Ok(None);
+    }
+    wanted.extend(definitions(&wanted, terms, paths));
     let Some(mut model) = real(&wanted, terms, paths)? else {
         return Ok(None);
     };
@@ -284,8 +420,7 @@ fn real(wanted: &[Term], terms: &mut Terms, paths: &mut Paths<'_>) -> Step<Optio
     for _ in 0..ROUNDS {
         let model = match paths.ask(terms, wanted)? {
             Answer::Yes(model) => model,
-            Answer::No => return Ok(None),
-            Answer::Unknown => return Ok(None),
+            Answer::No | Answer::Unknown => return Ok(None),
         };
         let mut evaluation = Evaluation::new(terms, &model);
         let mut all = paths.axioms.iter().chain(&paths.literals).chain(wanted);
@@ -298,7 +433,30 @@ fn real(wanted: &[Term], terms: &mut Terms, paths: &mut Paths<'_>) -> Step<Optio
         }
         paths.axioms.extend(lemmas);
     }
+    paths.open += 1;
     Ok(None)
+}
+
+/// What the checksums in question are, in additions. Without need they are functions that only
+/// give equal results for equal arguments.
+fn definitions(wanted: &[Term], terms: &mut Terms, paths: &Paths<'_>) -> Vec<Term> {
+    let mut todo: Vec<Term> = paths.literals.iter().chain(wanted).copied().collect();
+    let mut seen = FxHashSet::default();
+    let mut found = Vec::new();
+    while let Some(term) = todo.pop() {
+        if !seen.insert(term) {
+            continue;
+        }
+        if let Node::Apply(Function::Csum16, data) = *terms.node(term) {
+            found.push((term, data));
+        }
+        operands(terms.node(term), |operand| todo.push(operand));
+    }
+    let define = |(term, data): (Term, Term)| {
+        let sum = internet_checksum(data, terms);
+        terms.equal(term, sum)
+    };
+    found.into_iter().map(define).collect()
 }
 
 /// What the hashes are of the values that the solver has tried.
@@ -341,24 +499,32 @@ fn example(
         .iter()
         .map(|byte| evaluation.value(*byte).to_u8().unwrap_or(0))
         .collect();
+    let mut ends = true;
     let sent = both.map(|journey| {
         let mut all = Vec::new();
         for sent in &journey.sent {
+            let Whither::Port(port) = sent.whither else {
+                ends = false;
+                continue;
+            };
             let own = sent.packet.bytes.iter();
             let mut data: Vec<u8> = own
                 .map(|byte| evaluation.value(*byte).to_u8().unwrap_or(0))
                 .collect();
             data.extend(&packet[(sent.packet.rest as usize).min(packet.len())..]);
-            all.push((small(evaluation.value(sent.port)), data));
+            all.push((small(evaluation.value(port)), data));
         }
         all.sort();
         all
     });
     let sessions = world.sessions.iter();
     let mut cells: Vec<_> = model
-        .cells
+        .applied
         .iter()
-        .filter_map(|((register, index), value)| {
+        .filter_map(|((function, index), value)| {
+            let Function::Cell(register) = function else {
+                return None;
+            };
             let name = registers.get(*register as usize)?;
             Some((name.clone(), index.to_u64()?, value.clone()))
         })
@@ -384,5 +550,6 @@ fn example(
         packet,
         cells,
         sent,
+        ends,
     }
 }

@@ -11,8 +11,9 @@ use rustc_hash::FxHashMap;
 pub struct Model {
     /// By number of the unknown
     pub values: FxHashMap<u32, BigUint>,
-    /// What cells of registers held at first: by register's number, then by index
-    pub cells: FxHashMap<(u32, BigUint), BigUint>,
+    /// What functions are of their arguments: a solver knows no hash, and no cell has a value of its
+    /// own
+    pub applied: FxHashMap<(Function, BigUint), BigUint>,
 }
 
 /// Evaluates terms, each once.
@@ -21,14 +22,26 @@ pub struct Evaluation<'a> {
     terms: &'a Terms,
     model: &'a Model,
     known: FxHashMap<Term, BigUint>,
+    /// Hashes are computed, whatever the solver took them for.
+    real: bool,
 }
 
 impl<'a> Evaluation<'a> {
+    /// With hashes as they are.
     pub fn new(terms: &'a Terms, model: &'a Model) -> Evaluation<'a> {
         Evaluation {
             terms,
             model,
             known: FxHashMap::default(),
+            real: true,
+        }
+    }
+
+    /// With hashes as the solver took them.
+    pub fn as_solved(terms: &'a Terms, model: &'a Model) -> Evaluation<'a> {
+        Evaluation {
+            real: false,
+            ..Evaluation::new(terms, model)
         }
     }
 
@@ -77,14 +90,16 @@ impl<'a> Evaluation<'a> {
     }
 
     fn apply(&self, function: Function, argument: Term, value: &BigUint, width: u32) -> BigUint {
+        let given = self.model.applied.get(&(function, value.clone()));
         let algorithm = match function {
             Function::Crc32 => Algorithm::Crc32,
             Function::Crc16 => Algorithm::Crc16,
-            Function::Cell(register) => {
-                let cell = self.model.cells.get(&(register, value.clone()));
-                return cell.cloned().unwrap_or_default();
-            }
+            Function::Csum16 => Algorithm::Csum16,
+            Function::Cell(_) => return given.cloned().unwrap_or_default(),
         };
+        if let (Some(given), false) = (given, self.real) {
+            return given.clone();
+        }
         let bytes = self.terms.width(argument) as usize / 8;
         let mut data = value.to_bytes_be();
         if value.is_zero() {

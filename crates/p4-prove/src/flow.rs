@@ -98,28 +98,28 @@ impl Run<'_, '_, '_> {
             let mut pc = start;
             loop {
                 if pc != start && self.code.targets[pc as usize] {
-                    self.wait(&mut waiting, &order, pc, state);
+                    self.wait(&mut waiting, &order, pc, state)?;
                     break;
                 }
                 match self.program.code[pc as usize] {
                     Op::Jmp { t } => {
-                        self.wait(&mut waiting, &order, t, state);
+                        self.wait(&mut waiting, &order, t, state)?;
                         break;
                     }
                     Op::JmpIf { c, t } => {
                         let c = self.truth(&state, c);
-                        self.fork(&mut waiting, &order, state, vec![(c, t)], pc + 1);
+                        self.fork(&mut waiting, &order, state, vec![(c, t)], pc + 1)?;
                         break;
                     }
                     Op::JmpIfNot { c, t } => {
                         let c = self.truth(&state, c);
                         let c = self.terms.not(c);
-                        self.fork(&mut waiting, &order, state, vec![(c, t)], pc + 1);
+                        self.fork(&mut waiting, &order, state, vec![(c, t)], pc + 1)?;
                         break;
                     }
                     Op::Switch { v, table } => {
                         let (cases, default) = self.cases(&state, v, table);
-                        self.fork(&mut waiting, &order, state, cases, default);
+                        self.fork(&mut waiting, &order, state, cases, default)?;
                         break;
                     }
                     Op::Call { t } => match self.run_all(t, state)? {
@@ -128,7 +128,7 @@ impl Run<'_, '_, '_> {
                     },
                     Op::Ret => {
                         ended = Some(match ended {
-                            Some(other) => self.merge(other, state),
+                            Some(other) => self.merge(other, state)?,
                             None => state,
                         });
                         break;
@@ -152,13 +152,14 @@ impl Run<'_, '_, '_> {
         order: &FxHashMap<Pc, u32>,
         pc: Pc,
         state: State,
-    ) {
+    ) -> Step<()> {
         let at = order[&pc];
         let state = match waiting.remove(&at) {
-            Some((_, other)) => self.merge(other, state),
+            Some((_, other)) => self.merge(other, state)?,
             None => state,
         };
         waiting.insert(at, (pc, state));
+        Ok(())
     }
 
     /// The cases of a switch that can be taken, each with its condition.
@@ -182,15 +183,16 @@ impl Run<'_, '_, '_> {
         state: State,
         cases: Vec<(Term, Pc)>,
         default: Pc,
-    ) {
+    ) -> Step<()> {
         let conditions: Vec<Term> = cases.iter().map(|case| case.0).collect();
         let any = self.terms.any(&conditions);
         let none = self.terms.not(any);
         for (condition, pc) in cases.into_iter().chain([(none, default)]) {
             if let Some(state) = self.under(&state, condition) {
-                self.wait(waiting, order, pc, state);
+                self.wait(waiting, order, pc, state)?;
             }
         }
+        Ok(())
     }
 
     /// The state where `condition` holds too; `None` where that cannot be.
@@ -212,8 +214,16 @@ impl Run<'_, '_, '_> {
     }
 
     /// Two ways meet; they exclude each other.
-    pub fn merge(&mut self, a: State, b: State) -> State {
+    pub fn merge(&mut self, a: State, b: State) -> Step<State> {
         let common = a.guard.iter().zip(&b.guard).take_while(|(x, y)| x == y).count();
+        if self.are_apart(&a, &b) {
+            for condition in &a.guard[common..] {
+                if !self.paths.decide(self.terms, *condition)? {
+                    return Ok(b);
+                }
+            }
+            return Ok(a);
+        }
         let only_a = self.terms.all(&a.guard[common..]);
         let only_b = self.terms.all(&b.guard[common..]);
         let mut guard = a.guard[..common].to_vec();
@@ -223,7 +233,15 @@ impl Run<'_, '_, '_> {
         }
         let words = a.frame.into_iter().zip(b.frame);
         let frame = words.map(|(x, y)| self.merge_words(only_a, x, y)).collect();
-        State { frame, guard }
+        Ok(State { frame, guard })
+    }
+
+    /// Whether the states differ in a word that decides what becomes of the packet.
+    fn are_apart(&self, a: &State, b: &State) -> bool {
+        let words = a.frame.iter().zip(&b.frame).zip(&self.code.critical);
+        words
+            .filter(|((x, y), _)| x != y)
+            .any(|((x, y), critical)| *critical && !self.terms.are_same_number(*x, *y))
     }
 
     /// A table with all actions that may run.
@@ -232,15 +250,17 @@ impl Run<'_, '_, '_> {
         let table = &self.program.tables[id as usize];
         let guard = state.guard.clone();
         let mut ended: Option<State> = None;
-        for (index, (when, data)) in found.into_iter().enumerate() {
+        for (index, when, data) in found {
             let Some(mut state) = self.under(&state, when) else {
                 continue;
             };
+            let number = self.terms.number(index as u64, 64);
+            self.set(&mut state, table.chosen, number);
             self.give(table.actions[index].action, &data, &mut state);
             let entry = self.program.actions[table.actions[index].action as usize].entry;
             if let Some(after) = self.run_all(entry, state)? {
                 ended = Some(match ended {
-                    Some(other) => self.merge(other, after),
+                    Some(other) => self.merge(other, after)?,
                     None => after,
                 });
             }
@@ -259,8 +279,8 @@ impl Run<'_, '_, '_> {
         }
     }
 
-    /// When each action runs, with its data; notes hit and choice.
-    fn look_up(&mut self, id: u32, state: &mut State) -> Step<Vec<(Term, Vec<Term>)>> {
+    /// Which action runs when, with its data; notes whether an entry hits.
+    fn look_up(&mut self, id: u32, state: &mut State) -> Step<Vec<(usize, Term, Vec<Term>)>> {
         let table = &self.program.tables[id as usize];
         let is_plain = |name: &str| matches!(name, "counters" | "meters");
         if let Some((name, _)) = table.instances.iter().find(|(name, _)| !is_plain(name)) {
@@ -274,13 +294,7 @@ impl Run<'_, '_, '_> {
             .world
             .lookup(self.program, table, &key, self.terms)
             .map_err(Stop::Unsupported)?;
-        let mut chosen = self.terms.number(0, 64);
-        for (index, (when, _)) in found.actions.iter().enumerate() {
-            let number = self.terms.number(index as u64, 64);
-            chosen = self.terms.choose(*when, number, chosen);
-        }
         self.set(state, table.hit, found.hit);
-        self.set(state, table.chosen, chosen);
         Ok(found.actions)
     }
 
@@ -368,9 +382,11 @@ impl Run<'_, '_, '_> {
     fn apply_one(&mut self, id: u32, state: &mut State) -> Step<Option<Pc>> {
         let found = self.look_up(id, state)?;
         let table = &self.program.tables[id as usize];
-        for (index, (when, data)) in found.into_iter().enumerate() {
+        for (index, when, data) in found {
             if self.paths.decide(self.terms, when)? {
                 let action = table.actions[index].action;
+                let number = self.terms.number(index as u64, 64);
+                self.set(state, table.chosen, number);
                 self.give(action, &data, state);
                 return Ok(Some(self.program.actions[action as usize].entry));
             }

@@ -8,7 +8,7 @@ use crate::path::{Paths, Step, Stop};
 use crate::run::{Asked, Code, Parsed, Run, State, Write};
 use crate::term::{Binary, Term, Terms};
 use crate::world::{Bounds, World};
-use p4_arch::v1model::{Field, Region};
+use p4_arch::v1model::{Field, Image, Region};
 use p4_ir::ir::Slot;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -19,16 +19,36 @@ const DROP_PORT: u64 = 511;
 const NORMAL: u64 = 0;
 const INGRESS_CLONE: u64 = 1;
 const EGRESS_CLONE: u64 = 2;
-const RECIRCULATED: u64 = 4;
+pub const RECIRCULATED: u64 = 4;
 const REPLICA: u64 = 5;
-const RESUBMITTED: u64 = 6;
+pub const RESUBMITTED: u64 = 6;
 
-/// A packet that the switch sends.
+/// Where a packet goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Whither {
+    /// Out of a port, 9 bits
+    Port(Term),
+    /// Back to the parser: the value of `instance_type`, the field list and its fields, by name
+    Again(u64, u32, Vec<Term>),
+}
+
+/// A packet that the switch sends, or that comes back where only one pass is followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
-    /// 9 bits
-    pub port: Term,
+    pub whither: Whither,
     pub packet: Packet,
+}
+
+/// Where a journey begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leg {
+    /// From the arrival until nothing is left
+    Whole,
+    /// From the arrival until the packet comes back
+    First,
+    /// The pass of a packet that comes back, with unknown fields of that list: value of
+    /// `instance_type`, and list
+    Later(u64, u32),
 }
 
 /// What becomes of a packet.
@@ -84,6 +104,7 @@ pub fn travel<'a, 's>(
     world: &World,
     bounds: &Bounds,
     registers: &mut Vec<String>,
+    leg: Leg,
 ) -> Step<Journey> {
     let program = code.image.program();
     let run = Run {
@@ -107,13 +128,41 @@ pub fn travel<'a, 's>(
         leaving: VecDeque::new(),
         again: VecDeque::new(),
     };
-    traveller.travel()?;
+    traveller.travel(leg)?;
     let Traveller { run, mut journey, .. } = traveller;
     for (register, writes) in run.writes {
         let name = program.instances[register as usize].name.to_string();
         journey.writes.insert(name, writes);
     }
     Ok(journey)
+}
+
+/// A field that packets keep.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptField {
+    pub name: String,
+    pub slot: Slot,
+    pub width: u32,
+}
+
+/// The fields of a field list by name, as both programs know them.
+pub fn fields(image: &Image, list: u32) -> Vec<KeptField> {
+    let program = image.program();
+    let storages = ["meta", "standard_metadata"];
+    let storages = storages.iter().filter_map(|key| program.storage(key));
+    let mut all: Vec<KeptField> = Vec::new();
+    for (name, var) in storages.flat_map(|storage| &storage.leaves) {
+        let var = &program.vars[*var as usize];
+        if var.field_lists.contains(&list) {
+            all.push(KeptField {
+                name: name.to_string(),
+                slot: var.place.slot,
+                width: var.place.width.max(1),
+            });
+        }
+    }
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all
 }
 
 struct Traveller<'r, 'a, 's> {
@@ -124,22 +173,52 @@ struct Traveller<'r, 'a, 's> {
 }
 
 impl Traveller<'_, '_, '_> {
-    fn travel(&mut self) -> Step<()> {
-        let first = Again {
-            packet: Packet::arriving(),
-            kept: Kept::default(),
-            kind: NORMAL,
+    fn travel(&mut self, leg: Leg) -> Step<()> {
+        let (kept, kind) = match leg {
+            Leg::Whole | Leg::First => (Kept::default(), NORMAL),
+            Leg::Later(kind, list) => (self.unknown_fields(list), kind),
         };
-        self.pass(first)?;
+        let packet = Packet::arriving();
+        self.pass(Again { packet, kept, kind })?;
         loop {
             if let Some(copy) = self.leaving.pop_front() {
                 self.egress(copy)?;
             } else if let Some(again) = self.again.pop_front() {
-                self.pass(again)?;
+                match leg {
+                    Leg::Whole => self.pass(again)?,
+                    Leg::First | Leg::Later(..) => self.comes_back(again),
+                }
             } else {
                 return Ok(());
             }
         }
+    }
+
+    fn unknown_fields(&mut self, list: u32) -> Kept {
+        let image = self.run.code.image;
+        let mut state = self.blank();
+        for field in fields(image, list) {
+            let name = format!("kept.{list}.{}", field.name);
+            let value = self.run.terms.unknown(&name, field.width);
+            self.run.put(&mut state, field.slot, field.width, value);
+        }
+        let words = self.save(&state, image.field_list(list));
+        let list = Some(list);
+        Kept { list, words }
+    }
+
+    fn comes_back(&mut self, again: Again) {
+        let image = self.run.code.image;
+        let list = again.kept.list.unwrap_or_default();
+        let mut state = self.blank();
+        self.put_back(&mut state, &again.kept);
+        let mut values = Vec::new();
+        for field in fields(image, list) {
+            values.push(self.run.get(&state, field.slot, field.width));
+        }
+        let whither = Whither::Again(again.kind, list, values);
+        let packet = again.packet;
+        self.journey.sent.push(Sent { whither, packet });
     }
 
     fn blank(&self) -> State {
@@ -432,7 +511,8 @@ impl Traveller<'_, '_, '_> {
         self.walk(5, &mut state)?;
         let packet = self.deparsed()?;
         if !recirculates {
-            self.journey.sent.push(Sent { port, packet });
+            let whither = Whither::Port(port);
+            self.journey.sent.push(Sent { whither, packet });
             return Ok(());
         }
         let list = self.asked(&state, Asked::RecirculateList, 32);

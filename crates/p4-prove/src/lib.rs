@@ -14,6 +14,7 @@
 
 mod calls;
 mod compare;
+mod critical;
 pub mod evaluate;
 pub mod flow;
 pub mod journey;
@@ -26,5 +27,6 @@ pub mod world;
 
 pub use compare::{compare, Counterexample, Coverage, Verdict};
 pub use evaluate::Model;
+pub use journey::Leg;
 pub use path::{Answer, Solver};
 pub use world::{Bounds, Entry, Match, World};

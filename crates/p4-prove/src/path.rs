@@ -17,6 +17,9 @@ pub enum Answer {
 
 /// Decides whether truth values can hold together.
 pub trait Solver {
+    /// Other terms follow, which are numbered from 0 again.
+    fn forget(&mut self);
+
     fn ask(&mut self, terms: &Terms, assumptions: &[Term]) -> Answer;
 }
 
@@ -60,6 +63,8 @@ pub struct Paths<'s> {
     known: FxHashMap<Term, bool>,
     /// Truth values of which only one side could hold
     forced: FxHashSet<Term>,
+    /// Terms that are a constant on this path
+    values: FxHashMap<Term, Term>,
     /// What was decided on this path
     pub literals: Vec<Term>,
     model: Option<Model>,
@@ -83,6 +88,7 @@ impl<'s> Paths<'s> {
             at: 0,
             known: FxHashMap::default(),
             forced: FxHashSet::default(),
+            values: FxHashMap::default(),
             literals: Vec::new(),
             model: None,
             questions: 0,
@@ -100,6 +106,7 @@ impl<'s> Paths<'s> {
         self.at = 0;
         self.known.clear();
         self.forced.clear();
+        self.values.clear();
         self.literals.clear();
         true
     }
@@ -153,6 +160,13 @@ impl<'s> Paths<'s> {
                 true => of(a),
                 false => of(b),
             },
+            Node::Binary(Binary::Eq, a, b) => {
+                let constant = |term: &Term| match terms.value(*term) {
+                    Some(value) => Some(value),
+                    None => self.values.get(term).and_then(|value| terms.value(*value)),
+                };
+                Some(constant(a)? == constant(b)?)
+            }
             _ => None,
         }
     }
@@ -167,6 +181,13 @@ impl<'s> Paths<'s> {
             Node::Binary(Binary::And, a, b) if value => {
                 self.learn(terms, a, true);
                 self.learn(terms, b, true);
+            }
+            Node::Binary(Binary::Eq, a, b) if value => {
+                if terms.value(a).is_some() {
+                    self.values.insert(b, a);
+                } else if terms.value(b).is_some() {
+                    self.values.insert(a, b);
+                }
             }
             _ => {}
         }
@@ -243,7 +264,7 @@ impl<'s> Paths<'s> {
     /// The side that the values of the last answer take, if these fulfil all that was decided.
     fn guess(&mut self, terms: &Terms, term: Term) -> Option<bool> {
         let model = self.model.as_ref()?;
-        let mut evaluation = Evaluation::new(terms, model);
+        let mut evaluation = Evaluation::as_solved(terms, model);
         let holds = self
             .axioms
             .iter()

@@ -24,6 +24,8 @@ pub struct Unknown {
 pub enum Function {
     Crc32,
     Crc16,
+    /// The Internet checksum
+    Csum16,
     /// What cell the index names held before the packet came; one function per register
     Cell(u32),
 }
@@ -153,6 +155,11 @@ impl Terms {
             Some(value) => value.bits().max(1) as u32,
             None => self.width(term),
         }
+    }
+
+    /// Whether two terms are constants of the same value, however wide.
+    pub fn are_same_number(&self, a: Term, b: Term) -> bool {
+        matches!((self.value(a), self.value(b)), (Some(x), Some(y)) if x == y)
     }
 
     /// The value of a constant, if it fits.

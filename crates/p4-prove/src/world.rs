@@ -114,8 +114,8 @@ pub struct World {
 #[derive(Clone, Debug)]
 pub struct Found {
     pub hit: Term,
-    /// For each action of the table when it runs, and its data: one term per parameter
-    pub actions: Vec<(Term, Vec<Term>)>,
+    /// Index of an action, when it runs, and its data: one term per parameter. One of them runs.
+    pub actions: Way,
 }
 
 /// An entry of a counterexample.
@@ -215,33 +215,22 @@ impl World {
         key: &[Term],
         terms: &mut Terms,
     ) -> Result<Found, String> {
-        let none = terms.truth(false);
-        let mut actions: Vec<(Term, Vec<Term>)> = Vec::new();
-        for listed in &table.actions {
-            let params = &program.actions[listed.action as usize].params;
-            let zeros = params.iter().map(|p| terms.number(0, p.place.width.max(1)));
-            actions.push((none, zeros.collect()));
-        }
-        let mut hit = none;
-        let mut take =
-            |terms: &mut Terms, actions: &mut Vec<(Term, Vec<Term>)>, hits: Term, way: Way| {
-                let missed = terms.not(hit);
-                let first = terms.and(hits, missed);
-                hit = terms.or(hit, hits);
-                for (index, when, data) in way {
-                    let when = terms.and(first, when);
-                    for (old, new) in actions[index].1.iter_mut().zip(data) {
-                        *old = terms.choose(when, new, *old);
-                    }
-                    actions[index].0 = terms.or(actions[index].0, when);
-                }
-            };
+        let mut hit = terms.truth(false);
+        let mut actions: Way = Vec::new();
+        let mut take = |terms: &mut Terms, hits: Term, way: Way| {
+            let missed = terms.not(hit);
+            let first = terms.and(hits, missed);
+            hit = terms.or(hit, hits);
+            for (index, when, data) in way {
+                actions.push((index, terms.and(first, when), data));
+            }
+        };
         for entry in ordered(table)? {
             let hits = const_hit(&entry.matches, key, terms);
             let data = data_terms(program, table, &entry.call, terms);
             let always = terms.truth(true);
             let index = entry.call.action as usize;
-            take(terms, &mut actions, hits, vec![(index, always, data)]);
+            take(terms, hits, vec![(index, always, data)]);
         }
         if let Some(own) = self.tables.iter().find(|own| *own.name == *table.name) {
             for place in &own.places {
@@ -257,22 +246,15 @@ impl World {
                     };
                     let index = table.actions.iter().position(position);
                     let index = index.ok_or_else(|| format!("no action {name}"))?;
-                    let own_number = terms.number(number as u64, 8);
-                    let when = terms.equal(place.action, own_number);
+                    let when = own.is_action(place, number, terms);
                     way.push((index, when, place.params[number].clone()));
                 }
-                take(terms, &mut actions, hits, way);
+                take(terms, hits, way);
             }
         }
         let missed = terms.not(hit);
         let data = data_terms(program, table, &table.default, terms);
-        let index = table.default.action as usize;
-        if let Some(default) = actions.get_mut(index) {
-            for (old, new) in default.1.iter_mut().zip(data) {
-                *old = terms.choose(missed, new, *old);
-            }
-            default.0 = terms.or(default.0, missed);
-        }
+        actions.push((table.default.action as usize, missed, data));
         Ok(Found { hit, actions })
     }
 
@@ -320,8 +302,24 @@ impl World {
     }
 }
 
+impl TableWorld {
+    /// Whether the entry's action is that one; one of them is.
+    fn is_action(&self, place: &Place, number: usize, terms: &mut Terms) -> Term {
+        let same = |terms: &mut Terms, number: usize| {
+            let number = terms.number(number as u64, 8);
+            terms.equal(place.action, number)
+        };
+        if number + 1 < self.actions.len() {
+            return same(terms, number);
+        }
+        let others: Vec<Term> = (0..number).map(|other| same(terms, other)).collect();
+        let any = terms.any(&others);
+        terms.not(any)
+    }
+}
+
 /// Which action runs when, with what data
-type Way = Vec<(usize, Term, Vec<Term>)>;
+pub type Way = Vec<(usize, Term, Vec<Term>)>;
 
 fn keys(table: &Table) -> Vec<(String, String, u32)> {
     let key = |key: &p4_ir::ir::Key| {

@@ -4,8 +4,8 @@ use crate::program::Program;
 use num_bigint::BigUint;
 use p4_arch::Image;
 use p4_prove::evaluate::operands;
-use p4_prove::term::{Binary, Function, Node, Term, Terms};
-use p4_prove::{Answer, Bounds, Counterexample, Coverage, Entry, Match, Model, Solver, Verdict};
+use p4_prove::term::{Binary, Node, Term, Terms};
+use p4_prove::{Answer, Bounds, Counterexample, Coverage, Entry, Leg, Match, Model, Solver, Verdict};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -78,7 +78,11 @@ pub fn prove<'py>(
             dict.set_item("why", why)?;
         }
     }
-    dict.set_item("coverage", coverage_dict(py, &coverage)?)?;
+    let stages = PyList::empty(py);
+    for stage in &coverage {
+        stages.append(coverage_dict(py, stage)?)?;
+    }
+    dict.set_item("stages", stages)?;
     Ok(dict)
 }
 
@@ -100,6 +104,13 @@ struct Asked<'py, 'f> {
 }
 
 impl Solver for Asked<'_, '_> {
+    fn forget(&mut self) {
+        self.known.clear();
+        if let Err(error) = self.solver.call_method0("forget") {
+            self.failure.replace(Some(error));
+        }
+    }
+
     fn ask(&mut self, terms: &Terms, assumptions: &[Term]) -> Answer {
         match self.try_ask(terms, assumptions) {
             Ok(answer) => answer,
@@ -135,8 +146,8 @@ impl Asked<'_, '_> {
                 (Node::Unknown(unknown), _) => {
                     model.values.insert(*unknown, value);
                 }
-                (Node::Apply(Function::Cell(register), _), Some(index)) => {
-                    model.cells.insert((*register, index), value);
+                (Node::Apply(function, _), Some(argument)) => {
+                    model.applied.insert((*function, argument), value);
                 }
                 _ => {}
             }
@@ -253,9 +264,19 @@ fn entry_tuple<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyTup
         .into_pyobject(py)
 }
 
-/// `paths` walked to the end, those given up `beyond` a bound, by its name, `left`, `questions`.
+/// The `leg` of journeys that was compared, with how many `entries` per table and `passes`, and whether
+/// it `is_whole`; `paths` walked to the end, those given up `beyond` a bound, by its name, `left`, `questions`.
 fn coverage_dict<'py>(py: Python<'py>, coverage: &Coverage) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
+    let leg = match coverage.leg {
+        Leg::Whole => "journey",
+        Leg::First => "first pass",
+        Leg::Later(..) => "later pass",
+    };
+    dict.set_item("leg", leg)?;
+    dict.set_item("entries", coverage.entries)?;
+    dict.set_item("passes", coverage.passes)?;
+    dict.set_item("is_whole", coverage.is_whole)?;
     dict.set_item("paths", coverage.paths)?;
     let beyond = PyDict::new(py);
     for (name, count) in &coverage.beyond {

@@ -35,20 +35,24 @@ class Solver:
     """Answers the questions of one comparison. `longest` is the time for one question in seconds."""
 
     def __init__(self, longest: float = 5.0) -> None:
+        self._longest = longest
+        self.seconds = 0.0
+        self.forget()
+
+    def forget(self) -> None:
+        """Other terms follow, numbered from 0 again."""
         self._manager = TermManager()
         options = Options()
         options.set(Option.PRODUCE_MODELS, True)
         self._solver = Bitwuzla(self._manager, options)
         self._end = 0.0
         self._solver.configure_terminator(lambda: time.monotonic() > self._end)
-        self._longest = longest
         self._terms: dict[int, Term] = {}
         self._truths: dict[int, Term] = {}
         self._functions: dict[tuple[str, int, int], Term] = {}
         self._asked: list[tuple[int, Term, Term | None]] = []
         self._one = self._manager.mk_bv_value(self._manager.mk_bv_sort(1), 1)
         self._zero = self._manager.mk_bv_value(self._manager.mk_bv_sort(1), 0)
-        self.seconds = 0.0
 
     def ask(
         self, nodes: Sequence[Node], assumptions: Sequence[int], seconds: float
