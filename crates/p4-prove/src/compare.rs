@@ -31,6 +31,8 @@ pub struct Counterexample {
     pub sent: [Vec<(u16, Vec<u8>)>; 2],
     /// Whether nothing of the packet comes back in either
     pub ends: bool,
+    /// What was decided on the way
+    path: Vec<Saved>,
 }
 
 #[derive(Debug)]
@@ -99,23 +101,36 @@ pub fn compare(
     if let Some(legs) = legs(reference, student) {
         let mut all_equal = true;
         for leg in legs {
-            let (verdict, coverage) = stage(both, bounds, leg, solver, has_time)?;
-            let is_equal = matches!(verdict, Verdict::Equal);
+            let (verdict, coverage) = stage(both, bounds, leg, &[], solver, has_time)?;
             stages.push(coverage);
-            if leg != Leg::First && !is_equal {
-                all_equal = false;
+            let Verdict::Different(example) = verdict else {
+                all_equal &= matches!(verdict, Verdict::Equal);
+                if all_equal {
+                    continue;
+                }
                 break;
-            }
-            match verdict {
-                Verdict::Equal => {}
-                Verdict::Different(example) if example.ends => {
+            };
+            all_equal = false;
+            if leg == Leg::First {
+                if example.ends {
                     return Ok((Verdict::Different(example), stages));
                 }
-                Verdict::Different(_) | Verdict::Undecided(_) => {
-                    all_equal = false;
-                    break;
+                // What differs has come back. Does anybody see it later?
+                for passes in 2..=bounds.passes {
+                    let (leg, path) = (Leg::Whole, &example.path);
+                    let bounds = Bounds {
+                        passes,
+                        ..bounds.clone()
+                    };
+                    let (verdict, coverage) =
+                        stage(both, &bounds, leg, path, solver, has_time)?;
+                    stages.push(coverage);
+                    if let Verdict::Different(_) = verdict {
+                        return Ok((verdict, stages));
+                    }
                 }
             }
+            break;
         }
         if all_equal {
             return Ok((Verdict::Equal, stages));
@@ -128,7 +143,7 @@ pub fn compare(
             passes,
             ..bounds.clone()
         };
-        let (verdict, coverage) = stage(both, &bounds, Leg::Whole, solver, has_time)?;
+        let (verdict, coverage) = stage(both, &bounds, Leg::Whole, &[], solver, has_time)?;
         let is_equal = matches!(verdict, Verdict::Equal);
         stages.push(coverage);
         last = verdict;
@@ -180,11 +195,12 @@ fn legs(reference: &Image, student: &Image) -> Option<Vec<Leg>> {
     Some(legs)
 }
 
-/// All paths of one leg within the bounds.
+/// All paths of one leg within the bounds, of those that go along `path` first.
 fn stage(
     both: [&Image; 2],
     bounds: &Bounds,
     leg: Leg,
+    path: &[Saved],
     solver: &mut dyn Solver,
     has_time: &dyn Fn() -> bool,
 ) -> Result<(Verdict, Coverage), String> {
@@ -198,6 +214,8 @@ fn stage(
     solver.forget();
     let mut paths = Paths::new(solver, has_time);
     paths.axioms = axioms;
+    let given = restore(path, &mut terms);
+    paths.suppose(&terms, &given);
     let mut coverage = Coverage::new(leg, bounds);
     let mut verdict = Verdict::Equal;
     while paths.begin() {
@@ -389,7 +407,13 @@ fn find(
         let zero = terms.equal(term, zero);
         shrink(zero, &mut wanted, &mut model, terms, paths)?;
     }
-    Ok(Some(example(both, terms, &model, world, registers)))
+    let mut found = example(both, terms, &model, world, registers);
+    if !found.ends {
+        let mut roots = paths.literals.clone();
+        roots.push(difference);
+        found.path = save(&roots, terms);
+    }
+    Ok(Some(found))
 }
 
 /// Adds a wish, if it can be fulfilled.
@@ -551,5 +575,70 @@ fn example(
         cells,
         sent,
         ends,
+        path: Vec::new(),
     }
+}
+
+/// A term of another stage: its node, operands by their place in the list, and unknowns by name
+#[derive(Clone, Debug)]
+struct Saved {
+    node: Node,
+    width: u32,
+    unknown: String,
+    is_root: bool,
+}
+
+fn save(roots: &[Term], terms: &Terms) -> Vec<Saved> {
+    let mut seen = FxHashSet::default();
+    let mut todo = roots.to_vec();
+    while let Some(term) = todo.pop() {
+        if seen.insert(term) {
+            operands(terms.node(term), |operand| todo.push(operand));
+        }
+    }
+    let mut all: Vec<Term> = seen.into_iter().collect();
+    all.sort_unstable();
+    let place = |term: &Term| Term(all.binary_search(term).unwrap_or_default() as u32);
+    let saved = |term: &Term| Saved {
+        node: match terms.node(*term) {
+            Node::Not(a) => Node::Not(place(a)),
+            Node::Binary(op, a, b) => Node::Binary(*op, place(a), place(b)),
+            Node::Choose(c, a, b) => Node::Choose(place(c), place(a), place(b)),
+            Node::Concat(a, b) => Node::Concat(place(a), place(b)),
+            Node::Slice(a, lo) => Node::Slice(place(a), *lo),
+            Node::Apply(function, a) => Node::Apply(*function, place(a)),
+            other => other.clone(),
+        },
+        width: terms.width(*term),
+        unknown: match terms.node(*term) {
+            Node::Unknown(number) => terms.unknowns[*number as usize].name.clone(),
+            _ => String::new(),
+        },
+        is_root: roots.contains(term),
+    };
+    all.iter().map(saved).collect()
+}
+
+/// The saved roots as terms of this stage.
+fn restore(saved: &[Saved], terms: &mut Terms) -> Vec<Term> {
+    let mut made: Vec<Term> = Vec::new();
+    let mut roots = Vec::new();
+    for own in saved {
+        let of = |place: &Term| made[place.0 as usize];
+        let term = match &own.node {
+            Node::Constant(value) => terms.constant(value.clone(), own.width),
+            Node::Unknown(_) => terms.unknown(&own.unknown, own.width),
+            Node::Not(a) => terms.not(of(a)),
+            Node::Binary(op, a, b) => terms.binary(*op, of(a), of(b)),
+            Node::Choose(c, a, b) => terms.choose(of(c), of(a), of(b)),
+            Node::Concat(a, b) => terms.concat(of(a), of(b)),
+            Node::Slice(a, lo) => terms.slice(of(a), *lo, own.width),
+            Node::Apply(function, a) => terms.apply(*function, of(a), own.width),
+        };
+        made.push(term);
+        if own.is_root {
+            roots.push(term);
+        }
+    }
+    roots
 }

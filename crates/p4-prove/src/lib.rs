@@ -12,6 +12,7 @@
 //! hundreds of paths of thousands of instructions.
 #![forbid(unsafe_code)]
 
+mod assume;
 mod calls;
 mod compare;
 mod critical;
@@ -25,6 +26,7 @@ pub mod term;
 mod wire;
 pub mod world;
 
+pub use assume::{Assumption, Expression};
 pub use compare::{compare, Counterexample, Coverage, Verdict};
 pub use evaluate::Model;
 pub use journey::Leg;

@@ -4,6 +4,7 @@ use crate::evaluate::{Evaluation, Model};
 use crate::term::{Binary, Node, Term, Terms};
 use num_bigint::BigUint;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
 
 /// What a solver says of assumptions.
 #[derive(Clone, Debug)]
@@ -20,7 +21,9 @@ pub trait Solver {
     /// Other terms follow, which are numbered from 0 again.
     fn forget(&mut self);
 
-    fn ask(&mut self, terms: &Terms, assumptions: &[Term]) -> Answer;
+    /// Whether the assumptions can hold together with the facts, of which there are only more from
+    /// question to question.
+    fn ask(&mut self, terms: &Terms, facts: &[Term], assumptions: &[Term]) -> Answer;
 }
 
 /// Why a path ends before both programs have come to the end.
@@ -57,7 +60,8 @@ pub struct Paths<'s> {
     pub has_time: &'s dyn Fn() -> bool,
     /// What holds on all paths
     pub axioms: Vec<Term>,
-    ahead: Vec<Ahead>,
+    ahead: VecDeque<Ahead>,
+    is_odd: bool,
     script: Vec<Decision>,
     at: usize,
     known: FxHashMap<Term, bool>,
@@ -67,6 +71,8 @@ pub struct Paths<'s> {
     values: FxHashMap<Term, Term>,
     /// What was decided on this path
     pub literals: Vec<Term>,
+    /// What is known on all paths
+    supposed: (FxHashMap<Term, bool>, FxHashMap<Term, Term>),
     model: Option<Model>,
     pub questions: u64,
     /// Questions that the solver left open
@@ -83,32 +89,49 @@ impl<'s> Paths<'s> {
             solver,
             has_time,
             axioms: Vec::new(),
-            ahead: vec![first],
+            ahead: VecDeque::from([first]),
+            is_odd: false,
             script: Vec::new(),
             at: 0,
             known: FxHashMap::default(),
             forced: FxHashSet::default(),
             values: FxHashMap::default(),
             literals: Vec::new(),
+            supposed: Default::default(),
             model: None,
             questions: 0,
             open: 0,
         }
     }
 
-    /// Begins the next path, the one found last; `false` if all have been walked.
+    /// Begins the next path; `false` if all have been walked. The one found last and the one found
+    /// first take turns: what differs may be near the first decisions or the last ones.
     pub fn begin(&mut self) -> bool {
-        let Some(ahead) = self.ahead.pop() else {
+        self.is_odd = !self.is_odd;
+        let ahead = match self.is_odd {
+            true => self.ahead.pop_back(),
+            false => self.ahead.pop_front(),
+        };
+        let Some(ahead) = ahead else {
             return false;
         };
         self.script = ahead.script;
         self.model = ahead.model;
         self.at = 0;
-        self.known.clear();
+        self.known.clone_from(&self.supposed.0);
         self.forced.clear();
-        self.values.clear();
+        self.values.clone_from(&self.supposed.1);
         self.literals.clear();
         true
+    }
+
+    /// Walks only where the truth values hold.
+    pub fn suppose(&mut self, terms: &Terms, given: &[Term]) {
+        self.axioms.extend(given);
+        for term in given {
+            self.learn(terms, *term, true);
+        }
+        self.supposed = (self.known.clone(), self.values.clone());
     }
 
     pub fn left(&self) -> usize {
@@ -121,14 +144,8 @@ impl<'s> Paths<'s> {
             return Err(Stop::Budget);
         }
         self.questions += 1;
-        let all: Vec<Term> = self
-            .axioms
-            .iter()
-            .chain(&self.literals)
-            .chain(more)
-            .copied()
-            .collect();
-        let answer = self.solver.ask(terms, &all);
+        let all: Vec<Term> = self.literals.iter().chain(more).copied().collect();
+        let answer = self.solver.ask(terms, &self.axioms, &all);
         if matches!(answer, Answer::Unknown) {
             self.open += 1;
         }
@@ -229,7 +246,7 @@ impl<'s> Paths<'s> {
             value: !value,
             forced: false,
         });
-        self.ahead.push(Ahead { script, model });
+        self.ahead.push_back(Ahead { script, model });
         Ok(self.new_decision(terms, term, value, false))
     }
 

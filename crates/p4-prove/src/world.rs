@@ -3,6 +3,7 @@
 //! The reference's tables say which entries there may be. A table has a fixed number of places for
 //! entries; the entry of a lower place wins. Places are filled from the first on.
 
+use crate::assume::{Assumption, Scope};
 use crate::evaluate::Evaluation;
 use crate::term::{Binary, Term, Terms};
 use num_bigint::BigUint;
@@ -26,8 +27,13 @@ pub struct Bounds {
     pub sessions: Vec<(Option<u16>, Option<u16>)>,
     /// Copies that the one multicast group has at most
     pub copies: u32,
-    /// Ports where a packet may arrive; empty: all but the one that stands for dropping
+    /// The first and the last port with a cable: where packets arrive and where the copies of a
+    /// group leave; `None`: any but the one that stands for dropping
+    pub cables: Option<(u16, u16)>,
+    /// Where packets arrive besides
     pub ports: Vec<u16>,
+    /// What is promised of entries
+    pub assumptions: Vec<Assumption>,
 }
 
 impl Default for Bounds {
@@ -40,7 +46,9 @@ impl Default for Bounds {
             states: 64,
             sessions: vec![(None, None)],
             copies: 2,
+            cables: None,
             ports: Vec::new(),
+            assumptions: Vec::new(),
         }
     }
 }
@@ -138,6 +146,13 @@ pub enum Match {
     Any,
 }
 
+/// Whether there is a cable at a port.
+fn has_cable(port: Term, bounds: &Bounds, terms: &mut Terms) -> Term {
+    let (first, last) = bounds.cables.unwrap_or((0, 510));
+    let (first, last) = (terms.number(first.into(), 9), terms.number(last.into(), 9));
+    inside(port, first, last, terms)
+}
+
 impl World {
     /// The world of the reference's tables, and what holds in it.
     pub fn new(
@@ -155,18 +170,20 @@ impl World {
         }
         let sessions = sessions(bounds, terms);
         let group = group(bounds, terms, &mut axioms);
+        for assumption in &bounds.assumptions {
+            assume(assumption, &tables, group.id, terms, &mut axioms)?;
+        }
         let ingress_port = terms.unknown("ingress_port", 9);
         let drop = terms.number(511, 9);
-        let mut any = Vec::new();
+        let mut any = vec![has_cable(ingress_port, bounds, terms)];
         for port in &bounds.ports {
             let port = terms.number((*port).into(), 9);
             any.push(terms.equal(ingress_port, port));
         }
-        let is_drop = terms.equal(ingress_port, drop);
-        axioms.push(match any.is_empty() {
-            true => terms.not(is_drop),
-            false => terms.any(&any),
-        });
+        axioms.push(terms.any(&any));
+        for (_, port, _) in &group.copies {
+            axioms.push(has_cable(*port, bounds, terms));
+        }
         for session in &sessions {
             let is_drop = terms.equal(session.port, drop);
             axioms.push(terms.not(is_drop));
@@ -316,6 +333,84 @@ impl TableWorld {
         let any = terms.any(&others);
         terms.not(any)
     }
+}
+
+/// An action's parameters and the keys of one entry
+struct EntryScope<'a> {
+    table: &'a TableWorld,
+    place: &'a Place,
+    action: usize,
+    group: Term,
+}
+
+impl Scope for EntryScope<'_> {
+    fn name(&self, name: &str) -> Option<Term> {
+        let params = self.table.actions[self.action].1.iter();
+        if let Some(at) = params.into_iter().position(|param| param.0 == name) {
+            return Some(self.place.params[self.action][at]);
+        }
+        let at = self.table.keys.iter().position(|key| key.0 == name)?;
+        Some(match self.place.wants[at] {
+            Want::Exact(value) | Want::Masked { value, .. } | Want::Optional { value, .. } => value,
+            Want::Range { low, .. } => low,
+        })
+    }
+
+    fn mask(&self, name: &str, terms: &mut Terms) -> Option<Term> {
+        let at = self.table.keys.iter().position(|key| key.0 == name)?;
+        match self.place.wants[at] {
+            Want::Masked { mask, .. } => Some(mask),
+            Want::Exact(value) => {
+                let zero = terms.number(0, terms.width(value));
+                Some(terms.not(zero))
+            }
+            _ => None,
+        }
+    }
+
+    fn group(&self) -> Term {
+        self.group
+    }
+}
+
+/// Adds what an assumption says of each entry of its table.
+fn assume(
+    assumption: &Assumption,
+    tables: &[TableWorld],
+    group: Term,
+    terms: &mut Terms,
+    axioms: &mut Vec<Term>,
+) -> Result<(), String> {
+    let wanted = &assumption.table;
+    let suffix = format!(".{wanted}");
+    let mut fitting = tables
+        .iter()
+        .filter(|table| table.name == *wanted || table.name.ends_with(&suffix));
+    let table = match (fitting.next(), fitting.next()) {
+        (Some(table), None) => table,
+        (None, _) => return Err(format!("there is no table {wanted} to assume something of")),
+        _ => return Err(format!("there is more than one table {wanted}")),
+    };
+    for place in &table.places {
+        for action in 0..table.actions.len() {
+            let scope = EntryScope {
+                table,
+                place,
+                action,
+                group,
+            };
+            let Some(holds) = assumption.holds.term(&scope, terms, 1) else {
+                continue;
+            };
+            let holds = terms.is_set(holds);
+            let is_action = table.is_action(place, action, terms);
+            let is_there = terms.and(place.is_there, is_action);
+            let not = terms.not(holds);
+            let broken = terms.and(is_there, not);
+            axioms.push(terms.not(broken));
+        }
+    }
+    Ok(())
 }
 
 /// Which action runs when, with what data

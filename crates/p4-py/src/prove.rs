@@ -5,19 +5,18 @@ use num_bigint::BigUint;
 use p4_arch::Image;
 use p4_prove::evaluate::operands;
 use p4_prove::term::{Binary, Node, Term, Terms};
-use p4_prove::{Answer, Bounds, Counterexample, Coverage, Entry, Leg, Match, Model, Solver, Verdict};
+use p4_prove::{Answer, Assumption, Bounds, Counterexample, Coverage, Entry, Expression, Leg, Match, Model, Solver, Verdict};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use std::cell::RefCell;
-use std::time::{Duration, Instant};
 
-/// Compares two v1model programs within bounds. `solver` has a method
-/// `ask(nodes, assumptions, seconds)`: `nodes` are the terms that it does not know yet,
-/// `(number, operator, width, operands)`; it answers None (they cannot hold together), False (it
+/// Compares two v1model programs within bounds, for at most so many seconds of one core. `solver` has a method
+/// `ask(nodes, facts, assumptions, seconds)`: `nodes` are the terms that it does not know yet,
+/// `(number, operator, width, operands)`, `facts` what holds from now on; it answers None (they cannot hold together), False (it
 /// does not know) or the values of all unknowns and applied functions that it was given, by number.
 #[pyfunction]
-#[pyo3(signature = (reference, student, solver, *, seconds, entries = None, passes = None, varbits = None, bytes = None, sessions = None, copies = None, ports = None))]
+#[pyo3(signature = (reference, student, solver, *, seconds, entries = None, passes = None, varbits = None, bytes = None, sessions = None, copies = None, cables = None, ports = None, assumptions = None))]
 #[allow(clippy::too_many_arguments)]
 pub fn prove<'py>(
     py: Python<'py>,
@@ -31,8 +30,15 @@ pub fn prove<'py>(
     bytes: Option<u32>,
     sessions: Option<Vec<(Option<u16>, Option<u16>)>>,
     copies: Option<u32>,
+    cables: Option<(u16, u16)>,
     ports: Option<Vec<u16>>,
+    assumptions: Option<Vec<(String, Bound<'py, PyTuple>)>>,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let promised = assumptions.unwrap_or_default().into_iter();
+    let promised = promised.map(|(table, holds)| {
+        let holds = expression(&holds)?;
+        Ok(Assumption { table, holds })
+    });
     let usual = Bounds::default();
     let bounds = Bounds {
         entries: entries.unwrap_or(usual.entries),
@@ -41,18 +47,22 @@ pub fn prove<'py>(
         bytes: bytes.unwrap_or(usual.bytes),
         sessions: sessions.unwrap_or(usual.sessions),
         copies: copies.unwrap_or(usual.copies),
+        cables: cables.or(usual.cables),
         ports: ports.unwrap_or(usual.ports),
+        assumptions: promised.collect::<PyResult<_>>()?,
         ..usual
     };
-    let start = Instant::now();
-    let budget = Duration::try_from_secs_f64(seconds)
-        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let clock = py.import("time")?.getattr("thread_time")?;
+    let now = || -> PyResult<f64> { clock.call0()?.extract() };
+    let end = now()? + seconds;
     let failure = RefCell::new(None);
-    let has_time = || start.elapsed() < budget && failure.borrow().is_none();
+    let left = || now().map_or(0.0, |now| end - now);
+    let has_time = || left() > 0.0 && failure.borrow().is_none();
     let mut asked = Asked {
         solver,
         known: Vec::new(),
-        end: start + budget,
+        facts: 0,
+        left: &left,
         failure: &failure,
     };
     let result = p4_prove::compare(
@@ -86,6 +96,32 @@ pub fn prove<'py>(
     Ok(dict)
 }
 
+/// `("number", n)`, `("name", key or parameter)`, `("mask", key)`, `("group",)`, `("not", x)` or an
+/// operator with its two operands.
+fn expression(tuple: &Bound<'_, PyTuple>) -> PyResult<Expression> {
+    let part = |at: usize| -> PyResult<Box<Expression>> {
+        let item = tuple.get_item(at)?;
+        Ok(Box::new(expression(item.cast::<PyTuple>()?)?))
+    };
+    let kind: String = tuple.get_item(0)?.extract()?;
+    let op = match &*kind {
+        "number" => return Ok(Expression::Number(tuple.get_item(1)?.extract()?)),
+        "name" => return Ok(Expression::Name(tuple.get_item(1)?.extract()?)),
+        "mask" => return Ok(Expression::Mask(tuple.get_item(1)?.extract()?)),
+        "group" => return Ok(Expression::Group),
+        "not" => return Ok(Expression::Not(part(1)?)),
+        "and" => Binary::And,
+        "or" => Binary::Or,
+        "xor" => Binary::Xor,
+        "add" => Binary::Add,
+        "sub" => Binary::Sub,
+        "equal" => Binary::Eq,
+        "less" => Binary::Lt,
+        other => return Err(PyValueError::new_err(format!("no operator {other}"))),
+    };
+    Ok(Expression::Binary(op, part(1)?, part(2)?))
+}
+
 fn v1model(program: &Program) -> PyResult<&p4_arch::v1model::Image> {
     match &program.image {
         Image::V1Model(image) => Ok(image),
@@ -99,20 +135,23 @@ fn v1model(program: &Program) -> PyResult<&p4_arch::v1model::Image> {
 struct Asked<'py, 'f> {
     solver: Bound<'py, PyAny>,
     known: Vec<bool>,
-    end: Instant,
+    /// How many facts it has been told
+    facts: usize,
+    left: &'f dyn Fn() -> f64,
     failure: &'f RefCell<Option<PyErr>>,
 }
 
 impl Solver for Asked<'_, '_> {
     fn forget(&mut self) {
         self.known.clear();
+        self.facts = 0;
         if let Err(error) = self.solver.call_method0("forget") {
             self.failure.replace(Some(error));
         }
     }
 
-    fn ask(&mut self, terms: &Terms, assumptions: &[Term]) -> Answer {
-        match self.try_ask(terms, assumptions) {
+    fn ask(&mut self, terms: &Terms, facts: &[Term], assumptions: &[Term]) -> Answer {
+        match self.try_ask(terms, facts, assumptions) {
             Ok(answer) => answer,
             Err(error) => {
                 self.failure.replace(Some(error));
@@ -123,15 +162,22 @@ impl Solver for Asked<'_, '_> {
 }
 
 impl Asked<'_, '_> {
-    fn try_ask(&mut self, terms: &Terms, assumptions: &[Term]) -> PyResult<Answer> {
+    fn try_ask(
+        &mut self,
+        terms: &Terms,
+        facts: &[Term],
+        assumptions: &[Term],
+    ) -> PyResult<Answer> {
         let py = self.solver.py();
         let nodes = PyList::empty(py);
-        for term in self.unseen(terms, assumptions) {
+        let facts = &facts[self.facts..];
+        self.facts += facts.len();
+        let roots: Vec<Term> = facts.iter().chain(assumptions).copied().collect();
+        for term in self.unseen(terms, &roots) {
             nodes.append(node_tuple(py, terms, term)?)?;
         }
-        let numbers: Vec<u32> = assumptions.iter().map(|term| term.0).collect();
-        let left = self.end.saturating_duration_since(Instant::now());
-        let arguments = (nodes, numbers, left.as_secs_f64());
+        let numbers = |all: &[Term]| all.iter().map(|term| term.0).collect::<Vec<u32>>();
+        let arguments = (nodes, numbers(facts), numbers(assumptions), (self.left)());
         let answer = self.solver.call_method1("ask", arguments)?;
         if answer.is_none() {
             return Ok(Answer::No);
@@ -217,7 +263,7 @@ fn example_dict<'py>(py: Python<'py>, example: &Counterexample) -> PyResult<Boun
     let updates = PyList::empty(py);
     for (number, port) in &example.sessions {
         let none: Option<u32> = None;
-        updates.append(("session", number, port, none, none))?;
+        updates.append(("session", number, port, none, 0))?;
     }
     updates.append(("group", example.group, &example.copies))?;
     for entry in &example.entries {

@@ -31,6 +31,7 @@ PANELS = {
         "grade": "p4lab.cli.grade_verb:grade",
         "autograder": "p4lab.cli.autograder_verb:autograder",
         "mutants": "p4lab.cli.mutants_verb:mutants",
+        "prove": "p4lab.cli.prove_verb:prove",
         "starter": "p4lab.cli.start_verb:starter",
     },
     "Measure": {

@@ -32,7 +32,8 @@ _DIVIDE = {"div": Kind.BV_UDIV, "mod": Kind.BV_UREM}
 
 
 class Solver:
-    """Answers the questions of one comparison. `longest` is the time for one question in seconds."""
+    """Answers the questions of one comparison. `longest` is the time for one question, in seconds
+    of one core."""
 
     def __init__(self, longest: float = 5.0) -> None:
         self._longest = longest
@@ -44,9 +45,10 @@ class Solver:
         self._manager = TermManager()
         options = Options()
         options.set(Option.PRODUCE_MODELS, True)
+        options.set(Option.PREPROCESS, False)  # of what is asked once, it costs more than it saves
         self._solver = Bitwuzla(self._manager, options)
         self._end = 0.0
-        self._solver.configure_terminator(lambda: time.monotonic() > self._end)
+        self._solver.configure_terminator(lambda: time.thread_time() > self._end)
         self._terms: dict[int, Term] = {}
         self._truths: dict[int, Term] = {}
         self._functions: dict[tuple[str, int, int], Term] = {}
@@ -55,16 +57,23 @@ class Solver:
         self._zero = self._manager.mk_bv_value(self._manager.mk_bv_sort(1), 0)
 
     def ask(
-        self, nodes: Sequence[Node], assumptions: Sequence[int], seconds: float
+        self,
+        nodes: Sequence[Node],
+        facts: Sequence[int],
+        assumptions: Sequence[int],
+        seconds: float,
     ) -> Values | bool | None:
-        """None: they cannot hold together; False: not known in time; else the value of each unknown
-        and applied function by number, for functions with the argument."""
+        """None: the assumptions cannot hold together with all facts so far; False: not known in
+        time; else the value of each unknown and applied function by number, for functions with the
+        argument."""
         for node in nodes:
             self._add(node)
-        start = time.monotonic()
+        for fact in facts:
+            self._solver.assert_formula(self._truth(fact))
+        start = time.thread_time()
         self._end = start + min(seconds, self._longest)
         result = self._solver.check_sat(*(self._truth(number) for number in assumptions))
-        self.seconds += time.monotonic() - start
+        self.seconds += time.thread_time() - start
         if result == Result.UNSAT:
             return None
         if result != Result.SAT:

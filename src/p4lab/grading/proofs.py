@@ -1,0 +1,101 @@
+"""A submission compared with the reference for all packets: what the lab promises, and the programs.
+
+The table [prove] of lab.toml says what of the switch's state is fixed or promised:
+
+    [prove]
+    sessions = { 1 = 509 }       # clone sessions and their ports
+    cables = [1, 508]            # first and last port with a cable
+    ports = [510]                # where packets arrive besides
+    entries = 2                  # per table
+    passes = 4
+
+    [[prove.promise]]
+    table = "bift"
+    holds = ["fbm & remaining.mask == remaining.mask"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from p4lab import _engine
+from p4lab.course.labs import LabError, read_lab
+from p4lab.grading.course import Course, compile_files, load
+from p4lab.grading.submission import read
+from p4lab.prove.assume import Expression, PromiseError, parse
+from p4lab.prove.compare import Bounds
+
+
+class ProofError(Exception):
+    """A submission that cannot be compared; the message says why."""
+
+
+_Port = Annotated[int, Field(ge=0, le=510)]
+
+
+class _Promise(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    table: str
+    holds: Annotated[list[str], Field(min_length=1)]
+
+
+class _Prove(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    sessions: dict[int, int] = {}
+    cables: tuple[_Port, _Port] | None = None
+    ports: list[_Port] = []
+    entries: Annotated[int, Field(ge=1, le=16)] = 2
+    passes: Annotated[int, Field(ge=1, le=64)] = 4
+    promise: list[_Promise] = []
+
+
+class _LabFile(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    prove: _Prove = _Prove()
+
+
+def bounds_of(lab: str) -> Bounds:
+    """The bounds of a lab, with what it promises. Raises LabError."""
+    own = read_lab(lab, _LabFile).prove
+    promises: list[tuple[str, Expression]] = []
+    for promise in own.promise:
+        for text in promise.holds:
+            try:
+                promises.append((promise.table, parse(text)))
+            except PromiseError as error:
+                raise LabError(f"labs/{lab}/lab.toml: prove: {error}") from error
+    return Bounds(
+        entries=own.entries,
+        passes=own.passes,
+        sessions=tuple(own.sessions.items()) or Bounds.sessions,
+        cables=own.cables,
+        ports=tuple(own.ports),
+        promises=tuple(promises),
+    )
+
+
+def student_program(course: Course, files: Mapping[str, str]) -> _engine.Program:
+    """The submission's program, with the lab's own files. Raises ProofError."""
+    own = {name: text for name, text in files.items() if name in course.student.edit}
+    if missing := [name for name in course.student.edit if name not in own]:
+        raise ProofError(f"there is no {missing[0]} in the submission.")
+    compilation = compile_files(
+        course.student.program, {**course.sources, **own}, course.defines
+    )
+    if compilation.program is None:
+        raise ProofError(f"the submission does not compile:\n{compilation.render()}")
+    return compilation.program
+
+
+def programs_of(lab: str, folder: Path) -> tuple[_engine.Program, _engine.Program, Bounds]:
+    """Reference and submission, and the lab's bounds. Raises LabError and ProofError."""
+    course = load(lab)
+    submission = read(folder, course.student.edit)
+    if submission.trouble:
+        raise ProofError(submission.trouble)
+    student = student_program(course, submission.files)
+    return course.program(course.defines), student, bounds_of(lab)

@@ -1,0 +1,163 @@
+"""Two v1model programs, compared for all packets within bounds: what the prover found, believed only
+if the engine does the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from p4lab import _engine
+from p4lab.prove.assume import Expression
+from p4lab.prove.solver import Solver
+
+MAX_PASSES = 128
+"""How often a packet may go around where a counterexample is replayed"""
+MAX_PACKETS = 2048
+
+Sent = list[tuple[int, bytes]]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is covered: entries per table, passes of all copies of a packet together, lengths tried
+    of each varbit field, bytes of the longest packet, copies of the one multicast group; clone
+    sessions as (number, port), None for any; the first and the last port with a cable, where packets
+    arrive and the group's copies leave (None: any but 511), and other ports where packets arrive."""
+
+    entries: int = 2
+    passes: int = 4
+    varbits: int = 1
+    bytes: int = 1514
+    copies: int = 2
+    sessions: tuple[tuple[int | None, int | None], ...] = ((None, None),)
+    cables: tuple[int, int] | None = None
+    ports: tuple[int, ...] = ()
+    promises: tuple[tuple[str, Expression], ...] = ()
+
+
+@dataclass(frozen=True)
+class Example:
+    """A packet, with the state it meets, that two programs treat differently. `registers` are
+    (name, leaf, index, value); `sent` is what the engine's two switches sent, by port."""
+
+    port: int
+    packet: bytes
+    updates: tuple[_engine.Update, ...]
+    registers: tuple[tuple[str, int, int], ...]
+    sent: tuple[Sent, Sent]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What was compared: "first pass" and "later pass" of any packet, or whole journeys within
+    these bounds. `beyond` are paths that were given up, by the bound."""
+
+    leg: Literal["first pass", "later pass", "journey"]
+    entries: int
+    passes: int
+    is_whole: bool
+    paths: int
+    beyond: dict[str, int]
+    questions: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The answer. `example` belongs to "different", `why` to "undecided"."""
+
+    verdict: Literal["equal", "different", "undecided"]
+    bounds: Bounds
+    stages: tuple[Stage, ...] = ()
+    example: Example | None = None
+    why: str = ""
+    unreplayed: dict[str, Any] = field(default_factory=dict)
+    """A counterexample that the engine does not confirm: a mistake in the prover"""
+
+    @property
+    def is_for_all_journeys(self) -> bool:
+        """Equal in each single pass, so the number of passes has no bound."""
+        return self.verdict == "equal" and all(stage.leg != "journey" for stage in self.stages)
+
+
+def compare(
+    reference: _engine.Program,
+    student: _engine.Program,
+    bounds: Bounds | None = None,
+    seconds: float = 10.0,
+) -> Outcome:
+    """Whether the programs send the same. Raises ValueError for programs that cannot be compared."""
+    bounds = bounds or Bounds()
+    found = _engine.prove(
+        reference,
+        student,
+        Solver(),
+        seconds=seconds,
+        entries=bounds.entries,
+        passes=bounds.passes,
+        varbits=bounds.varbits,
+        bytes=bounds.bytes,
+        copies=bounds.copies,
+        sessions=list(bounds.sessions),
+        cables=bounds.cables,
+        ports=list(bounds.ports),
+        assumptions=list(bounds.promises),
+    )
+    stages = tuple(
+        Stage(
+            stage["leg"],
+            stage["entries"],
+            stage["passes"],
+            stage["is_whole"],
+            stage["paths"],
+            stage["beyond"],
+            stage["questions"],
+        )
+        for stage in found["stages"]
+    )
+    outcome = Outcome(found["verdict"], bounds, stages, why=found.get("why", ""))
+    if outcome.verdict != "different":
+        return outcome
+    claimed = found["example"]
+    replayed = replay(reference, student, claimed)
+    if replayed is None:
+        why = "what was found does not replay on the engine: a mistake in the prover"
+        return replace(outcome, verdict="undecided", why=why, unreplayed=claimed)
+    return replace(outcome, example=replayed)
+
+
+def replay(
+    reference: _engine.Program, student: _engine.Program, claimed: dict[str, Any]
+) -> Example | None:
+    """The counterexample as the engine sees it; None if it does not do what the prover says, or
+    if there is no difference."""
+    registers = tuple((name, index, value) for name, index, value in claimed["registers"])
+    updates = (*claimed["updates"], *(_cell(*register) for register in registers))
+    sent = []
+    for program, expected in zip((reference, student), claimed["sent"], strict=True):
+        switch = _engine.Switch(program, max_passes=MAX_PASSES, max_packets=MAX_PACKETS)
+        switch.write(list(updates))
+        out = sorted(switch.process(claimed["port"], claimed["packet"]))
+        if out != sorted(expected):
+            return None
+        sent.append(out)
+    if sent[0] == sent[1]:
+        return None
+    return Example(claimed["port"], claimed["packet"], updates, registers, (sent[0], sent[1]))
+
+
+def _cell(name: str, index: int, value: int) -> _engine.Update:
+    return ("register", name.partition("#")[0], index, value)
+
+
+def describe_bounds(bounds: Bounds, stages: Sequence[Stage] = ()) -> str:
+    """The bounds in one sentence, for people."""
+    journeys = [stage for stage in stages if stage.leg == "journey" and stage.is_whole]
+    entries = f"{bounds.entries} entries per table"
+    if journeys:
+        entries = ", ".join(f"{s.entries} entries with {s.passes} passes" for s in journeys)
+    return (
+        f"{entries}; packets of up to {bounds.bytes} bytes; {bounds.varbits} length(s) of each "
+        f"varbit field; one multicast group of up to {bounds.copies} copies"
+    )
