@@ -9,6 +9,8 @@ use num_bigint::BigUint;
 pub struct Assumption {
     /// The table's name, or as much of its end as is unique
     pub table: String,
+    /// Only of entries with this action
+    pub action: Option<String>,
     pub holds: Expression,
 }
 

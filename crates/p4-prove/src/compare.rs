@@ -10,7 +10,7 @@ use crate::term::{Function, Node, Term, Terms};
 use crate::world::{Bounds, Entry, World};
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
-use p4_arch::v1model::Image;
+use p4_arch::v1model::{Call, Image};
 use rustc_hash::FxHashSet;
 use std::collections::BTreeMap;
 
@@ -79,6 +79,10 @@ impl Coverage {
 
 /// Most copies on a path that are compared in all orders
 const MOST_IN_ALL_ORDERS: usize = 4;
+
+/// Paths that are walked behind a difference inside the switch, until it is given up that somebody
+/// sees it outside
+const MOST_ALONG_A_PATH: u64 = 48;
 
 /// Rounds in which the solver is told what a hash really is
 const ROUNDS: u32 = 12;
@@ -189,8 +193,17 @@ fn legs(reference: &Image, student: &Image) -> Option<Vec<Leg>> {
         if names(reference, list) != names(student, list) {
             return None;
         }
-        legs.push(Leg::Later(RECIRCULATED, list));
-        legs.push(Leg::Later(RESUBMITTED, list));
+        let calls = [reference, student].into_iter().flat_map(Image::calls);
+        for call in calls {
+            let leg = match call {
+                Call::Recirculate { .. } => Leg::Later(RECIRCULATED, list),
+                Call::Resubmit { .. } => Leg::Later(RESUBMITTED, list),
+                _ => continue,
+            };
+            if !legs.contains(&leg) {
+                legs.push(leg);
+            }
+        }
     }
     Some(legs)
 }
@@ -219,6 +232,10 @@ fn stage(
     let mut coverage = Coverage::new(leg, bounds);
     let mut verdict = Verdict::Equal;
     while paths.begin() {
+        if !path.is_empty() && coverage.paths == MOST_ALONG_A_PATH {
+            verdict = Verdict::Undecided("what differs inside was not seen outside".into());
+            break;
+        }
         let mut both = Vec::new();
         let mut stop = None;
         for code in &mut codes {
@@ -294,7 +311,7 @@ fn differ(
             all_orders(&left, &right, terms)
         }
     };
-    find([own, other], difference, terms, paths, world, registers)
+    find([own, other], difference, terms, paths, world, registers, true)
 }
 
 fn position(all: &[Sent], wanted: &Sent, terms: &mut Terms) -> Option<usize> {
@@ -357,14 +374,15 @@ fn whole(sent: &Sent, rest: u32, terms: &mut Terms) -> Vec<Term> {
     bytes
 }
 
-/// Values on this path for which `difference` holds, small ones if there are.
-fn find(
+/// Values on this path for which `difference` holds; `small` ones, as far as there are.
+pub(crate) fn find(
     both: [&Journey; 2],
     difference: Term,
     terms: &mut Terms,
     paths: &mut Paths<'_>,
     world: &World,
     registers: &[String],
+    small: bool,
 ) -> Step<Option<Counterexample>> {
     let mut wanted = vec![difference];
     if let Answer::No = paths.ask(terms, &wanted)? {
@@ -374,38 +392,8 @@ fn find(
     let Some(mut model) = real(&wanted, terms, paths)? else {
         return Ok(None);
     };
-    for term in world.occupied() {
-        if !Evaluation::new(terms, &model).is_true(term) {
-            continue;
-        }
-        let not = terms.not(term);
-        shrink(not, &mut wanted, &mut model, terms, paths)?;
-    }
-    // The shortest packet, by halves
-    let mut short = 0u64;
-    loop {
-        let mut evaluation = Evaluation::new(terms, &model);
-        let length = evaluation.value(world.length).to_u64().unwrap_or(0);
-        if length <= short {
-            break;
-        }
-        let middle = short + (length - short) / 2;
-        let limit = terms.number(middle + 1, 16);
-        let shorter = terms.less(world.length, limit);
-        if !shrink(shorter, &mut wanted, &mut model, terms, paths)? {
-            short = middle + 1;
-        }
-    }
-    for number in 0..terms.unknowns.len() as u32 {
-        let is_zero = |model: &Model| model.values.get(&number).is_none_or(|v| v.bits() == 0);
-        if is_zero(&model) {
-            continue;
-        }
-        let unknown = terms.unknowns[number as usize].clone();
-        let term = terms.unknown(&unknown.name, unknown.width);
-        let zero = terms.number(0, unknown.width);
-        let zero = terms.equal(term, zero);
-        shrink(zero, &mut wanted, &mut model, terms, paths)?;
+    if small {
+        make_small(&mut wanted, &mut model, terms, paths, world)?;
     }
     let mut found = example(both, terms, &model, world, registers);
     if !found.ends {
@@ -414,6 +402,50 @@ fn find(
         found.path = save(&roots, terms);
     }
     Ok(Some(found))
+}
+
+/// Fewer entries, a shorter packet, more zeros, as far as the wishes allow.
+fn make_small(
+    wanted: &mut Vec<Term>,
+    model: &mut Model,
+    terms: &mut Terms,
+    paths: &mut Paths<'_>,
+    world: &World,
+) -> Step<()> {
+    for term in world.occupied() {
+        if !Evaluation::new(terms, model).is_true(term) {
+            continue;
+        }
+        let not = terms.not(term);
+        shrink(not, wanted, model, terms, paths)?;
+    }
+    // The shortest packet, by halves
+    let mut short = 0u64;
+    loop {
+        let mut evaluation = Evaluation::new(terms, model);
+        let length = evaluation.value(world.length).to_u64().unwrap_or(0);
+        if length <= short {
+            break;
+        }
+        let middle = short + (length - short) / 2;
+        let limit = terms.number(middle + 1, 16);
+        let shorter = terms.less(world.length, limit);
+        if !shrink(shorter, wanted, model, terms, paths)? {
+            short = middle + 1;
+        }
+    }
+    for number in 0..terms.unknowns.len() as u32 {
+        let is_zero = |model: &Model| model.values.get(&number).is_none_or(|v| v.bits() == 0);
+        if is_zero(model) {
+            continue;
+        }
+        let unknown = terms.unknowns[number as usize].clone();
+        let term = terms.unknown(&unknown.name, unknown.width);
+        let zero = terms.number(0, unknown.width);
+        let zero = terms.equal(term, zero);
+        shrink(zero, wanted, model, terms, paths)?;
+    }
+    Ok(())
 }
 
 /// Adds a wish, if it can be fulfilled.
@@ -451,11 +483,20 @@ fn real(wanted: &[Term], terms: &mut Terms, paths: &mut Paths<'_>) -> Step<Optio
         if all.all(|term| evaluation.is_true(*term)) {
             return Ok(Some(model));
         }
-        let lemmas = lemmas(terms, &model);
+        let (lemmas, arguments) = lemmas(terms, &model);
         if lemmas.is_empty() {
             return Err(Stop::Unsupported("the solver's values".into()));
         }
         paths.axioms.extend(lemmas);
+        // The same arguments, now that their hashes are known
+        let again: Vec<Term> = wanted.iter().copied().chain(arguments).collect();
+        if let Answer::Yes(model) = paths.ask(terms, &again)? {
+            let mut evaluation = Evaluation::new(terms, &model);
+            let mut all = paths.axioms.iter().chain(&paths.literals).chain(wanted);
+            if all.all(|term| evaluation.is_true(*term)) {
+                return Ok(Some(model));
+            }
+        }
     }
     paths.open += 1;
     Ok(None)
@@ -464,7 +505,8 @@ fn real(wanted: &[Term], terms: &mut Terms, paths: &mut Paths<'_>) -> Step<Optio
 /// What the checksums in question are, in additions. Without need they are functions that only
 /// give equal results for equal arguments.
 fn definitions(wanted: &[Term], terms: &mut Terms, paths: &Paths<'_>) -> Vec<Term> {
-    let mut todo: Vec<Term> = paths.literals.iter().chain(wanted).copied().collect();
+    let held = paths.axioms.iter().chain(&paths.literals);
+    let mut todo: Vec<Term> = held.chain(wanted).copied().collect();
     let mut seen = FxHashSet::default();
     let mut found = Vec::new();
     while let Some(term) = todo.pop() {
@@ -483,8 +525,8 @@ fn definitions(wanted: &[Term], terms: &mut Terms, paths: &Paths<'_>) -> Vec<Ter
     found.into_iter().map(define).collect()
 }
 
-/// What the hashes are of the values that the solver has tried.
-fn lemmas(terms: &mut Terms, model: &Model) -> Vec<Term> {
+/// What the hashes are of the values that the solver has tried; and that these are the values.
+fn lemmas(terms: &mut Terms, model: &Model) -> (Vec<Term>, Vec<Term>) {
     let mut facts = Vec::new();
     let mut evaluation = Evaluation::new(terms, model);
     for number in 0..terms.len() as u32 {
@@ -494,15 +536,16 @@ fn lemmas(terms: &mut Terms, model: &Model) -> Vec<Term> {
             facts.push((term, value, argument, evaluation.value(argument)));
         }
     }
-    let mut lemmas = Vec::new();
+    let (mut lemmas, mut arguments) = (Vec::new(), Vec::new());
     for (term, value, argument, given) in facts {
         let given = terms.constant(given, terms.width(argument));
         let value = terms.constant(value, terms.width(term));
         let (same, is) = (terms.equal(argument, given), terms.equal(term, value));
         let other = terms.not(same);
         lemmas.push(terms.or(other, is));
+        arguments.push(same);
     }
-    lemmas
+    (lemmas, arguments)
 }
 
 fn example(

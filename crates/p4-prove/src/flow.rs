@@ -91,6 +91,7 @@ impl Run<'_, '_, '_> {
         waiting.insert(0, (entry, state));
         let mut jumps = 0;
         while let Some((_, (start, mut state))) = waiting.pop_first() {
+            self.paths.tick(self.terms)?;
             jumps += 1;
             if jumps > MOST {
                 return Err(Stop::Bound("steps of a control"));
@@ -303,6 +304,7 @@ impl Run<'_, '_, '_> {
         let mut calls: Vec<Pc> = Vec::new();
         let mut pc = entry;
         for _ in 0..MOST {
+            self.paths.tick(self.terms)?;
             let mut after = pc + 1;
             match self.program.code[pc as usize] {
                 Op::Jmp { t } => after = t,

@@ -24,6 +24,7 @@ pub mod path;
 pub mod run;
 pub mod term;
 mod wire;
+mod witness;
 pub mod world;
 
 pub use assume::{Assumption, Expression};
@@ -31,4 +32,5 @@ pub use compare::{compare, Counterexample, Coverage, Verdict};
 pub use evaluate::Model;
 pub use journey::Leg;
 pub use path::{Answer, Solver};
+pub use witness::witnesses;
 pub use world::{Bounds, Entry, Match, World};

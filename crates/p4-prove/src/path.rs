@@ -53,6 +53,9 @@ struct Decision {
     forced: bool,
 }
 
+/// Some hundred megabytes
+const MOST_TERMS: usize = 3_000_000;
+
 /// The paths that a comparison has still to walk, and where it is on the present one.
 pub struct Paths<'s> {
     pub solver: &'s mut dyn Solver,
@@ -74,6 +77,7 @@ pub struct Paths<'s> {
     /// What is known on all paths
     supposed: (FxHashMap<Term, bool>, FxHashMap<Term, Term>),
     model: Option<Model>,
+    ticks: u64,
     pub questions: u64,
     /// Questions that the solver left open
     pub open: u64,
@@ -99,6 +103,7 @@ impl<'s> Paths<'s> {
             literals: Vec::new(),
             supposed: Default::default(),
             model: None,
+            ticks: 0,
             questions: 0,
             open: 0,
         }
@@ -136,6 +141,19 @@ impl<'s> Paths<'s> {
 
     pub fn left(&self) -> usize {
         self.ahead.len()
+    }
+
+    /// Called now and then by what works without asking: ends the path when there is no time left, or
+    /// no memory for more terms.
+    pub fn tick(&mut self, terms: &Terms) -> Step<()> {
+        self.ticks += 1;
+        if self.ticks % 64 == 0 && !(self.has_time)() {
+            return Err(Stop::Budget);
+        }
+        match terms.len() > MOST_TERMS {
+            true => Err(Stop::Unsupported("programs of so many values".into())),
+            false => Ok(()),
+        }
     }
 
     /// Whether the assumptions can hold on this path.

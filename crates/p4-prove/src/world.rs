@@ -392,7 +392,11 @@ fn assume(
         _ => return Err(format!("there is more than one table {wanted}")),
     };
     for place in &table.places {
-        for action in 0..table.actions.len() {
+        for (action, (name, _)) in table.actions.iter().enumerate() {
+            let is_meant = |wanted: &String| name == wanted || name.ends_with(&format!(".{wanted}"));
+            if !assumption.action.as_ref().is_none_or(is_meant) {
+                continue;
+            }
             let scope = EntryScope {
                 table,
                 place,

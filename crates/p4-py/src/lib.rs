@@ -50,7 +50,7 @@ mod _engine {
     #[pymodule_export]
     use super::program::Program;
     #[pymodule_export]
-    use super::prove::prove;
+    use super::prove::{follow, prove};
     #[pymodule_export]
     use super::stf::stf;
     #[pymodule_export]

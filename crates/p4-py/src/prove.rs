@@ -11,71 +11,64 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use std::cell::RefCell;
 
-/// Compares two v1model programs within bounds, for at most so many seconds of one core. `solver` has a method
-/// `ask(nodes, facts, assumptions, seconds)`: `nodes` are the terms that it does not know yet,
-/// `(number, operator, width, operands)`, `facts` what holds from now on; it answers None (they cannot hold together), False (it
-/// does not know) or the values of all unknowns and applied functions that it was given, by number.
+/// `p4lab.prove.compare.Bounds`
+#[derive(FromPyObject)]
+pub struct Given<'py> {
+    entries: u32,
+    passes: u32,
+    varbits: u32,
+    bytes: u32,
+    copies: u32,
+    sessions: Vec<(Option<u16>, Option<u16>)>,
+    cables: Option<(u16, u16)>,
+    ports: Vec<u16>,
+    promises: Vec<(String, Option<String>, Bound<'py, PyTuple>)>,
+}
+
+impl Given<'_> {
+    fn bounds(self) -> PyResult<Bounds> {
+        let promised = self.promises.into_iter().map(|(table, action, holds)| {
+            let holds = expression(&holds)?;
+            Ok(Assumption {
+                table,
+                action,
+                holds,
+            })
+        });
+        Ok(Bounds {
+            entries: self.entries,
+            passes: self.passes,
+            varbits: self.varbits,
+            bytes: self.bytes,
+            copies: self.copies,
+            sessions: self.sessions,
+            cables: self.cables,
+            ports: self.ports,
+            assumptions: promised.collect::<PyResult<_>>()?,
+            ..Bounds::default()
+        })
+    }
+}
+
+/// Compares two v1model programs within bounds, for at most so many seconds of one core. `solver` has
+/// a method `ask(nodes, facts, assumptions, seconds)`: `nodes` are the terms that it does not know
+/// yet, `(number, operator, width, operands)`, `facts` what holds from now on; it answers None (they
+/// cannot hold together), False (it does not know) or the values of all unknowns and applied functions
+/// that it was given, by number.
 #[pyfunction]
-#[pyo3(signature = (reference, student, solver, *, seconds, entries = None, passes = None, varbits = None, bytes = None, sessions = None, copies = None, cables = None, ports = None, assumptions = None))]
-#[allow(clippy::too_many_arguments)]
 pub fn prove<'py>(
     py: Python<'py>,
     reference: &Program,
     student: &Program,
     solver: Bound<'py, PyAny>,
+    bounds: Given<'py>,
     seconds: f64,
-    entries: Option<u32>,
-    passes: Option<u32>,
-    varbits: Option<u32>,
-    bytes: Option<u32>,
-    sessions: Option<Vec<(Option<u16>, Option<u16>)>>,
-    copies: Option<u32>,
-    cables: Option<(u16, u16)>,
-    ports: Option<Vec<u16>>,
-    assumptions: Option<Vec<(String, Bound<'py, PyTuple>)>>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let promised = assumptions.unwrap_or_default().into_iter();
-    let promised = promised.map(|(table, holds)| {
-        let holds = expression(&holds)?;
-        Ok(Assumption { table, holds })
-    });
-    let usual = Bounds::default();
-    let bounds = Bounds {
-        entries: entries.unwrap_or(usual.entries),
-        passes: passes.unwrap_or(usual.passes),
-        varbits: varbits.unwrap_or(usual.varbits),
-        bytes: bytes.unwrap_or(usual.bytes),
-        sessions: sessions.unwrap_or(usual.sessions),
-        copies: copies.unwrap_or(usual.copies),
-        cables: cables.or(usual.cables),
-        ports: ports.unwrap_or(usual.ports),
-        assumptions: promised.collect::<PyResult<_>>()?,
-        ..usual
-    };
-    let clock = py.import("time")?.getattr("thread_time")?;
-    let now = || -> PyResult<f64> { clock.call0()?.extract() };
-    let end = now()? + seconds;
-    let failure = RefCell::new(None);
-    let left = || now().map_or(0.0, |now| end - now);
-    let has_time = || left() > 0.0 && failure.borrow().is_none();
-    let mut asked = Asked {
-        solver,
-        known: Vec::new(),
-        facts: 0,
-        left: &left,
-        failure: &failure,
-    };
-    let result = p4_prove::compare(
-        v1model(reference)?,
-        v1model(student)?,
-        &bounds,
-        &mut asked,
-        &has_time,
-    );
-    if let Some(error) = failure.into_inner() {
-        return Err(error);
-    }
-    let (verdict, coverage) = result.map_err(PyValueError::new_err)?;
+    let bounds = bounds.bounds()?;
+    let both = [v1model(reference)?, v1model(student)?];
+    let (verdict, coverage) = with_solver(solver, seconds, |solver, has_time| {
+        p4_prove::compare(both[0], both[1], &bounds, solver, has_time)
+    })?;
     let dict = PyDict::new(py);
     match &verdict {
         Verdict::Equal => dict.set_item("verdict", "equal")?,
@@ -94,6 +87,54 @@ pub fn prove<'py>(
     }
     dict.set_item("stages", stages)?;
     Ok(dict)
+}
+
+/// A packet for each path of a program, at most `most`, as `example` of `prove`.
+#[pyfunction]
+pub fn follow<'py>(
+    py: Python<'py>,
+    program: &Program,
+    solver: Bound<'py, PyAny>,
+    bounds: Given<'py>,
+    seconds: f64,
+    most: usize,
+) -> PyResult<Bound<'py, PyList>> {
+    let bounds = bounds.bounds()?;
+    let image = v1model(program)?;
+    let found = with_solver(solver, seconds, |solver, has_time| {
+        p4_prove::witnesses(image, &bounds, solver, has_time, most)
+    })?;
+    let list = PyList::empty(py);
+    for witness in &found {
+        list.append(example_dict(py, witness)?)?;
+    }
+    Ok(list)
+}
+
+/// Runs `work` with the solver for so many seconds of this thread.
+fn with_solver<T>(
+    solver: Bound<'_, PyAny>,
+    seconds: f64,
+    work: impl FnOnce(&mut dyn Solver, &dyn Fn() -> bool) -> Result<T, String>,
+) -> PyResult<T> {
+    let clock = solver.py().import("time")?.getattr("thread_time")?;
+    let now = || -> PyResult<f64> { clock.call0()?.extract() };
+    let end = now()? + seconds;
+    let failure = RefCell::new(None);
+    let left = || now().map_or(0.0, |now| end - now);
+    let has_time = || left() > 0.0 && failure.borrow().is_none();
+    let mut asked = Asked {
+        solver,
+        known: Vec::new(),
+        facts: 0,
+        left: &left,
+        failure: &failure,
+    };
+    let result = work(&mut asked, &has_time);
+    if let Some(error) = failure.into_inner() {
+        return Err(error);
+    }
+    result.map_err(PyValueError::new_err)
 }
 
 /// `("number", n)`, `("name", key or parameter)`, `("mask", key)`, `("group",)`, `("not", x)` or an

@@ -40,6 +40,7 @@ _Port = Annotated[int, Field(ge=0, le=510)]
 class _Promise(BaseModel):
     model_config = ConfigDict(extra="forbid")
     table: str
+    action: str | None = None
     holds: Annotated[list[str], Field(min_length=1)]
 
 
@@ -61,11 +62,11 @@ class _LabFile(BaseModel):
 def bounds_of(lab: str) -> Bounds:
     """The bounds of a lab, with what it promises. Raises LabError."""
     own = read_lab(lab, _LabFile).prove
-    promises: list[tuple[str, Expression]] = []
+    promises: list[tuple[str, str | None, Expression]] = []
     for promise in own.promise:
         for text in promise.holds:
             try:
-                promises.append((promise.table, parse(text)))
+                promises.append((promise.table, promise.action, parse(text)))
             except PromiseError as error:
                 raise LabError(f"labs/{lab}/lab.toml: prove: {error}") from error
     return Bounds(

@@ -1,7 +1,7 @@
 """What a lab promises of entries, as text: `fbm & remaining.mask == remaining.mask`.
 
-Names are keys and parameters, `KEY.mask` is what an entry covers of a key, `group` is the number of
-the multicast group that there is. A promise holds for the actions that have all parameters named.
+Names are keys and parameters, `KEY.mask` is what an entry covers of a key, `multicast_group` is the
+number of the one that there is. A promise holds for the actions that have all parameters named.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def _read(node: ast.expr) -> Expression:
     if isinstance(node, ast.Constant) and type(node.value) is int and node.value >= 0:
         return ("number", node.value)
     if isinstance(node, ast.Name):
-        return ("group",) if node.id == "group" else ("name", node.id)
+        return ("group",) if node.id == "multicast_group" else ("name", node.id)
     if isinstance(node, ast.Attribute) and node.attr == "mask":
         return ("mask", ast.unparse(node.value))
     if isinstance(node, ast.Attribute):

@@ -34,7 +34,8 @@ class Bounds:
     sessions: tuple[tuple[int | None, int | None], ...] = ((None, None),)
     cables: tuple[int, int] | None = None
     ports: tuple[int, ...] = ()
-    promises: tuple[tuple[str, Expression], ...] = ()
+    promises: tuple[tuple[str, str | None, Expression], ...] = ()
+    """What entries keep to: table, action (None: any), condition"""
 
 
 @dataclass(frozen=True)
@@ -89,21 +90,7 @@ def compare(
 ) -> Outcome:
     """Whether the programs send the same. Raises ValueError for programs that cannot be compared."""
     bounds = bounds or Bounds()
-    found = _engine.prove(
-        reference,
-        student,
-        Solver(),
-        seconds=seconds,
-        entries=bounds.entries,
-        passes=bounds.passes,
-        varbits=bounds.varbits,
-        bytes=bounds.bytes,
-        copies=bounds.copies,
-        sessions=list(bounds.sessions),
-        cables=bounds.cables,
-        ports=list(bounds.ports),
-        assumptions=list(bounds.promises),
-    )
+    found = _engine.prove(reference, student, Solver(), bounds, seconds)
     stages = tuple(
         Stage(
             stage["leg"],
@@ -133,7 +120,7 @@ def replay(
     """The counterexample as the engine sees it; None if it does not do what the prover says, or
     if there is no difference."""
     registers = tuple((name, index, value) for name, index, value in claimed["registers"])
-    updates = (*claimed["updates"], *(_cell(*register) for register in registers))
+    updates = (*claimed["updates"], *(cell(*register) for register in registers))
     sent = []
     for program, expected in zip((reference, student), claimed["sent"], strict=True):
         switch = _engine.Switch(program, max_passes=MAX_PASSES, max_packets=MAX_PACKETS)
@@ -147,7 +134,8 @@ def replay(
     return Example(claimed["port"], claimed["packet"], updates, registers, (sent[0], sent[1]))
 
 
-def _cell(name: str, index: int, value: int) -> _engine.Update:
+def cell(name: str, index: int, value: int) -> _engine.Update:
+    """The update that gives a register's cell its value; a name ends with the number of the leaf."""
     return ("register", name.partition("#")[0], index, value)
 
 
