@@ -4,7 +4,7 @@ picoseconds. Errors: ValueError for what the caller got wrong, OSError for the s
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 # ("exact", v), ("lpm", v, length), ("ternary", v, mask), ("range", low, high), ("optional", v)
 # or ("any",)
@@ -566,6 +566,32 @@ def stage_graph_of_text(
     defines: Sequence[tuple[str, str]] = ...,
 ) -> str:
     """The same of a program given as text; `files` are what it may include, by path."""
+
+class _Solver(Protocol):
+    def forget(self) -> None:
+        """Other terms follow, numbered from 0 again."""
+    def ask(
+        self,
+        nodes: list[tuple[Any, ...]],
+        facts: list[int],
+        assumptions: list[int],
+        seconds: float,
+    ) -> list[tuple[int, int, int | None]] | bool | None:
+        """Whether the assumptions can hold together with all facts so far: None: no; False: not
+        known; else the values of unknowns and applied functions."""
+
+def prove(
+    reference: Program, student: Program, solver: _Solver, bounds: Any, seconds: float
+) -> dict[str, Any]:
+    """Compares two v1model programs within bounds (p4lab.prove.compare.Bounds), for at most so many
+    seconds of one core: verdict (equal, different, undecided), why, example, stages. An example has
+    port, packet, updates, registers (name, leaf, index, value) and sent, for each program a list of
+    (port, bytes). Raises ValueError for programs that cannot be compared."""
+
+def follow(
+    program: Program, solver: _Solver, bounds: Any, seconds: float, most: int
+) -> list[dict[str, Any]]:
+    """A packet for each path of a program, at most `most`, as the example of `prove`."""
 
 class P4RuntimeServer:
     """P4Runtime 1.5 over gRPC, in threads of its own, for switches on Linux interfaces."""

@@ -157,6 +157,9 @@ impl Run<'_, '_, '_> {
 
     fn register_read(&mut self, register: u32, index: Term, places: &[Place], state: &mut State) {
         let inside = self.is_inside(register, index);
+        // So that the solver makes up no cell that there is not
+        let first = self.terms.number(0, 32);
+        let index = self.terms.choose(inside, index, first);
         for (leaf, place) in places.iter().enumerate() {
             let value = self.cell(register, leaf, index, place.width);
             let zero = self.terms.number(0, place.width);
@@ -271,7 +274,9 @@ fn words16(data: Term, terms: &mut Terms) -> Vec<Term> {
         _ => terms.concat(data, zeros),
     };
     let words = terms.width(data) / 16;
-    (0..words).map(|at| terms.slice(data, at * 16, 16)).collect()
+    (0..words)
+        .map(|at| terms.slice(data, at * 16, 16))
+        .collect()
 }
 
 /// The Internet checksum of `data`, said in additions (RFC 1071).

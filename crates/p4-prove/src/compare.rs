@@ -126,8 +126,7 @@ pub fn compare(
                         passes,
                         ..bounds.clone()
                     };
-                    let (verdict, coverage) =
-                        stage(both, &bounds, leg, path, solver, has_time)?;
+                    let (verdict, coverage) = stage(both, &bounds, leg, path, solver, has_time)?;
                     stages.push(coverage);
                     if let Verdict::Different(_) = verdict {
                         return Ok((verdict, stages));
@@ -222,7 +221,10 @@ fn stage(
     if let Some(misfit) = world.misfit(both[1].program()) {
         return Err(misfit);
     }
-    let mut codes = [Code::new(both[0], &mut terms)?, Code::new(both[1], &mut terms)?];
+    let mut codes = [
+        Code::new(both[0], &mut terms)?,
+        Code::new(both[1], &mut terms)?,
+    ];
     let mut registers = Vec::new();
     solver.forget();
     let mut paths = Paths::new(solver, has_time);
@@ -239,7 +241,15 @@ fn stage(
         let mut both = Vec::new();
         let mut stop = None;
         for code in &mut codes {
-            match travel(code, &mut terms, &mut paths, &world, bounds, &mut registers, leg) {
+            match travel(
+                code,
+                &mut terms,
+                &mut paths,
+                &world,
+                bounds,
+                &mut registers,
+                leg,
+            ) {
                 Ok(journey) => both.push(journey),
                 Err(reason) => {
                     stop = Some(reason);
@@ -311,12 +321,21 @@ fn differ(
             all_orders(&left, &right, terms)
         }
     };
-    find([own, other], difference, terms, paths, world, registers, true)
+    find(
+        [own, other],
+        difference,
+        terms,
+        paths,
+        world,
+        registers,
+        true,
+    )
 }
 
 fn position(all: &[Sent], wanted: &Sent, terms: &mut Terms) -> Option<usize> {
     let never = terms.truth(false);
-    all.iter().position(|sent| apart(sent, wanted, terms) == never)
+    all.iter()
+        .position(|sent| apart(sent, wanted, terms) == never)
 }
 
 /// Whether no order of the copies makes them equal.
@@ -601,7 +620,12 @@ fn example(
         port: small(evaluation.value(world.ingress_port)),
         entries: world.entries(&mut evaluation),
         sessions: sessions
-            .map(|s| (small(evaluation.value(s.id)), small(evaluation.value(s.port))))
+            .map(|s| {
+                (
+                    small(evaluation.value(s.id)),
+                    small(evaluation.value(s.port)),
+                )
+            })
             .collect(),
         group: small(evaluation.value(world.group.id)),
         copies: world
@@ -612,7 +636,12 @@ fn example(
             .map(|copy| (*copy).clone())
             .collect::<Vec<_>>()
             .into_iter()
-            .map(|copy| (small(evaluation.value(copy.1)), small(evaluation.value(copy.2))))
+            .map(|copy| {
+                (
+                    small(evaluation.value(copy.1)),
+                    small(evaluation.value(copy.2)),
+                )
+            })
             .collect(),
         packet,
         cells,

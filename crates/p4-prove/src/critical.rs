@@ -20,10 +20,19 @@ pub(crate) fn critical(image: &Image) -> Vec<bool> {
     };
     let standard = image.standard();
     for field in [standard.egress_spec, standard.mcast_grp] {
-        found.all(field.map(|field| field.slot()).into_iter().map(|slot| (slot, 1)));
+        found.all(
+            field
+                .map(|field| field.slot())
+                .into_iter()
+                .map(|slot| (slot, 1)),
+        );
     }
     let asked = program.frame_words..size as u32;
-    found.all(asked.filter(|slot| *slot != program.frame_words + Asked::Grown as u32).map(|s| (s, 1)));
+    found.all(
+        asked
+            .filter(|slot| *slot != program.frame_words + Asked::Grown as u32)
+            .map(|s| (s, 1)),
+    );
     for storage in &program.storages {
         found.all(storage.headers.iter().map(|header| (header.base, 1)));
     }

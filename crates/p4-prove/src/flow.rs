@@ -216,7 +216,12 @@ impl Run<'_, '_, '_> {
 
     /// Two ways meet; they exclude each other.
     pub fn merge(&mut self, a: State, b: State) -> Step<State> {
-        let common = a.guard.iter().zip(&b.guard).take_while(|(x, y)| x == y).count();
+        let common = a
+            .guard
+            .iter()
+            .zip(&b.guard)
+            .take_while(|(x, y)| x == y)
+            .count();
         if self.are_apart(&a, &b) {
             for condition in &a.guard[common..] {
                 if !self.paths.decide(self.terms, *condition)? {

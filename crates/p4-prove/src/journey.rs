@@ -129,7 +129,9 @@ pub fn travel<'a, 's>(
         again: VecDeque::new(),
     };
     traveller.travel(leg)?;
-    let Traveller { run, mut journey, .. } = traveller;
+    let Traveller {
+        run, mut journey, ..
+    } = traveller;
     for (register, writes) in run.writes {
         let name = program.instances[register as usize].name.to_string();
         journey.writes.insert(name, writes);

@@ -348,7 +348,9 @@ impl<'s> Paths<'s> {
                 let (highs, lows) = (self.leaves(terms, *a), self.leaves(terms, *b));
                 let shift = terms.width(*b);
                 let join = |high: &BigUint, low: &BigUint| (high << shift) | low;
-                let pairs = highs.iter().flat_map(|high| lows.iter().map(move |low| (high, low)));
+                let pairs = highs
+                    .iter()
+                    .flat_map(|high| lows.iter().map(move |low| (high, low)));
                 pairs.map(|(high, low)| join(high, low)).collect()
             }
             Node::Slice(whole, lo) => {

@@ -127,10 +127,9 @@ impl Run<'_, '_, '_> {
             return self.terms.fit(state.frame[slot as usize], width);
         }
         let n = words(width);
-        let mut joined = self.terms.fit(
-            state.frame[(slot + n - 1) as usize],
-            width - (n - 1) * 64,
-        );
+        let mut joined = self
+            .terms
+            .fit(state.frame[(slot + n - 1) as usize], width - (n - 1) * 64);
         for limb in (0..n - 1).rev() {
             let low = self.terms.fit(state.frame[(slot + limb) as usize], 64);
             joined = self.terms.concat(joined, low);
@@ -185,7 +184,9 @@ impl Run<'_, '_, '_> {
                 self.set(state, d, value);
             }
             Op::MovN { d, s, n } => {
-                state.frame.copy_within(s as usize..(s + n) as usize, d as usize);
+                state
+                    .frame
+                    .copy_within(s as usize..(s + n) as usize, d as usize);
             }
             Op::MovIf { d, s, c } => {
                 let (c, value) = (self.truth(state, c), self.word(state, s));
@@ -493,7 +494,9 @@ impl Run<'_, '_, '_> {
         let next = self.get(state, stack.next, 32);
         let step = self.terms.number(n.into(), 32);
         let (value, gap) = if by >= 0 {
-            state.frame.copy_within(first..first + all - moved, first + moved);
+            state
+                .frame
+                .copy_within(first..first + all - moved, first + moved);
             let sum = self.terms.binary(Binary::Add, next, step);
             let count = self.terms.number(stack.count.into(), 32);
             let over = self.terms.less(count, sum);

@@ -38,7 +38,9 @@ pub fn witnesses(
         let witness = journey.and_then(|journey| {
             let always = terms.truth(true);
             let both = [&journey, &journey];
-            find(both, always, &mut terms, &mut paths, world, &registers, false)
+            find(
+                both, always, &mut terms, &mut paths, world, &registers, false,
+            )
         });
         match witness {
             Ok(Some(witness)) => found.push(witness),

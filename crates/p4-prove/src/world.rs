@@ -277,7 +277,10 @@ impl World {
 
     /// For each place whether it is filled, in the order in which it is good to try without.
     pub fn occupied(&self) -> Vec<Term> {
-        let places = self.tables.iter().flat_map(|table| table.places.iter().rev());
+        let places = self
+            .tables
+            .iter()
+            .flat_map(|table| table.places.iter().rev());
         let copies = self.group.copies.iter().skip(1).rev().map(|copy| copy.0);
         places.map(|place| place.is_there).chain(copies).collect()
     }
@@ -393,7 +396,8 @@ fn assume(
     };
     for place in &table.places {
         for (action, (name, _)) in table.actions.iter().enumerate() {
-            let is_meant = |wanted: &String| name == wanted || name.ends_with(&format!(".{wanted}"));
+            let is_meant =
+                |wanted: &String| name == wanted || name.ends_with(&format!(".{wanted}"));
             if !assumption.action.as_ref().is_none_or(is_meant) {
                 continue;
             }
@@ -491,7 +495,14 @@ fn table_world(
 /// Longer prefixes come first.
 fn ordered_prefixes(before: &Place, place: &Place, terms: &mut Terms, axioms: &mut Vec<Term>) {
     for (a, b) in before.wants.iter().zip(&place.wants) {
-        if let (Want::Masked { length: Some(a), .. }, Want::Masked { length: Some(b), .. }) = (a, b)
+        if let (
+            Want::Masked {
+                length: Some(a), ..
+            },
+            Want::Masked {
+                length: Some(b), ..
+            },
+        ) = (a, b)
         {
             let longer = terms.less(*a, *b);
             axioms.push(terms.not(longer));
@@ -665,7 +676,10 @@ fn ordered(table: &Table) -> Result<Vec<&p4_ir::ir::ConstEntry>, String> {
     let has_prefixes = table.keys.iter().any(|key| &*key.match_kind == "lpm");
     if !entries.is_empty() && (has_priorities || has_prefixes) {
         if has_prefixes {
-            return Err(format!("{}: prefixes among the program's entries", table.name));
+            return Err(format!(
+                "{}: prefixes among the program's entries",
+                table.name
+            ));
         }
         let rank = |entry: &&p4_ir::ir::ConstEntry| entry.priority.unwrap_or(0);
         entries.sort_by_key(rank);
@@ -678,7 +692,10 @@ fn ordered(table: &Table) -> Result<Vec<&p4_ir::ir::ConstEntry>, String> {
 
 fn number(limbs: &[u64]) -> BigUint {
     let start = BigUint::zero();
-    limbs.iter().rev().fold(start, |sum, limb| (sum << 64u32) | BigUint::from(*limb))
+    limbs
+        .iter()
+        .rev()
+        .fold(start, |sum, limb| (sum << 64u32) | BigUint::from(*limb))
 }
 
 fn const_hit(matches: &[ConstMatch], key: &[Term], terms: &mut Terms) -> Term {

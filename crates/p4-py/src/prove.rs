@@ -5,7 +5,10 @@ use num_bigint::BigUint;
 use p4_arch::Image;
 use p4_prove::evaluate::operands;
 use p4_prove::term::{Binary, Node, Term, Terms};
-use p4_prove::{Answer, Assumption, Bounds, Counterexample, Coverage, Entry, Expression, Leg, Match, Model, Solver, Verdict};
+use p4_prove::{
+    Answer, Assumption, Bounds, Counterexample, Coverage, Entry, Expression, Leg, Match, Model,
+    Solver, Verdict,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -203,12 +206,7 @@ impl Solver for Asked<'_, '_> {
 }
 
 impl Asked<'_, '_> {
-    fn try_ask(
-        &mut self,
-        terms: &Terms,
-        facts: &[Term],
-        assumptions: &[Term],
-    ) -> PyResult<Answer> {
+    fn try_ask(&mut self, terms: &Terms, facts: &[Term], assumptions: &[Term]) -> PyResult<Answer> {
         let py = self.solver.py();
         let nodes = PyList::empty(py);
         let facts = &facts[self.facts..];

@@ -1,8 +1,9 @@
-"""`p4lab prove`: do two programs, or a submission and the reference, do the same with all packets?"""
+"""`p4lab prove`: do two programs do the same with all packets?"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -42,16 +43,12 @@ def prove(
     engine (exit status 1), or says that it could not be decided (status 2). The JSON object has
     `verdict`, `why`, `stages` and `example`.
     """
-    try:  # heavy: the solver, which may be missing
-        from p4lab.prove.compare import compare
+    try:
+        from p4lab.prove.compare import compare  # heavy: the solver, which may be missing
     except ImportError:
         fail("bitwuzla is missing, which answers the prover's questions: pip install bitwuzla.")
-    from dataclasses import replace
-
     reference, student, bounds = _programs(one, other, existing_dirs(include), define)
-    bounds = replace(
-        bounds, entries=entries or bounds.entries, passes=passes or bounds.passes
-    )
+    bounds = replace(bounds, entries=entries or bounds.entries, passes=passes or bounds.passes)
     try:
         outcome = compare(reference, student, bounds, seconds)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""A submission compared with the reference for all packets: what the lab promises, and the programs.
+"""A submission is compared with the reference for all packets: the programs, and the promises.
 
 The table [prove] of lab.toml says what of the switch's state is fixed or promised:
 
@@ -84,9 +84,7 @@ def student_program(course: Course, files: Mapping[str, str]) -> _engine.Program
     own = {name: text for name, text in files.items() if name in course.student.edit}
     if missing := [name for name in course.student.edit if name not in own]:
         raise ProofError(f"there is no {missing[0]} in the submission.")
-    compilation = compile_files(
-        course.student.program, {**course.sources, **own}, course.defines
-    )
+    compilation = compile_files(course.student.program, {**course.sources, **own}, course.defines)
     if compilation.program is None:
         raise ProofError(f"the submission does not compile:\n{compilation.render()}")
     return compilation.program

@@ -1,5 +1,5 @@
-"""Two v1model programs, compared for all packets within bounds: what the prover found, believed only
-if the engine does the same.
+"""Two v1model programs, compared for all packets within bounds. What the prover finds is believed
+only if the engine does the same.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ Sent = list[tuple[int, bytes]]
 class Bounds:
     """What is covered: entries per table, passes of all copies of a packet together, lengths tried
     of each varbit field, bytes of the longest packet, copies of the one multicast group; clone
-    sessions as (number, port), None for any; the first and the last port with a cable, where packets
-    arrive and the group's copies leave (None: any but 511), and other ports where packets arrive."""
+    sessions as (number, port), None for any; the first and the last port with a cable, where
+    packets arrive and the group's copies leave (None: any but 511); other ports where packets
+    arrive."""
 
     entries: int = 2
     passes: int = 4
@@ -88,7 +89,7 @@ def compare(
     bounds: Bounds | None = None,
     seconds: float = 10.0,
 ) -> Outcome:
-    """Whether the programs send the same. Raises ValueError for programs that cannot be compared."""
+    """Whether the programs send the same. Raises ValueError if they cannot be compared."""
     bounds = bounds or Bounds()
     found = _engine.prove(reference, student, Solver(), bounds, seconds)
     stages = tuple(
@@ -135,7 +136,7 @@ def replay(
 
 
 def cell(name: str, index: int, value: int) -> _engine.Update:
-    """The update that gives a register's cell its value; a name ends with the number of the leaf."""
+    """The update that gives a register's cell its value; `name` ends with the leaf's number."""
     return ("register", name.partition("#")[0], index, value)
 
 
