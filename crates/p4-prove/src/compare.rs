@@ -2,7 +2,9 @@
 
 use crate::calls::internet_checksum;
 use crate::evaluate::{operands, Evaluation, Model};
-use crate::journey::{fields, travel, Journey, Leg, Sent, Whither, RECIRCULATED, RESUBMITTED};
+use crate::journey::{
+    fields, travel, Journey, Leg, Sent, Whither, PASSES, RECIRCULATED, RESUBMITTED,
+};
 use crate::packet::arrived;
 use crate::path::{Answer, Paths, Solver, Step, Stop};
 use crate::run::Code;
@@ -29,6 +31,9 @@ pub struct Counterexample {
     pub cells: Vec<(String, u64, BigUint)>,
     /// What the two programs send by this model: port and bytes
     pub sent: [Vec<(u16, Vec<u8>)>; 2],
+    /// The reference has come to the end, and the other program goes on for many passes more; what
+    /// that one sends is not known.
+    pub is_endless: bool,
     /// Whether nothing of the packet comes back in either
     pub ends: bool,
     /// What was decided on the way
@@ -79,6 +84,9 @@ impl Coverage {
 
 /// Most copies on a path that are compared in all orders
 const MOST_IN_ALL_ORDERS: usize = 4;
+
+/// How many times as many passes as the reference another program may need
+const PATIENCE: u32 = 4;
 
 /// Paths that are walked behind a difference inside the switch, until it is given up that somebody
 /// sees it outside
@@ -225,6 +233,11 @@ fn stage(
         Code::new(both[0], &mut terms)?,
         Code::new(both[1], &mut terms)?,
     ];
+    // A program that needs some passes more than the reference is no endless one.
+    let patient = Bounds {
+        passes: bounds.passes * PATIENCE,
+        ..bounds.clone()
+    };
     let mut registers = Vec::new();
     solver.forget();
     let mut paths = Paths::new(solver, has_time);
@@ -240,7 +253,7 @@ fn stage(
         }
         let mut both = Vec::new();
         let mut stop = None;
-        for code in &mut codes {
+        for (code, bounds) in codes.iter_mut().zip([bounds, &patient]) {
             match travel(
                 code,
                 &mut terms,
@@ -261,6 +274,20 @@ fn stage(
             (None, [own, other]) => {
                 coverage.paths += 1;
                 differ(own, other, &mut terms, &mut paths, &world, &registers)
+            }
+            (Some(Stop::Bound(PASSES)), [own]) if leg == Leg::Whole => {
+                coverage.paths += 1;
+                let ends = Journey::default();
+                let (both, always) = ([own, &ends], terms.truth(true));
+                let found = find(
+                    both, always, &mut terms, &mut paths, &world, &registers, true,
+                );
+                found.map(|example| {
+                    example.map(|example| Counterexample {
+                        is_endless: true,
+                        ..example
+                    })
+                })
             }
             (Some(stop), _) => Err(stop),
             (None, _) => Ok(None),
@@ -633,7 +660,7 @@ fn example(
             .copies
             .iter()
             .filter(|copy| evaluation.is_true(copy.0))
-            .map(|copy| (*copy).clone())
+            .copied()
             .collect::<Vec<_>>()
             .into_iter()
             .map(|copy| {
@@ -646,6 +673,7 @@ fn example(
         packet,
         cells,
         sent,
+        is_endless: false,
         ends,
         path: Vec::new(),
     }

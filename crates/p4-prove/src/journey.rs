@@ -15,6 +15,9 @@ use std::collections::VecDeque;
 
 const DROP_PORT: u64 = 511;
 
+/// The bound that an endless journey meets
+pub const PASSES: &str = "passes";
+
 /// Values of `instance_type`
 const NORMAL: u64 = 0;
 const INGRESS_CLONE: u64 = 1;
@@ -331,7 +334,7 @@ impl Traveller<'_, '_, '_> {
     fn pass(&mut self, again: Again) -> Step<()> {
         self.journey.passes += 1;
         if self.journey.passes > self.run.bounds.passes {
-            return Err(Stop::Bound("passes"));
+            return Err(Stop::Bound(PASSES));
         }
         let standard = *self.run.code.image.standard();
         let mut state = self.blank();
@@ -526,7 +529,7 @@ impl Traveller<'_, '_, '_> {
 
     /// What the deparser has made, and the payload.
     fn deparsed(&mut self) -> Step<Packet> {
-        if self.run.loose.is_some() || self.run.cursor % 8 != 0 {
+        if self.run.loose.is_some() || !self.run.cursor.is_multiple_of(8) {
             return Err(Stop::Unsupported("headers that are no whole bytes".into()));
         }
         let payload = &self.run.packet.bytes[self.run.cursor / 8..];

@@ -147,7 +147,7 @@ impl<'s> Paths<'s> {
     /// no memory for more terms.
     pub fn tick(&mut self, terms: &Terms) -> Step<()> {
         self.ticks += 1;
-        if self.ticks % 64 == 0 && !(self.has_time)() {
+        if self.ticks.is_multiple_of(64) && !(self.has_time)() {
             return Err(Stop::Budget);
         }
         match terms.len() > MOST_TERMS {

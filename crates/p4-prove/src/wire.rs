@@ -151,7 +151,7 @@ impl Run<'_, '_, '_> {
         if bits == 0 {
             return Ok(Ok(0));
         }
-        if bits % 8 != 0 {
+        if !bits.is_multiple_of(8) {
             return Ok(Err(errors::PARSER_INVALID_ARGUMENT));
         }
         if bits > u64::from(most) {

@@ -96,6 +96,8 @@ def _text(outcome: Outcome) -> str:
         lines.append("different: this packet tells them apart")
         lines.append(f"  in   port {example.port}: {example.packet.hex()}")
         lines += [f"  with {update}" for update in example.updates]
+        if example.is_endless:
+            lines.append("  the other program sends it around for ever")
         for name, sent in zip(("reference", "other"), example.sent, strict=True):
             for port, data in sent or [(None, b"")]:
                 what = "nothing" if port is None else f"port {port}: {data.hex()}"
