@@ -29,6 +29,8 @@ pub struct Counterexample {
     pub copies: Vec<(u16, u16)>,
     /// Register, leaf, index, value
     pub cells: Vec<(String, u64, BigUint)>,
+    /// Cells of registers that may differ afterwards: register and index
+    pub after: Vec<(String, u64)>,
     /// What the two programs send by this model: port and bytes
     pub sent: [Vec<(u16, Vec<u8>)>; 2],
     /// The reference has come to the end, and the other program goes on for many passes more; what
@@ -337,8 +339,9 @@ fn differ(
         }
         None => true,
     });
+    let kept_apart = registers_differ(own, other, terms, registers);
     let difference = match (left.len(), right.len()) {
-        (0, 0) => return Ok(None),
+        (0, 0) => terms.truth(false),
         (a, b) if a != b => terms.truth(true),
         (n, _) if n > MOST_IN_ALL_ORDERS => {
             return Err(Stop::Unsupported(format!("{n} copies at once")));
@@ -348,6 +351,10 @@ fn differ(
             all_orders(&left, &right, terms)
         }
     };
+    let difference = terms.or(difference, kept_apart);
+    if terms.small(difference) == Some(0) {
+        return Ok(None);
+    }
     find(
         [own, other],
         difference,
@@ -357,6 +364,55 @@ fn differ(
         registers,
         true,
     )
+}
+
+/// Whether any cell of a register that both programs have is another one afterwards: the next packet
+/// would meet it.
+fn registers_differ(
+    own: &Journey,
+    other: &Journey,
+    terms: &mut Terms,
+    registers: &[String],
+) -> Term {
+    let mut any = terms.truth(false);
+    for name in cells(own, other) {
+        let index = terms.unknown(&format!("cell.{name}"), 32);
+        let leaves = [own, other].into_iter().filter_map(|j| j.writes.get(&name));
+        let widths: Vec<u32> = leaves
+            .flatten()
+            .next()
+            .map(|write| write.values.iter().map(|v| terms.width(*v)).collect())
+            .unwrap_or_default();
+        for (leaf, width) in widths.iter().enumerate() {
+            let wanted = format!("{name}#{leaf}");
+            let number = registers.iter().position(|other| *other == wanted);
+            // A register that nobody has read may hold anything, and nobody asks.
+            let number = number.unwrap_or(registers.len() + leaf) as u32;
+            let before = terms.apply(Function::Cell(number), index, *width);
+            let after = [own, other].map(|journey| {
+                let writes = journey.writes.get(&name).into_iter().flatten();
+                writes.fold(before, |value, write| {
+                    let same = terms.equal(index, write.index);
+                    let when = terms.and(write.when, same);
+                    terms.choose(when, write.values[leaf], value)
+                })
+            });
+            let equal = terms.equal(after[0], after[1]);
+            let apart = terms.not(equal);
+            any = terms.or(any, apart);
+        }
+    }
+    any
+}
+
+/// The registers of both programs that one of the journeys has written, each once.
+fn cells(own: &Journey, other: &Journey) -> Vec<String> {
+    let names = own.writes.keys().chain(other.writes.keys());
+    let is_shared = |name: &&String| own.registers.contains(name) && other.registers.contains(name);
+    let mut names: Vec<String> = names.filter(is_shared).cloned().collect();
+    names.sort();
+    names.dedup();
+    names
 }
 
 fn position(all: &[Sent], wanted: &Sent, terms: &mut Terms) -> Option<usize> {
@@ -606,7 +662,19 @@ fn example(
         evaluation.value(world.length).to_u32().unwrap_or(0)
     };
     let bytes: Vec<Term> = (0..length).map(|at| arrived(at, terms)).collect();
+    let written = cells(both[0], both[1]);
+    let written: Vec<(String, Term)> = written
+        .into_iter()
+        .map(|name| {
+            let index = terms.unknown(&format!("cell.{name}"), 32);
+            (name, index)
+        })
+        .collect();
     let mut evaluation = Evaluation::new(terms, model);
+    let after = written
+        .into_iter()
+        .map(|(name, index)| (name, evaluation.value(index).to_u64().unwrap_or(0)))
+        .collect();
     let small = |value: BigUint| value.to_u16().unwrap_or(0);
     let packet: Vec<u8> = bytes
         .iter()
@@ -673,6 +741,7 @@ fn example(
         packet,
         cells,
         sent,
+        after,
         is_endless: false,
         ends,
         path: Vec::new(),

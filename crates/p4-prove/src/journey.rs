@@ -61,6 +61,8 @@ pub struct Journey {
     /// Writes to registers, by the register's name
     pub writes: FxHashMap<String, Vec<Write>>,
     pub passes: u32,
+    /// All registers of the program
+    pub registers: Vec<String>,
 }
 
 /// The fields that a packet keeps, and the regions of the frame that they are in.
@@ -135,6 +137,9 @@ pub fn travel<'a, 's>(
     let Traveller {
         run, mut journey, ..
     } = traveller;
+    let instances = program.instances.iter();
+    let registers = instances.filter(|instance| &*instance.extern_type == "register");
+    journey.registers = registers.map(|own| own.name.to_string()).collect();
     for (register, writes) in run.writes {
         let name = program.instances[register as usize].name.to_string();
         journey.writes.insert(name, writes);

@@ -311,6 +311,7 @@ fn example_dict<'py>(py: Python<'py>, example: &Counterexample) -> PyResult<Boun
     dict.set_item("updates", updates)?;
     dict.set_item("registers", &example.cells)?;
     dict.set_item("is_endless", example.is_endless)?;
+    dict.set_item("after", &example.after)?;
     let sent = PyList::empty(py);
     for side in &example.sent {
         let packets = side.iter();

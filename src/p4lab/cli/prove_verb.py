@@ -98,6 +98,8 @@ def _text(outcome: Outcome) -> str:
         lines += [f"  with {update}" for update in example.updates]
         if example.is_endless:
             lines.append("  the other program sends it around for ever")
+        for register, index in example.cells:
+            lines.append(f"  afterwards {register}[{index}] is another number")
         for name, sent in zip(("reference", "other"), example.sent, strict=True):
             for port, data in sent or [(None, b"")]:
                 what = "nothing" if port is None else f"port {port}: {data.hex()}"

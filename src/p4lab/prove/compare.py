@@ -51,6 +51,8 @@ class Example:
     sent: tuple[Sent, Sent]
     is_endless: bool = False
     """The student's program sends it around for ever"""
+    cells: tuple[tuple[str, int], ...] = ()
+    """Registers and indices where the programs leave something else behind"""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,9 @@ def compare(
         for stage in found["stages"]
     )
     outcome = Outcome(found["verdict"], bounds, stages, why=found.get("why", ""))
+    if outcome.verdict == "equal" and _registers(reference) != _registers(student):
+        why = "the programs keep other registers, which the next packet would meet"
+        return replace(outcome, verdict="undecided", why=why)
     if outcome.verdict != "different":
         return outcome
     claimed = found["example"]
@@ -124,7 +129,9 @@ def replay(
     if there is no difference."""
     registers = tuple((name, index, value) for name, index, value in claimed["registers"])
     updates = (*claimed["updates"], *(cell(*register) for register in registers))
-    sent = []
+    shared = set(_registers(reference)) & set(_registers(student))
+    cells = [(name, index) for name, index in claimed["after"] if name in shared]
+    sent, kept = [], []
     for program, expected in zip((reference, student), claimed["sent"], strict=True):
         switch = _engine.Switch(program, max_passes=MAX_PASSES, max_packets=MAX_PACKETS)
         switch.write(list(updates))
@@ -134,7 +141,8 @@ def replay(
         if not is_as_said:
             return None
         sent.append(out)
-    if sent[0] == sent[1] and not claimed["is_endless"]:
+        kept.append([switch.read_register(*cell) for cell in cells])
+    if sent[0] == sent[1] and kept[0] == kept[1] and not claimed["is_endless"]:
         return None
     return Example(
         claimed["port"],
@@ -143,7 +151,13 @@ def replay(
         registers,
         (sent[0], sent[1]),
         claimed["is_endless"],
+        tuple(cell for at, cell in enumerate(cells) if kept[0][at] != kept[1][at]),
     )
+
+
+def _registers(program: _engine.Program) -> list[str]:
+    instances = program.summary["instances"]
+    return sorted(item["name"] for item in instances if item["type"] == "register")
 
 
 def cell(name: str, index: int, value: int) -> _engine.Update:
