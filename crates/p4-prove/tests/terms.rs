@@ -98,8 +98,8 @@ fn grow(draw: &mut Draw, terms: &mut Terms, all: &[Pair]) -> Pair {
             let both = terms.and(first, second);
             let either = terms.or(both, second);
             let neither = terms.not(either);
-            let value = !((x == y && y < z) || y < z);
-            (terms.fit(neither, WIDTH), value.into())
+            // What both say is part of what the second says.
+            (terms.fit(neither, WIDTH), (y >= z).into())
         }
     }
 }
