@@ -52,7 +52,9 @@ class Check(BaseModel):
     """The table [[check]]. What is checked is one of `stage` (compiles, contract), `parses` (a
     scenario whose packets the program must parse as the reference does), `scenario`, `numbers`
     (of an answers file of the student's) and `stf`; the files are below the lab's folder. `cases`
-    and `hidden` are how many cases of a scenario students see and how many more a grader draws."""
+    and `hidden` are how many cases of a scenario students see and how many more a grader draws.
+    It is skipped while a check that it `needs` has not passed; and if it fails while one fails that
+    it `suffers` from."""
 
     model_config = ConfigDict(extra="forbid")
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
@@ -60,6 +62,7 @@ class Check(BaseModel):
     part: str = ""
     points: Annotated[float, Field(ge=0)] = 0
     needs: list[str] = []
+    suffers: list[str] = []
     stage: Annotated[str | None, Field(pattern="^(compiles|contract)$")] = None
     parses: Inside | None = None
     scenario: Inside | None = None
@@ -118,7 +121,26 @@ class _CourseFile(BaseModel):
                 if need not in seen:
                     raise ValueError(f"check {check.id}: no check {need} stands before it")
             seen.add(check.id)
+        causes = {check.id: {*check.needs, *check.suffers} for check in self.check}
+        for check in self.check:
+            for cause in check.suffers:
+                if cause not in seen:
+                    raise ValueError(f"check {check.id}: there is no check {cause}")
+                if check.id in _reached(cause, causes):
+                    raise ValueError(f"checks {check.id} and {cause}: each would blame the other")
         return self
+
+
+def _reached(start: str, ways: Mapping[str, set[str]]) -> set[str]:
+    """All that can be reached from a start, itself included."""
+    found: set[str] = set()
+    left = [start]
+    while left:
+        here = left.pop()
+        if here not in found:
+            found.add(here)
+            left += ways.get(here, ())
+    return found
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from p4lab import _engine
 from p4lab.grading import counts, culprit, elsewhere, loops, networks, numbers, scripts, stages
@@ -55,7 +56,8 @@ def judge(
     for check in course.checks:
         say(check.title)
         results.append(_result(course, check, work, results, seed, bench))
-    return Verdict(course.name, student, tuple(results), warnings=_warnings(course, work))
+    checks = tuple(blamed(course.checks, results))
+    return Verdict(course.name, student, checks, warnings=_warnings(course, work))
 
 
 def nothing(course: Course, student: str, trouble: str) -> Verdict:
@@ -92,6 +94,18 @@ def _result(
     if story is None:
         return CheckResult(*head, "passed", check.points, check.points, cases=cases)
     return CheckResult(*head, "failed", 0, check.points, story, hidden, cases=cases)
+
+
+def blamed(checks: Iterable[Check], results: Sequence[CheckResult]) -> Iterator[CheckResult]:
+    """The results, each failure left to the check that it comes of: one that a check suffers from,
+    or needs and has seen fail in hidden cases only, as it does itself."""
+    failed = {result.id for result in results if result.status == "failed"}
+    for check, result in zip(checks, results, strict=True):
+        causes = [*check.suffers, *(check.needs if result.hidden else ())]
+        left = tuple(cause for cause in causes if cause in failed)
+        if result.id in failed and left:
+            result = replace(result, status="skipped", story=None, hidden=False, waits_for=left)
+        yield result
 
 
 def _run(course: Course, check: Check, work: Work, seed: int | None, bench: Bench | None) -> Found:

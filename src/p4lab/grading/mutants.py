@@ -32,7 +32,8 @@ Kind = Literal["reference", "variant", "starter", "empty", "mutant"]
 
 class Mutant(BaseModel):
     """A table [[mutant]]: the solution with one mistake. `find` occurs once in the solution without
-    its marks; every check of `breaks` must fail, the first of them with `signature` if given."""
+    its marks. Every check of `breaks` must fail, the first of them with `signature` if given, and
+    no other: it passes, or is skipped for the sake of one that fails."""
 
     model_config = ConfigDict(extra="forbid")
     name: str
@@ -46,6 +47,8 @@ class Mutant(BaseModel):
     """Why the program's own STF scripts do not find it, if so"""
     hidden: bool = False
     """Only the hidden cases find it: public ones have small numbers"""
+    across: str = ""
+    """Why it breaks checks of several parts, if it does"""
 
 
 class _MutantFile(BaseModel):
@@ -104,6 +107,12 @@ def answers(course: Course, solutions: Path | None = None) -> list[Answer]:
             raise LabError(f"{place}: what it looks for occurs {count} times in the solution.")
         if unknown := sorted(set(mutant.breaks) - known):
             raise LabError(f"{place}: the lab has no check {', '.join(unknown)}.")
+        parts = {check.part for check in course.checks if check.id in mutant.breaks}
+        if (len(parts) > 1) != bool(mutant.across):
+            raise LabError(
+                f"{place}: `across` says why it breaks checks of several parts, and there are "
+                f"{len(parts)}."
+            )
         text = reference[mutant.file].replace(mutant.find, mutant.replace)
         found.append(
             Answer(
@@ -141,11 +150,9 @@ def _mutants(path: Path) -> list[Mutant]:
 
 
 def rows(course: Course, found: Sequence[Answer], seed: int) -> Iterator[Row]:
-    """Judges each answer; right ones, and mistakes that need them, with the hidden cases of `seed`,
-    too."""
+    """Judges each answer, with the hidden cases of `seed`, too: those are what costs points."""
     for answer in found:
-        hidden = answer.kind in ("reference", "variant") or answer.hidden
-        verdict = judge(course, answer.files, student=answer.name, seed=seed if hidden else None)
+        verdict = judge(course, answer.files, student=answer.name, seed=seed)
         yield Row(answer, verdict, _problem(course, answer, verdict))
 
 
@@ -162,6 +169,12 @@ def _problem(course: Course, answer: Answer, verdict: Verdict) -> str:
     survived = [name for name in answer.breaks if checks[name].status != "failed"]
     if survived:
         return f"survives {', '.join(survived)}"
+    shown = [name for name in answer.breaks if not checks[name].hidden]
+    if not (shown or answer.hidden):
+        return f"survives the public cases of {', '.join(answer.breaks)}"
+    dragged = [one.id for one in checks.values() if one.status == "failed"]
+    if elsewhere := [name for name in dragged if name not in answer.breaks]:
+        return f"fails {', '.join(elsewhere)}, too"
     story = checks[answer.breaks[0]].story
     signature = story.signature if story else ""
     if answer.signature and signature != answer.signature:
