@@ -32,6 +32,7 @@ from p4lab.model.system import System
 from p4lab.network.cpu import CpuPort
 
 Defines = tuple[tuple[str, str], ...]
+Counts = tuple[int, ...]
 
 MAX_PASSES = 128
 """How often a packet may go around in a switch that is judged: far more than a lab needs, and few
@@ -86,6 +87,8 @@ class _Checks(BaseModel):
     starter_points: float = 0
     defines: dict[str, str | int] = {}
     lints: list[Literal["bmv2", "tofino"]] = []
+    vary: dict[str, Annotated[list[str | int], Field(min_length=1)]] = {}
+    draw: dict[str, Any] = {}
     header: dict[str, dict[str, Any]] = {}
     packet: dict[str, dict[str, Any]] = {}
 
@@ -287,13 +290,35 @@ class Course:
     def _judged(self, case: Case, seed: str) -> Judged:
         """Raises LabError, and ValueError for what does not fit."""
         if case.network is None:
-            switch = self.set_up(self.program(case.defines), case)
-            outputs = tuple(tuple(sorted(inject(switch, sending))) for sending in case.sendings)
-            return Judged(case, seed, outputs, counted(switch, case))
+            outputs, counts = self._answer(case)
+            if case.undefined is not None and (outputs, counts) != self._answer(
+                replace(case, undefined=None)
+            ):
+                raise ScenarioError(self._reads_undefined(case))
+            return Judged(case, seed, outputs, counts)
         plan = make_plan(self.name, case.network)
         # What the system's settings say of the program goes before what the checks say.
         defines = tuple({**dict(case.defines), **dict(plan.defines)}.items())
         return Judged(replace(case, defines=defines), seed, plan=plan)
+
+    def _answer(self, case: Case) -> tuple[tuple[tuple[tuple[int, bytes], ...], ...], Counts]:
+        """What the reference sends for each packet, and what it has counted in the end."""
+        switch = self.set_up(self.program(case.defines), case)
+        outputs = tuple(tuple(sorted(inject(switch, sending))) for sending in case.sendings)
+        return outputs, counted(switch, case)
+
+    def _reads_undefined(self, case: Case) -> str:
+        """Why a case with noise has no right answer: what the reference reads, and never wrote."""
+        switch = self.set_up(self.program(case.defines), case)
+        for number, sending in enumerate(case.sendings, 1):
+            for packet in inject_traced(switch, sending)["packets"]:
+                for step in packet["steps"]:
+                    if step["kind"] == "undefined":
+                        return (
+                            f"packet {number}: the reference sends something else for each value "
+                            f"of what P4 leaves undefined. It reads {step['name']}: {step['why']}."
+                        )
+        return "the reference sends something else with noise in what P4 leaves undefined."
 
     def switch(self, program: _engine.Program) -> _engine.Switch:
         """A switch to judge with. Raises ValueError for a program that no switch has the memory
@@ -362,7 +387,15 @@ def load(lab: str) -> Course:
     checks = file.checks
     # A lab without a run has switches only, and nothing that would be a system's.
     system = system_of(lab) if file.run is not None else System()
-    kit = Kit(checks.header, checks.packet, checks.defines, tuple(checks.lints), system)
+    kit = Kit(
+        checks.header,
+        checks.packet,
+        checks.defines,
+        tuple(checks.lints),
+        system,
+        checks.vary,
+        checks.draw,
+    )
     return Course(
         file.lab.name,
         file.lab.title,
@@ -376,7 +409,7 @@ def load(lab: str) -> Course:
     )
 
 
-def counted(switch: _engine.Switch, case: Case) -> tuple[int, ...]:
+def counted(switch: _engine.Switch, case: Case) -> Counts:
     """Packets in the cells that a case counts. Raises ValueError for a cell that is not there."""
     return tuple(switch.read_counter(name, cell)[0] for name, cell in case.counts)
 

@@ -178,7 +178,9 @@ def _case(
             got = inject(switch, sending)
         except ValueError as error:
             return _misfit(case, number, error)
-        if alike(case, got, judged.outputs[number - 1]) and (case.others or not _endless(switch)):
+        if alike(case, number, got, judged.outputs[number - 1]) and (
+            case.others or not _endless(switch)
+        ):
             continue
         story = compare(course, check, judged, work, program, number)
         if story is not None:
