@@ -108,8 +108,8 @@ def test_a_program_in_a_network_is_compiled_as_the_settings_say(tmp_path: Path) 
     shutil.copytree(course.folder, tmp_path, dirs_exist_ok=True)
     file = tmp_path / "checks" / "network.toml"
     text = file.read_text(encoding="utf-8")
-    assert text.count("bsl = 64") == 1
-    file.write_text(text.replace("bsl = 64", "bsl = 256"), encoding="utf-8")
+    assert text.count('bsl = "=BSL"') == 1
+    file.write_text(text.replace('bsl = "=BSL"', "bsl = 256"), encoding="utf-8")
     chosen = [check for check in course.checks if check.id == "network"]
     check = chosen[0].model_copy(update={"needs": [], "cases": 1})
     wide = replace(course, folder=tmp_path, checks=(check,))

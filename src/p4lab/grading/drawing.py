@@ -128,39 +128,72 @@ def rounds(each: str | None, names: Mapping[str, Any]) -> Iterator[dict[str, Any
         yield {**names, **dict(zip(bound, found, strict=True))}
 
 
+HIDDEN = "hidden"
+"""The name that says whether students will never read what is drawn"""
+
+SHOWN = "shown"
+"""The key of what students read in place of what is drawn"""
+
+AT_ENDS = 4
+"""Of so many draws of a hidden case, one lies at an end of what it is drawn from"""
+
+
 def draw(
     table: Mapping[str, Any], chance: random.Random, given: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """The names of a scenario's [draw], in the order of the file, so that later ones may use
-    earlier ones and those that are `given`. Each is
-
-    - a value or an expression,
-    - `{ from = 1, to = 6 }`: a whole number, both ends included,
-    - `{ pick = [...] }`: one of a list,
-    - `{ some = 3, of = [...] }`: three different ones of a list, in the order drawn,
-    - `{ bits = 64, ones = 3 }`: a number of 64 bits of which three are set.
-
+    earlier ones and those that are `given`. Each is a value, an expression, or drawn (see `drawn`).
     Raises DrawError.
     """
     names: dict[str, Any] = dict(given or {})
     for name, written in table.items():
         try:
-            names[name] = _draw(written, names, chance)
+            names[name] = drawn(written, names, chance)
         except (TypeError, ValueError, KeyError, OverflowError) as error:
             raise DrawError(f"draw.{name}: {error}") from error
     return names
 
 
-def _draw(written: Any, names: Mapping[str, Any], chance: random.Random) -> Any:
+def drawn(written: Any, names: Mapping[str, Any], chance: random.Random) -> Any:
+    """A value or an expression computed, or one of
+
+    - `{ from = 1, to = 6 }`: a whole number, both ends included,
+    - `{ pick = [...] }`: one of a list,
+    - `{ some = 3, of = [...] }`: three different ones of a list, in the order drawn,
+    - `{ bits = 64, ones = 3 }`: a number of 64 bits of which three are set,
+
+    each of them with `shown`, which it is where students read it. In hidden cases the ends of a
+    range and of a list are drawn more often than chance would. Raises ValueError, TypeError,
+    KeyError and OverflowError for what cannot be drawn.
+    """
     if not isinstance(written, Mapping):
         return value(written, names)
-    given = {key: value(item, names) for key, item in written.items()}
+    hidden = bool(names.get(HIDDEN))
+    if SHOWN in written and not hidden:
+        return value(written[SHOWN], names)
+    given = {key: value(item, names) for key, item in written.items() if key != SHOWN}
     if set(given) == {"from", "to"}:
-        return chance.randint(given["from"], given["to"])
+        return _between(given["from"], given["to"], chance, hidden)
     if set(given) == {"pick"}:
         return chance.choice(list(given["pick"]))
     if set(given) == {"some", "of"}:
-        return chance.sample(list(given["of"]), given["some"])
+        return _some(given["some"], list(given["of"]), chance, hidden)
     if set(given) == {"bits", "ones"}:
-        return union(bit(number) for number in chance.sample(range(given["bits"]), given["ones"]))
+        chosen = _some(given["ones"], list(range(given["bits"])), chance, hidden)
+        return union(bit(number) for number in chosen)
     raise ValueError("a draw is { from, to }, { pick }, { some, of } or { bits, ones }")
+
+
+def _between(low: int, high: int, chance: random.Random, hidden: bool) -> int:
+    if hidden and low <= high and not chance.randrange(AT_ENDS):
+        return chance.choice([low, min(low + 1, high), max(low, high - 1), high])
+    return chance.randint(low, high)
+
+
+def _some(count: int, of: list[Any], chance: random.Random, hidden: bool) -> list[Any]:
+    chosen = chance.sample(of, count)
+    if hidden and chosen and not chance.randrange(AT_ENDS):
+        end = chance.choice([of[0], of[-1]])
+        if end not in chosen:
+            chosen[chance.randrange(count)] = end
+    return chosen

@@ -83,7 +83,7 @@ def story(
         return difference.settled(_out(reference, port, data), case.ignore, layout)
 
     for number, got in enumerate(outcome.outputs, 1):
-        if alike(case, got, judged.outputs[number - 1]):
+        if alike(case, number, got, judged.outputs[number - 1]):
             continue
         found = [difference.without(settled(port, data), case.ignore) for port, data in got]
         if case.expected is None:
@@ -97,7 +97,7 @@ def story(
                 for item in case.expected
                 if item.send == number
             ]
-        pairs = difference.unequal(wanted, found, case.others)
+        pairs = difference.unequal(wanted, found, not case.forbids_others(number))
         if not pairs:
             continue
         explained = compare(course, check, judged, work, program, number)

@@ -41,7 +41,8 @@ def story(
         return (
             Story(steps, f"{bench.name}: {wrong}", difference.COPY_MISSING, "") if wrong else None
         )
-    wrong, record = _run(plan, program)
+    noisy = program if case.undefined is None else program.with_undefined(case.undefined)
+    wrong, record = _run(plan, noisy)
     found = _culprit(course, check, judged, work, program, record, steps)
     if found is not None:
         summary = f"{wrong} It goes wrong at {found.router} first. {found.summary}".strip()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
@@ -63,14 +63,16 @@ class Carried(_Table):
 
 class Send(_Table):
     """A packet that is sent into a port, `wait` microseconds after the one before it: header to
-    fields in the order of the wire. A field may be "any" (see `Anything`). `say` tells it in a few
-    words, with `{...}` computed: for students who read of many packets before the one that counts.
+    fields in the order of the wire. A field may be "any" (see `Anything`), or drawn. `say` tells it
+    in a few words, with `{...}` computed: for students who read of many packets before the one that
+    counts. Nothing may come out for one that is `silent`, whatever the scenario allows others.
     """
 
     each: str | None = None
     port: Written
     wait: Written = 0
     say: str = ""
+    silent: bool = False
     like: str | None = None
     packet: dict[str, Written] = {}
 
@@ -87,7 +89,7 @@ class Expect(_Table):
     that `packet` names; fields that are left out do not matter."""
 
     each: str | None = None
-    send: Annotated[int, Field(ge=1)] = 1
+    send: Written = 1
     port: Written
     packet: dict[str, dict[str, Written]]
 
@@ -107,8 +109,9 @@ class Scenario(Configuration, _Table):
     """The file as it is. `say` tells the student what is tried, with `{...}` computed. Without
     `expect` the reference program says what comes out; `ignore` lists fields that may hold anything
     all the same (`bier.tc`, or all of a header: `bier.*`) and headers that may be there or not
-    (`bier`), and `others = "ignore"` allows packets that nobody expects. With `undefined` noise
-    stands for what P4 leaves undefined, such as a field that was never written."""
+    (`bier`), and `others = "ignore"` allows packets that nobody expects. Noise stands for what P4
+    leaves undefined, such as a field that was never written, in hidden cases always, and with
+    `undefined` in those that students read, too."""
 
     say: str
     defines: dict[str, Written] = {}
@@ -134,6 +137,7 @@ class Sending:
     text: str
     brief: str = ""
     now: int = 0
+    silent: bool = False
     updates: tuple[Any, ...] = ()
     steps: tuple[str, ...] = ()
 
@@ -192,6 +196,10 @@ class Case:
     undefined: int | None = None
     """The seed of the noise that fills what P4 leaves undefined; None: no noise"""
 
+    def forbids_others(self, number: int) -> bool:
+        """Whether packets that nobody expects are wrong for the packet `number` (from 1)."""
+        return not self.others or self.sendings[number - 1].silent
+
     def told(self, upto: int) -> tuple[str, ...]:
         """What is done up to the packet number `upto`, in words."""
         steps = [self.say, *shortened(self.steps)]
@@ -221,6 +229,10 @@ class Kit:
     lints: tuple[str, ...] = ()
     """Targets whose refusals are warnings for the student"""
     system: System = field(default_factory=System)
+    vary: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """Macros of which hidden cases draw the value"""
+    draw: Mapping[str, Any] = field(default_factory=dict)
+    """What is drawn for every scenario, before its own"""
 
 
 def make_case(
@@ -246,10 +258,13 @@ class Layouts(Protocol):
 
 def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: bool) -> Case:
     chance = random.Random(seed)
-    names = drawing.draw(scenario.draw, chance, {"hidden": hidden})
+    macros = _macros(kit, chance, hidden)
+    names = drawing.draw({**kit.draw, **scenario.draw}, chance, {**macros, drawing.HIDDEN: hidden})
     say = drawing.filled(scenario.say, names)
-    given = {**kit.defines, **scenario.defines}
+    given = {**macros, **scenario.defines}
     defines = tuple((name, str(drawing.value(item, names))) for name, item in given.items())
+    noise = random.Random(f"{seed}/undefined").getrandbits(32)
+    undefined = noise if hidden or scenario.undefined else None
     network = scenario.network
     if network is not None:
         case = NetworkCase(
@@ -259,7 +274,8 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: boo
             tuple(_settings(network, kit.system, names)),
             tuple(drawing.value(network.down, names)),
         )
-        return Case(say, defines, (), (), (), None, frozenset(scenario.ignore), False, case)
+        ignore = frozenset(scenario.ignore)
+        return Case(say, defines, (), (), (), None, ignore, False, case, undefined=undefined)
     layout = layouts.headers(defines)
     summary = layouts.program(defines).summary
     loops = [
@@ -303,8 +319,14 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: boo
             for item in scenario.count
             for cell in drawing.value(item.cells, names)
         ),
-        undefined=chance.getrandbits(32) if scenario.undefined else None,
+        undefined=undefined,
     )
+
+
+def _macros(kit: Kit, chance: random.Random, hidden: bool) -> dict[str, Any]:
+    """The macros of the lab by name."""
+    varied = {name: chance.choice(list(offered)) for name, offered in kit.vary.items() if hidden}
+    return {**kit.defines, **varied}
 
 
 def _settings(
@@ -365,7 +387,8 @@ def _sending(
             known = ", ".join(kit.packets) or "none"
             raise ScenarioError(f"send: there is no packet called {send.like}; there is {known}")
         base = kit.packets[send.like]
-    complete = frames.unstacked(_completed(_joined(base, send.packet), kit, names), layout)
+    joined = _joined(base, send.packet)
+    complete = frames.unstacked(_completed(joined, kit, names, anything), layout)
     packet = anything.filled(complete, layout)
     data = frames.build(packet, layout)
     told = _told(packet, frames.Headers(layout, kit.system.notation))
@@ -377,7 +400,7 @@ def _sending(
     brief = later + drawing.filled(send.say, names) if send.say else ""
     if brief:
         text = f"{brief}; on port {port} comes {told}"
-    return Sending(port, data, text, brief, last + wait * MICROSECOND)
+    return Sending(port, data, text, brief, last + wait * MICROSECOND, send.silent)
 
 
 def _joined(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
@@ -391,14 +414,16 @@ def _joined(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
     return joined
 
 
-def _completed(packet: Mapping[str, Any], kit: Kit, names: Mapping[str, Any]) -> dict[str, Any]:
+def _completed(
+    packet: Mapping[str, Any], kit: Kit, names: Mapping[str, Any], anything: Anything
+) -> dict[str, Any]:
     complete: dict[str, Any] = {}
     for name, fields in packet.items():
         if name == frames.PAYLOAD:
-            complete[name] = drawing.value(fields, names)
+            complete[name] = anything.payload(fields, names)
         elif isinstance(fields, Mapping):
             given = {**kit.defaults.get(name, {}), **fields}
-            complete[name] = {key: drawing.value(item, names) for key, item in given.items()}
+            complete[name] = {key: anything.value(item, names) for key, item in given.items()}
         elif isinstance(stack := drawing.value(fields, names), list):
             complete[name] = stack
         else:
@@ -437,7 +462,8 @@ def _expected(
                 raise ScenarioError(f"expect: {name} has no field {item}")
             values[item] = frames.number(drawing.value(written, names), layout[name][item])
         headers.append(frames.Header(name, values))
-    return Expected(expect.send, int(drawing.value(expect.port, names)), tuple(headers))
+    send = int(drawing.value(expect.send, names))
+    return Expected(send, int(drawing.value(expect.port, names)), tuple(headers))
 
 
 def read(path: Path) -> dict[str, Any]:

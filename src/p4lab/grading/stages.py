@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from p4lab import _engine
 from p4lab.grading import culprit, difference, frames
-from p4lab.grading.course import Check, Course, Defines, Judged, public_seeds
+from p4lab.grading.course import Check, Course, Defines, Judged, inject_traced, public_seeds
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Story
-from p4lab.grading.story import traced
 from p4lab.grading.work import Work
 
 
@@ -30,8 +30,12 @@ def compiles(course: Course, work: Work) -> Story | None:
 
 
 def _all_defines(course: Course) -> Iterator[Defines]:
-    """Every set of macros that a public case uses, the lab's own first."""
+    """Every set of macros that a case uses, the lab's own first."""
     seen = {course.defines: None}
+    vary = course.kit.vary
+    for values in product(*vary.values()):
+        given = {**dict(course.defines), **dict(zip(vary, map(str, values), strict=True))}
+        seen.setdefault(tuple(given.items()))
     for check in course.checks:
         if check.scenario or check.parses:
             for label in public_seeds(check):
@@ -143,9 +147,9 @@ def parses(
     """Whether every packet's headers are found as the reference finds them."""
     reference = course.program(judged.case.defines)
     known = course.known(judged.case.defines)
-    for number, sending in enumerate(judged.case.sendings, 1):
-        ours = traced(course, reference, judged, number)["packets"][0]
-        theirs = traced(course, program, judged, number)["packets"][0]
+    switches = [course.set_up(one, judged.case) for one in (reference, program)]
+    for sending in judged.case.sendings:
+        ours, theirs = (inject_traced(one, sending)["packets"][0] for one in switches)
         mine, found = frames.parsed(ours), frames.parsed(theirs)
         if mine == found:
             continue
