@@ -14,7 +14,7 @@ from p4lab.grading.handins import Entry
 from p4lab.grading.sandbox import Limits
 from p4lab.grading.standing import Class
 from p4lab.grading.workers import GradingError, Task
-from p4lab.grading.writers import layout
+from p4lab.grading.writers import layout, plain
 from p4lab.grading.writers.changes import Change, changes
 from p4lab.grading.writers.layout import Beside, Graded
 from p4lab.grading.writers.report import Heading
@@ -128,7 +128,9 @@ def grade(
                 {course.name: _handed_in(settled), **earlier},
                 course.starter,
             )
-            heading = Heading(course.title, {part.id: part.title for part in course.parts})
+            noise = plain.NOISE if any(check.hidden for check in course.checks) else ""
+            parts = {part.id: part.title for part in course.parts}
+            heading = Heading(course.title, parts, noise)
             files = layout.files(
                 course.name,
                 heading,

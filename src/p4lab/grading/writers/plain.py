@@ -9,6 +9,10 @@ from p4lab.grading.writers.text import number
 
 WARNINGS = "The compiler warns, which costs no points:"
 HIDDEN = "All public cases are right; a hidden case is not."
+NOISE = (
+    "Hidden cases draw every field of a packet that a check does not fix, and put noise where P4 "
+    "leaves a value undefined, such as a variable that nobody has written."
+)
 RESULTS = {"passed": "passed", "failed": "failed", "skipped": "not run"}
 NOTHING = "-"
 SHOWN_PACKETS = 4

@@ -37,10 +37,12 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 @dataclass(frozen=True)
 class Heading:
-    """What a report says of the lab; `parts` are titles by id."""
+    """What a report says of the lab; `parts` are titles by id, `cases` a sentence about those that
+    nobody sees."""
 
     title: str
     parts: Mapping[str, str]
+    cases: str = ""
 
     def part(self, name: str) -> str:
         return self.parts.get(name, name)
@@ -77,6 +79,8 @@ def _markdown(verdict: Verdict, heading: Heading, notes: tuple[str, ...]) -> Ite
     yield f"# {markdown(verdict.lab)}: {markdown(heading.title)}"
     yield ""
     yield f"Submission of {markdown_code(verdict.student)}: **{_score(verdict)}**"
+    if heading.cases:
+        yield from ("", heading.cases)
     if verdict.trouble:
         yield from ("", f"> **{markdown(verdict.trouble)}**")
     if notes:
@@ -140,6 +144,8 @@ def _html(verdict: Verdict, heading: Heading, notes: tuple[str, ...]) -> Iterato
         f"<p>Submission of <code>{escaped(verdict.student)}</code>: "
         f"<strong>{_score(verdict)}</strong></p>"
     )
+    if heading.cases:
+        yield f"<p>{escaped(heading.cases)}</p>"
     if verdict.trouble:
         yield f'<p class="trouble">{escaped(verdict.trouble)}</p>'
     if notes:
