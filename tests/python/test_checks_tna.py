@@ -50,7 +50,7 @@ def test_an_idle_port_is_named_with_what_the_others_carried(course: Course) -> N
     assert found.story.signature == "looped port unused"
     assert "carried no packet at all" in found.story.summary
     assert found.story.place is not None
-    assert "next.execute" in found.story.place.text
+    assert "cell + 1 >= md.last_loop" in found.story.place.text
 
 
 def test_headers_of_egress_are_what_a_packet_leaves_with(course: Course) -> None:

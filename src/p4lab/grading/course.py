@@ -18,6 +18,7 @@ from p4lab.grading import frames, hints
 from p4lab.grading.frames import Headers
 from p4lab.grading.hints import Hint
 from p4lab.grading.plans import make_plan
+from p4lab.grading.probes import ProbedProgram, probed
 from p4lab.grading.scenario import (
     Case,
     Kit,
@@ -173,6 +174,7 @@ class Course:
     kit: Kit
     folder: Path
     _programs: dict[Defines, _engine.Program] = field(default_factory=dict, repr=False)
+    _probed: dict[Defines, ProbedProgram] = field(default_factory=dict, repr=False)
     _cpus: dict[Defines, CpuPort] = field(default_factory=dict, repr=False)
     _scenarios: dict[str, Scenario] = field(default_factory=dict, repr=False)
     _cases: dict[tuple[str, str], Judged] = field(default_factory=dict, repr=False)
@@ -194,15 +196,9 @@ class Course:
         return files
 
     @cached_property
-    def begun(self) -> dict[str, frozenset[str]]:
-        """The lines with which students begin, by file. Raises LabError."""
-        begun = {
-            name: marks.starter(self.sources[name], f"p4/{name}") for name in self.student.edit
-        }
-        return {
-            name: frozenset(line.strip() for line in text.splitlines())
-            for name, text in begun.items()
-        }
+    def begun(self) -> dict[str, str]:
+        """What students begin with, as it is cut from the solution, by file. Raises LabError."""
+        return {name: marks.starter(self.sources[name], f"p4/{name}") for name in self.student.edit}
 
     @cached_property
     def starter(self) -> dict[str, str]:
@@ -248,6 +244,12 @@ class Course:
                 raise LabError(f"labs/{self.name}: the reference:\n{compilation.render()}")
             self._programs[defines] = compilation.program
         return self._programs[defines]
+
+    def probed(self, defines: Defines) -> ProbedProgram:
+        """The reference with a probe before each statement."""
+        if defines not in self._probed:
+            self._probed[defines] = compile_probed(self.student.program, self.sources, defines)
+        return self._probed[defines]
 
     def known(self, defines: Defines) -> Headers:
         """The reference's headers as its readers know them. Raises LabError."""
@@ -436,3 +438,9 @@ def compile_files(
     return _engine.compile_text(
         program, files[program], dict(files), list(defines), lints=list(lints)
     )
+
+
+def compile_probed(program: str, files: Mapping[str, str], defines: Defines) -> ProbedProgram:
+    """Compiles a program with a probe before each statement."""
+    done = probed(files)
+    return ProbedProgram(compile_files(program, done.files, defines).program, done.statements)

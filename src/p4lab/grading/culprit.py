@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Any
 
 from p4lab.grading import difference
@@ -39,19 +41,28 @@ NOWHERE: Culprit = (None, "")
 class Source:
     """A student's program as one reads it: `summary` says what it declares (as that of an
     `_engine.Program`), `notation` how its values are written; `own` are the files that students
-    edit, `begun` holds the lines with which they began, by file."""
+    edit, `begun` holds what they began with, by file."""
 
     summary: Mapping[str, Any]
     files: Sources
     notation: Notation
     own: tuple[str, ...] = ()
-    begun: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    begun: Sources = field(default_factory=dict)
 
     def is_new(self, line: Place | None) -> bool:
         """Whether a student has written a line: others were there from the beginning."""
         if line is None or line.file not in self.own:
             return False
-        return line.text not in self.begun.get(line.file, frozenset())
+        return line.line in _new_lines(self.begun.get(line.file, ""), self.files[line.file])
+
+
+@lru_cache(maxsize=64)
+def _new_lines(begun: str, text: str) -> frozenset[int]:
+    """The numbers of the lines that somebody has added to a text, or changed."""
+    before, after = ([line.strip() for line in one.splitlines()] for one in (begun, text))
+    kept = SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks()
+    old = {number for block in kept for number in range(block.b + 1, block.b + block.size + 1)}
+    return frozenset(range(1, len(after) + 1)) - old
 
 
 def place(item: Mapping[str, Any], sources: Sources) -> Place | None:
@@ -84,7 +95,7 @@ def of_field(
     assert pair.got is not None
     step = _last_change(name, pair.got.lineage)
     if step is not None:
-        before, after = (_value(name, step[side], source) for side in ("before", "after"))
+        before, after = (written_as(name, step[side], source) for side in ("before", "after"))
         return place(step, source.files), f"here {name} became {after}; it was {before}"
     return _left_out(name, pair, reference, source, f"leaves {name} as it is", f"changes {name}")
 
@@ -148,7 +159,7 @@ def _last_right(change: Mapping[str, Any], pair: Pair, source: Source) -> Place 
     return next((line for line in reversed([*lines]) if source.is_new(line)), None)
 
 
-def _value(name: str, text: str, source: Source) -> str:
+def written_as(name: str, text: str, source: Source) -> str:
     """A field's value in a trace as its readers know it."""
     header, _, field = name.rpartition(".")
     for declared in source.summary["headers"]:

@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from p4lab import _engine
-from p4lab.grading import counts, culprit, elsewhere, loops, networks, numbers, scripts, stages
+from p4lab.grading import (
+    blame,
+    counts,
+    culprit,
+    elsewhere,
+    loops,
+    networks,
+    numbers,
+    scripts,
+    stages,
+)
 from p4lab.grading.course import (
     Check,
     Course,
@@ -143,6 +153,8 @@ def _cases(
             count += 1
             judged = course.case(check, label)
             story = _case(course, check, judged, work, bench)
+            if story is not None and bench is None:
+                story = blame.pointed(course, judged, work, story)
             if story is not None:
                 return story, count, hidden
     return None, count, False

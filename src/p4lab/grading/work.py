@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from p4lab import _engine
-from p4lab.grading.course import Defines, compile_files
+from p4lab.grading.course import Defines, compile_files, compile_probed
+from p4lab.grading.probes import ProbedProgram
 
 Content = tuple[str, frozenset[tuple[str, str]], Defines]
 """What a compiler is given: the entry file, all files with their texts, and macros"""
@@ -23,6 +24,7 @@ class Work:
     files: Mapping[str, str]
     lints: tuple[str, ...] = ()
     _compiled: dict[Defines, _engine.Compilation] = field(default_factory=dict)
+    _probed: dict[Defines, ProbedProgram] = field(default_factory=dict)
 
     def compiled(self, defines: Defines) -> _engine.Compilation:
         if defines not in self._compiled:
@@ -34,6 +36,12 @@ class Work:
         program = self.compiled(defines).program
         assert program is not None
         return program
+
+    def probed(self, defines: Defines) -> ProbedProgram:
+        """The program with a probe before each statement."""
+        if defines not in self._probed:
+            self._probed[defines] = compile_probed(self.program, self.files, defines)
+        return self._probed[defines]
 
     def content(self, defines: Defines) -> Content:
         """Equal for works that compile to the same, whatever object they are."""
