@@ -25,6 +25,7 @@ _TOKEN = re.compile(
 )
 _WORD = re.compile(r"[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_$]\w*)*")
 _WRITTEN = re.compile(r"^(?:[\w<>]+ )?([A-Za-z_][\w. ]*?)(?:\[[^=]*\])? ?=(?!=)(.*)$")
+_CALLED = re.compile(r"^(?:[^=(]*[^=!<>(]= ?)?([A-Za-z_][\w.]*)\(")
 _OPEN, _CLOSE = {"(", "{", "["}, {")", "}", "]"}
 
 
@@ -57,8 +58,9 @@ class Statement:
 
     @cached_property
     def called(self) -> str:
-        """What a statement that is a call alone calls, such as `bfr.apply`; else empty."""
-        found = re.match(r"^([\w.]+)\(", self.text) if self.kind == "statement" else None
+        """What a statement calls that is a call alone, such as `bfr.apply`, or that keeps what it
+        gives; else empty."""
+        found = _CALLED.match(self.text) if self.kind == "statement" else None
         return found.group(1) if found else ""
 
     @cached_property
@@ -130,6 +132,26 @@ def _probed_file(name: str, source: str, first: int) -> tuple[str, tuple[Stateme
     except (_CannotProbeError, IndexError, RecursionError):
         return source, ()
     return _inserted(work), tuple(work.statements)
+
+
+def with_counter(source: str, line: int, declared: str, counting: str) -> str:
+    """A file with a counter in the control that is declared at a line, and a statement that counts
+    at the beginning of what it applies; as it is, if it is not understood."""
+    work = _File("", source, 1, list(_tokens(source)))
+    work.pairs = _pairs(work.tokens)
+    tokens = work.tokens
+    begin = next((i for i, t in enumerate(tokens) if t.line >= line and t.text == "{"), None)
+    if begin is None:
+        return source
+    at = begin + 1
+    while at < work.pairs.get(begin, 0):
+        if tokens[at].text == "apply" and tokens[at + 1].text == "{":
+            work.inserts = [
+                (tokens[begin].end, f" {declared}"),
+                (tokens[at + 1].end, f" {counting}"),
+            ]
+        at = work.pairs.get(at, at) + 1
+    return _inserted(work)
 
 
 def _inserted(work: _File) -> str:

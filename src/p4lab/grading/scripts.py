@@ -9,11 +9,12 @@ from typing import Any
 from p4lab import _engine
 from p4lab.course.labs import LabError, home
 from p4lab.grading import difference, frames
-from p4lab.grading.course import Check, Course
+from p4lab.grading.course import Check, Course, Defines
 from p4lab.grading.difference import Pair, Wanted
+from p4lab.grading.endless import MOST_MORE, passes
 from p4lab.grading.record import Story
 from p4lab.grading.stages import compile_story
-from p4lab.grading.story import pair_story
+from p4lab.grading.story import NO_END, pair_story
 from p4lab.grading.work import Work
 from p4lab.scripts import defines_of
 
@@ -30,7 +31,19 @@ def run(course: Course, check: Check, work: Work) -> tuple[Story | None, int, bo
         report = _engine.stf(compilation.program, str(script))
         if not report["passed"]:
             return _stf_story(course, check, report, file), number, False
+        if _is_endless(course, work, defines, script):
+            steps = (f"the script {file} runs, and all that it expects comes out",)
+            hint = course.hint(check, difference.LOOP)
+            return Story(steps, NO_END, difference.LOOP, hint), number, False
     return None, len(check.stf), False
+
+
+def _is_endless(course: Course, work: Work, defines: Defines, script: Path) -> bool:
+    """Whether a packet of a script runs in circles in the student's program."""
+    name = course.student.program
+    mine = passes(name, course.sources, defines, script)
+    theirs = passes(name, work.files, defines, script)
+    return theirs > mine + MOST_MORE
 
 
 def _found(course: Course, file: str) -> Path:

@@ -1,0 +1,48 @@
+"""A script that passes is not enough: without these, a program whose packets run in circles, and
+that sends what it should, would have full marks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from p4lab.grading import difference
+from p4lab.grading.course import Check, load
+from p4lab.grading.endless import passes
+from p4lab.grading.mutants import answers
+from p4lab.grading.scripts import run
+from p4lab.grading.work import Work
+
+ROOT = Path(__file__).parents[2]
+
+
+def work(lab: str, name: str) -> Work:
+    course = load(lab)
+    found = next(one for one in answers(course) if one.name == name)
+    return Work(course.student.program, {**course.sources, **found.files})
+
+
+def check(*files: str) -> Check:
+    return Check(id="scripts", title="The scripts pass", stf=list(files))
+
+
+@pytest.mark.parametrize("name", ["encap", "bier_receive", "many_next_hops"])
+def test_a_packet_that_runs_in_circles_fails_a_script(name: str) -> None:
+    course, file = load("01-bier"), f"bier/tests/{name}.stf"
+    assert run(course, check(file), work("01-bier", "solution")) == (None, 1, False)
+    story, count, hidden = run(course, check(file), work("01-bier", "again-always"))
+    assert story is not None and (count, hidden) == (1, False)
+    assert story.signature == difference.LOOP
+    assert "never comes to an end" in story.summary and file in story.steps[0]
+    assert story.hint
+
+
+def test_passes_are_counted_as_they_are() -> None:
+    """Of encap.stf as its comments say; on TNA a pass is one through ingress, too."""
+    course, right = load("01-bier"), work("01-bier", "solution")
+    script = ROOT / "p4" / "bier" / "tests" / "encap.stf"
+    assert passes(right.program, right.files, course.defines, script) == 9
+    course, right = load("05-recirculation"), work("05-recirculation", "solution")
+    script = ROOT / "p4" / "bier" / "tests-tna" / "deliver.stf"
+    assert passes(right.program, right.files, course.defines, script) > 0
