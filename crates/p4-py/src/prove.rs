@@ -114,13 +114,13 @@ pub fn follow<'py>(
     Ok(list)
 }
 
-/// Runs `work` with the solver for so many seconds of this thread.
+/// Runs `work` with the solver for so many seconds by its clock.
 fn with_solver<T>(
     solver: Bound<'_, PyAny>,
     seconds: f64,
     work: impl FnOnce(&mut dyn Solver, &dyn Fn() -> bool) -> Result<T, String>,
 ) -> PyResult<T> {
-    let clock = solver.py().import("time")?.getattr("thread_time")?;
+    let clock = solver.getattr("clock")?;
     let now = || -> PyResult<f64> { clock.call0()?.extract() };
     let end = now()? + seconds;
     let failure = RefCell::new(None);
