@@ -79,6 +79,75 @@ def test_moodles_folders_and_files_are_named_by_student(tmp_path, packed):
     }
 
 
+GRADESCOPE = """\
+submission_409194023:
+  :submitters:
+  - :name: Ada Lovelace
+    :sid: '4711'
+    :email: ada@uni.edu
+  :created_at: 2026-11-20 17:34:00.861687000 Z
+  :score: 2.0
+  :status: processed
+  :results:
+    score: 2.0
+    output: |-
+      submission_666:
+        :submitters:
+        - :name: Mallory
+    :name: Mallory
+  :history:
+  - :id: 1
+    :created_at: 2026-11-19 17:34:00.861687000 Z
+submission_500000001:
+  :submitters:
+  - :name: 'Zoë O''Neil'
+    :sid: '4712'
+    :email: zoe@uni.edu
+  - :name: Bob Byte
+    :email: bob@uni.edu
+  :created_at: 2026-11-20 18:00:00.000000000 Z
+submission_600000002:
+  :submitters:
+  - :name: Ada Lovelace
+    :sid: 4713
+submission_700000003:
+  :submitters: []
+"""
+
+
+def gradescope(folder: Path) -> Path:
+    """An export in a folder."""
+    inner = folder / "assignment_77_export"
+    numbers = (409194023, 500000001, 600000002, 700000003)
+    made(inner, *(f"submission_{number}/" for number in numbers))
+    (inner / "submission_metadata.yml").write_text(GRADESCOPE)
+    return folder
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_gradescope_says_whose_its_numbered_folders_are(tmp_path, packed):
+    folder = gradescope(tmp_path / "class")
+    found = entries([zipped(folder) if packed else folder], tmp_path / "scratch")
+    assert told(found) == {
+        "Ada Lovelace 4711": ["submission_409194023"],
+        "Zoë O'Neil and Bob Byte": ["submission_500000001"],
+        "Ada Lovelace 4713": ["submission_600000002"],
+        "submission_700000003": ["submission_700000003"],
+    }
+    ada = found[0]
+    assert ada.members == (("4711", "ada@uni.edu", "Ada Lovelace"),)
+    assert ada.when == datetime(2026, 11, 20, 17, 34, tzinfo=timezone.utc)
+    (path,) = (path for _, path in ada.source)
+    assert (path / "bier.p4").read_text() == "submission_409194023/"
+
+
+@pytest.mark.parametrize("text", ["", "\0\0", "a: [b\n- c", ":submitters:\n  - :name: x\n"])
+def test_a_damaged_list_of_gradescope_leaves_the_folders(tmp_path, text):
+    folder = gradescope(tmp_path / "class")
+    (folder / "assignment_77_export" / "submission_metadata.yml").write_text(text)
+    assert len(told(entries([folder], tmp_path / "scratch"))) == 4
+
+
 def test_two_of_one_name_stay_two(tmp_path):
     folder = made(
         tmp_path / "class", "doejohn_1_2_bier.p4", "doejohn_3_4_bier.p4", "eve/", "eve.p4"

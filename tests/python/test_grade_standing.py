@@ -265,3 +265,35 @@ def test_a_regrade_says_whose_points_changed_and_why():
     assert "dot 2.5 to 5" in found["ann"].checks
     assert found["gone"].after is None and found["cat"].before is None
     assert changes.changes([], now) == [] == changes.changes([one.to_json() for one in now], now)
+
+
+# ---- Who handed in together, as Gradescope says it --------------------------------------------
+
+
+TWO = (("al7", "other@uni.edu", "A. L."), ("9", "bob@uni.edu", "Bob Byte"))
+"""al7 by her number, and Bob by his name; his number and address are not on the roster"""
+
+
+def together(known: Roster | None, *members: tuple[str, ...]) -> standing.Class:
+    entry = Entry("A. L. and Bob Byte", (("submission_1", Path("submission_1")),), members=members)
+    return standing.settle(COURSE, [entry], [Graded(ANN)], NO_RULES, known)
+
+
+def test_everybody_who_handed_in_together_gets_the_points(tmp_path):
+    known = people(tmp_path, "id,name\nal7,Ada Lovelace\nbb8,Bob Byte\ncc9,Cat Cable\n")
+    found = together(known, *TWO)
+    points = {row.verdict.student: row.verdict.points for row in found.rows}
+    assert points == {"al7": ANN.points, "bb8": ANN.points, "cc9": 0}
+    assert found.teams == {"al7": ("al7", "bb8"), "bb8": ("al7", "bb8")}
+    assert not found.strangers
+
+
+def test_without_a_roster_they_are_called_as_the_platform_calls_them():
+    assert [row.verdict.student for row in together(None, *TWO).rows] == ["A. L.", "Bob Byte"]
+
+
+def test_who_is_on_no_roster_is_not_forgotten(tmp_path):
+    known = people(tmp_path, "id,name\nal7,Ada Lovelace\n")
+    assert [row.verdict.student for row in together(known, *TWO).rows] == ["Bob Byte", "al7"]
+    alone = together(known, TWO[1])
+    assert alone.strangers == ("A. L. and Bob Byte",)

@@ -1,13 +1,16 @@
 """What a class has handed in, as its platform exports it: who, which attempt, which files.
 
 Understood are a folder or a zip with one folder, zip or file for each student, and the exports of
-two platforms, as their sources write them (looked at in 2026-11):
+three platforms, of two as their sources write them (looked at in 2026-11):
 
 Canvas    lib/content_zipper.rb: flat, one file for each upload,
           NAME[_LATE]_USER_UPLOAD_FILE; NAME is the sortable name in small letters without spaces,
           or `anon`, and USER then a word
 Moodle    mod/assign/classes/downloader.php: NAME_NUMBER_assignsubmission_file, a folder, or with
           _FILE behind it a file; NAME is a team's where teams hand in
+Gradescope
+          a folder for each hand-in, and submission_metadata.yml, which says whose they are
+          (`gradescope_export`)
 
 Several attempts of one student are several folders of the class, one after the other, or entries
 NAME@WHEN, where WHEN is a time (2026-11-20T23:10) or a number.
@@ -24,6 +27,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
+from p4lab.grading import gradescope_export
 from p4lab.grading.submission import MEMBERS, ZIP_BYTES
 from p4lab.grading.workers import GradingError
 from p4lab.grading.writers.text import student_of
@@ -51,7 +55,8 @@ _ATTEMPT = re.compile(
 class Entry:
     """One attempt of a student or a team: the name of every file or folder of it, and where that
     is. `user` is the platform's number for who it is; `late` is what it says of the time, `when`
-    the time itself if it is known. Attempts come in the order of `turn`."""
+    the time itself if it is known. `members` are those who handed it in, if the platform names
+    each: what they may be called, the surest first. Attempts come in the order of `turn`."""
 
     student: str
     source: tuple[tuple[str, Path], ...]
@@ -59,6 +64,7 @@ class Entry:
     late: bool = False
     when: datetime | None = None
     turn: tuple[int, float] = (0, 0)
+    members: tuple[tuple[str, ...], ...] = ()
 
 
 def entries(folders: Sequence[Path], scratch: Path, leave_out: Iterable[Path] = ()) -> list[Entry]:
@@ -73,6 +79,7 @@ def entries(folders: Sequence[Path], scratch: Path, leave_out: Iterable[Path] = 
     for number, folder in enumerate(folders):
         place = scratch / str(number)
         there = _unpacked(folder, place) if folder.is_file() else folder
+        there = _inner(there)
         attempts = _attempts(_entries_of(_visible(there, others, folder)))
         found += [replace(entry, turn=(number, order)) for entry, order in attempts]
     return sorted(found, key=lambda entry: (entry.student, entry.turn))
@@ -116,6 +123,7 @@ def _entries_of(paths: Sequence[Path]) -> list[Entry]:
     uploads: dict[tuple[str, str], list[tuple[str, Path]]] = {}
     late: set[tuple[str, str]] = set()
     single: list[Entry] = []
+    named, paths = _of_gradescope(paths)
     for path in paths:
         if _is_file(path) and (match := _CANVAS.fullmatch(path.name)):
             key = (match["name"] or "anonymous", match["user"] or match["anonymous"])
@@ -134,7 +142,7 @@ def _entries_of(paths: Sequence[Path]) -> list[Entry]:
         for entry in single
     ]
     taken = [entry.student for entry in single] + [name for name, _ in uploads]
-    return single + [
+    return [*named, *single] + [
         Entry(
             name if taken.count(name) == 1 else f"{name} {user}",
             tuple(files),
@@ -145,6 +153,48 @@ def _entries_of(paths: Sequence[Path]) -> list[Entry]:
     ]
 
 
+def _inner(folder: Path) -> Path:
+    """The folder that Gradescope puts all of an export in, if there is one."""
+    inside = [path.parent for path in folder.glob(f"*/{gradescope_export.NAME}")]
+    return inside[0] if len(inside) == 1 else folder
+
+
+def _of_gradescope(paths: Sequence[Path]) -> tuple[list[Entry], list[Path]]:
+    """The entries that Gradescope's file names, and what else there is. Raises GradingError."""
+    listed = [path for path in paths if path.name == gradescope_export.NAME and _is_file(path)]
+    if not listed:
+        return [], list(paths)
+    try:
+        with listed[0].open(encoding="utf-8", errors="replace") as lines:
+            known = gradescope_export.read(lines)
+    except OSError as error:
+        raise GradingError(f"{listed[0]}: {error.strerror}.") from error
+    labels = {
+        name: " and ".join(names[-1] for names in hand_in.submitters)
+        for name, hand_in in known.items()
+    }
+    entries, others = [], []
+    for path in paths:
+        hand_in = known.get(path.name)
+        if path == listed[0]:
+            continue
+        if hand_in is None or not hand_in.submitters:
+            others.append(path)
+            continue
+        label = labels[path.name]
+        if list(labels.values()).count(label) > 1:
+            label = f"{label} {' '.join(names[0] for names in hand_in.submitters)}"
+        entries.append(
+            Entry(
+                label,
+                ((path.name, path),),
+                when=_time(hand_in.when),
+                members=hand_in.submitters,
+            )
+        )
+    return entries, others
+
+
 def _is_file(path: Path) -> bool:
     return stat.S_ISREG(os.lstat(path).st_mode)
 
@@ -152,7 +202,7 @@ def _is_file(path: Path) -> bool:
 def _attempts(found: Sequence[Entry]) -> Iterator[tuple[Entry, float]]:
     """Each entry under its student's name, and what it is sorted by among those of one student."""
     for entry in found:
-        match = None if entry.user else _ATTEMPT.fullmatch(entry.student)
+        match = None if entry.user or entry.members else _ATTEMPT.fullmatch(entry.student)
         number = match is not None and len(match["when"]) <= 3
         when = _time(match["when"]) if match and not number else None
         if match is None or not (number or when):
@@ -196,8 +246,9 @@ def _unpacked(archive: Path, place: Path) -> Path:
                 if path is None:
                     continue
                 path.parent.mkdir(parents=True, exist_ok=True)
+                whole = path.name == gradescope_export.NAME  # it says who everybody is
                 with members.open(info) as member:
-                    data = member.read(min(left, ZIP_BYTES + 1))
+                    data = member.read(left if whole else min(left, ZIP_BYTES + 1))
                 left -= len(data)
                 if left <= 0:
                     raise GradingError(f"{archive}: more than {EXPORT_BYTES >> 30} GiB; unpack it.")

@@ -44,8 +44,8 @@ def settle(
     attempts: dict[str, list[tuple[Entry, Graded]]] = {}
     owners: dict[str, tuple[Person, ...]] = {}
     for entry, row in zip(found, graded, strict=True):
-        people = roster.owners(entry.student, entry.user) if roster else ()
-        name = (people[0].team or people[0].id) if people else entry.student
+        people = _people(entry, roster)
+        name = _together(people) if people else entry.student
         # A name that is nobody's must not become a person's.
         key = name if people else f"\0{name}"
         owners[key] = people
@@ -73,6 +73,29 @@ def settle(
     _all_known(rules, set(people_of))
     rows.sort(key=lambda row: row.verdict.student)
     return Class(tuple(rows), people_of, teams, strangers if roster else (), tuple(doubtful))
+
+
+def _people(entry: Entry, roster: Roster | None) -> tuple[Person, ...]:
+    """Whose an entry is, as far as that is known."""
+    if not entry.members:
+        return roster.owners(entry.student, entry.user) if roster else ()
+    found: dict[str, Person] = {}
+    for names in entry.members:
+        ways = (roster.owners(name) for name in names) if roster else ()
+        for person in next(filter(None, ways), ()):
+            found[person.id] = person
+    if not found and len(entry.members) == 1:
+        return ()
+    for names in entry.members:
+        known = any(roster.owners(name) for name in names) if roster else False
+        if not known:
+            person = _stranger(entry, names[-1], roster)
+            found[person.id] = person
+    return tuple(found.values())
+
+
+def _together(people: Sequence[Person]) -> str:
+    return people[0].team or " and ".join(person.id for person in people)
 
 
 def _stranger(entry: Entry, name: str, roster: Roster | None) -> Person:
