@@ -7,7 +7,8 @@ import pytest
 
 from cli_runner import p4lab
 from hostile.corpus import build
-from p4lab.grading.apart import judge_apart, read_apart, unread
+from p4lab.grading.apart import judge_apart, prove_apart, read_apart, unread
+from p4lab.grading.attempts import sampled
 from p4lab.grading.course import load
 from p4lab.grading.known import digests
 from p4lab.grading.sandbox import Limits
@@ -36,7 +37,7 @@ def corpus(course, tmp_path_factory):
     hostile = build(folder, solution)
     out = folder.parent / "out"
     done = p4lab("grade", LAB, folder, "--seed", "5", "--seconds", "2", "--workers", "2",
-                 "--out", out, "--format", "junit", timeout=580)  # fmt: skip
+                 "--out", out, "--format", "junit", "--prove", "1", timeout=580)  # fmt: skip
     assert done.returncode == 0, done.stderr
     records = json.loads((out / "records.json").read_text())["verdicts"]
     return folder, hostile, {row["student"]: row for row in records}, out
@@ -108,6 +109,21 @@ def test_a_students_own_check_says_the_same(corpus, course):
                 wrong.append((one.name, verdict.trouble))
         elif verdict.trouble != row["trouble"] or public(verdict.to_json()) != public(row):
             wrong.append((one.name, row["trouble"], verdict.trouble))
+    assert not wrong
+
+
+def test_a_proof_of_any_of_them_ends_and_costs_no_right_one(corpus, course):
+    """Without this `check --prove`, and the grading of what passes all cases, could be stopped."""
+    folder, hostile, _, _ = corpus
+    limits = Limits(cpu_seconds=2)
+    known = digests(course)
+    wrong = []
+    for one in hostile:
+        files = read_apart(folder / one.name, course.student.edit, known, limits).files
+        found = prove_apart(course, files, 0.5, limits) if files else sampled("nothing to read")
+        stopped = found.detail or FAULT.search(found.proof.told)
+        if stopped or (one.expect == "right" and found.proof.status == "refuted"):
+            wrong.append((one.name, found))
     assert not wrong
 
 

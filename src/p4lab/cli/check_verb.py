@@ -42,6 +42,15 @@ Target = Annotated[
     ),
 ]
 
+Prove = Annotated[
+    bool,
+    typer.Option("--prove", help="Also look for packets that no case has: a proof, or an example."),
+]
+Seconds = Annotated[
+    float,
+    typer.Option("--seconds", min=0.1, max=3600, help="Time of one core for the proof."),
+]
+
 LOOK = 0.2  # seconds between two looks at the files
 
 
@@ -50,12 +59,14 @@ def check(
     folder: Folder = Path("."),
     all_: All = False,
     target: Target = "engine",
+    prove: Prove = False,
+    seconds: Seconds = 10.0,
     as_json: Json = False,
 ) -> None:
     """Check your work on a lab; exits 0 only if everything passes that the target can judge.
 
-    The JSON object has lab, student, trouble and checks; each check has id, title, part, status,
-    points, max_points, waits_for, beyond (what the target lacks), cases and story.
+    The JSON object has lab, student, trouble, checks and proof; each check has id, title, part,
+    status, points, max_points, waits_for, beyond (what the target lacks), cases and story.
     """
     from rich.console import Console  # heavy: rich, for nothing but a report
 
@@ -64,6 +75,8 @@ def check(
 
     course = _course(lab)
     _may_be(target, course)
+    if prove and target != "engine":
+        fail("a proof is about the program, on whatever target it runs: leave out --target.")
     found = _read(course, folder)
     if found.trouble:
         if as_json:
@@ -71,6 +84,8 @@ def check(
         fail(f"{folder}: {_told(course, folder, found)}")
     # In front of the bench, which may start threads: a fork wants none.
     verdict = _on_engine(course, found.files)
+    if prove and not verdict.trouble:
+        verdict = _proven(course, found.files, verdict, seconds)
     if target != "engine" and not verdict.trouble:
         with _bench(target, course) as bench:
             verdict = _on_bench(course, found.files, bench)
@@ -195,6 +210,23 @@ def _on_engine(course: Course, files: Mapping[str, str]) -> Verdict:
     if judged.detail:
         typer.echo(judged.detail, err=True)
     return judged.verdict
+
+
+def _proven(course: Course, files: Mapping[str, str], verdict: Verdict, seconds: float) -> Verdict:
+    """The verdict after a proof: what passes all cases may fail with a packet that it finds."""
+    from rich.console import Console
+
+    from p4lab.grading.apart import charge_apart, prove_apart
+    from p4lab.grading.attempts import with_attempt
+    from p4lab.grading.sandbox import Limits
+
+    waiting = Console(stderr=True).status("proving")
+    attempt = prove_apart(course, files, seconds, Limits(), waiting)
+    if attempt.detail:
+        typer.echo(attempt.detail, err=True)
+    if attempt.found is not None:
+        verdict = charge_apart(course, files, verdict, [attempt.found], Limits())
+    return with_attempt(verdict, attempt)
 
 
 def _on_bench(course: Course, files: Mapping[str, str], bench: Bench) -> Verdict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -101,6 +102,17 @@ Seconds = Annotated[
     int,
     typer.Option("--seconds", metavar="N", min=1, max=3600, help="Processor time per submission."),
 ]
+Prove = Annotated[
+    float,
+    typer.Option(
+        "--prove",
+        metavar="SECONDS",
+        min=0.1,
+        max=3600,
+        help="Processor time for the proof of what passes all cases.",
+    ),
+]
+NoProve = Annotated[bool, typer.Option("--no-prove", help="Judge by cases alone.")]
 
 
 def grade(
@@ -118,6 +130,8 @@ def grade(
     formats: Formats = None,
     reveal: Reveal = False,
     seconds: Seconds = 10,
+    prove: Prove = 10.0,
+    no_prove: NoProve = False,
     as_json: Json = False,
 ) -> None:
     """Grade a class: a report for each student, a summary and a table for you.
@@ -149,6 +163,7 @@ def grade(
             dask,
             [one.value for one in formats or []],
             reveal,
+            None if no_prove else prove,
         )
         if not can_seal():
             typer.echo(
@@ -240,7 +255,7 @@ def _progress() -> Iterator[tuple[Callable[[int], None], Callable[[object], None
 
 
 def _tell(outcome: Outcome, out: Path) -> None:
-    from p4lab.grading.writers.summary import median
+    from p4lab.grading.writers.summary import median, proofs
     from p4lab.grading.writers.text import number, one_line
 
     verdicts = [row.verdict for row in outcome.rows]
@@ -260,6 +275,9 @@ def _tell(outcome: Outcome, out: Path) -> None:
     ):
         if names:
             typer.echo(f"{told}: {', '.join(map(one_line, names))}.", err=True)
+    tally = Counter(verdict.proof.status for verdict in verdicts if verdict.proof)
+    if tally:
+        typer.echo(f"Proofs: {proofs(tally)}.")
     if outcome.changed:
         typer.echo(f"{len(outcome.changed)} have other points than before: {out / 'changes.csv'}")
     typer.echo(f"Results: {out / 'summary.html'}")
@@ -280,6 +298,7 @@ def _json(lab: str, out: Path, outcome: Outcome) -> dict[str, Any]:
                 "checks": {check.id: check.points for check in row.verdict.checks},
                 "adjustments": [vars(one) for one in row.verdict.adjustments],
                 "notes": list(row.notes),
+                "proof": row.verdict.proof and vars(row.verdict.proof),
             }
             for row in outcome.rows
         ],

@@ -9,16 +9,23 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil
 from pathlib import Path
+from typing import Any
 
 from p4lab.grading import sandbox, submission
+from p4lab.grading.attempts import Attempt, attempt, charged, examined, sampled
 from p4lab.grading.course import Course
+from p4lab.grading.found import Found
 from p4lab.grading.judge import judge, nothing
 from p4lab.grading.record import Verdict
 from p4lab.grading.sandbox import Limits, Stopped
 from p4lab.grading.submission import Source, Submission
 from p4lab.grading.writers.text import clean, tidied
+
+PROOF_BYTES = 1 << 30
+"""Address space of a proof: of two at once, a small machine has that to spare"""
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,82 @@ def judge_apart(
     except Stopped as stopped:
         verdict = nothing(course, student, str(stopped))
         return Judged(Verdict.from_json(json.loads(_encoded(verdict))), stopped.detail)
+
+
+def prove_apart(
+    course: Course,
+    files: Mapping[str, str],
+    seconds: float,
+    limits: Limits,
+    waiting: AbstractContextManager[object] | None = None,
+) -> Attempt:
+    """What a fork of this process can prove of a submission in so many seconds of one core. What
+    it has not the memory for is not proven, and nothing worse."""
+
+    def work() -> bytes:
+        found = attempt(course, files, seconds).to_json()
+        return json.dumps({**found, "told": tidied(found["told"])}).encode()
+
+    try:
+        data = sandbox.run(work, _room(limits, seconds), waiting)
+        return Attempt.from_json(json.loads(data))
+    except Stopped as stopped:
+        if stopped.detail:
+            return sampled("the prover failed on it", stopped.detail)
+        return sampled(str(stopped).replace("Judging", "Proving", 1).partition(";")[0].rstrip("."))
+
+
+def examine_apart(
+    course: Course,
+    files: Mapping[str, str],
+    seconds: float,
+    limits: Limits,
+    waiting: AbstractContextManager[object] | None = None,
+    **bounds: int | None,
+) -> dict[str, Any]:
+    """What a fork of this process finds out about a submission (`attempts.examined`); `bounds` are
+    `entries` and `passes`."""
+
+    def work() -> bytes:
+        found = examined(course, files, seconds, **bounds)
+        return json.dumps({**found, "story": tidied(found.get("story"))}).encode()
+
+    try:
+        found: dict[str, Any] = json.loads(sandbox.run(work, _room(limits, seconds), waiting))
+        return found
+    except Stopped as stopped:
+        told = str(stopped).replace("Judging", "Proving", 1)
+        return {"fault": f"{told}\n{stopped.detail}".strip()}
+
+
+def _room(limits: Limits, seconds: float) -> Limits:
+    """What a proof may take that has so many seconds of one core."""
+    return replace(
+        limits,
+        cpu_seconds=ceil(3 * seconds) + limits.cpu_seconds,
+        wall_seconds=20 * seconds + limits.wall_seconds,
+        memory_bytes=PROOF_BYTES,
+    )
+
+
+def charge_apart(
+    course: Course,
+    files: Mapping[str, str],
+    verdict: Verdict,
+    cases: Sequence[Found],
+    limits: Limits,
+) -> Verdict:
+    """The verdict after the cases that proofs have found, which a fork of this process tries. What
+    cannot be tried costs nothing."""
+
+    def work() -> bytes:
+        return _encoded(charged(course, files, verdict, cases))
+
+    try:
+        return Verdict.from_json(json.loads(sandbox.run(work, limits)))
+    except Stopped as stopped:
+        told = str(stopped).replace("Judging", "Trying what proofs have found on", 1)
+        return replace(verdict, proof=sampled(told.partition(";")[0].rstrip(".")).proof)
 
 
 def unread(course: Course, student: str, found: Submission) -> Verdict:

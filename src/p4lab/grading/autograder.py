@@ -39,7 +39,7 @@ _SECRET, _PROGRAM, _PLAIN = 0o600, 0o755, 0o644
 # Finds a Python that has the packages, or makes one that has.
 _PYTHON = """\
 here=$(cd -P "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-packages='import matplotlib, networkx, numpy, pydantic, rich, scapy, typer'
+packages='import bitwuzla, matplotlib, networkx, numpy, pydantic, rich, scapy, typer'
 for python in "$here/venv/bin/python" python3; do
     if "$python" -c "$packages" 2>/dev/null; then break; fi
     python=
@@ -197,7 +197,11 @@ def _common(course: Course, seed: int) -> list[Part]:
         for name, text in course.starter.items():
             parts.append(Part(f"p4lab/starter/{name}", text.encode()))
         project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-        wanted = "".join(f"{line}\n" for line in project["project"]["dependencies"])
+        needed = [
+            *project["project"]["dependencies"],
+            *project["project"]["optional-dependencies"]["prove"],
+        ]
+        wanted = "".join(f"{line}\n" for line in needed)
         parts.append(Part("requirements.txt", wanted.encode()))
         parts.append(Part("requirements.lock", (ROOT / "requirements.lock").read_bytes()))
     except OSError as error:

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from p4lab.grading import folder, handins, journal, known, results, roster, rules, standing
+from p4lab.grading import (
+    folder,
+    handins,
+    journal,
+    known,
+    proving,
+    results,
+    roster,
+    rules,
+    standing,
+)
 from p4lab.grading.alike import Alike, groups
 from p4lab.grading.course import Course
-from p4lab.grading.handins import Entry
 from p4lab.grading.sandbox import Limits
 from p4lab.grading.standing import Class
 from p4lab.grading.workers import GradingError, Task
@@ -48,6 +57,8 @@ class How:
     dask: str | None = None
     formats: Sequence[str] = ()
     reveal: bool = False
+    prove: float | None = None
+    """Seconds of one core for the proof of a program; None for no proofs"""
 
 
 @dataclass(frozen=True)
@@ -80,7 +91,7 @@ def grade(
     *,
     leave_out: Sequence[Path] = (),
     begin: Callable[[int], None] = lambda _: None,
-    done: Callable[[Entry], None] = lambda _: None,
+    done: Callable[[object], None] = lambda _: None,
 ) -> Outcome:
     """Judges everything and writes the results to `out`. `begin` hears how many attempts there are,
     `done` each that has a verdict.
@@ -92,7 +103,7 @@ def grade(
     decided = rules.read(inbox.rules) if inbox.rules else rules.Rules()
     people = roster.read(inbox.roster) if inbox.roster else None
     edit = tuple(course.student.edit)
-    task = Task(course.name, edit, how.seed, how.limits, known.digests(course))
+    task = Task(course.name, edit, how.seed, how.limits, known.digests(course), how.prove)
     besides = [out, *leave_out, *filter(None, (inbox.roster, inbox.rules))]
     with tempfile.TemporaryDirectory(prefix="p4lab-class-") as scratch:
         if inbox.one:
@@ -111,6 +122,20 @@ def grade(
                 journal=kept,
                 done=done,
             )
+            extra: dict[str, str] = {}
+            if how.prove is not None:
+                key = journal.key_of(course, replace(task, seed=None))
+                proven = proving.prove(
+                    graded,
+                    task,
+                    proving.from_json(key, results.text(out, proving.PROOFS)),
+                    workers=how.workers,
+                    dask=how.dask,
+                    journal=kept,
+                    begin=lambda count: begin(len(found) + count),
+                    done=done,
+                )
+                graded, extra = proven.rows, proving.files(key, proven)
             settled = standing.settle(course, found, graded, decided, people)
             earlier = _earlier(inbox.cohorts, Path(scratch) / "earlier", task, how.workers)
             alike = _alike(course, settled, earlier)
@@ -139,7 +164,7 @@ def grade(
                 reveal=how.reveal,
                 beside=beside,
             )
-            results.write(out, files)
+            results.write(out, {**extra, **files})
             kept.finished = True
     return Outcome(settled, alike, changed, before)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from functools import partial
@@ -21,6 +21,7 @@ from p4lab.grading.writers.text import tidied
 CONNECT_SECONDS = 10
 
 Result = TypeVar("Result")
+What = TypeVar("What", bound=Hashable)
 
 
 def grade(
@@ -40,15 +41,15 @@ def grade(
     Submissions are always read on this machine. Raises GradingError.
     """
     heard = _Heard(journal, done)
-    with _hands(workers) as pool:
+    with hands(workers) as pool:
         if dask is None:
             futures = {pool(_grade_one, entry, task, journal): entry for entry in found}
-            both = _collect(futures, found, heard)
-            return [_graded(course, entry, *pair) for entry, pair in zip(found, both, strict=True)]
+            both = collect(futures, heard)
+            return [_graded(course, entry, *both[entry]) for entry in found]
         futures = {pool(Hand.read, entry.source, task): entry for entry in found}
-        read = dict(zip(found, _collect(futures, found, lambda *_: None), strict=True))
+        read = collect(futures, lambda *_: None)
     judged: dict[Entry, Judged | None] = {}
-    with _cluster(dask) as pool:
+    with cluster(dask) as pool:
         waiting = {}
         for entry, submission in read.items():
             judged[entry] = _known(journal, entry, submission)
@@ -62,15 +63,16 @@ def grade(
             judged[entry] = verdict
             heard(entry, (read[entry], verdict))
 
-        _collect(waiting, list(waiting.values()), hear)
+        collect(waiting, hear)
     return [_graded(course, entry, read[entry], judged[entry]) for entry in found]
 
 
 def read_all(found: Sequence[Entry], task: Task, workers: int) -> list[Submission]:
     """What the entries hold, in their order, without a verdict."""
-    with _hands(workers) as pool:
+    with hands(workers) as pool:
         futures = {pool(Hand.read, entry.source, task): entry for entry in found}
-        return _collect(futures, found, lambda *_: None)
+        read = collect(futures, lambda *_: None)
+        return [read[entry] for entry in found]
 
 
 class _Heard:
@@ -111,26 +113,24 @@ def _graded(course: Course, entry: Entry, submission: Submission, judged: Judged
     return Graded(judged.verdict, notes, judged.detail, submission.files)
 
 
-def _collect(
-    futures: Mapping[Future[Result], Entry],
-    found: Iterable[Entry],
-    heard: Callable[[Entry, Result], None],
-) -> list[Result]:
-    """The results in the order of `found`. The first error ends all that has not begun."""
+def collect(
+    futures: Mapping[Future[Result], What], heard: Callable[[What, Result], None]
+) -> dict[What, Result]:
+    """The results by what they are of. The first error ends all that has not begun."""
     results = {}
     try:
         for future in as_completed(futures):
-            entry = futures[future]
-            results[entry] = future.result()
-            heard(entry, results[entry])
+            what = futures[future]
+            results[what] = future.result()
+            heard(what, results[what])
     finally:
         for future in futures:
             future.cancel()
-    return [results[entry] for entry in found]
+    return results
 
 
 @contextmanager
-def _hands(count: int) -> Iterator[Callable[..., Future[Any]]]:
+def hands(count: int) -> Iterator[Callable[..., Future[Any]]]:
     """So many workers, and a way to have a function run with one of them as its first argument."""
     free: SimpleQueue[Hand] = SimpleQueue()
     hands = [Hand() for _ in range(count)]
@@ -155,7 +155,7 @@ def _hands(count: int) -> Iterator[Callable[..., Future[Any]]]:
 
 
 @contextmanager
-def _cluster(address: str) -> Iterator[Executor]:
+def cluster(address: str) -> Iterator[Executor]:
     """The Dask cluster with a scheduler at `address`, such as tcp://10.0.0.1:8786."""
     try:
         from distributed import Client  # heavy: a cluster

@@ -17,6 +17,7 @@ from typing import IO, Any
 
 from p4lab import _engine
 from p4lab.grading.apart import Judged
+from p4lab.grading.attempts import Attempt
 from p4lab.grading.course import Course
 from p4lab.grading.record import Verdict
 from p4lab.grading.workers import GradingError, Task
@@ -26,11 +27,15 @@ JOURNAL = "unfinished.jsonl"
 
 
 class Journal:
-    """The verdicts that are known already, by student and files, and a place for more."""
+    """The verdicts that are known already, by student and files, what is proven of programs, and
+    a place for more."""
 
-    def __init__(self, file: IO[str], known: dict[str, Judged]) -> None:
+    def __init__(
+        self, file: IO[str], known: dict[str, Judged], attempts: dict[str, Attempt]
+    ) -> None:
         self._file: IO[str] | None = file
         self._known = known
+        self._attempts = attempts
         self.finished = False
 
     def __len__(self) -> int:
@@ -47,7 +52,18 @@ class Journal:
         if place in self._known or judged.verdict.trouble:
             return
         self._known[place] = judged
-        line = {"place": place, "verdict": judged.verdict.to_json(), "detail": judged.detail}
+        self._write({"place": place, "verdict": judged.verdict.to_json(), "detail": judged.detail})
+
+    def find_attempt(self, program: str) -> Attempt | None:
+        """What came of proving a program, if that was tried before."""
+        return self._attempts.get(program)
+
+    def keep_attempt(self, program: str, attempt: Attempt) -> None:
+        """Writes down what came of proving a program."""
+        self._attempts[program] = attempt
+        self._write({"program": program, "attempt": attempt.to_json()})
+
+    def _write(self, line: Mapping[str, Any]) -> None:
         try:
             if self._file is not None:
                 self._file.write(json.dumps(line) + "\n")
@@ -65,13 +81,13 @@ def opened(folder: Path, key: str) -> Iterator[Journal]:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / JOURNAL
     with _locked(path) as file:
-        known = _read(file, key)
+        known, attempts = _read(file, key)
         if not known:
             file.seek(0)
             file.truncate()
             file.write(json.dumps({"key": key}) + "\n")
             file.flush()
-        journal = Journal(file, known)
+        journal = Journal(file, known, attempts)
         try:
             yield journal
         finally:
@@ -84,7 +100,8 @@ def opened(folder: Path, key: str) -> Iterator[Journal]:
 def key_of(course: Course, task: Task) -> str:
     """Equal for gradings that give the same verdict on the same files."""
     engine = Path(_engine.__file__ or "").stat()
-    parts = [task.lab, str(task.seed), repr(task.limits), str((engine.st_size, engine.st_mtime_ns))]
+    parts = [task.lab, str(task.seed), repr(task.limits), repr(task.prove)]
+    parts.append(str((engine.st_size, engine.st_mtime_ns)))
     parts += [text for item in sorted(course.sources.items()) for text in item]
     ours = (ROOT / "src" / "p4lab").rglob("*.py")
     for path in sorted([*course.folder.rglob("*"), *ours]):
@@ -107,19 +124,21 @@ def _locked(path: Path) -> Iterator[IO[str]]:
         yield file
 
 
-def _read(file: IO[str], key: str) -> dict[str, Judged]:
+def _read(file: IO[str], key: str) -> tuple[dict[str, Judged], dict[str, Attempt]]:
     """What was kept; the file is then ready for more. Its last line may be cut, where the disk was
     full or the power went."""
-    known = {}
+    known, attempts = {}, {}
     lines = file.readlines()
     if _parsed(lines[0] if lines else "") != {"key": key}:
-        return {}
+        return {}, {}
     if not lines[-1].endswith("\n"):
         file.write("\n")
     for row in map(_parsed, lines[1:]):
-        if row is not None:
+        if row is not None and "program" in row:
+            attempts[row["program"]] = Attempt.from_json(row["attempt"])
+        elif row is not None:
             known[row["place"]] = Judged(Verdict.from_json(row["verdict"]), row["detail"])
-    return known
+    return known, attempts
 
 
 def _parsed(line: str) -> Any:

@@ -56,18 +56,23 @@ def judge(
     if not mine:
         trouble = f"There is no {course.student.edit[0]} in the submission."
         return nothing(course, student, trouble)
-    own = {name: text for name, text in mine.items() if text.strip()}
-    if not own:
+    if not any(text.strip() for text in mine.values()):
         return nothing(course, student, f"{next(iter(mine))} is empty.")
-    if len(own) < len(course.student.edit):
-        own = {**course.starter, **own}
-    work = Work(course.student.program, {**course.sources, **own}, course.kit.lints)
+    work = work_of(course, files)
     results: list[CheckResult] = []
     for check in course.checks:
         say(check.title)
         results.append(_result(course, check, work, results, seed, bench))
     checks = tuple(blamed(course.checks, results))
     return Verdict(course.name, student, checks, warnings=_warnings(course, work))
+
+
+def work_of(course: Course, files: Mapping[str, str]) -> Work:
+    """The student's files with those of the lab."""
+    own = {name: files[name] for name in course.student.edit if files.get(name, "").strip()}
+    if len(own) < len(course.student.edit):
+        own = {**course.starter, **own}
+    return Work(course.student.program, {**course.sources, **own}, course.kit.lints)
 
 
 def nothing(course: Course, student: str, trouble: str) -> Verdict:
@@ -191,7 +196,7 @@ def _case(
         except ValueError as error:
             return _misfit(case, number, error)
         if alike(case, number, got, judged.outputs[number - 1]) and (
-            case.others or not _endless(switch)
+            case.others or not endless(switch)
         ):
             continue
         story = compare(course, check, judged, work, program, number)
@@ -218,7 +223,7 @@ def _misfit(case: Case, upto: int, error: ValueError) -> Story:
     return Story(case.told(upto), f"The entries do not fit: {error}.", "contract", hint)
 
 
-def _endless(switch: _engine.Switch) -> bool:
+def endless(switch: _engine.Switch) -> bool:
     """Whether the switch has given up a packet because there was no end to it."""
     stats = switch.stats
     return any(stats[name] for name in ("too_many_passes", "too_many_packets", "out_of_fuel"))

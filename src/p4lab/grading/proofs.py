@@ -17,17 +17,16 @@ The table [prove] of lab.toml says what of the switch's state is fixed or promis
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from p4lab import _engine
 from p4lab.course.labs import LabError, read_lab
-from p4lab.grading.course import Course, compile_files, load
-from p4lab.grading.submission import read
+from p4lab.grading.nearest import Rule
+from p4lab.grading.course import Course, compile_files
 from p4lab.prove.assume import Expression, PromiseError, parse
-from p4lab.prove.compare import Bounds
+from p4lab.prove.compare import Bounds, Outcome, compare
 
 
 class ProofError(Exception):
@@ -52,6 +51,7 @@ class _Prove(BaseModel):
     entries: Annotated[int, Field(ge=1, le=16)] = 2
     passes: Annotated[int, Field(ge=1, le=64)] = 4
     promise: list[_Promise] = []
+    blame: list[Rule] = []
 
 
 class _LabFile(BaseModel):
@@ -79,22 +79,35 @@ def bounds_of(lab: str) -> Bounds:
     )
 
 
+def is_provable(lab: str) -> bool:
+    """Whether a lab says what its submissions may rely on. Without that a right one may differ from
+    the reference with entries that nobody writes. Raises LabError."""
+    return "prove" in read_lab(lab, _LabFile).model_fields_set
+
+
+def rules_of(lab: str) -> list[Rule]:
+    """What a lab says of which check a counterexample belongs to. Raises LabError."""
+    return read_lab(lab, _LabFile).prove.blame
+
+
+def compared(
+    course: Course, student: _engine.Program, seconds: float, bounds: Bounds | None = None
+) -> Outcome:
+    """What the prover says of a student's program, within the lab's bounds unless told. Raises
+    ProofError if it can say nothing, and LabError."""
+    bounds = bounds or bounds_of(course.name)
+    try:
+        return compare(course.program(course.defines), student, bounds, seconds)
+    except ValueError as error:
+        raise ProofError(f"the programs cannot be compared: {error}") from error
+
+
 def student_program(course: Course, files: Mapping[str, str]) -> _engine.Program:
     """The submission's program, with the lab's own files. Raises ProofError."""
     own = {name: text for name, text in files.items() if name in course.student.edit}
     if missing := [name for name in course.student.edit if name not in own]:
-        raise ProofError(f"there is no {missing[0]} in the submission.")
+        raise ProofError(f"there is no {missing[0]} in the submission")
     compilation = compile_files(course.student.program, {**course.sources, **own}, course.defines)
     if compilation.program is None:
         raise ProofError(f"the submission does not compile:\n{compilation.render()}")
     return compilation.program
-
-
-def programs_of(lab: str, folder: Path) -> tuple[_engine.Program, _engine.Program, Bounds]:
-    """Reference and submission, and the lab's bounds. Raises LabError and ProofError."""
-    course = load(lab)
-    submission = read(folder, course.student.edit)
-    if submission.trouble:
-        raise ProofError(submission.trouble)
-    student = student_program(course, submission.files)
-    return course.program(course.defines), student, bounds_of(lab)

@@ -85,6 +85,18 @@ class CheckResult:
     cases: int = 0
     """How many cases ran"""
     beyond: str = ""
+    proved: bool = False
+    """All its cases passed; a proof found the packet of the story"""
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is known of packets that no check has sent: "proven" equal to the reference within the
+    bounds that `told` says, "refuted" by the case of a check (`told` is its id), or "sampled", and
+    `told` says why there is no proof."""
+
+    status: Literal["proven", "refuted", "sampled"]
+    told: str
 
 
 @dataclass(frozen=True)
@@ -99,7 +111,7 @@ class Adjustment:
 class Verdict:
     """All checks of one submission. `trouble` is the one sentence to read first if it could not be
     judged as it is: not readable, too large, out of time. `adjustments` are for what no check
-    knows: deadlines, and what an instructor has decided."""
+    knows: deadlines, and what an instructor has decided. Without a `proof` nobody asked for one."""
 
     lab: str
     student: str
@@ -107,6 +119,7 @@ class Verdict:
     trouble: str = ""
     warnings: tuple[Warned, ...] = ()
     adjustments: tuple[Adjustment, ...] = ()
+    proof: Proof | None = None
 
     @property
     def points(self) -> float:
@@ -137,8 +150,9 @@ class Verdict:
         checks = tuple(_check(item) for item in data["checks"])
         warnings = tuple(_warned(item) for item in data["warnings"])
         adjustments = tuple(Adjustment(**item) for item in data["adjustments"])
+        proof = Proof(**data["proof"]) if data["proof"] else None
         head = (data["lab"], data["student"])
-        return cls(*head, checks, data["trouble"], warnings, adjustments)
+        return cls(*head, checks, data["trouble"], warnings, adjustments, proof)
 
 
 def _warned(data: Mapping[str, Any]) -> Warned:
@@ -149,10 +163,11 @@ def _warned(data: Mapping[str, Any]) -> Warned:
 def _check(data: Mapping[str, Any]) -> CheckResult:
     story = data["story"]
     rest = {**data, "waits_for": tuple(data["waits_for"])}
-    return CheckResult(**{**rest, "story": _story(story) if story else None})
+    return CheckResult(**{**rest, "story": story_of(story) if story else None})
 
 
-def _story(data: Mapping[str, Any]) -> Story:
+def story_of(data: Mapping[str, Any]) -> Story:
+    """The story that is plain data (`asdict`). Raises KeyError or TypeError for anything else."""
     place = data["place"]
     return Story(
         **{

@@ -13,7 +13,7 @@ from p4lab.grading.journal import JOURNAL
 from p4lab.grading.workers import GradingError
 
 RECORDS = "records.json"
-OWN_FOLDERS = ("students", "gradescope", "prairielearn", "dolos")
+OWN_FOLDERS = ("students", "gradescope", "prairielearn", "dolos", "found")
 OWN_FILES = (
     RECORDS,
     "alike.csv",
@@ -24,6 +24,7 @@ OWN_FILES = (
     "heatmap.svg",
     "junit.xml",
     "moodle.csv",
+    "proofs.json",
     "statistics.csv",
     "summary.html",
     "summary.md",
@@ -77,11 +78,18 @@ def _drop_others(folder: Path, kept: set[Path]) -> None:
             (folder / name).rmdir()
 
 
+def text(folder: Path, name: str) -> str:
+    """A file of the last grading that was finished in a folder; empty if it cannot be read."""
+    try:
+        return (folder / name).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+
+
 def earlier(folder: Path) -> list[dict[str, Any]]:
     """The verdicts of the last grading that was finished in a folder, as plain data; empty if there
     was none, or none that can be read."""
     try:
-        found = json.loads((folder / RECORDS).read_text(encoding="utf-8"))
-        return list(found["verdicts"])
-    except (OSError, ValueError, KeyError, TypeError):
+        return list(json.loads(text(folder, RECORDS))["verdicts"])
+    except (ValueError, KeyError, TypeError):
         return []

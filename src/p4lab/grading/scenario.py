@@ -391,7 +391,7 @@ def _sending(
     complete = frames.unstacked(_completed(joined, kit, names, anything), layout)
     packet = anything.filled(complete, layout)
     data = frames.build(packet, layout)
-    told = _told(packet, frames.Headers(layout, kit.system.notation))
+    told = in_words(packet, frames.Headers(layout, kit.system.notation))
     wait = int(drawing.value(send.wait, names))
     if wait < 0:
         raise ScenarioError(f"send: wait = {wait}: time does not run backwards")
@@ -431,7 +431,7 @@ def _completed(
     return complete
 
 
-def _told(packet: Mapping[str, Any], known: frames.Headers) -> str:
+def in_words(packet: Mapping[str, Any], known: frames.Headers) -> str:
     """The packet in a line: of every header what is not 0 and not computed."""
     parts = []
     for name, fields in packet.items():

@@ -15,6 +15,7 @@ from rich.text import Text
 from p4lab.course.home import command
 from p4lab.grading.course import Course
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
+from p4lab.grading.writers import plain
 
 MOST_WARNINGS = 5
 
@@ -35,6 +36,8 @@ def render(
     failed = [check for check in verdict.checks if check.story is not None]
     for check in failed[:stories]:
         parts += [Text(), Rule(f"[bold red]{escape(check.title)}[/]", align="left")]
+        if plain.lead(check):
+            parts.append(Padding(Text(plain.lead(check)), (0, 2)))
         parts.append(Padding(story(check.story), (0, 2)) if check.story else Text())
     if len(failed) > stories:
         left = len(failed) - stories
@@ -42,6 +45,8 @@ def render(
         where = course.name if folder == "." else f"{course.name} {shlex.quote(folder)}"
         parts += [Text(), Text(f"{left} more failed {word}: {command()} check {where} --all")]
     parts += _warnings(verdict.warnings)
+    if verdict.proof is not None:
+        parts += [Text(), Text(plain.proof(verdict.proof))]
     return Group(*parts)
 
 

@@ -16,14 +16,22 @@ import subprocess
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any, NoReturn, TypeVar
 
 from p4lab.course.labs import LabError
-from p4lab.grading.apart import Judged, judge_apart, read_apart
+from p4lab.grading.apart import (
+    Judged,
+    charge_apart,
+    judge_apart,
+    prove_apart,
+    read_apart,
+)
+from p4lab.grading.attempts import Attempt, sampled
 from p4lab.grading.course import Course, load
+from p4lab.grading.found import Found
 from p4lab.grading.judge import judge, nothing
 from p4lab.grading.record import Verdict
 from p4lab.grading.sandbox import Limits
@@ -53,6 +61,8 @@ class Task:
     limits: Limits = field(default_factory=Limits)
     known: frozenset[str] = frozenset()
     """Digests of files as the course hands them out (`known.digests`)"""
+    prove: float | None = None
+    """Seconds of one core for the proof of a program; None for none"""
 
 
 # ---- The side that asks -------------------------------------------------------------------------
@@ -100,10 +110,37 @@ class Worker:
             "seed": task.seed,
             "limits": asdict(task.limits),
         }
+        answer = self._sound(request)
+        return Judged(Verdict.from_json(answer["verdict"]), answer["detail"])
+
+    def prove(self, files: Mapping[str, str], task: Task) -> Attempt:
+        """What can be proven of a submission. Raises WorkerDied and GradingError."""
+        request = {
+            "prove": dict(files),
+            "lab": task.lab,
+            "seconds": task.prove,
+            "limits": asdict(task.limits),
+        }
+        return Attempt.from_json(self._sound(request)["attempt"])
+
+    def charge(
+        self, files: Mapping[str, str], verdict: Verdict, cases: Sequence[Found], task: Task
+    ) -> Verdict:
+        """The verdict after cases that proofs have found. Raises WorkerDied and GradingError."""
+        request = {
+            "charge": dict(files),
+            "verdict": verdict.to_json(),
+            "cases": [case.to_json() for case in cases],
+            "lab": task.lab,
+            "limits": asdict(task.limits),
+        }
+        return Verdict.from_json(self._sound(request)["verdict"])
+
+    def _sound(self, request: Mapping[str, Any]) -> dict[str, Any]:
         answer = self._ask(request)
         if "fault" in answer:
             raise GradingError(answer["fault"])
-        return Judged(Verdict.from_json(answer["verdict"]), answer["detail"])
+        return answer
 
     def _ask(self, request: Mapping[str, Any]) -> dict[str, Any]:
         assert self._process.stdin and self._process.stdout
@@ -144,6 +181,22 @@ class Hand:
         except WorkerDied:
             trouble = "Judging it ended the grader twice; ask your instructor."
             return Judged(nothing(load(task.lab), student, trouble), "the worker died twice")
+
+    def prove(self, files: Mapping[str, str], task: Task) -> Attempt:
+        """What can be proven of a submission. Raises GradingError."""
+        try:
+            return self._twice(lambda worker: worker.prove(files, task))
+        except WorkerDied as error:
+            return sampled("proving it ended the prover twice", str(error))
+
+    def charge(
+        self, files: Mapping[str, str], verdict: Verdict, cases: Sequence[Found], task: Task
+    ) -> Verdict:
+        """The verdict after cases that proofs have found. Raises GradingError."""
+        try:
+            return self._twice(lambda worker: worker.charge(files, verdict, cases, task))
+        except WorkerDied as error:
+            raise GradingError(f"what proofs have found cannot be tried: {error}") from error
 
     def _twice(self, ask: Callable[[Worker], Answer]) -> Answer:
         try:
@@ -192,6 +245,19 @@ def check_here(path: Path, task: Task) -> tuple[Submission, Judged | None]:
     return found, None if found.trouble else _hand().judge("", found.files, task)
 
 
+def prove_here(files: Mapping[str, str], task: Task) -> Attempt:
+    """What can be proven of a submission, from the same process. Raises GradingError."""
+    return _hand().prove(files, task)
+
+
+def charge_here(
+    files: Mapping[str, str], verdict: Verdict, cases: Sequence[Found], task: Task
+) -> Verdict:
+    """The verdict after cases that proofs have found, from the same process. Raises
+    GradingError."""
+    return _hand().charge(files, verdict, cases, task)
+
+
 def _hand() -> Hand:
     if not hasattr(_mine, "hand"):
         _mine.hand = Hand()
@@ -235,7 +301,8 @@ class _Server:
             source = [(name, Path(path)) for name, path in request["read"]]
             found = read_apart(source, request["edit"], frozenset(request["known"]), limits)
             return {"submission": found.to_json()}
-        key = (request["lab"], request["seed"])
+        # Proofs know no seed: what they find depends on the program alone.
+        key = (request["lab"], request.get("seed"))
         try:
             if key not in self._courses:
                 self._courses[key] = prepared(*key)
@@ -244,9 +311,19 @@ class _Server:
         except Exception as error:  # no submission is to blame, so none may lose points for it
             told = "".join(traceback.format_exception_only(type(error), error)).strip()
             return {"fault": f"the grader cannot get labs/{key[0]} ready: {told}"}
-        judged = judge_apart(
-            self._courses[key], request["student"], request["judge"], request["seed"], limits
-        )
+        return self._answer(request, self._courses[key], limits)
+
+    def _answer(self, request: Mapping[str, Any], course: Course, limits: Limits) -> dict[str, Any]:
+        if "prove" in request:
+            proven = prove_apart(course, request["prove"], request["seconds"], limits)
+            return {"attempt": proven.to_json()}
+        if "charge" in request:
+            verdict = Verdict.from_json(request["verdict"])
+            cases = [Found.from_json(case) for case in request["cases"]]
+            return {
+                "verdict": charge_apart(course, request["charge"], verdict, cases, limits).to_json()
+            }
+        judged = judge_apart(course, request["student"], request["judge"], request["seed"], limits)
         return {"verdict": judged.verdict.to_json(), "detail": judged.detail}
 
 

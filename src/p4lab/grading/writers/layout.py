@@ -16,6 +16,7 @@ from p4lab.grading.writers import (
     gradescope,
     heatmap,
     junit,
+    plain,
     prairielearn,
     report,
     statistics,
@@ -96,13 +97,14 @@ def files(
     found.update(_for_platforms(lab, heading, shown, formats, beside))
     for row, verdict in zip(rows, shown, strict=True):
         name = names[verdict.student]
-        found[f"students/{name}.md"] = report.as_markdown(verdict, heading, row.notes)
-        found[f"students/{name}.html"] = report.as_html(verdict, heading, row.notes)
+        notes = (*row.notes, plain.proof(verdict.proof)) if verdict.proof else row.notes
+        found[f"students/{name}.md"] = report.as_markdown(verdict, heading, notes)
+        found[f"students/{name}.html"] = report.as_html(verdict, heading, notes)
         if "gradescope" in formats:
-            text = gradescope.as_json(row.verdict, row.notes, reveal=reveal)
+            text = gradescope.as_json(row.verdict, notes, reveal=reveal)
             found[f"gradescope/{name}/results.json"] = text
         if "prairielearn" in formats:
-            text = prairielearn.as_json(verdict, row.notes)
+            text = prairielearn.as_json(verdict, notes)
             found[f"prairielearn/{name}/results.json"] = text
     # The last, since it says that all is there.
     return {**found, "records.json": _records(lab, rows)}

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
+from p4lab.grading.record import (
+    CheckResult,
+    PacketDifference,
+    Proof,
+    Story,
+    Verdict,
+    Warned,
+)
 from p4lab.grading.writers.text import number
 
 WARNINGS = "The compiler warns, which costs no points:"
@@ -13,6 +20,7 @@ NOISE = (
     "Hidden cases draw every field of a packet that a check does not fix, and put noise where P4 "
     "leaves a value undefined, such as a variable that nobody has written."
 )
+PROVED = "All cases are right; a proof found a packet that is not."
 RESULTS = {"passed": "passed", "failed": "failed", "skipped": "not run"}
 NOTHING = "-"
 SHOWN_PACKETS = 4
@@ -56,9 +64,25 @@ def warned(one: Warned) -> str:
     return f"{where}{one.message} [{one.code}]"
 
 
+def proof(found: Proof) -> str:
+    """What is known of packets that no check has sent, in a sentence."""
+    if found.status == "proven":
+        return f"Proven equal to the reference within these bounds: {found.told}."
+    if found.status == "refuted":
+        return f"A proof found a packet that is treated wrongly: see the check {found.told}."
+    return f"Sampled, not proven: {found.told}."
+
+
+def lead(check: CheckResult) -> str:
+    """Which cases of a failed check are wrong, if not those that everybody sees."""
+    if check.proved:
+        return PROVED
+    return HIDDEN if check.hidden else ""
+
+
 def _lines(check: CheckResult, story: Story) -> Iterator[str]:
-    if check.hidden:
-        yield HIDDEN
+    if lead(check):
+        yield lead(check)
     if story.summary:
         yield story.summary
     yield f"Kind: {story.signature}"

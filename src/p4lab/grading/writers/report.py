@@ -108,8 +108,8 @@ def _markdown(verdict: Verdict, heading: Heading, notes: tuple[str, ...]) -> Ite
 def _story_markdown(check: CheckResult, story: Story | None) -> Iterator[str]:
     if story is None:
         return
-    if check.hidden:
-        yield from (plain.HIDDEN, "")
+    if plain.lead(check):
+        yield from (plain.lead(check), "")
     if story.summary:
         yield from (f"**{markdown(story.summary)}**", "")
     yield f"Kind: {markdown(story.signature)}"
@@ -175,8 +175,8 @@ def _html(verdict: Verdict, heading: Heading, notes: tuple[str, ...]) -> Iterato
 def _story_html(check: CheckResult, story: Story | None) -> Iterator[str]:
     if story is None:
         return
-    if check.hidden:
-        yield f"<p>{plain.HIDDEN}</p>"
+    if plain.lead(check):
+        yield f"<p>{plain.lead(check)}</p>"
     if story.summary:
         yield f"<p><strong>{escaped(story.summary)}</strong></p>"
     yield f"<p>Kind: {escaped(story.signature)}</p>"

@@ -96,10 +96,18 @@ def _facts(verdicts: Sequence[Verdict]) -> str:
     most = verdicts[0].max_points
     full = sum(verdict.passed for verdict in verdicts)
     trouble = sum(bool(verdict.trouble) for verdict in verdicts)
-    return (
+    told = (
         f"{len(verdicts)} submissions, median {number(median(verdicts))} of {number(most)} points, "
         f"{full} with every check passed, {trouble} that could not be graded"
     )
+    tally = Counter(verdict.proof.status for verdict in verdicts if verdict.proof)
+    return f"{told}; {proofs(tally)}" if tally else told
+
+
+def proofs(tally: Mapping[str, int]) -> str:
+    """How many are proven, refuted, sampled."""
+    counts = (tally.get(name, 0) for name in ("proven", "refuted", "sampled"))
+    return "{} proven within bounds, {} refuted by a proof, {} sampled only".format(*counts)
 
 
 def as_markdown(

@@ -26,8 +26,8 @@ def of_alike(alike: Sequence[Alike]) -> str:
 
 def as_csv(verdicts: Sequence[Verdict], people: Mapping[str, Person] | None = None) -> str:
     """Columns: student, points, max_points, percent, one for each check that has points, trouble;
-    adjusted and why if points come from elsewhere; name, email and team if a roster has them. No
-    cell is a formula."""
+    proof (proven, refuted, sampled) if proofs were tried; adjusted and why if points come from
+    elsewhere; name, email and team if a roster has them. No cell is a formula."""
     checks = [check for check in (verdicts[0].checks if verdicts else ()) if check.max_points]
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
@@ -36,6 +36,8 @@ def as_csv(verdicts: Sequence[Verdict], people: Mapping[str, Person] | None = No
     known = [(people or {}).get(verdict.student) or Person("") for verdict in verdicts]
     whose = [name for name in ("name", "email", "team") if any(getattr(one, name) for one in known)]
     columns = ["student", "points", "max_points", "percent", *ids, "trouble"]
+    tried = any(verdict.proof for verdict in verdicts)
+    columns += ["proof"] if tried else []
     rows.writerow([*columns, *(("adjusted", "why") if adjusted else ()), *whose])
     for verdict, person in zip(verdicts, known, strict=True):
         points = {check.id: number(check.points) for check in verdict.checks}
@@ -47,6 +49,8 @@ def as_csv(verdicts: Sequence[Verdict], people: Mapping[str, Person] | None = No
             *(points[check] for check in ids),
             spreadsheet(verdict.trouble),
         ]
+        if tried:
+            cells.append(verdict.proof.status if verdict.proof else "")
         if adjusted:
             why = "; ".join(one.why for one in verdict.adjustments)
             cells += [number(verdict.points - verdict.checked_points), spreadsheet(why)]

@@ -1,0 +1,217 @@
+"""A proof of a submission: what came of it, and what it costs.
+
+A counterexample is a case of the check that it belongs to, as if its seed had drawn it. So it can
+be given to every submission, and what decides on points is the engine, not the solver.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from p4lab import _engine
+from p4lab.course.labs import LabError
+from p4lab.grading import found, nearest
+from p4lab.grading.nearest import Rule
+from p4lab.grading.course import Check, Course
+from p4lab.grading.found import Found
+from p4lab.grading.judge import work_of
+from p4lab.grading.record import CheckResult, Proof, Story, Verdict
+from p4lab.grading.story import compare, traced
+from p4lab.grading.work import Work
+
+if TYPE_CHECKING:  # not everybody has the solver
+    from p4lab.prove.compare import Example, Outcome
+
+FAILS = "some of its cases fail already"
+MISSING = "bitwuzla is missing, which answers the prover's questions"
+REGISTER = "wrong register"
+UNPROMISED = "the lab does not say what a program may rely on ([prove] in lab.toml)"
+UNSEEN = "what differs is nothing that a check looks at"
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What came of trying to prove a program: of a refuted one the case that tells it apart.
+    `detail` is for instructors only: how the prover failed."""
+
+    proof: Proof
+    found: Found | None = None
+    detail: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        shown = self.found and self.found.to_json()
+        head = {"status": self.proof.status, "told": self.proof.told}
+        return {**head, "found": shown, "detail": self.detail}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Attempt:
+        """What `to_json` gave. Raises KeyError for anything else."""
+        case = Found.from_json(data["found"]) if data["found"] else None
+        return cls(Proof(data["status"], data["told"]), case, data["detail"])
+
+
+def sampled(why: str, detail: str = "") -> Attempt:
+    """No proof, for a reason."""
+    return Attempt(Proof("sampled", why), detail=detail)
+
+
+def attempt(course: Course, files: Mapping[str, str], seconds: float) -> Attempt:
+    """Compares a student's files with the reference for all packets, with so many seconds of one
+    core. Raises LabError if the lab itself is not sound."""
+    try:
+        from p4lab.grading import proofs
+    except ImportError:
+        return sampled(MISSING)
+    if not proofs.is_provable(course.name):
+        return sampled(UNPROMISED)
+    work = work_of(course, files)
+    try:
+        program = proofs.student_program(course, work.files)
+        outcome = proofs.compared(course, program, seconds)
+    except proofs.ProofError as error:
+        return sampled(str(error))
+    return judged(course, work, outcome)
+
+
+def judged(course: Course, work: Work, outcome: Outcome) -> Attempt:
+    """What the prover's answer means for the grader. Raises LabError."""
+    from p4lab.grading import proofs
+    from p4lab.prove.told import bounds_told
+
+    if outcome.example is not None:
+        return _refuted(course, work, outcome.example, proofs.rules_of(course.name))
+    if outcome.verdict == "equal":
+        return Attempt(Proof("proven", bounds_told(outcome)))
+    return sampled(outcome.why)
+
+
+def _refuted(course: Course, work: Work, example: Example, rules: Sequence[Rule]) -> Attempt:
+    reference, program = course.program(course.defines), work.runnable(course.defines)
+    example = found.smallest([reference, program], course, example)
+    noticed: dict[str, tuple[Check, Story]] = {}
+    for check in nearest.candidates(course):
+        story = told(course, found.found_for(course, check, example), work)
+        if story is not None:
+            noticed[check.id] = check, story
+    if not noticed:
+        return sampled(UNSEEN)
+    case = found.judged(course, found.found_for(course, next(iter(noticed.values()))[0], example))
+    traces = [traced(course, one, case, 1) for one in (reference, program)]
+    check = nearest.blamed(course, [*noticed.values()], rules, *traces)
+    if check is None:
+        return sampled(UNSEEN)
+    return Attempt(Proof("refuted", check.id), found.found_for(course, check, example))
+
+
+def told(course: Course, case: Found, work: Work) -> Story | None:
+    """How a submission fails a case that a proof found, None if it does not."""
+    check = next((one for one in course.checks if one.id == case.check), None)
+    if check is None:
+        raise LabError(f"labs/{course.name}: there is no check {case.check} any more.")
+    judged = found.judged(course, case)
+    program = work.compiled(judged.case.defines).program
+    if program is None:
+        return None
+    try:
+        story = compare(course, check, judged, work, program, 1)
+        return story or _other_cells(course, case, program)
+    except ValueError:  # the entries do not fit: the contract's check tells that
+        return None
+
+
+def _other_cells(course: Course, case: Found, program: _engine.Program) -> Story | None:
+    """The first register that is left with something else than the reference leaves."""
+    if not case.cells:
+        return None
+    judged = found.judged(course, case).case
+    switches = [course.set_up(one, judged) for one in (course.program(judged.defines), program)]
+    for switch in switches:
+        switch.process(judged.sendings[0].port, judged.sendings[0].data)
+    for name, index in case.cells:
+        wanted, got = (switch.read_register(name, index) for switch in switches)
+        if wanted != got:
+            brief = name.rsplit(".", 1)[-1]
+            summary = f"Afterwards {brief}[{index}] is {got} instead of {wanted}."
+            hint = "What should this packet leave behind for the next one?"
+            return Story(judged.told(1), summary, REGISTER, hint)
+    return None
+
+
+def charged(
+    course: Course, files: Mapping[str, str], verdict: Verdict, cases: Sequence[Found]
+) -> Verdict:
+    """The verdict after cases that proofs have found, each of which fails its check if that has
+    passed. What comes of the mistake of another check, or of a line that has cost already, costs
+    nothing."""
+    work = work_of(course, files)
+    results = {check.id: check for check in verdict.checks}
+    blamed = {check.story.place for check in verdict.checks if check.story} - {None}
+    for case in cases:
+        result = results.get(case.check)
+        if result is None or result.status != "passed":
+            continue
+        check = next(one for one in course.checks if one.id == case.check)
+        if any(results[cause].status != "passed" for cause in (*check.needs, *check.suffers)):
+            continue
+        story = told(course, case, work)
+        if story is None or story.place in blamed:
+            continue
+        results[case.check] = _failed(result, story)
+        if story.place is not None:
+            blamed.add(story.place)
+    return replace(verdict, checks=tuple(results.values()))
+
+
+def with_attempt(verdict: Verdict, attempt: Attempt) -> Verdict:
+    """The verdict with what is known of other packets than its cases. A case that was found for a
+    check which fails anyway tells nothing new."""
+    if verdict.proof is not None:  # it could not be tried
+        return verdict
+    refuted = [check.id for check in verdict.checks if check.proved]
+    if refuted:
+        return replace(verdict, proof=Proof("refuted", ", ".join(refuted)))
+    return replace(verdict, proof=sampled(FAILS).proof if attempt.found else attempt.proof)
+
+
+def _failed(result: CheckResult, story: Story) -> CheckResult:
+    return replace(
+        result, status="failed", points=0, story=story, cases=result.cases + 1, proved=True
+    )
+
+
+def examined(
+    course: Course,
+    files: Mapping[str, str],
+    seconds: float,
+    entries: int | None = None,
+    passes: int | None = None,
+) -> dict[str, Any]:
+    """What the prover says of a submission, as plain data (`told.as_json`), with `covered` in words
+    and the `check` that a counterexample belongs to with its `story`; or the `fault`, why it can
+    say nothing. Raises LabError."""
+    from p4lab.grading import proofs
+    from p4lab.prove.told import as_json, covered
+
+    work = work_of(course, files)
+    bounds = proofs.bounds_of(course.name)
+    bounds = replace(bounds, entries=entries or bounds.entries, passes=passes or bounds.passes)
+    try:
+        program = proofs.student_program(course, work.files)
+        outcome = proofs.compared(course, program, seconds, bounds)
+    except proofs.ProofError as error:
+        return {"fault": str(error)}
+    shown = {**as_json(outcome), "covered": list(covered(outcome)), "check": None, "story": None}
+    case = judged(course, work, outcome).found
+    if case is not None:
+        story = told(course, case, work)
+        shown |= {"check": case.check, "story": story and asdict(story)}
+    return shown
+
+
+def in_order(cases: Sequence[Found]) -> list[Found]:
+    """Each case once, the shortest first, in the same order whoever found them."""
+    unique = {json.dumps(case.to_json(), sort_keys=True): case for case in cases}
+    return [unique[text] for text in sorted(unique, key=lambda text: (len(text), text))]

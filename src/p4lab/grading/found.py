@@ -1,0 +1,262 @@
+"""A counterexample of a proof as a case of a check: a scenario in which everything is a number.
+
+The prover's packet and entries become the form of docs/checks.md, so a student reads them as they
+read every case, any submission can be given them, and an instructor can keep them with the lab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from p4lab import _engine
+from p4lab.grading import frames
+from p4lab.grading.course import Check, Course, Judged, counted, inject
+from p4lab.grading.frames import PAYLOAD
+from p4lab.grading.judge import endless
+from p4lab.grading.scenario import Kit, Scenario, in_words, make_case
+from p4lab.model.system import System
+
+if TYPE_CHECKING:  # not everybody has the solver
+    from p4lab.prove.compare import Example
+
+SAY = "A proof has found entries and a packet that tell this program from the reference."
+TOML_INTEGER = 1 << 63
+"""Larger numbers are written as text, since not every reader of TOML takes them"""
+
+Data = dict[str, Any]
+"""A scenario as plain data"""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A scenario that a proof has found for a check, and the cells of registers, as name and
+    index, that shall hold afterwards what they hold with the reference."""
+
+    check: str
+    scenario: Data
+    cells: tuple[tuple[str, int], ...] = ()
+
+    def to_json(self) -> Data:
+        return {"check": self.check, "scenario": self.scenario, "cells": list(self.cells)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Found:
+        """What `to_json` gave. Raises KeyError for anything else."""
+        cells = tuple((str(name), int(index)) for name, index in data["cells"])
+        return cls(data["check"], data["scenario"], cells)
+
+
+def found_for(course: Course, check: Check, example: Example) -> Found:
+    """The counterexample as a case of a check: what the check does not look at does not count."""
+    return Found(check.id, _scenario(course, example, check), example.cells)
+
+
+def judged(course: Course, found: Found) -> Judged:
+    """The case with what the reference makes of it. Raises ScenarioError and ValueError."""
+    scenario = Scenario.model_validate(found.scenario)
+    case = make_case(scenario, course.kit, course, found.check)
+    switch = course.set_up(course.program(case.defines), case)
+    outputs = tuple(tuple(sorted(inject(switch, sending))) for sending in case.sendings)
+    return Judged(case, found.check, outputs, counted(switch, case))
+
+
+def smallest(programs: Sequence[_engine.Program], course: Course, example: Example) -> Example:
+    """The counterexample without what it does not need: entries without which the programs still
+    differ, groups, sessions and cells without which they do the same as before."""
+    before = [_done(course, program, example.updates, example) for program in programs]
+    kept = list(example.updates)
+    for update in example.updates:
+        fewer = [item for item in kept if item is not update]
+        done = [_done(course, program, fewer, example) for program in programs]
+        if done[0] != done[1] if update[0] == "insert" else done == before:
+            kept, before = fewer, done
+    return replace(example, updates=tuple(kept), sent=(before[0][0], before[1][0]))
+
+
+_Done = tuple[list[tuple[int, bytes]], bool, list[int]]
+"""What was sent, whether there was no end to it, and what the cells that count hold afterwards"""
+
+
+def _done(
+    course: Course, program: _engine.Program, updates: Sequence[Any], example: Example
+) -> _Done:
+    switch = course.switch(program)
+    switch.write(list(updates))
+    sent = sorted(switch.process(example.port, example.packet))
+    cells = [switch.read_register(*cell) for cell in example.cells]
+    return sent, endless(switch), cells
+
+
+def _scenario(course: Course, example: Example, check: Check) -> Data:
+    file = check.scenario
+    assert file is not None
+    lens = course.scenario(file)
+    data: Data = {"say": SAY}
+    if lens.ignore:
+        data["ignore"] = list(lens.ignore)
+    if lens.others != "forbid":
+        data["others"] = lens.others
+    program, layout = course.program(course.defines), course.headers(course.defines)
+    data["defines"] = dict(course.kit.defines)
+    data |= _fixed(example, program, layout)
+    if not example.sent[0] and any(send.silent for send in lens.send):
+        data["send"][0]["silent"] = True
+    return data
+
+
+def _fixed(example: Example, program: _engine.Program, layout: frames.Layout) -> Data:
+    """What is written and sent, as tables of a scenario."""
+    data: Data = {}
+    tables = program.summary["tables"]
+    for update in example.updates:
+        kind, row = _row(update, [table["name"] for table in tables])
+        data.setdefault(kind, []).append(row)
+    packet = _packet(program, layout, example.packet)
+    return {**data, "send": [{"port": example.port, "packet": packet}]}
+
+
+def _row(update: Sequence[Any], tables: Iterable[str]) -> tuple[str, Data]:
+    """What is written into a switch, as a row of a scenario."""
+    kind = update[0]
+    if kind == "session":
+        return "session", {"id": update[1], "port": update[2]}
+    if kind == "group":
+        ports, instances = (list(column) for column in zip(*update[2], strict=True))
+        return "group", {"id": update[1], "ports": ports, "instances": instances}
+    if kind == "register":
+        return "cell", {"register": update[1], "index": update[2], "value": _written(update[3])}
+    _, _, table, matches, priority, action, params = update
+    row: Data = {"table": _brief(table, tables)}
+    row["match"] = {name: _match(match) for name, match in matches}
+    if priority:
+        row["priority"] = priority
+    row["action"] = action.rsplit(".", 1)[-1]
+    row["params"] = {name: _written(value) for name, value in params}
+    return "entry", row
+
+
+def _brief(name: str, known: Iterable[str]) -> str:
+    """The shortest end of a name that is no other's."""
+    parts = name.split(".")
+    ends = (".".join(parts[start:]) for start in range(len(parts) - 1, -1, -1))
+    others = [other for other in known if other != name]
+    return next(
+        (end for end in ends if not any(f".{other}".endswith(f".{end}") for other in others)), name
+    )
+
+
+def _match(match: Sequence[Any]) -> Any:
+    kind, *values = match
+    if kind == "any":
+        return "*"
+    if kind == "ternary":
+        return f"{values[0]:#x} &&& {values[1]:#x}"
+    if kind == "lpm":
+        return f"{values[0]:#x}/{values[1]}"
+    if kind == "range":
+        return f"{values[0]}..{values[1]}"
+    return _written(values[0])
+
+
+def _written(value: int) -> int | str:
+    return value if value < TOML_INTEGER else f"{value:#x}"
+
+
+def _packet(program: _engine.Program, layout: frames.Layout, data: bytes) -> Data:
+    """The packet by the headers that the program's parser finds, as far as they say all of it; the
+    rest is payload."""
+    headers = [
+        (header.name, {name: header.fields.get(name, 0) for name in layout[header.name]})
+        for header in frames.dissect(program, data)
+        if header.name in layout
+    ]
+    for count in range(len(headers), 0, -1):
+        front = dict(headers[:count])
+        built = frames.build(front, layout)
+        if len(front) == count and data.startswith(built):
+            told = {name: _all(fields) for name, fields in front.items()}
+            rest = data[len(built) :]
+            return {**told, PAYLOAD: f"hex:{rest.hex()}"} if rest else told
+    return {PAYLOAD: f"hex:{data.hex()}"}
+
+
+def _all(fields: Mapping[str, int]) -> Data:
+    """Each field, since one that nobody names may be anything in a hidden case."""
+    return {name: _written(value) for name, value in fields.items()}
+
+
+# ---- Of two programs without a lab ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Layouts:
+    """A program that is the same for all macros."""
+
+    compiled: _engine.Program
+
+    def program(self, defines: object) -> _engine.Program:
+        return self.compiled
+
+    def headers(self, defines: object) -> dict[str, dict[str, int]]:
+        return frames.layout_of(self.compiled)
+
+
+def steps(program: _engine.Program, example: Example) -> tuple[str, ...]:
+    """What is written into a switch with a program, and sent, in words. Raises ScenarioError."""
+    layouts = _Layouts(program)
+    data = {"say": "", **_fixed(example, program, layouts.headers(()))}
+    case = make_case(Scenario.model_validate(data), Kit({}, {}, {}), layouts, "")
+    return case.told(1)[1:]
+
+
+def packets(program: _engine.Program, sent: Sequence[tuple[int, bytes]]) -> list[str]:
+    """What a program has sent, in words: by headers as far as its own parser finds them."""
+    layout = frames.layout_of(program)
+    known = frames.Headers(layout, System().notation)
+    return [f"port {port}: {in_words(_packet(program, layout, data), known)}"
+            for port, data in sent]  # fmt: skip
+
+
+# ---- As a file ----------------------------------------------------------------------------------
+
+
+def as_toml(found: Found) -> str:
+    """The scenario as a file of the lab."""
+    plain = [name for name, value in found.scenario.items() if not _is_rows(value)]
+    lines = [f"{name} = {_toml(found.scenario[name])}" for name in plain]
+    for name, index in found.cells:
+        lines.append(f"# Afterwards {name}[{index}] should be as with the reference.")
+    for kind in ("session", "group", "cell", "entry", "send"):
+        for row in found.scenario.get(kind, []):
+            lines += ["", f"[[{kind}]]", *_rows(row)]
+    return "\n".join(lines) + "\n"
+
+
+def _is_rows(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Mapping)
+
+
+def _rows(row: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"{name} = {_toml(value)}" for name, value in row.items() if name != "packet")
+    if "packet" in row:  # a table of its own, so the last
+        yield "[send.packet]"
+        yield from (f"{_key(header)} = {_toml(fields)}" for header, fields in row["packet"].items())
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_key(name)} = {_toml(item)}" for name, item in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_toml, value))}]"
+    return str(value)
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").replace("-", "").isalnum() else f'"{name}"'

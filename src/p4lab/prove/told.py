@@ -1,0 +1,60 @@
+"""What the prover found out, in words for a terminal and as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from p4lab.prove.compare import Outcome, Stage, describe_bounds
+
+_LEGS = {
+    "first pass": "one pass of any packet that comes in",
+    "later pass": "one pass of any packet that comes around",
+}
+
+
+def bounds_told(outcome: Outcome) -> str:
+    """Within which bounds two programs are equal."""
+    passes = "any number of passes" if outcome.is_for_all_journeys else "so many passes"
+    return f"{passes}; {describe_bounds(outcome.bounds, outcome.stages)}"
+
+
+def covered(outcome: Outcome) -> Iterator[str]:
+    """A line for each stage: what was compared, and how far."""
+    width = max((len(_leg(stage)) for stage in outcome.stages), default=0)
+    for stage in outcome.stages:
+        beyond = sum(stage.beyond.values())
+        more = f", {beyond} of them up to a bound" if beyond else ""
+        state = "all" if stage.is_whole else "the first"
+        yield f"{_leg(stage):{width}}  {state} {_paths(stage.paths)}{more}"
+
+
+def _leg(stage: Stage) -> str:
+    told = _LEGS.get(stage.leg)
+    if told is None:
+        passes = "1 pass" if stage.passes == 1 else f"up to {stage.passes} passes"
+        told = f"journeys of {passes}"
+    entries = "1 entry" if stage.entries == 1 else f"{stage.entries} entries"
+    return f"{told}, {entries} per table"
+
+
+def _paths(count: int) -> str:
+    return "1 path" if count == 1 else f"{count} paths"
+
+
+def as_json(outcome: Outcome) -> dict[str, Any]:
+    """`verdict` (equal, different, undecided), `why`, `bounds`, `stages` and `example`: the packet
+    in hex and its port, the updates as the engine takes them, what both programs sent."""
+    shown: dict[str, Any] = {"verdict": outcome.verdict, "why": outcome.why}
+    shown["bounds"] = bounds_told(outcome)
+    shown["stages"] = [vars(stage) for stage in outcome.stages]
+    example = outcome.example
+    shown["example"] = example and {
+        "port": example.port,
+        "packet": example.packet.hex(),
+        "updates": example.updates,
+        "sent": [[(port, data.hex()) for port, data in sent] for sent in example.sent],
+        "endless": example.is_endless,
+        "cells": example.cells,
+    }
+    return shown
