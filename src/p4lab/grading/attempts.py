@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from p4lab import _engine
 from p4lab.course.labs import LabError
 from p4lab.grading import found, nearest
-from p4lab.grading.nearest import Rule
 from p4lab.grading.course import Check, Course
 from p4lab.grading.found import Found
 from p4lab.grading.judge import work_of
+from p4lab.grading.nearest import Rule
 from p4lab.grading.record import CheckResult, Proof, Story, Verdict
 from p4lab.grading.story import compare, traced
 from p4lab.grading.work import Work

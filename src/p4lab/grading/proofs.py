@@ -23,8 +23,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from p4lab import _engine
 from p4lab.course.labs import LabError, read_lab
-from p4lab.grading.nearest import Rule
 from p4lab.grading.course import Course, compile_files
+from p4lab.grading.nearest import Rule
 from p4lab.prove.assume import Expression, PromiseError, parse
 from p4lab.prove.compare import Bounds, Outcome, compare
 
