@@ -1,8 +1,8 @@
 """Mutants that nobody wrote: the solution with one small mistake each, by operators over its syntax.
 
-Each is judged with all hidden cases. One that survives is searched for with the hidden cases of
-further seeds, and then compared with the solution by the prover. What is left tells where the checks
-have a gap, with a packet that goes through it, or what nobody could decide.
+Each is judged with all hidden cases. One that survives is compared with the solution by the prover,
+and where that cannot decide, judged with the hidden cases of further seeds. What is left tells where
+the checks have a gap, with a packet that goes through it, or what nobody could decide.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from p4lab import _engine
 from p4lab.course import marks
 from p4lab.course.labs import LabError, home
 from p4lab.grading.course import Check, Course, compile_files, hidden_seeds
-from p4lab.grading.judge import judge, story_of
+from p4lab.grading.judge import first_failed, story_of
 from p4lab.grading.proofs import bounds_of
 from p4lab.grading.work import Work
 
@@ -60,7 +60,7 @@ class Fate:
     """What became of a mutant. It is
 
     - refused by the compiler, or the `same` program to the last instruction,
-    - killed by a check: `failed` are those that it fails, in the order of the lab,
+    - killed by a `check`, the first that it fails,
     - proven equal to the solution, or said to be so in equal.toml, where `why` is from,
     - told apart from it by a case that the checks do not have: `seed` and `check` of one that was
       drawn, or the prover's `example`,
@@ -68,9 +68,8 @@ class Fate:
     """
 
     kind: Kind
-    failed: tuple[str, ...] = ()
-    why: str = ""
     check: str = ""
+    why: str = ""
     seed: str = ""
     example: Mapping[str, Any] | None = None
 
@@ -87,7 +86,7 @@ class Fate:
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Fate:
         """What `to_json` wrote."""
-        return cls(**{**told, "failed": tuple(told.get("failed", ()))})
+        return cls(**told)
 
 
 def _plain(value: Any) -> Any:
@@ -192,15 +191,15 @@ class Trial:
             return Fate("refused")
         if compiled.is_same_code(self.program):
             return Fate("same")
-        verdict = judge(self.course, self.answer(mutant), seed=self.seed)
-        if verdict.points < verdict.max_points:
-            failed = [check.id for check in verdict.checks if check.status == "failed"]
-            return Fate("killed", tuple(failed))
-        return self._search(mutant) or self._proof(mutant, compiled)
-
-    def _search(self, mutant: Mutant) -> Fate | None:
-        """Further hidden cases."""
         work = self.work(self.answer(mutant))
+        check = first_failed(self.course, work, self.seed)
+        if check is not None:
+            return Fate("killed", check=check.id)
+        fate = self._proof(mutant, compiled)
+        return (fate.kind == "undecided" and self._search(work)) or fate
+
+    def _search(self, work: Work) -> Fate | None:
+        """Further hidden cases."""
         for seed in range(self.seed + 1, self.seed + 1 + FURTHER_SEEDS):
             for check in drawn_checks(self.course):
                 for label in hidden_seeds(check, seed):

@@ -140,6 +140,16 @@ def _warnings(course: Course, work: Work) -> tuple[Warned, ...]:
     )
 
 
+def first_failed(course: Course, work: Work, seed: int) -> Check | None:
+    """The first check in which a program fails and points are lost. Sooner known than a verdict.
+    Raises LabError."""
+    for check in course.checks:
+        story, _, hidden = _run(course, check, work, seed, None)
+        if story is not None and (check.points or not hidden):
+            return check
+    return None
+
+
 def story_of(course: Course, check: Check, label: str, work: Work) -> Story | None:
     """What is wrong with one case of a check for a student's program; None if nothing is. Raises
     LabError."""
