@@ -4,53 +4,67 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from p4lab.cli.errors import VERDICT_NO, fail
 
+if TYPE_CHECKING:
+    from p4lab.grading.generated import Fate, Mutant, Trial
+
 
 def generated(lab: str, seed: int, as_json: bool) -> None:
     """Tries all of them and shows those that survive; exits 1 if there are any."""
+    trial, found = tried(lab, seed)
+    survivors = [(mutant, fate) for mutant, fate in found.items() if fate.survives]
+    if as_json:
+        counts = Counter(fate.kind for fate in found.values())
+        told = [_as_data(mutant, fate) for mutant, fate in found.items()]
+        head = {"lab": lab, "seed": trial.seed, **counts}
+        typer.echo(json.dumps({**head, "mutants": told}, indent=2))
+    else:
+        for mutant, fate in survivors:
+            typer.echo("\n".join(_told(mutant, fate)))
+        typer.echo(summary(found))
+    if survivors:
+        raise typer.Exit(VERDICT_NO)
+
+
+def tried(lab: str, seed: int) -> tuple[Trial, dict[Mutant, Fate]]:
+    """All mutants of a lab with their fates, in the order of the text, while progress is shown."""
     from rich.console import Console  # heavy: rich, and the labs with their checks
     from rich.progress import track
 
     from p4lab.course.labs import LabError
     from p4lab.course.marks import MarkError
     from p4lab.grading.course import load
-    from p4lab.grading.generated import Fate, Mutant, Trial
+    from p4lab.grading.generated import Trial
     from p4lab.grading.trials import fates
 
     try:
         trial = Trial(load(lab), seed)
-        coming = fates(trial, trial.mutants)
         shown = Console(stderr=True)
+        coming = fates(trial, trial.mutants)
         count = len(trial.mutants)
-        found: dict[Mutant, Fate] = dict(
-            track(coming, "trying mutants", count, console=shown, transient=True)
-        )
+        found = dict(track(coming, "trying mutants", count, console=shown, transient=True))
     except (LabError, MarkError) as error:
         fail(str(error))
-    ordered = [(mutant, found[mutant]) for mutant in trial.mutants]
-    survivors = [(mutant, fate) for mutant, fate in ordered if fate.survives]
-    counts = Counter(fate.kind for _, fate in ordered)
-    if as_json:
-        told = [_as_data(mutant, fate) for mutant, fate in ordered]
-        typer.echo(json.dumps({"lab": lab, "seed": seed, **counts, "mutants": told}, indent=2))
-    else:
-        for mutant, fate in survivors:
-            typer.echo("\n".join(_told(mutant, fate)))
-        tried = len(ordered) - counts["refused"] - counts["same"]
-        typer.echo(
-            f"{tried} mutants tried: {counts['killed']} killed, {counts['equal']} proven equal, "
-            f"{counts['apart']} told apart by other packets only, {counts['undecided']} undecided"
-        )
-    if survivors:
-        raise typer.Exit(VERDICT_NO)
+    return trial, {mutant: found[mutant] for mutant in trial.mutants}
 
 
-def _told(mutant: Any, fate: Any) -> list[str]:
+def summary(found: dict[Mutant, Fate]) -> str:
+    """How many mutants came to what."""
+    counts = Counter(fate.kind for fate in found.values())
+    count = len(found) - counts["refused"] - counts["same"]
+    return (
+        f"{count} mutants tried: {counts['killed']} killed, {counts['equal']} equal to the "
+        f"solution, {counts['apart']} told apart by other packets only, "
+        f"{counts['undecided']} undecided"
+    )
+
+
+def _told(mutant: Mutant, fate: Fate) -> list[str]:
     """A survivor in a few lines."""
     lines = [f"{mutant}  [{mutant.digest}]"]
     if fate.kind == "undecided":
@@ -67,6 +81,8 @@ def _told(mutant: Any, fate: Any) -> list[str]:
     return lines
 
 
-def _as_data(mutant: Any, fate: Any) -> dict[str, Any]:
-    place = {name: getattr(mutant, name) for name in ("file", "line", "operator", "title", "digest")}
+def _as_data(mutant: Mutant, fate: Fate) -> dict[str, Any]:
+    place = {
+        name: getattr(mutant, name) for name in ("file", "line", "operator", "title", "digest")
+    }
     return {**place, **fate.to_json()}

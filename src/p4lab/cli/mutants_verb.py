@@ -24,9 +24,7 @@ Generated = Annotated[
 ]
 
 
-def mutants(
-    lab: Lab, seed: Seed = 1, generated: Generated = False, as_json: Json = False
-) -> None:
+def mutants(lab: Lab, seed: Seed = 1, generated: Generated = False, as_json: Json = False) -> None:
     """For authors: judge the solution, its variants, the starter and the mutants of a lab.
 
     Exits 1 if a right answer loses points or a wrong one keeps those it must lose. The JSON object

@@ -304,6 +304,16 @@ class Course:
         files = sorted((self.folder / FOUND / check.id).glob("*.toml"))
         return [file.relative_to(self.folder).as_posix() for file in files]
 
+    def offer(self, file: str, scenario: Scenario) -> None:
+        """Makes a scenario known before there is a file of it."""
+        self._scenarios[file] = scenario
+
+    def forget(self, file: str) -> None:
+        """The scenario of a file is read again when it is next asked for."""
+        self._scenarios.pop(file, None)
+        for key in [key for key in self._cases if key[0] == file]:
+            del self._cases[key]
+
     def _judged(self, case: Case, seed: str) -> Judged:
         """Raises LabError, and ValueError for what does not fit."""
         if case.network is None:

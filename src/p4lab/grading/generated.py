@@ -1,8 +1,8 @@
-"""Mutants that nobody wrote: the solution with one small mistake each, by operators over its syntax.
+"""Mutants that nobody wrote: the solution with one small mistake each, by operators over its text.
 
 Each is judged with all hidden cases. One that survives is compared with the solution by the prover,
-and where that cannot decide, judged with the hidden cases of further seeds. What is left tells where
-the checks have a gap, with a packet that goes through it, or what nobody could decide.
+and where that cannot decide, judged with the hidden cases of further seeds. What is left tells
+where the checks have a gap, with a packet that goes through it, or what nobody could decide.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The fates of all generated mutants of a lab, by several processes, remembered from run to run.
 
-What is remembered lies in `.lab/mutants/LAB.jsonl`, a line for each mutant. A fate holds as long as
-the lab, its programs and the mutant are as they were. Cases that were found since change nothing for
-a mutant that was killed or proven equal, so only the others are tried again.
+What is remembered lies in `.lab/mutants/LAB.jsonl`, a line for each mutant. A fate holds as long
+as the lab, its programs and the mutant are as they were. Cases that were found since change nothing
+for a mutant that was killed or proven equal, so only the others are tried again.
 """
 
 from __future__ import annotations
@@ -118,7 +118,9 @@ def _digest_of_lab(trial: Trial) -> str:
 def _digest_of_found(trial: Trial) -> str:
     course = trial.course
     files = [name for check in course.checks for name in course.found(check)]
-    return _digest([text for name in files for text in (name, _digest_of_file(course.folder / name))])
+    return _digest(
+        [text for name in files for text in (name, _digest_of_file(course.folder / name))]
+    )
 
 
 def _digest_of_file(path: Path) -> str:
