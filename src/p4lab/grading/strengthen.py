@@ -16,7 +16,7 @@ from functools import cached_property
 
 from p4lab.course.labs import LabError
 from p4lab.grading.course import FOUND, Check
-from p4lab.grading.found import UnwritableError, case_of, text_of
+from p4lab.grading.fixed import UnwritableError, case_of, text_of
 from p4lab.grading.generated import Fate, Mutant, Trial, drawn_checks
 from p4lab.grading.judge import first_failed, judge, story_of
 from p4lab.grading.mutants import Answer, answers
