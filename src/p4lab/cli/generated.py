@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from p4lab.grading.generated import Fate, Mutant, Trial
 
 
-def generated(lab: str, seed: int, as_json: bool) -> None:
+def generated(lab: str, seed: int, seconds: float, as_json: bool) -> None:
     """Tries all of them and shows those that survive; exits 1 if there are any."""
-    trial, found = tried(lab, seed)
+    trial, found = tried(lab, seed, seconds)
     survivors = [(mutant, fate) for mutant, fate in found.items() if fate.survives]
     if as_json:
         counts = Counter(fate.kind for fate in found.values())
@@ -31,7 +31,7 @@ def generated(lab: str, seed: int, as_json: bool) -> None:
         raise typer.Exit(VERDICT_NO)
 
 
-def tried(lab: str, seed: int) -> tuple[Trial, dict[Mutant, Fate]]:
+def tried(lab: str, seed: int, seconds: float) -> tuple[Trial, dict[Mutant, Fate]]:
     """All mutants of a lab with their fates, in the order of the text, while progress is shown."""
     from rich.console import Console  # heavy: rich, and the labs with their checks
     from rich.progress import track
@@ -43,7 +43,7 @@ def tried(lab: str, seed: int) -> tuple[Trial, dict[Mutant, Fate]]:
     from p4lab.grading.trials import fates
 
     try:
-        trial = Trial(load(lab), seed)
+        trial = Trial(load(lab), seed, seconds)
         shown = Console(stderr=True)
         coming = fates(trial, trial.mutants)
         count = len(trial.mutants)

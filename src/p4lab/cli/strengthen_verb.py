@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 
 from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.mutants_verb import Seconds
 from p4lab.cli.options import Lab
 
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the hidden cases.")]
 
 
-def strengthen(lab: Lab, seed: Seed = 1) -> None:
+def strengthen(lab: Lab, seed: Seed = 1, seconds: Seconds = 10.0) -> None:
     """For authors: write cases for generated mutants that the checks of a lab let through.
 
     Tries the mutants as `p4lab mutants LAB --generated` does. The packet that tells a survivor
@@ -24,7 +25,7 @@ def strengthen(lab: Lab, seed: Seed = 1) -> None:
     from p4lab.course.labs import LabError
     from p4lab.grading.strengthen import Left, Strengthening, Written
 
-    trial, found = tried(lab, seed)
+    trial, found = tried(lab, seed, seconds)
     typer.echo(summary(found))
     undecided = [mutant for mutant, fate in found.items() if fate.kind == "undecided"]
     left = [f"{mutant}  [{mutant.digest}]: not decided" for mutant in undecided]

@@ -17,7 +17,7 @@ from functools import cached_property
 from p4lab.course.labs import LabError
 from p4lab.grading.course import FOUND, Check
 from p4lab.grading.fixed import UnwritableError, case_of, text_of
-from p4lab.grading.generated import Fate, Mutant, Trial, drawn_checks
+from p4lab.grading.generated import Fate, Mutant, Trial, drawn_checks, is_network
 from p4lab.grading.judge import first_failed, judge, story_of
 from p4lab.grading.mutants import Answer, answers
 from p4lab.grading.scenario import Case, Scenario
@@ -55,6 +55,8 @@ class Strengthening:
 
     trial: Trial
     fates: Mapping[Mutant, Fate]
+    answers: Sequence[Answer] | None = None
+    """Answers of which is known what they are; those of the lab unless told"""
     _written: list[Written] = field(default_factory=list)
 
     def run(self) -> Iterator[Written | Left | None]:
@@ -102,19 +104,16 @@ class Strengthening:
         ranked = sorted(points, key=lambda check: -votes[check.id])
         if fate.check:
             ranked.sort(key=lambda check: check.id != fate.check)
-        networks = [check for check in ranked if self._scenario(check).network is not None]
+        networks = [check for check in ranked if is_network(self.trial.course, check)]
         ranked = [check for check in ranked if check not in networks] + networks
         near = [check for check in ranked if votes[check.id] or check.id == fate.check]
         for some in (near, [check for check in ranked if check not in near]):
             yield from ((check, False) for check in some)
             yield from ((check, True) for check in some)
 
-    def _scenario(self, check: Check) -> Scenario:
-        return self.trial.course.scenario(check.scenario or check.parses or "")
-
     def _case(self, fate: Fate, check: Check, is_strict: bool) -> Case:
         course = self.trial.course
-        base = self._scenario(check)
+        base = course.scenario(check.scenario or check.parses or "")
         if fate.example is not None:
             case = case_of(course, fate.example, base)
         else:
@@ -156,7 +155,8 @@ class Strengthening:
     def _known(self) -> list[tuple[Answer, set[str], Work]]:
         """Answers of which is known what they are, the checks that they pass, their programs."""
         known = []
-        for answer in answers(self.trial.course):
+        given = answers(self.trial.course) if self.answers is None else self.answers
+        for answer in given:
             work = self.trial.work(answer.files)
             verdict = judge(self.trial.course, answer.files, seed=self.trial.seed)
             passed = {check.id for check in verdict.checks if check.status == "passed"}

@@ -38,7 +38,7 @@ def fates(
     if not left:
         return
     count = min(workers or os.cpu_count() or 1, len(left))
-    given = (trial.course.name, trial.seed, [mutant.digest for mutant in left])
+    given = (trial.course.name, trial.seed, trial.seconds, [mutant.digest for mutant in left])
     # Spawned, since whoever asks may show progress with a thread, which a fork would not survive.
     context = multiprocessing.get_context("spawn")
     with context.Pool(count, _begin, given) as pool:
@@ -52,10 +52,10 @@ _trial: Trial
 _mutants: list[Mutant]
 
 
-def _begin(lab: str, seed: int, digests: list[str]) -> None:
+def _begin(lab: str, seed: int, seconds: float, digests: list[str]) -> None:
     """In a worker: the lab, and the mutants that are asked for by number."""
     global _trial, _mutants
-    _trial = Trial(load(lab), seed)
+    _trial = Trial(load(lab), seed, seconds)
     by_digest = {mutant.digest: mutant for mutant in _trial.mutants}
     _mutants = [by_digest[digest] for digest in digests]
 
