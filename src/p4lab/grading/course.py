@@ -287,7 +287,8 @@ class Course:
         key = (file, seed)
         if key not in self._cases:
             try:
-                hidden = seed not in public_seeds(check)
+                # In a case that was found everything is fixed, so nothing is left to be drawn.
+                hidden = seed != file and seed not in public_seeds(check)
                 case = make_case(self.scenario(file), self.kit, self, seed, hidden=hidden)
                 self._cases[key] = self._judged(case, seed)
             except (ScenarioError, ValueError) as error:

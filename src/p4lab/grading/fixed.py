@@ -37,6 +37,7 @@ def case_of(course: Course, example: Mapping[str, Any], base: Scenario) -> Case:
         expected=None,
         ignore=frozenset(base.ignore),
         others=base.others == "ignore",
+        undefined=0,
     )
 
 
@@ -53,6 +54,8 @@ def text_of(course: Course, case: Case, say: str, why: str) -> str:
     lines = [*(f"# {line}" for line in why.splitlines()), f"say = {_quoted(say)}"]
     if case.ignore:
         lines.append(f"ignore = {json.dumps(sorted(case.ignore))}")
+    if case.undefined is not None:
+        lines.append("undefined = true")
     if case.others:
         lines.append('others = "ignore"')
     defines = ", ".join(f"{name} = {_quoted(value)}" for name, value in case.defines)
