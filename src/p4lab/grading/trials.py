@@ -1,8 +1,9 @@
 """The fates of all generated mutants of a lab, by several processes, remembered from run to run.
 
-What is remembered lies in `.lab/mutants/LAB.jsonl`, a line for each mutant. A fate holds as long
-as the lab, its programs and the mutant are as they were. Cases that were found since change nothing
-for a mutant that was killed or proven equal, so only the others are tried again.
+What is remembered lies in `.lab/mutants/LAB.jsonl`, a line for each mutant. That a mutant equals the
+solution holds as long as the programs and what the lab promises of its entries are as they were;
+that it is killed, as long as the checks are, too. Only what survived is tried again when a case was
+found since.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 from p4lab.grading.course import FOUND, load
 from p4lab.grading.generated import Fate, Mutant, Trial
+from p4lab.grading.proofs import bounds_of
 from p4lab.paths import ROOT
 
 REMEMBERED = ROOT / ".lab" / "mutants"
@@ -69,22 +71,28 @@ class Memory:
 
     def __init__(self, trial: Trial, path: Path | None) -> None:
         self._path = path
-        self._lab = _digest_of_lab(trial)
-        self._found = _digest_of_found(trial)
+        program = _digest_of_program(trial)
+        checks = _digest([program, _digest_of_checks(trial)])
+        self._now = {
+            "program": program,
+            "checks": checks,
+            "found": _digest([checks, _digest_of_found(trial)]),
+        }
         self._known = dict(self._read())
 
     def find(self, mutant: Mutant) -> Fate | None:
         """What became of a mutant, if that still holds."""
-        lab, found, fate = self._known.get(self._key(mutant), ("", "", None))
-        if fate is None or lab != self._lab or (fate.survives and found != self._found):
+        line = self._known.get(self._key(mutant))
+        if line is None:
             return None
-        return fate
+        fate = Fate.of(line["fate"])
+        rests_on = "found" if fate.survives else "checks" if fate.kind == "killed" else "program"
+        return fate if line[rests_on] == self._now[rests_on] else None
 
     def keep(self, mutant: Mutant, fate: Fate) -> None:
         """Writes a fate down; on a full disk it is only known for as long as this runs."""
         key = self._key(mutant)
-        self._known[key] = (self._lab, self._found, fate)
-        line = {"key": key, "lab": self._lab, "found": self._found, "fate": fate.to_json()}
+        line = self._known[key] = {"key": key, **self._now, "fate": fate.to_json()}
         if self._path is not None:
             with suppress(OSError):
                 self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -94,25 +102,32 @@ class Memory:
     def _key(self, mutant: Mutant) -> str:
         return _digest([mutant.digest, mutant.file, mutant.text])
 
-    def _read(self) -> Iterator[tuple[str, tuple[str, str, Fate]]]:
+    def _read(self) -> Iterator[tuple[str, dict[str, Any]]]:
         if self._path is None or not self._path.is_file():
             return
         for text in self._path.read_text(encoding="utf-8").splitlines():
             with suppress(ValueError):  # the last line may be cut
                 line = json.loads(text)
-                yield line["key"], (line["lab"], line["found"], Fate.of(line["fate"]))
+                yield line["key"], line
 
 
-def _digest_of_lab(trial: Trial) -> str:
-    """Of all that decides what becomes of a mutant, but for cases that were found."""
+def _digest_of_program(trial: Trial) -> str:
+    """Of all that a proof rests on."""
+    parts = [trial.course.name, repr(bounds_of(trial.course.name))]
+    for texts in (trial.files, trial.reasons):
+        parts += [text for item in sorted(texts.items()) for text in item]
+    return _digest(parts)
+
+
+def _digest_of_checks(trial: Trial) -> str:
+    """Of the checks and what they share, but for cases that were found."""
     course = trial.course
-    parts = [course.name, str(trial.seed)]
-    parts += [text for item in sorted(trial.files.items()) for text in item]
+    parts = [str(trial.seed)]
     for path in [course.folder / "lab.toml", *sorted((course.folder / "checks").rglob("*"))]:
         name = path.relative_to(course.folder).as_posix()
         if path.is_file() and not name.startswith(FOUND):
             parts += [name, _digest_of_file(path)]
-    return _digest([*parts, *(text for item in sorted(trial.reasons.items()) for text in item)])
+    return _digest(parts)
 
 
 def _digest_of_found(trial: Trial) -> str:
