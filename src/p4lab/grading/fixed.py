@@ -10,7 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
-from p4lab.grading import frames
+from pydantic import BaseModel, ConfigDict
+
+from p4lab.course.labs import read_lab
+from p4lab.grading import drawing, frames
 from p4lab.grading.course import Course
 from p4lab.grading.frames import FrameError
 from p4lab.grading.scenario import MICROSECOND, Case, Scenario, Sending
@@ -25,15 +28,51 @@ class UnwritableError(Exception):
     """A case that the form of a scenario cannot hold; the message says why."""
 
 
+class Cell(BaseModel):
+    """The table [[found]]: how a packet writes a cell of a register that is the student's own, so
+    that another program may not have it. Fields see its `index` and `value`."""
+
+    model_config = ConfigDict(extra="forbid")
+    cell: str
+    port: int
+    packet: dict[str, dict[str, Any]]
+
+    def sending(self, course: Course, index: int, value: int) -> Sending:
+        """The packet for one cell."""
+        names = {"index": index, "value": value}
+        packet = {
+            header: {field: drawing.value(item, names) for field, item in fields.items()}
+            for header, fields in self.packet.items()
+        }
+        return Sending(self.port, frames.build(packet, course.headers(course.defines)), "")
+
+
+class _LabFile(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    found: list[Cell] = []
+
+
 def case_of(course: Course, example: Mapping[str, Any], base: Scenario) -> Case:
-    """The case of a packet that the prover found, judged as those of `base`."""
+    """The case of a packet that the prover found, judged as those of `base`. Raises LabError."""
+    updates, sendings = [], []
+    cells = {cell.cell: cell for cell in read_lab(course.name, _LabFile).found}
+    for update in map(_tuples, example["updates"]):
+        if update[0] != "register":
+            updates.append(update)
+            continue
+        _, name, index, value = update
+        own = next((cell for end, cell in cells.items() if _is_named(name, end)), None)
+        if own is not None and value:
+            sendings.append(own.sending(course, index, value))
+        elif value:  # cells begin as 0
+            updates.append(update)
     data = bytes.fromhex(example["packet"])
     return Case(
         say="",
         defines=course.defines,
-        updates=tuple(_tuples(update) for update in example["updates"]),
+        updates=tuple(updates),
         steps=(),
-        sendings=(Sending(example["port"], data, ""),),
+        sendings=(*sendings, Sending(example["port"], data, "")),
         expected=None,
         ignore=frozenset(base.ignore),
         others=base.others == "ignore",

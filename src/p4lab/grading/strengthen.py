@@ -144,7 +144,8 @@ class Strengthening:
             return not any(
                 story_of(course, check, name, other) is not None
                 for answer, passed, other in self._known
-                if check.id in passed and check.id not in answer.breaks
+                if check.id not in answer.breaks
+                and passed >= {check.id, *check.needs, *check.suffers}
             )
         except LabError:  # the solution itself has no one answer to it
             return False

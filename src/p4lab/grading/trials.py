@@ -1,9 +1,9 @@
 """The fates of all generated mutants of a lab, by several processes, remembered from run to run.
 
-What is remembered lies in `.lab/mutants/LAB.jsonl`, a line for each mutant. That a mutant equals the
-solution holds as long as the programs and what the lab promises of its entries are as they were;
-that it is killed, as long as the checks are, too. Only what survived is tried again when a case was
-found since.
+What is remembered lies in `.lab/mutants/LAB.jsonl`, a line for each mutant. That a mutant equals
+the solution holds as long as the programs and what the lab promises of its entries are as they
+were; that it is killed, as long as the checks are, too. Only what survived is tried again when a
+case was found since.
 """
 
 from __future__ import annotations
