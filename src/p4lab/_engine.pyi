@@ -59,6 +59,8 @@ class Program:
     def with_undefined(self, seed: int) -> Program:
         """The same for switches that fill what P4 leaves undefined with noise from `seed` and mark
         its reads in their traces (events of kind `undefined`: name, why)."""
+    def is_same_code(self, other: Program) -> bool:
+        """Whether both compile to the very same code, so that no packet tells them apart."""
     @property
     def summary(self) -> dict[str, Any]:
         """`package`, `blocks`, `headers`, `tables`, `actions`, `instances`. A header has name, such
@@ -109,6 +111,18 @@ def compile_text(
     lints: Sequence[str] = ...,
 ) -> Compilation:
     """Compiles a program given as text; `files` are what it may include, by path."""
+
+def mutations(
+    name: str,
+    text: str,
+    files: dict[str, str] = ...,
+    defines: Sequence[tuple[str, str]] = ...,
+    *,
+    only: Sequence[str],
+) -> list[dict[str, Any]]:
+    """Wrong programs out of a right one: single edits inside the files `only`, in the order of the
+    text. Each has file, line, start, end (in characters of the file), text (what stands there
+    instead), operator and title. ValueError for a program that does not compile."""
 
 def explain(code: str) -> dict[str, str] | None:
     """The page of a diagnostic's code: code, title, group, wrong, why, right, see (Markdown)."""

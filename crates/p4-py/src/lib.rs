@@ -11,6 +11,7 @@ mod files;
 mod fit;
 mod io;
 mod lsp;
+mod mutate;
 mod net;
 mod net_tcp;
 mod net_traffic;
@@ -43,6 +44,8 @@ mod _engine {
     use super::io::{bench_forwarder, Forwarder, Inbox};
     #[pymodule_export]
     use super::lsp::{format_text, serve_lsp};
+    #[pymodule_export]
+    use super::mutate::mutations;
     #[pymodule_export]
     use super::net::Network;
     #[pymodule_export]

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::compile::{place_dict, written};
 use crate::engine::Code;
+use crate::mutate::is_same_code;
 
 /// A program ready to run, shared by all switches that run it.
 #[pyclass(frozen, module = "p4lab._engine")]
@@ -48,6 +49,11 @@ impl Program {
             undefined: Some(seed),
             native: Code::default(),
         }
+    }
+
+    /// Whether another program is compiled to the very same code, so that no packet tells them apart.
+    fn is_same_code(&self, other: &Program) -> bool {
+        is_same_code(self.ir(), other.ir())
     }
 
     /// What the program is made of: `package`, `blocks`, `headers`, `tables`, `actions`, `instances`.

@@ -32,6 +32,7 @@ PANELS = {
         "autograder": "p4lab.cli.autograder_verb:autograder",
         "mutants": "p4lab.cli.mutants_verb:mutants",
         "prove": "p4lab.cli.prove_verb:prove",
+        "strengthen": "p4lab.cli.strengthen_verb:strengthen",
         "starter": "p4lab.cli.start_verb:starter",
     },
     "Measure": {

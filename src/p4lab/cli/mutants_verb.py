@@ -19,13 +19,31 @@ if TYPE_CHECKING:
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the hidden cases for right answers.")]
 
 
-def mutants(lab: Lab, seed: Seed = 1, as_json: Json = False) -> None:
+Seconds = Annotated[
+    float, typer.Option("--seconds", min=0.1, help="Of the prover, for each generated mutant.")
+]
+Generated = Annotated[
+    bool, typer.Option("--generated", help="Try hundreds of mistakes that nobody wrote instead.")
+]
+
+
+def mutants(
+    lab: Lab,
+    seed: Seed = 1,
+    generated: Generated = False,
+    seconds: Seconds = 10.0,
+    as_json: Json = False,
+) -> None:
     """For authors: judge the solution, its variants, the starter and the mutants of a lab.
 
     Exits 1 if a right answer loses points or a wrong one keeps those it must lose. The JSON object
     has lab, seed and answers; each answer has name, kind, points, max_points, breaks, failed,
     trouble and problem, which is empty if it is judged as it must be.
     """
+    if generated:
+        from p4lab.cli.generated import generated as try_generated
+
+        return try_generated(lab, seed, seconds, as_json)
     from rich.console import Console  # heavy: rich, and the labs with their checks
     from rich.progress import track
 

@@ -35,6 +35,10 @@ from p4lab.network.cpu import CpuPort
 Defines = tuple[tuple[str, str], ...]
 Counts = tuple[int, ...]
 
+FOUND = "checks/found"
+"""Below it in a lab's folder, by check: scenarios of one case each, that were found to tell a wrong
+program from the solution"""
+
 MAX_PASSES = 128
 """How often a packet may go around in a switch that is judged: far more than a lab needs, and few
 enough that a loop is told in an instant."""
@@ -276,18 +280,40 @@ class Course:
         return self._scenarios[file]
 
     def case(self, check: Check, seed: str) -> Judged:
-        """The case that a seed makes, with the reference's outputs. Raises LabError."""
-        file = check.scenario or check.parses
+        """The case that a seed makes, or a file of `found`, with the reference's outputs. Raises
+        LabError."""
+        file = seed if seed.startswith(FOUND) else check.scenario or check.parses
         assert file is not None
         key = (file, seed)
         if key not in self._cases:
             try:
-                hidden = seed not in public_seeds(check)
+                # In a case that was found everything is fixed, so nothing is left to be drawn.
+                hidden = seed != file and seed not in public_seeds(check)
                 case = make_case(self.scenario(file), self.kit, self, seed, hidden=hidden)
                 self._cases[key] = self._judged(case, seed)
             except (ScenarioError, ValueError) as error:
                 raise LabError(f"labs/{self.name}/{file}: {error}") from error
         return self._cases[key]
+
+    def hidden(self, check: Check, seed: int | None) -> list[str]:
+        """What makes the hidden cases of a check that a grader with this seed judges: seeds, and
+        files of cases that were found."""
+        return [] if seed is None else [*hidden_seeds(check, seed), *self.found(check)]
+
+    def found(self, check: Check) -> list[str]:
+        """The cases that were found for a check, as files below the lab's folder."""
+        files = sorted((self.folder / FOUND / check.id).glob("*.toml"))
+        return [file.relative_to(self.folder).as_posix() for file in files]
+
+    def offer(self, file: str, scenario: Scenario) -> None:
+        """Makes a scenario known before there is a file of it."""
+        self._scenarios[file] = scenario
+
+    def forget(self, file: str) -> None:
+        """The scenario of a file is read again when it is next asked for."""
+        self._scenarios.pop(file, None)
+        for key in [key for key in self._cases if key[0] == file]:
+            del self._cases[key]
 
     def _judged(self, case: Case, seed: str) -> Judged:
         """Raises LabError, and ValueError for what does not fit."""
@@ -365,7 +391,7 @@ class Course:
         """Makes all cases, so that what is forked afterwards has them. Raises LabError."""
         for check in self.checks:
             if check.scenario or check.parses:
-                for label in [*public_seeds(check), *hidden_seeds(check, seed)]:
+                for label in [*public_seeds(check), *self.hidden(check, seed)]:
                     self.case(check, label)
 
 
@@ -398,6 +424,11 @@ def load(lab: str) -> Course:
         checks.vary,
         checks.draw,
     )
+    folder = home(lab).labs / lab
+    known = {check.id for check in file.check if check.scenario or check.parses}
+    for path in sorted((folder / FOUND).glob("*")):
+        if path.name not in known:
+            raise LabError(f"labs/{lab}/{FOUND}/{path.name}: no check of that name takes cases.")
     return Course(
         file.lab.name,
         file.lab.title,
@@ -407,7 +438,7 @@ def load(lab: str) -> Course:
         tuple(file.hint),
         file.checks.starter_points,
         kit,
-        home(lab).labs / lab,
+        folder,
     )
 
 

@@ -21,7 +21,6 @@ from p4lab.grading.course import (
     Check,
     Course,
     Judged,
-    hidden_seeds,
     inject,
     public_seeds,
 )
@@ -146,6 +145,22 @@ def _warnings(course: Course, work: Work) -> tuple[Warned, ...]:
     )
 
 
+def first_failed(course: Course, work: Work, seed: int) -> Check | None:
+    """The first check in which a program fails and points are lost. Sooner known than a verdict.
+    Raises LabError."""
+    for check in course.checks:
+        story, _, hidden = _run(course, check, work, seed, None)
+        if story is not None and (check.points or not hidden):
+            return check
+    return None
+
+
+def story_of(course: Course, check: Check, label: str, work: Work) -> Story | None:
+    """What is wrong with one case of a check for a student's program; None if nothing is. Raises
+    LabError."""
+    return _case(course, check, course.case(check, label), work, None)
+
+
 # ---- Scenarios --------------------------------------------------------------------------------
 
 
@@ -153,7 +168,7 @@ def _cases(
     course: Course, check: Check, work: Work, seed: int | None, bench: Bench | None
 ) -> Found:
     count = 0
-    for hidden, labels in ((False, public_seeds(check)), (True, hidden_seeds(check, seed))):
+    for hidden, labels in ((False, public_seeds(check)), (True, course.hidden(check, seed))):
         for label in labels:
             count += 1
             judged = course.case(check, label)

@@ -1,0 +1,311 @@
+"""A case as a file: everything is fixed, by the names of headers and fields, so that a person can
+read what tells a wrong program from the solution.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from p4lab.course.labs import read_lab
+from p4lab.grading import drawing, frames
+from p4lab.grading.course import Course
+from p4lab.grading.frames import FrameError
+from p4lab.grading.scenario import MICROSECOND, Case, Scenario, Sending
+
+Update = Sequence[Any]
+
+MOST = 1 << 63
+"""TOML's numbers end here; larger ones are written as text."""
+
+
+class UnwritableError(Exception):
+    """A case that the form of a scenario cannot hold; the message says why."""
+
+
+class Cell(BaseModel):
+    """The table [[found]]: how a packet writes a cell of a register that is the student's own, so
+    that another program may not have it. Fields see its `index` and `value`."""
+
+    model_config = ConfigDict(extra="forbid")
+    cell: str
+    port: int
+    packet: dict[str, dict[str, Any]]
+
+    def sending(self, course: Course, index: int, value: int) -> Sending:
+        """The packet for one cell."""
+        names = {"index": index, "value": value}
+        packet = {
+            header: {field: drawing.value(item, names) for field, item in fields.items()}
+            for header, fields in self.packet.items()
+        }
+        return Sending(self.port, frames.build(packet, course.headers(course.defines)), "")
+
+
+class _LabFile(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    found: list[Cell] = []
+
+
+def case_of(course: Course, example: Mapping[str, Any], base: Scenario) -> Case:
+    """The case of a packet that the prover found, judged as those of `base`. Raises LabError."""
+    updates, sendings = [], []
+    cells = {cell.cell: cell for cell in read_lab(course.name, _LabFile).found}
+    for update in map(_tuples, example["updates"]):
+        if update[0] != "register":
+            updates.append(update)
+            continue
+        _, name, index, value = update
+        own = next((cell for end, cell in cells.items() if _is_named(name, end)), None)
+        if own is not None and value:
+            sendings.append(own.sending(course, index, value))
+        elif value:  # cells begin as 0
+            updates.append(update)
+    data = bytes.fromhex(example["packet"])
+    return Case(
+        say="",
+        defines=course.defines,
+        updates=tuple(updates),
+        steps=(),
+        sendings=(*sendings, Sending(example["port"], data, "")),
+        expected=None,
+        ignore=frozenset(base.ignore),
+        others=base.others == "ignore",
+        undefined=0,
+    )
+
+
+def _tuples(value: Any) -> Any:
+    """What JSON made lists of, as the engine takes it."""
+    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
+
+
+def text_of(course: Course, case: Case, say: str, why: str) -> str:
+    """The file of a case: `why` is told to people who read it, `say` to students. Raises
+    UnwritableError."""
+    if case.network is not None or case.shares or case.counts or case.expected is not None:
+        raise UnwritableError("it is more than packets that come out as they do of the solution")
+    lines = [*(f"# {line}" for line in why.splitlines()), f"say = {_quoted(say)}"]
+    if case.ignore:
+        lines.append(f"ignore = {json.dumps(sorted(case.ignore))}")
+    if case.undefined is not None:
+        lines.append("undefined = true")
+    if case.others:
+        lines.append('others = "ignore"')
+    defines = ", ".join(f"{name} = {_quoted(value)}" for name, value in case.defines)
+    if defines:
+        lines.append(f"defines = {{ {defines} }}")
+    blocks = ["\n".join(lines)]
+    blocks += [f"[[loop]]\nport = {port}\nmetadata = {_number(data)}" for port, data in case.loops]
+    program = course.program(case.defines)
+    blocks += [_update(update, 1, program.summary) for update in case.updates]
+    for at, sending in enumerate(case.sendings, 1):
+        blocks += [_update(update, at, program.summary) for update in sending.updates]
+    before = 0
+    for sending in case.sendings:
+        blocks.append(_send(course, case, sending, before))
+        before = sending.now
+    return "\n\n".join(blocks) + "\n"
+
+
+# ---- What is written into the switch -------------------------------------------------------------
+
+
+def _update(update: Update, at: int, summary: Mapping[str, Any]) -> str:
+    kind = update[0]
+    later = [f"at = {at}"] if at > 1 else []
+    if kind == "session":
+        lines = ["[[session]]", f"id = {update[1]}", f"port = {update[2]}"]
+    elif kind == "group":
+        lines = ["[[group]]", f"id = {update[1]}", f"ports = {[port for port, _ in update[2]]}"]
+        if [instance for _, instance in update[2]] != list(range(len(update[2]))):
+            lines.append(f"instances = {[instance for _, instance in update[2]]}")
+    elif kind == "register":
+        _, register, index, value = update
+        lines = ["[[cell]]", f"register = {_quoted(register)}", f"index = {index}"]
+        lines += [f"value = {value}" if value < MOST else f'value = "={value:#x}"', *later]
+    elif kind == "default":
+        _, table, action, params = update
+        lines = ["[[default]]", *_row(table, None, 0, action, params, summary), *later]
+    elif update[:2] == ("insert", "entry"):
+        _, _, table, matches, priority, action, params = update
+        lines = ["[[entry]]", *_row(table, matches, priority, action, params, summary), *later]
+    else:
+        raise UnwritableError(f"no scenario writes {kind}")
+    return "\n".join(lines)
+
+
+def _row(
+    table: str,
+    matches: Sequence[Any] | None,
+    priority: int,
+    action: str,
+    params: Sequence[tuple[str, int]],
+    summary: Mapping[str, Any],
+) -> Iterator[str]:
+    """The lines of an entry or, without matches, of a default action."""
+    known = next(item for item in summary["tables"] if _is_named(item["name"], table))
+    offered = [item for item in summary["actions"] if item["name"] in known["actions"]]
+    yield f"table = {_quoted(_briefly(known['name'], summary['tables']))}"
+    if matches is not None:
+        widths = {key["name"]: key["width"] for key in known["keys"]}
+        keys = [(name, _match(name, tuple(want), widths[name])) for name, want in matches]
+        yield f"match = {_inline(keys)}"
+        if priority:
+            yield f"priority = {priority}"
+    chosen = next(item for item in offered if _is_named(item["name"], action))
+    yield f"action = {_quoted(_briefly(chosen['name'], offered))}"
+    widths = {param["name"]: param["width"] for param in chosen["params"]}
+    if params:
+        values = [(name, _value(name, value, widths[name])) for name, value in params]
+        yield f"params = {_inline(values)}"
+
+
+def _is_named(full: str, name: str) -> bool:
+    return full == name or full.endswith(f".{name}")
+
+
+def _briefly(full: str, items: Sequence[Mapping[str, Any]]) -> str:
+    """The shortest end of a name that no other item has."""
+    parts = full.split(".")
+    for count in range(1, len(parts)):
+        name = ".".join(parts[-count:])
+        if sum(_is_named(item["name"], name) for item in items) == 1:
+            return name
+    return full
+
+
+def _match(name: str, want: tuple[Any, ...], width: int) -> str:
+    kind, *values = want
+    if kind == "any":
+        return '"*"'
+    if kind == "ternary" and values[1] != (1 << width) - 1:
+        return _quoted(f"{values[0]:#x} &&& {values[1]:#x}")
+    if kind == "lpm":
+        return _quoted(f"{_value(name, values[0], width).strip(chr(34))}/{values[1]}")
+    if kind == "range":
+        return _quoted(f"{values[0]}..{values[1]}")
+    return _value(name, values[0], width)
+
+
+# ---- What is sent --------------------------------------------------------------------------------
+
+
+def _send(course: Course, case: Case, sending: Sending, before: int) -> str:
+    lines = ["[[send]]", f"port = {sending.port}"]
+    if sending.now > before:
+        lines.append(f"wait = {(sending.now - before) // MICROSECOND}")
+    lines.append("[send.packet]")
+    return "\n".join([*lines, *_packet(course, case, sending)])
+
+
+def _packet(course: Course, case: Case, sending: Sending) -> Iterator[str]:
+    """The headers that the solution's parser finds, and the rest as bytes."""
+    layout = course.headers(case.defines)
+    headers = _headers(course, case, sending)
+    packet = {header.name: dict(header.fields) for header in headers}
+    built = frames.build(packet, layout)
+    rest = sending.data[len(built) :]
+    computed = _computed(packet, rest, layout, sending.data)
+    stacks: dict[str, list[str]] = {}
+    for name, fields in packet.items():
+        stack = re.fullmatch(r"(.*)\[\d+\]", name)
+        if stack and len(layout[name]) == 1:
+            ((field, width),) = layout[name].items()
+            stacks.setdefault(stack[1], []).append(_value(field, fields[field], width))
+            continue
+        # A field that has a value of its own in lab.toml is named even where it is 0.
+        usual = course.kit.defaults.get(name, {})
+        values = [
+            (field, computed.get((name, field)) or _value(field, fields[field], width))
+            for field, width in layout[name].items()
+            if fields.get(field, 0) or field in usual
+        ]
+        yield f"{_key(name)} = {_inline(values)}"
+    for name, items in stacks.items():
+        yield f"{_key(name)} = [{', '.join(items)}]"
+    if rest:
+        yield f'payload = "hex:{rest.hex()}"'
+
+
+def _headers(course: Course, case: Case, sending: Sending) -> tuple[frames.Header, ...]:
+    """As many headers as can be built from their fields."""
+    layout = course.headers(case.defines)
+    packets = course.switch(course.program(case.defines)).trace(sending.port, sending.data)
+    headers = frames.parsed(packets["packets"][0]) if packets["packets"] else ()
+    while headers:
+        packet = {header.name: header.fields for header in headers}
+        try:
+            fixed = {
+                name: {field: fields[field] for field in layout[name]}
+                for name, fields in packet.items()
+            }
+            if len(fixed) == len(headers) and sending.data.startswith(frames.build(fixed, layout)):
+                return tuple(frames.Header(name, fields) for name, fields in fixed.items())
+        except (FrameError, KeyError):  # a length that varies, or a header that lacks a field
+            pass
+        headers = headers[:-1]
+    return ()
+
+
+def _computed(
+    packet: Mapping[str, Mapping[str, int]],
+    rest: bytes,
+    layout: frames.Layout,
+    data: bytes,
+) -> dict[tuple[str, str], str]:
+    """The lengths and checksums that are as they should be, which is said instead of a number."""
+    found = {}
+    for name, fields in packet.items():
+        for field, width in layout[name].items():
+            what = "checksum" if "checksum" in field else "length" if "len" in field else ""
+            if width != 16 or not what:
+                continue
+            tried: dict[str, Any] = {**packet, name: {**fields, field: what}}
+            tried[frames.PAYLOAD] = f"hex:{rest.hex()}"
+            try:
+                if frames.build(tried, layout) == data:
+                    found[name, field] = _quoted(what)
+            except FrameError:
+                continue
+    return found
+
+
+# ---- TOML ----------------------------------------------------------------------------------------
+
+
+def _value(name: str, value: int, width: int) -> str:
+    """A value as one writes it: addresses, types in hexadecimal, numbers."""
+    if width == 48:
+        digits = f"{value:012x}"
+        return _quoted(":".join(digits[at : at + 2] for at in range(0, 12, 2)))
+    if width == 32 and re.search("addr|group|destination", name):
+        return _quoted(str(IPv4Address(value)))
+    if width == 128:
+        return _quoted(str(IPv6Address(value)))
+    return _number(value) if "type" not in name else f"{value:#06x}"
+
+
+def _number(value: int) -> str:
+    if value < 1 << 12:
+        return str(value)
+    return f"{value:#x}" if value < MOST else _quoted(f"{value:#x}")
+
+
+def _inline(values: Sequence[tuple[str, str]]) -> str:
+    if not values:
+        return "{}"
+    return "{ " + ", ".join(f"{_key(name)} = {value}" for name, value in values) + " }"
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
