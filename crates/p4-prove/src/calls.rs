@@ -144,8 +144,14 @@ impl Run<'_, '_, '_> {
 
     /// What a cell holds now.
     pub(crate) fn cell(&mut self, register: u32, leaf: usize, index: Term, width: u32) -> Term {
-        let function = self.function_of(register, leaf);
-        let mut value = self.terms.apply(function, index, width);
+        let name = &*self.program.instances[register as usize].name;
+        let mut value = match self.world.registers.iter().any(|other| other == name) {
+            true => {
+                let function = self.function_of(register, leaf);
+                self.terms.apply(function, index, width)
+            }
+            false => self.terms.number(0, width),
+        };
         let writes = self.writes.get(&register).cloned().unwrap_or_default();
         for write in writes {
             let same = self.terms.equal(index, write.index);
@@ -207,6 +213,14 @@ impl Run<'_, '_, '_> {
         }))
     }
 
+    /// Whether one knows how many bits the values have.
+    fn has_known_length(&self, places: &[Place], state: &State) -> bool {
+        let mut varbits = places
+            .iter()
+            .filter(|place| place.kind == ValueKind::Varbit);
+        varbits.all(|place| self.terms.small(self.word(state, place.slot)).is_some())
+    }
+
     fn hash(&mut self, algorithm: Algorithm, data: Option<Term>) -> Step<Term> {
         let Some(data) = data else {
             return Ok(self.terms.number(algorithm.hash(&[]), 64));
@@ -234,7 +248,7 @@ impl Run<'_, '_, '_> {
 
     fn checksum(&mut self, checksum: &Checksum, state: &mut State, merged: bool) -> Step<()> {
         let mut when = self.truth(state, checksum.condition);
-        if !merged {
+        if !merged && !self.has_known_length(checksum.data.places(), state) {
             let decided = self.paths.decide(self.terms, when)?;
             when = self.terms.truth(decided);
         }

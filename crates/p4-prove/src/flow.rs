@@ -222,14 +222,6 @@ impl Run<'_, '_, '_> {
             .zip(&b.guard)
             .take_while(|(x, y)| x == y)
             .count();
-        if self.are_apart(&a, &b) {
-            for condition in &a.guard[common..] {
-                if !self.paths.decide(self.terms, *condition)? {
-                    return Ok(b);
-                }
-            }
-            return Ok(a);
-        }
         let only_a = self.terms.all(&a.guard[common..]);
         let only_b = self.terms.all(&b.guard[common..]);
         let mut guard = a.guard[..common].to_vec();
@@ -240,14 +232,6 @@ impl Run<'_, '_, '_> {
         let words = a.frame.into_iter().zip(b.frame);
         let frame = words.map(|(x, y)| self.merge_words(only_a, x, y)).collect();
         Ok(State { frame, guard })
-    }
-
-    /// Whether the states differ in a word that decides what becomes of the packet.
-    fn are_apart(&self, a: &State, b: &State) -> bool {
-        let words = a.frame.iter().zip(&b.frame).zip(&self.code.critical);
-        words
-            .filter(|((x, y), _)| x != y)
-            .any(|((x, y), critical)| *critical && !self.terms.are_same_number(*x, *y))
     }
 
     /// A table with all actions that may run.

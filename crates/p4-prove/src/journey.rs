@@ -9,7 +9,7 @@ use crate::run::{Asked, Code, Parsed, Run, State, Write};
 use crate::term::{Binary, Term, Terms};
 use crate::world::{Bounds, World};
 use p4_arch::v1model::{Field, Image, Region};
-use p4_ir::ir::Slot;
+use p4_ir::ir::{Program, Slot};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -61,8 +61,6 @@ pub struct Journey {
     /// Writes to registers, by the register's name
     pub writes: FxHashMap<String, Vec<Write>>,
     pub passes: u32,
-    /// All registers of the program
-    pub registers: Vec<String>,
 }
 
 /// The fields that a packet keeps, and the regions of the frame that they are in.
@@ -81,10 +79,10 @@ enum Origin {
 }
 
 /// On its way out
-#[derive(Debug)]
-struct Leaving {
+#[derive(Clone, Debug)]
+pub struct Leaving {
     origin: Origin,
-    port: Term,
+    pub port: Term,
     rid: Option<Term>,
     packet: Packet,
     cursor: usize,
@@ -93,58 +91,173 @@ struct Leaving {
     length: Term,
 }
 
-/// On its way back to the parser
-#[derive(Debug)]
-struct Again {
-    packet: Packet,
-    kept: Kept,
-    kind: u64,
+impl Leaving {
+    /// Whether both are the same copy of the packet for the same port.
+    pub fn is_like(&self, other: &Leaving) -> bool {
+        (self.origin, self.port, self.rid) == (other.origin, other.port, other.rid)
+    }
 }
 
-/// Follows one program's journey of the packet on the present path.
-pub fn travel<'a, 's>(
-    code: &mut Code<'a>,
-    terms: &mut Terms,
-    paths: &mut Paths<'s>,
-    world: &World,
-    bounds: &Bounds,
-    registers: &mut Vec<String>,
-    leg: Leg,
-) -> Step<Journey> {
+/// On its way back to the parser
+#[derive(Clone, Debug)]
+pub struct Again {
+    packet: Packet,
+    kept: Kept,
+    pub kind: u64,
+}
+
+/// Writes to registers, by instance
+pub type Writes = FxHashMap<u32, Vec<Write>>;
+
+/// A packet before a control.
+#[derive(Clone, Debug)]
+pub enum Begin {
+    /// Before ingress, and how often it has been there
+    Arrive(Again),
+    /// Before egress
+    Leave(Leaving),
+}
+
+/// A packet behind a control: what the control asked for is still to be done.
+#[derive(Debug)]
+pub struct Half {
+    state: State,
+    packet: Packet,
+    cursor: usize,
+    writes: Writes,
+    /// The port, behind egress
+    port: Option<Term>,
+}
+
+/// What a packet becomes on its way through ingress or egress.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub sent: Vec<Sent>,
+    pub leaving: Vec<Leaving>,
+    pub again: Vec<Again>,
+    pub writes: Writes,
+}
+
+/// What both programs walk on.
+pub struct Ground<'g, 's> {
+    pub terms: &'g mut Terms,
+    pub paths: &'g mut Paths<'s>,
+    pub world: &'g World,
+    pub bounds: &'g Bounds,
+    /// Numbers that registers have in both programs, by name
+    pub registers: &'g mut Vec<String>,
+}
+
+/// The packet that a leg begins with.
+pub fn beginning(code: &mut Code<'_>, ground: &mut Ground<'_, '_>, leg: Leg) -> Begin {
+    let mut traveller = traveller(code, ground, Writes::default());
+    let (kept, kind) = match leg {
+        Leg::Whole | Leg::First => (Kept::default(), NORMAL),
+        Leg::Later(kind, list) => (traveller.unknown_fields(list), kind),
+    };
+    let packet = Packet::arriving();
+    Begin::Arrive(Again { packet, kept, kind })
+}
+
+/// Up to the end of the control.
+pub fn first_half(
+    code: &mut Code<'_>,
+    ground: &mut Ground<'_, '_>,
+    begin: Begin,
+    writes: Writes,
+) -> Step<Half> {
+    let mut traveller = traveller(code, ground, writes);
+    let (state, port) = match begin {
+        Begin::Arrive(again) => (traveller.ingress(again)?, None),
+        Begin::Leave(copy) => {
+            let port = copy.port;
+            (traveller.egress(copy)?, Some(port))
+        }
+    };
+    Ok(Half {
+        state,
+        packet: traveller.run.packet,
+        cursor: traveller.run.cursor,
+        writes: traveller.run.writes,
+        port,
+    })
+}
+
+/// From the end of the control until the packet leaves, waits for egress or comes back.
+pub fn second_half(code: &mut Code<'_>, ground: &mut Ground<'_, '_>, half: Half) -> Step<Outcome> {
+    let mut traveller = traveller(code, ground, half.writes);
+    traveller.run.packet = half.packet;
+    traveller.run.cursor = half.cursor;
+    match half.port {
+        None => traveller.end_of_ingress(half.state)?,
+        Some(port) => traveller.end_of_egress(half.state, port)?,
+    }
+    Ok(Outcome {
+        sent: traveller.journey.sent,
+        leaving: traveller.leaving.into(),
+        again: traveller.again.into(),
+        writes: traveller.run.writes,
+    })
+}
+
+/// The packet that comes back, with the fields it keeps.
+pub fn come_back(code: &mut Code<'_>, ground: &mut Ground<'_, '_>, again: Again) -> Sent {
+    let mut traveller = traveller(code, ground, Writes::default());
+    traveller.comes_back(again)
+}
+
+fn traveller<'r, 'a, 's>(
+    code: &'r mut Code<'a>,
+    ground: &'r mut Ground<'_, 's>,
+    writes: Writes,
+) -> Traveller<'r, 'a, 's> {
     let program = code.image.program();
     let run = Run {
         program,
         code,
-        terms,
-        paths,
-        world,
-        bounds,
+        terms: ground.terms,
+        paths: ground.paths,
+        world: ground.world,
+        bounds: ground.bounds,
         packet: Packet::arriving(),
         cursor: 0,
         output: Vec::new(),
         loose: None,
-        writes: FxHashMap::default(),
-        registers,
+        writes,
+        registers: ground.registers,
         states: 0,
     };
-    let mut traveller = Traveller {
+    Traveller {
         run,
         journey: Journey::default(),
         leaving: VecDeque::new(),
         again: VecDeque::new(),
-    };
-    traveller.travel(leg)?;
+    }
+}
+
+/// Follows one program's journey of the packet on the present path.
+pub fn travel(code: &mut Code<'_>, ground: &mut Ground<'_, '_>) -> Step<Journey> {
+    let program = code.image.program();
+    let begin = beginning(code, ground, Leg::Whole);
+    let mut traveller = traveller(code, ground, Writes::default());
+    if let Begin::Arrive(again) = begin {
+        traveller.again.push_back(again);
+    }
+    traveller.travel()?;
     let Traveller {
         run, mut journey, ..
     } = traveller;
-    let instances = program.instances.iter();
-    let registers = instances.filter(|instance| &*instance.extern_type == "register");
-    journey.registers = registers.map(|own| own.name.to_string()).collect();
-    for (register, writes) in run.writes {
-        let name = program.instances[register as usize].name.to_string();
-        journey.writes.insert(name, writes);
-    }
+    journey.writes = by_name(program, &run.writes);
     Ok(journey)
+}
+
+/// Writes by the names of registers.
+pub fn by_name(program: &Program, writes: &Writes) -> FxHashMap<String, Vec<Write>> {
+    let named = writes.iter().map(|(register, writes)| {
+        let name = program.instances[*register as usize].name.to_string();
+        (name, writes.clone())
+    });
+    named.collect()
 }
 
 /// A field that packets keep.
@@ -183,21 +296,19 @@ struct Traveller<'r, 'a, 's> {
 }
 
 impl Traveller<'_, '_, '_> {
-    fn travel(&mut self, leg: Leg) -> Step<()> {
-        let (kept, kind) = match leg {
-            Leg::Whole | Leg::First => (Kept::default(), NORMAL),
-            Leg::Later(kind, list) => (self.unknown_fields(list), kind),
-        };
-        let packet = Packet::arriving();
-        self.pass(Again { packet, kept, kind })?;
+    fn travel(&mut self) -> Step<()> {
         loop {
             if let Some(copy) = self.leaving.pop_front() {
-                self.egress(copy)?;
+                let port = copy.port;
+                let state = self.egress(copy)?;
+                self.end_of_egress(state, port)?;
             } else if let Some(again) = self.again.pop_front() {
-                match leg {
-                    Leg::Whole => self.pass(again)?,
-                    Leg::First | Leg::Later(..) => self.comes_back(again),
+                self.journey.passes += 1;
+                if self.journey.passes > self.run.bounds.passes {
+                    return Err(Stop::Bound(PASSES));
                 }
+                let state = self.ingress(again)?;
+                self.end_of_ingress(state)?;
             } else {
                 return Ok(());
             }
@@ -217,7 +328,7 @@ impl Traveller<'_, '_, '_> {
         Kept { list, words }
     }
 
-    fn comes_back(&mut self, again: Again) {
+    fn comes_back(&mut self, again: Again) -> Sent {
         let image = self.run.code.image;
         let list = again.kept.list.unwrap_or_default();
         let mut state = self.blank();
@@ -228,7 +339,7 @@ impl Traveller<'_, '_, '_> {
         }
         let whither = Whither::Again(again.kind, list, values);
         let packet = again.packet;
-        self.journey.sent.push(Sent { whither, packet });
+        Sent { whither, packet }
     }
 
     fn blank(&self) -> State {
@@ -336,16 +447,13 @@ impl Traveller<'_, '_, '_> {
         self.run.walk(entry, state)
     }
 
-    fn pass(&mut self, again: Again) -> Step<()> {
-        self.journey.passes += 1;
-        if self.journey.passes > self.run.bounds.passes {
-            return Err(Stop::Bound(PASSES));
-        }
+    /// Parser and ingress; what ingress asks for is still to be done.
+    fn ingress(&mut self, again: Again) -> Step<State> {
         let standard = *self.run.code.image.standard();
         let mut state = self.blank();
         self.put_back(&mut state, &again.kept);
-        let (arrived, kind) = (again.packet.clone(), again.kind);
-        let length = self.length(&arrived);
+        let kind = again.kind;
+        let length = self.length(&again.packet);
         self.run.packet = again.packet;
         self.run.cursor = 0;
         let port = self.run.world.ingress_port;
@@ -357,8 +465,7 @@ impl Traveller<'_, '_, '_> {
             self.set_number(&mut state, standard.parser_error, error.into());
         }
         self.walk(1, &mut state)?;
-        let state = self.control(2, state)?;
-        self.end_of_ingress(state)
+        self.control(2, state)
     }
 
     fn end_of_ingress(&mut self, state: State) -> Step<()> {
@@ -443,7 +550,8 @@ impl Traveller<'_, '_, '_> {
         }
     }
 
-    fn egress(&mut self, copy: Leaving) -> Step<()> {
+    /// Egress of a copy; what egress asks for is still to be done.
+    fn egress(&mut self, copy: Leaving) -> Step<State> {
         let image = self.run.code.image;
         let standard = *image.standard();
         let mut state = self.blank();
@@ -499,8 +607,7 @@ impl Traveller<'_, '_, '_> {
         let grown = self.run.terms.binary(Binary::Sub, length, own);
         let slot: Slot = self.run.asked(Asked::Grown);
         self.run.set(&mut state, slot, grown);
-        let state = self.control(3, state)?;
-        self.end_of_egress(state, copy.port)
+        self.control(3, state)
     }
 
     fn end_of_egress(&mut self, mut state: State, port: Term) -> Step<()> {

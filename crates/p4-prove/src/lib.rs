@@ -15,8 +15,11 @@
 mod assume;
 mod calls;
 mod compare;
-mod critical;
+mod concrete;
+mod differ;
 pub mod evaluate;
+mod explore;
+mod find;
 pub mod flow;
 pub mod journey;
 pub mod packet;

@@ -58,8 +58,6 @@ pub struct Code<'a> {
     pub blank: Vec<Term>,
     /// Instructions that a jump leads to
     pub(crate) targets: Vec<bool>,
-    /// Words whose values a path takes apart
-    pub(crate) critical: Vec<bool>,
     /// For each routine the order in which its instructions are met
     pub(crate) orders: FxHashMap<Pc, Rc<FxHashMap<Pc, u32>>>,
 }
@@ -80,7 +78,6 @@ impl<'a> Code<'a> {
             image,
             blank,
             targets: crate::flow::targets(program),
-            critical: crate::critical::critical(image),
             orders: FxHashMap::default(),
         })
     }

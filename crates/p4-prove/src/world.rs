@@ -116,6 +116,8 @@ pub struct World {
     pub ingress_port: Term,
     /// Bytes of the packet that arrives, 16 bits
     pub length: Term,
+    /// Registers that hold anything when the packet comes, by name; others hold zeros.
+    pub registers: Vec<String>,
 }
 
 /// What a lookup comes to.
@@ -144,6 +146,13 @@ pub enum Match {
     Range(BigUint, BigUint),
     Optional(BigUint),
     Any,
+}
+
+/// The names of a program's registers
+fn registers(program: &Program) -> Vec<String> {
+    let instances = program.instances.iter();
+    let registers = instances.filter(|instance| &*instance.extern_type == "register");
+    registers.map(|own| own.name.to_string()).collect()
 }
 
 /// Whether there is a cable at a port.
@@ -197,8 +206,16 @@ impl World {
             group,
             ingress_port,
             length,
+            registers: registers(program),
         };
         Ok((world, axioms))
+    }
+
+    /// Registers that `program` has not hold zeros in the other program as well: what is in them would
+    /// have come there by packets, and no packet has come to this one.
+    pub fn share_registers(&mut self, program: &Program) {
+        let others = registers(program);
+        self.registers.retain(|name| others.contains(name));
     }
 
     /// Why the entries of this world do not fit `program`, if they do not.
