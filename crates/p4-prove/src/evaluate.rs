@@ -37,12 +37,21 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// With hashes as the solver took them.
-    pub fn as_solved(terms: &'a Terms, model: &'a Model) -> Evaluation<'a> {
+    /// With hashes as the solver took them, and with what has been computed of these values before.
+    pub fn resume(
+        terms: &'a Terms,
+        model: &'a Model,
+        known: FxHashMap<Term, BigUint>,
+    ) -> Evaluation<'a> {
         Evaluation {
             real: false,
+            known,
             ..Evaluation::new(terms, model)
         }
+    }
+
+    pub fn computed(self) -> FxHashMap<Term, BigUint> {
+        self.known
     }
 
     pub fn is_true(&mut self, term: Term) -> bool {
@@ -91,21 +100,38 @@ impl<'a> Evaluation<'a> {
 
     fn apply(&self, function: Function, argument: Term, value: &BigUint, width: u32) -> BigUint {
         let given = self.model.applied.get(&(function, value.clone()));
+        match (given, self.real) {
+            (Some(given), false) => given.clone(),
+            _ => self
+                .model
+                .apply(function, value, self.terms.width(argument), width),
+        }
+    }
+}
+
+impl Model {
+    /// A function as it really is of a value of `bits` bits; cells as they are given here.
+    pub(crate) fn apply(
+        &self,
+        function: Function,
+        value: &BigUint,
+        bits: u32,
+        width: u32,
+    ) -> BigUint {
         let algorithm = match function {
             Function::Crc32 => Algorithm::Crc32,
             Function::Crc16 => Algorithm::Crc16,
             Function::Csum16 => Algorithm::Csum16,
-            Function::Cell(_) => return given.cloned().unwrap_or_default(),
+            Function::Cell(_) => {
+                let given = self.applied.get(&(function, value.clone()));
+                return given.cloned().unwrap_or_default();
+            }
         };
-        if let (Some(given), false) = (given, self.real) {
-            return given.clone();
-        }
-        let bytes = self.terms.width(argument) as usize / 8;
         let mut data = value.to_bytes_be();
         if value.is_zero() {
             data.clear();
         }
-        let mut padded = vec![0; bytes - data.len()];
+        let mut padded = vec![0; bits as usize / 8 - data.len()];
         padded.append(&mut data);
         BigUint::from(algorithm.hash(&padded)) & ((BigUint::one() << width) - 1u32)
     }

@@ -176,6 +176,18 @@ impl Run<'_, '_, '_> {
         (cases, table.default)
     }
 
+    /// One condition for each instruction that cases lead to; the cases exclude each other.
+    fn by_target(&mut self, cases: Vec<(Term, Pc)>) -> Vec<(Term, Pc)> {
+        let mut joined: Vec<(Term, Pc)> = Vec::new();
+        for (condition, pc) in cases {
+            match joined.iter_mut().find(|other| other.1 == pc) {
+                Some(other) => other.0 = self.terms.or(other.0, condition),
+                None => joined.push((condition, pc)),
+            }
+        }
+        joined
+    }
+
     /// Sends the state to each case whose condition may hold; the conditions exclude each other.
     fn fork(
         &mut self,
@@ -222,14 +234,6 @@ impl Run<'_, '_, '_> {
             .zip(&b.guard)
             .take_while(|(x, y)| x == y)
             .count();
-        if self.are_apart(&a, &b) {
-            for condition in &a.guard[common..] {
-                if !self.paths.decide(self.terms, *condition)? {
-                    return Ok(b);
-                }
-            }
-            return Ok(a);
-        }
         let only_a = self.terms.all(&a.guard[common..]);
         let only_b = self.terms.all(&b.guard[common..]);
         let mut guard = a.guard[..common].to_vec();
@@ -240,14 +244,6 @@ impl Run<'_, '_, '_> {
         let words = a.frame.into_iter().zip(b.frame);
         let frame = words.map(|(x, y)| self.merge_words(only_a, x, y)).collect();
         Ok(State { frame, guard })
-    }
-
-    /// Whether the states differ in a word that decides what becomes of the packet.
-    fn are_apart(&self, a: &State, b: &State) -> bool {
-        let words = a.frame.iter().zip(&b.frame).zip(&self.code.critical);
-        words
-            .filter(|((x, y), _)| x != y)
-            .any(|((x, y), critical)| *critical && !self.terms.are_same_number(*x, *y))
     }
 
     /// A table with all actions that may run.
@@ -328,7 +324,7 @@ impl Run<'_, '_, '_> {
                 Op::Switch { v, table } => {
                     let (cases, default) = self.cases(state, v, table);
                     after = default;
-                    for (condition, pc) in cases {
+                    for (condition, pc) in self.by_target(cases) {
                         if self.paths.decide(self.terms, condition)? {
                             after = pc;
                             break;

@@ -5,11 +5,12 @@
 
 use crate::packet::Packet;
 use crate::path::{Paths, Step, Stop};
-use crate::run::{Asked, Code, Parsed, Run, State, Write};
+use crate::run::{Asked, Code, Parsed, Run, State, Target, Write};
+use crate::tna;
 use crate::term::{Binary, Term, Terms};
 use crate::world::{Bounds, World};
 use p4_arch::v1model::{Field, Image, Region};
-use p4_ir::ir::Slot;
+use p4_ir::ir::{Program, Slot};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -61,8 +62,6 @@ pub struct Journey {
     /// Writes to registers, by the register's name
     pub writes: FxHashMap<String, Vec<Write>>,
     pub passes: u32,
-    /// All registers of the program
-    pub registers: Vec<String>,
 }
 
 /// The fields that a packet keeps, and the regions of the frame that they are in.
@@ -73,7 +72,7 @@ struct Kept {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
+pub(crate) enum Origin {
     IngressClone,
     EgressClone,
     Replica,
@@ -81,70 +80,257 @@ enum Origin {
 }
 
 /// On its way out
-#[derive(Debug)]
-struct Leaving {
-    origin: Origin,
-    port: Term,
-    rid: Option<Term>,
-    packet: Packet,
+#[derive(Clone, Debug)]
+pub struct Leaving {
+    pub(crate) origin: Origin,
+    pub port: Term,
+    pub(crate) rid: Option<Term>,
+    pub(crate) packet: Packet,
     cursor: usize,
     carried: Vec<Term>,
     kept: Kept,
-    length: Term,
+    pub(crate) length: Term,
+    /// On a chip
+    pub(crate) chip: Option<tna::Copied>,
+}
+
+impl Leaving {
+    /// Whether both are the same copy of the packet for the same port.
+    pub fn is_like(&self, other: &Leaving) -> bool {
+        if self.chip.is_some() && self.origin != Origin::Replica {
+            // There is one such copy, and which looped port it takes is the program's business.
+            return self.origin == other.origin;
+        }
+        (self.origin, self.port, self.rid) == (other.origin, other.port, other.rid)
+    }
 }
 
 /// On its way back to the parser
-#[derive(Debug)]
-struct Again {
-    packet: Packet,
+#[derive(Clone, Debug)]
+pub struct Again {
+    pub(crate) packet: Packet,
     kept: Kept,
-    kind: u64,
+    pub kind: u64,
+    /// On a chip
+    pub(crate) chip: Option<tna::Arrival>,
 }
 
-/// Follows one program's journey of the packet on the present path.
-pub fn travel<'a, 's>(
-    code: &mut Code<'a>,
-    terms: &mut Terms,
-    paths: &mut Paths<'s>,
-    world: &World,
-    bounds: &Bounds,
-    registers: &mut Vec<String>,
-    leg: Leg,
-) -> Step<Journey> {
-    let program = code.image.program();
+impl Again {
+    /// At a port of a chip
+    pub(crate) fn at_chip(kind: u64, packet: Packet, chip: tna::Arrival) -> Again {
+        Again {
+            packet,
+            kept: Kept::default(),
+            kind,
+            chip: Some(chip),
+        }
+    }
+}
+
+impl Leaving {
+    /// Behind the traffic manager of a chip
+    pub(crate) fn in_chip(
+        (origin, port, rid): (Origin, Term, Term),
+        packet: Packet,
+        length: Term,
+        chip: tna::Copied,
+    ) -> Leaving {
+        Leaving {
+            origin,
+            port,
+            rid: Some(rid),
+            packet,
+            cursor: 0,
+            carried: Vec::new(),
+            kept: Kept::default(),
+            length,
+            chip: Some(chip),
+        }
+    }
+}
+
+/// Writes to registers, by instance
+pub type Writes = FxHashMap<u32, Vec<Write>>;
+
+/// A packet before a control.
+#[derive(Clone, Debug)]
+pub enum Begin {
+    /// Before ingress, and how often it has been there
+    Arrive(Again),
+    /// Before egress
+    Leave(Leaving),
+}
+
+/// A packet behind a control: what the control asked for is still to be done.
+#[derive(Debug)]
+pub struct Half {
+    pub(crate) state: State,
+    pub(crate) packet: Packet,
+    pub(crate) cursor: usize,
+    pub(crate) writes: Writes,
+    /// The port, behind egress
+    pub(crate) port: Option<Term>,
+    /// On a chip
+    pub(crate) chip: Option<tna::Rest>,
+}
+
+/// What a packet becomes on its way through ingress or egress.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    pub sent: Vec<Sent>,
+    pub leaving: Vec<Leaving>,
+    pub again: Vec<Again>,
+    pub writes: Writes,
+}
+
+/// What both programs walk on.
+pub struct Ground<'g, 's> {
+    pub terms: &'g mut Terms,
+    pub paths: &'g mut Paths<'s>,
+    pub world: &'g World,
+    pub bounds: &'g Bounds,
+    /// Numbers that registers have in both programs, by name
+    pub registers: &'g mut Vec<String>,
+}
+
+/// The packet that a leg begins with.
+pub fn beginning(code: &mut Code<'_>, ground: &mut Ground<'_, '_>, leg: Leg) -> Begin {
+    let image = match code.target {
+        Target::V1Model(image) => image,
+        Target::Tna(_) => return tna::beginning(ground, leg),
+    };
+    let mut traveller = traveller(image, code, ground, Writes::default());
+    let (kept, kind) = match leg {
+        Leg::Whole | Leg::First => (Kept::default(), NORMAL),
+        Leg::Later(kind, list) => (traveller.unknown_fields(list), kind),
+    };
+    Begin::Arrive(Again {
+        packet: Packet::arriving(),
+        kept,
+        kind,
+        chip: None,
+    })
+}
+
+/// Up to the end of the control.
+pub fn first_half(
+    code: &mut Code<'_>,
+    ground: &mut Ground<'_, '_>,
+    begin: Begin,
+    writes: Writes,
+) -> Step<Half> {
+    let image = match code.target {
+        Target::V1Model(image) => image,
+        Target::Tna(image) => return tna::first_half(image, code, ground, begin, writes),
+    };
+    let mut traveller = traveller(image, code, ground, writes);
+    let (state, port) = match begin {
+        Begin::Arrive(again) => (traveller.ingress(again)?, None),
+        Begin::Leave(copy) => {
+            let port = copy.port;
+            (traveller.egress(copy)?, Some(port))
+        }
+    };
+    Ok(Half {
+        state,
+        packet: traveller.run.packet,
+        cursor: traveller.run.cursor,
+        writes: traveller.run.writes,
+        port,
+        chip: None,
+    })
+}
+
+/// From the end of the control until the packet leaves, waits for egress or comes back.
+pub fn second_half(code: &mut Code<'_>, ground: &mut Ground<'_, '_>, half: Half) -> Step<Outcome> {
+    let image = match code.target {
+        Target::V1Model(image) => image,
+        Target::Tna(image) => return tna::second_half(image, code, ground, half),
+    };
+    let mut traveller = traveller(image, code, ground, half.writes);
+    traveller.run.packet = half.packet;
+    traveller.run.cursor = half.cursor;
+    match half.port {
+        None => traveller.end_of_ingress(half.state)?,
+        Some(port) => traveller.end_of_egress(half.state, port)?,
+    }
+    Ok(Outcome {
+        sent: traveller.journey.sent,
+        leaving: traveller.leaving.into(),
+        again: traveller.again.into(),
+        writes: traveller.run.writes,
+    })
+}
+
+/// The packet that comes back, with the fields it keeps.
+pub fn come_back(code: &mut Code<'_>, ground: &mut Ground<'_, '_>, again: Again) -> Sent {
+    let image = match code.target {
+        Target::V1Model(image) => image,
+        Target::Tna(_) => return tna::come_back(again),
+    };
+    let mut traveller = traveller(image, code, ground, Writes::default());
+    traveller.comes_back(again)
+}
+
+fn traveller<'r, 'a, 's>(
+    image: &'a Image,
+    code: &'r mut Code<'a>,
+    ground: &'r mut Ground<'_, 's>,
+    writes: Writes,
+) -> Traveller<'r, 'a, 's> {
+    let program = image.program();
     let run = Run {
         program,
         code,
-        terms,
-        paths,
-        world,
-        bounds,
+        terms: ground.terms,
+        paths: ground.paths,
+        world: ground.world,
+        bounds: ground.bounds,
         packet: Packet::arriving(),
         cursor: 0,
         output: Vec::new(),
         loose: None,
-        writes: FxHashMap::default(),
-        registers,
+        writes,
+        registers: ground.registers,
         states: 0,
+        chip: tna::Chip::default(),
     };
-    let mut traveller = Traveller {
+    Traveller {
+        image,
         run,
         journey: Journey::default(),
         leaving: VecDeque::new(),
         again: VecDeque::new(),
+    }
+}
+
+/// Follows one program's journey of the packet on the present path.
+pub fn travel(code: &mut Code<'_>, ground: &mut Ground<'_, '_>) -> Step<Journey> {
+    let image = match code.target {
+        Target::V1Model(image) => image,
+        Target::Tna(image) => return tna::travel(image, code, ground),
     };
-    traveller.travel(leg)?;
+    let program = image.program();
+    let begin = beginning(code, ground, Leg::Whole);
+    let mut traveller = traveller(image, code, ground, Writes::default());
+    if let Begin::Arrive(again) = begin {
+        traveller.again.push_back(again);
+    }
+    traveller.travel()?;
     let Traveller {
         run, mut journey, ..
     } = traveller;
-    let instances = program.instances.iter();
-    let registers = instances.filter(|instance| &*instance.extern_type == "register");
-    journey.registers = registers.map(|own| own.name.to_string()).collect();
-    for (register, writes) in run.writes {
-        let name = program.instances[register as usize].name.to_string();
-        journey.writes.insert(name, writes);
-    }
+    journey.writes = by_name(program, &run.writes);
     Ok(journey)
+}
+
+/// Writes by the names of registers.
+pub fn by_name(program: &Program, writes: &Writes) -> FxHashMap<String, Vec<Write>> {
+    let named = writes.iter().map(|(register, writes)| {
+        let name = program.instances[*register as usize].name.to_string();
+        (name, writes.clone())
+    });
+    named.collect()
 }
 
 /// A field that packets keep.
@@ -176,6 +362,7 @@ pub fn fields(image: &Image, list: u32) -> Vec<KeptField> {
 }
 
 struct Traveller<'r, 'a, 's> {
+    image: &'a Image,
     run: Run<'r, 'a, 's>,
     journey: Journey,
     leaving: VecDeque<Leaving>,
@@ -183,21 +370,19 @@ struct Traveller<'r, 'a, 's> {
 }
 
 impl Traveller<'_, '_, '_> {
-    fn travel(&mut self, leg: Leg) -> Step<()> {
-        let (kept, kind) = match leg {
-            Leg::Whole | Leg::First => (Kept::default(), NORMAL),
-            Leg::Later(kind, list) => (self.unknown_fields(list), kind),
-        };
-        let packet = Packet::arriving();
-        self.pass(Again { packet, kept, kind })?;
+    fn travel(&mut self) -> Step<()> {
         loop {
             if let Some(copy) = self.leaving.pop_front() {
-                self.egress(copy)?;
+                let port = copy.port;
+                let state = self.egress(copy)?;
+                self.end_of_egress(state, port)?;
             } else if let Some(again) = self.again.pop_front() {
-                match leg {
-                    Leg::Whole => self.pass(again)?,
-                    Leg::First | Leg::Later(..) => self.comes_back(again),
+                self.journey.passes += 1;
+                if self.journey.passes > self.run.bounds.passes {
+                    return Err(Stop::Bound(PASSES));
                 }
+                let state = self.ingress(again)?;
+                self.end_of_ingress(state)?;
             } else {
                 return Ok(());
             }
@@ -205,7 +390,7 @@ impl Traveller<'_, '_, '_> {
     }
 
     fn unknown_fields(&mut self, list: u32) -> Kept {
-        let image = self.run.code.image;
+        let image = self.image;
         let mut state = self.blank();
         for field in fields(image, list) {
             let name = format!("kept.{list}.{}", field.name);
@@ -217,8 +402,8 @@ impl Traveller<'_, '_, '_> {
         Kept { list, words }
     }
 
-    fn comes_back(&mut self, again: Again) {
-        let image = self.run.code.image;
+    fn comes_back(&mut self, again: Again) -> Sent {
+        let image = self.image;
         let list = again.kept.list.unwrap_or_default();
         let mut state = self.blank();
         self.put_back(&mut state, &again.kept);
@@ -228,7 +413,7 @@ impl Traveller<'_, '_, '_> {
         }
         let whither = Whither::Again(again.kind, list, values);
         let packet = again.packet;
-        self.journey.sent.push(Sent { whither, packet });
+        Sent { whither, packet }
     }
 
     fn blank(&self) -> State {
@@ -306,7 +491,7 @@ impl Traveller<'_, '_, '_> {
 
     fn put_back(&self, state: &mut State, kept: &Kept) {
         if let Some(list) = kept.list {
-            let image = self.run.code.image;
+            let image = self.image;
             self.restore(state, image.field_list(list), &kept.words);
         }
     }
@@ -316,14 +501,14 @@ impl Traveller<'_, '_, '_> {
         let Some(list) = list.and_then(|list| u32::try_from(list).ok()) else {
             return Err(Stop::Unsupported("an unknown field list".into()));
         };
-        let words = self.save(state, self.run.code.image.field_list(list));
+        let words = self.save(state, self.image.field_list(list));
         let list = Some(list);
         Ok(Kept { list, words })
     }
 
     /// Runs a control with all its branches.
     fn control(&mut self, block: usize, state: State) -> Step<State> {
-        let entry = self.run.code.image.entries()[block];
+        let entry = self.image.entries()[block];
         let ended = self.run.run_all(entry, state)?;
         let mut state = ended.ok_or_else(|| Stop::Unsupported("a control without end".into()))?;
         state.guard.clear();
@@ -331,21 +516,18 @@ impl Traveller<'_, '_, '_> {
     }
 
     fn walk(&mut self, block: usize, state: &mut State) -> Step<Parsed> {
-        let entry = self.run.code.image.entries()[block];
+        let entry = self.image.entries()[block];
         self.run.states = 0;
         self.run.walk(entry, state)
     }
 
-    fn pass(&mut self, again: Again) -> Step<()> {
-        self.journey.passes += 1;
-        if self.journey.passes > self.run.bounds.passes {
-            return Err(Stop::Bound(PASSES));
-        }
-        let standard = *self.run.code.image.standard();
+    /// Parser and ingress; what ingress asks for is still to be done.
+    fn ingress(&mut self, again: Again) -> Step<State> {
+        let standard = *self.image.standard();
         let mut state = self.blank();
         self.put_back(&mut state, &again.kept);
-        let (arrived, kind) = (again.packet.clone(), again.kind);
-        let length = self.length(&arrived);
+        let kind = again.kind;
+        let length = self.length(&again.packet);
         self.run.packet = again.packet;
         self.run.cursor = 0;
         let port = self.run.world.ingress_port;
@@ -357,12 +539,11 @@ impl Traveller<'_, '_, '_> {
             self.set_number(&mut state, standard.parser_error, error.into());
         }
         self.walk(1, &mut state)?;
-        let state = self.control(2, state)?;
-        self.end_of_ingress(state)
+        self.control(2, state)
     }
 
     fn end_of_ingress(&mut self, state: State) -> Step<()> {
-        let standard = *self.run.code.image.standard();
+        let standard = *self.image.standard();
         let wants_clone = self.asked(&state, Asked::Clone, 1);
         if self.decide(wants_clone)? {
             self.clone_packet(&state, Origin::IngressClone)?;
@@ -373,7 +554,8 @@ impl Traveller<'_, '_, '_> {
             let kept = self.keep(&state, list)?;
             let packet = self.run.packet.clone();
             let kind = RESUBMITTED;
-            self.again.push_back(Again { packet, kept, kind });
+            let chip = None;
+        self.again.push_back(Again { packet, kept, kind, chip });
             return Ok(());
         }
         let group = self.field(&state, standard.mcast_grp, 16);
@@ -397,9 +579,10 @@ impl Traveller<'_, '_, '_> {
             rid,
             packet: self.run.packet.clone(),
             cursor: self.run.cursor,
-            carried: self.save(state, self.run.code.image.carried()),
+            carried: self.save(state, self.image.carried()),
             kept: Kept::default(),
             length: self.grown(state),
+            chip: None,
         }
     }
 
@@ -438,13 +621,14 @@ impl Traveller<'_, '_, '_> {
 
     fn forget_metadata(&mut self, state: &mut State) {
         let zero = self.run.terms.number(0, 64);
-        for (slot, n) in self.run.code.image.metadata() {
+        for (slot, n) in self.image.metadata() {
             state.frame[*slot as usize..(slot + n) as usize].fill(zero);
         }
     }
 
-    fn egress(&mut self, copy: Leaving) -> Step<()> {
-        let image = self.run.code.image;
+    /// Egress of a copy; what egress asks for is still to be done.
+    fn egress(&mut self, copy: Leaving) -> Step<State> {
+        let image = self.image;
         let standard = *image.standard();
         let mut state = self.blank();
         self.run.packet = copy.packet;
@@ -499,12 +683,11 @@ impl Traveller<'_, '_, '_> {
         let grown = self.run.terms.binary(Binary::Sub, length, own);
         let slot: Slot = self.run.asked(Asked::Grown);
         self.run.set(&mut state, slot, grown);
-        let state = self.control(3, state)?;
-        self.end_of_egress(state, copy.port)
+        self.control(3, state)
     }
 
     fn end_of_egress(&mut self, mut state: State, port: Term) -> Step<()> {
-        let standard = *self.run.code.image.standard();
+        let standard = *self.image.standard();
         let wants_clone = self.asked(&state, Asked::Clone, 1);
         if self.decide(wants_clone)? {
             self.clone_packet(&state, Origin::EgressClone)?;
@@ -528,7 +711,8 @@ impl Traveller<'_, '_, '_> {
         let list = self.asked(&state, Asked::RecirculateList, 32);
         let kept = self.keep(&state, list)?;
         let kind = RECIRCULATED;
-        self.again.push_back(Again { packet, kept, kind });
+        let chip = None;
+        self.again.push_back(Again { packet, kept, kind, chip });
         Ok(())
     }
 
@@ -540,6 +724,7 @@ impl Traveller<'_, '_, '_> {
         let payload = &self.run.packet.bytes[self.run.cursor / 8..];
         let bytes = self.run.output.iter().chain(payload).copied().collect();
         let rest = self.run.packet.rest;
-        Ok(Packet { bytes, rest })
+        let tail = self.run.packet.tail;
+        Ok(Packet { bytes, rest, tail })
     }
 }

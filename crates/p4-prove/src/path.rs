@@ -1,10 +1,12 @@
 //! One path at a time: what has been decided on it, and which others there are.
 
-use crate::evaluate::{Evaluation, Model};
+use crate::evaluate::{operands, Evaluation, Model};
 use crate::term::{Binary, Node, Term, Terms};
 use num_bigint::BigUint;
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::cell::RefCell;
 use std::collections::VecDeque;
+use std::rc::Rc;
 
 /// What a solver says of assumptions.
 #[derive(Clone, Debug)]
@@ -26,6 +28,31 @@ pub trait Solver {
     fn ask(&mut self, terms: &Terms, facts: &[Term], assumptions: &[Term]) -> Answer;
 }
 
+/// A solver that several explorations ask in turns.
+pub struct Shared<'x>(RefCell<&'x mut (dyn Solver + 'x)>);
+
+impl<'x> Shared<'x> {
+    pub fn new(solver: &'x mut (dyn Solver + 'x)) -> Shared<'x> {
+        Shared(RefCell::new(solver))
+    }
+}
+
+/// What is asked of a shared solver.
+pub trait Ask {
+    fn forget(&self);
+    fn ask(&self, terms: &Terms, facts: &[Term], assumptions: &[Term]) -> Answer;
+}
+
+impl Ask for Shared<'_> {
+    fn forget(&self) {
+        self.0.borrow_mut().forget();
+    }
+
+    fn ask(&self, terms: &Terms, facts: &[Term], assumptions: &[Term]) -> Answer {
+        self.0.borrow_mut().ask(terms, facts, assumptions)
+    }
+}
+
 /// Why a path ends before both programs have come to the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -43,7 +70,16 @@ pub type Step<T> = Result<T, Stop>;
 #[derive(Debug)]
 struct Ahead {
     script: Vec<Decision>,
-    model: Option<Model>,
+    model: Option<Rc<Model>>,
+}
+
+/// Where paths begin: what was decided before, and values that fulfil it, if some are known.
+#[derive(Clone, Debug, Default)]
+pub struct Base {
+    pub literals: Vec<Term>,
+    /// Truth values of which only one side can hold then
+    forced: Vec<(Term, bool)>,
+    pub model: Option<Rc<Model>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +94,7 @@ const MOST_TERMS: usize = 3_000_000;
 
 /// The paths that a comparison has still to walk, and where it is on the present one.
 pub struct Paths<'s> {
-    pub solver: &'s mut dyn Solver,
+    pub solver: &'s dyn Ask,
     /// Called before each question: whether there is time left
     pub has_time: &'s dyn Fn() -> bool,
     /// What holds on all paths
@@ -74,9 +110,12 @@ pub struct Paths<'s> {
     values: FxHashMap<Term, Term>,
     /// What was decided on this path
     pub literals: Vec<Term>,
+    base: Base,
     /// What is known on all paths
     supposed: (FxHashMap<Term, bool>, FxHashMap<Term, Term>),
-    model: Option<Model>,
+    model: Option<Rc<Model>>,
+    /// Terms under the values of `model`
+    computed: FxHashMap<Term, BigUint>,
     ticks: u64,
     pub questions: u64,
     /// Questions that the solver left open
@@ -84,7 +123,7 @@ pub struct Paths<'s> {
 }
 
 impl<'s> Paths<'s> {
-    pub fn new(solver: &'s mut dyn Solver, has_time: &'s dyn Fn() -> bool) -> Paths<'s> {
+    pub fn new(solver: &'s dyn Ask, has_time: &'s dyn Fn() -> bool) -> Paths<'s> {
         let first = Ahead {
             script: Vec::new(),
             model: None,
@@ -101,8 +140,10 @@ impl<'s> Paths<'s> {
             forced: FxHashSet::default(),
             values: FxHashMap::default(),
             literals: Vec::new(),
+            base: Base::default(),
             supposed: Default::default(),
             model: None,
+            computed: FxHashMap::default(),
             ticks: 0,
             questions: 0,
             open: 0,
@@ -121,22 +162,51 @@ impl<'s> Paths<'s> {
             return false;
         };
         self.script = ahead.script;
-        self.model = ahead.model;
+        self.believe(ahead.model);
         self.at = 0;
         self.known.clone_from(&self.supposed.0);
         self.forced.clear();
         self.values.clone_from(&self.supposed.1);
-        self.literals.clear();
+        self.literals.clone_from(&self.base.literals);
         true
     }
 
-    /// Walks only where the truth values hold.
-    pub fn suppose(&mut self, terms: &Terms, given: &[Term]) {
-        self.axioms.extend(given);
-        for term in given {
-            self.learn(terms, *term, true);
+    fn believe(&mut self, model: Option<Rc<Model>>) {
+        self.model = model;
+        self.computed.clear();
+    }
+
+    /// Walks the paths from there on.
+    pub fn restart(&mut self, terms: &Terms, base: Base) {
+        self.known.clear();
+        self.values.clear();
+        for literal in &base.literals {
+            self.learn(terms, *literal, true);
+        }
+        for (term, value) in &base.forced {
+            self.learn(terms, *term, *value);
         }
         self.supposed = (self.known.clone(), self.values.clone());
+        self.ahead.clear();
+        self.ahead.push_back(Ahead {
+            script: Vec::new(),
+            model: base.model.clone(),
+        });
+        self.is_odd = false;
+        self.base = base;
+    }
+
+    /// What has been decided on this path.
+    pub fn here(&self) -> Base {
+        let forced = self.forced.iter().filter_map(|term| {
+            let value = self.known.get(term)?;
+            Some((*term, *value))
+        });
+        Base {
+            literals: self.literals.clone(),
+            forced: self.base.forced.iter().copied().chain(forced).collect(),
+            model: self.model.clone(),
+        }
     }
 
     pub fn left(&self) -> usize {
@@ -250,13 +320,13 @@ impl<'s> Paths<'s> {
         if first.is_none() {
             match self.ask(terms, &[own])? {
                 Answer::No => return Ok(self.new_decision(terms, term, !value, true)),
-                Answer::Yes(model) => self.model = Some(model),
+                Answer::Yes(model) => self.believe(Some(Rc::new(model))),
                 Answer::Unknown => {}
             }
         }
         let model = match self.ask(terms, &[other])? {
             Answer::No => return Ok(self.new_decision(terms, term, value, true)),
-            Answer::Yes(model) => Some(model),
+            Answer::Yes(model) => Some(Rc::new(model)),
             Answer::Unknown => None,
         };
         let mut script = self.script.clone();
@@ -296,20 +366,40 @@ impl<'s> Paths<'s> {
         self.known.get(&term) != Some(&false) || !self.forced.contains(&term)
     }
 
-    /// The side that the values of the last answer take, if these fulfil all that was decided.
+    /// The side that the values of the last answer take, which fulfil all that was decided.
     fn guess(&mut self, terms: &Terms, term: Term) -> Option<bool> {
         let model = self.model.as_ref()?;
-        let mut evaluation = Evaluation::as_solved(terms, model);
-        let holds = self
-            .axioms
-            .iter()
-            .chain(&self.literals)
-            .all(|literal| evaluation.is_true(*literal));
-        if !holds {
-            self.model = None;
-            return None;
+        let computed = std::mem::take(&mut self.computed);
+        let mut evaluation = Evaluation::resume(terms, model, computed);
+        let value = evaluation.is_true(term);
+        self.computed = evaluation.computed();
+        Some(value)
+    }
+
+    /// The term without what is known on this path.
+    pub fn simplify(&self, terms: &mut Terms, root: Term) -> Term {
+        let mut cone = FxHashSet::default();
+        let mut todo = vec![root];
+        while let Some(term) = todo.pop() {
+            if cone.insert(term) {
+                operands(terms.node(term), |operand| todo.push(operand));
+            }
         }
-        Some(evaluation.is_true(term))
+        let mut cone: Vec<Term> = cone.into_iter().collect();
+        cone.sort_unstable();
+        let mut simple: FxHashMap<Term, Term> = FxHashMap::default();
+        for term in cone {
+            let known = match terms.width(term) {
+                1 => self.known.get(&term).map(|value| terms.truth(*value)),
+                _ => self.values.get(&term).copied(),
+            };
+            let own = match known {
+                Some(known) => known,
+                None => terms.with_operands(term, |operand| simple[&operand]),
+            };
+            simple.insert(term, own);
+        }
+        simple[&root]
     }
 
     /// The value of a term, which may have to be decided: `None` if it is none of its constants.

@@ -4,6 +4,7 @@
 //! about them are answered without a solver. A truth value is one bit. The operands of a term are
 //! older than the term: ascending numbers are an order of evaluation.
 
+use crate::evaluate::Model;
 use num_bigint::BigUint;
 use num_traits::{One, ToPrimitive, Zero};
 use rustc_hash::FxHashMap;
@@ -74,6 +75,15 @@ pub struct Terms {
     numbers: FxHashMap<(Node, u32), Term>,
     pub unknowns: Vec<Unknown>,
     by_name: FxHashMap<String, Term>,
+    /// What unknowns and functions are, where nothing is unknown
+    given: Option<Given>,
+}
+
+/// Values of unknowns by name, and what functions are of them.
+#[derive(Debug)]
+struct Given {
+    values: FxHashMap<String, BigUint>,
+    model: Model,
 }
 
 fn ones(width: u32) -> BigUint {
@@ -81,6 +91,36 @@ fn ones(width: u32) -> BigUint {
 }
 
 impl Terms {
+    /// Terms that are all numbers: the unknowns of `others` have their values in `model`.
+    pub fn of_values(others: &Terms, model: &Model) -> Terms {
+        let named = others.unknowns.iter().zip(0u32..);
+        let values = named.filter_map(|(unknown, number)| {
+            let value = model.values.get(&number)?;
+            Some((unknown.name.clone(), value.clone()))
+        });
+        Terms {
+            given: Some(Given {
+                values: values.collect(),
+                model: model.clone(),
+            }),
+            ..Terms::default()
+        }
+    }
+
+    /// The term, made again with other operands.
+    pub fn with_operands(&mut self, term: Term, of: impl Fn(Term) -> Term) -> Term {
+        let width = self.width(term);
+        match *self.node(term) {
+            Node::Constant(_) | Node::Unknown(_) => term,
+            Node::Not(a) => self.not(of(a)),
+            Node::Binary(op, a, b) => self.binary(op, of(a), of(b)),
+            Node::Choose(c, a, b) => self.choose(of(c), of(a), of(b)),
+            Node::Concat(a, b) => self.concat(of(a), of(b)),
+            Node::Slice(a, lo) => self.slice(of(a), lo, width),
+            Node::Apply(function, a) => self.apply(function, of(a), width),
+        }
+    }
+
     pub fn node(&self, term: Term) -> &Node {
         &self.nodes[term.0 as usize]
     }
@@ -129,6 +169,10 @@ impl Terms {
 
     /// The unknown called `name`: the same one each time.
     pub fn unknown(&mut self, name: &str, width: u32) -> Term {
+        if let Some(given) = &self.given {
+            let value = given.values.get(name).cloned().unwrap_or_default();
+            return self.constant(value, width);
+        }
         if let Some(term) = self.by_name.get(name) {
             return *term;
         }
@@ -548,6 +592,12 @@ impl Terms {
     }
 
     pub fn apply(&mut self, function: Function, argument: Term, width: u32) -> Term {
+        if let (Some(given), Some(value)) = (&self.given, self.value(argument)) {
+            let value = given
+                .model
+                .apply(function, value, self.width(argument), width);
+            return self.constant(value, width);
+        }
         self.make(Node::Apply(function, argument), width)
     }
 

@@ -1,0 +1,113 @@
+//! Both programs with values for all that is unknown: do they differ, seen from outside?
+
+use crate::compare::Counterexample;
+use crate::differ::{cells, NamedWrites};
+use crate::evaluate::Model;
+use crate::find::example;
+use crate::journey::{travel, Ground, Journey, PASSES};
+use crate::path::{Answer, Paths, Shared, Solver, Stop};
+use crate::run::{Code, Target};
+use crate::term::{Term, Terms};
+use crate::world::{Bounds, World};
+use num_bigint::BigUint;
+
+/// Passes after which a packet is taken to go around for ever
+const ENDLESS: u32 = 128;
+
+/// Where everything is a number, nothing is asked.
+struct Nobody;
+
+impl Solver for Nobody {
+    fn forget(&mut self) {}
+
+    fn ask(&mut self, _: &Terms, _: &[Term], _: &[Term]) -> Answer {
+        Answer::Unknown
+    }
+}
+
+/// The counterexample that these values are, if they are one. `registers` are those that `model`
+/// knows the cells of.
+pub(crate) fn confirm(
+    both: [Target<'_>; 2],
+    bounds: &Bounds,
+    unknowns: &Terms,
+    model: &Model,
+    registers: &[String],
+) -> Option<Counterexample> {
+    let mut terms = Terms::of_values(unknowns, model);
+    let (mut world, _) = World::new(both[0].program(), bounds, &mut terms).ok()?;
+    world.share_registers(both[1].program());
+    let patient = Bounds {
+        passes: ENDLESS,
+        varbits: u32::MAX,
+        ..bounds.clone()
+    };
+    let mut nobody = Nobody;
+    let solver = Shared::new(&mut nobody);
+    let mut paths = Paths::new(&solver, &|| true);
+    let mut registers = registers.to_vec();
+    let mut journeys = Vec::new();
+    let mut is_endless = false;
+    for image in both {
+        let mut code = Code::new(image, &mut terms).ok()?;
+        let mut ground = Ground {
+            terms: &mut terms,
+            paths: &mut paths,
+            world: &world,
+            bounds: &patient,
+            registers: &mut registers,
+        };
+        match travel(&mut code, &mut ground) {
+            Ok(journey) => journeys.push(journey),
+            Err(Stop::Bound(PASSES)) if journeys.len() == 1 => {
+                is_endless = true;
+                journeys.push(Journey::default());
+            }
+            Err(_) => return None,
+        }
+    }
+    let both = [&journeys[0], &journeys[1]];
+    let mut found = example(both, &mut terms, model, &world, &registers);
+    found.is_endless = is_endless;
+    found.after = changed(both, &terms, &world);
+    let is_longer = bounds.counts_passes() && found.passes[0] != found.passes[1];
+    let is_different = is_endless || is_longer || found.sent[0] != found.sent[1] || !found.after.is_empty();
+    is_different.then_some(found)
+}
+
+/// Cells that hold something else afterwards: register and index.
+fn changed(both: [&Journey; 2], terms: &Terms, world: &World) -> Vec<(String, u64)> {
+    let mut changed = Vec::new();
+    for name in cells(&both[0].writes, &both[1].writes, &world.registers) {
+        let mut indices: Vec<u64> = both
+            .iter()
+            .filter_map(|journey| journey.writes.get(&name))
+            .flatten()
+            .filter(|write| terms.small(write.when) == Some(1))
+            .filter_map(|write| terms.small(write.index))
+            .collect();
+        indices.sort_unstable();
+        indices.dedup();
+        for index in indices {
+            let [own, other] = both.map(|journey| last(&journey.writes, &name, index, terms));
+            // Where one has not written, the cell keeps what the engine knows: it is asked.
+            if own != other {
+                changed.push((name.clone(), index));
+            }
+        }
+    }
+    changed
+}
+
+/// What was written last to a cell, leaf by leaf.
+fn last(writes: &NamedWrites, name: &str, index: u64, terms: &Terms) -> Option<Vec<BigUint>> {
+    let own = writes.get(name)?.iter().rev();
+    let mut own = own.filter(|write| terms.small(write.when) == Some(1));
+    let write = own.find(|write| terms.small(write.index) == Some(index))?;
+    let values = write.values.iter();
+    Some(
+        values
+            .filter_map(|value| terms.value(*value).cloned())
+            .collect(),
+    )
+}
