@@ -19,7 +19,7 @@ LABS = ("01-bier", "02-frr", "03-protect", "04-msr6", "05-recirculation")
 FLOORS = {
     "01-bier": 0.95,
     "02-frr": 0.9,
-    "03-protect": 0.7,
+    "03-protect": 0.8,
     "04-msr6": 0.85,
     "05-recirculation": 0.95,
 }
