@@ -19,9 +19,9 @@ LABS = ("01-bier", "02-frr", "03-protect", "04-msr6", "05-recirculation")
 FLOORS = {
     "01-bier": 0.95,
     "02-frr": 0.9,
-    "03-protect": 0.7,
+    "03-protect": 0.8,
     "04-msr6": 0.85,
-    "05-recirculation": 0.95,
+    "05-recirculation": 0.9,
 }
 """How many of a lab's mistakes have to be found, of all that are in a program: measured, less what
 a few new ones may cost"""

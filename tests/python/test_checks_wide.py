@@ -14,7 +14,8 @@ from p4lab.grading.course import Course, load, public_seeds
 from p4lab.grading.judge import judge
 from p4lab.grading.record import CheckResult
 from p4lab.grading.rows import ScenarioError
-from p4lab.grading.scenario import Scenario, make_case
+from p4lab.grading.scenario import Case, Scenario, make_case
+from p4lab.grading.story import alike
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -157,3 +158,45 @@ def test_what_came_before_is_told_in_a_few_words(course: Course) -> None:
     assert case.told(2)[:2] == ("W is 8.", "number 7 comes")
     assert case.told(2)[2].startswith("number 8 comes; on port 1 comes ethernet(")
     assert case.told(1)[1].startswith("number 7 comes; on port 1")
+
+
+SHOWN = """
+    say = "A packet comes in."
+    draw.port = { shown = 4, from = 7, to = 8 }
+    [[send]]
+    port = "=port"
+    like = "flow"
+    [send.packet]
+    ipv4 = { ttl = { shown = 9, from = 20, to = 21 }, identification = { shown = 5 } }
+    payload = { shown = "abc", from = 30, to = 31 }
+"""
+
+
+def cases(course: Course, scenario: str, hidden: bool) -> list[Case]:
+    made = Scenario.model_validate(tomllib.loads(scenario))
+    return [
+        make_case(made, course.kit, course, f"case/{number}", hidden=hidden) for number in range(60)
+    ]
+
+
+def test_students_read_what_is_shown_and_the_grader_draws(course: Course) -> None:
+    for case in cases(course, SHOWN, False):
+        assert case.sendings[0].port == 4
+        public = case.sendings[0].data
+        assert (public[22], public[18:20], public[-3:]) == (9, b"\0\5", b"abc")
+    hidden = cases(course, SHOWN, True)
+    assert {case.sendings[0].port for case in hidden} == {7, 8}
+    assert {case.sendings[0].data[22] for case in hidden} == {20, 21}
+    assert {len(case.sendings[0].data) - len(public) for case in hidden} == {27, 28}
+    assert len({case.sendings[0].data[18:20] for case in hidden}) > 20
+
+
+def test_nothing_may_come_out_for_a_silent_packet(course: Course) -> None:
+    """Also where others are allowed: what comes out for the packet before does not matter."""
+    text = 'say = "x"\nothers = "ignore"\n' + "".join(
+        f'[[send]]\nport = 1\nsilent = {silent}\nlike = "flow"\n' for silent in ("false", "true")
+    )
+    case = cases(course, text, False)[0]
+    assert [case.forbids_others(number) for number in (1, 2)] == [False, True]
+    leak = [(7, b"leak")]
+    assert [alike(case, number, leak, ()) for number in (1, 2)] == [True, False]

@@ -51,11 +51,10 @@ class Ways:
         if asked is None:
             return ()
         earlier = {id(ran) for ran in own.ran[:asked]}
-        read = guard.reads
         return tuple(
             name
             for name in self.wrong
-            if _named(name, read) and (name not in own.last or id(own.last[name][1]) in earlier)
+            if _read(name, guard) and (name not in own.last or id(own.last[name][1]) in earlier)
         )
 
     def goes_well(self, number: int, branch: str) -> bool:
@@ -134,8 +133,8 @@ def blamed(ways: Ways) -> Culprit | None:
     if own.sync[:2] == right.sync[:2]:
         return _written(ways) or _silent(ways) or _lacking(ways) or _asked(ways)
     # What one of the two has done behind the place where they part says nothing.
-    targets = [ran.statement.target for ran in own.ran]
-    held = tuple(n for n in ways.wrong if n in own.changes or any(_is(n, one) for one in targets))
+    ran = [item.statement for item in own.ran]
+    held = tuple(n for n in ways.wrong if n in own.changes or any(_writes(n, one) for one in ran))
     names = ways.parting.names
     both = tuple(name for name in names if name in own.last.keys() & right.last)
     rest = tuple(name for name in names if name in right.last)
@@ -154,23 +153,28 @@ def _written(ways: Ways) -> Culprit | None:
     """A statement that wrote what the reference does not, and that does not pass on what another
     wrote; or the condition under which it ran."""
     own, right = ways.parting.theirs, ways.parting.mine
-    for ran in own.ran:
-        for step in ran.steps:
-            name = step.get("name")
-            if step["kind"] != "change" or name not in ways.parting.names:
-                continue
-            if own.last.get(name, (step, None))[1] is not ran or step["text"] in ways.usual:
-                continue
-            if _passes_on(ran, name, ways.names):
-                continue
-            last = right.last.get(name)
-            if last and last[1] and (kept := _kept(ways, _writers(ways, last[0], last[1]))):
-                return kept
-            if _extra(ways, name) and (guard := _guard(ways, ran)) is not None:
-                return guard
-            if _theirs(ways, ran.statement):
-                return _place(ways, ran), _became(ways, step)
+    for step, ran in own.steps:
+        name = step["name"]
+        if ran is None or name not in ways.parting.names or step["text"] in ways.usual:
+            continue
+        # What it is made anew from itself is wrong because of what it was.
+        if own.last[name][1] is not ran and not _names(own.last[name][1], name):
+            continue
+        if _passes_on(ran, name, ways.names):
+            continue
+        last = right.last.get(name)
+        if last and last[1] and (kept := _kept(ways, _writers(ways, last[0], last[1]))):
+            return kept
+        if _extra(ways, name) and (guard := _guard(ways, ran)) is not None:
+            return guard
+        if _theirs(ways, ran.statement):
+            return _place(ways, ran), _became(ways, step)
     return None
+
+
+def _names(ran: Ran | None, name: str) -> bool:
+    """Whether a statement reads a variable."""
+    return ran is not None and _read(name, ran.statement)
 
 
 def _extra(ways: Ways, name: str) -> bool:
@@ -190,13 +194,22 @@ def _became(ways: Ways, step: Mapping[str, Any]) -> str:
 
 def _passes_on(ran: Ran, name: str, wrong: Iterable[str]) -> bool:
     """Whether a statement reads another variable that is wrong."""
-    read = ran.statement.reads
-    return any(other != name and _named(other, read) for other in wrong)
+    return any(other != name and _read(other, ran.statement) for other in wrong)
 
 
-def _named(name: str, written: Iterable[str]) -> bool:
-    """Whether one of the names in a source may be the variable of a trace."""
-    return any(_is(name, one) for one in written)
+def _read(name: str, statement: Statement) -> bool:
+    """Whether a statement may read the variable of a trace."""
+    return _in_scope(name, statement) and any(_is(name, one) for one in statement.reads)
+
+
+def _writes(name: str, statement: Statement) -> bool:
+    """Whether a statement may write the variable of a trace."""
+    return _in_scope(name, statement) and _is(name, statement.target)
+
+
+def _in_scope(name: str, statement: Statement) -> bool:
+    scope = name.rpartition(":")[0]
+    return scope in ("", statement.unit)
 
 
 def _is(name: str, written: str) -> bool:
@@ -282,7 +295,7 @@ def _idle(ways: Ways, name: str, missing: Ran) -> Culprit | None:
         statement = ran.statement
         if not _theirs(ways, statement):
             continue
-        if _is(name, statement.target) or _out(name, statement) or statement.called == called != "":
+        if _writes(name, statement) or _out(name, statement) or statement.called == called != "":
             about = _brief(name)
             return _place(ways, ran), f"here {about} stays as it was"
     return None
@@ -297,7 +310,7 @@ def _out(name: str, statement: Statement) -> bool:
 def _writers(ways: Ways, step: Mapping[str, Any], ran: Ran) -> list[Statement]:
     """The student's statements that would change what the reference does: those that are written
     alike or name the value, or else the only one that writes the variable."""
-    found = [one for one in ways.statements.values() if _is(step["name"], one.target)]
+    found = [one for one in ways.statements.values() if _writes(step["name"], one)]
     alike = [one for one in found if one.text == ran.statement.text]
     value = re.compile(rf"\b{re.escape(str(step['after']))}\b")
     alike = alike or [one for one in found if value.search(one.text)]
@@ -445,10 +458,22 @@ def _asked(ways: Ways) -> Culprit | None:
     if own[0] in ("table", "extern") and ran is not None:
         if (found := _guard(ways, ran)) is not None:
             return found
-        if _theirs(ways, ran.statement):
+        ran = _caller(ways, ran)
+        if ran is not None:
             what = "meets the table" if own[0] == "table" else "should not come to"
             return _place(ways, ran), f"here the packet {what} {_called(own)}"
     return None
+
+
+def _caller(ways: Ways, ran: Ran) -> Ran | None:
+    """A statement, if it is the student's, or else the one by which the packet came to it."""
+    if _theirs(ways, ran.statement):
+        return ran
+    usual = {item.statement.text for item in ways.parting.mine.ran}
+    way = ways.parting.theirs.ran
+    before = way[: way.index(ran)] if ran in way else []
+    calls = (r for r in reversed(before) if r.statement.called and r.statement.text not in usual)
+    return next((item for item in calls if _theirs(ways, item.statement)), None)
 
 
 def _unasked(ways: Ways) -> Culprit | None:

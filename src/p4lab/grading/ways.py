@@ -34,14 +34,15 @@ Change = tuple[Mapping[str, Any], Ran | None]
 
 @dataclass
 class Stretch:
-    """What happened up to a `sync` event, in order: the statements that `ran`, the `last` change of
-    each variable with the statement that made it, and of these the `changes` that are still to be
-    seen at the end: a variable may be again what it was. `step` is that of the event, and `owner`
-    the statement that it belongs to (None: what an architecture does by itself)."""
+    """What happened up to a `sync` event, in order: the statements that `ran`; the `steps` that are
+    changes, each with the statement that made it; the `last` of each variable, and those of them
+    that are still to be seen at the end, the `changes`: a variable may be again what it was. `step`
+    is that of the event, `owner` the statement that it belongs to (None: an architecture's own)."""
 
     ran: list[Ran] = field(default_factory=list)
     last: dict[str, Change] = field(default_factory=dict)
     changes: dict[str, Change] = field(default_factory=dict)
+    steps: list[Change] = field(default_factory=list)
     sync: Sync = END
     step: Mapping[str, Any] | None = None
     owner: Ran | None = None
@@ -50,6 +51,7 @@ class Stretch:
     def note(self, step: Mapping[str, Any], owner: Ran | None) -> None:
         name = step["name"]
         self.last[name] = (step, owner)
+        self.steps.append((step, owner))
         if self._before.setdefault(name, step["before"]) == step["after"]:
             self.changes.pop(name, None)
         else:
@@ -75,8 +77,7 @@ def stretches(
             if owner is not None and step["kind"] not in ("block", "state"):
                 owner.steps.append(step)
             if step["kind"] == "change":
-                if not _passed(step, owner):
-                    found[-1].note(step, owner)
+                found[-1].note(step, owner)
             elif (sync := _sync(step, ignore)) is not None:
                 last = found[-1]
                 last.sync, last.step, last.owner = sync, step, owner
@@ -108,20 +109,14 @@ def _owner(step: Mapping[str, Any], ran: Sequence[Ran]) -> Ran | None:
     return ran[-1]
 
 
-def _passed(step: Mapping[str, Any], owner: Ran | None) -> bool:
-    """Whether a value is only given to a function's parameter, which may have any name."""
-    if "." in step["name"] or owner is None:
-        return False
-    target = owner.statement.target
-    return bool(target) and target != unscoped(step["name"])
-
-
 def _scoped(step: Mapping[str, Any], owner: Ran | None) -> Mapping[str, Any]:
-    """The step; a local variable has the name of its control or function in front: several have
-    one of the same name."""
+    """The step; a local variable has the name of its control or function in front, since several
+    have one of the same name, and a parameter that of what is called."""
     if step["kind"] != "change" or "." in step["name"] or owner is None:
         return step
-    return {**step, "name": f"{owner.statement.unit}:{step['name']}"}
+    statement, name = owner.statement, step["name"]
+    is_own = statement.target == name or not statement.called
+    return {**step, "name": f"{statement.unit if is_own else statement.called}:{name}"}
 
 
 def unscoped(name: str) -> str:
@@ -155,6 +150,8 @@ def _sync(step: Mapping[str, Any], ignore: frozenset[str]) -> Sync | None:
 def ignored(name: str, ignore: frozenset[str]) -> bool:
     """Whether a field such as `hdr.bier.ttl`, or the validity of a header, does not matter."""
     header, field = name.split(".")[-2:]
+    if field == "$valid":
+        return header in ignore
     return bool({f"{header}.{field}", f"{header}.*", header} & ignore)
 
 
