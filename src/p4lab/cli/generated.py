@@ -21,7 +21,7 @@ def generated(lab: str, seed: int, seconds: float, as_json: bool) -> None:
     if as_json:
         counts = Counter(fate.kind for fate in found.values())
         told = [_as_data(mutant, fate) for mutant, fate in found.items()]
-        head = {"lab": lab, "seed": trial.seed, **counts}
+        head: dict[str, Any] = {"lab": lab, "seed": trial.seed, **counts}
         typer.echo(json.dumps({**head, "mutants": told}, indent=2))
     else:
         for mutant, fate in survivors:

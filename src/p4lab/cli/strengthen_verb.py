@@ -21,7 +21,7 @@ def strengthen(lab: Lab, seed: Seed = 1, seconds: Seconds = 10.0) -> None:
     mutant fails it, and right answers pass. Exits 1 if a mutant is left that is not equal to the
     solution.
     """
-    from p4lab.cli.generated import summary, tried
+    from p4lab.cli.generated import summary, tried  # heavy: the labs with their checks
     from p4lab.course.labs import LabError
     from p4lab.grading.strengthen import Left, Strengthening, Written
 

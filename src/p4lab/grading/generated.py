@@ -80,7 +80,8 @@ class Fate:
     def to_json(self) -> dict[str, Any]:
         """What `of` reads, without what is empty."""
         told = {name: value for name, value in vars(self).items() if value or name == "kind"}
-        return json.loads(json.dumps(told, default=_plain))
+        plain: dict[str, Any] = json.loads(json.dumps(told, default=_plain))
+        return plain
 
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> Fate:
