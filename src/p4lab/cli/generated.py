@@ -19,7 +19,7 @@ def generated(lab: str, seed: int, seconds: float, as_json: bool) -> None:
     trial, found = tried(lab, seed, seconds)
     survivors = [(mutant, fate) for mutant, fate in found.items() if fate.survives]
     if as_json:
-        counts = Counter(fate.kind for fate in found.values())
+        counts: Counter[str] = Counter(fate.kind for fate in found.values())
         told = [_as_data(mutant, fate) for mutant, fate in found.items()]
         head: dict[str, Any] = {"lab": lab, "seed": trial.seed, **counts}
         typer.echo(json.dumps({**head, "mutants": told}, indent=2))
