@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -275,9 +274,8 @@ def _tell(outcome: Outcome, out: Path) -> None:
     ):
         if names:
             typer.echo(f"{told}: {', '.join(map(one_line, names))}.", err=True)
-    tally = Counter(verdict.proof.status for verdict in verdicts if verdict.proof)
-    if tally:
-        typer.echo(f"Proofs: {proofs(tally)}.")
+    if proven := proofs(verdicts):
+        typer.echo(f"Proofs: {proven}.")
     if outcome.changed:
         typer.echo(f"{len(outcome.changed)} have other points than before: {out / 'changes.csv'}")
     typer.echo(f"Results: {out / 'summary.html'}")

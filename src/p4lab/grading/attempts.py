@@ -100,10 +100,10 @@ def _refuted(course: Course, work: Work, example: Example, rules: Sequence[Rule]
         return sampled(UNSEEN)
     case = found.judged(course, found.found_for(course, next(iter(noticed.values()))[0], example))
     traces = [traced(course, one, case, 1) for one in (reference, program)]
-    check = nearest.blamed(course, [*noticed.values()], rules, *traces)
-    if check is None:
+    fitting = nearest.blamed(course, [*noticed.values()], rules, *traces)
+    if fitting is None:
         return sampled(UNSEEN)
-    return Attempt(Proof("refuted", check.id), found.found_for(course, check, example))
+    return Attempt(Proof("refuted", fitting.id), found.found_for(course, fitting, example))
 
 
 def told(course: Course, case: Found, work: Work) -> Story | None:

@@ -127,11 +127,11 @@ def _asking(workers: int, dask: str | None) -> Iterator[Callable[..., Future[Any
     """A way to have something proven or charged, here or on a cluster."""
     if dask is None:
         with hands(workers) as pool:
-            here = {"prove": Hand.prove, "charge": Hand.charge}
+            here: dict[str, Callable[..., Any]] = {"prove": Hand.prove, "charge": Hand.charge}
             yield lambda what, *arguments: pool(here[what], *arguments)
     else:
         with cluster(dask) as pool:
-            there = {"prove": prove_here, "charge": charge_here}
+            there: dict[str, Callable[..., Any]] = {"prove": prove_here, "charge": charge_here}
             yield lambda what, *arguments: pool.submit(there[what], *arguments)
 
 

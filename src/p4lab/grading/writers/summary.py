@@ -100,14 +100,18 @@ def _facts(verdicts: Sequence[Verdict]) -> str:
         f"{len(verdicts)} submissions, median {number(median(verdicts))} of {number(most)} points, "
         f"{full} with every check passed, {trouble} that could not be graded"
     )
+    return "; ".join(filter(None, (told, proofs(verdicts))))
+
+
+def proofs(verdicts: Sequence[Verdict]) -> str:
+    """How many are proven, refuted, sampled; empty if nobody asked."""
     tally = Counter(verdict.proof.status for verdict in verdicts if verdict.proof)
-    return f"{told}; {proofs(tally)}" if tally else told
-
-
-def proofs(tally: Mapping[str, int]) -> str:
-    """How many are proven, refuted, sampled."""
-    counts = (tally.get(name, 0) for name in ("proven", "refuted", "sampled"))
-    return "{} proven within bounds, {} refuted by a proof, {} sampled only".format(*counts)
+    if not tally:
+        return ""
+    return (
+        f"{tally['proven']} proven within bounds, {tally['refuted']} refuted by a proof, "
+        f"{tally['sampled']} sampled only"
+    )
 
 
 def as_markdown(
