@@ -362,3 +362,19 @@ def test_what_the_prover_finds_is_what_work_of_the_student_does(course, right, t
     story = attempts.told(course, ttl, work)
     assert story is not None and story.place is not None
     assert story.place.file == FILE
+
+
+def test_a_large_class_shares_its_time(course, right, monkeypatch):
+    """Without this the proofs of three hundred take an hour."""
+    given: list[float | None] = []
+
+    def told(_hand: object, _files: object, task: Task) -> Attempt:
+        given.append(task.prove)
+        return sampled("the time is up")
+
+    monkeypatch.setattr(proving.Hand, "prove", told)
+    row = graded(course, "ann", right)
+    rows = [replace(row, files={FILE: f"{right}\n#define N {number}"}) for number in range(40)]
+    proving.prove(rows, Task(LAB, (FILE,), SEED, prove=10.0), {}, workers=2, most=100.0)
+    proving.prove(rows[:5], Task(LAB, (FILE,), SEED, prove=10.0), {}, workers=2, most=100.0)
+    assert given == [2.5] * 40 + [10.0] * 5

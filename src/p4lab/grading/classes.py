@@ -59,6 +59,8 @@ class How:
     reveal: bool = False
     prove: float | None = None
     """Seconds of one core for the proof of a program; None for no proofs"""
+    prove_all: float | None = None
+    """Most seconds of one core for all programs of the class together"""
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ def grade(
         with journal.opened(out, journal.key_of(course, task)) as kept:
             before = len(kept)
             begin(len(found))
-            graded = folder.grade(
+            graded: Sequence[Graded] = folder.grade(
                 course,
                 found,
                 task,
@@ -132,6 +134,7 @@ def grade(
                     workers=how.workers,
                     dask=how.dask,
                     journal=kept,
+                    most=how.prove_all,
                     begin=lambda count: begin(len(found) + count),
                     done=done,
                 )
