@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from p4lab.grading.attempts import FAILS, Attempt, in_order, sampled, with_attempt
+from p4lab.grading.attempts import FAILS, MISSING, Attempt, in_order, sampled, with_attempt
 from p4lab.grading.folder import cluster, collect, hands
 from p4lab.grading.found import Found, as_toml
 from p4lab.grading.journal import Journal
@@ -67,13 +67,17 @@ def prove(
     workers: int,
     dask: str | None = None,
     journal: Journal | None = None,
+    most: float | None = None,
     begin: Callable[[int], None] = lambda _: None,
     done: Callable[[object], None] = lambda _: None,
 ) -> Proven:
     """Tries to prove every program that has passed all its cases and that `known` does not have,
-    and charges everybody with what was found. `begin` hears how many there are, `done` of each.
-    Raises GradingError."""
+    and charges everybody with what was found. `most` seconds of one core are shared by all programs
+    that have passed. `begin` hears how many there are to prove, `done` of each. Raises
+    GradingError."""
     passed = {program_of(row.files): row.files for row in rows if row.verdict.passed}
+    if task.prove is not None and most is not None and passed:
+        task = replace(task, prove=min(task.prove, most / len(passed)))
     attempts = {program: known[program] for program in passed if program in known}
     for program in passed.keys() - attempts.keys():
         kept = journal.find_attempt(program) if journal is not None else None
@@ -147,11 +151,15 @@ def files(key: str, proven: Proven) -> dict[str, str]:
 
 
 def as_json(key: str, attempts: Attempts) -> str:
-    """The attempts as a file of results; `key` says what they hold for."""
-    lines = (
-        f"{json.dumps(name)}: {json.dumps(attempts[name].to_json())}" for name in sorted(attempts)
-    )
-    inner = ",\n".join(lines)
+    """The attempts as a file of results; `key` says what they hold for. Without those that the
+    grader and not the program has kept from being proven."""
+    sound = {
+        name: one
+        for name, one in sorted(attempts.items())
+        if not one.detail and one.proof.told != MISSING
+    }
+    told = ((name, json.dumps(one.to_json())) for name, one in sound.items())
+    inner = ",\n".join(f"{json.dumps(name)}: {text}" for name, text in told)
     return f'{{"key": {json.dumps(key)}, "attempts": {{\n{inner}\n}}}}\n'
 
 
