@@ -30,8 +30,7 @@ Entries = Annotated[
     int | None, typer.Option("--entries", min=1, max=16, help="Most entries per table.")
 ]
 Passes = Annotated[
-    int | None,
-    typer.Option("--passes", min=1, max=64, help="Most passes of all copies of a packet together."),
+    int | None, typer.Option("--passes", min=1, max=64, help="Most passes of a packet.")
 ]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from p4lab import _engine
 from p4lab.course.labs import LabError
 from p4lab.grading import found, nearest
-from p4lab.grading.course import Check, Course
+from p4lab.grading.course import Check, Course, inject
 from p4lab.grading.found import Found
 from p4lab.grading.judge import work_of
 from p4lab.grading.nearest import Rule
@@ -129,7 +129,7 @@ def _other_cells(course: Course, case: Found, program: _engine.Program) -> Story
     judged = found.judged(course, case).case
     switches = [course.set_up(one, judged) for one in (course.program(judged.defines), program)]
     for switch in switches:
-        switch.process(judged.sendings[0].port, judged.sendings[0].data)
+        inject(switch, judged.sendings[0])
     for name, index in case.cells:
         wanted, got = (switch.read_register(name, index) for switch in switches)
         if wanted != got:

@@ -15,7 +15,7 @@ from p4lab.grading import frames
 from p4lab.grading.course import Check, Course, Judged, counted, inject
 from p4lab.grading.frames import PAYLOAD
 from p4lab.grading.judge import endless
-from p4lab.grading.scenario import Kit, Scenario, in_words, make_case
+from p4lab.grading.scenario import MICROSECOND, Kit, Scenario, in_words, make_case
 from p4lab.model.system import System
 
 if TYPE_CHECKING:  # not everybody has the solver
@@ -84,7 +84,7 @@ def _done(
 ) -> _Done:
     switch = course.switch(program)
     switch.write(list(updates))
-    sent = sorted(switch.process(example.port, example.packet))
+    sent = sorted(switch.process(example.port, example.packet, example.now))
     cells = [switch.read_register(*cell) for cell in example.cells]
     return sent, endless(switch), cells
 
@@ -114,7 +114,8 @@ def _fixed(example: Example, program: _engine.Program, layout: frames.Layout) ->
         kind, row = _row(update, [table["name"] for table in tables])
         data.setdefault(kind, []).append(row)
     packet = _packet(program, layout, example.packet)
-    return {**data, "send": [{"port": example.port, "packet": packet}]}
+    wait = {"wait": example.now // MICROSECOND} if example.now else {}
+    return {**data, "send": [{"port": example.port, **wait, "packet": packet}]}
 
 
 def _row(update: Sequence[Any], tables: Iterable[str]) -> tuple[str, Data]:

@@ -1,5 +1,5 @@
-"""Two programs of one architecture, compared for all packets within bounds. What the prover finds is believed
-only if the engine does the same.
+"""Two programs of one architecture, compared for all packets within bounds. What the prover finds
+is believed only if the engine does the same.
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ class Example:
     """Registers and indices where the programs leave something else behind"""
     passes: tuple[int, int] = (0, 0)
     """How often packets came back in either, where that counts"""
+    now: int = 0
+    """When the packet arrives, in picoseconds"""
 
 
 @dataclass(frozen=True)
