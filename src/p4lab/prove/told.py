@@ -44,7 +44,8 @@ def _paths(count: int) -> str:
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
     """`verdict` (equal, different, undecided), `why`, `bounds`, `stages` and `example`: the packet
-    in hex, its port and its moment in picoseconds, the updates as the engine takes them, what both programs sent."""
+    in hex, its port and its moment in picoseconds, the updates as the engine takes them, what both
+    programs sent."""
     shown: dict[str, Any] = {"verdict": outcome.verdict, "why": outcome.why}
     shown["bounds"] = bounds_told(outcome)
     shown["stages"] = [vars(stage) for stage in outcome.stages]
