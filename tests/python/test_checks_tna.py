@@ -210,7 +210,8 @@ def test_a_scenario_that_makes_no_sense_is_named(course: Course, tables, said) -
 
 
 def test_what_is_written_between_packets_is_told_in_its_place(course: Course) -> None:
-    case = course.case(next(c for c in course.checks if c.id == "turns-change"), "turns-change/1").case
+    check = next(one for one in course.checks if one.id == "turns-change")
+    case = course.case(check, "turns-change/1").case
     told = case.told(9)
     changes = [place for place, step in enumerate(told) if "use_loops(last=" in step]
     packets = [place for place, step in enumerate(told) if "a packet comes in" in step]
