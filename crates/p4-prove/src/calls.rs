@@ -148,7 +148,10 @@ impl Run<'_, '_, '_> {
         let mut value = match self.world.registers.iter().any(|other| other == name) {
             true => {
                 let function = self.function_of(register, leaf);
-                self.terms.apply(function, index, width)
+                let value = self.terms.apply(function, index, width);
+                let promise = self.world.promised(name, value, self.bounds, self.terms);
+                self.paths.believe_always(promise);
+                value
             }
             false => self.terms.number(0, width),
         };

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 /// Values with which two programs differ.
 #[derive(Clone, Debug, Default)]
 pub struct Counterexample {
+    /// When the packet comes, in microseconds
+    pub now: u64,
     pub port: u16,
     pub packet: Vec<u8>,
     pub entries: Vec<Entry>,

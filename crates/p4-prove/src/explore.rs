@@ -5,6 +5,7 @@
 //! both programs side by side; so paths of copies are added, not multiplied. Only where the programs
 //! make other copies are whole journeys compared.
 
+use crate::alike::{common_words, make_alike};
 use crate::compare::{Counterexample, Coverage};
 use crate::concrete::confirm;
 use crate::differ::{packets_differ, registers_differ};
@@ -19,6 +20,7 @@ use crate::run::Code;
 use crate::term::{Term, Terms};
 use crate::world::{Bounds, World};
 use p4_arch::v1model::Image;
+use p4_ir::ir::Slot;
 use std::collections::VecDeque;
 
 /// How many times as many passes as the reference another program may need
@@ -45,6 +47,8 @@ pub(crate) struct Explorer<'a, 's> {
     bounds: &'a Bounds,
     patient: Bounds,
     registers: Vec<String>,
+    /// Words of both frames that stand for the same
+    common: Vec<(Slot, Slot)>,
     leg: Leg,
     /// Copies before egress
     leaving: VecDeque<Task>,
@@ -76,6 +80,7 @@ impl<'a, 's> Explorer<'a, 's> {
             Code::new(both[0], &mut terms)?,
             Code::new(both[1], &mut terms)?,
         ];
+        let common = common_words(&codes);
         let mut paths = Paths::new(solver, has_time);
         paths.axioms = axioms;
         let mut explorer = Explorer {
@@ -90,6 +95,7 @@ impl<'a, 's> Explorer<'a, 's> {
                 ..bounds.clone()
             },
             registers: Vec::new(),
+            common,
             leg,
             leaving: VecDeque::new(),
             arriving: VecDeque::new(),
@@ -223,6 +229,9 @@ impl<'a, 's> Explorer<'a, 's> {
                 let writes = task.writes[side].clone();
                 halves[side] = Some(first_half(code, &mut ground, begin, writes)?);
             }
+        }
+        if let [Some(own), Some(other)] = &mut halves {
+            make_alike(own, other, &self.common, &mut self.terms, &mut self.paths)?;
         }
         let mut outcomes = Vec::new();
         for (side, half) in halves.into_iter().enumerate() {

@@ -1,7 +1,7 @@
 //! A packet's journey through a v1model switch, until nothing of it is left.
 //!
 //! This is what `p4_arch::v1model` does between the blocks (`ingress.rs`, `egress.rs`), said once more
-//! for terms; the tests hold the two together with packets. Time stands still at 0.
+//! for terms; the tests hold the two together with packets. Time stands still meanwhile.
 
 use crate::packet::Packet;
 use crate::path::{Paths, Step, Stop};
@@ -127,6 +127,17 @@ pub struct Half {
     writes: Writes,
     /// The port, behind egress
     port: Option<Term>,
+}
+
+impl Half {
+    /// The value of a word of the frame
+    pub fn word(&self, slot: Slot) -> Term {
+        self.state.frame[slot as usize]
+    }
+
+    pub fn set_word(&mut self, slot: Slot, value: Term) {
+        self.state.frame[slot as usize] = value;
+    }
 }
 
 /// What a packet becomes on its way through ingress or egress.
@@ -460,7 +471,8 @@ impl Traveller<'_, '_, '_> {
         self.set(&mut state, standard.ingress_port, port);
         self.set_number(&mut state, standard.instance_type, kind);
         self.set(&mut state, standard.packet_length, length);
-        self.set_number(&mut state, standard.ingress_global_timestamp, 0);
+        let now = self.run.world.now;
+        self.set(&mut state, standard.ingress_global_timestamp, now);
         if let Parsed::Rejected(error) = self.walk(0, &mut state)? {
             self.set_number(&mut state, standard.parser_error, error.into());
         }
@@ -593,13 +605,15 @@ impl Traveller<'_, '_, '_> {
         self.set(&mut state, standard.packet_length, length);
         for field in [
             standard.egress_spec,
-            standard.enq_timestamp,
             standard.enq_qdepth,
             standard.deq_timedelta,
             standard.deq_qdepth,
-            standard.egress_global_timestamp,
         ] {
             self.set_number(&mut state, field, 0);
+        }
+        let now = self.run.world.now;
+        for field in [standard.enq_timestamp, standard.egress_global_timestamp] {
+            self.set(&mut state, field, now);
         }
         self.forget_asked(&mut state);
         let packet = self.run.packet.clone();

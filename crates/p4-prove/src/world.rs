@@ -3,7 +3,7 @@
 //! The reference's tables say which entries there may be. A table has a fixed number of places for
 //! entries; the entry of a lower place wins. Places are filled from the first on.
 
-use crate::assume::{Assumption, Scope};
+use crate::assume::{Assumption, Expression, Scope};
 use crate::evaluate::Evaluation;
 use crate::term::{Binary, Term, Terms};
 use num_bigint::BigUint;
@@ -15,7 +15,7 @@ use p4_ir::ir::{ConstMatch, Program, Table};
 pub struct Bounds {
     /// Entries per table
     pub entries: u32,
-    /// Passes through ingress, of all copies of a packet together
+    /// Passes through ingress, of a packet and what becomes of it
     pub passes: u32,
     /// Lengths of each varbit field that are tried, from the shortest
     pub varbits: u32,
@@ -34,6 +34,9 @@ pub struct Bounds {
     pub ports: Vec<u16>,
     /// What is promised of entries
     pub assumptions: Vec<Assumption>,
+    /// What is promised of each cell of a register, whose name ends so: `value` is what it holds when
+    /// the packet comes, `now` the time
+    pub registers: Vec<(String, Expression)>,
 }
 
 impl Default for Bounds {
@@ -49,6 +52,7 @@ impl Default for Bounds {
             cables: None,
             ports: Vec::new(),
             assumptions: Vec::new(),
+            registers: Vec::new(),
         }
     }
 }
@@ -57,11 +61,11 @@ impl Default for Bounds {
 #[derive(Clone, Debug)]
 enum Want {
     Exact(Term),
-    /// Ternary and lpm; for the latter the length of the prefix
+    /// Ternary and lpm; the mask of the latter is that of a prefix.
     Masked {
         value: Term,
         mask: Term,
-        length: Option<Term>,
+        is_prefix: bool,
     },
     Range {
         low: Term,
@@ -91,6 +95,8 @@ struct TableWorld {
     actions: Vec<(String, Vec<(String, u32)>)>,
     places: Vec<Place>,
     has_priority: bool,
+    /// What holds of its entries
+    axioms: Vec<Term>,
 }
 
 /// A multicast group of copies that are there or not.
@@ -116,6 +122,8 @@ pub struct World {
     pub ingress_port: Term,
     /// Bytes of the packet that arrives, 16 bits
     pub length: Term,
+    /// When the packet comes, in microseconds, 48 bits; time stands still until it has left
+    pub now: Term,
     /// Registers that hold anything when the packet comes, by name; others hold zeros.
     pub registers: Vec<String>,
 }
@@ -148,6 +156,38 @@ pub enum Match {
     Any,
 }
 
+/// Microseconds; later ones are not counted by all that counts in smaller units.
+const LAST_MOMENT: u64 = 1 << 40;
+
+/// Whether a name is, or ends with, that one.
+fn is_named(name: &str, wanted: &str) -> bool {
+    name == wanted || name.ends_with(&format!(".{wanted}"))
+}
+
+/// Where a promise of a register's cell has its names.
+struct CellScope {
+    value: Term,
+    now: Term,
+}
+
+impl Scope for CellScope {
+    fn name(&self, name: &str) -> Option<Term> {
+        match name {
+            "value" => Some(self.value),
+            "now" => Some(self.now),
+            _ => None,
+        }
+    }
+
+    fn mask(&self, _: &str, _: &mut Terms) -> Option<Term> {
+        None
+    }
+
+    fn group(&self) -> Term {
+        self.now
+    }
+}
+
 /// The names of a program's registers
 fn registers(program: &Program) -> Vec<String> {
     let instances = program.instances.iter();
@@ -175,12 +215,12 @@ impl World {
             if table.keys.is_empty() {
                 continue;
             }
-            tables.push(table_world(program, table, bounds, terms, &mut axioms)?);
+            tables.push(table_world(program, table, bounds, terms)?);
         }
         let sessions = sessions(bounds, terms);
         let group = group(bounds, terms, &mut axioms);
         for assumption in &bounds.assumptions {
-            assume(assumption, &tables, group.id, terms, &mut axioms)?;
+            assume(assumption, &mut tables, group.id, terms)?;
         }
         let ingress_port = terms.unknown("ingress_port", 9);
         let drop = terms.number(511, 9);
@@ -200,15 +240,46 @@ impl World {
         let length = terms.unknown("length", 16);
         let beyond = terms.number(u64::from(bounds.bytes) + 1, 16);
         axioms.push(terms.less(length, beyond));
+        let now = terms.unknown("now", 48);
+        let beyond = terms.number(LAST_MOMENT, 48);
+        axioms.push(terms.less(now, beyond));
+        for (name, _) in &bounds.registers {
+            let is_meant = |register: &String| is_named(register, name);
+            if !registers(program).iter().any(is_meant) {
+                return Err(format!(
+                    "there is no register {name} to assume something of"
+                ));
+            }
+        }
         let world = World {
             tables,
             sessions,
             group,
             ingress_port,
             length,
+            now,
             registers: registers(program),
         };
         Ok((world, axioms))
+    }
+
+    /// What is promised of a cell of that register, as one truth value
+    pub fn promised(
+        &self,
+        register: &str,
+        value: Term,
+        bounds: &Bounds,
+        terms: &mut Terms,
+    ) -> Term {
+        let now = self.now;
+        let scope = CellScope { value, now };
+        let meant = bounds.registers.iter();
+        let meant = meant.filter(|(name, _)| is_named(register, name));
+        let all: Vec<Term> = meant
+            .filter_map(|(_, holds)| holds.term(&scope, terms, 1))
+            .collect();
+        let all: Vec<Term> = all.into_iter().map(|holds| terms.is_set(holds)).collect();
+        terms.all(&all)
     }
 
     /// Registers that `program` has not hold zeros in the other program as well: what is in them would
@@ -239,6 +310,12 @@ impl World {
             }
         }
         None
+    }
+
+    /// What holds of the entries of a table. Nobody needs to know of a table that no path asks.
+    pub fn axioms_of(&self, table: &str) -> &[Term] {
+        let own = self.tables.iter().find(|own| *own.name == *table);
+        own.map_or(&[], |own| &own.axioms)
     }
 
     /// The lookup of `key` (one term per key) in a table of either program.
@@ -396,21 +473,21 @@ impl Scope for EntryScope<'_> {
 /// Adds what an assumption says of each entry of its table.
 fn assume(
     assumption: &Assumption,
-    tables: &[TableWorld],
+    tables: &mut [TableWorld],
     group: Term,
     terms: &mut Terms,
-    axioms: &mut Vec<Term>,
 ) -> Result<(), String> {
     let wanted = &assumption.table;
     let suffix = format!(".{wanted}");
     let mut fitting = tables
-        .iter()
+        .iter_mut()
         .filter(|table| table.name == *wanted || table.name.ends_with(&suffix));
     let table = match (fitting.next(), fitting.next()) {
         (Some(table), None) => table,
         (None, _) => return Err(format!("there is no table {wanted} to assume something of")),
         _ => return Err(format!("there is more than one table {wanted}")),
     };
+    let mut axioms = Vec::new();
     for place in &table.places {
         for (action, (name, _)) in table.actions.iter().enumerate() {
             let is_meant =
@@ -419,7 +496,7 @@ fn assume(
                 continue;
             }
             let scope = EntryScope {
-                table,
+                table: &*table,
                 place,
                 action,
                 group,
@@ -435,6 +512,7 @@ fn assume(
             axioms.push(terms.not(broken));
         }
     }
+    table.axioms.extend(axioms);
     Ok(())
 }
 
@@ -461,8 +539,8 @@ fn table_world(
     table: &Table,
     bounds: &Bounds,
     terms: &mut Terms,
-    axioms: &mut Vec<Term>,
 ) -> Result<TableWorld, String> {
+    let mut axioms = Vec::new();
     let given = table.actions.iter().filter(|action| !action.default_only);
     let actions: Vec<_> = given
         .map(|listed| &program.actions[listed.action as usize])
@@ -479,12 +557,13 @@ fn table_world(
         actions,
         places: Vec::new(),
         has_priority,
+        axioms: Vec::new(),
     };
     if own.actions.is_empty() {
         return Ok(own);
     }
     for number in 0..bounds.entries {
-        let place = place(&own, number, terms, axioms)?;
+        let place = place(&own, number, terms, &mut axioms)?;
         if let Some(before) = own.places.last() {
             let gap = {
                 let not = terms.not(before.is_there);
@@ -492,7 +571,7 @@ fn table_world(
             };
             axioms.push(terms.not(gap));
             if !has_priority {
-                ordered_prefixes(before, &place, terms, axioms);
+                ordered_prefixes(before, &place, terms, &mut axioms);
             }
         }
         for before in &own.places {
@@ -506,6 +585,7 @@ fn table_world(
         }
         own.places.push(place);
     }
+    own.axioms = axioms;
     Ok(own)
 }
 
@@ -514,10 +594,14 @@ fn ordered_prefixes(before: &Place, place: &Place, terms: &mut Terms, axioms: &m
     for (a, b) in before.wants.iter().zip(&place.wants) {
         if let (
             Want::Masked {
-                length: Some(a), ..
+                mask: a,
+                is_prefix: true,
+                ..
             },
             Want::Masked {
-                length: Some(b), ..
+                mask: b,
+                is_prefix: true,
+                ..
             },
         ) = (a, b)
         {
@@ -543,28 +627,28 @@ fn place(
             "ternary" => {
                 let mask = terms.unknown(&format!("{key}.mask"), *width);
                 within(value, mask, terms, axioms);
-                let length = None;
+                let is_prefix = false;
                 Want::Masked {
                     value,
                     mask,
-                    length,
+                    is_prefix,
                 }
             }
             "lpm" => {
-                let length = terms.unknown(&format!("{key}.length"), *width);
-                let longest = terms.number((*width).into(), *width);
-                let beyond = terms.less(longest, length);
-                axioms.push(terms.not(beyond));
-                let all = terms.not(longest);
-                let all = terms.binary(Binary::Xor, all, longest);
-                let rest = terms.binary(Binary::Shr, all, length);
-                let mask = terms.not(rest);
+                let mask = terms.unknown(&format!("{key}.mask"), *width);
                 within(value, mask, terms, axioms);
-                let length = Some(length);
+                // Behind the last one of a prefix there are only zeros.
+                let rest = terms.not(mask);
+                let one = terms.number(1, *width);
+                let after = terms.binary(Binary::Add, rest, one);
+                let both = terms.and(rest, after);
+                let any = terms.is_set(both);
+                axioms.push(terms.not(any));
+                let is_prefix = true;
                 Want::Masked {
                     value,
                     mask,
-                    length,
+                    is_prefix,
                 }
             }
             "range" => {
@@ -656,10 +740,10 @@ impl Want {
             Want::Exact(value) => Match::Exact(evaluation.value(value)),
             Want::Masked {
                 value,
-                length: Some(length),
-                ..
+                mask,
+                is_prefix: true,
             } => {
-                let length = evaluation.value(length).to_u32().unwrap_or(0);
+                let length = evaluation.value(mask).count_ones() as u32;
                 Match::Lpm(evaluation.value(value), length)
             }
             Want::Masked { value, mask, .. } => {

@@ -22,9 +22,7 @@ Other = Annotated[
 ]
 Seconds = Annotated[float, typer.Option("--seconds", min=0.1, help="Time for all of it.")]
 Entries = Annotated[int | None, typer.Option("--entries", min=1, help="Entries per table.")]
-Passes = Annotated[
-    int | None, typer.Option("--passes", min=1, help="Passes of all copies of a packet together.")
-]
+Passes = Annotated[int | None, typer.Option("--passes", min=1, help="Passes of a packet.")]
 
 
 def prove(
@@ -98,6 +96,8 @@ def _text(outcome: Outcome) -> str:
         lines += [f"  with {update}" for update in example.updates]
         if example.is_endless:
             lines.append("  the other program sends it around for ever")
+        if example.now:
+            lines.append(f"  at   {example.now} ps")
         for register, index in example.cells:
             lines.append(f"  afterwards {register}[{index}] is another number")
         for name, sent in zip(("reference", "other"), example.sent, strict=True):
@@ -123,6 +123,7 @@ def _as_json(outcome: Outcome) -> dict[str, Any]:
     shown["example"] = example and {
         "port": example.port,
         "packet": example.packet.hex(),
+        "now": example.now,
         "updates": example.updates,
         "sent": [[(port, data.hex()) for port, data in sent] for sent in example.sent],
     }
