@@ -14,10 +14,23 @@ use rustc_hash::FxHashMap;
 /// Rounds in which values are found that are not the same
 const ROUNDS: u32 = 8;
 
+/// Storages of v1model, and of TNA
+const SHARED: [&str; 9] = [
+    "hdr",
+    "meta",
+    "standard_metadata",
+    "ig_hdr",
+    "ig_md",
+    "ig_intr_md_for_tm",
+    "eg_hdr",
+    "eg_md",
+    "eg_intr_md_for_dprsr",
+];
+
 /// Words of both frames that stand for the same: headers, metadata by name, and what the architecture
 /// is asked for.
 pub(crate) fn common_words(codes: &[Code<'_>; 2]) -> Vec<(Slot, Slot)> {
-    let [own, other] = [0, 1].map(|side| codes[side].image.program());
+    let [own, other] = [0, 1].map(|side| codes[side].target.program());
     let named = named_words(other);
     let mut common = Vec::new();
     for (name, (slot, n)) in named_words(own) {
@@ -34,7 +47,7 @@ pub(crate) fn common_words(codes: &[Code<'_>; 2]) -> Vec<(Slot, Slot)> {
 /// First word and number of words by name
 fn named_words(program: &Program) -> FxHashMap<String, (Slot, Slot)> {
     let mut named = FxHashMap::default();
-    for key in ["hdr", "meta", "standard_metadata"] {
+    for key in SHARED {
         let Some(storage) = program.storage(key) else {
             continue;
         };

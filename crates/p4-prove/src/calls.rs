@@ -1,9 +1,9 @@
 //! Externs on terms.
 
 use crate::path::{Step, Stop};
-use crate::run::{Asked, Run, State, Write};
+use crate::run::{Asked, Run, State, Target, Write};
 use crate::term::{Binary, Function, Term, Terms};
-use p4_arch::v1model::{Algorithm, Call, Checksum};
+use p4_arch::v1model::{Algorithm, Call, Checksum, Image};
 use p4_ir::ir::{CallId, Place, ValueKind};
 
 const DROP_PORT: u64 = 511;
@@ -11,7 +11,10 @@ const DROP_PORT: u64 = 511;
 impl Run<'_, '_, '_> {
     /// `merged`: other branches run as well, so nothing may be decided.
     pub(crate) fn call(&mut self, id: CallId, state: &mut State, merged: bool) -> Step<()> {
-        let image = self.code.image;
+        let image = match self.code.target {
+            Target::V1Model(image) => image,
+            Target::Tna(image) => return self.chip_call(image, id, state, merged),
+        };
         match &image.calls()[id as usize] {
             Call::MarkToDrop {
                 egress_spec,
@@ -79,7 +82,7 @@ impl Run<'_, '_, '_> {
                 let sum = self.terms.binary(Binary::Add, a, b);
                 self.put(state, result.slot, result.width, sum);
             }
-            Call::Checksum(checksum) => self.checksum(checksum, state, merged)?,
+            Call::Checksum(checksum) => self.checksum(image, checksum, state, merged)?,
             Call::Clone { session, list } => {
                 let session = self.get(state, *session, 15);
                 self.ask_for(state, Asked::Clone, Asked::CloneSession, session);
@@ -132,7 +135,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// The number of a register's leaf in both programs.
-    fn function_of(&mut self, register: u32, leaf: usize) -> Function {
+    pub(crate) fn function_of(&mut self, register: u32, leaf: usize) -> Function {
         let name = format!("{}#{leaf}", self.program.instances[register as usize].name);
         let found = self.registers.iter().position(|other| *other == name);
         let number = found.unwrap_or_else(|| {
@@ -178,7 +181,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// The values joined to whole bytes; `None` for no bits at all.
-    fn join(&mut self, places: &[Place], state: &State, merged: bool) -> Step<Option<Term>> {
+    pub(crate) fn join(&mut self, places: &[Place], state: &State, merged: bool) -> Step<Option<Term>> {
         let mut all: Option<Term> = None;
         for place in places {
             let (mut slot, mut width) = (place.slot, place.width);
@@ -249,7 +252,13 @@ impl Run<'_, '_, '_> {
         })
     }
 
-    fn checksum(&mut self, checksum: &Checksum, state: &mut State, merged: bool) -> Step<()> {
+    fn checksum(
+        &mut self,
+        image: &Image,
+        checksum: &Checksum,
+        state: &mut State,
+        merged: bool,
+    ) -> Step<()> {
         let mut when = self.truth(state, checksum.condition);
         if !merged && !self.has_known_length(checksum.data.places(), state) {
             let decided = self.paths.decide(self.terms, when)?;
@@ -274,7 +283,7 @@ impl Run<'_, '_, '_> {
         let equal = self.terms.equal(old, sum);
         let wrong = self.terms.not(equal);
         let wrong = self.terms.and(when, wrong);
-        if let Some(field) = self.code.image.standard().checksum_error {
+        if let Some(field) = image.standard().checksum_error {
             let before = self.truth(state, field.slot());
             let error = self.terms.or(before, wrong);
             self.set(state, field.slot(), error);

@@ -3,6 +3,8 @@
 use crate::explore::Explorer;
 use crate::journey::{fields, Leg, RECIRCULATED, RESUBMITTED};
 use crate::path::{Shared, Solver, Stop};
+use crate::run::Target;
+use crate::tna;
 use crate::world::{Bounds, Entry};
 use num_bigint::BigUint;
 use p4_arch::v1model::{Call, Image};
@@ -30,6 +32,8 @@ pub struct Counterexample {
     /// The reference has come to the end, and the other program goes on for many passes more; what
     /// that one sends is not known.
     pub is_endless: bool,
+    /// Passes through ingress in both
+    pub passes: [u32; 2],
 }
 
 #[derive(Debug)]
@@ -80,27 +84,39 @@ impl Coverage {
 /// one that comes back, with any values in these fields: if they agree on that, they agree on all
 /// journeys. Else journeys are followed, pass by pass.
 pub fn compare(
-    reference: &Image,
-    student: &Image,
+    both: [Target<'_>; 2],
     bounds: &Bounds,
     solver: &mut dyn Solver,
     has_time: &dyn Fn() -> bool,
 ) -> Result<(Verdict, Vec<Coverage>), String> {
-    let both = [reference, student];
     let solver = Shared::new(solver);
     let mut stages = Vec::new();
-    let mut explorer = Explorer::new(both, bounds, Leg::Whole, &solver, has_time)?;
+    let mut verdict = journeys(both, bounds, &solver, has_time, &mut stages)?;
+    if matches!(verdict, Verdict::Equal) && bounds.has_notes() {
+        verdict = tna::notes(both, bounds, &solver, has_time, &mut stages)?;
+    }
+    Ok((verdict, stages))
+}
+
+fn journeys(
+    both: [Target<'_>; 2],
+    bounds: &Bounds,
+    solver: &Shared<'_>,
+    has_time: &dyn Fn() -> bool,
+    stages: &mut Vec<Coverage>,
+) -> Result<Verdict, String> {
+    let mut explorer = Explorer::new(both, bounds, Leg::Whole, solver, has_time)?;
     explorer.resume();
-    if let Some(verdict) = stage(&mut explorer, Leg::First, bounds, 1, &mut stages) {
-        return Ok((verdict, stages));
+    if let Some(verdict) = stage(&mut explorer, Leg::First, bounds, 1, stages) {
+        return Ok(verdict);
     }
     if !explorer.is_done() && explorer.inside == 0 {
-        if let Some(legs) = later_legs(reference, student) {
+        if let Some(legs) = legs(both) {
             let mut all_equal = true;
             for leg in legs {
-                let mut later = Explorer::new(both, bounds, leg, &solver, has_time)?;
+                let mut later = Explorer::new(both, bounds, leg, solver, has_time)?;
                 later.resume();
-                let verdict = stage(&mut later, leg, bounds, 1, &mut stages);
+                let verdict = stage(&mut later, leg, bounds, 1, stages);
                 all_equal = verdict.is_none() && later.is_sure() && later.inside == 0;
                 if !all_equal {
                     break;
@@ -109,7 +125,7 @@ pub fn compare(
             explorer.resume();
             if all_equal {
                 if let Err(stop) = explorer.forget_alike() {
-                    return Ok((undecided(stop), stages));
+                    return Ok(undecided(stop));
                 }
             }
         }
@@ -118,8 +134,8 @@ pub fn compare(
         if explorer.is_done() {
             break;
         }
-        if let Some(verdict) = stage(&mut explorer, Leg::Whole, bounds, passes, &mut stages) {
-            return Ok((verdict, stages));
+        if let Some(verdict) = stage(&mut explorer, Leg::Whole, bounds, passes, stages) {
+            return Ok(verdict);
         }
     }
     let verdict = match (explorer.doubt, explorer.open()) {
@@ -127,11 +143,11 @@ pub fn compare(
         (None, 0) => Verdict::Equal,
         (None, open) => Verdict::Undecided(format!("{open} questions are open")),
     };
-    Ok((verdict, stages))
+    Ok(verdict)
 }
 
 /// Follows the packet up to the end of pass `passes`; a verdict if that ends the comparison.
-fn stage(
+pub(crate) fn stage(
     explorer: &mut Explorer<'_, '_>,
     leg: Leg,
     bounds: &Bounds,
@@ -156,6 +172,14 @@ fn undecided(stop: Stop) -> Verdict {
         Stop::Unsupported(what) => format!("the prover does not follow {what}"),
         Stop::Bound(name) => format!("the bound of {name} was met"),
     })
+}
+
+fn legs(both: [Target<'_>; 2]) -> Option<Vec<Leg>> {
+    match both {
+        [Target::V1Model(reference), Target::V1Model(student)] => later_legs(reference, student),
+        [Target::Tna(reference), Target::Tna(student)] => tna::later_legs(reference, student),
+        _ => None,
+    }
 }
 
 /// The legs of which all journeys consist behind their first pass, if both programs keep the same

@@ -6,11 +6,10 @@ use crate::evaluate::Model;
 use crate::find::example;
 use crate::journey::{travel, Ground, Journey, PASSES};
 use crate::path::{Answer, Paths, Shared, Solver, Stop};
-use crate::run::Code;
+use crate::run::{Code, Target};
 use crate::term::{Term, Terms};
 use crate::world::{Bounds, World};
 use num_bigint::BigUint;
-use p4_arch::v1model::Image;
 
 /// Passes after which a packet is taken to go around for ever
 const ENDLESS: u32 = 128;
@@ -29,7 +28,7 @@ impl Solver for Nobody {
 /// The counterexample that these values are, if they are one. `registers` are those that `model`
 /// knows the cells of.
 pub(crate) fn confirm(
-    both: [&Image; 2],
+    both: [Target<'_>; 2],
     bounds: &Bounds,
     unknowns: &Terms,
     model: &Model,
@@ -71,7 +70,8 @@ pub(crate) fn confirm(
     let mut found = example(both, &mut terms, model, &world, &registers);
     found.is_endless = is_endless;
     found.after = changed(both, &terms, &world);
-    let is_different = is_endless || found.sent[0] != found.sent[1] || !found.after.is_empty();
+    let is_longer = bounds.counts_passes() && found.passes[0] != found.passes[1];
+    let is_different = is_endless || is_longer || found.sent[0] != found.sent[1] || !found.after.is_empty();
     is_different.then_some(found)
 }
 

@@ -4,7 +4,9 @@ use crate::journey::{Sent, Whither};
 use crate::packet::arrived;
 use crate::path::{Step, Stop};
 use crate::run::Write;
+use crate::tna::in_its_pipe;
 use crate::term::{Function, Term, Terms};
+use crate::world::World;
 use rustc_hash::FxHashMap;
 
 /// Writes to registers, by name
@@ -42,12 +44,17 @@ pub(crate) fn registers_differ(
     own: &NamedWrites,
     other: &NamedWrites,
     terms: &mut Terms,
-    shared: &[String],
+    world: &World,
     registers: &[String],
 ) -> Term {
     let mut any = terms.truth(false);
-    for name in cells(own, other, shared) {
+    for name in cells(own, other, &world.registers) {
         let index = terms.unknown(&format!("cell.{name}"), 32);
+        // The cells of a chip's pipes are alike before the packet.
+        let alike = match world.has_pipes {
+            true => in_its_pipe(index, terms),
+            false => index,
+        };
         let leaves = [own, other]
             .into_iter()
             .filter_map(|writes| writes.get(&name));
@@ -61,7 +68,7 @@ pub(crate) fn registers_differ(
             let number = registers.iter().position(|other| *other == wanted);
             // A register that nobody has read may hold anything, and nobody asks.
             let number = number.unwrap_or(registers.len() + leaf) as u32;
-            let before = terms.apply(Function::Cell(number), index, *width);
+            let before = terms.apply(Function::Cell(number), alike, *width);
             let after = [own, other].map(|writes| {
                 let writes = writes.get(&name).into_iter().flatten();
                 writes.fold(before, |value, write| {

@@ -8,7 +8,7 @@
 use crate::alike::{common_words, make_alike};
 use crate::compare::{Counterexample, Coverage};
 use crate::concrete::confirm;
-use crate::differ::{packets_differ, registers_differ};
+use crate::differ::{packets_differ, registers_differ, NamedWrites};
 use crate::evaluate::Model;
 use crate::find::{definitions, make_small, real};
 use crate::journey::{
@@ -16,10 +16,9 @@ use crate::journey::{
     Leg, Outcome, Writes, PASSES,
 };
 use crate::path::{Answer, Ask, Base, Paths, Step, Stop};
-use crate::run::Code;
+use crate::run::{Code, Target};
 use crate::term::{Term, Terms};
 use crate::world::{Bounds, World};
-use p4_arch::v1model::Image;
 use p4_ir::ir::Slot;
 use std::collections::VecDeque;
 
@@ -39,7 +38,7 @@ struct Task {
 }
 
 pub(crate) struct Explorer<'a, 's> {
-    both: [&'a Image; 2],
+    both: [Target<'a>; 2],
     codes: [Code<'a>; 2],
     terms: Terms,
     paths: Paths<'s>,
@@ -64,7 +63,7 @@ pub(crate) struct Explorer<'a, 's> {
 
 impl<'a, 's> Explorer<'a, 's> {
     pub fn new(
-        both: [&'a Image; 2],
+        both: [Target<'a>; 2],
         bounds: &'a Bounds,
         leg: Leg,
         solver: &'s dyn Ask,
@@ -289,20 +288,32 @@ impl<'a, 's> Explorer<'a, 's> {
     }
 
     fn registers_differ(&mut self, task: &Task, writes: [&Writes; 2]) -> Term {
-        let [own, other] = [0, 1].map(|side| by_name(self.both[side].program(), writes[side]));
+        let shared = &self.world.registers;
+        let named = |side: usize, writes| {
+            let mut named = by_name(self.both[side].program(), writes);
+            named.retain(|name, _| shared.contains(name));
+            named
+        };
+        let [own, other] = [0, 1].map(|side| named(side, writes[side]));
         if own.is_empty() && other.is_empty() {
             return self.terms.truth(false);
         }
-        let count = |writes: &Writes| writes.values().map(Vec::len).sum::<usize>();
-        let has_more = (0..2).any(|side| count(writes[side]) > count(&task.writes[side]));
+        let count = |writes: &NamedWrites| writes.values().map(Vec::len).sum::<usize>();
+        let before = [0, 1].map(|side| count(&named(side, &task.writes[side])));
+        let has_more = before != [count(&own), count(&other)];
         if !has_more {
             return self.terms.truth(false);
         }
         if task.has_siblings {
             self.doubt = Some("several copies of a packet write to registers");
         }
-        let (shared, registers) = (&self.world.registers, &self.registers);
-        registers_differ(&own, &other, &mut self.terms, shared, registers)
+        registers_differ(
+            &own,
+            &other,
+            &mut self.terms,
+            &self.world,
+            &self.registers,
+        )
     }
 
     /// Follows the copies that both have made.
@@ -473,9 +484,13 @@ impl<'a, 's> Explorer<'a, 's> {
         }
         let (own, other) = (&journeys[0], &journeys[1]);
         let packets = packets_differ(&own.sent, &other.sent, &mut self.terms)?;
-        let (shared, registers) = (&self.world.registers, &self.registers);
-        let writes = [&own.writes, &other.writes];
-        let kept = registers_differ(writes[0], writes[1], &mut self.terms, shared, registers);
+        let kept = registers_differ(
+            &own.writes,
+            &other.writes,
+            &mut self.terms,
+            &self.world,
+            &self.registers,
+        );
         let difference = self.terms.or(packets, kept);
         let difference = self.paths.simplify(&mut self.terms, difference);
         if self.terms.small(difference) == Some(0) {

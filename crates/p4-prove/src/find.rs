@@ -243,5 +243,6 @@ pub(crate) fn example(
         sent,
         after: Vec::new(),
         is_endless: false,
+        passes: both.map(|journey| journey.passes),
     }
 }

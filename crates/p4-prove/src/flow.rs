@@ -176,6 +176,18 @@ impl Run<'_, '_, '_> {
         (cases, table.default)
     }
 
+    /// One condition for each instruction that cases lead to; the cases exclude each other.
+    fn by_target(&mut self, cases: Vec<(Term, Pc)>) -> Vec<(Term, Pc)> {
+        let mut joined: Vec<(Term, Pc)> = Vec::new();
+        for (condition, pc) in cases {
+            match joined.iter_mut().find(|other| other.1 == pc) {
+                Some(other) => other.0 = self.terms.or(other.0, condition),
+                None => joined.push((condition, pc)),
+            }
+        }
+        joined
+    }
+
     /// Sends the state to each case whose condition may hold; the conditions exclude each other.
     fn fork(
         &mut self,
@@ -315,7 +327,7 @@ impl Run<'_, '_, '_> {
                 Op::Switch { v, table } => {
                     let (cases, default) = self.cases(state, v, table);
                     after = default;
-                    for (condition, pc) in cases {
+                    for (condition, pc) in self.by_target(cases) {
                         if self.paths.decide(self.terms, condition)? {
                             after = pc;
                             break;

@@ -5,7 +5,8 @@
 
 use crate::packet::Packet;
 use crate::path::{Paths, Step, Stop};
-use crate::run::{Asked, Code, Parsed, Run, State, Write};
+use crate::run::{Asked, Code, Parsed, Run, State, Target, Write};
+use crate::tna;
 use crate::term::{Binary, Term, Terms};
 use crate::world::{Bounds, World};
 use p4_arch::v1model::{Field, Image, Region};
@@ -71,7 +72,7 @@ struct Kept {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Origin {
+pub(crate) enum Origin {
     IngressClone,
     EgressClone,
     Replica,
@@ -81,19 +82,25 @@ enum Origin {
 /// On its way out
 #[derive(Clone, Debug)]
 pub struct Leaving {
-    origin: Origin,
+    pub(crate) origin: Origin,
     pub port: Term,
-    rid: Option<Term>,
-    packet: Packet,
+    pub(crate) rid: Option<Term>,
+    pub(crate) packet: Packet,
     cursor: usize,
     carried: Vec<Term>,
     kept: Kept,
-    length: Term,
+    pub(crate) length: Term,
+    /// On a chip
+    pub(crate) chip: Option<tna::Copied>,
 }
 
 impl Leaving {
     /// Whether both are the same copy of the packet for the same port.
     pub fn is_like(&self, other: &Leaving) -> bool {
+        if self.chip.is_some() && self.origin != Origin::Replica {
+            // There is one such copy, and which looped port it takes is the program's business.
+            return self.origin == other.origin;
+        }
         (self.origin, self.port, self.rid) == (other.origin, other.port, other.rid)
     }
 }
@@ -101,9 +108,45 @@ impl Leaving {
 /// On its way back to the parser
 #[derive(Clone, Debug)]
 pub struct Again {
-    packet: Packet,
+    pub(crate) packet: Packet,
     kept: Kept,
     pub kind: u64,
+    /// On a chip
+    pub(crate) chip: Option<tna::Arrival>,
+}
+
+impl Again {
+    /// At a port of a chip
+    pub(crate) fn at_chip(kind: u64, packet: Packet, chip: tna::Arrival) -> Again {
+        Again {
+            packet,
+            kept: Kept::default(),
+            kind,
+            chip: Some(chip),
+        }
+    }
+}
+
+impl Leaving {
+    /// Behind the traffic manager of a chip
+    pub(crate) fn in_chip(
+        (origin, port, rid): (Origin, Term, Term),
+        packet: Packet,
+        length: Term,
+        chip: tna::Copied,
+    ) -> Leaving {
+        Leaving {
+            origin,
+            port,
+            rid: Some(rid),
+            packet,
+            cursor: 0,
+            carried: Vec::new(),
+            kept: Kept::default(),
+            length,
+            chip: Some(chip),
+        }
+    }
 }
 
 /// Writes to registers, by instance
@@ -121,12 +164,14 @@ pub enum Begin {
 /// A packet behind a control: what the control asked for is still to be done.
 #[derive(Debug)]
 pub struct Half {
-    state: State,
-    packet: Packet,
-    cursor: usize,
-    writes: Writes,
+    pub(crate) state: State,
+    pub(crate) packet: Packet,
+    pub(crate) cursor: usize,
+    pub(crate) writes: Writes,
     /// The port, behind egress
-    port: Option<Term>,
+    pub(crate) port: Option<Term>,
+    /// On a chip
+    pub(crate) chip: Option<tna::Rest>,
 }
 
 impl Half {
@@ -161,13 +206,21 @@ pub struct Ground<'g, 's> {
 
 /// The packet that a leg begins with.
 pub fn beginning(code: &mut Code<'_>, ground: &mut Ground<'_, '_>, leg: Leg) -> Begin {
-    let mut traveller = traveller(code, ground, Writes::default());
+    let image = match code.target {
+        Target::V1Model(image) => image,
+        Target::Tna(_) => return tna::beginning(ground, leg),
+    };
+    let mut traveller = traveller(image, code, ground, Writes::default());
     let (kept, kind) = match leg {
         Leg::Whole | Leg::First => (Kept::default(), NORMAL),
         Leg::Later(kind, list) => (traveller.unknown_fields(list), kind),
     };
-    let packet = Packet::arriving();
-    Begin::Arrive(Again { packet, kept, kind })
+    Begin::Arrive(Again {
+        packet: Packet::arriving(),
+        kept,
+        kind,
+        chip: None,
+    })
 }
 
 /// Up to the end of the control.
@@ -177,7 +230,11 @@ pub fn first_half(
     begin: Begin,
     writes: Writes,
 ) -> Step<Half> {
-    let mut traveller = traveller(code, ground, writes);
+    let image = match code.target {
+        Target::V1Model(image) => image,
+        Target::Tna(image) => return tna::first_half(image, code, ground, begin, writes),
+    };
+    let mut traveller = traveller(image, code, ground, writes);
     let (state, port) = match begin {
         Begin::Arrive(again) => (traveller.ingress(again)?, None),
         Begin::Leave(copy) => {
@@ -191,12 +248,17 @@ pub fn first_half(
         cursor: traveller.run.cursor,
         writes: traveller.run.writes,
         port,
+        chip: None,
     })
 }
 
 /// From the end of the control until the packet leaves, waits for egress or comes back.
 pub fn second_half(code: &mut Code<'_>, ground: &mut Ground<'_, '_>, half: Half) -> Step<Outcome> {
-    let mut traveller = traveller(code, ground, half.writes);
+    let image = match code.target {
+        Target::V1Model(image) => image,
+        Target::Tna(image) => return tna::second_half(image, code, ground, half),
+    };
+    let mut traveller = traveller(image, code, ground, half.writes);
     traveller.run.packet = half.packet;
     traveller.run.cursor = half.cursor;
     match half.port {
@@ -213,16 +275,21 @@ pub fn second_half(code: &mut Code<'_>, ground: &mut Ground<'_, '_>, half: Half)
 
 /// The packet that comes back, with the fields it keeps.
 pub fn come_back(code: &mut Code<'_>, ground: &mut Ground<'_, '_>, again: Again) -> Sent {
-    let mut traveller = traveller(code, ground, Writes::default());
+    let image = match code.target {
+        Target::V1Model(image) => image,
+        Target::Tna(_) => return tna::come_back(again),
+    };
+    let mut traveller = traveller(image, code, ground, Writes::default());
     traveller.comes_back(again)
 }
 
 fn traveller<'r, 'a, 's>(
+    image: &'a Image,
     code: &'r mut Code<'a>,
     ground: &'r mut Ground<'_, 's>,
     writes: Writes,
 ) -> Traveller<'r, 'a, 's> {
-    let program = code.image.program();
+    let program = image.program();
     let run = Run {
         program,
         code,
@@ -237,8 +304,10 @@ fn traveller<'r, 'a, 's>(
         writes,
         registers: ground.registers,
         states: 0,
+        chip: tna::Chip::default(),
     };
     Traveller {
+        image,
         run,
         journey: Journey::default(),
         leaving: VecDeque::new(),
@@ -248,9 +317,13 @@ fn traveller<'r, 'a, 's>(
 
 /// Follows one program's journey of the packet on the present path.
 pub fn travel(code: &mut Code<'_>, ground: &mut Ground<'_, '_>) -> Step<Journey> {
-    let program = code.image.program();
+    let image = match code.target {
+        Target::V1Model(image) => image,
+        Target::Tna(image) => return tna::travel(image, code, ground),
+    };
+    let program = image.program();
     let begin = beginning(code, ground, Leg::Whole);
-    let mut traveller = traveller(code, ground, Writes::default());
+    let mut traveller = traveller(image, code, ground, Writes::default());
     if let Begin::Arrive(again) = begin {
         traveller.again.push_back(again);
     }
@@ -300,6 +373,7 @@ pub fn fields(image: &Image, list: u32) -> Vec<KeptField> {
 }
 
 struct Traveller<'r, 'a, 's> {
+    image: &'a Image,
     run: Run<'r, 'a, 's>,
     journey: Journey,
     leaving: VecDeque<Leaving>,
@@ -327,7 +401,7 @@ impl Traveller<'_, '_, '_> {
     }
 
     fn unknown_fields(&mut self, list: u32) -> Kept {
-        let image = self.run.code.image;
+        let image = self.image;
         let mut state = self.blank();
         for field in fields(image, list) {
             let name = format!("kept.{list}.{}", field.name);
@@ -340,7 +414,7 @@ impl Traveller<'_, '_, '_> {
     }
 
     fn comes_back(&mut self, again: Again) -> Sent {
-        let image = self.run.code.image;
+        let image = self.image;
         let list = again.kept.list.unwrap_or_default();
         let mut state = self.blank();
         self.put_back(&mut state, &again.kept);
@@ -428,7 +502,7 @@ impl Traveller<'_, '_, '_> {
 
     fn put_back(&self, state: &mut State, kept: &Kept) {
         if let Some(list) = kept.list {
-            let image = self.run.code.image;
+            let image = self.image;
             self.restore(state, image.field_list(list), &kept.words);
         }
     }
@@ -438,14 +512,14 @@ impl Traveller<'_, '_, '_> {
         let Some(list) = list.and_then(|list| u32::try_from(list).ok()) else {
             return Err(Stop::Unsupported("an unknown field list".into()));
         };
-        let words = self.save(state, self.run.code.image.field_list(list));
+        let words = self.save(state, self.image.field_list(list));
         let list = Some(list);
         Ok(Kept { list, words })
     }
 
     /// Runs a control with all its branches.
     fn control(&mut self, block: usize, state: State) -> Step<State> {
-        let entry = self.run.code.image.entries()[block];
+        let entry = self.image.entries()[block];
         let ended = self.run.run_all(entry, state)?;
         let mut state = ended.ok_or_else(|| Stop::Unsupported("a control without end".into()))?;
         state.guard.clear();
@@ -453,14 +527,14 @@ impl Traveller<'_, '_, '_> {
     }
 
     fn walk(&mut self, block: usize, state: &mut State) -> Step<Parsed> {
-        let entry = self.run.code.image.entries()[block];
+        let entry = self.image.entries()[block];
         self.run.states = 0;
         self.run.walk(entry, state)
     }
 
     /// Parser and ingress; what ingress asks for is still to be done.
     fn ingress(&mut self, again: Again) -> Step<State> {
-        let standard = *self.run.code.image.standard();
+        let standard = *self.image.standard();
         let mut state = self.blank();
         self.put_back(&mut state, &again.kept);
         let kind = again.kind;
@@ -481,7 +555,7 @@ impl Traveller<'_, '_, '_> {
     }
 
     fn end_of_ingress(&mut self, state: State) -> Step<()> {
-        let standard = *self.run.code.image.standard();
+        let standard = *self.image.standard();
         let wants_clone = self.asked(&state, Asked::Clone, 1);
         if self.decide(wants_clone)? {
             self.clone_packet(&state, Origin::IngressClone)?;
@@ -492,7 +566,8 @@ impl Traveller<'_, '_, '_> {
             let kept = self.keep(&state, list)?;
             let packet = self.run.packet.clone();
             let kind = RESUBMITTED;
-            self.again.push_back(Again { packet, kept, kind });
+            let chip = None;
+        self.again.push_back(Again { packet, kept, kind, chip });
             return Ok(());
         }
         let group = self.field(&state, standard.mcast_grp, 16);
@@ -516,9 +591,10 @@ impl Traveller<'_, '_, '_> {
             rid,
             packet: self.run.packet.clone(),
             cursor: self.run.cursor,
-            carried: self.save(state, self.run.code.image.carried()),
+            carried: self.save(state, self.image.carried()),
             kept: Kept::default(),
             length: self.grown(state),
+            chip: None,
         }
     }
 
@@ -557,14 +633,14 @@ impl Traveller<'_, '_, '_> {
 
     fn forget_metadata(&mut self, state: &mut State) {
         let zero = self.run.terms.number(0, 64);
-        for (slot, n) in self.run.code.image.metadata() {
+        for (slot, n) in self.image.metadata() {
             state.frame[*slot as usize..(slot + n) as usize].fill(zero);
         }
     }
 
     /// Egress of a copy; what egress asks for is still to be done.
     fn egress(&mut self, copy: Leaving) -> Step<State> {
-        let image = self.run.code.image;
+        let image = self.image;
         let standard = *image.standard();
         let mut state = self.blank();
         self.run.packet = copy.packet;
@@ -625,7 +701,7 @@ impl Traveller<'_, '_, '_> {
     }
 
     fn end_of_egress(&mut self, mut state: State, port: Term) -> Step<()> {
-        let standard = *self.run.code.image.standard();
+        let standard = *self.image.standard();
         let wants_clone = self.asked(&state, Asked::Clone, 1);
         if self.decide(wants_clone)? {
             self.clone_packet(&state, Origin::EgressClone)?;
@@ -649,7 +725,8 @@ impl Traveller<'_, '_, '_> {
         let list = self.asked(&state, Asked::RecirculateList, 32);
         let kept = self.keep(&state, list)?;
         let kind = RECIRCULATED;
-        self.again.push_back(Again { packet, kept, kind });
+        let chip = None;
+        self.again.push_back(Again { packet, kept, kind, chip });
         Ok(())
     }
 
@@ -661,6 +738,7 @@ impl Traveller<'_, '_, '_> {
         let payload = &self.run.packet.bytes[self.run.cursor / 8..];
         let bytes = self.run.output.iter().chain(payload).copied().collect();
         let rest = self.run.packet.rest;
-        Ok(Packet { bytes, rest })
+        let tail = self.run.packet.tail;
+        Ok(Packet { bytes, rest, tail })
     }
 }

@@ -1,4 +1,4 @@
-//! Two v1model programs of one contract, compared for all packets within bounds.
+//! Two programs of one contract, for v1model or for TNA ([`tna`]), compared for all packets within bounds.
 //!
 //! Both are executed on terms over the same unknowns: the bytes of a packet, its port and length, the
 //! entries of the tables, clone sessions, a multicast group, the cells of registers ([`World`]). A
@@ -26,7 +26,9 @@ pub mod journey;
 pub mod packet;
 pub mod path;
 pub mod run;
+mod tables;
 pub mod term;
+pub mod tna;
 mod wire;
 mod witness;
 pub mod world;
@@ -36,5 +38,8 @@ pub use compare::{compare, Counterexample, Coverage, Verdict};
 pub use evaluate::Model;
 pub use journey::Leg;
 pub use path::{Answer, Solver};
+pub use run::Target;
+pub use tables::{Derived, Fixed};
+pub use tna::Wiring;
 pub use witness::witnesses;
 pub use world::{Bounds, Entry, Match, World};

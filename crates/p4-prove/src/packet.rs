@@ -13,6 +13,8 @@ pub struct Packet {
     pub bytes: Vec<Term>,
     /// The first byte of the packet that arrived which comes after `bytes`
     pub rest: u32,
+    /// Zeros behind the packet that arrived: its Ethernet checksum within a chip
+    pub tail: u32,
 }
 
 /// The byte at `at` of the packet that arrived
@@ -25,13 +27,14 @@ impl Packet {
         Packet {
             bytes: Vec::new(),
             rest: 0,
+            tail: 0,
         }
     }
 
     /// Bytes in 32 bits; `length` is that of the packet that arrived, in 16.
     pub fn length(&self, length: Term, terms: &mut Terms) -> Term {
         let whole = terms.fit(length, 32);
-        let own = (self.bytes.len() as u64).wrapping_sub(self.rest.into()) & 0xffff_ffff;
+        let own = (self.bytes.len() as u64 + u64::from(self.tail)).wrapping_sub(self.rest.into()) & 0xffff_ffff;
         let own = terms.number(own, 32);
         terms.binary(crate::term::Binary::Add, whole, own)
     }
@@ -54,13 +57,39 @@ impl Packet {
         let needed = terms.number(needed, 16);
         let shorter = terms.less(length, needed);
         if paths.decide(terms, shorter)? {
-            return Ok(false);
+            return self.reach_behind(missing as u32, length, terms, paths);
         }
         for _ in 0..missing {
             self.bytes.push(arrived(self.rest, terms));
             self.rest += 1;
         }
         Ok(true)
+    }
+
+    /// Reads on into the zeros behind the packet that arrived.
+    fn reach_behind(
+        &mut self,
+        missing: u32,
+        length: Term,
+        terms: &mut Terms,
+        paths: &mut Paths<'_>,
+    ) -> Step<bool> {
+        for zeros in 1..=self.tail.min(missing) {
+            let end = self.rest + missing - zeros;
+            let number = terms.number(end.into(), 16);
+            let ends = terms.equal(length, number);
+            if !paths.decide(terms, ends)? {
+                continue;
+            }
+            let own = self.rest..end;
+            self.bytes.extend(own.map(|at| arrived(at, terms)));
+            let zero = terms.number(0, 8);
+            self.bytes.extend((0..zeros).map(|_| zero));
+            self.rest = end;
+            self.tail -= zeros;
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     /// `width` bits from bit `from` on, which are there.

@@ -7,7 +7,7 @@ use crate::packet::Packet;
 use crate::path::{Paths, Step, Stop};
 use crate::term::{Binary, Term, Terms};
 use crate::world::World;
-use p4_arch::v1model::Image;
+use p4_arch::{tna, v1model};
 use p4_ir::ir::{words, Alu, LayoutId, Op, Pc, Program, Slot, WideKind};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -51,9 +51,25 @@ pub enum Parsed {
     Rejected(u32),
 }
 
+/// The architecture that a program was made for, and the program.
+#[derive(Clone, Copy, Debug)]
+pub enum Target<'a> {
+    V1Model(&'a v1model::Image),
+    Tna(&'a tna::Image),
+}
+
+impl<'a> Target<'a> {
+    pub fn program(self) -> &'a Program {
+        match self {
+            Target::V1Model(image) => image.program(),
+            Target::Tna(image) => image.program(),
+        }
+    }
+}
+
 /// What stays of a program from path to path.
 pub struct Code<'a> {
-    pub image: &'a Image,
+    pub target: Target<'a>,
     /// The frame before a packet comes
     pub blank: Vec<Term>,
     /// Instructions that a jump leads to
@@ -63,8 +79,8 @@ pub struct Code<'a> {
 }
 
 impl<'a> Code<'a> {
-    pub fn new(image: &'a Image, terms: &mut Terms) -> Result<Code<'a>, String> {
-        let program = image.program();
+    pub fn new(target: Target<'a>, terms: &mut Terms) -> Result<Code<'a>, String> {
+        let program = target.program();
         if program.keeps_invalid {
             return Err("programs lowered for bmv2 are not compared".into());
         }
@@ -75,7 +91,7 @@ impl<'a> Code<'a> {
         }
         blank.resize(blank.len() + Asked::Words as usize, zero);
         Ok(Code {
-            image,
+            target,
             blank,
             targets: crate::flow::targets(program),
             orders: FxHashMap::default(),
@@ -102,6 +118,8 @@ pub struct Run<'r, 'a, 's> {
     /// Numbers that registers have in both programs, by name
     pub registers: &'r mut Vec<String>,
     pub states: u32,
+    /// What only TNA has
+    pub chip: crate::tna::Chip,
 }
 
 impl Run<'_, '_, '_> {

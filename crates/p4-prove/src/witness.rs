@@ -4,14 +4,13 @@ use crate::compare::Counterexample;
 use crate::find::{definitions, example, real};
 use crate::journey::{travel, Ground};
 use crate::path::{Paths, Shared, Solver, Step, Stop};
-use crate::run::Code;
+use crate::run::{Code, Target};
 use crate::term::Terms;
 use crate::world::{Bounds, World};
-use p4_arch::v1model::Image;
 
 /// Walks at most `most` paths of a program to their end; the values are not made small.
 pub fn witnesses(
-    image: &Image,
+    image: Target<'_>,
     bounds: &Bounds,
     solver: &mut dyn Solver,
     has_time: &dyn Fn() -> bool,

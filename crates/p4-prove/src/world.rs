@@ -5,6 +5,8 @@
 
 use crate::assume::{Assumption, Expression, Scope};
 use crate::evaluate::Evaluation;
+use crate::tables::{Derived, Fixed};
+use crate::tna::Wiring;
 use crate::term::{Binary, Term, Terms};
 use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
@@ -37,6 +39,24 @@ pub struct Bounds {
     /// What is promised of each cell of a register, whose name ends so: `value` is what it holds when
     /// the packet comes, `now` the time
     pub registers: Vec<(String, Expression)>,
+    /// Tables without keys whose default action the control plane sets
+    pub defaults: Vec<String>,
+    pub fixed: Vec<Fixed>,
+    pub derived: Vec<Derived>,
+    /// For TNA: how the chip is wired
+    pub wiring: Option<Wiring>,
+}
+
+impl Bounds {
+    /// Whether programs have registers that are their own business
+    pub(crate) fn has_notes(&self) -> bool {
+        let mut wiring = self.wiring.iter();
+        wiring.any(|wiring| !wiring.notes.is_empty())
+    }
+
+    pub(crate) fn counts_passes(&self) -> bool {
+        self.wiring.as_ref().is_some_and(|own| own.counts_passes)
+    }
 }
 
 impl Default for Bounds {
@@ -53,6 +73,10 @@ impl Default for Bounds {
             ports: Vec::new(),
             assumptions: Vec::new(),
             registers: Vec::new(),
+            defaults: Vec::new(),
+            fixed: Vec::new(),
+            derived: Vec::new(),
+            wiring: None,
         }
     }
 }
@@ -97,6 +121,8 @@ struct TableWorld {
     has_priority: bool,
     /// What holds of its entries
     axioms: Vec<Term>,
+    /// Its entries are fixed, or follow from others.
+    is_given: bool,
 }
 
 /// A multicast group of copies that are there or not.
@@ -120,12 +146,16 @@ pub struct World {
     pub sessions: Vec<Session>,
     pub group: Group,
     pub ingress_port: Term,
+    /// A port that leads back to ingress; only chips have such
+    pub looped_port: Term,
     /// Bytes of the packet that arrives, 16 bits
     pub length: Term,
     /// When the packet comes, in microseconds, 48 bits; time stands still until it has left
     pub now: Term,
     /// Registers that hold anything when the packet comes, by name; others hold zeros.
     pub registers: Vec<String>,
+    /// Each pipe of a chip has cells of its own.
+    pub has_pipes: bool,
 }
 
 /// What a lookup comes to.
@@ -188,15 +218,45 @@ impl Scope for CellScope {
     }
 }
 
-/// The names of a program's registers
-fn registers(program: &Program) -> Vec<String> {
+/// The names of a program's registers, but those that are its own business
+fn registers(program: &Program, bounds: &Bounds) -> Vec<String> {
     let instances = program.instances.iter();
-    let registers = instances.filter(|instance| &*instance.extern_type == "register");
-    registers.map(|own| own.name.to_string()).collect()
+    let registers = instances.filter(|own| matches!(&*own.extern_type, "register" | "Register"));
+    let is_note = |name: &str| bounds.wiring.as_ref().is_some_and(|own| own.is_note(name));
+    registers
+        .filter(|own| !is_note(&own.name))
+        .map(|own| own.name.to_string())
+        .collect()
+}
+
+/// Whether a port of a chip leads back: 68 to 71 of each pipe, and front ports in loopback.
+fn is_looped(port: Term, bounds: &Bounds, terms: &mut Terms) -> Term {
+    let local = terms.slice(port, 2, 5);
+    let always = terms.number(68 >> 2, 5);
+    let mut any = vec![terms.equal(local, always)];
+    let wiring = bounds.wiring.iter();
+    for (looped, _) in wiring.flat_map(|wiring| &wiring.loops) {
+        let looped = terms.number((*looped).into(), 9);
+        any.push(terms.equal(port, looped));
+    }
+    terms.any(&any)
 }
 
 /// Whether there is a cable at a port.
 fn has_cable(port: Term, bounds: &Bounds, terms: &mut Terms) -> Term {
+    if bounds.wiring.is_some() {
+        let local = terms.slice(port, 6, 1);
+        let front = terms.not(local);
+        let looped = is_looped(port, bounds, terms);
+        let ends = terms.not(looped);
+        let front = terms.and(front, ends);
+        let Some((first, last)) = bounds.cables else {
+            return front;
+        };
+        let (first, last) = (terms.number(first.into(), 9), terms.number(last.into(), 9));
+        let within = inside(port, first, last, terms);
+        return terms.and(front, within);
+    }
     let (first, last) = bounds.cables.unwrap_or((0, 510));
     let (first, last) = (terms.number(first.into(), 9), terms.number(last.into(), 9));
     inside(port, first, last, terms)
@@ -212,15 +272,27 @@ impl World {
         let mut axioms = Vec::new();
         let mut tables = Vec::new();
         for table in program.tables.iter().filter(|table| !table.const_entries) {
-            if table.keys.is_empty() {
+            if table.keys.is_empty() && !bounds.defaults.iter().any(|own| is_named(&table.name, own))
+            {
                 continue;
             }
             tables.push(table_world(program, table, bounds, terms)?);
+        }
+        for derived in &bounds.derived {
+            derive(derived, &mut tables, terms)?;
         }
         let sessions = sessions(bounds, terms);
         let group = group(bounds, terms, &mut axioms);
         for assumption in &bounds.assumptions {
             assume(assumption, &mut tables, group.id, terms)?;
+        }
+        // An entry that follows another keeps to what is promised of that one.
+        for derived in &bounds.derived {
+            for from in &derived.from {
+                let axioms = tables[named(from, &tables)?].axioms.clone();
+                let at = named(&derived.table, &tables)?;
+                tables[at].axioms.extend(axioms);
+            }
         }
         let ingress_port = terms.unknown("ingress_port", 9);
         let drop = terms.number(511, 9);
@@ -237,15 +309,22 @@ impl World {
             let is_drop = terms.equal(session.port, drop);
             axioms.push(terms.not(is_drop));
         }
+        let looped_port = terms.unknown("looped_port", 9);
+        axioms.push(is_looped(looped_port, bounds, terms));
         let length = terms.unknown("length", 16);
         let beyond = terms.number(u64::from(bounds.bytes) + 1, 16);
         axioms.push(terms.less(length, beyond));
         let now = terms.unknown("now", 48);
         let beyond = terms.number(LAST_MOMENT, 48);
         axioms.push(terms.less(now, beyond));
+        if bounds.wiring.is_some() {
+            // A chip's clock stands still.
+            let start = terms.number(0, 48);
+            axioms.push(terms.equal(now, start));
+        }
         for (name, _) in &bounds.registers {
             let is_meant = |register: &String| is_named(register, name);
-            if !registers(program).iter().any(is_meant) {
+            if !registers(program, bounds).iter().any(is_meant) {
                 return Err(format!(
                     "there is no register {name} to assume something of"
                 ));
@@ -256,9 +335,11 @@ impl World {
             sessions,
             group,
             ingress_port,
+            looped_port,
             length,
             now,
-            registers: registers(program),
+            registers: registers(program, bounds),
+            has_pipes: bounds.wiring.is_some(),
         };
         Ok((world, axioms))
     }
@@ -285,8 +366,13 @@ impl World {
     /// Registers that `program` has not hold zeros in the other program as well: what is in them would
     /// have come there by packets, and no packet has come to this one.
     pub fn share_registers(&mut self, program: &Program) {
-        let others = registers(program);
+        let others = registers(program, &Bounds::default());
         self.registers.retain(|name| others.contains(name));
+    }
+
+    /// Whether a port of a chip leads back to its own ingress
+    pub fn is_looped(&self, port: Term, bounds: &Bounds, terms: &mut Terms) -> Term {
+        is_looped(port, bounds, terms)
     }
 
     /// Why the entries of this world do not fit `program`, if they do not.
@@ -366,6 +452,10 @@ impl World {
         let missed = terms.not(hit);
         let data = data_terms(program, table, &table.default, terms);
         actions.push((table.default.action as usize, missed, data));
+        if table.keys.is_empty() {
+            // What runs is the default action, whoever chose it.
+            hit = terms.truth(false);
+        }
         Ok(Found { hit, actions })
     }
 
@@ -374,6 +464,7 @@ impl World {
         let places = self
             .tables
             .iter()
+            .filter(|table| !table.is_given)
             .flat_map(|table| table.places.iter().rev());
         let copies = self.group.copies.iter().skip(1).rev().map(|copy| copy.0);
         places.map(|place| place.is_there).chain(copies).collect()
@@ -470,6 +561,129 @@ impl Scope for EntryScope<'_> {
     }
 }
 
+/// The table that is meant
+fn named(wanted: &str, tables: &[TableWorld]) -> Result<usize, String> {
+    let mut fitting = (0..tables.len()).filter(|at| is_named(&tables[*at].name, wanted));
+    match (fitting.next(), fitting.next()) {
+        (Some(at), None) => Ok(at),
+        (None, _) => Err(format!("there is no table {wanted} to assume something of")),
+        _ => Err(format!("there is more than one table {wanted}")),
+    }
+}
+
+/// Gives a table an entry for each entry of others.
+fn derive(
+    derived: &Derived,
+    tables: &mut [TableWorld],
+    terms: &mut Terms,
+) -> Result<(), String> {
+    let mut axioms = Vec::new();
+    let at = named(&derived.table, tables)?;
+    let own = &tables[at];
+    let mut actions = (0..own.actions.len()).filter(|i| is_named(&own.actions[*i].0, &derived.action));
+    let action = actions.next().ok_or_else(|| format!("there is no action {}", derived.action))?;
+    let number = terms.number(action as u64, 8);
+    let other = |name: &str| {
+        let mut same = derived.same.iter();
+        let found = same.find(|own| own.0 == name).map(|own| own.1.clone());
+        found.ok_or_else(|| format!("what {name} of {} follows is not said", derived.table))
+    };
+    let keys: Vec<String> = own.keys.iter().map(|key| other(&key.0)).collect::<Result<_, _>>()?;
+    let params = own.actions[action].1.iter();
+    let params: Vec<String> = params.map(|own| other(&own.0)).collect::<Result<_, _>>()?;
+    // Whether there is such an entry, its keys, its parameters
+    let mut all: Vec<(Term, Vec<Term>, Vec<Term>)> = Vec::new();
+    for from in &derived.from {
+        let from = &tables[named(from, tables)?];
+        for place in &from.places {
+            for (index, (_, described)) in from.actions.iter().enumerate() {
+                let param = |name: &String| {
+                    let at = described.iter().position(|own| own.0 == *name)?;
+                    Some(place.params[index][at])
+                };
+                let wants = keys.iter().map(param).collect::<Option<Vec<Term>>>();
+                let gives = params.iter().map(param).collect::<Option<Vec<Term>>>();
+                if let (Some(wants), Some(gives)) = (wants, gives) {
+                    let is_action = from.is_action(place, index, terms);
+                    let is_there = terms.and(place.is_there, is_action);
+                    all.push((is_there, wants, gives));
+                }
+            }
+        }
+    }
+    let mut places: Vec<Place> = Vec::new();
+    for (number_of, (is_there, wants, gives)) in all.iter().enumerate() {
+        let mut first = vec![*is_there];
+        for (before, others, given) in &all[..number_of] {
+            let mut same = vec![*before, *is_there];
+            for (a, b) in wants.iter().zip(others) {
+                same.push(terms.equal(*a, *b));
+            }
+            let same = terms.all(&same);
+            first.push(terms.not(same));
+            let mut agree = Vec::new();
+            for (a, b) in gives.iter().zip(given) {
+                agree.push(terms.equal(*a, *b));
+            }
+            let agree = terms.all(&agree);
+            let disagree = terms.not(agree);
+            let broken = terms.and(same, disagree);
+            axioms.push(terms.not(broken));
+        }
+        let mut own_params: Vec<Vec<Term>> = Vec::new();
+        for (_, described) in &tables[at].actions {
+            own_params.push(described.iter().map(|own| terms.number(0, own.1)).collect());
+        }
+        own_params[action] = gives.clone();
+        places.push(Place {
+            is_there: terms.all(&first),
+            wants: wants.iter().map(|want| Want::Exact(*want)).collect(),
+            action: number,
+            params: own_params,
+        });
+    }
+    tables[at].places = places;
+    tables[at].axioms = axioms;
+    tables[at].is_given = true;
+    Ok(())
+}
+
+/// The place of an entry that is always there
+fn fixed_place(own: &TableWorld, fixed: &Fixed, terms: &mut Terms) -> Result<Place, String> {
+    let odd = |what: &str| format!("an entry of {} that is fixed: {what}", own.name);
+    let value = |given: &[(String, BigUint)], name: &str| {
+        let mut given = given.iter();
+        let found = given.find(|one| one.0 == name).map(|one| one.1.clone());
+        found.ok_or_else(|| odd(&format!("{name} is missing")))
+    };
+    let mut wants = Vec::new();
+    for (name, kind, width) in &own.keys {
+        if kind != "exact" {
+            return Err(odd("its keys are not all exact"));
+        }
+        wants.push(Want::Exact(terms.constant(value(&fixed.matches, name)?, *width)));
+    }
+    let mut actions = (0..own.actions.len()).filter(|i| is_named(&own.actions[*i].0, &fixed.action));
+    let action = actions.next().ok_or_else(|| odd("there is no such action"))?;
+    let mut params = Vec::new();
+    for (index, (_, described)) in own.actions.iter().enumerate() {
+        let mut data = Vec::new();
+        for (name, width) in described {
+            data.push(match index == action {
+                true => terms.constant(value(&fixed.params, name)?, *width),
+                false => terms.number(0, *width),
+            });
+        }
+        params.push(data);
+    }
+    Ok(Place {
+        is_there: terms.truth(true),
+        wants,
+        action: terms.number(action as u64, 8),
+        params,
+    })
+}
+
 /// Adds what an assumption says of each entry of its table.
 fn assume(
     assumption: &Assumption,
@@ -477,16 +691,8 @@ fn assume(
     group: Term,
     terms: &mut Terms,
 ) -> Result<(), String> {
-    let wanted = &assumption.table;
-    let suffix = format!(".{wanted}");
-    let mut fitting = tables
-        .iter_mut()
-        .filter(|table| table.name == *wanted || table.name.ends_with(&suffix));
-    let table = match (fitting.next(), fitting.next()) {
-        (Some(table), None) => table,
-        (None, _) => return Err(format!("there is no table {wanted} to assume something of")),
-        _ => return Err(format!("there is more than one table {wanted}")),
-    };
+    let at = named(&assumption.table, tables)?;
+    let table = &mut tables[at];
     let mut axioms = Vec::new();
     for place in &table.places {
         for (action, (name, _)) in table.actions.iter().enumerate() {
@@ -558,10 +764,26 @@ fn table_world(
         places: Vec::new(),
         has_priority,
         axioms: Vec::new(),
+        is_given: true,
     };
     if own.actions.is_empty() {
         return Ok(own);
     }
+    let fixed = bounds.fixed.iter();
+    for fixed in fixed.filter(|fixed| is_named(&own.name, &fixed.table)) {
+        own.places.push(fixed_place(&own, fixed, terms)?);
+    }
+    if !own.places.is_empty() {
+        return Ok(own);
+    }
+    if own.keys.is_empty() {
+        let mut place = place(&own, 0, terms, &mut axioms)?;
+        place.is_there = terms.truth(true);
+        own.places.push(place);
+        own.axioms = axioms;
+        return Ok(own);
+    }
+    own.is_given = false;
     for number in 0..bounds.entries {
         let place = place(&own, number, terms, &mut axioms)?;
         if let Some(before) = own.places.last() {

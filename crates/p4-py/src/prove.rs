@@ -6,8 +6,8 @@ use p4_arch::Image;
 use p4_prove::evaluate::operands;
 use p4_prove::term::{Binary, Node, Term, Terms};
 use p4_prove::{
-    Answer, Assumption, Bounds, Counterexample, Coverage, Entry, Expression, Leg, Match, Model,
-    Solver, Verdict,
+    Answer, Assumption, Bounds, Counterexample, Coverage, Derived, Entry, Expression, Fixed, Leg,
+    Match, Model, Solver, Target, Verdict, Wiring,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -27,7 +27,13 @@ pub struct Given<'py> {
     ports: Vec<u16>,
     promises: Vec<(String, Option<String>, Bound<'py, PyTuple>)>,
     registers: Vec<(String, Bound<'py, PyTuple>)>,
+    defaults: Vec<String>,
+    fixed: Vec<(String, Numbers, String, Numbers)>,
+    derived: Vec<(String, String, Vec<String>, Vec<(String, String)>)>,
+    wiring: Option<(Option<u16>, Vec<(u16, u64)>, Vec<String>, bool)>,
 }
+
+type Numbers = Vec<(String, BigUint)>;
 
 impl Given<'_> {
     fn bounds(self) -> PyResult<Bounds> {
@@ -41,6 +47,20 @@ impl Given<'_> {
         });
         let cells = self.registers.into_iter();
         let cells = cells.map(|(name, holds)| Ok((name, expression(&holds)?)));
+        let fixed = self.fixed.into_iter();
+        let fixed = fixed.map(|(table, matches, action, params)| Fixed {
+            table,
+            matches,
+            action,
+            params,
+        });
+        let derived = self.derived.into_iter();
+        let derived = derived.map(|(table, action, from, same)| Derived {
+            table,
+            action,
+            from,
+            same,
+        });
         Ok(Bounds {
             entries: self.entries,
             passes: self.passes,
@@ -52,12 +72,21 @@ impl Given<'_> {
             ports: self.ports,
             assumptions: promised.collect::<PyResult<_>>()?,
             registers: cells.collect::<PyResult<_>>()?,
+            defaults: self.defaults,
+            fixed: fixed.collect(),
+            derived: derived.collect(),
+            wiring: self.wiring.map(|(cpu, loops, notes, counts_passes)| Wiring {
+                cpu,
+                loops,
+                notes,
+                counts_passes,
+            }),
             ..Bounds::default()
         })
     }
 }
 
-/// Compares two v1model programs within bounds, for at most so many seconds of one core. `solver` has
+/// Compares two programs of one architecture within bounds, for at most so many seconds of one core. `solver` has
 /// a method `ask(nodes, facts, assumptions, seconds)`: `nodes` are the terms that it does not know
 /// yet, `(number, operator, width, operands)`, `facts` what holds from now on; it answers None (they
 /// cannot hold together), False (it does not know) or the values of all unknowns and applied functions
@@ -72,9 +101,9 @@ pub fn prove<'py>(
     seconds: f64,
 ) -> PyResult<Bound<'py, PyDict>> {
     let bounds = bounds.bounds()?;
-    let both = [v1model(reference)?, v1model(student)?];
+    let both = [target(reference), target(student)];
     let (verdict, coverage) = with_solver(solver, seconds, |solver, has_time| {
-        p4_prove::compare(both[0], both[1], &bounds, solver, has_time)
+        p4_prove::compare(both, &bounds, solver, has_time)
     })?;
     let dict = PyDict::new(py);
     match &verdict {
@@ -107,9 +136,8 @@ pub fn follow<'py>(
     most: usize,
 ) -> PyResult<Bound<'py, PyList>> {
     let bounds = bounds.bounds()?;
-    let image = v1model(program)?;
     let found = with_solver(solver, seconds, |solver, has_time| {
-        p4_prove::witnesses(image, &bounds, solver, has_time, most)
+        p4_prove::witnesses(target(program), &bounds, solver, has_time, most)
     })?;
     let list = PyList::empty(py);
     for witness in &found {
@@ -170,12 +198,10 @@ fn expression(tuple: &Bound<'_, PyTuple>) -> PyResult<Expression> {
     Ok(Expression::Binary(op, part(1)?, part(2)?))
 }
 
-fn v1model(program: &Program) -> PyResult<&p4_arch::v1model::Image> {
+fn target(program: &Program) -> Target<'_> {
     match &program.image {
-        Image::V1Model(image) => Ok(image),
-        Image::Tna(_) => Err(PyValueError::new_err(
-            "the program is made for TNA; two programs for v1model can be compared",
-        )),
+        Image::V1Model(image) => Target::V1Model(image),
+        Image::Tna(image) => Target::Tna(image),
     }
 }
 
@@ -330,6 +356,10 @@ fn example_dict<'py>(py: Python<'py>, example: &Counterexample) -> PyResult<Boun
 }
 
 fn entry_tuple<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyTuple>> {
+    if entry.matches.is_empty() {
+        let params = entry.params.clone();
+        return ("default", &entry.table, &entry.action, params).into_pyobject(py);
+    }
     let matches = PyList::empty(py);
     for (key, want) in &entry.matches {
         let want = match want {

@@ -59,6 +59,28 @@ class _Promise(BaseModel):
         return self
 
 
+class _Entry(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    table: str
+    match: dict[str, int]
+    action: str
+    params: dict[str, int] = {}
+
+
+class _Derived(BaseModel):
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+    table: str
+    action: str
+    sources: Annotated[list[str], Field(alias="from", min_length=1)]
+    same: dict[str, str]
+
+
+class _Loop(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    port: _Port
+    metadata: int = 0
+
+
 class _Prove(BaseModel):
     model_config = ConfigDict(extra="forbid")
     sessions: dict[int, int] = {}
@@ -67,6 +89,13 @@ class _Prove(BaseModel):
     entries: Annotated[int, Field(ge=1, le=16)] = 2
     passes: Annotated[int, Field(ge=1, le=64)] = 4
     promise: list[_Promise] = []
+    cpu: _Port | None = None
+    defaults: list[str] = []
+    notes: list[str] = []
+    counts_passes: bool = False
+    entry: list[_Entry] = []
+    derived: list[_Derived] = []
+    loop: list[_Loop] = []
 
 
 class _LabFile(BaseModel):
@@ -77,6 +106,8 @@ class _LabFile(BaseModel):
 def bounds_of(lab: str) -> Bounds:
     """The bounds of a lab, with what it promises. Raises LabError."""
     own = read_lab(lab, _LabFile).prove
+    loops = tuple((loop.port, loop.metadata) for loop in own.loop)
+    wiring = None if own.cpu is None else (own.cpu, loops, tuple(own.notes), own.counts_passes)
     promises: list[tuple[str, str | None, Expression]] = []
     registers: list[tuple[str, Expression]] = []
     for promise in own.promise:
@@ -97,6 +128,14 @@ def bounds_of(lab: str) -> Bounds:
         ports=tuple(own.ports),
         promises=tuple(promises),
         registers=tuple(registers),
+        defaults=tuple(own.defaults),
+        fixed=tuple(
+            (e.table, tuple(e.match.items()), e.action, tuple(e.params.items())) for e in own.entry
+        ),
+        derived=tuple(
+            (d.table, d.action, tuple(d.sources), tuple(d.same.items())) for d in own.derived
+        ),
+        wiring=wiring,
     )
 
 

@@ -1,4 +1,4 @@
-"""Two v1model programs, compared for all packets within bounds. What the prover finds is believed
+"""Two programs of one architecture, compared for all packets within bounds. What the prover finds is believed
 only if the engine does the same.
 """
 
@@ -11,6 +11,8 @@ from typing import Any, Literal
 from p4lab import _engine
 from p4lab.prove.assume import Expression
 from p4lab.prove.solver import Solver
+
+Numbers = tuple[tuple[str, int], ...]
 
 MAX_PASSES = 128
 """How often a packet may go around where a counterexample is replayed"""
@@ -41,6 +43,17 @@ class Bounds:
     """What entries keep to: table, action (None: any), condition"""
     registers: tuple[tuple[str, Expression], ...] = ()
     """What cells keep to: register, condition on `value` and `now` (microseconds)"""
+    defaults: tuple[str, ...] = ()
+    """Tables without keys whose default action the control plane sets"""
+    fixed: tuple[tuple[str, Numbers, str, Numbers], ...] = ()
+    """Entries that are always there: table, exact keys, action, parameters; a table with such
+    entries has no others"""
+    derived: tuple[tuple[str, str, tuple[str, ...], tuple[tuple[str, str], ...]], ...] = ()
+    """Tables whose entries follow those of others: table, action, the others, and own keys and
+    parameters with the others' parameters that they are equal to"""
+    wiring: tuple[int | None, tuple[tuple[int, int], ...], tuple[str, ...], bool] | None = None
+    """For TNA: the port to the CPU; front ports in loopback, with their port metadata; registers
+    that are a program's own business; whether programs differ if one takes more passes"""
 
 
 @dataclass(frozen=True)
@@ -59,6 +72,8 @@ class Example:
     """Registers and indices where the programs leave something else behind"""
     now: int = 0
     """When the packet arrives, in picoseconds"""
+    passes: tuple[int, int] = (0, 0)
+    """How often packets came back in either, where that counts"""
 
 
 @dataclass(frozen=True)
@@ -121,7 +136,7 @@ def compare(
     if outcome.verdict != "different":
         return outcome
     claimed = found["example"]
-    replayed = replay(reference, student, claimed)
+    replayed = replay(reference, student, claimed, bounds)
     if replayed is None:
         if claimed["is_endless"]:
             why = "the other program takes far more passes than the bounds allow"
@@ -132,7 +147,10 @@ def compare(
 
 
 def replay(
-    reference: _engine.Program, student: _engine.Program, claimed: dict[str, Any]
+    reference: _engine.Program,
+    student: _engine.Program,
+    claimed: dict[str, Any],
+    bounds: Bounds,
 ) -> Example | None:
     """The counterexample as the engine sees it; None if it does not do what the prover says, or
     if there is no difference."""
@@ -141,9 +159,9 @@ def replay(
     shared = set(_registers(reference)) & set(_registers(student))
     cells = [(name, index) for name, index in claimed["after"] if name in shared]
     now = claimed["now"] * PICOSECONDS
-    sent, kept = [], []
+    sent, kept, passes = [], [], []
     for program, expected in zip((reference, student), claimed["sent"], strict=True):
-        switch = _engine.Switch(program, max_passes=MAX_PASSES, max_packets=MAX_PACKETS)
+        switch = switch_of(program, bounds)
         switch.write(list(updates))
         out = sorted(switch.process(claimed["port"], claimed["packet"], now))
         runs_on = switch.stats["too_many_passes"] + switch.stats["too_many_packets"] > 0
@@ -152,8 +170,10 @@ def replay(
         if not is_beyond and out != sorted(expected):
             return None
         sent.append(out)
-        kept.append([switch.read_register(*cell) for cell in cells])
-    if sent[0] == sent[1] and kept[0] == kept[1] and not runs_on:
+        counts = bounds.wiring is not None and bounds.wiring[3]
+        passes.append(switch.stats["recirculated"] if counts else 0)
+        kept.append([_read(switch, *cell, bounds) for cell in cells])
+    if (sent[0], kept[0], passes[0]) == (sent[1], kept[1], passes[1]) and not runs_on:
         return None
     return Example(
         claimed["port"],
@@ -164,12 +184,32 @@ def replay(
         runs_on,
         tuple(cell for at, cell in enumerate(cells) if kept[0][at] != kept[1][at]),
         now,
+        (passes[0], passes[1]),
     )
+
+
+def switch_of(program: _engine.Program, bounds: Bounds) -> _engine.Switch:
+    """A switch to replay on, wired as the bounds say."""
+    switch = _engine.Switch(program, max_passes=MAX_PASSES, max_packets=MAX_PACKETS)
+    if bounds.wiring is not None:
+        cpu, loops, *_ = bounds.wiring
+        switch.set_cpu_port(cpu)
+        for port, metadata in loops:
+            switch.set_loop(port)
+            switch.set_port_metadata(port, metadata)
+    return switch
+
+
+def _read(switch: _engine.Switch, register: str, index: int, bounds: Bounds) -> int:
+    """A register's cell; for TNA the number of its pipe stands before the index."""
+    if bounds.wiring is None:
+        return switch.read_register(register, index)
+    return switch.read_register(register, index & (1 << 30) - 1, index >> 30)
 
 
 def _registers(program: _engine.Program) -> list[str]:
     instances = program.summary["instances"]
-    return sorted(item["name"] for item in instances if item["type"] == "register")
+    return sorted(i["name"] for i in instances if i["type"] in ("register", "Register"))
 
 
 def cell(name: str, index: int, value: int) -> _engine.Update:

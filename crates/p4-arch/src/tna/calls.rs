@@ -10,7 +10,7 @@ use p4_ir::packet_plan::Join;
 
 /// A call, ready to be executed.
 #[derive(Clone, Debug)]
-pub(super) enum Call {
+pub enum Call {
     Count {
         counter: InstanceId,
         index: Slot,
@@ -139,7 +139,7 @@ pub(super) enum Call {
 
 /// A `RegisterAction`'s method: where the cell and the result go in and out.
 #[derive(Clone, Debug)]
-pub(super) struct Apply {
+pub struct Apply {
     pub entry: u32,
     pub value: Vec<Place>,
     pub output: Vec<Place>,
@@ -147,7 +147,7 @@ pub(super) struct Apply {
 
 /// What is done with a `Checksum`.
 #[derive(Clone, Debug)]
-pub(super) enum Sum {
+pub enum Sum {
     Add(Join),
     Subtract(Join),
     Verify(Place),
@@ -161,7 +161,7 @@ pub(super) enum Sum {
 
 /// What is done with a `ParserCounter`.
 #[derive(Clone, Debug)]
-pub(super) enum Step {
+pub enum Step {
     Set {
         value: Place,
     },

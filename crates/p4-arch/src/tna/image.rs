@@ -113,6 +113,24 @@ impl Image {
         &self.prepared
     }
 
+    /// The calls of externs, by their numbers
+    pub fn calls(&self) -> &[Call] {
+        &self.calls
+    }
+
+    /// Cells that a register has in each pipe
+    pub fn cells(&self, register: InstanceId) -> u64 {
+        self.cells.get(register as usize).copied().unwrap_or(0)
+    }
+
+    /// What the cells of a register begin with, if they are not zero: one word run
+    pub fn initial(&self, register: InstanceId) -> Option<&[u64]> {
+        let mut values = self.initial.iter();
+        values
+            .find(|(id, _)| *id == register)
+            .map(|(_, cell)| cell.as_slice())
+    }
+
     /// The hash that picks a member for the groups of an action selector.
     pub(super) fn selector_hash(&self, selector: InstanceId) -> Option<&Algorithm> {
         let selector = self.program().instances.get(selector as usize)?;
