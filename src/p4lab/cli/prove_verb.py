@@ -35,7 +35,7 @@ def prove(
     passes: Passes = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two v1model programs for all packets within bounds, by proof and not by samples.
+    """Compare two programs for all packets within bounds, by proof and not by samples.
 
     Says that they are equal, or shows a packet that tells them apart, which was replayed on the
     engine (exit status 1), or says that it could not be decided (status 2). The JSON object has
@@ -100,6 +100,9 @@ def _text(outcome: Outcome) -> str:
             lines.append(f"  at   {example.now} ps")
         for register, index in example.cells:
             lines.append(f"  afterwards {register}[{index}] is another number")
+        if example.passes[0] != example.passes[1]:
+            own, theirs = example.passes
+            lines.append(f"  packets come back {theirs} times, with the reference {own} times")
         for name, sent in zip(("reference", "other"), example.sent, strict=True):
             for port, data in sent or [(None, b"")]:
                 what = "nothing" if port is None else f"port {port}: {data.hex()}"

@@ -1,5 +1,5 @@
-"""Two programs of one architecture, compared for all packets within bounds. What the prover finds is believed
-only if the engine does the same.
+"""Two programs of one architecture, compared for all packets within bounds. What the prover finds
+is believed only if the engine does the same.
 """
 
 from __future__ import annotations
