@@ -181,7 +181,12 @@ impl Run<'_, '_, '_> {
     }
 
     /// The values joined to whole bytes; `None` for no bits at all.
-    pub(crate) fn join(&mut self, places: &[Place], state: &State, merged: bool) -> Step<Option<Term>> {
+    pub(crate) fn join(
+        &mut self,
+        places: &[Place],
+        state: &State,
+        merged: bool,
+    ) -> Step<Option<Term>> {
         let mut all: Option<Term> = None;
         for place in places {
             let (mut slot, mut width) = (place.slot, place.width);

@@ -307,13 +307,7 @@ impl<'a, 's> Explorer<'a, 's> {
         if task.has_siblings {
             self.doubt = Some("several copies of a packet write to registers");
         }
-        registers_differ(
-            &own,
-            &other,
-            &mut self.terms,
-            &self.world,
-            &self.registers,
-        )
+        registers_differ(&own, &other, &mut self.terms, &self.world, &self.registers)
     }
 
     /// Follows the copies that both have made.

@@ -6,8 +6,8 @@
 use crate::packet::Packet;
 use crate::path::{Paths, Step, Stop};
 use crate::run::{Asked, Code, Parsed, Run, State, Target, Write};
-use crate::tna;
 use crate::term::{Binary, Term, Terms};
+use crate::tna;
 use crate::world::{Bounds, World};
 use p4_arch::v1model::{Field, Image, Region};
 use p4_ir::ir::{Program, Slot};
@@ -567,7 +567,12 @@ impl Traveller<'_, '_, '_> {
             let packet = self.run.packet.clone();
             let kind = RESUBMITTED;
             let chip = None;
-        self.again.push_back(Again { packet, kept, kind, chip });
+            self.again.push_back(Again {
+                packet,
+                kept,
+                kind,
+                chip,
+            });
             return Ok(());
         }
         let group = self.field(&state, standard.mcast_grp, 16);
@@ -726,7 +731,12 @@ impl Traveller<'_, '_, '_> {
         let kept = self.keep(&state, list)?;
         let kind = RECIRCULATED;
         let chip = None;
-        self.again.push_back(Again { packet, kept, kind, chip });
+        self.again.push_back(Again {
+            packet,
+            kept,
+            kind,
+            chip,
+        });
         Ok(())
     }
 

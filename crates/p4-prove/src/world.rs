@@ -6,8 +6,8 @@
 use crate::assume::{Assumption, Expression, Scope};
 use crate::evaluate::Evaluation;
 use crate::tables::{Derived, Fixed};
-use crate::tna::Wiring;
 use crate::term::{Binary, Term, Terms};
+use crate::tna::Wiring;
 use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
 use p4_ir::ir::{ConstMatch, Program, Table};
@@ -272,7 +272,8 @@ impl World {
         let mut axioms = Vec::new();
         let mut tables = Vec::new();
         for table in program.tables.iter().filter(|table| !table.const_entries) {
-            if table.keys.is_empty() && !bounds.defaults.iter().any(|own| is_named(&table.name, own))
+            if table.keys.is_empty()
+                && !bounds.defaults.iter().any(|own| is_named(&table.name, own))
             {
                 continue;
             }
@@ -572,23 +573,26 @@ fn named(wanted: &str, tables: &[TableWorld]) -> Result<usize, String> {
 }
 
 /// Gives a table an entry for each entry of others.
-fn derive(
-    derived: &Derived,
-    tables: &mut [TableWorld],
-    terms: &mut Terms,
-) -> Result<(), String> {
+fn derive(derived: &Derived, tables: &mut [TableWorld], terms: &mut Terms) -> Result<(), String> {
     let mut axioms = Vec::new();
     let at = named(&derived.table, tables)?;
     let own = &tables[at];
-    let mut actions = (0..own.actions.len()).filter(|i| is_named(&own.actions[*i].0, &derived.action));
-    let action = actions.next().ok_or_else(|| format!("there is no action {}", derived.action))?;
+    let mut actions =
+        (0..own.actions.len()).filter(|i| is_named(&own.actions[*i].0, &derived.action));
+    let action = actions
+        .next()
+        .ok_or_else(|| format!("there is no action {}", derived.action))?;
     let number = terms.number(action as u64, 8);
     let other = |name: &str| {
         let mut same = derived.same.iter();
         let found = same.find(|own| own.0 == name).map(|own| own.1.clone());
         found.ok_or_else(|| format!("what {name} of {} follows is not said", derived.table))
     };
-    let keys: Vec<String> = own.keys.iter().map(|key| other(&key.0)).collect::<Result<_, _>>()?;
+    let keys: Vec<String> = own
+        .keys
+        .iter()
+        .map(|key| other(&key.0))
+        .collect::<Result<_, _>>()?;
     let params = own.actions[action].1.iter();
     let params: Vec<String> = params.map(|own| other(&own.0)).collect::<Result<_, _>>()?;
     // Whether there is such an entry, its keys, its parameters
@@ -661,10 +665,15 @@ fn fixed_place(own: &TableWorld, fixed: &Fixed, terms: &mut Terms) -> Result<Pla
         if kind != "exact" {
             return Err(odd("its keys are not all exact"));
         }
-        wants.push(Want::Exact(terms.constant(value(&fixed.matches, name)?, *width)));
+        wants.push(Want::Exact(
+            terms.constant(value(&fixed.matches, name)?, *width),
+        ));
     }
-    let mut actions = (0..own.actions.len()).filter(|i| is_named(&own.actions[*i].0, &fixed.action));
-    let action = actions.next().ok_or_else(|| odd("there is no such action"))?;
+    let mut actions =
+        (0..own.actions.len()).filter(|i| is_named(&own.actions[*i].0, &fixed.action));
+    let action = actions
+        .next()
+        .ok_or_else(|| odd("there is no such action"))?;
     let mut params = Vec::new();
     for (index, (_, described)) in own.actions.iter().enumerate() {
         let mut data = Vec::new();

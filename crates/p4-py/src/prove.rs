@@ -75,12 +75,14 @@ impl Given<'_> {
             defaults: self.defaults,
             fixed: fixed.collect(),
             derived: derived.collect(),
-            wiring: self.wiring.map(|(cpu, loops, notes, counts_passes)| Wiring {
-                cpu,
-                loops,
-                notes,
-                counts_passes,
-            }),
+            wiring: self
+                .wiring
+                .map(|(cpu, loops, notes, counts_passes)| Wiring {
+                    cpu,
+                    loops,
+                    notes,
+                    counts_passes,
+                }),
             ..Bounds::default()
         })
     }
