@@ -151,7 +151,10 @@ impl Run<'_, '_, '_> {
         let mut value = match self.world.registers.iter().any(|other| other == name) {
             true => {
                 let function = self.function_of(register, leaf);
-                self.terms.apply(function, index, width)
+                let value = self.terms.apply(function, index, width);
+                let promise = self.world.promised(name, value, self.bounds, self.terms);
+                self.paths.believe_always(promise);
+                value
             }
             false => self.terms.number(0, width),
         };
@@ -178,7 +181,12 @@ impl Run<'_, '_, '_> {
     }
 
     /// The values joined to whole bytes; `None` for no bits at all.
-    pub(crate) fn join(&mut self, places: &[Place], state: &State, merged: bool) -> Step<Option<Term>> {
+    pub(crate) fn join(
+        &mut self,
+        places: &[Place],
+        state: &State,
+        merged: bool,
+    ) -> Step<Option<Term>> {
         let mut all: Option<Term> = None;
         for place in places {
             let (mut slot, mut width) = (place.slot, place.width);

@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 /// Values with which two programs differ.
 #[derive(Clone, Debug, Default)]
 pub struct Counterexample {
+    /// When the packet comes, in microseconds
+    pub now: u64,
     pub port: u16,
     pub packet: Vec<u8>,
     pub entries: Vec<Entry>,
@@ -87,6 +89,9 @@ pub fn compare(
     solver: &mut dyn Solver,
     has_time: &dyn Fn() -> bool,
 ) -> Result<(Verdict, Vec<Coverage>), String> {
+    if let [Target::V1Model(_), Target::Tna(_)] | [Target::Tna(_), Target::V1Model(_)] = both {
+        return Err("the programs are made for different architectures".into());
+    }
     let solver = Shared::new(solver);
     let mut stages = Vec::new();
     let mut verdict = journeys(both, bounds, &solver, has_time, &mut stages)?;

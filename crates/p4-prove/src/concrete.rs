@@ -71,7 +71,8 @@ pub(crate) fn confirm(
     found.is_endless = is_endless;
     found.after = changed(both, &terms, &world);
     let is_longer = bounds.counts_passes() && found.passes[0] != found.passes[1];
-    let is_different = is_endless || is_longer || found.sent[0] != found.sent[1] || !found.after.is_empty();
+    let is_different =
+        is_endless || is_longer || found.sent[0] != found.sent[1] || !found.after.is_empty();
     is_different.then_some(found)
 }
 

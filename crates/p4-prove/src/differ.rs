@@ -4,8 +4,8 @@ use crate::journey::{Sent, Whither};
 use crate::packet::arrived;
 use crate::path::{Step, Stop};
 use crate::run::Write;
-use crate::tna::in_its_pipe;
 use crate::term::{Function, Term, Terms};
+use crate::tna::in_its_pipe;
 use crate::world::World;
 use rustc_hash::FxHashMap;
 

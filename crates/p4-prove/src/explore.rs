@@ -5,6 +5,7 @@
 //! both programs side by side; so paths of copies are added, not multiplied. Only where the programs
 //! make other copies are whole journeys compared.
 
+use crate::alike::{common_words, make_alike};
 use crate::compare::{Counterexample, Coverage};
 use crate::concrete::confirm;
 use crate::differ::{packets_differ, registers_differ, NamedWrites};
@@ -18,6 +19,7 @@ use crate::path::{Answer, Ask, Base, Paths, Step, Stop};
 use crate::run::{Code, Target};
 use crate::term::{Term, Terms};
 use crate::world::{Bounds, World};
+use p4_ir::ir::Slot;
 use std::collections::VecDeque;
 
 /// How many times as many passes as the reference another program may need
@@ -44,6 +46,8 @@ pub(crate) struct Explorer<'a, 's> {
     bounds: &'a Bounds,
     patient: Bounds,
     registers: Vec<String>,
+    /// Words of both frames that stand for the same
+    common: Vec<(Slot, Slot)>,
     leg: Leg,
     /// Copies before egress
     leaving: VecDeque<Task>,
@@ -75,6 +79,7 @@ impl<'a, 's> Explorer<'a, 's> {
             Code::new(both[0], &mut terms)?,
             Code::new(both[1], &mut terms)?,
         ];
+        let common = common_words(&codes);
         let mut paths = Paths::new(solver, has_time);
         paths.axioms = axioms;
         let mut explorer = Explorer {
@@ -89,6 +94,7 @@ impl<'a, 's> Explorer<'a, 's> {
                 ..bounds.clone()
             },
             registers: Vec::new(),
+            common,
             leg,
             leaving: VecDeque::new(),
             arriving: VecDeque::new(),
@@ -223,6 +229,9 @@ impl<'a, 's> Explorer<'a, 's> {
                 halves[side] = Some(first_half(code, &mut ground, begin, writes)?);
             }
         }
+        if let [Some(own), Some(other)] = &mut halves {
+            make_alike(own, other, &self.common, &mut self.terms, &mut self.paths)?;
+        }
         let mut outcomes = Vec::new();
         for (side, half) in halves.into_iter().enumerate() {
             outcomes.push(match half {
@@ -298,13 +307,7 @@ impl<'a, 's> Explorer<'a, 's> {
         if task.has_siblings {
             self.doubt = Some("several copies of a packet write to registers");
         }
-        registers_differ(
-            &own,
-            &other,
-            &mut self.terms,
-            &self.world,
-            &self.registers,
-        )
+        registers_differ(&own, &other, &mut self.terms, &self.world, &self.registers)
     }
 
     /// Follows the copies that both have made.

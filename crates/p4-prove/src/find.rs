@@ -211,6 +211,7 @@ pub(crate) fn example(
         .collect();
     cells.sort();
     Counterexample {
+        now: evaluation.value(world.now).to_u64().unwrap_or(0),
         port: small(evaluation.value(world.ingress_port)),
         entries: world.entries(&mut evaluation),
         sessions: sessions

@@ -288,6 +288,9 @@ impl Run<'_, '_, '_> {
         if let Some((name, _)) = table.instances.iter().find(|(name, _)| !is_plain(name)) {
             return Err(Stop::Unsupported(format!("{}: {name}", table.name)));
         }
+        for axiom in self.world.axioms_of(&table.name) {
+            self.paths.believe_always(*axiom);
+        }
         let keys = table.keys.iter();
         let key: Vec<Term> = keys
             .map(|key| self.get(state, key.place.slot, key.place.width))

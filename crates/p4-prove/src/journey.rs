@@ -1,13 +1,13 @@
 //! A packet's journey through a v1model switch, until nothing of it is left.
 //!
 //! This is what `p4_arch::v1model` does between the blocks (`ingress.rs`, `egress.rs`), said once more
-//! for terms; the tests hold the two together with packets. Time stands still at 0.
+//! for terms; the tests hold the two together with packets. Time stands still meanwhile.
 
 use crate::packet::Packet;
 use crate::path::{Paths, Step, Stop};
 use crate::run::{Asked, Code, Parsed, Run, State, Target, Write};
-use crate::tna;
 use crate::term::{Binary, Term, Terms};
+use crate::tna;
 use crate::world::{Bounds, World};
 use p4_arch::v1model::{Field, Image, Region};
 use p4_ir::ir::{Program, Slot};
@@ -172,6 +172,17 @@ pub struct Half {
     pub(crate) port: Option<Term>,
     /// On a chip
     pub(crate) chip: Option<tna::Rest>,
+}
+
+impl Half {
+    /// The value of a word of the frame
+    pub fn word(&self, slot: Slot) -> Term {
+        self.state.frame[slot as usize]
+    }
+
+    pub fn set_word(&mut self, slot: Slot, value: Term) {
+        self.state.frame[slot as usize] = value;
+    }
 }
 
 /// What a packet becomes on its way through ingress or egress.
@@ -534,7 +545,8 @@ impl Traveller<'_, '_, '_> {
         self.set(&mut state, standard.ingress_port, port);
         self.set_number(&mut state, standard.instance_type, kind);
         self.set(&mut state, standard.packet_length, length);
-        self.set_number(&mut state, standard.ingress_global_timestamp, 0);
+        let now = self.run.world.now;
+        self.set(&mut state, standard.ingress_global_timestamp, now);
         if let Parsed::Rejected(error) = self.walk(0, &mut state)? {
             self.set_number(&mut state, standard.parser_error, error.into());
         }
@@ -555,7 +567,12 @@ impl Traveller<'_, '_, '_> {
             let packet = self.run.packet.clone();
             let kind = RESUBMITTED;
             let chip = None;
-        self.again.push_back(Again { packet, kept, kind, chip });
+            self.again.push_back(Again {
+                packet,
+                kept,
+                kind,
+                chip,
+            });
             return Ok(());
         }
         let group = self.field(&state, standard.mcast_grp, 16);
@@ -669,13 +686,15 @@ impl Traveller<'_, '_, '_> {
         self.set(&mut state, standard.packet_length, length);
         for field in [
             standard.egress_spec,
-            standard.enq_timestamp,
             standard.enq_qdepth,
             standard.deq_timedelta,
             standard.deq_qdepth,
-            standard.egress_global_timestamp,
         ] {
             self.set_number(&mut state, field, 0);
+        }
+        let now = self.run.world.now;
+        for field in [standard.enq_timestamp, standard.egress_global_timestamp] {
+            self.set(&mut state, field, now);
         }
         self.forget_asked(&mut state);
         let packet = self.run.packet.clone();
@@ -712,7 +731,12 @@ impl Traveller<'_, '_, '_> {
         let kept = self.keep(&state, list)?;
         let kind = RECIRCULATED;
         let chip = None;
-        self.again.push_back(Again { packet, kept, kind, chip });
+        self.again.push_back(Again {
+            packet,
+            kept,
+            kind,
+            chip,
+        });
         Ok(())
     }
 

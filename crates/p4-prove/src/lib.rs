@@ -12,6 +12,7 @@
 //! hundreds of paths of thousands of instructions.
 #![forbid(unsafe_code)]
 
+mod alike;
 mod assume;
 mod calls;
 mod compare;

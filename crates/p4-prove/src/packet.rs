@@ -34,7 +34,8 @@ impl Packet {
     /// Bytes in 32 bits; `length` is that of the packet that arrived, in 16.
     pub fn length(&self, length: Term, terms: &mut Terms) -> Term {
         let whole = terms.fit(length, 32);
-        let own = (self.bytes.len() as u64 + u64::from(self.tail)).wrapping_sub(self.rest.into()) & 0xffff_ffff;
+        let own = (self.bytes.len() as u64 + u64::from(self.tail)).wrapping_sub(self.rest.into())
+            & 0xffff_ffff;
         let own = terms.number(own, 32);
         terms.binary(crate::term::Binary::Add, whole, own)
     }

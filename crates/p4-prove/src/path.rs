@@ -111,6 +111,7 @@ pub struct Paths<'s> {
     /// What was decided on this path
     pub literals: Vec<Term>,
     base: Base,
+    promised: FxHashSet<Term>,
     /// What is known on all paths
     supposed: (FxHashMap<Term, bool>, FxHashMap<Term, Term>),
     model: Option<Rc<Model>>,
@@ -141,6 +142,7 @@ impl<'s> Paths<'s> {
             values: FxHashMap::default(),
             literals: Vec::new(),
             base: Base::default(),
+            promised: FxHashSet::default(),
             supposed: Default::default(),
             model: None,
             computed: FxHashMap::default(),
@@ -209,6 +211,13 @@ impl<'s> Paths<'s> {
         }
     }
 
+    /// Notes what holds on all paths.
+    pub fn believe_always(&mut self, axiom: Term) {
+        if self.promised.insert(axiom) {
+            self.axioms.push(axiom);
+        }
+    }
+
     pub fn left(&self) -> usize {
         self.ahead.len()
     }
@@ -238,6 +247,14 @@ impl<'s> Paths<'s> {
             self.open += 1;
         }
         Ok(answer)
+    }
+
+    /// The same, where nothing depends on an answer.
+    pub fn ask_by_the_way(&mut self, terms: &Terms, more: &[Term]) -> Step<Answer> {
+        let open = self.open;
+        let answer = self.ask(terms, more);
+        self.open = open;
+        answer
     }
 
     /// What is known of a truth value without asking: by itself, or from what was decided.

@@ -3,11 +3,11 @@
 //! The reference's tables say which entries there may be. A table has a fixed number of places for
 //! entries; the entry of a lower place wins. Places are filled from the first on.
 
-use crate::assume::{Assumption, Scope};
+use crate::assume::{Assumption, Expression, Scope};
 use crate::evaluate::Evaluation;
 use crate::tables::{Derived, Fixed};
-use crate::tna::Wiring;
 use crate::term::{Binary, Term, Terms};
+use crate::tna::Wiring;
 use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
 use p4_ir::ir::{ConstMatch, Program, Table};
@@ -17,7 +17,7 @@ use p4_ir::ir::{ConstMatch, Program, Table};
 pub struct Bounds {
     /// Entries per table
     pub entries: u32,
-    /// Passes through ingress, of all copies of a packet together
+    /// Passes through ingress, of a packet and what becomes of it
     pub passes: u32,
     /// Lengths of each varbit field that are tried, from the shortest
     pub varbits: u32,
@@ -36,6 +36,9 @@ pub struct Bounds {
     pub ports: Vec<u16>,
     /// What is promised of entries
     pub assumptions: Vec<Assumption>,
+    /// What is promised of each cell of a register, whose name ends so: `value` is what it holds when
+    /// the packet comes, `now` the time
+    pub registers: Vec<(String, Expression)>,
     /// Tables without keys whose default action the control plane sets
     pub defaults: Vec<String>,
     pub fixed: Vec<Fixed>,
@@ -69,6 +72,7 @@ impl Default for Bounds {
             cables: None,
             ports: Vec::new(),
             assumptions: Vec::new(),
+            registers: Vec::new(),
             defaults: Vec::new(),
             fixed: Vec::new(),
             derived: Vec::new(),
@@ -81,11 +85,11 @@ impl Default for Bounds {
 #[derive(Clone, Debug)]
 enum Want {
     Exact(Term),
-    /// Ternary and lpm; for the latter the length of the prefix
+    /// Ternary and lpm; the mask of the latter is that of a prefix.
     Masked {
         value: Term,
         mask: Term,
-        length: Option<Term>,
+        is_prefix: bool,
     },
     Range {
         low: Term,
@@ -115,6 +119,8 @@ struct TableWorld {
     actions: Vec<(String, Vec<(String, u32)>)>,
     places: Vec<Place>,
     has_priority: bool,
+    /// What holds of its entries
+    axioms: Vec<Term>,
     /// Its entries are fixed, or follow from others.
     is_given: bool,
 }
@@ -144,6 +150,8 @@ pub struct World {
     pub looped_port: Term,
     /// Bytes of the packet that arrives, 16 bits
     pub length: Term,
+    /// When the packet comes, in microseconds, 48 bits; time stands still until it has left
+    pub now: Term,
     /// Registers that hold anything when the packet comes, by name; others hold zeros.
     pub registers: Vec<String>,
     /// Each pipe of a chip has cells of its own.
@@ -176,6 +184,38 @@ pub enum Match {
     Range(BigUint, BigUint),
     Optional(BigUint),
     Any,
+}
+
+/// Microseconds; later ones are not counted by all that counts in smaller units.
+const LAST_MOMENT: u64 = 1 << 40;
+
+/// Whether a name is, or ends with, that one.
+fn is_named(name: &str, wanted: &str) -> bool {
+    name == wanted || name.ends_with(&format!(".{wanted}"))
+}
+
+/// Where a promise of a register's cell has its names.
+struct CellScope {
+    value: Term,
+    now: Term,
+}
+
+impl Scope for CellScope {
+    fn name(&self, name: &str) -> Option<Term> {
+        match name {
+            "value" => Some(self.value),
+            "now" => Some(self.now),
+            _ => None,
+        }
+    }
+
+    fn mask(&self, _: &str, _: &mut Terms) -> Option<Term> {
+        None
+    }
+
+    fn group(&self) -> Term {
+        self.now
+    }
 }
 
 /// The names of a program's registers, but those that are its own business
@@ -232,19 +272,28 @@ impl World {
         let mut axioms = Vec::new();
         let mut tables = Vec::new();
         for table in program.tables.iter().filter(|table| !table.const_entries) {
-            if table.keys.is_empty() && !bounds.defaults.iter().any(|own| is_name(own, &table.name))
+            if table.keys.is_empty()
+                && !bounds.defaults.iter().any(|own| is_named(&table.name, own))
             {
                 continue;
             }
-            tables.push(table_world(program, table, bounds, terms, &mut axioms)?);
+            tables.push(table_world(program, table, bounds, terms)?);
         }
         for derived in &bounds.derived {
-            derive(derived, &mut tables, terms, &mut axioms)?;
+            derive(derived, &mut tables, terms)?;
         }
         let sessions = sessions(bounds, terms);
         let group = group(bounds, terms, &mut axioms);
         for assumption in &bounds.assumptions {
-            assume(assumption, &tables, group.id, terms, &mut axioms)?;
+            assume(assumption, &mut tables, group.id, terms)?;
+        }
+        // An entry that follows another keeps to what is promised of that one.
+        for derived in &bounds.derived {
+            for from in &derived.from {
+                let axioms = tables[named(from, &tables)?].axioms.clone();
+                let at = named(&derived.table, &tables)?;
+                tables[at].axioms.extend(axioms);
+            }
         }
         let ingress_port = terms.unknown("ingress_port", 9);
         let drop = terms.number(511, 9);
@@ -266,6 +315,22 @@ impl World {
         let length = terms.unknown("length", 16);
         let beyond = terms.number(u64::from(bounds.bytes) + 1, 16);
         axioms.push(terms.less(length, beyond));
+        let now = terms.unknown("now", 48);
+        let beyond = terms.number(LAST_MOMENT, 48);
+        axioms.push(terms.less(now, beyond));
+        if bounds.wiring.is_some() {
+            // A chip's clock stands still.
+            let start = terms.number(0, 48);
+            axioms.push(terms.equal(now, start));
+        }
+        for (name, _) in &bounds.registers {
+            let is_meant = |register: &String| is_named(register, name);
+            if !registers(program, bounds).iter().any(is_meant) {
+                return Err(format!(
+                    "there is no register {name} to assume something of"
+                ));
+            }
+        }
         let world = World {
             tables,
             sessions,
@@ -273,10 +338,30 @@ impl World {
             ingress_port,
             looped_port,
             length,
+            now,
             registers: registers(program, bounds),
             has_pipes: bounds.wiring.is_some(),
         };
         Ok((world, axioms))
+    }
+
+    /// What is promised of a cell of that register, as one truth value
+    pub fn promised(
+        &self,
+        register: &str,
+        value: Term,
+        bounds: &Bounds,
+        terms: &mut Terms,
+    ) -> Term {
+        let now = self.now;
+        let scope = CellScope { value, now };
+        let meant = bounds.registers.iter();
+        let meant = meant.filter(|(name, _)| is_named(register, name));
+        let all: Vec<Term> = meant
+            .filter_map(|(_, holds)| holds.term(&scope, terms, 1))
+            .collect();
+        let all: Vec<Term> = all.into_iter().map(|holds| terms.is_set(holds)).collect();
+        terms.all(&all)
     }
 
     /// Registers that `program` has not hold zeros in the other program as well: what is in them would
@@ -312,6 +397,12 @@ impl World {
             }
         }
         None
+    }
+
+    /// What holds of the entries of a table. Nobody needs to know of a table that no path asks.
+    pub fn axioms_of(&self, table: &str) -> &[Term] {
+        let own = self.tables.iter().find(|own| *own.name == *table);
+        own.map_or(&[], |own| &own.axioms)
     }
 
     /// The lookup of `key` (one term per key) in a table of either program.
@@ -471,14 +562,9 @@ impl Scope for EntryScope<'_> {
     }
 }
 
-/// Whether `wanted` is a name, or as much of its end as is meant
-fn is_name(wanted: &str, name: &str) -> bool {
-    name == wanted || name.ends_with(&format!(".{wanted}"))
-}
-
 /// The table that is meant
 fn named(wanted: &str, tables: &[TableWorld]) -> Result<usize, String> {
-    let mut fitting = (0..tables.len()).filter(|at| is_name(wanted, &tables[*at].name));
+    let mut fitting = (0..tables.len()).filter(|at| is_named(&tables[*at].name, wanted));
     match (fitting.next(), fitting.next()) {
         (Some(at), None) => Ok(at),
         (None, _) => Err(format!("there is no table {wanted} to assume something of")),
@@ -487,23 +573,26 @@ fn named(wanted: &str, tables: &[TableWorld]) -> Result<usize, String> {
 }
 
 /// Gives a table an entry for each entry of others.
-fn derive(
-    derived: &Derived,
-    tables: &mut [TableWorld],
-    terms: &mut Terms,
-    axioms: &mut Vec<Term>,
-) -> Result<(), String> {
+fn derive(derived: &Derived, tables: &mut [TableWorld], terms: &mut Terms) -> Result<(), String> {
+    let mut axioms = Vec::new();
     let at = named(&derived.table, tables)?;
     let own = &tables[at];
-    let mut actions = (0..own.actions.len()).filter(|i| is_name(&derived.action, &own.actions[*i].0));
-    let action = actions.next().ok_or_else(|| format!("there is no action {}", derived.action))?;
+    let mut actions =
+        (0..own.actions.len()).filter(|i| is_named(&own.actions[*i].0, &derived.action));
+    let action = actions
+        .next()
+        .ok_or_else(|| format!("there is no action {}", derived.action))?;
     let number = terms.number(action as u64, 8);
     let other = |name: &str| {
         let mut same = derived.same.iter();
         let found = same.find(|own| own.0 == name).map(|own| own.1.clone());
         found.ok_or_else(|| format!("what {name} of {} follows is not said", derived.table))
     };
-    let keys: Vec<String> = own.keys.iter().map(|key| other(&key.0)).collect::<Result<_, _>>()?;
+    let keys: Vec<String> = own
+        .keys
+        .iter()
+        .map(|key| other(&key.0))
+        .collect::<Result<_, _>>()?;
     let params = own.actions[action].1.iter();
     let params: Vec<String> = params.map(|own| other(&own.0)).collect::<Result<_, _>>()?;
     // Whether there is such an entry, its keys, its parameters
@@ -558,6 +647,7 @@ fn derive(
         });
     }
     tables[at].places = places;
+    tables[at].axioms = axioms;
     tables[at].is_given = true;
     Ok(())
 }
@@ -575,10 +665,15 @@ fn fixed_place(own: &TableWorld, fixed: &Fixed, terms: &mut Terms) -> Result<Pla
         if kind != "exact" {
             return Err(odd("its keys are not all exact"));
         }
-        wants.push(Want::Exact(terms.constant(value(&fixed.matches, name)?, *width)));
+        wants.push(Want::Exact(
+            terms.constant(value(&fixed.matches, name)?, *width),
+        ));
     }
-    let mut actions = (0..own.actions.len()).filter(|i| is_name(&fixed.action, &own.actions[*i].0));
-    let action = actions.next().ok_or_else(|| odd("there is no such action"))?;
+    let mut actions =
+        (0..own.actions.len()).filter(|i| is_named(&own.actions[*i].0, &fixed.action));
+    let action = actions
+        .next()
+        .ok_or_else(|| odd("there is no such action"))?;
     let mut params = Vec::new();
     for (index, (_, described)) in own.actions.iter().enumerate() {
         let mut data = Vec::new();
@@ -601,12 +696,13 @@ fn fixed_place(own: &TableWorld, fixed: &Fixed, terms: &mut Terms) -> Result<Pla
 /// Adds what an assumption says of each entry of its table.
 fn assume(
     assumption: &Assumption,
-    tables: &[TableWorld],
+    tables: &mut [TableWorld],
     group: Term,
     terms: &mut Terms,
-    axioms: &mut Vec<Term>,
 ) -> Result<(), String> {
-    let table = &tables[named(&assumption.table, tables)?];
+    let at = named(&assumption.table, tables)?;
+    let table = &mut tables[at];
+    let mut axioms = Vec::new();
     for place in &table.places {
         for (action, (name, _)) in table.actions.iter().enumerate() {
             let is_meant =
@@ -615,7 +711,7 @@ fn assume(
                 continue;
             }
             let scope = EntryScope {
-                table,
+                table: &*table,
                 place,
                 action,
                 group,
@@ -631,6 +727,7 @@ fn assume(
             axioms.push(terms.not(broken));
         }
     }
+    table.axioms.extend(axioms);
     Ok(())
 }
 
@@ -657,8 +754,8 @@ fn table_world(
     table: &Table,
     bounds: &Bounds,
     terms: &mut Terms,
-    axioms: &mut Vec<Term>,
 ) -> Result<TableWorld, String> {
+    let mut axioms = Vec::new();
     let given = table.actions.iter().filter(|action| !action.default_only);
     let actions: Vec<_> = given
         .map(|listed| &program.actions[listed.action as usize])
@@ -675,27 +772,29 @@ fn table_world(
         actions,
         places: Vec::new(),
         has_priority,
+        axioms: Vec::new(),
         is_given: true,
     };
     if own.actions.is_empty() {
         return Ok(own);
     }
     let fixed = bounds.fixed.iter();
-    for fixed in fixed.filter(|fixed| is_name(&fixed.table, &own.name)) {
+    for fixed in fixed.filter(|fixed| is_named(&own.name, &fixed.table)) {
         own.places.push(fixed_place(&own, fixed, terms)?);
     }
     if !own.places.is_empty() {
         return Ok(own);
     }
     if own.keys.is_empty() {
-        let mut place = place(&own, 0, terms, axioms)?;
+        let mut place = place(&own, 0, terms, &mut axioms)?;
         place.is_there = terms.truth(true);
         own.places.push(place);
+        own.axioms = axioms;
         return Ok(own);
     }
     own.is_given = false;
     for number in 0..bounds.entries {
-        let place = place(&own, number, terms, axioms)?;
+        let place = place(&own, number, terms, &mut axioms)?;
         if let Some(before) = own.places.last() {
             let gap = {
                 let not = terms.not(before.is_there);
@@ -703,7 +802,7 @@ fn table_world(
             };
             axioms.push(terms.not(gap));
             if !has_priority {
-                ordered_prefixes(before, &place, terms, axioms);
+                ordered_prefixes(before, &place, terms, &mut axioms);
             }
         }
         for before in &own.places {
@@ -717,6 +816,7 @@ fn table_world(
         }
         own.places.push(place);
     }
+    own.axioms = axioms;
     Ok(own)
 }
 
@@ -725,10 +825,14 @@ fn ordered_prefixes(before: &Place, place: &Place, terms: &mut Terms, axioms: &m
     for (a, b) in before.wants.iter().zip(&place.wants) {
         if let (
             Want::Masked {
-                length: Some(a), ..
+                mask: a,
+                is_prefix: true,
+                ..
             },
             Want::Masked {
-                length: Some(b), ..
+                mask: b,
+                is_prefix: true,
+                ..
             },
         ) = (a, b)
         {
@@ -754,28 +858,28 @@ fn place(
             "ternary" => {
                 let mask = terms.unknown(&format!("{key}.mask"), *width);
                 within(value, mask, terms, axioms);
-                let length = None;
+                let is_prefix = false;
                 Want::Masked {
                     value,
                     mask,
-                    length,
+                    is_prefix,
                 }
             }
             "lpm" => {
-                let length = terms.unknown(&format!("{key}.length"), *width);
-                let longest = terms.number((*width).into(), *width);
-                let beyond = terms.less(longest, length);
-                axioms.push(terms.not(beyond));
-                let all = terms.not(longest);
-                let all = terms.binary(Binary::Xor, all, longest);
-                let rest = terms.binary(Binary::Shr, all, length);
-                let mask = terms.not(rest);
+                let mask = terms.unknown(&format!("{key}.mask"), *width);
                 within(value, mask, terms, axioms);
-                let length = Some(length);
+                // Behind the last one of a prefix there are only zeros.
+                let rest = terms.not(mask);
+                let one = terms.number(1, *width);
+                let after = terms.binary(Binary::Add, rest, one);
+                let both = terms.and(rest, after);
+                let any = terms.is_set(both);
+                axioms.push(terms.not(any));
+                let is_prefix = true;
                 Want::Masked {
                     value,
                     mask,
-                    length,
+                    is_prefix,
                 }
             }
             "range" => {
@@ -867,10 +971,10 @@ impl Want {
             Want::Exact(value) => Match::Exact(evaluation.value(value)),
             Want::Masked {
                 value,
-                length: Some(length),
-                ..
+                mask,
+                is_prefix: true,
             } => {
-                let length = evaluation.value(length).to_u32().unwrap_or(0);
+                let length = evaluation.value(mask).count_ones() as u32;
                 Match::Lpm(evaluation.value(value), length)
             }
             Want::Masked { value, mask, .. } => {

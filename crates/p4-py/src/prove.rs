@@ -26,6 +26,7 @@ pub struct Given<'py> {
     cables: Option<(u16, u16)>,
     ports: Vec<u16>,
     promises: Vec<(String, Option<String>, Bound<'py, PyTuple>)>,
+    registers: Vec<(String, Bound<'py, PyTuple>)>,
     defaults: Vec<String>,
     fixed: Vec<(String, Numbers, String, Numbers)>,
     derived: Vec<(String, String, Vec<String>, Vec<(String, String)>)>,
@@ -44,6 +45,8 @@ impl Given<'_> {
                 holds,
             })
         });
+        let cells = self.registers.into_iter();
+        let cells = cells.map(|(name, holds)| Ok((name, expression(&holds)?)));
         let fixed = self.fixed.into_iter();
         let fixed = fixed.map(|(table, matches, action, params)| Fixed {
             table,
@@ -68,15 +71,18 @@ impl Given<'_> {
             cables: self.cables,
             ports: self.ports,
             assumptions: promised.collect::<PyResult<_>>()?,
+            registers: cells.collect::<PyResult<_>>()?,
             defaults: self.defaults,
             fixed: fixed.collect(),
             derived: derived.collect(),
-            wiring: self.wiring.map(|(cpu, loops, notes, counts_passes)| Wiring {
-                cpu,
-                loops,
-                notes,
-                counts_passes,
-            }),
+            wiring: self
+                .wiring
+                .map(|(cpu, loops, notes, counts_passes)| Wiring {
+                    cpu,
+                    loops,
+                    notes,
+                    counts_passes,
+                }),
             ..Bounds::default()
         })
     }
@@ -319,11 +325,12 @@ fn operator(op: Binary) -> &'static str {
     }
 }
 
-/// `port`, `packet`, `updates` as a switch takes them, `registers` (name, leaf, index, value), and
+/// `now` in microseconds, `port`, `packet`, `updates` as a switch takes them, `registers` (name, leaf, index, value), and
 /// `sent` of both programs: (port, bytes).
 fn example_dict<'py>(py: Python<'py>, example: &Counterexample) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("port", example.port)?;
+    dict.set_item("now", example.now)?;
     dict.set_item("packet", PyBytes::new(py, &example.packet))?;
     let updates = PyList::empty(py);
     for (number, port) in &example.sessions {

@@ -12,6 +12,10 @@ The table [prove] of lab.toml says what of the switch's state is fixed or promis
     [[prove.promise]]
     table = "bift"
     holds = ["fbm & remaining.mask == remaining.mask"]
+
+    [[prove.promise]]
+    register = "pte_last_time"
+    holds = ["value <= now"]
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from p4lab import _engine
 from p4lab.course.labs import LabError, read_lab
@@ -37,10 +41,21 @@ _Port = Annotated[int, Field(ge=0, le=510)]
 
 
 class _Promise(BaseModel):
+    """Of each entry of a table, or of each cell of a register."""
+
     model_config = ConfigDict(extra="forbid")
-    table: str
+    table: str | None = None
     action: str | None = None
+    cells: Annotated[str | None, Field(alias="register")] = None
     holds: Annotated[list[str], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _has_one_subject(self) -> _Promise:
+        if (self.table is None) == (self.cells is None):
+            raise ValueError("a promise is about a table or about a register")
+        if self.action is not None and self.table is None:
+            raise ValueError("only entries of a table have an action")
+        return self
 
 
 class _Entry(BaseModel):
@@ -94,12 +109,17 @@ def bounds_of(lab: str) -> Bounds:
     loops = tuple((loop.port, loop.metadata) for loop in own.loop)
     wiring = None if own.cpu is None else (own.cpu, loops, tuple(own.notes), own.counts_passes)
     promises: list[tuple[str, str | None, Expression]] = []
+    registers: list[tuple[str, Expression]] = []
     for promise in own.promise:
         for text in promise.holds:
             try:
-                promises.append((promise.table, promise.action, parse(text)))
+                holds = parse(text)
             except PromiseError as error:
                 raise LabError(f"labs/{lab}/lab.toml: prove: {error}") from error
+            if promise.cells is not None:
+                registers.append((promise.cells, holds))
+            elif promise.table is not None:
+                promises.append((promise.table, promise.action, holds))
     return Bounds(
         entries=own.entries,
         passes=own.passes,
@@ -107,6 +127,7 @@ def bounds_of(lab: str) -> Bounds:
         cables=own.cables,
         ports=tuple(own.ports),
         promises=tuple(promises),
+        registers=tuple(registers),
         defaults=tuple(own.defaults),
         fixed=tuple(
             (e.table, tuple(e.match.items()), e.action, tuple(e.params.items())) for e in own.entry

@@ -17,13 +17,15 @@ Numbers = tuple[tuple[str, int], ...]
 MAX_PASSES = 128
 """How often a packet may go around where a counterexample is replayed"""
 MAX_PACKETS = 2048
+PICOSECONDS = 1_000_000
+"""In a microsecond"""
 
 Sent = list[tuple[int, bytes]]
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is covered: entries per table, passes of all copies of a packet together, lengths tried
+    """What is covered: entries per table, passes of a packet and what becomes of it, lengths tried
     of each varbit field, bytes of the longest packet, copies of the one multicast group; clone
     sessions as (number, port), None for any; the first and the last port with a cable, where
     packets arrive and the group's copies leave (None: any but 511); other ports where packets
@@ -39,6 +41,8 @@ class Bounds:
     ports: tuple[int, ...] = ()
     promises: tuple[tuple[str, str | None, Expression], ...] = ()
     """What entries keep to: table, action (None: any), condition"""
+    registers: tuple[tuple[str, Expression], ...] = ()
+    """What cells keep to: register, condition on `value` and `now` (microseconds)"""
     defaults: tuple[str, ...] = ()
     """Tables without keys whose default action the control plane sets"""
     fixed: tuple[tuple[str, Numbers, str, Numbers], ...] = ()
@@ -66,10 +70,10 @@ class Example:
     """The student's program sends it around for ever"""
     cells: tuple[tuple[str, int], ...] = ()
     """Registers and indices where the programs leave something else behind"""
-    passes: tuple[int, int] = (0, 0)
-    """How often packets came back in either, where that counts"""
     now: int = 0
     """When the packet arrives, in picoseconds"""
+    passes: tuple[int, int] = (0, 0)
+    """How often packets came back in either, where that counts"""
 
 
 @dataclass(frozen=True)
@@ -154,11 +158,12 @@ def replay(
     updates = (*claimed["updates"], *(cell(*register) for register in registers))
     shared = set(_registers(reference)) & set(_registers(student))
     cells = [(name, index) for name, index in claimed["after"] if name in shared]
+    now = claimed["now"] * PICOSECONDS
     sent, kept, passes = [], [], []
     for program, expected in zip((reference, student), claimed["sent"], strict=True):
         switch = switch_of(program, bounds)
         switch.write(list(updates))
-        out = sorted(switch.process(claimed["port"], claimed["packet"]))
+        out = sorted(switch.process(claimed["port"], claimed["packet"], now))
         runs_on = switch.stats["too_many_passes"] + switch.stats["too_many_packets"] > 0
         # What a program sends that goes beyond the bound of passes, the engine alone can say.
         is_beyond = bool(sent) and claimed["is_endless"]
@@ -178,6 +183,7 @@ def replay(
         (sent[0], sent[1]),
         runs_on,
         tuple(cell for at, cell in enumerate(cells) if kept[0][at] != kept[1][at]),
+        now,
         (passes[0], passes[1]),
     )
 

@@ -35,6 +35,7 @@ pub use arbitration::Arbitration;
 pub use binding::Tna;
 pub use calls::{Apply, Call, Step, Sum};
 pub(crate) use binding::{EGRESS_FOR_DEPARSER, FOR_TM, INGRESS_FOR_DEPARSER};
+pub use calls::{Apply, Call, Step, Sum};
 pub use filters::{LpfConfig, Mode, WredConfig};
 pub use generator::{App, AppCounts, Trigger};
 pub use image::Image;

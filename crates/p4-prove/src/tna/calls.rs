@@ -45,7 +45,10 @@ impl Run<'_, '_, '_> {
                 result,
             } => self.register_action(image, *register, *index, apply, result, state)?,
             Call::Hash {
-                hash, data, bits, result,
+                hash,
+                data,
+                bits,
+                result,
             } => {
                 let data = self.join(data.places(), state, merged)?;
                 let value = self.chip_hash(*hash, data, *bits as u32)?;

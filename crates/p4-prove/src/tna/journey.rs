@@ -5,8 +5,8 @@
 //! still at 0, no looped port has a rate, no port is down.
 
 use super::{
-    note, Arrival, Chip, Copied, Noted, Rest, EGRESS_FOR_DEPARSER, EGRESS_FROM_PARSER, FOR_TM, INGRESS_FOR_DEPARSER,
-    INGRESS_FROM_PARSER,
+    note, Arrival, Chip, Copied, Noted, Rest, EGRESS_FOR_DEPARSER, EGRESS_FROM_PARSER, FOR_TM,
+    INGRESS_FOR_DEPARSER, INGRESS_FROM_PARSER,
 };
 use crate::journey::{
     by_name, Again, Begin, Ground, Half, Journey, Leaving, Leg, Origin, Outcome, Sent, Whither,
@@ -525,15 +525,15 @@ impl Traveller<'_, '_, '_> {
         let packet = &self.run.packet;
         let payload = &packet.bytes[self.run.cursor / 8..];
         let bytes = self.run.output.iter().chain(payload).copied().collect();
-        Ok(Packet {
-            bytes,
-            ..*packet
-        })
+        Ok(Packet { bytes, ..*packet })
     }
 
     /// Whether a port leads back: ports 68 to 71 of a pipe, or a front port in loopback
     fn is_looped(&mut self, port: Term) -> Step<bool> {
-        let looped = self.run.world.is_looped(port, self.run.bounds, self.run.terms);
+        let looped = self
+            .run
+            .world
+            .is_looped(port, self.run.bounds, self.run.terms);
         self.decide(looped)
     }
 
@@ -626,7 +626,10 @@ impl Traveller<'_, '_, '_> {
     fn leave(&mut self, mut packet: Packet, port: Term) -> Step<()> {
         let behind = packet.tail.min(FCS_BYTES);
         packet.tail -= behind;
-        let kept = packet.bytes.len().saturating_sub((FCS_BYTES - behind) as usize);
+        let kept = packet
+            .bytes
+            .len()
+            .saturating_sub((FCS_BYTES - behind) as usize);
         packet.bytes.truncate(kept);
         if self.is_looped(port)? {
             let arrival = Arrival {

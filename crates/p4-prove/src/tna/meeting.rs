@@ -9,7 +9,8 @@ use crate::world::Bounds;
 use p4_arch::tna::{Call, Image};
 
 /// Why programs that were not told apart are not said to be equal
-const NOTES: &str = "what leaves is the same, but the programs keep notes of their own in other ways";
+const NOTES: &str =
+    "what leaves is the same, but the programs keep notes of their own in other ways";
 
 /// The legs of which all journeys consist behind their first pass, if both programs have the same
 /// registers: what comes back is bytes and nothing else.

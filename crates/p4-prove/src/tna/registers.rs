@@ -59,13 +59,7 @@ impl Run<'_, '_, '_> {
     }
 
     /// What the program says that all cells begin with
-    fn initial(
-        &mut self,
-        image: &Image,
-        register: InstanceId,
-        leaf: usize,
-        width: u32,
-    ) -> Term {
+    fn initial(&mut self, image: &Image, register: InstanceId, leaf: usize, width: u32) -> Term {
         let instance = &self.program.instances[register as usize];
         let leaves = instance.types.first().map_or(&[][..], |t| &t.leaves[..]);
         let before = leaves.iter().take(leaf);
