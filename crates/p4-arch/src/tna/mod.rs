@@ -33,7 +33,6 @@ mod traffic;
 
 pub use arbitration::Arbitration;
 pub use binding::Tna;
-pub use calls::{Apply, Call, Step, Sum};
 pub(crate) use binding::{EGRESS_FOR_DEPARSER, FOR_TM, INGRESS_FOR_DEPARSER};
 pub use calls::{Apply, Call, Step, Sum};
 pub use filters::{LpfConfig, Mode, WredConfig};
