@@ -53,7 +53,7 @@ def prove(
     The JSON object has verdict, why, bounds, stages and example; of a lab also check and story.
     """
     try:
-        import p4lab.prove.compare  # noqa: F401  the solver may be missing
+        import p4lab.prove.compare  # noqa: F401 # heavy: bitwuzla, which may be missing
     except ImportError:
         fail("bitwuzla is missing, which answers the prover's questions: pip install bitwuzla.")
     if one.endswith(".p4"):
