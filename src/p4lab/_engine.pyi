@@ -139,9 +139,10 @@ def stf(
     *,
     lax: bool = False,
     seed: int = 0,
+    then: str = "",
 ) -> dict[str, Any]:
-    """Runs an STF script on a fresh switch: script, passed, packets_sent, packets_received,
-    findings, notes, text, unreadable."""
+    """Runs an STF script, and the lines of `then` after it, on a fresh switch: script, passed,
+    packets_sent, packets_received, findings, notes, text, unreadable."""
 
 def conformance(
     path: str,

@@ -12,18 +12,25 @@ use pyo3::types::{PyDict, PyList};
 const MAX_SCRIPT_BYTES: u64 = 16 << 20;
 
 /// Runs the script in the file `path` on a fresh switch and gives the report as a dictionary, with
-/// the readable `text` of it and `unreadable` if the script has errors.
+/// the readable `text` of it and `unreadable` if the script has errors. `then` are lines more, behind
+/// those of the file.
 #[pyfunction]
-#[pyo3(signature = (program, path, *, lax = false, seed = 0))]
+#[pyo3(signature = (program, path, *, lax = false, seed = 0, then = ""))]
 pub fn stf<'py>(
     py: Python<'py>,
     program: &Program,
     path: &str,
     lax: bool,
     seed: u64,
+    then: &str,
 ) -> PyResult<Bound<'py, PyDict>> {
     let bytes = read_regular_file(path, MAX_SCRIPT_BYTES).map_err(PyOSError::new_err)?;
-    let text = String::from_utf8(bytes).map_err(|_| PyOSError::new_err("it is not UTF-8 text"))?;
+    let mut text =
+        String::from_utf8(bytes).map_err(|_| PyOSError::new_err("it is not UTF-8 text"))?;
+    if !then.is_empty() {
+        text.push('\n');
+        text.push_str(then);
+    }
     let config = Config {
         seed,
         bmv2_compat: program.image.is_as_bmv2(),
