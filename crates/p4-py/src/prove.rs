@@ -29,11 +29,15 @@ pub struct Given<'py> {
     registers: Vec<(String, Bound<'py, PyTuple>)>,
     defaults: Vec<String>,
     fixed: Vec<(String, Numbers, String, Numbers)>,
-    derived: Vec<(String, String, Vec<String>, Vec<(String, String)>)>,
-    wiring: Option<(Option<u16>, Vec<(u16, u64)>, Vec<String>, bool)>,
+    derived: Vec<Deriving>,
+    wiring: Option<Wires>,
 }
 
 type Numbers = Vec<(String, BigUint)>;
+/// A table, its action, the tables that its entries come of, and which parameter is whose
+type Deriving = (String, String, Vec<String>, Vec<(String, String)>);
+/// The port of the control plane, looped ports with their metadata, notes, whether passes count
+type Wires = (Option<u16>, Vec<(u16, u64)>, Vec<String>, bool);
 
 impl Given<'_> {
     fn bounds(self) -> PyResult<Bounds> {
