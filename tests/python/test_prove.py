@@ -332,7 +332,7 @@ def accepted() -> list[tuple[str, str]]:
 def test_variants_are_not_called_wrong(name: str, variant: str) -> None:
     course = load(name)
     right = next(answer for answer in answers(course) if answer.name == variant)
-    outcome = judged(course, right, 4)
+    outcome = judged(course, right, 2)
     assert outcome.verdict != "different", outcome.example
     assert not outcome.unreplayed
 

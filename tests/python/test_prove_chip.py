@@ -89,14 +89,14 @@ def test_no_wrong_answer_is_called_equal(lab: Course) -> None:
     rest = [m for m in of_kind(lab, "mutant") if m.name not in SOON and is_program(m, lab)]
     assert len(rest) > 30
     for mutant in rest:
-        outcome = judged(lab, mutant, 2.0)
+        outcome = judged(lab, mutant, 1.0)
         assert outcome.verdict != "equal", mutant.name
         assert not outcome.unreplayed, (mutant.name, outcome.unreplayed)
 
 
 def test_no_right_answer_is_called_different(lab: Course) -> None:
     for right in of_kind(lab, "reference", "variant"):
-        outcome = judged(lab, right, 10.0)
+        outcome = judged(lab, right, 4.0)
         assert outcome.verdict != "different", (right.name, outcome.example)
         assert not outcome.unreplayed, (right.name, outcome.unreplayed)
 
