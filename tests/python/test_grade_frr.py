@@ -148,4 +148,4 @@ def test_the_line_that_made_the_wrong_key_is_found(course) -> None:
     assert story is not None and story.place is not None
     assert story.place.file == FRR
     assert "carried.remaining =" in story.place.text
-    assert "in bier/bier.p4:" in story.why
+    assert "carried.remaining became" in story.why
