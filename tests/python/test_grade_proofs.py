@@ -41,6 +41,7 @@ SECONDS = 20.0
 TTL = "hdr.bier.ttl = hdr.bier.ttl - 1;"
 BITS = "hdr.bier.bit_string = carried.remaining & fbm;"
 BFIR = "hdr.bier.bfir_id    = bfir_id;"
+ALL_BITS = "hdr.bier.bit_string = fbm;"
 REMOVED = "hdr.bier.setInvalid();"
 
 TRICKS = {
@@ -48,7 +49,7 @@ TRICKS = {
     "ttl": (TTL, f"if (hdr.bier.entropy != 0x2BAD5) {{ {TTL} }}", "forward-ttl", "entropy=0x2bad5"),
     "bits": (
         BITS,
-        f"{BITS} if (hdr.bier.dscp == 51 && hdr.bier.oam == 2) {{ hdr.bier.bit_string = fbm; }}",
+        f"{BITS} if (hdr.bier.dscp == 51 && hdr.bier.bfir_id == 51966) {{ {ALL_BITS} }}",
         "forward",
         "dscp=51",
     ),
