@@ -1,10 +1,11 @@
-//! Two programs of one contract, for v1model or for TNA ([`tna`]), compared for all packets within bounds.
+//! Two programs of one contract, for v1model or for TNA (`tna`), compared for all packets within
+//! bounds.
 //!
 //! Both are executed on terms over the same unknowns: the bytes of a packet, its port and length, the
-//! entries of the tables, clone sessions, a multicast group, the cells of registers ([`World`]). A
-//! packet is followed through its whole journey ([`journey`]), so programs may keep different notes
+//! entries of the tables, clone sessions, a multicast group, the cells of registers (`World`). A
+//! packet is followed through its whole journey (`journey`), so programs may keep different notes
 //! between passes. Controls are executed once with all their branches; a path forks only where bytes
-//! are laid out differently or the architecture does something else ([`flow`]). On each path the
+//! are laid out differently or the architecture does something else (`flow`). On each path the
 //! second program meets the decisions of the first, and mostly the same terms; only where what they
 //! send is not the same term a solver is asked, which the caller brings along ([`Solver`]).
 //!
@@ -21,17 +22,17 @@ mod differ;
 pub mod evaluate;
 mod explore;
 mod find;
-pub mod flow;
-pub mod journey;
-pub mod packet;
-pub mod path;
-pub mod run;
+mod flow;
+mod journey;
+mod packet;
+mod path;
+mod run;
 mod tables;
 pub mod term;
-pub mod tna;
+mod tna;
 mod wire;
 mod witness;
-pub mod world;
+mod world;
 
 pub use assume::{Assumption, Expression};
 pub use compare::{compare, Counterexample, Coverage, Verdict};
@@ -42,4 +43,4 @@ pub use run::Target;
 pub use tables::{Derived, Fixed};
 pub use tna::Wiring;
 pub use witness::witnesses;
-pub use world::{Bounds, Entry, Match, World};
+pub use world::{Bounds, Entry, Match};

@@ -201,11 +201,6 @@ impl Terms {
         }
     }
 
-    /// Whether two terms are constants of the same value, however wide.
-    pub fn are_same_number(&self, a: Term, b: Term) -> bool {
-        matches!((self.value(a), self.value(b)), (Some(x), Some(y)) if x == y)
-    }
-
     /// The value of a constant, if it fits.
     pub fn small(&self, term: Term) -> Option<u64> {
         self.value(term).and_then(ToPrimitive::to_u64)
