@@ -230,12 +230,6 @@ def test_a_small_program_on_terms_does_what_the_engine_does() -> None:
     assert replays(small(), Bounds(entries=2, passes=3), 200) > 50
 
 
-@pytest.mark.parametrize("name", LABS)
-def test_a_lab_on_terms_does_what_the_engine_does(name: str) -> None:
-    course = load(name)
-    assert replays(course.program(course.defines), bounds_of(name), 80) > 10
-
-
 @pytest.mark.parametrize("edit", WRONG)
 def test_a_wrong_program_is_told_apart(edit: str) -> None:
     outcome = compare(small(), small(*WRONG[edit]), Bounds(passes=3), 60)

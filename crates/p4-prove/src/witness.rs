@@ -58,6 +58,9 @@ pub fn samples(
         has_time,
         &mut |walker, (_, model), axioms| {
             for _ in 0..NEAR {
+                if !has_time() {
+                    break;
+                }
                 let near = chance.near(&model, &mut walker.terms, walker.world.length);
                 found.extend(walker.with(near, axioms)?);
             }
@@ -152,6 +155,9 @@ impl Walker<'_> {
     /// What comes of these values, which say themselves which path is taken; nothing if they are not
     /// within the bounds.
     fn with(&mut self, values: Model, axioms: &[Term]) -> Result<Option<Counterexample>, String> {
+        if !self.holds(axioms, &values) {
+            return Ok(None);
+        }
         let mut nobody = Nobody;
         let solver = Shared::new(&mut nobody);
         let mut paths = Paths::new(&solver, &|| true);
@@ -165,9 +171,16 @@ impl Walker<'_> {
             Err(Stop::Unsupported(what)) => return Err(unfollowed(&what)),
             Err(Stop::Bound(_) | Stop::Budget) => return Ok(None),
         };
-        let mut evaluation = Evaluation::new(&self.terms, &values);
-        let holds = paths.axioms.iter().all(|axiom| evaluation.is_true(*axiom));
+        // Where the path asks what no other has asked, more has to hold.
+        let holds = self.holds(&paths.axioms, &values);
         Ok(holds.then(|| self.shown(&journey, &values)))
+    }
+
+    /// Whether values are within the bounds. Entries of tables that nobody asks are shown as well.
+    fn holds(&self, axioms: &[Term], values: &Model) -> bool {
+        let mut evaluation = Evaluation::new(&self.terms, values);
+        let mut all = axioms.iter().chain(self.world.axioms());
+        all.all(|axiom| evaluation.is_true(*axiom))
     }
 }
 
@@ -194,7 +207,7 @@ impl Chance {
         BigUint::new(words) % (BigUint::one() << width)
     }
 
-    /// The values with some others among them, and a packet that is longer.
+    /// The values with one other among them, and a packet that is longer and has some other bytes.
     fn near(&mut self, model: &Model, terms: &mut Terms, length: Term) -> Model {
         let mut near = model.clone();
         let own = Evaluation::new(terms, model).value(length);
@@ -202,13 +215,18 @@ impl Chance {
         for at in 0..bytes {
             arrived(at, terms);
         }
+        // A checksum seldom survives other bytes.
+        let has_others = self.once_in(2);
+        let one = self.next() % terms.unknowns.len() as u64;
         for (number, unknown) in (0..).zip(&terms.unknowns) {
             let is_new = !model.values.contains_key(&number);
             let is_byte = unknown.name.starts_with("byte.");
             let value = match &*unknown.name {
-                "length" if !self.once_in(8) => bytes.into(),
-                _ if is_byte && (is_new || self.once_in(8)) => self.value(unknown.width),
-                _ if self.once_in(16) => self.value(unknown.width),
+                "length" => bytes.into(),
+                _ if is_byte && (is_new || has_others && self.once_in(8)) => {
+                    self.value(unknown.width)
+                }
+                _ if u64::from(number) == one => self.value(unknown.width),
                 _ => continue,
             };
             near.values.insert(number, value);

@@ -426,6 +426,11 @@ impl World {
         None
     }
 
+    /// What holds of the entries of all tables
+    pub fn axioms(&self) -> impl Iterator<Item = &Term> {
+        self.tables.iter().flat_map(|own| &own.axioms)
+    }
+
     /// What holds of the entries of a table. Nobody needs to know of a table that no path asks.
     pub fn axioms_of(&self, table: &str) -> &[Term] {
         let own = self.tables.iter().find(|own| *own.name == *table);
