@@ -125,10 +125,12 @@ class Session:
         travel = sum(link.delay_ns for link in self.plan.topology.links)
         return start + longest + travel + DRAIN
 
-    def report(self, target: str = "engine") -> Report:
-        """What was observed beside what the plan should have led to."""
+    def report(self, target: str = "engine", notes: tuple[str, ...] = ()) -> Report:
+        """What was observed beside what the plan should have led to, and notes on how."""
         collected = self.system.collect(self.plan, self.net.driver, self._layouts)
-        seen = Seen(self.net.name, target, self.net.observed(), collected, reference_run)
+        observed = self.net.observed()
+        observed = replace(observed, notes=(*notes, *observed.notes))
+        seen = Seen(self.net.name, target, observed, collected, reference_run)
         found = self.system.report(self.plan, seen)
         return found.with_problems(self.unheard) if self.unheard else found
 
