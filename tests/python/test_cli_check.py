@@ -114,7 +114,7 @@ def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path) -> None:
     for name in ("json", "typing", "rich", "pydantic", "tomllib"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('a student was here')\n")
     script = (ROOT / "lab").read_text()
-    start = re.search(r"exec \"\$python\" -c '(import sys.*?)' \"\$@\"", script, re.DOTALL)
+    start = re.search(r"exec \"\$python\" -c '(import os, sys.*?)' \"\$@\"", script, re.DOTALL)
     assert start is not None
     done = subprocess.run(
         [sys.executable, "-c", start[1], "check", "01-bier", str(ROOT / "p4"), "--json"],

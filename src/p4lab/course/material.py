@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from p4lab.command import command
 from p4lab.course import marks
 from p4lab.course.home import HERE
 from p4lab.course.labs import LabError, home, read_lab
@@ -106,7 +107,9 @@ def start(lab: str, folder: Path) -> Iterator[tuple[str, State]]:
                 else given(lab, name)
             )
         except OSError as error:
-            raise LabError(f"labs/{lab}: {name}: {error.strerror}; p4lab starter {lab}") from error
+            raise LabError(
+                f"labs/{lab}: {name}: {error.strerror}; {command()} starter {lab}"
+            ) from error
         yield name, _place(folder / name, text.encode())
 
 

@@ -12,7 +12,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from p4lab.course.home import command
+from p4lab.command import command, pasted
+from p4lab.course.home import command as command_here
 from p4lab.grading.course import Course
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
 from p4lab.grading.writers import plain
@@ -43,7 +44,7 @@ def render(
         left = len(failed) - stories
         word = "check" if left == 1 else "checks"
         where = course.name if folder == "." else f"{course.name} {shlex.quote(folder)}"
-        parts += [Text(), Text(f"{left} more failed {word}: {command()} check {where} --all")]
+        parts += [Text(), Text(f"{left} more failed {word}: {command_here()} check {where} --all")]
     parts += _warnings(verdict.warnings)
     if verdict.proof is not None:
         parts += [Text(), Text(plain.proof(verdict.proof))]
@@ -60,7 +61,7 @@ def _warnings(warned: Sequence[Warned]) -> list[RenderableType]:
         parts.append(Text.assemble(("  " + where, "cyan"), f"  {one.message} [{one.code}]"))
     if len(warned) > MOST_WARNINGS:
         parts.append(Text(f"  ... and {len(warned) - MOST_WARNINGS} more"))
-    return [*parts, Text(f"More: p4lab explain {warned[0].code}", style="dim")]
+    return [*parts, Text(f"More: {command()} explain {warned[0].code}", style="dim")]
 
 
 def _table(course: Course, verdict: Verdict) -> Table:
@@ -121,7 +122,7 @@ def story(told: Story) -> RenderableType:
     elif told.why:
         parts += [Text(), Text(told.why)]
     if told.hint:
-        parts += [Text(), Text.assemble(("Hint: ", "bold"), told.hint)]
+        parts += [Text(), Text.assemble(("Hint: ", "bold"), pasted(told.hint, "explain"))]
     return Group(*parts)
 
 
