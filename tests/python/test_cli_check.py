@@ -94,6 +94,26 @@ def test_a_compile_error_is_told_with_its_line(tmp_path: Path) -> None:
     assert "p4lab explain" in done.stdout
 
 
+def test_a_changed_file_of_the_lab_is_reported_by_every_verb(tmp_path: Path) -> None:
+    """An emit deleted in parser.p4 gave 100 of 100 while `run` lost every packet."""
+    folder = begun(tmp_path)
+    (folder / "bier/bier.p4").write_text((ROOT / "p4/bier/bier.p4").read_text())
+    told = "include/parser.p4 differs from the starter's"
+    done = p4lab("check", "01-bier", folder)
+    assert "100/100" in done.stdout and told not in done.stdout
+    parser = folder / "include/parser.p4"
+    parser.write_text(parser.read_text().replace("packet.emit(hdr.bier);", ""))
+    done = p4lab("check", "01-bier", folder)
+    assert "100/100" in done.stdout and f"{told} and is not judged" in done.stdout
+    record = json.loads(p4lab("check", "01-bier", folder, "--json").stdout)
+    assert record["notes"][0].startswith(told)
+    assert told in p4lab("run", "01-bier", folder, "--packets", "2").stderr
+    assert told in p4lab("trace", "01-bier", folder).stderr
+    out = tmp_path / "grades"
+    assert p4lab("grade", "01-bier", folder, "--one", "--seed", "1", "--out", out).returncode == 0
+    assert told in (out / "summary.md").read_text() + (out / "records.json").read_text()
+
+
 def test_what_is_not_there_is_said_with_its_remedy(tmp_path: Path) -> None:
     done = p4lab("check", "01-bier", tmp_path)
     assert done.returncode == 2

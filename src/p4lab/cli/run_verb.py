@@ -13,7 +13,7 @@ from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.exercise import run_exercise
 from p4lab.cli.options import Bmv2Compat, Json, NetworkName, Undefined
-from p4lab.cli.running import plan_or_fail, reporting
+from p4lab.cli.running import plan_or_fail, reporting, tell_of_given
 from p4lab.cli.settings import SystemOptions, no_settings
 from p4lab.cli.verbs import registered
 from p4lab.command import command
@@ -162,5 +162,6 @@ def run(
         typer.echo(json.dumps(report.to_json(), indent=2))
     else:
         print_whole(report.render())
+    tell_of_given(lab, folder)
     if not report.ok:
         raise typer.Exit(VERDICT_NO)

@@ -126,6 +126,24 @@ def given(lab: str, name: str) -> str:
     return marks.solution(source(lab, name).read_text(encoding="utf-8"), f"p4/{name}")
 
 
+def differing(lab: str, folder: Path) -> list[str]:
+    """The files in a student's folder that the lab gives and that are not as it gives them, so that
+    what runs there is not what is judged. Raises LabError."""
+    found = []
+    for name in student(lab).files:
+        path = folder / name
+        if not path.is_file():
+            continue  # the compiler says so if it is missed
+        try:
+            as_given = [given(lab, name), source(lab, name).read_text(encoding="utf-8")]
+            text = path.read_text(encoding="utf-8-sig", errors="replace")
+        except OSError as error:
+            raise LabError(f"labs/{lab}: {name}: {error.strerror}") from error
+        if text.splitlines() not in [one.splitlines() for one in as_given]:
+            found.append(name)
+    return found
+
+
 def _place(path: Path, data: bytes) -> State:
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
