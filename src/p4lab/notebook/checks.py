@@ -96,12 +96,17 @@ class Checked:
 
 
 def _warned(one: Warned) -> str:
+    if one.listing:
+        return f'<div class="p4c-story"><pre>{escape(one.listing)}</pre></div>'
     where = f"{one.place.file}:{one.place.line}: " if one.place else ""
     return f'<div class="dim">warning: {escape(where + one.message)} [{escape(one.code)}]</div>'
 
 
 def _told(story: Story) -> Iterator[str]:
     """What was done, what came of it, where, and a hint."""
+    if story.listing:
+        yield from (f"<pre>{escape(block)}</pre>" for block in story.listing)
+        return
     steps = "".join(f"<li>{escape(step)}</li>" for step in story.steps)
     yield f"<ol>{steps}</ol><div>{escape(story.summary)}</div>"
     for packet in story.differences[:2]:
