@@ -21,6 +21,8 @@ from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.options import Json, Lab
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from p4lab.grading.benches.bmv2 import Bmv2Bench
     from p4lab.grading.benches.tofino import TofinoBench
     from p4lab.grading.course import Course
@@ -65,8 +67,9 @@ def check(
 ) -> None:
     """Check your work on a lab; exits 0 only if everything passes that the target can judge.
 
-    The JSON object has lab, student, trouble, checks and proof; each check has id, title, part,
-    status, points, max_points, waits_for, beyond (what the target lacks), cases and story.
+    The JSON object has lab, student, trouble, checks, proof and notes (how your folder was read);
+    each check has id, title, part, status, points, max_points, waits_for, beyond (what the target
+    lacks), cases and story.
     """
     from rich.console import Console  # heavy: rich, for nothing but a report
 
@@ -80,7 +83,7 @@ def check(
     found = _read(course, folder)
     if found.trouble:
         if as_json:
-            typer.echo(json.dumps(unread(course, "", found).to_json(), indent=2))
+            typer.echo(_record(unread(course, "", found), found))
         fail(f"{folder}: {_told(course, folder, found)}")
     # In front of the bench, which may start threads: a fork wants none.
     verdict = _on_engine(course, found.files)
@@ -90,13 +93,12 @@ def check(
         with _bench(target, course) as bench:
             verdict = _on_bench(course, found.files, bench)
     if as_json:
-        typer.echo(json.dumps(verdict.to_json(), indent=2))
+        typer.echo(_record(verdict, found))
     else:
         stories = len(verdict.checks) if all_ else 1
         shown = Console(emoji=False)
         shown.print(render(course, verdict, stories=stories, folder=str(folder)))
-        for note in found.notes:
-            shown.print(note, style="dim", markup=False, highlight=False)
+        _tell_of_files(shown, course, folder, found)
     if not verdict.passed:
         raise typer.Exit(VERDICT_NO)
 
@@ -118,9 +120,31 @@ def watch(lab: Lab, folder: Folder = Path(".")) -> None:
         verdict = _on_engine(course, found.files)
         console.clear()
         console.print(render(course, verdict, folder=str(folder)))
+        _tell_of_files(console, course, folder, found)
         console.print(f"\n[dim]Waiting for changes in {folder} (Ctrl-C to stop)[/]")
         if verdict.passed:
             console.print("[bold green]Everything passes.[/]")
+
+
+def _record(verdict: Verdict, found: Submission) -> str:
+    """The verdict and how the folder was read, as JSON."""
+    return json.dumps({**verdict.to_json(), "notes": found.told()}, indent=2)
+
+
+def _tell_of_files(shown: Console, course: Course, folder: Path, found: Submission) -> None:
+    """What was taken for what, and the given files that differ: `run` has another program then."""
+    from p4lab.course.home import command
+    from p4lab.grading.submission import not_judged
+
+    for name in found.changed:
+        shown.print(not_judged(name), style="bold yellow", markup=False, soft_wrap=True)
+    if found.changed:
+        start = f"{command()} start {course.name} {shlex.quote(str(folder))}"
+        files = "it" if len(found.changed) == 1 else "them"
+        more = f"run and trace use yours. To get the starter's back, delete {files}, then: {start}"
+        shown.print(more, markup=False, highlight=False, soft_wrap=True)
+    for note in found.notes:
+        shown.print(note, style="dim", markup=False, highlight=False)
 
 
 def _may_be(target: str, course: Course) -> None:
@@ -182,10 +206,10 @@ def _course(lab: str) -> Course:
 def _read(course: Course, folder: Path) -> Submission:
     """What is in the student's folder."""
     from p4lab.grading.apart import read_apart
-    from p4lab.grading.known import digests
+    from p4lab.grading.known import wanted
     from p4lab.grading.sandbox import Limits
 
-    return read_apart(folder, course.student.edit, digests(course), Limits())
+    return read_apart(folder, wanted(course), Limits())
 
 
 def _told(course: Course, folder: Path, found: Submission) -> str:

@@ -81,12 +81,12 @@ def _of_lab(
     from p4lab.course.labs import LabError
     from p4lab.grading.apart import examine_apart, read_apart
     from p4lab.grading.course import load
-    from p4lab.grading.known import digests
+    from p4lab.grading.known import wanted
     from p4lab.grading.sandbox import Limits
 
     try:
         course = load(lab)
-        found = read_apart(folder, course.student.edit, digests(course), Limits())
+        found = read_apart(folder, wanted(course), Limits())
         if found.trouble:
             fail(f"{folder}: {found.trouble}")
         waiting = Console(stderr=True).status("proving")

@@ -11,7 +11,7 @@ from p4lab import registry
 from p4lab.cli.errors import fail
 from p4lab.cli.options import Bmv2Compat, Json, Undefined
 from p4lab.cli.run_verb import Down, Folder, Lab, Seed, TopologyName
-from p4lab.cli.running import plan_or_fail, reporting
+from p4lab.cli.running import plan_or_fail, reporting, tell_of_given
 from p4lab.cli.settings import SystemOptions
 from p4lab.cli.verbs import registered
 from p4lab.engine import load_program
@@ -70,3 +70,4 @@ def trace(
     else:
         notation = registry.find(plan.system).notation_for(plan)
         Console(emoji=False).print(Writer(notation, program.summary).tree(first))
+    tell_of_given(lab, folder)

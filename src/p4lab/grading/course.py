@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from p4lab import _engine
+from p4lab.command import command
 from p4lab.course import marks
 from p4lab.course.labs import LabError, home, read_lab, system_of
 from p4lab.course.material import Inside, Student, given, source
@@ -215,7 +216,7 @@ class Course:
                 for name in self.student.edit
             }
         except OSError as error:
-            raise LabError(f"labs/{self.name}: {error}; p4lab starter {self.name}") from error
+            raise LabError(f"labs/{self.name}: {error}; {command()} starter {self.name}") from error
 
     @cached_property
     def contract(self) -> tuple[str, ...]:

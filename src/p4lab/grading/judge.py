@@ -14,6 +14,7 @@ from p4lab.grading import (
     loops,
     networks,
     numbers,
+    printed,
     scripts,
     stages,
 )
@@ -63,7 +64,9 @@ def judge(
         say(check.title)
         results.append(_result(course, check, work, results, seed, bench))
     checks = tuple(blamed(course.checks, results))
-    return Verdict(course.name, student, checks, warnings=_warnings(course, work))
+    failed = any(check.status == "failed" for check in checks)
+    warnings = _warnings(course, work) if failed or course.kit.lints else ()
+    return Verdict(course.name, student, checks, warnings=warnings)
 
 
 def work_of(course: Course, files: Mapping[str, str]) -> Work:
@@ -135,13 +138,25 @@ def _run(course: Course, check: Check, work: Work, seed: int | None, bench: Benc
 
 
 def _warnings(course: Course, work: Work) -> tuple[Warned, ...]:
-    """What the compiler warns of in the student's own files, where the lab wants it to be told."""
-    if not course.kit.lints:
+    """What the compiler warns of in the student's own files. A program that does not compile has
+    its warnings among its errors."""
+    compilation = work.compiled(course.defines)
+    if compilation.program is None:
         return ()
-    return tuple(
-        Warned(item["code"] or "", item["message"], culprit.place(item, work.files))
-        for item in work.compiled(course.defines).diagnostics
+    mine = [
+        item
+        for item in compilation.diagnostics
         if item["severity"] == "warning" and item["file"] in course.student.edit
+    ]
+    blocks = printed.blocks(compilation) if mine else []
+    return tuple(
+        Warned(
+            item["code"] or "",
+            item["message"],
+            culprit.place(item, work.files),
+            printed.block_of(item, blocks),
+        )
+        for item in mine
     )
 
 

@@ -56,15 +56,19 @@ class Story:
     place: Place | None = None
     why: str = ""
     """What happened at `place`"""
+    listing: tuple[str, ...] = ()
+    """What the compiler prints of a program that does not compile, a block for each error"""
 
 
 @dataclass(frozen=True)
 class Warned:
-    """A warning of the compiler about a student's file; it costs no points."""
+    """A warning of the compiler about a student's file; it costs no points. `listing` is what the
+    compiler prints of it."""
 
     code: str
     message: str
     place: Place | None = None
+    listing: str = ""
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,7 @@ class Verdict:
 
 def _warned(data: Mapping[str, Any]) -> Warned:
     place = data["place"]
-    return Warned(data["code"], data["message"], Place(**place) if place else None)
+    return Warned(**{**data, "place": Place(**place) if place else None})
 
 
 def _check(data: Mapping[str, Any]) -> CheckResult:
@@ -175,6 +179,7 @@ def story_of(data: Mapping[str, Any]) -> Story:
             "steps": tuple(data["steps"]),
             "differences": tuple(_packet(item) for item in data["differences"]),
             "place": Place(**place) if place else None,
+            "listing": tuple(data["listing"]),
         }
     )
 

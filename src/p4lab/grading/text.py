@@ -12,7 +12,8 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from p4lab.course.home import command
+from p4lab.command import command, pasted
+from p4lab.course.home import command as command_here
 from p4lab.grading.course import Course
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
 from p4lab.grading.writers import plain
@@ -38,13 +39,16 @@ def render(
         parts += [Text(), Rule(f"[bold red]{escape(check.title)}[/]", align="left")]
         if plain.lead(check):
             parts.append(Padding(Text(plain.lead(check)), (0, 2)))
-        parts.append(Padding(story(check.story), (0, 2)) if check.story else Text())
+        if check.story:
+            explaining = [one for one in verdict.warnings if _explains(one, check.story)]
+            parts.append(Padding(story(check.story, explaining), (0, 2)))
     if len(failed) > stories:
         left = len(failed) - stories
         word = "check" if left == 1 else "checks"
         where = course.name if folder == "." else f"{course.name} {shlex.quote(folder)}"
-        parts += [Text(), Text(f"{left} more failed {word}: {command()} check {where} --all")]
-    parts += _warnings(verdict.warnings)
+        parts += [Text(), Text(f"{left} more failed {word}: {command_here()} check {where} --all")]
+    shown = [check.story for check in failed[:stories] if check.story]
+    parts += _warnings([w for w in verdict.warnings if not any(_explains(w, s) for s in shown)])
     if verdict.proof is not None:
         parts += [Text(), Text(plain.proof(verdict.proof))]
     return Group(*parts)
@@ -56,11 +60,14 @@ def _warnings(warned: Sequence[Warned]) -> list[RenderableType]:
         return []
     parts: list[RenderableType] = [Text(), Text("The compiler warns (no points lost):")]
     for one in warned[:MOST_WARNINGS]:
+        if one.listing:
+            parts.append(printed(one.listing))
+            continue
         where = f"{one.place.file}:{one.place.line}" if one.place else ""
         parts.append(Text.assemble(("  " + where, "cyan"), f"  {one.message} [{one.code}]"))
     if len(warned) > MOST_WARNINGS:
         parts.append(Text(f"  ... and {len(warned) - MOST_WARNINGS} more"))
-    return [*parts, Text(f"More: p4lab explain {warned[0].code}", style="dim")]
+    return [*parts, Text(f"More: {command()} explain {warned[0].code}", style="dim")]
 
 
 def _table(course: Course, verdict: Verdict) -> Table:
@@ -104,8 +111,18 @@ def _points(check: CheckResult) -> str:
     return f"{check.points:g}/{check.max_points:g}" if check.max_points else ""
 
 
-def story(told: Story) -> RenderableType:
-    """How a case failed, from top to bottom."""
+def _explains(warned: Warned, told: Story) -> bool:
+    """Whether the compiler has warned of the line that a story ends at."""
+    one, other = warned.place, told.place
+    return bool(one and other and (one.file, one.line) == (other.file, other.line))
+
+
+def story(told: Story, explaining: Sequence[Warned] = ()) -> RenderableType:
+    """How a case failed, from top to bottom; `explaining` are warnings about its line."""
+    if told.listing:
+        code = told.why.strip("[]")
+        more = [Text(f"What it means, with an example: {command()} explain {code}")] if code else []
+        return Group(*map(printed, told.listing), *more)
     parts: list[RenderableType] = [Text("These are the steps:", style="dim")]
     parts += [Text(f"{number:>3}. {step}") for number, step in enumerate(told.steps, 1)]
     parts += [Text(), Text(told.summary, style="bold")]
@@ -120,9 +137,24 @@ def story(told: Story) -> RenderableType:
             parts.append(Text(f"{told.place.line:>6} | {told.place.text}", style="cyan"))
     elif told.why:
         parts += [Text(), Text(told.why)]
-    if told.hint:
-        parts += [Text(), Text.assemble(("Hint: ", "bold"), told.hint)]
-    return Group(*parts)
+    if explaining:
+        parts += [Text(), *(printed(one.listing or plain.warned(one)) for one in explaining)]
+    return Group(*parts, *_hint(told))
+
+
+def _hint(told: Story) -> list[RenderableType]:
+    if not told.hint:
+        return []
+    return [Text(), Text.assemble(("Hint: ", "bold"), pasted(told.hint, "explain"))]
+
+
+def printed(block: str) -> Text:
+    """What the compiler has printed, with its lines as they are and its marks in colour."""
+    text = Text(block, overflow="fold")
+    text.highlight_regex(r"(?m)^\[E\d+\] Error:|^Error:", "bold red")
+    text.highlight_regex(r"(?m)^\[W\d+\] Warning:|^Warning:", "bold yellow")
+    text.highlight_regex(r"Help: .*", "green")
+    return text
 
 
 def packet(told: PacketDifference) -> RenderableType:

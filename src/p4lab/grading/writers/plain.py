@@ -97,6 +97,7 @@ def _lines(check: CheckResult, story: Story) -> Iterator[str]:
             yield f"  {item.field}: expected {expected}, got {got}"
     yield from more(story)
     yield from (f"First wrong: {line}" for line in where(story))
+    yield from story.listing
     if story.hint:
         yield f"Hint: {story.hint}"
 

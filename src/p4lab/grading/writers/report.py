@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, by_part
 from p4lab.grading.writers import plain
 from p4lab.grading.writers.text import (
+    clean,
     escaped,
     markdown,
     markdown_cell,
@@ -131,6 +132,8 @@ def _story_markdown(check: CheckResult, story: Story | None) -> Iterator[str]:
     if lines:
         yield from ("", "First wrong:", "")
         yield from (f"- {markdown_code(line)}" for line in lines)
+    for block in story.listing:  # no fence: a line of the student's could end it
+        yield from ("", *(f"    {line}" for line in clean(block).splitlines()))
     if story.hint:
         yield from ("", f"**Hint.** {markdown(story.hint)}")
 
@@ -189,6 +192,8 @@ def _story_html(check: CheckResult, story: Story | None) -> Iterator[str]:
     if lines:
         yield "<p>First wrong:</p>"
         yield f"<pre>{escaped(chr(10).join(lines))}</pre>"
+    if story.listing:
+        yield f"<pre>{escaped(chr(10).join(story.listing))}</pre>"
     if story.hint:
         yield f'<p class="hint"><strong>Hint.</strong> {escaped(story.hint)}</p>'
 

@@ -1,0 +1,77 @@
+"""A student pastes what p4lab prints. A line that begins with another command than the one that was
+typed ends in "command not found"."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from cli_runner import p4lab
+from p4lab import __version__
+from p4lab.command import ENVIRONMENT, command, pasted
+from p4lab.paths import ROOT
+
+COMMANDS = ["p4lab", "./lab", "../lab"]
+
+
+@pytest.fixture(params=COMMANDS)
+def typed(request, monkeypatch):
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
+    if request.param != "p4lab":
+        monkeypatch.setenv(ENVIRONMENT, request.param)
+    return request.param
+
+
+def test_the_first_screen(typed):
+    lines = p4lab().stdout.splitlines()
+    verbs = [line for line in lines if line.startswith("  ")]
+    assert len(verbs) >= 10
+    assert all(line.removeprefix("  sudo ").split()[0] == typed for line in verbs)
+    assert max(map(len, lines)) <= 80
+
+
+def test_what_start_check_and_compile_print(typed, tmp_path):
+    folder = tmp_path / "my lab"
+    started = p4lab("start", "01-bier", folder).stdout
+    (then,) = re.findall(r"^Then: (.*)$", started, re.MULTILINE)
+    assert then == f"{typed} check 01-bier '{folder}'"
+    checked = p4lab("check", "01-bier", folder).stdout
+    assert re.search(rf"^\d+ more failed checks?: {re.escape(typed)} check ", checked, re.MULTILINE)
+    broken = folder / "bier" / "bier.p4"
+    broken.write_text(broken.read_text(encoding="utf-8").replace(";", "", 1), encoding="utf-8")
+    for said in (
+        p4lab("check", "01-bier", folder).stdout,
+        p4lab("compile", broken).stderr,
+    ):
+        assert re.search(rf"(?<!\S){re.escape(typed)} explain E\d{{4}}", said)
+        assert typed == "p4lab" or "p4lab explain" not in said
+
+
+def test_sentences_of_errors(typed):
+    assert f"({typed} explain lists all" in p4lab("explain", "E9999").stderr
+    assert f"{typed} run 01-bier DIR" in p4lab("run", ROOT / "docs").stderr
+
+
+def test_records_are_the_same_whoever_reads_them(monkeypatch):
+    monkeypatch.setenv(ENVIRONMENT, "./lab")
+    assert command() == "./lab"
+    assert pasted("More: p4lab explain E0305", "explain") == "More: ./lab explain E0305"
+
+
+def test_the_script_is_called_as_it_is_typed(tmp_path):
+    """The usage line, from another folder and by its name alone."""
+    for words, folder, name in (
+        (["./lab"], ROOT, "./lab"),
+        (["../lab"], ROOT / "docs", "../lab"),
+        (["bash", "lab"], ROOT, "./lab"),
+    ):
+        done = subprocess.run(
+            [*words, "check", "--help"], cwd=folder, capture_output=True, text=True, check=True
+        )
+        assert f"Usage: {name} check" in done.stdout
+
+
+def test_the_version_is_said():
+    assert p4lab("--version").stdout == f"p4lab {__version__}\n"
