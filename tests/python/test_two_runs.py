@@ -32,17 +32,19 @@ MARKS = {
 
 
 def test_each_test_is_run_once(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "tests" / "conftest.py", tmp_path)
-    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = beside\n")
+    tests = tmp_path / "tests"
+    tests.mkdir()
+    shutil.copy(ROOT / "tests" / "conftest.py", tests)
+    (tests / "pytest.ini").write_text("[pytest]\nmarkers = beside\n")
     for name, mark in MARKS.items():
-        (tmp_path / f"{name}.py").write_text(TEST.format(mark=mark))
+        (tests / f"{name}.py").write_text(TEST.format(mark=mark))
     (tmp_path / "claims").mkdir()
     mine = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
     runs = [
         subprocess.Popen(
             [*command, *chosen],
-            cwd=tmp_path,
+            cwd=tests,
             env={**mine, "RUN": name, "P4LAB_TEST_CLAIMS": str(tmp_path / "claims")},
             stdout=subprocess.PIPE,
             text=True,
@@ -50,7 +52,7 @@ def test_each_test_is_run_once(tmp_path: Path) -> None:
         for name, chosen in (("first", []), ("second", ["-m", "beside"]))
     ]
     printed = [run.communicate()[0] for run in runs]
-    ran = [line.split() for line in (tmp_path / "ran").read_text().splitlines()]
+    ran = [line.split() for line in (tests / "ran").read_text().splitlines()]
     wanted = [(name, str(number)) for name in MARKS for number in range(3)]
     assert sorted((name, number) for name, number, _ in ran) == wanted, printed
     takers = {name: {run for one, _, run in ran if one == name} for name in MARKS}
