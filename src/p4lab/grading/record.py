@@ -20,11 +20,13 @@ class Place:
 
 @dataclass(frozen=True)
 class FieldDifference:
-    """A field that differs, such as `bier.ttl`; None where its header is not there."""
+    """A field that differs, such as `bier.ttl`; None where its header is not there. It is `caused`
+    if it differs only because something else does: readers need not see it."""
 
     field: str
     expected: str | None
     got: str | None
+    caused: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,11 @@ class PacketDifference:
     expected_headers: tuple[str, ...] = ()
     got_headers: tuple[str, ...] = ()
     fields: tuple[FieldDifference, ...] = ()
+
+    @property
+    def shown(self) -> tuple[FieldDifference, ...]:
+        """The fields without those that differ because of others."""
+        return tuple(one for one in self.fields if not one.caused)
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def _lines(check: CheckResult, story: Story) -> Iterator[str]:
     for packet in story.differences[:SHOWN_PACKETS]:
         yield headline(packet)
         yield from (f"  {line}" for line in header_lines(packet))
-        for item in packet.fields:
+        for item in packet.shown:
             expected, got = item.expected or NOTHING, item.got or NOTHING
             yield f"  {item.field}: expected {expected}, got {got}"
     yield from more(story)
@@ -104,7 +104,7 @@ def _lines(check: CheckResult, story: Story) -> Iterator[str]:
 
 def headline(packet: PacketDifference) -> str:
     """Which packet this is; a colon if there is more to say of it."""
-    more = packet.fields or packet.expected_headers or packet.got_headers
+    more = packet.shown or packet.expected_headers or packet.got_headers
     return f"{_which(packet)}{':' if more else '.'}"
 
 
