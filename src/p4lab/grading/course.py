@@ -39,9 +39,9 @@ FOUND = "checks/found"
 """Below it in a lab's folder, by check: scenarios of one case each, that were found to tell a wrong
 program from the solution"""
 
-MAX_PASSES = 128
-"""How often a packet may go around in a switch that is judged: far more than a lab needs, and few
-enough that a loop is told in an instant."""
+MAX_PASSES = 512
+"""How often a packet may go around in a switch that is judged: more than a lab needs, where 255
+receivers may be behind as many next hops, and few enough that a loop is told in an instant."""
 MAX_PACKETS = 2048
 """How many packets one arriving packet may become there."""
 
