@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from p4lab import _engine
 from p4lab.grading import (
-    blame,
     counts,
     culprit,
     elsewhere,
@@ -17,6 +16,7 @@ from p4lab.grading import (
     scripts,
     stages,
 )
+from p4lab.grading.blame.pointed import pointed
 from p4lab.grading.course import (
     Check,
     Course,
@@ -174,7 +174,7 @@ def _cases(
             judged = course.case(check, label)
             story = _case(course, check, judged, work, bench)
             if story is not None and bench is None:
-                story = blame.pointed(course, judged, work, story)
+                story = pointed(course, judged, work, story)
             if story is not None:
                 return story, count, hidden
     return None, count, False
