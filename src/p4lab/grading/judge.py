@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from p4lab import _engine
 from p4lab.grading import (
-    blame,
     counts,
     culprit,
     elsewhere,
@@ -18,6 +17,7 @@ from p4lab.grading import (
     scripts,
     stages,
 )
+from p4lab.grading.blame.pointed import pointed
 from p4lab.grading.course import (
     Check,
     Course,
@@ -202,7 +202,7 @@ def _cases(
             judged = course.case(check, label)
             story = _case(course, check, judged, work, bench)
             if story is not None and bench is None and is_told:
-                story = blame.pointed(course, judged, work, story)
+                story = pointed(course, judged, work, story)
             if story is not None:
                 return story, count, hidden
     return None, count, False
