@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from p4lab import _engine
+from p4lab.command import command
 from p4lab.course import marks
 from p4lab.course.labs import LabError, home, read_lab, system_of
 from p4lab.course.material import Inside, Student, given, source
@@ -157,13 +158,15 @@ def _reached(start: str, ways: Mapping[str, set[str]]) -> set[str]:
 @dataclass(frozen=True)
 class Judged:
     """A case and what the reference makes of it: for each packet sent, what comes out, as bytes by
-    port and in order of ports, and how many packets it has `counted` in the cells of the case. Of
-    a network `plan` is its run."""
+    port and in order of ports, and how many packets it has `counted` in the cells of the case. If
+    looped ports share the work, `came_back` says how often each packet came back by one. Of a
+    network `plan` is its run."""
 
     case: Case
     seed: str
     outputs: tuple[tuple[tuple[int, bytes], ...], ...] = ()
     counted: tuple[int, ...] = ()
+    came_back: tuple[int, ...] = ()
     plan: Plan | None = None
 
 
@@ -216,7 +219,7 @@ class Course:
                 for name in self.student.edit
             }
         except OSError as error:
-            raise LabError(f"labs/{self.name}: {error}; p4lab starter {self.name}") from error
+            raise LabError(f"labs/{self.name}: {error}; {command()} starter {self.name}") from error
 
     @cached_property
     def contract(self) -> tuple[str, ...]:
@@ -327,7 +330,7 @@ class Course:
                 replace(case, undefined=None)
             ):
                 raise ScenarioError(self._reads_undefined(case))
-            return Judged(case, seed, outputs, counts)
+            return Judged(case, seed, outputs, counts, self._came_back(case))
         plan = make_plan(self.name, case.network)
         # What the system's settings say of the program goes before what the checks say.
         defines = tuple({**dict(case.defines), **dict(plan.defines)}.items())
@@ -345,6 +348,13 @@ class Course:
         switch = self.set_up(self.program(case.defines), case)
         outputs = tuple(tuple(sorted(inject(switch, sending))) for sending in case.sendings)
         return outputs, counted(switch, case)
+
+    def _came_back(self, case: Case) -> tuple[int, ...]:
+        """How often each packet comes back by a looped port, where a case has shares of them."""
+        if not case.shares:
+            return ()
+        switch = self.set_up(self.program(case.defines), case)
+        return tuple(len(came_back(inject_traced(switch, one))) for one in case.sendings)
 
     def _reads_undefined(self, case: Case) -> str:
         """Why a case with noise has no right answer: what the reference reads, and never wrote."""
@@ -470,6 +480,12 @@ def inject_traced(switch: _engine.Switch, sending: Sending) -> dict[str, Any]:
     if sending.updates:
         switch.write(list(sending.updates))
     return switch.trace(sending.port, sending.data, sending.now)
+
+
+def came_back(trace: Mapping[str, Any]) -> list[int]:
+    """The looped port of each time that a packet or a copy of it came back."""
+    packets = trace["packets"]
+    return [packet["ingress_port"] for packet in packets if packet["kind"] == "recirculated"]
 
 
 def compile_files(

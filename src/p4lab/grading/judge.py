@@ -7,16 +7,17 @@ from dataclasses import replace
 
 from p4lab import _engine
 from p4lab.grading import (
-    blame,
     counts,
     culprit,
     elsewhere,
     loops,
     networks,
     numbers,
+    printed,
     scripts,
     stages,
 )
+from p4lab.grading.blame.pointed import pointed
 from p4lab.grading.course import (
     Check,
     Course,
@@ -63,7 +64,9 @@ def judge(
         say(check.title)
         results.append(_result(course, check, work, results, seed, bench))
     checks = tuple(blamed(course.checks, results))
-    return Verdict(course.name, student, checks, warnings=_warnings(course, work))
+    failed = any(check.status == "failed" for check in checks)
+    warnings = _warnings(course, work) if failed or course.kit.lints else ()
+    return Verdict(course.name, student, checks, warnings=warnings)
 
 
 def work_of(course: Course, files: Mapping[str, str]) -> Work:
@@ -143,13 +146,25 @@ def _run(
 
 
 def _warnings(course: Course, work: Work) -> tuple[Warned, ...]:
-    """What the compiler warns of in the student's own files, where the lab wants it to be told."""
-    if not course.kit.lints:
+    """What the compiler warns of in the student's own files. A program that does not compile has
+    its warnings among its errors."""
+    compilation = work.compiled(course.defines)
+    if compilation.program is None:
         return ()
-    return tuple(
-        Warned(item["code"] or "", item["message"], culprit.place(item, work.files))
-        for item in work.compiled(course.defines).diagnostics
+    mine = [
+        item
+        for item in compilation.diagnostics
         if item["severity"] == "warning" and item["file"] in course.student.edit
+    ]
+    blocks = printed.blocks(compilation) if mine else []
+    return tuple(
+        Warned(
+            item["code"] or "",
+            item["message"],
+            culprit.place(item, work.files),
+            printed.block_of(item, blocks),
+        )
+        for item in mine
     )
 
 
@@ -187,7 +202,7 @@ def _cases(
             judged = course.case(check, label)
             story = _case(course, check, judged, work, bench)
             if story is not None and bench is None and is_told:
-                story = blame.pointed(course, judged, work, story)
+                story = pointed(course, judged, work, story)
             if story is not None:
                 return story, count, hidden
     return None, count, False
