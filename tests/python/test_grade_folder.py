@@ -19,6 +19,8 @@ from cli_runner import ROOT, p4lab
 from p4lab.course.home import HERE
 from p4lab.grading.course import hidden_seeds, load, public_seeds
 
+pytestmark = pytest.mark.beside(seconds=30)
+
 LAB = "01-bier"
 SEED = "20261121"
 
