@@ -230,9 +230,9 @@ def test_the_story_reads_from_top_to_bottom() -> None:
     order = [
         "FAILED",
         "total",
-        "These are the steps:",
-        "table bift",
+        "one next hop leads to some of its receivers.",
         "a packet comes in on port",
+        "table bift",
         "bier.bit_string has bits that it should not have.",
         "expected",
         f"bier/bier.p4:{line_of('hdr.bier.bit_string = carried')}",

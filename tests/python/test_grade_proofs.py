@@ -25,6 +25,7 @@ from p4lab.grading.mutants import answers
 from p4lab.grading.record import Proof, Verdict
 from p4lab.grading.sandbox import Limits
 from p4lab.grading.scenario import Scenario, make_case
+from p4lab.grading.submission import Wanted
 from p4lab.grading.workers import Task
 from p4lab.grading.writers.layout import Graded
 
@@ -184,7 +185,7 @@ def test_what_is_found_in_one_is_tried_on_all(course, right, ttl):
         proving.program_of({FILE: bob}): sampled("the time is up"),
         proving.program_of({FILE: right}): Attempt(Proof("proven", "bounds")),
     }
-    task = Task(LAB, (FILE,), SEED, prove=1.0)
+    task = Task(LAB, Wanted((FILE,)), SEED, prove=1.0)
     proven = proving.prove(rows, task, known, workers=1)
     proofs = {row.verdict.student: row.verdict.proof for row in proven.rows}
     assert proofs["ann"] == proofs["bob"] == Proof("refuted", "forward-ttl")
@@ -380,6 +381,6 @@ def test_a_large_class_shares_its_time(course, right, monkeypatch):
     monkeypatch.setattr(proving.Hand, "prove", told)
     row = graded(course, "ann", right)
     rows = [replace(row, files={FILE: f"{right}\n#define N {number}"}) for number in range(40)]
-    proving.prove(rows, Task(LAB, (FILE,), SEED, prove=10.0), {}, workers=2, most=100.0)
-    proving.prove(rows[:5], Task(LAB, (FILE,), SEED, prove=10.0), {}, workers=2, most=100.0)
+    proving.prove(rows, Task(LAB, Wanted((FILE,)), SEED, prove=10.0), {}, workers=2, most=100.0)
+    proving.prove(rows[:5], Task(LAB, Wanted((FILE,)), SEED, prove=10.0), {}, workers=2, most=100.0)
     assert given == [2.5] * 40 + [10.0] * 5

@@ -25,9 +25,10 @@ class What(str, Enum):
 Only = Annotated[
     What,
     typer.Argument(
-        metavar="[engine|engines|grade|scale]",
-        help="The engine, native code next to the interpreter, grading a class of 300, or large "
-        "networks in virtual time.",
+        metavar="[WHAT]",
+        help="engine; engines: native code next to the interpreter; grade: a class of 300; scale: "
+        "large networks in virtual time.",
+        show_choices=False,
     ),
 ]
 Seconds = Annotated[

@@ -81,12 +81,12 @@ def _of_lab(
     from p4lab.course.labs import LabError
     from p4lab.grading.apart import examine_apart, read_apart
     from p4lab.grading.course import load
-    from p4lab.grading.known import digests
+    from p4lab.grading.known import wanted
     from p4lab.grading.sandbox import Limits
 
     try:
         course = load(lab)
-        found = read_apart(folder, course.student.edit, digests(course), Limits())
+        found = read_apart(folder, wanted(course), Limits())
         if found.trouble:
             fail(f"{folder}: {found.trouble}")
         waiting = Console(stderr=True).status("proving")
@@ -193,3 +193,7 @@ def _example(
         yield "  the second program sends it around for ever"
     for register, index in example.cells:
         yield f"  afterwards {register}[{index}] is another number"
+    for counter, index in example.counts:
+        yield f"  afterwards {counter}[{index}] has counted other packets"
+    if example.undefined is not None:
+        yield "  the second program reads what P4 leaves undefined: it holds noise here"

@@ -13,6 +13,7 @@ from p4lab.grading import (
     loops,
     networks,
     numbers,
+    printed,
     scripts,
     stages,
 )
@@ -63,7 +64,9 @@ def judge(
         say(check.title)
         results.append(_result(course, check, work, results, seed, bench))
     checks = tuple(blamed(course.checks, results))
-    return Verdict(course.name, student, checks, warnings=_warnings(course, work))
+    failed = any(check.status == "failed" for check in checks)
+    warnings = _warnings(course, work) if failed or course.kit.lints else ()
+    return Verdict(course.name, student, checks, warnings=warnings)
 
 
 def work_of(course: Course, files: Mapping[str, str]) -> Work:
@@ -122,7 +125,15 @@ def blamed(checks: Iterable[Check], results: Sequence[CheckResult]) -> Iterator[
         yield result
 
 
-def _run(course: Course, check: Check, work: Work, seed: int | None, bench: Bench | None) -> Found:
+def _run(
+    course: Course,
+    check: Check,
+    work: Work,
+    seed: int | None,
+    bench: Bench | None,
+    *,
+    is_told: bool = True,
+) -> Found:
     if check.stage == "compiles":
         return stages.compiles(course, work), 1, False
     if check.stage == "contract":
@@ -131,25 +142,37 @@ def _run(course: Course, check: Check, work: Work, seed: int | None, bench: Benc
         return numbers.story(course, check, work), 1, False
     if check.stf:
         return scripts.run(course, check, work)
-    return _cases(course, check, work, seed, bench)
+    return _cases(course, check, work, seed, bench, is_told)
 
 
 def _warnings(course: Course, work: Work) -> tuple[Warned, ...]:
-    """What the compiler warns of in the student's own files, where the lab wants it to be told."""
-    if not course.kit.lints:
+    """What the compiler warns of in the student's own files. A program that does not compile has
+    its warnings among its errors."""
+    compilation = work.compiled(course.defines)
+    if compilation.program is None:
         return ()
-    return tuple(
-        Warned(item["code"] or "", item["message"], culprit.place(item, work.files))
-        for item in work.compiled(course.defines).diagnostics
+    mine = [
+        item
+        for item in compilation.diagnostics
         if item["severity"] == "warning" and item["file"] in course.student.edit
+    ]
+    blocks = printed.blocks(compilation) if mine else []
+    return tuple(
+        Warned(
+            item["code"] or "",
+            item["message"],
+            culprit.place(item, work.files),
+            printed.block_of(item, blocks),
+        )
+        for item in mine
     )
 
 
 def first_failed(course: Course, work: Work, seed: int) -> Check | None:
-    """The first check in which a program fails and points are lost. Sooner known than a verdict.
-    Raises LabError."""
+    """The first check in which a program fails and points are lost. Sooner known than a verdict,
+    also since no line is looked for. Raises LabError."""
     for check in course.checks:
-        story, _, hidden = _run(course, check, work, seed, None)
+        story, _, hidden = _run(course, check, work, seed, None, is_told=False)
         if story is not None and (check.points or not hidden):
             return check
     return None
@@ -165,7 +188,12 @@ def story_of(course: Course, check: Check, label: str, work: Work) -> Story | No
 
 
 def _cases(
-    course: Course, check: Check, work: Work, seed: int | None, bench: Bench | None
+    course: Course,
+    check: Check,
+    work: Work,
+    seed: int | None,
+    bench: Bench | None,
+    is_told: bool,
 ) -> Found:
     count = 0
     for hidden, labels in ((False, public_seeds(check)), (True, course.hidden(check, seed))):
@@ -173,7 +201,7 @@ def _cases(
             count += 1
             judged = course.case(check, label)
             story = _case(course, check, judged, work, bench)
-            if story is not None and bench is None:
+            if story is not None and bench is None and is_told:
                 story = pointed(course, judged, work, story)
             if story is not None:
                 return story, count, hidden

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from p4lab import _engine, registry
 from p4lab.course.labs import home, load_plan
+from p4lab.course.material import differing
 from p4lab.model.notation import Notation
 from p4lab.model.run import Plan
 from p4lab.model.system import System
@@ -315,4 +316,6 @@ def open_lab(
     elif program is None:
         whose = "the reference solution" if lab.folder.is_reference else "your program"
         say(f"Running {whose} on {lab.topology.name}:", lab.folder.edit[0])
+        for changed in differing(name, lab.folder.path):
+            say(f"{changed} differs from the starter's: lab.check() judges without it.")
     return lab

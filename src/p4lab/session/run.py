@@ -125,9 +125,9 @@ class Session:
         travel = sum(link.delay_ns for link in self.plan.topology.links)
         return start + longest + travel + DRAIN
 
-    def report(self, target: str = "engine") -> Report:
-        """What was observed beside what the plan should have led to."""
-        found = self.system.report(self.plan, self._seen(target))
+    def report(self, target: str = "engine", notes: tuple[str, ...] = ()) -> Report:
+        """What was observed beside what the plan should have led to, and notes on how."""
+        found = self.system.report(self.plan, self._seen(target, notes))
         return found.with_problems(self.unheard) if self.unheard else found
 
     def problem(self, target: str = "engine") -> str:
@@ -135,9 +135,11 @@ class Session:
         problems = self.system.problems(self.plan, self._seen(target))
         return self.unheard or (problems[0] if problems else "")
 
-    def _seen(self, target: str) -> Seen:
+    def _seen(self, target: str, notes: tuple[str, ...] = ()) -> Seen:
         collected = self.system.collect(self.plan, self.net.driver, self._layouts)
-        return Seen(self.net.name, target, self.net.observed(), collected, reference_run)
+        observed = self.net.observed()
+        observed = replace(observed, notes=(*notes, *observed.notes))
+        return Seen(self.net.name, target, observed, collected, reference_run)
 
 
 def carry_out(session: Session) -> None:
