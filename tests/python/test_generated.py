@@ -29,6 +29,8 @@ from p4lab.paths import ROOT
 
 pytest.importorskip("bitwuzla")
 
+pytestmark = pytest.mark.beside(seconds=12)
+
 GRADED = [lab for lab in names() if load(lab).checks]
 
 SEED = 15  # of the sample; any will do
