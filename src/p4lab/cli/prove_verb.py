@@ -196,3 +196,7 @@ def _example(
         yield "  the second program sends it around for ever"
     for register, index in example.cells:
         yield f"  afterwards {register}[{index}] is another number"
+    for counter, index in example.counts:
+        yield f"  afterwards {counter}[{index}] has counted other packets"
+    if example.undefined is not None:
+        yield "  the second program reads what P4 leaves undefined: it holds noise here"

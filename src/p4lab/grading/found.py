@@ -76,16 +76,19 @@ def smallest(programs: Sequence[_engine.Program], course: Course, example: Examp
 
 
 _Done = tuple[list[tuple[int, bytes]], bool, list[int]]
-"""What was sent, whether there was no end to it, and what the cells that count hold afterwards"""
+"""What was sent, whether there was no end to it, and what the cells that matter hold afterwards"""
 
 
 def _done(
     course: Course, program: _engine.Program, updates: Sequence[Any], example: Example
 ) -> _Done:
+    if example.undefined is not None:
+        program = program.with_undefined(example.undefined)
     switch = course.switch(program)
     switch.write(list(updates))
     sent = sorted(switch.process(example.port, example.packet, example.now))
     cells = [switch.read_register(*cell) for cell in example.cells]
+    cells += [switch.read_counter(*count)[0] for count in example.counts]
     return sent, endless(switch), cells
 
 
@@ -101,6 +104,14 @@ def _scenario(course: Course, example: Example, check: Check) -> Data:
     program, layout = course.program(course.defines), course.headers(course.defines)
     data["defines"] = dict(course.kit.defines)
     data |= _fixed(example, program, layout)
+    if example.undefined is not None:
+        data["undefined"] = True
+    counters = sorted({counter for counter, _ in example.counts})
+    if counters and lens.count:
+        data["count"] = [
+            {"counter": counter, "cells": [i for name, i in example.counts if name == counter]}
+            for counter in counters
+        ]
     if not example.sent[0] and any(send.silent for send in lens.send):
         data["send"][0]["silent"] = True
     return data
@@ -229,7 +240,7 @@ def as_toml(found: Found) -> str:
     lines = [f"{name} = {_toml(found.scenario[name])}" for name in plain]
     for name, index in found.cells:
         lines.append(f"# Afterwards {name}[{index}] should be as with the reference.")
-    for kind in ("session", "group", "cell", "entry", "send"):
+    for kind in ("session", "group", "cell", "entry", "send", "count"):
         for row in found.scenario.get(kind, []):
             lines += ["", f"[[{kind}]]", *_rows(row)]
     return "\n".join(lines) + "\n"

@@ -195,6 +195,8 @@ class Case:
     """Cells of counters, as name and index"""
     undefined: int | None = None
     """The seed of the noise that fills what P4 leaves undefined; None: no noise"""
+    is_long: bool = False
+    """Whether a packet goes around in the reference more often than most do"""
 
     def forbids_others(self, number: int) -> bool:
         """Whether packets that nobody expects are wrong for the packet `number` (from 1)."""
