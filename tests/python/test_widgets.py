@@ -28,6 +28,8 @@ from p4lab.systems.bier.views import passes
 from p4lab.widgets import view
 from p4lab.widgets.flights import flights
 
+pytestmark = pytest.mark.beside(seconds=12)
+
 SCRIPTS = (Path(view.__file__).parent / "js", Path(passes.__file__).parent)
 WORDS = re.compile(r"^bits? (.+)$")
 
