@@ -30,7 +30,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".lab"
 PROVISION = str(ROOT / "tests" / "provision.sh")
 GIVE_WAY = 10  # niceness of what runs beside pytest
-GIVE_SOME_WAY = 5  # of its second run: what its tests prove has to be done in a number of seconds
+GIVE_SOME_WAY = 5  # of its second run: what students hand in may take so long by the clock, too
 CANNOT_RUN = 77  # exit status of tests/provision.sh where it lacks something; it says what
 
 

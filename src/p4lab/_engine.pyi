@@ -602,7 +602,8 @@ def prove(
     seconds of one core: verdict (equal, different, undecided), why, example, stages. An example has
     port, packet, updates, registers (name, leaf, index, value) and sent, for each program a list of
     (port, bytes); `after` and `counts` are cells of registers and counters that differ afterwards.
-    If it `is_undefined`, it takes other values than zeros where P4 leaves them undefined. Raises ValueError for programs that cannot be compared."""
+    If it `is_undefined`, it takes other values than zeros where P4 leaves them undefined. Raises
+    ValueError for programs that cannot be compared."""
 
 def follow(
     program: Program, solver: _Solver, bounds: Any, seconds: float, most: int

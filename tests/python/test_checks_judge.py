@@ -15,6 +15,8 @@ from p4lab.grading.judge import judge
 from p4lab.grading.record import Verdict
 from p4lab.grading.text import render
 
+pytestmark = pytest.mark.beside(seconds=15)
+
 ROOT = Path(__file__).parents[2]
 SOURCE = (ROOT / "p4/bier/bier.p4").read_text(encoding="utf-8")
 COURSE = load("01-bier")

@@ -14,6 +14,8 @@ from p4lab.course.home import HERE, names
 from p4lab.grading.course import load
 from p4lab.paths import ROOT
 
+pytestmark = pytest.mark.beside(seconds=18)
+
 PAGE_LINES = 60  # a printed page
 PAGE_WORDS = 450
 

@@ -16,15 +16,13 @@ from p4lab.grading.course import Check, Course, Judged, counted, inject
 from p4lab.grading.frames import PAYLOAD
 from p4lab.grading.judge import endless
 from p4lab.grading.scenario import MICROSECOND, Kit, Scenario, in_words, make_case
+from p4lab.grading.toml import MOST, brief, inline, key, quoted
 from p4lab.model.system import System
 
 if TYPE_CHECKING:  # not everybody has the solver
     from p4lab.prove.compare import Example
 
 SAY = "A proof has found entries and a packet that tell this program from the reference."
-TOML_INTEGER = 1 << 63
-"""Larger numbers are written as text, since not every reader of TOML takes them"""
-
 Data = dict[str, Any]
 """A scenario as plain data"""
 
@@ -140,23 +138,13 @@ def _row(update: Sequence[Any], tables: Iterable[str]) -> tuple[str, Data]:
     if kind == "register":
         return "cell", {"register": update[1], "index": update[2], "value": _written(update[3])}
     _, _, table, matches, priority, action, params = update
-    row: Data = {"table": _brief(table, tables)}
+    row: Data = {"table": brief(table, tables)}
     row["match"] = {name: _match(match) for name, match in matches}
     if priority:
         row["priority"] = priority
     row["action"] = action.rsplit(".", 1)[-1]
     row["params"] = {name: _written(value) for name, value in params}
     return "entry", row
-
-
-def _brief(name: str, known: Iterable[str]) -> str:
-    """The shortest end of a name that is no other's."""
-    parts = name.split(".")
-    ends = (".".join(parts[start:]) for start in range(len(parts) - 1, -1, -1))
-    others = [other for other in known if other != name]
-    return next(
-        (end for end in ends if not any(f".{other}".endswith(f".{end}") for other in others)), name
-    )
 
 
 def _match(match: Sequence[Any]) -> Any:
@@ -173,7 +161,7 @@ def _match(match: Sequence[Any]) -> Any:
 
 
 def _written(value: int) -> int | str:
-    return value if value < TOML_INTEGER else f"{value:#x}"
+    return value if value < MOST else f"{value:#x}"
 
 
 def _packet(program: _engine.Program, layout: frames.Layout, data: bytes) -> Data:
@@ -254,21 +242,16 @@ def _rows(row: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{name} = {_toml(value)}" for name, value in row.items() if name != "packet")
     if "packet" in row:  # a table of its own, so the last
         yield "[send.packet]"
-        yield from (f"{_key(header)} = {_toml(fields)}" for header, fields in row["packet"].items())
+        yield from (f"{key(header)} = {_toml(fields)}" for header, fields in row["packet"].items())
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return f'"{value}"'
+        return quoted(value)
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(name)} = {_toml(item)}" for name, item in value.items())
-        return f"{{ {inner} }}" if inner else "{}"
+        return inline((name, _toml(item)) for name, item in value.items())
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return str(value)
-
-
-def _key(name: str) -> str:
-    return name if name.replace("_", "").replace("-", "").isalnum() else f'"{name}"'
