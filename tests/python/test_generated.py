@@ -29,12 +29,12 @@ from p4lab.paths import ROOT
 
 pytest.importorskip("bitwuzla")
 
-pytestmark = pytest.mark.beside(seconds=12)
+pytestmark = pytest.mark.beside(seconds=50)
 
 GRADED = [lab for lab in names() if load(lab).checks]
 
 SEED = 15  # of the sample; any will do
-SAMPLE = 40  # mutants of a lab, for about 20 s of a core
+SAMPLE = 20  # mutants of a lab, for about 10 s of a core
 HIDDEN = 1  # of the hidden cases
 
 
