@@ -80,6 +80,8 @@ class Example:
     """When the packet arrives, in picoseconds"""
     passes: tuple[int, int] = (0, 0)
     """How often packets came back in either, where that counts"""
+    before: tuple[tuple[int, bytes, int], ...] = ()
+    """Packets that come before it: port, bytes, and how often"""
 
 
 @dataclass(frozen=True)
