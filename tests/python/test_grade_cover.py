@@ -33,6 +33,10 @@ TRICKS = {
         "01-bier", "bier/bier.p4", BFR,
         f"{COUNT} if (count >= 100) {{ carried.remaining = 0; }} {BFR}",
     ),
+    "a parameter": (
+        "01-bier", "bier/bier.p4", "        carried.set = carried.set + 1;",
+        "carried.set = carried.set + 1; if (bfir_id == 47802) { hdr.bier.tc = 1; }",
+    ),
     "two addresses": (
         "03-protect", "protect/protect.p4", PTI,
         "if (hdr.ipv4.src_addr == 0x0A000201 && hdr.ipv4.dst_addr == 0x0A000302) "

@@ -88,6 +88,8 @@ struct Search<'a, 's> {
     turns: VecDeque<(Vec<Term>, Term)>,
     /// Those that have been among them
     turned: FxHashSet<Term>,
+    /// Places from which more passes may still show a difference
+    later: Vec<Lead>,
     /// Registers of one program hold anything, too.
     is_supposing: bool,
 }
@@ -124,6 +126,7 @@ impl<'a, 's> Search<'a, 's> {
             registers: Vec::new(),
             seen: both.map(|target| Seen::new(target.program())),
             turns: VecDeque::new(),
+            later: Vec::new(),
             turned: FxHashSet::default(),
             is_supposing: false,
         })
@@ -152,6 +155,7 @@ impl<'a, 's> Search<'a, 's> {
             }
             known = self.take(1, known)?;
             strange = self.compare_conditions(&known, covered)?;
+            strange.append(&mut self.later);
             self.suppose(covered)?;
             self.search(&strange, FEW, covered)?;
             self.look(&known, covered)?;
@@ -174,6 +178,7 @@ impl<'a, 's> Search<'a, 's> {
         let leads = self.take(1, leads)?;
         let strange = self.compare_conditions(&leads, covered)?;
         self.search(&strange, FEW, covered)?;
+        self.later.extend(strange);
         self.look(&leads, covered)
     }
 
