@@ -25,7 +25,7 @@ def test_the_starter_fails_with_a_story_and_the_solution_passes(tmp_path: Path) 
     folder = begun(tmp_path)
     done = p4lab("check", "01-bier", folder)
     assert done.returncode == 1
-    for part in ("PASSED", "FAILED", "total", "These are the steps:", "expected", "Hint:"):
+    for part in ("PASSED", "FAILED", "total", "a packet comes in", "expected", "Hint:"):
         assert part in done.stdout
     done = p4lab("check", "01-bier", ROOT / "p4")
     assert done.returncode == 0
@@ -86,12 +86,53 @@ def test_a_huge_file_of_answers_costs_a_sentence(tmp_path: Path, text: str) -> N
 def test_a_compile_error_is_told_with_its_line(tmp_path: Path) -> None:
     folder = begun(tmp_path)
     source = folder / "bier/bier.p4"
-    source.write_text("control Broken( {\n" + source.read_text())
+    text = source.read_text()
+    source.write_text("control Broken( {\n" + text)
     done = p4lab("check", "01-bier", folder)
     assert done.returncode == 1
-    assert "bier/bier.p4:1" in done.stdout
+    assert "bier/bier.p4:1:17" in done.stdout
     assert "SKIPPED" in done.stdout
     assert "p4lab explain" in done.stdout
+    # All errors, as `compile` prints them: line, caret, hint.
+    source.write_text(
+        text.replace("carried.source_port =", "carried.port =", 1) + "const bit<8> x = y;"
+    )
+    compiled = p4lab("compile", folder / "bier/v1model.p4").stderr
+    shown = p4lab("check", "01-bier", folder).stdout
+    assert compiled.count("Error:") == shown.count("Error:") == 2
+    for line in compiled.splitlines():
+        if "│" in line and "included from" not in line and "Help:" not in line:
+            assert line.strip(" │") in shown
+
+
+def test_the_warning_that_explains_a_failure_is_part_of_its_story(tmp_path: Path) -> None:
+    """64 in a field of 4 bits is 0: the compiler knows, and `check` kept it to itself."""
+    folder = begun(tmp_path)
+    wrong = (ROOT / "p4/bier/bier.p4").read_text().replace("= BSL_CODE;", "= 64;")
+    (folder / "bier/bier.p4").write_text(wrong)
+    shown = p4lab("check", "01-bier", folder).stdout
+    assert "64 does not fit in `bit<4>`: it becomes 0." in shown and "─┬" in shown
+    assert shown.index("bier.bsl is wrong") < shown.index("W0505") < shown.index("Hint:")
+
+
+def test_a_changed_file_of_the_lab_is_reported_by_every_verb(tmp_path: Path) -> None:
+    """An emit deleted in parser.p4 gave 100 of 100 while `run` lost every packet."""
+    folder = begun(tmp_path)
+    (folder / "bier/bier.p4").write_text((ROOT / "p4/bier/bier.p4").read_text())
+    told = "include/parser.p4 differs from the starter's"
+    done = p4lab("check", "01-bier", folder)
+    assert "100/100" in done.stdout and told not in done.stdout
+    parser = folder / "include/parser.p4"
+    parser.write_text(parser.read_text().replace("packet.emit(hdr.bier);", ""))
+    done = p4lab("check", "01-bier", folder)
+    assert "100/100" in done.stdout and f"{told} and is not judged" in done.stdout
+    record = json.loads(p4lab("check", "01-bier", folder, "--json").stdout)
+    assert record["notes"][0].startswith(told)
+    assert told in p4lab("run", "01-bier", folder, "--packets", "2").stderr
+    assert told in p4lab("trace", "01-bier", folder).stderr
+    out = tmp_path / "grades"
+    assert p4lab("grade", "01-bier", folder, "--one", "--seed", "1", "--out", out).returncode == 0
+    assert told in (out / "summary.md").read_text() + (out / "records.json").read_text()
 
 
 def test_what_is_not_there_is_said_with_its_remedy(tmp_path: Path) -> None:
@@ -114,7 +155,7 @@ def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path) -> None:
     for name in ("json", "typing", "rich", "pydantic", "tomllib"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('a student was here')\n")
     script = (ROOT / "lab").read_text()
-    start = re.search(r"exec \"\$python\" -c '(import sys.*?)' \"\$@\"", script, re.DOTALL)
+    start = re.search(r"exec \"\$python\" -c '(import os, sys.*?)' \"\$@\"", script, re.DOTALL)
     assert start is not None
     done = subprocess.run(
         [sys.executable, "-c", start[1], "check", "01-bier", str(ROOT / "p4"), "--json"],

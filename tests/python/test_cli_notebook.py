@@ -32,7 +32,7 @@ def test_without_a_terminal_the_first_screen_is_all() -> None:
         timeout=SECONDS,
         check=True,
     )
-    assert done.stdout == welcome.SCREEN
+    assert done.stdout == welcome.screen()
 
 
 def test_in_a_terminal_the_notebook_is_served_until_ctrl_c(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from p4lab.grading.judge import judge, work_of
 from p4lab.grading.mutants import answers
 from p4lab.prove.cover import Cover, cover
 
-SECONDS = 3.4
+SECONDS = 6.0
 COUNTER = "register<bit<32>>(1) seen; bit<32> count = 0;"
 COUNT = "seen.read(count, 0); seen.write(0, count + 1);"
 
@@ -117,13 +117,15 @@ def test_a_hundred_packets_are_a_case_like_any_other():
     course, files = planted("a hundred packets")
     found_out = attempt(course, files, SECONDS)
     assert found_out.proof.status == "refuted" and found_out.found is not None, found_out.proof
-    sent = found_out.found.scenario["send"]
-    assert [row.get("each") for row in sent] == ["n in range(100)", None]
+    # The packet that was found may pass once, or come back and be counted twice.
+    many, last = found_out.found.scenario["send"]
+    times = {"n in range(100)": 101, "n in range(50)": 51}[many["each"]]
+    assert "each" not in last
     right = solution(course)
     before = judge(course, right)
     assert before.passed
     after = charged(course, files, before, [found_out.found])
     (lost,) = (check for check in after.checks if check.status != "passed")
     assert lost.id == found_out.proof.told and lost.story is not None
-    assert any("(101 times)" in step for step in lost.story.steps), lost.story.steps
+    assert any(f"({times} times)" in step for step in lost.story.steps), lost.story.steps
     assert charged(course, right, before, [found_out.found]) == before

@@ -18,6 +18,9 @@ import pytest
 from cli_runner import ROOT, p4lab
 from p4lab.course.home import HERE
 from p4lab.grading.course import hidden_seeds, load, public_seeds
+from p4lab.grading.submission import Wanted
+
+pytestmark = pytest.mark.beside(seconds=30)
 
 LAB = "01-bier"
 SEED = "20261121"
@@ -236,7 +239,9 @@ def test_a_cluster_that_does_not_answer_is_one_sentence(course, monkeypatch):
     monkeypatch.setattr(folder, "CONNECT_SECONDS", 0.5)
     for address in ("tcp://127.0.0.1:1", "nonsense://x", ""):
         with pytest.raises(GradingError, match="no Dask scheduler answers at"):
-            folder.grade(course, [], Task(LAB, ("bier/bier.p4",), 1), workers=1, dask=address)
+            folder.grade(
+                course, [], Task(LAB, Wanted(("bier/bier.p4",)), 1), workers=1, dask=address
+            )
 
 
 def test_a_module_that_a_student_handed_in_is_not_imported(tmp_path, monkeypatch, solution):
@@ -251,7 +256,7 @@ def test_a_module_that_a_student_handed_in_is_not_imported(tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path / "class")
     worker = Worker()
     try:
-        task = Task(LAB, ("bier/bier.p4",), 1, Limits())
+        task = Task(LAB, Wanted(("bier/bier.p4",)), 1, Limits())
         assert worker.read([("bob.p4", Path("bob.p4"))], task).files == {"bier/bier.p4": "x y z"}
         assert worker.judge("bob", {"bier/bier.p4": "x y z"}, task).verdict.points == 0
     finally:
@@ -263,7 +268,7 @@ def test_a_worker_that_dies_is_replaced(tmp_path, solution):
     from p4lab.grading.sandbox import Limits
     from p4lab.grading.workers import Hand, Task
 
-    hand, task = Hand(), Task(LAB, ("bier/bier.p4",), 1, Limits())
+    hand, task = Hand(), Task(LAB, Wanted(("bier/bier.p4",)), 1, Limits())
     try:
         first = hand.judge("ann", {"bier/bier.p4": "x y z"}, task)
         process = hand._worker._process
@@ -341,7 +346,9 @@ def test_a_worker_has_one_thread(tmp_path):
 
     worker = Worker()
     try:
-        worker.judge("x", {"bier/bier.p4": "x y z"}, Task(LAB, ("bier/bier.p4",), 1, Limits()))
+        worker.judge(
+            "x", {"bier/bier.p4": "x y z"}, Task(LAB, Wanted(("bier/bier.p4",)), 1, Limits())
+        )
         tasks = Path(f"/proc/{worker._process.pid}/task")
         if not tasks.is_dir():
             pytest.skip("this system does not list a process's threads")

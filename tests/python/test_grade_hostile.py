@@ -10,8 +10,10 @@ from hostile.corpus import build
 from p4lab.grading.apart import judge_apart, prove_apart, read_apart, unread
 from p4lab.grading.attempts import sampled
 from p4lab.grading.course import load
-from p4lab.grading.known import digests
+from p4lab.grading.known import wanted
 from p4lab.grading.sandbox import Limits
+
+pytestmark = pytest.mark.beside(seconds=30)
 
 LAB = "01-bier"
 GOOD = ("good-1", "good-2")
@@ -93,12 +95,12 @@ def test_a_students_own_check_says_the_same(corpus, course):
     or score otherwise there."""
     folder, hostile, rows, _ = corpus
     limits = Limits(cpu_seconds=2)
-    known = digests(course)
+    asked = wanted(course)
     course.prepare(None)
     wrong = []
     for one in hostile:
         row = rows[one.student]
-        found = read_apart(folder / one.name, course.student.edit, known, limits)
+        found = read_apart(folder / one.name, asked, limits)
         if found.trouble:
             verdict = unread(course, "", found)
         else:
@@ -116,10 +118,10 @@ def test_a_proof_of_any_of_them_ends_and_costs_no_right_one(corpus, course):
     """Without this `check --prove`, and the grading of what passes all cases, could be stopped."""
     folder, hostile, _, _ = corpus
     limits = Limits(cpu_seconds=2)
-    known = digests(course)
+    asked = wanted(course)
     wrong = []
     for one in hostile:
-        files = read_apart(folder / one.name, course.student.edit, known, limits).files
+        files = read_apart(folder / one.name, asked, limits).files
         found = prove_apart(course, files, 0.5, limits) if files else sampled("nothing to read")
         stopped = found.detail or FAULT.search(found.proof.told)
         if stopped or (one.expect == "right" and found.proof.status == "refuted"):

@@ -23,7 +23,10 @@ from p4lab.grading.course import load
 from p4lab.grading.judge import nothing
 from p4lab.grading.sandbox import Limits
 from p4lab.grading.seed import make_seed, read_seed
+from p4lab.grading.submission import Wanted
 from p4lab.grading.workers import GradingError, Task
+
+pytestmark = pytest.mark.beside(seconds=20)
 
 LAB = "01-bier"
 COURSE = load(LAB)
@@ -163,10 +166,14 @@ def test_what_the_grader_failed_on_is_judged_again(tmp_path):
 
 
 def test_what_a_verdict_hangs_on_is_part_of_the_key():
-    task = Task(LAB, ("bier/bier.p4",), 1)
+    task = Task(LAB, Wanted(("bier/bier.p4",)), 1)
     keys = {
         journal.key_of(COURSE, one)
-        for one in (task, Task(LAB, task.edit, 2), Task(LAB, task.edit, 1, Limits(cpu_seconds=3)))
+        for one in (
+            task,
+            Task(LAB, task.wanted, 2),
+            Task(LAB, task.wanted, 1, Limits(cpu_seconds=3)),
+        )
     }
     assert len(keys) == 3 and journal.key_of(COURSE, task) in keys
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from p4lab.grading import submission
+from p4lab.grading.submission import Wanted
 
 EDIT = ("bier/bier.p4",)
 
@@ -49,32 +50,37 @@ def folder(top, files):
     ],
 )
 def test_a_file_is_found_wherever_students_put_it(tmp_path, files, note):
-    plain = submission.read(folder(tmp_path / "ann", files), EDIT)
+    plain = submission.read(folder(tmp_path / "ann", files), Wanted(EDIT))
     (tmp_path / "ann.zip").write_bytes(zipped({k: v.encode() for k, v in files.items()}))
-    packed = submission.read(tmp_path / "ann.zip", EDIT)
+    packed = submission.read(tmp_path / "ann.zip", Wanted(EDIT))
     assert plain == packed
     assert plain.files == {"bier/bier.p4": "mine"} and plain.told() == note
 
 
 def test_a_single_file_may_have_any_name(tmp_path):
     (tmp_path / "smith_12_bier(2).p4").write_text("mine")
-    found = submission.read(tmp_path / "smith_12_bier(2).p4", EDIT)
+    found = submission.read(tmp_path / "smith_12_bier(2).p4", Wanted(EDIT))
     assert found.files == {"bier/bier.p4": "mine"}
 
 
 def test_a_lab_with_two_files_knows_them_by_their_names(tmp_path):
     edit = ("a/one.p4", "a/two.p4")
     both = folder(tmp_path / "both", {"x/a/one.p4": "1", "x/a/two.p4": "2"})
-    assert submission.read(both, edit).files == {"a/one.p4": "1", "a/two.p4": "2"}
+    assert submission.read(both, Wanted(edit)).files == {"a/one.p4": "1", "a/two.p4": "2"}
     (tmp_path / "one.p4").write_text("1")
-    alone = submission.read(tmp_path / "one.p4", edit)
+    alone = submission.read(tmp_path / "one.p4", Wanted(edit))
     assert alone.files == {"a/one.p4": "1"}
     assert alone.told()[-1] == "a/two.p4 was not handed in: it is as in the starter."
-    blank = submission.read(folder(tmp_path / "blank", {"one.p4": "1", "two.p4": " "}), edit)
+    blank = submission.read(
+        folder(tmp_path / "blank", {"one.p4": "1", "two.p4": " "}), Wanted(edit)
+    )
     assert blank.files["a/one.p4"] == "1"
     assert blank.told()[-1] == "a/two.p4 is empty: it is as in the starter."
     (tmp_path / "three.p4").write_text("3")
-    assert submission.read(tmp_path / "three.p4", edit).trouble == "The submission has no a/one.p4."
+    assert (
+        submission.read(tmp_path / "three.p4", Wanted(edit)).trouble
+        == "The submission has no a/one.p4."
+    )
 
 
 def test_files_that_were_uploaded_one_by_one_are_one_submission(tmp_path):
@@ -82,11 +88,12 @@ def test_files_that_were_uploaded_one_by_one_are_one_submission(tmp_path):
     edit = ("a/one.p4", "a/two.toml")
     top = folder(tmp_path, {"x1": "1", "x2": "2", "x3": "3"})
     found = submission.read(
-        [("one-2.p4", top / "x1"), ("two.toml", top / "x2"), ("notes.txt", top / "x3")], edit
+        [("one-2.p4", top / "x1"), ("two.toml", top / "x2"), ("notes.txt", top / "x3")],
+        Wanted(edit),
     )
     assert found.files == {"a/one.p4": "1", "a/two.toml": "2"} and found.left == 1
     (top / "x4").write_bytes(zipped({"a/one.p4": b"z"}))
-    packed = submission.read([("work.zip", top / "x4"), ("notes.txt", top / "x3")], edit)
+    packed = submission.read([("work.zip", top / "x4"), ("notes.txt", top / "x3")], Wanted(edit))
     assert packed.files == {"a/one.p4": "z"}
 
 
@@ -114,34 +121,36 @@ KNOWN = frozenset(map(submission.digest, ("starter", "variant", "solution")))
 )
 def test_in_a_checkout_the_students_own_file_is_found(tmp_path, root, work, text):
     files = {root + name: content for name, content in {**CHECKOUT, **work}.items()}
-    found = submission.read(folder(tmp_path / "ann", files), EDIT, KNOWN)
+    found = submission.read(folder(tmp_path / "ann", files), Wanted(EDIT, KNOWN))
     assert {name: one.strip() for name, one in found.files.items()} == {"bier/bier.p4": text}
 
 
 def test_a_checkout_without_work_is_said_to_be_one(tmp_path):
-    found = submission.read(folder(tmp_path / "ann", CHECKOUT), EDIT, KNOWN)
+    found = submission.read(folder(tmp_path / "ann", CHECKOUT), Wanted(EDIT, KNOWN))
     assert found.trouble == (
         "The submission is a checkout of the course without a bier/bier.p4 of your own."
     )
     two = {**CHECKOUT, "a/bier/bier.p4": "one", "b/bier/bier.p4": "two"}
-    found = submission.read(folder(tmp_path / "bob", two), EDIT, KNOWN)
+    found = submission.read(folder(tmp_path / "bob", two), Wanted(EDIT, KNOWN))
     assert found.trouble.startswith("2 files may be bier/bier.p4 (a/bier/bier.p4, b/bier/bier.p4)")
 
 
 def test_two_candidates_are_not_guessed_between(tmp_path):
-    found = submission.read(folder(tmp_path / "ann", {"a/bier.p4": "1", "b/bier.p4": "2"}), EDIT)
+    found = submission.read(
+        folder(tmp_path / "ann", {"a/bier.p4": "1", "b/bier.p4": "2"}), Wanted(EDIT)
+    )
     assert found.trouble == "2 files may be bier/bier.p4 (a/bier.p4, b/bier.p4); hand in one."
 
 
 def test_names_from_a_submission_cannot_write_on_a_terminal(tmp_path):
     name = "x\x1b[2J" + "y" * 200
-    found = submission.read(folder(tmp_path / "ann", {f"{name}/bier.p4": "mine"}), EDIT)
+    found = submission.read(folder(tmp_path / "ann", {f"{name}/bier.p4": "mine"}), Wanted(EDIT))
     assert "\x1b" not in found.notes[0]
     assert len(found.notes[0]) < 150
 
 
 def test_what_the_system_refuses_is_a_sentence(tmp_path):
-    assert submission.read(tmp_path / "gone", EDIT).trouble == (
+    assert submission.read(tmp_path / "gone", Wanted(EDIT)).trouble == (
         "The submission cannot be read: No such file or directory."
     )
 
@@ -154,14 +163,14 @@ def test_no_zip_however_damaged_raises(noise, place, patch):
     data[place : place + len(patch)] = patch
     for content in (bytes(data), b"PK\x03\x04" + noise):
         with placed(content) as path:
-            found = submission.read(path, EDIT)
+            found = submission.read(path, Wanted(EDIT))
         assert found.trouble or found.files
 
 
 @given(st.binary(max_size=300))
 def test_no_bytes_in_a_program_raise(data):
     with placed(data, ".p4") as path:
-        found = submission.read(path, EDIT)
+        found = submission.read(path, Wanted(EDIT))
     if not found.trouble:
         assert found.files["bier/bier.p4"].encode() == data.removeprefix(b"\xef\xbb\xbf")
 
@@ -176,3 +185,34 @@ def placed(content: bytes, suffix: str = ".zip"):
         yield Path(name)
     finally:
         os.unlink(name)
+
+
+PARSER = "include/parser.p4"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("bier/bier.p4", PARSER),
+        ("ann/work/bier/bier.p4", "ann/work/include/parser.p4"),
+        ("bier.p4", "parser.p4"),
+    ],
+)
+def test_a_given_file_that_differs_is_reported(tmp_path, names):
+    """The verdict is then about another program than the one that the student sees running."""
+    asked = Wanted(EDIT, given={PARSER: frozenset({submission.digest("as given\n")})})
+    mine, given_file = names
+    same = folder(tmp_path / "same", {mine: "mine", given_file: "as given\r\n"})
+    other = folder(tmp_path / "other", {mine: "mine", given_file: "as given, nearly\n"})
+    assert submission.read(same, asked).changed == ()
+    found = submission.read(other, asked)
+    assert found.changed == (PARSER,) and found.left == 0
+    assert found.told()[0].startswith(f"{PARSER} differs from the starter's and is not judged")
+    assert submission.Submission.from_json(found.to_json()) == found
+
+
+def test_a_parser_beside_other_work_is_nobodys(tmp_path):
+    """A second folder with an own parser says nothing about this one."""
+    asked = Wanted(EDIT, given={PARSER: frozenset({submission.digest("as given")})})
+    files = {"lab/bier/bier.p4": "mine", "old/include/parser.p4": "changed"}
+    assert submission.read(folder(tmp_path / "ann", files), asked).changed == ()

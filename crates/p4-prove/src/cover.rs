@@ -8,7 +8,7 @@
 use crate::branches::{values, Branch, Fate, Lead, Seen};
 use crate::compare::Counterexample;
 use crate::concrete::confirm;
-use crate::differ::{packets_differ, registers_differ};
+use crate::differ::{counts_differ, packets_differ, registers_differ};
 use crate::evaluate::Model;
 use crate::find::{definitions, example, make_small, real};
 use crate::journey::{travel, Ground, Journey, PASSES};
@@ -108,11 +108,14 @@ impl<'a, 's> Search<'a, 's> {
         }
         world.share_registers(both[1].program());
         let codes = [
-            Code::new(both[0], &mut terms)?,
-            Code::new(both[1], &mut terms)?,
+            Code::new(both[0], bounds, &mut terms)?,
+            Code::new(both[1], bounds, &mut terms)?,
         ];
         let mut paths = Paths::new(solver, has_time);
         paths.axioms = axioms;
+        for code in &codes {
+            paths.axioms.extend(&code.undefined.facts);
+        }
         paths.is_led = true;
         Ok(Search {
             both,
@@ -454,6 +457,9 @@ impl<'a, 's> Search<'a, 's> {
             let kept = registers_differ(writes.0, writes.1, terms, &self.world, &self.registers);
             difference = terms.or(difference, kept);
         }
+        let counters = &self.world.counters;
+        let counted = counts_differ(&own.writes, &other.writes, terms, counters);
+        let difference = terms.or(difference, counted);
         let difference = self.paths.simplify(terms, difference);
         if terms.small(difference) == Some(0) {
             return Ok(None);

@@ -8,7 +8,7 @@
 use crate::alike::{common_words, make_alike};
 use crate::compare::{Counterexample, Coverage};
 use crate::concrete::confirm;
-use crate::differ::{packets_differ, registers_differ, NamedWrites};
+use crate::differ::{counts_differ, packets_differ, registers_differ, NamedWrites};
 use crate::evaluate::Model;
 use crate::find::{definitions, make_small, real};
 use crate::journey::{
@@ -76,12 +76,15 @@ impl<'a, 's> Explorer<'a, 's> {
         }
         world.share_registers(both[1].program());
         let codes = [
-            Code::new(both[0], &mut terms)?,
-            Code::new(both[1], &mut terms)?,
+            Code::new(both[0], bounds, &mut terms)?,
+            Code::new(both[1], bounds, &mut terms)?,
         ];
         let common = common_words(&codes);
         let mut paths = Paths::new(solver, has_time);
         paths.axioms = axioms;
+        for code in &codes {
+            paths.axioms.extend(&code.undefined.facts);
+        }
         let mut explorer = Explorer {
             both,
             codes,
@@ -276,15 +279,34 @@ impl<'a, 's> Explorer<'a, 's> {
             return self.not_alike();
         }
         let kept = self.registers_differ(task, [&own.writes, &other.writes]);
+        let counts = [(0, &mut own), (1, &mut other)].map(|(side, o)| self.take_counts(side, o));
+        let counted = counts_differ(
+            &counts[0],
+            &counts[1],
+            &mut self.terms,
+            &self.world.counters,
+        );
         let difference = match own.sent.len() == other.sent.len() {
             true => packets_differ(&own.sent, &other.sent, &mut self.terms)?,
             false => return self.not_alike(),
         };
         let difference = self.terms.or(difference, kept);
+        let difference = self.terms.or(difference, counted);
         if let Some(found) = self.look_into(difference)? {
             return Ok(Some(found));
         }
         self.follow(task, passes, own, other)
+    }
+
+    /// What this part of the journey has counted: sums do not depend on what else is counted.
+    fn take_counts(&self, side: usize, outcome: &mut Outcome) -> NamedWrites {
+        let program = self.both[side].program();
+        let is_counter = |id: u32| &*program.instances[id as usize].extern_type == "counter";
+        let (counts, rest) = std::mem::take(&mut outcome.writes)
+            .into_iter()
+            .partition(|(id, _)| is_counter(*id));
+        outcome.writes = rest;
+        by_name(program, &counts)
     }
 
     fn registers_differ(&mut self, task: &Task, writes: [&Writes; 2]) -> Term {
@@ -485,7 +507,14 @@ impl<'a, 's> Explorer<'a, 's> {
             &self.world,
             &self.registers,
         );
+        let counted = counts_differ(
+            &own.writes,
+            &other.writes,
+            &mut self.terms,
+            &self.world.counters,
+        );
         let difference = self.terms.or(packets, kept);
+        let difference = self.terms.or(difference, counted);
         let difference = self.paths.simplify(&mut self.terms, difference);
         if self.terms.small(difference) == Some(0) {
             return Ok(None);

@@ -29,10 +29,12 @@ pub struct Given<'py> {
     ports: Vec<u16>,
     promises: Vec<(String, Option<String>, Bound<'py, PyTuple>)>,
     registers: Vec<(String, Bound<'py, PyTuple>)>,
+    counters: Vec<String>,
     defaults: Vec<String>,
     fixed: Vec<(String, Numbers, String, Numbers)>,
     derived: Vec<Deriving>,
     wiring: Option<Wires>,
+    undefined: bool,
 }
 
 type Numbers = Vec<(String, BigUint)>;
@@ -78,6 +80,7 @@ impl Given<'_> {
             ports: self.ports,
             assumptions: promised.collect::<PyResult<_>>()?,
             registers: cells.collect::<PyResult<_>>()?,
+            counters: self.counters,
             defaults: self.defaults,
             fixed: fixed.collect(),
             derived: derived.collect(),
@@ -89,6 +92,7 @@ impl Given<'_> {
                     notes,
                     counts_passes,
                 }),
+            undefined: self.undefined,
             ..Bounds::default()
         })
     }
@@ -234,6 +238,28 @@ fn branch_dict<'py>(
     };
     dict.set_item("fate", fate)?;
     Ok(dict)
+}
+
+/// Random packets and states near those of a program's paths, at most `most`, as `example` of `prove`.
+#[pyfunction]
+pub fn sample<'py>(
+    py: Python<'py>,
+    program: &Program,
+    solver: Bound<'py, PyAny>,
+    bounds: Given<'py>,
+    seconds: f64,
+    most: usize,
+    seed: u64,
+) -> PyResult<Bound<'py, PyList>> {
+    let bounds = bounds.bounds()?;
+    let found = with_solver(solver, seconds, |solver, has_time| {
+        p4_prove::samples(target(program), &bounds, solver, has_time, most, seed)
+    })?;
+    let list = PyList::empty(py);
+    for sample in found.iter().take(most) {
+        list.append(example_dict(py, sample)?)?;
+    }
+    Ok(list)
 }
 
 /// Runs `work` with the solver for so many seconds by its clock.
@@ -432,7 +458,9 @@ fn example_dict<'py>(py: Python<'py>, example: &Counterexample) -> PyResult<Boun
     dict.set_item("updates", updates)?;
     dict.set_item("registers", &example.cells)?;
     dict.set_item("is_endless", example.is_endless)?;
+    dict.set_item("is_undefined", example.is_undefined)?;
     dict.set_item("after", &example.after)?;
+    dict.set_item("counts", &example.counts)?;
     let sent = PyList::empty(py);
     for side in &example.sent {
         let packets = side.iter();

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
+from p4lab import __version__
 from p4lab.cli.errors import fail
 from p4lab.cli.verbs import Later, Verbs
 
@@ -85,6 +86,12 @@ experiment = typer.Typer(
 app.add_typer(experiment, rich_help_panel="Measure")
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"p4lab {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     course: Annotated[
@@ -95,6 +102,12 @@ def options(
             help="Also look for labs in this folder (docs/instructors.md); several times for more.",
         ),
     ] = None,
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Say which p4lab this is, and end."
+        ),
+    ] = False,
 ) -> None:
     """A P4 teaching lab in a box."""
     if not course:

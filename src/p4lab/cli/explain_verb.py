@@ -11,6 +11,7 @@ import typer
 from p4lab import _engine
 from p4lab.cli.errors import fail
 from p4lab.cli.options import Json
+from p4lab.command import command
 
 Code = Annotated[
     str | None,
@@ -33,7 +34,9 @@ def explain(code: Code = None, as_json: Json = False) -> None:
     page = _engine.explain(code)
     if page is None:
         nearest = ", ".join(_engine.nearest_codes(code))
-        fail(f"there is no code {code!r}; the nearest are {nearest} (p4lab explain lists all).")
+        fail(
+            f"there is no code {code!r}; the nearest are {nearest} ({command()} explain lists all)."
+        )
     if as_json:
         typer.echo(json.dumps(page, indent=2))
     elif sys.stdout.isatty():
@@ -49,7 +52,7 @@ def pointer(diagnostics: list[dict[str, Any]]) -> str:
     if not codes:
         return ""
     others = f" (also: {', '.join(codes[1:])})" if len(codes) > 1 else ""
-    return f"What it means, with an example: p4lab explain {codes[0]}{others}\n"
+    return f"What it means, with an example: {command()} explain {codes[0]}{others}\n"
 
 
 def _listing(pages: list[dict[str, Any]]) -> str:

@@ -13,9 +13,10 @@ from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.exercise import run_exercise
 from p4lab.cli.options import Bmv2Compat, Json, NetworkName, Undefined
-from p4lab.cli.running import plan_or_fail, reporting
+from p4lab.cli.running import plan_or_fail, reporting, tell_of_given
 from p4lab.cli.settings import SystemOptions, no_settings
 from p4lab.cli.verbs import registered
+from p4lab.command import command
 from p4lab.course.labs import names
 from p4lab.exercise.files import is_exercise
 from p4lab.session.opening import run as run_plan
@@ -42,8 +43,9 @@ TargetName = Annotated[
     str,
     typer.Option(
         "--target",
-        metavar="engine|bmv2|tofino-model|wedge",
-        help="What runs the program; bmv2 with --net mininet, Tofinos: docs/hardware.md.",
+        metavar="TARGET",
+        help="What runs the program: engine, bmv2 (with --net mininet), tofino-model or wedge "
+        "(docs/hardware.md).",
     ),
 ]
 EngineName = Annotated[
@@ -134,7 +136,7 @@ def run(
     if lab not in names() and Path(lab).is_dir():
         fail(
             f"{lab} is a folder without topology.json, so it is no exercise; for a lab with your "
-            "own files, give the lab's name first, as in: p4lab run 01-bier DIR."
+            f"own files, give the lab's name first, as in: {command()} run 01-bier DIR."
         )
 
     plan = plan_or_fail(
@@ -161,5 +163,6 @@ def run(
         typer.echo(json.dumps(report.to_json(), indent=2))
     else:
         print_whole(report.render())
+    tell_of_given(lab, folder)
     if not report.ok:
         raise typer.Exit(VERDICT_NO)

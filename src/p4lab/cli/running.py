@@ -14,7 +14,7 @@ from p4lab.cli.explain_verb import pointer
 from p4lab.cli.options import existing_file, tell_undefined
 from p4lab.cli.settings import settings_of
 from p4lab.course.labs import LabError, load_plan
-from p4lab.course.material import student
+from p4lab.course.material import differing, student
 from p4lab.engine import ProgramError
 from p4lab.model.control import NumberError, RefusedError
 from p4lab.model.run import Plan
@@ -36,6 +36,13 @@ def plan_or_fail(ctx: typer.Context, lab: str, folder: Path | None, **wishes: An
         fail(str(error))
     except TopologyError as error:
         fail_in_file(error)
+
+
+def tell_of_given(lab: str, folder: Path | None) -> None:
+    """Says which files of a folder are not judged as they have run."""
+    for name in differing(lab, folder) if folder else ():
+        told = f"{name} differs from the starter's: check and grade use the starter's, not yours."
+        typer.echo(told, err=True)
 
 
 @contextmanager

@@ -41,6 +41,7 @@ def start(lab: Lab, folder: Folder) -> None:
 
 def starter(labs: Labs = None, check: Check = False) -> None:
     """For authors: make starters and the quotations in handouts anew from the solutions in p4/."""
+    from p4lab.command import command
     from p4lab.course.labs import LabError, home, names
     from p4lab.course.marks import MarkError
     from p4lab.course.material import cuts
@@ -54,7 +55,9 @@ def starter(labs: Labs = None, check: Check = False) -> None:
                 drifted = True
                 shown = made.path.relative_to(home(lab).root)
                 if check:
-                    typer.echo(f"{shown}: not as the solution has it; run: p4lab starter {lab}")
+                    typer.echo(
+                        f"{shown}: not as the solution has it; run: {command()} starter {lab}"
+                    )
                     continue
                 made.path.parent.mkdir(parents=True, exist_ok=True)
                 made.path.write_text(made.text, encoding="utf-8")

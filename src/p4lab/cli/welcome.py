@@ -6,29 +6,38 @@ import sys
 from pkgutil import resolve_name
 
 from p4lab.cli import PANELS
+from p4lab.command import NAME, command
 
-SCREEN = """\
-p4lab, a P4 teaching lab in a box
+VERBS = (
+    ("{} notebook", "the first lab's notebook in JupyterLab"),
+    ("{} start 01-bier DIR", "your files, in a folder of your own"),
+    ("{} check 01-bier DIR", "what works, and where it goes wrong"),
+    ("{} run 01-bier", "send multicast through a BIER network"),
+    ("sudo {} run 01-bier --net mininet", "the same between real Linux hosts"),
+    ("{} trace 01-bier", "what one packet met at every hop"),
+    ("{} compile PROG.p4", "check a P4 program"),
+    ("{} stf PROG.p4 TEST.stf", "send it packets, judge what comes out"),
+    ("{} doctor", "what this machine lacks, and the remedy"),
+    ("{} bench", "how fast the engine is on this machine"),
+)
+TEST = ("{} test", "every test of the project")  # only the script of a checkout can
 
-  ./lab notebook                         the first lab's notebook in JupyterLab
-  ./lab start 01-bier DIR                your files of the lab, in a folder of your own
-  ./lab check 01-bier DIR                what of it works, and where it goes wrong
-  ./lab run 01-bier                      send multicast through a BIER network (no root needed)
-  sudo ./lab run 01-bier --net mininet   the same between real Linux hosts
-  ./lab trace 01-bier                    what one packet met at every hop
-  ./lab compile PROG.p4                  check a P4 program
-  ./lab stf PROG.p4 TEST.stf             send packets through it and judge what comes out
-  ./lab doctor                           what this machine lacks, and the remedy
-  ./lab bench                            how fast the engine is on this machine
-  ./lab test                             every test of the project
 
-Every verb explains itself with --help.
-"""
+def screen() -> str:
+    """The first screen, with the command as the user types it."""
+    start = command()
+    told = VERBS if start == NAME else (*VERBS, TEST)
+    lines = [(typed.format(start), what) for typed, what in told]
+    width = max(len(typed) for typed, _ in lines)
+    verbs = "\n".join(f"  {typed:{width}}  {what}" for typed, what in lines)
+    return (
+        f"p4lab, a P4 teaching lab in a box\n\n{verbs}\n\nEvery verb explains itself with --help.\n"
+    )
 
 
 def show() -> None:
     """Prints the first screen, and opens the first notebook if somebody is there to see it."""
-    print(SCREEN, end="")
+    print(screen(), end="")
     if sys.stdin.isatty() and sys.stdout.isatty():
         print()
         resolve_name(PANELS["Learn"]["notebook"])()

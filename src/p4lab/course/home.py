@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from p4lab.command import command as start
 from p4lab.paths import ROOT
 from p4lab.topology import Topology
 
@@ -81,7 +82,7 @@ def add(folder: Path) -> None:
 def command() -> str:
     """How p4lab is called so that it finds the same labs again."""
     named = (f"--course {shlex.quote(str(folder))}" for folder in _named)
-    return " ".join(["p4lab", *named])
+    return " ".join([start(), *named])
 
 
 def home_of(lab: str) -> Home | None:

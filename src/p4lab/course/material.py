@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from p4lab.command import command
 from p4lab.course import marks
 from p4lab.course.home import HERE
 from p4lab.course.labs import LabError, home, read_lab
@@ -106,7 +107,9 @@ def start(lab: str, folder: Path) -> Iterator[tuple[str, State]]:
                 else given(lab, name)
             )
         except OSError as error:
-            raise LabError(f"labs/{lab}: {name}: {error.strerror}; p4lab starter {lab}") from error
+            raise LabError(
+                f"labs/{lab}: {name}: {error.strerror}; {command()} starter {lab}"
+            ) from error
         yield name, _place(folder / name, text.encode())
 
 
@@ -121,6 +124,24 @@ def given(lab: str, name: str) -> str:
     """A file that students get as it is: without the marks that it has if another lab is cut from
     it. Raises OSError."""
     return marks.solution(source(lab, name).read_text(encoding="utf-8"), f"p4/{name}")
+
+
+def differing(lab: str, folder: Path) -> list[str]:
+    """The files in a student's folder that the lab gives and that are not as it gives them, so that
+    what runs there is not what is judged. Raises LabError."""
+    found = []
+    for name in student(lab).files:
+        path = folder / name
+        if not path.is_file():
+            continue  # the compiler says so if it is missed
+        try:
+            as_given = [given(lab, name), source(lab, name).read_text(encoding="utf-8")]
+            text = path.read_text(encoding="utf-8-sig", errors="replace")
+        except OSError as error:
+            raise LabError(f"labs/{lab}: {name}: {error.strerror}") from error
+        if text.splitlines() not in [one.splitlines() for one in as_given]:
+            found.append(name)
+    return found
 
 
 def _place(path: Path, data: bytes) -> State:

@@ -21,7 +21,7 @@ from p4lab.grading.found import Found
 from p4lab.grading.judge import judge, nothing
 from p4lab.grading.record import Verdict
 from p4lab.grading.sandbox import Limits, Stopped
-from p4lab.grading.submission import Source, Submission
+from p4lab.grading.submission import Source, Submission, Wanted
 from p4lab.grading.writers.text import clean, tidied
 
 PROOF_BYTES = 1 << 30
@@ -36,13 +36,11 @@ class Judged:
     detail: str = ""
 
 
-def read_apart(
-    source: Path | Source, edit: Sequence[str], known: frozenset[str], limits: Limits
-) -> Submission:
+def read_apart(source: Path | Source, wanted: Wanted, limits: Limits) -> Submission:
     """The submission, read by a fork of this process; see `submission.read`."""
 
     def work() -> bytes:
-        return json.dumps(submission.read(source, edit, known).to_json()).encode()
+        return json.dumps(submission.read(source, wanted).to_json()).encode()
 
     try:
         return Submission.from_json(json.loads(sandbox.run(work, limits)))

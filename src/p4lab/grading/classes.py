@@ -104,8 +104,7 @@ def grade(
     check(inbox, out, leave_out)
     decided = rules.read(inbox.rules) if inbox.rules else rules.Rules()
     people = roster.read(inbox.roster) if inbox.roster else None
-    edit = tuple(course.student.edit)
-    task = Task(course.name, edit, how.seed, how.limits, known.digests(course), how.prove)
+    task = Task(course.name, known.wanted(course), how.seed, how.limits, how.prove)
     besides = [out, *leave_out, *filter(None, (inbox.roster, inbox.rules))]
     with tempfile.TemporaryDirectory(prefix="p4lab-class-") as scratch:
         if inbox.one:

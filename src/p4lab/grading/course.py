@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from p4lab import _engine
+from p4lab.command import command
 from p4lab.course import marks
 from p4lab.course.labs import LabError, home, read_lab, system_of
 from p4lab.course.material import Inside, Student, given, source
@@ -40,8 +41,11 @@ FOUND = "checks/found"
 program from the solution"""
 
 MAX_PASSES = 128
-"""How often a packet may go around in a switch that is judged: far more than a lab needs, and few
+"""How often a packet may go around in a switch that is judged: far more than most need, and few
 enough that a loop is told in an instant."""
+MOST_PASSES = 512
+"""How often it may where the reference goes around more often than that: 255 receivers may be
+behind as many next hops."""
 MAX_PACKETS = 2048
 """How many packets one arriving packet may become there."""
 
@@ -154,13 +158,15 @@ def _reached(start: str, ways: Mapping[str, set[str]]) -> set[str]:
 @dataclass(frozen=True)
 class Judged:
     """A case and what the reference makes of it: for each packet sent, what comes out, as bytes by
-    port and in order of ports, and how many packets it has `counted` in the cells of the case. Of
-    a network `plan` is its run."""
+    port and in order of ports, and how many packets it has `counted` in the cells of the case. If
+    looped ports share the work, `came_back` says how often each packet came back by one. Of a
+    network `plan` is its run."""
 
     case: Case
     seed: str
     outputs: tuple[tuple[tuple[int, bytes], ...], ...] = ()
     counted: tuple[int, ...] = ()
+    came_back: tuple[int, ...] = ()
     plan: Plan | None = None
 
 
@@ -213,7 +219,7 @@ class Course:
                 for name in self.student.edit
             }
         except OSError as error:
-            raise LabError(f"labs/{self.name}: {error}; p4lab starter {self.name}") from error
+            raise LabError(f"labs/{self.name}: {error}; {command()} starter {self.name}") from error
 
     @cached_property
     def contract(self) -> tuple[str, ...]:
@@ -318,22 +324,37 @@ class Course:
     def _judged(self, case: Case, seed: str) -> Judged:
         """Raises LabError, and ValueError for what does not fit."""
         if case.network is None:
+            case = replace(case, is_long=self._takes_long(case))
             outputs, counts = self._answer(case)
             if case.undefined is not None and (outputs, counts) != self._answer(
                 replace(case, undefined=None)
             ):
                 raise ScenarioError(self._reads_undefined(case))
-            return Judged(case, seed, outputs, counts)
+            return Judged(case, seed, outputs, counts, self._came_back(case))
         plan = make_plan(self.name, case.network)
         # What the system's settings say of the program goes before what the checks say.
         defines = tuple({**dict(case.defines), **dict(plan.defines)}.items())
         return Judged(replace(case, defines=defines), seed, plan=plan)
+
+    def _takes_long(self, case: Case) -> bool:
+        """Whether a packet of a case goes around in the reference more often than most do."""
+        switch = self.set_up(self.program(case.defines), case)
+        for sending in case.sendings:
+            inject(switch, sending)
+        return bool(switch.stats["too_many_passes"])
 
     def _answer(self, case: Case) -> tuple[tuple[tuple[tuple[int, bytes], ...], ...], Counts]:
         """What the reference sends for each packet, and what it has counted in the end."""
         switch = self.set_up(self.program(case.defines), case)
         outputs = tuple(tuple(sorted(inject(switch, sending))) for sending in case.sendings)
         return outputs, counted(switch, case)
+
+    def _came_back(self, case: Case) -> tuple[int, ...]:
+        """How often each packet comes back by a looped port, where a case has shares of them."""
+        if not case.shares:
+            return ()
+        switch = self.set_up(self.program(case.defines), case)
+        return tuple(len(came_back(inject_traced(switch, one))) for one in case.sendings)
 
     def _reads_undefined(self, case: Case) -> str:
         """Why a case with noise has no right answer: what the reference reads, and never wrote."""
@@ -348,10 +369,10 @@ class Course:
                         )
         return "the reference sends something else with noise in what P4 leaves undefined."
 
-    def switch(self, program: _engine.Program) -> _engine.Switch:
+    def switch(self, program: _engine.Program, passes: int = MAX_PASSES) -> _engine.Switch:
         """A switch to judge with. Raises ValueError for a program that no switch has the memory
         for."""
-        switch = _engine.Switch(program, max_passes=MAX_PASSES, max_packets=MAX_PACKETS)
+        switch = _engine.Switch(program, max_passes=passes, max_packets=MAX_PACKETS)
         switch.set_cpu_port(self.cpu_port(program))
         return switch
 
@@ -371,7 +392,7 @@ class Course:
         fit."""
         if case.undefined is not None:
             program = program.with_undefined(case.undefined)
-        switch = self.switch(program)
+        switch = self.switch(program, MOST_PASSES if case.is_long else MAX_PASSES)
         for port, metadata in case.loops:
             switch.set_loop(port)
             switch.set_port_metadata(port, metadata)
@@ -459,6 +480,12 @@ def inject_traced(switch: _engine.Switch, sending: Sending) -> dict[str, Any]:
     if sending.updates:
         switch.write(list(sending.updates))
     return switch.trace(sending.port, sending.data, sending.now)
+
+
+def came_back(trace: Mapping[str, Any]) -> list[int]:
+    """The looped port of each time that a packet or a copy of it came back."""
+    packets = trace["packets"]
+    return [packet["ingress_port"] for packet in packets if packet["kind"] == "recirculated"]
 
 
 def compile_files(

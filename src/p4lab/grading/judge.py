@@ -7,16 +7,17 @@ from dataclasses import replace
 
 from p4lab import _engine
 from p4lab.grading import (
-    blame,
     counts,
     culprit,
     elsewhere,
     loops,
     networks,
     numbers,
+    printed,
     scripts,
     stages,
 )
+from p4lab.grading.blame.pointed import pointed
 from p4lab.grading.course import (
     Check,
     Course,
@@ -63,7 +64,9 @@ def judge(
         say(check.title)
         results.append(_result(course, check, work, results, seed, bench))
     checks = tuple(blamed(course.checks, results))
-    return Verdict(course.name, student, checks, warnings=_warnings(course, work))
+    failed = any(check.status == "failed" for check in checks)
+    warnings = _warnings(course, work) if failed or course.kit.lints else ()
+    return Verdict(course.name, student, checks, warnings=warnings)
 
 
 def work_of(course: Course, files: Mapping[str, str]) -> Work:
@@ -122,7 +125,15 @@ def blamed(checks: Iterable[Check], results: Sequence[CheckResult]) -> Iterator[
         yield result
 
 
-def _run(course: Course, check: Check, work: Work, seed: int | None, bench: Bench | None) -> Found:
+def _run(
+    course: Course,
+    check: Check,
+    work: Work,
+    seed: int | None,
+    bench: Bench | None,
+    *,
+    is_told: bool = True,
+) -> Found:
     if check.stage == "compiles":
         return stages.compiles(course, work), 1, False
     if check.stage == "contract":
@@ -131,28 +142,47 @@ def _run(course: Course, check: Check, work: Work, seed: int | None, bench: Benc
         return numbers.story(course, check, work), 1, False
     if check.stf:
         return scripts.run(course, check, work)
-    return _cases(course, check, work, seed, bench)
+    return _cases(course, check, work, seed, bench, is_told)
 
 
 def _warnings(course: Course, work: Work) -> tuple[Warned, ...]:
-    """What the compiler warns of in the student's own files, where the lab wants it to be told."""
-    if not course.kit.lints:
+    """What the compiler warns of in the student's own files. A program that does not compile has
+    its warnings among its errors."""
+    compilation = work.compiled(course.defines)
+    if compilation.program is None:
         return ()
-    return tuple(
-        Warned(item["code"] or "", item["message"], culprit.place(item, work.files))
-        for item in work.compiled(course.defines).diagnostics
+    mine = [
+        item
+        for item in compilation.diagnostics
         if item["severity"] == "warning" and item["file"] in course.student.edit
+    ]
+    blocks = printed.blocks(compilation) if mine else []
+    return tuple(
+        Warned(
+            item["code"] or "",
+            item["message"],
+            culprit.place(item, work.files),
+            printed.block_of(item, blocks),
+        )
+        for item in mine
     )
 
 
 def first_failed(course: Course, work: Work, seed: int) -> Check | None:
-    """The first check in which a program fails and points are lost. Sooner known than a verdict.
-    Raises LabError."""
-    for check in course.checks:
-        story, _, hidden = _run(course, check, work, seed, None)
+    """The first check in which a program fails and points are lost. Sooner known than a verdict,
+    since no line is looked for, and what takes long comes last: networks, and whether the program
+    compiles with all macros, which most cases show that use them. Raises LabError."""
+    for check in sorted(course.checks, key=lambda check: _takes_long(course, check)):
+        story, _, hidden = _run(course, check, work, seed, None, is_told=False)
         if story is not None and (check.points or not hidden):
             return check
     return None
+
+
+def _takes_long(course: Course, check: Check) -> bool:
+    file = check.scenario or check.parses
+    is_network = bool(file) and course.scenario(file).network is not None
+    return is_network or check.stage == "compiles"
 
 
 def story_of(course: Course, check: Check, label: str, work: Work) -> Story | None:
@@ -165,7 +195,12 @@ def story_of(course: Course, check: Check, label: str, work: Work) -> Story | No
 
 
 def _cases(
-    course: Course, check: Check, work: Work, seed: int | None, bench: Bench | None
+    course: Course,
+    check: Check,
+    work: Work,
+    seed: int | None,
+    bench: Bench | None,
+    is_told: bool,
 ) -> Found:
     count = 0
     for hidden, labels in ((False, public_seeds(check)), (True, course.hidden(check, seed))):
@@ -173,8 +208,8 @@ def _cases(
             count += 1
             judged = course.case(check, label)
             story = _case(course, check, judged, work, bench)
-            if story is not None and bench is None:
-                story = blame.pointed(course, judged, work, story)
+            if story is not None and bench is None and is_told:
+                story = pointed(course, judged, work, story)
             if story is not None:
                 return story, count, hidden
     return None, count, False

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from p4lab.course import marks
 from p4lab.course.labs import LabError, home
+from p4lab.course.material import source
 from p4lab.grading.course import Course
-from p4lab.grading.submission import digest
+from p4lab.grading.submission import Wanted, digest
 
 SOLUTION = "the lab's solution"
 
@@ -33,3 +34,21 @@ def digests(course: Course) -> frozenset[str]:
     for files in answers(course).values():
         texts += files.values()
     return frozenset(map(digest, texts))
+
+
+def wanted(course: Course) -> Wanted:
+    """What a submission to a lab is looked through for. Raises LabError."""
+    return Wanted(tuple(course.student.edit), digests(course), _given(course))
+
+
+def _given(course: Course) -> dict[str, frozenset[str]]:
+    """Digests of the files that the lab gives, by path: as students get them, and with the marks
+    that they have in a checkout."""
+    found = {}
+    for name in course.student.files:
+        try:
+            marked = source(course.name, name).read_text("utf-8")
+        except OSError as error:
+            raise LabError(f"labs/{course.name}: p4/{name}: {error.strerror}") from error
+        found[name] = frozenset(map(digest, (course.sources[name], marked)))
+    return found

@@ -8,9 +8,9 @@ from typing import Any
 
 from p4lab import _engine
 from p4lab.grading import culprit
-from p4lab.grading.course import Check, Course, Judged, inject_traced
+from p4lab.grading.course import Check, Course, Judged, came_back, inject_traced
 from p4lab.grading.record import Place, Story
-from p4lab.grading.scenario import Case, Share
+from p4lab.grading.scenario import Share
 from p4lab.grading.work import Work
 
 UNUSED = "looped port unused"
@@ -25,13 +25,13 @@ def story(
 ) -> Story | None:
     """What is wrong with what the looped ports of a case carry; None if nothing is."""
     case = judged.case
-    traces = _traces(course, program, case)
-    reference = _traces(course, course.program(case.defines), case)
+    switch = course.set_up(program, case)
+    traces = [inject_traced(switch, sending) for sending in case.sendings]
     for share in case.shares:
         window = slice(share.since - 1, share.until)
         chosen = traces[window]
-        carried = _carried(chosen)
-        kind, summary = _wrong(share, carried, _carried(reference[window]).total())
+        carried = Counter(port for trace in chosen for port in came_back(trace))
+        kind, summary = _wrong(share, carried, sum(judged.came_back[window]))
         if not kind:
             continue
         where = None if kind in (TOO_MANY, TOO_FEW) else _chooser(chosen, work.files)
@@ -44,21 +44,6 @@ def story(
             why="here it is decided which looped port a packet takes" if where else "",
         )
     return None
-
-
-def _traces(course: Course, program: _engine.Program, case: Case) -> list[dict[str, Any]]:
-    switch = course.set_up(program, case)
-    return [inject_traced(switch, sending) for sending in case.sendings]
-
-
-def _carried(traces: Sequence[Mapping[str, Any]]) -> Counter[int]:
-    """Packets that came back, by the looped port."""
-    return Counter(
-        packet["ingress_port"]
-        for trace in traces
-        for packet in trace["packets"]
-        if packet["kind"] == "recirculated"
-    )
 
 
 def _wrong(share: Share, carried: Counter[int], enough: int) -> tuple[str, str]:

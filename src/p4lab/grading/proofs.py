@@ -92,6 +92,7 @@ class _Prove(BaseModel):
     promise: list[_Promise] = []
     blame: list[Rule] = []
     cpu: _Port | None = None
+    counters: list[str] = []
     defaults: list[str] = []
     notes: list[str] = []
     counts_passes: bool = False
@@ -130,6 +131,7 @@ def bounds_of(lab: str) -> Bounds:
         ports=tuple(own.ports),
         promises=tuple(promises),
         registers=tuple(registers),
+        counters=tuple(own.counters),
         defaults=tuple(own.defaults),
         fixed=tuple(
             (e.table, tuple(e.match.items()), e.action, tuple(e.params.items())) for e in own.entry

@@ -20,11 +20,13 @@ class Place:
 
 @dataclass(frozen=True)
 class FieldDifference:
-    """A field that differs, such as `bier.ttl`; None where its header is not there."""
+    """A field that differs, such as `bier.ttl`; None where its header is not there. It is `caused`
+    if it differs only because something else does: readers need not see it."""
 
     field: str
     expected: str | None
     got: str | None
+    caused: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,11 @@ class PacketDifference:
     expected_headers: tuple[str, ...] = ()
     got_headers: tuple[str, ...] = ()
     fields: tuple[FieldDifference, ...] = ()
+
+    @property
+    def shown(self) -> tuple[FieldDifference, ...]:
+        """The fields without those that differ because of others."""
+        return tuple(one for one in self.fields if not one.caused)
 
 
 @dataclass(frozen=True)
@@ -56,15 +63,19 @@ class Story:
     place: Place | None = None
     why: str = ""
     """What happened at `place`"""
+    listing: tuple[str, ...] = ()
+    """What the compiler prints of a program that does not compile, a block for each error"""
 
 
 @dataclass(frozen=True)
 class Warned:
-    """A warning of the compiler about a student's file; it costs no points."""
+    """A warning of the compiler about a student's file; it costs no points. `listing` is what the
+    compiler prints of it."""
 
     code: str
     message: str
     place: Place | None = None
+    listing: str = ""
 
 
 @dataclass(frozen=True)
@@ -160,7 +171,7 @@ class Verdict:
 
 def _warned(data: Mapping[str, Any]) -> Warned:
     place = data["place"]
-    return Warned(data["code"], data["message"], Place(**place) if place else None)
+    return Warned(**{**data, "place": Place(**place) if place else None})
 
 
 def _check(data: Mapping[str, Any]) -> CheckResult:
@@ -178,6 +189,7 @@ def story_of(data: Mapping[str, Any]) -> Story:
             "steps": tuple(data["steps"]),
             "differences": tuple(_packet(item) for item in data["differences"]),
             "place": Place(**place) if place else None,
+            "listing": tuple(data["listing"]),
         }
     )
 

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from p4lab import _engine
-from p4lab.grading import culprit, difference, frames
+from p4lab.grading import culprit, difference, frames, printed
 from p4lab.grading.course import Check, Course, Defines, Judged, inject_traced, public_seeds
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Story
@@ -65,6 +65,7 @@ def compile_story(compilation: _engine.Compilation, work: Work, defines: Defines
         hint,
         place=culprit.place(first, work.files),
         why=f"[{first['code']}]",
+        listing=printed.errors(compilation),
     )
 
 

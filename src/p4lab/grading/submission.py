@@ -7,6 +7,9 @@ limit. What cannot be graded is told in one sentence and never raises.
 Students hand in what their platform makes of it, or the whole checkout that they work in. There, a
 file that is as the course hands it out is nobody's work, and what lies below `labs/`, `solutions/`
 and `tests/` is not asked for.
+
+Files that the lab gives are judged as the lab has them. One that the student has changed all the
+same is reported: the verdict is not about the program that they see running.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import stat
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -72,28 +75,32 @@ Source = Sequence[tuple[str, Path]]
 @dataclass(frozen=True)
 class Submission:
     """The text of the files to grade, by their path in the lab. `trouble` is the one sentence that
-    says why there is nothing to grade; `notes` say what was taken for what, and `left` is the
-    number of files that were not looked at."""
+    says why there is nothing to grade; `notes` say what was taken for what, `changed` are given
+    files that differ from the starter's, and `left` is the number of files that were not looked
+    at."""
 
     files: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     trouble: str = ""
     left: int = 0
+    changed: tuple[str, ...] = ()
 
     def told(self) -> tuple[str, ...]:
         """Everything that its author should know of how it was read."""
+        notes = (*map(not_judged, self.changed), *self.notes)
         if not self.left:
-            return self.notes
+            return notes
         files = "file was" if self.left == 1 else "files were"
-        return (*self.notes, f"{self.left} other {files} not looked at.")
+        return (*notes, f"{self.left} other {files} not looked at.")
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "files": dict(self.files), "notes": list(self.notes)}
+        return {**asdict(self), "files": dict(self.files)}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Submission:
         """The submission that `to_json` gave. Raises KeyError for anything else."""
-        return cls(dict(data["files"]), tuple(data["notes"]), data["trouble"], data["left"])
+        files, notes, changed = data["files"], data["notes"], data["changed"]
+        return cls(dict(files), tuple(notes), data["trouble"], data["left"], tuple(changed))
 
 
 class _Refused(Exception):
@@ -108,22 +115,41 @@ class _Found:
     read: Callable[[], bytes]
 
 
-def read(
-    source: Path | Source, edit: Sequence[str], known: frozenset[str] = frozenset()
-) -> Submission:
-    """What was handed in of the files `edit` (paths in the lab, such as bier/bier.p4).
+@dataclass(frozen=True)
+class Wanted:
+    """What a lab asks for: files `edit` (paths in the lab, such as bier/bier.p4). `known` are
+    digests of these files as the course hands them out; `given` those of the files that nobody
+    shall edit, by path."""
+
+    edit: Sequence[str]
+    known: frozenset[str] = frozenset()
+    given: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        given = {name: sorted(digests) for name, digests in self.given.items()}
+        return {"edit": list(self.edit), "known": sorted(self.known), "given": given}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Wanted:
+        """What `to_json` gave. Raises KeyError for anything else."""
+        given = {name: frozenset(digests) for name, digests in data["given"].items()}
+        return cls(tuple(data["edit"]), frozenset(data["known"]), given)
+
+
+def read(source: Path | Source, wanted: Wanted) -> Submission:
+    """What was handed in of the files that a lab asks for.
 
     A file is recognised by its path, at the top or below a folder that was handed in with it, or
-    else by its name if only one file has it. `known` are digests of files as the course hands them
-    out: they are taken only if there is nothing else. One of the files is enough: whoever judges
-    takes the others from the starter. Never raises for what a student may have made.
+    else by its name if only one file has it. Files that are as the course hands them out are taken
+    only if there is nothing else. One of the files is enough: whoever judges takes the others from
+    the starter. Never raises for what a student may have made.
     """
     try:
         if isinstance(source, Path):
             source = [(source.name, source)]
         if len(source) == 1:
-            return _read(*source[0], edit, known)
-        return _several(source, edit, known)
+            return _read(*source[0], wanted)
+        return _several(source, wanted)
     except _Refused as refused:
         return Submission(trouble=str(refused))
     except OSError as error:
@@ -136,41 +162,46 @@ def digest(text: str) -> str:
     return hashlib.sha256("\n".join(text.splitlines()).encode(errors="replace")).hexdigest()
 
 
-def _read(name: str, path: Path, edit: Sequence[str], known: frozenset[str]) -> Submission:
+def not_judged(name: str) -> str:
+    """What is said of a given file that differs."""
+    return f"{name} differs from the starter's and is not judged; the starter's is used."
+
+
+def _read(name: str, path: Path, wanted: Wanted) -> Submission:
     mode = os.lstat(path).st_mode
     if stat.S_ISLNK(mode):
         raise _Refused("The submission is a symbolic link; hand in the files themselves.")
     if stat.S_ISDIR(mode):
-        return _choose(list(_in_folder(path)), edit, known)
+        return _choose(list(_in_folder(path)), wanted)
     if not stat.S_ISREG(mode):
         raise _Refused(f"The submission is {_kind(mode)}; hand in a folder, a zip or a .p4 file.")
     suffix = PurePosixPath(name).suffix.lower()
     with _open(path) as file:
         magic = file.read(4)
         if suffix == ".p4":
-            return _single(name, path, edit, known)
+            return _single(name, path, wanted)
         if suffix == ".zip" or magic[:2] == b"PK":
             file.seek(0)
-            return _in_zip(file, edit, known)
+            return _in_zip(file, wanted)
     raise _Refused("The submission is neither a folder, nor a zip, nor a .p4 file.")
 
 
-def _single(name: str, path: Path, edit: Sequence[str], known: frozenset[str]) -> Submission:
+def _single(name: str, path: Path, wanted: Wanted) -> Submission:
     """One .p4 file. Many systems rename files after students: a lab of one file takes any name."""
     found = _Found(name, lambda: _bytes_of(path))
-    if len(edit) == 1:
-        return Submission({edit[0]: _text(edit[0], found)})
-    return _choose([found], edit, known)
+    if len(wanted.edit) == 1:
+        return Submission({wanted.edit[0]: _text(wanted.edit[0], found)})
+    return _choose([found], wanted)
 
 
-def _several(source: Source, edit: Sequence[str], known: frozenset[str]) -> Submission:
+def _several(source: Source, wanted: Wanted) -> Submission:
     """Files that were handed in one by one. If none of them is asked for, and one of them is a zip,
     it is in there."""
     zips = [(name, path) for name, path in source if name.lower().endswith(".zip")]
     found = [_Found(name, _reader(path)) for name, path in source]
-    if len(zips) == 1 and not any(_match(wanted, found, known) for wanted in edit):
-        return _read(*zips[0], edit, known)
-    return _choose(found, edit, known)
+    if len(zips) == 1 and not any(_match(name, found, wanted.known) for name in wanted.edit):
+        return _read(*zips[0], wanted)
+    return _choose(found, wanted)
 
 
 # ---- Where files are ----------------------------------------------------------------------------
@@ -219,7 +250,7 @@ def _reader(path: Path) -> Callable[[], bytes]:
     return lambda: _bytes_of(path)
 
 
-def _in_zip(file: IO[bytes], edit: Sequence[str], known: frozenset[str]) -> Submission:
+def _in_zip(file: IO[bytes], wanted: Wanted) -> Submission:
     size = os.fstat(file.fileno()).st_size
     if size > ZIP_BYTES:
         raise _Refused(
@@ -229,7 +260,7 @@ def _in_zip(file: IO[bytes], edit: Sequence[str], known: frozenset[str]) -> Subm
         with zipfile.ZipFile(file) as archive:
             if len(archive.infolist()) > MEMBERS:
                 raise _Refused(_too_many())
-            return _choose(list(_members(archive)), edit, known)
+            return _choose(list(_members(archive)), wanted)
     except _DAMAGED as error:
         raise _Refused("The zip is damaged and cannot be opened; make it anew.") from error
 
@@ -278,28 +309,50 @@ def _is_litter(name: str) -> bool:
 # ---- Which files are graded ---------------------------------------------------------------------
 
 
-def _choose(found: Sequence[_Found], edit: Sequence[str], known: frozenset[str]) -> Submission:
-    chosen = {wanted: hit for wanted in edit if (hit := _match(wanted, found, known))}
+def _choose(found: Sequence[_Found], wanted: Wanted) -> Submission:
+    edit = wanted.edit
+    chosen = {name: hit for name in edit if (hit := _match(name, found, wanted.known))}
     programs = [file for file in found if file.path.lower().endswith(".p4")]
     if not chosen and len(edit) == 1 and len(programs) == 1:
         chosen = {edit[0]: programs[0]}
     if not chosen:
         raise _Refused(_nothing(found, edit[0]))
     notes = [
-        f"{wanted} is taken from {shown(hit.path)}."
-        for wanted, hit in chosen.items()
-        if hit.path != wanted
+        f"{name} is taken from {shown(hit.path)}."
+        for name, hit in chosen.items()
+        if hit.path != name
     ]
     notes += [
-        f"{wanted} was not handed in: it is as in the starter."
-        for wanted in edit
-        if wanted not in chosen
+        f"{name} was not handed in: it is as in the starter." for name in edit if name not in chosen
     ]
     files = {name: _text(name, hit) for name, hit in chosen.items()}
     if any(text.strip() for text in files.values()):
         blank = [name for name, text in files.items() if not text.strip()]
         notes += [f"{name} is empty: it is as in the starter." for name in blank]
-    return Submission(files, tuple(notes), left=len(found) - len(chosen))
+    beside = _given(chosen, found, wanted.given)
+    changed = tuple(n for n, hit in beside.items() if _digest_of(hit) not in wanted.given[n])
+    return Submission(files, tuple(notes), "", len(found) - len(chosen) - len(beside), changed)
+
+
+def _given(
+    chosen: Mapping[str, _Found], found: Sequence[_Found], given: Iterable[str]
+) -> dict[str, _Found]:
+    """The files beside those that were chosen which the lab gives, by path in the lab: below the
+    same folder, or where a platform has thrown all into one."""
+    places: dict[str, list[_Found]] = {}
+    for file in found:
+        places.setdefault(file.path, []).append(file)
+    beside: dict[str, _Found] = {}
+    for mine, hit in chosen.items():
+        whole = hit.path == mine or hit.path.endswith("/" + mine)
+        for name in given:
+            if whole:
+                path = hit.path[: -len(mine)] + name
+            else:
+                path = str(PurePosixPath(hit.path).with_name(PurePosixPath(name).name))
+            if len(there := places.get(path, [])) == 1:
+                beside.setdefault(name, there[0])
+    return beside
 
 
 def _match(wanted: str, found: Sequence[_Found], known: frozenset[str]) -> _Found | None:

@@ -35,7 +35,7 @@ from p4lab.grading.found import Found
 from p4lab.grading.judge import judge, nothing
 from p4lab.grading.record import Verdict
 from p4lab.grading.sandbox import Limits
-from p4lab.grading.submission import Source, Submission
+from p4lab.grading.submission import Source, Submission, Wanted
 
 Answer = TypeVar("Answer")
 
@@ -55,12 +55,10 @@ class Task:
     """What a grader does with every submission of a class."""
 
     lab: str
-    edit: tuple[str, ...]
+    wanted: Wanted
     seed: int | None
     """What hidden cases are drawn from; None for the cases that everybody sees"""
     limits: Limits = field(default_factory=Limits)
-    known: frozenset[str] = frozenset()
-    """Digests of files as the course hands them out (`known.digests`)"""
     prove: float | None = None
     """Seconds of one core for the proof of a program; None for none"""
 
@@ -95,8 +93,7 @@ class Worker:
         """What a student handed in. Raises WorkerDied."""
         request = {
             "read": [(name, os.path.abspath(path)) for name, path in source],
-            "edit": task.edit,
-            "known": sorted(task.known),
+            "wanted": task.wanted.to_json(),
             "limits": asdict(task.limits),
         }
         return Submission.from_json(self._ask(request)["submission"])
@@ -299,7 +296,7 @@ class _Server:
         limits = Limits(**request["limits"])
         if "read" in request:
             source = [(name, Path(path)) for name, path in request["read"]]
-            found = read_apart(source, request["edit"], frozenset(request["known"]), limits)
+            found = read_apart(source, Wanted.from_json(request["wanted"]), limits)
             return {"submission": found.to_json()}
         # Proofs know no seed: what they find depends on the program alone.
         key = (request["lab"], request.get("seed"))

@@ -212,6 +212,11 @@ class System:
         """Compares what was seen with what the plan should lead to."""
         return self.deliveries(plan, seen, seen.collected)
 
+    def problems(self, plan: Plan, seen: Seen) -> tuple[str, ...]:
+        """What is not as it should be in what was seen: a report's problems, without those of what
+        a report measures besides, with the plan's own program."""
+        return self.report(plan, seen).problems
+
     def deliveries(self, plan: Plan, seen: Seen, counters: Sequence[CounterRow]) -> DeliveryReport:
         """Who got what, and what crossed the links."""
         return deliveries(

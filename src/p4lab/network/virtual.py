@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any
 
 from p4lab import _engine
+from p4lab.command import command
 from p4lab.engine import to_engine
 from p4lab.model.control import Controller, Count
 from p4lab.model.entries import Entries, Update
@@ -235,7 +236,7 @@ class VirtualNetwork:
             try:
                 event = self.engine.run_until(target * PICOSECONDS)
             except RuntimeError as error:
-                raise NetworkError(f"{error}; p4lab trace shows where.") from error
+                raise NetworkError(f"{error}; {command()} trace shows where.") from error
             if event is not None:
                 self._handle(event, controller)
             elif due is not None and due <= target:

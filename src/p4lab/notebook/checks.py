@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 from p4lab.grading.apart import unread
 from p4lab.grading.course import Course, load
-from p4lab.grading.known import digests
+from p4lab.grading.known import wanted
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
-from p4lab.grading.text import MOST_WARNINGS, waits
+from p4lab.grading.submission import not_judged
+from p4lab.grading.text import MOST_WARNINGS, in_order, waits
 from p4lab.grading.workers import Task, check_here
 from p4lab.notebook.folder import Folder
 
@@ -33,19 +34,23 @@ STYLE = """
 class Checked:
     """What the checks said, of one part of the lab or of all parts."""
 
-    def __init__(self, course: Course, verdict: Verdict, part: str | None) -> None:
+    def __init__(
+        self,
+        course: Course,
+        verdict: Verdict,
+        part: str | None,
+        changed: Sequence[str] = (),
+    ) -> None:
+        """`changed` are the given files that differ from the starter's."""
         self.verdict = verdict
+        self.notes = [not_judged(name) for name in changed]
         self.course = course
         self.part = part
 
     @property
     def checks(self) -> list[CheckResult]:
         """The checks of the part, and those without a part that did not pass."""
-        return [
-            check
-            for check in self.verdict.checks
-            if self.part in (None, check.part) or (not check.part and check.status != "passed")
-        ]
+        return in_order(self.course, self.verdict, self.part)
 
     @property
     def passed(self) -> bool:
@@ -55,7 +60,8 @@ class Checked:
         lines = [f"{_SIGNS[one.status]}: {one.title}" for one in self.checks]
         told = next((one.story for one in self.checks if one.story), None)
         told_lines = [told.summary, told.hint] if told else []
-        return "\n".join([*lines, self._sum(), self.verdict.trouble, *told_lines]).strip()
+        said = [*self.notes, self.verdict.trouble, *told_lines]
+        return "\n".join([*lines, self._sum(), *filter(None, said)])
 
     def _sum(self) -> str:
         points = sum(one.points for one in self.checks)
@@ -64,6 +70,7 @@ class Checked:
     def _repr_html_(self) -> str:
         rows = "".join(self._row(one) for one in self.checks)
         parts = [f"<table><tbody>{rows}</tbody></table><b>{self._sum()}</b>"]
+        parts.extend(f'<div class="differs">{escape(note)}</div>' for note in self.notes)
         if self.verdict.trouble:
             parts.append(f'<div class="p4c-story">{escape(self.verdict.trouble)}</div>')
         told = next((one for one in self.checks if one.story), None)
@@ -85,12 +92,17 @@ class Checked:
 
 
 def _warned(one: Warned) -> str:
+    if one.listing:
+        return f'<div class="p4c-story"><pre>{escape(one.listing)}</pre></div>'
     where = f"{one.place.file}:{one.place.line}: " if one.place else ""
     return f'<div class="dim">warning: {escape(where + one.message)} [{escape(one.code)}]</div>'
 
 
 def _told(story: Story) -> Iterator[str]:
     """What was done, what came of it, where, and a hint."""
+    if story.listing:
+        yield from (f"<pre>{escape(block)}</pre>" for block in story.listing)
+        return
     steps = "".join(f"<li>{escape(step)}</li>" for step in story.steps)
     yield f"<ol>{steps}</ol><div>{escape(story.summary)}</div>"
     for packet in story.differences[:2]:
@@ -110,7 +122,7 @@ def _difference(packet: PacketDifference) -> str:
     rows = [
         *([("port", *map(_port, ports))] if ports != (None, None) else []),
         ("headers", " ".join(packet.expected_headers) or "–", " ".join(packet.got_headers) or "–"),
-        *((field.field, field.expected or "–", field.got or "–") for field in packet.fields),
+        *((field.field, field.expected or "–", field.got or "–") for field in packet.shown),
     ]
     body = "".join(
         f"<tr><th>{escape(name)}<td>{escape(expected)}"
@@ -134,7 +146,7 @@ def check(folder: Folder, part: str | None = None) -> Checked:
     parts = [one.id for one in course.parts]
     if part is not None and part not in parts:
         raise ValueError(f"{folder.lab} has no part {part!r}; it has {', '.join(parts)}.")
-    task = Task(folder.lab, tuple(course.student.edit), None, known=digests(course))
+    task = Task(folder.lab, wanted(course), None)
     found, judged = check_here(folder.path, task)
     verdict = judged.verdict if judged else unread(course, "", found)
-    return Checked(course, verdict, part)
+    return Checked(course, verdict, part, found.changed)

@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from p4lab.command import ENVIRONMENT as COMMAND
+from p4lab.command import command
 from p4lab.course.home import notebooks
 from p4lab.course.labs import LabError
 from p4lab.notebook.folder import work_folder
@@ -124,6 +126,8 @@ class Server:
         paths = [str(CONFIG), *filter(None, [os.environ.get("JUPYTER_CONFIG_PATH")])]
         return {
             **os.environ,
+            # A kernel works in another folder than the one where this was typed.
+            **({COMMAND: os.path.abspath(command())} if os.sep in command() else {}),
             "JUPYTER_TOKEN": self.token,
             "JUPYTER_CONFIG_PATH": os.pathsep.join(paths),
         }

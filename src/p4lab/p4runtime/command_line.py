@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from p4lab.command import command
+
 DEFAULT_ADDRESS = "0.0.0.0:9559"
 MAX_PORT = 510  # 511 is where v1model drops
 
@@ -28,9 +30,9 @@ _IGNORED = {
 # Options that a script relies on, and what there is instead.
 _REFUSED = {
     "--thrift-port": "this switch has no Thrift port and no simple_switch_CLI; use P4Runtime",
-    "--debugger": "this switch has no debugger port; `p4lab trace` follows packets",
-    "--debugger-addr": "this switch has no debugger port; `p4lab trace` follows packets",
-    "--use-files": "this switch takes no packets from files; `p4lab stf` sends packets in",
+    "--debugger": f"this switch has no debugger port; `{command()} trace` follows packets",
+    "--debugger-addr": f"this switch has no debugger port; `{command()} trace` follows packets",
+    "--use-files": f"this switch takes no packets from files; `{command()} stf` sends packets in",
     "--packet-in": "this switch takes packets from interfaces only; use -i PORT@INTERFACE",
     "--restore-state": "this switch restores no state from files; write it over P4Runtime",
     "--grpc-server-ssl": "this server speaks plain gRPC; put it behind a tunnel instead",
@@ -90,7 +92,9 @@ def parse(words: Sequence[str]) -> Options:
         elif name == "--no-p4":
             waits = True
         elif name.startswith("-") and name != "-":
-            raise CommandLineError(f"there is no option {name}; `p4lab switch --help` lists them.")
+            raise CommandLineError(
+                f"there is no option {name}; `{command()} switch --help` lists them."
+            )
         elif options.program is not None:
             raise CommandLineError(f"one program is enough: {options.program} or {word}.")
         else:

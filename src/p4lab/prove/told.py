@@ -63,7 +63,7 @@ def _paths(count: int) -> str:
 def as_json(outcome: Outcome) -> dict[str, Any]:
     """`verdict` (equal, different, undecided), `why`, `bounds`, `stages` and `example`: the packet
     in hex, its port and its moment in picoseconds, the updates as the engine takes them, what both
-    programs sent."""
+    programs sent, cells and counts that differ, the seed of noise if it takes noise."""
     shown: dict[str, Any] = {"verdict": outcome.verdict, "why": outcome.why}
     shown["bounds"] = bounds_told(outcome)
     shown["stages"] = [vars(stage) for stage in outcome.stages]
@@ -77,5 +77,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "sent": [[(port, data.hex()) for port, data in sent] for sent in example.sent],
         "endless": example.is_endless,
         "cells": example.cells,
+        "counts": example.counts,
+        "undefined": example.undefined,
     }
     return shown

@@ -125,12 +125,21 @@ class Session:
         travel = sum(link.delay_ns for link in self.plan.topology.links)
         return start + longest + travel + DRAIN
 
-    def report(self, target: str = "engine") -> Report:
-        """What was observed beside what the plan should have led to."""
-        collected = self.system.collect(self.plan, self.net.driver, self._layouts)
-        seen = Seen(self.net.name, target, self.net.observed(), collected, reference_run)
-        found = self.system.report(self.plan, seen)
+    def report(self, target: str = "engine", notes: tuple[str, ...] = ()) -> Report:
+        """What was observed beside what the plan should have led to, and notes on how."""
+        found = self.system.report(self.plan, self._seen(target, notes))
         return found.with_problems(self.unheard) if self.unheard else found
+
+    def problem(self, target: str = "engine") -> str:
+        """What is wrong first with what was observed; empty if nothing is."""
+        problems = self.system.problems(self.plan, self._seen(target))
+        return self.unheard or (problems[0] if problems else "")
+
+    def _seen(self, target: str, notes: tuple[str, ...] = ()) -> Seen:
+        collected = self.system.collect(self.plan, self.net.driver, self._layouts)
+        observed = self.net.observed()
+        observed = replace(observed, notes=(*notes, *observed.notes))
+        return Seen(self.net.name, target, observed, collected, reference_run)
 
 
 def carry_out(session: Session) -> None:
@@ -146,8 +155,7 @@ def trial(session: Session, target: str = "engine") -> str:
     """Lets the plan happen, and says what goes wrong first; empty if nothing does. Raises as
     `carry_out` does."""
     carry_out(session)
-    problems = session.report(target).problems
-    return problems[0] if problems else ""
+    return session.problem(target)
 
 
 @lru_cache(maxsize=256)

@@ -16,7 +16,7 @@ from p4lab.model.control import Count, PacketIn
 from p4lab.model.entries import Entries, RegisterCell, Update
 from p4lab.network.counting import ProbeCounter
 from p4lab.network.switches import News
-from p4lab.targets import TargetError, registers
+from p4lab.targets import TargetError, command_line, registers
 from p4lab.targets.heard import Heard
 
 COMPILER = "p4c-bm2-ss"
@@ -25,6 +25,9 @@ COMPILE_SECONDS = 120
 START_SECONDS = 20
 STOP_SECONDS = 5
 FIRST_THRIFT_PORT = 9090
+QUEUE = 65_536
+"""Packets that a queue of a port holds, instead of 64: a switch that falls behind for a moment
+then delays packets and loses none"""
 
 REMEDY = (
     "Install the packages p4lang-p4c and p4lang-bmv2 (provision/provision.sh does so where the "
@@ -130,6 +133,8 @@ class Bmv2Switch:
             )
         self._driver = P4RuntimeDriver(address, compiled.p4info, on_packet=on_cpu)
         self._open(compiled.config)
+        if command_line.is_there():
+            command_line.ask(self._thrift_port, [f"set_queue_depth {QUEUE}"])
 
     def _open(self, config: bytes) -> None:
         """Connects, as long as the process lives and has not used up its time."""
@@ -203,6 +208,15 @@ class Bmv2Switches:
         self._switches: dict[str, Bmv2Switch] = {}
         self._ports: dict[tuple[str, int], str] = {}
         self._counters: list[ProbeCounter] = []
+        if not command_line.is_there():
+            self._note(
+                f"{command_line.PROGRAM} is not installed, so bmv2's queues hold 64 packets and "
+                "lose the rest."
+            )
+
+    def _note(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes = (*self.notes, note)
 
     @property
     def now(self) -> int:
@@ -257,8 +271,8 @@ class Bmv2Switches:
         command += ["rate", f"{rate}bit"] if rate else []
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            self.notes = (
-                "links have no rate, delay, jitter, loss with bmv2 here: this kernel has no netem.",
+            self._note(
+                "links have no rate, delay, jitter, loss with bmv2 here: this kernel has no netem."
             )
 
     def probes(self) -> dict[tuple[str, int], tuple[int, int]]:

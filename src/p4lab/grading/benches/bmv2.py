@@ -20,9 +20,10 @@ from p4lab.model.entries import Entity, MulticastGroup, TableEntry, Update
 from p4lab.model.run import Plan
 from p4lab.network import NetworkError, namespace
 from p4lab.network.cpu import CpuPort
+from p4lab.session import pace
 from p4lab.session.opening import bmv2_network
 from p4lab.session.run import Session, trial
-from p4lab.targets import TargetError, bmv2, registers
+from p4lab.targets import TargetError, bmv2, command_line
 from p4lab.targets.cables import Cables, Frames
 
 QUIET = 0.25  # seconds without a packet: nothing more comes
@@ -63,8 +64,8 @@ class Bmv2Bench:
         """What a case needs that bmv2 cannot do, as a noun; empty if nothing."""
         if missing := clock_lacks(case):
             return missing
-        if _writes_registers(case) and not registers.can_be_written():
-            return f"{registers.PROGRAM}, which is not installed, to write into registers"
+        if _writes_registers(case) and not command_line.is_there():
+            return f"{command_line.PROGRAM}, which is not installed, to write into registers"
         return ""
 
     def outcome(self, work: Work, case: Case, likely: Sequence[Sequence[int]]) -> Outcome:
@@ -109,12 +110,18 @@ class Bmv2Bench:
             switch.stop()
 
     def network(self, work: Work, case: Case, plan: Plan) -> str:
-        """What goes wrong with a plan on a network of bmv2 under Mininet; empty if nothing."""
+        """What goes wrong with a plan on a network of bmv2 under Mininet, also when it is repeated
+        more slowly; empty if nothing."""
+        wrong = ""
         try:
-            with bmv2_network(plan, self.compiled(work, case.defines)) as net:
-                return trial(Session(plan, net), self.name)
+            for paced, _ in pace.plans(plan):
+                with bmv2_network(paced, self.compiled(work, case.defines)) as net:
+                    wrong = trial(Session(paced, net), self.name)
+                    if not wrong or not pace.is_lossy(paced, net.observed()):
+                        break
         except (NetworkError, ValueError) as error:
             return str(error)
+        return wrong
 
     def compiled(self, work: Work, defines: tuple[tuple[str, str], ...]) -> bmv2.Compiled:
         """A submission as p4c compiles it. Raises TargetError."""

@@ -96,18 +96,19 @@ def _lines(check: CheckResult, story: Story) -> Iterator[str]:
     for packet in story.differences[:SHOWN_PACKETS]:
         yield headline(packet)
         yield from (f"  {line}" for line in header_lines(packet))
-        for item in packet.fields:
+        for item in packet.shown:
             expected, got = item.expected or NOTHING, item.got or NOTHING
             yield f"  {item.field}: expected {expected}, got {got}"
     yield from more(story)
     yield from (f"First wrong: {line}" for line in where(story))
+    yield from story.listing
     if story.hint:
         yield f"Hint: {story.hint}"
 
 
 def headline(packet: PacketDifference) -> str:
     """Which packet this is; a colon if there is more to say of it."""
-    more = packet.fields or packet.expected_headers or packet.got_headers
+    more = packet.shown or packet.expected_headers or packet.got_headers
     return f"{_which(packet)}{':' if more else '.'}"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, by_part
 from p4lab.grading.writers import plain
 from p4lab.grading.writers.text import (
+    clean,
     escaped,
     markdown,
     markdown_cell,
@@ -121,9 +122,9 @@ def _story_markdown(check: CheckResult, story: Story | None) -> Iterator[str]:
         lines = [f"- {markdown(line)}" for line in plain.header_lines(packet)]
         if lines:
             yield from ("", *lines)
-        if packet.fields:
+        if packet.shown:
             yield from ("", "| field | expected | got |", "|---|---|---|")
-        for item in packet.fields:
+        for item in packet.shown:
             values = (item.field, item.expected or plain.NOTHING, item.got or plain.NOTHING)
             yield f"| {' | '.join(map(markdown_cell, values))} |"
     yield from (line for text in plain.more(story) for line in ("", text))
@@ -131,6 +132,8 @@ def _story_markdown(check: CheckResult, story: Story | None) -> Iterator[str]:
     if lines:
         yield from ("", "First wrong:", "")
         yield from (f"- {markdown_code(line)}" for line in lines)
+    for block in story.listing:  # no fence: a line of the student's could end it
+        yield from ("", *(f"    {line}" for line in clean(block).splitlines()))
     if story.hint:
         yield from ("", f"**Hint.** {markdown(story.hint)}")
 
@@ -189,6 +192,8 @@ def _story_html(check: CheckResult, story: Story | None) -> Iterator[str]:
     if lines:
         yield "<p>First wrong:</p>"
         yield f"<pre>{escaped(chr(10).join(lines))}</pre>"
+    if story.listing:
+        yield f"<pre>{escaped(chr(10).join(story.listing))}</pre>"
     if story.hint:
         yield f'<p class="hint"><strong>Hint.</strong> {escaped(story.hint)}</p>'
 
@@ -198,10 +203,10 @@ def _packet_html(packet: PacketDifference) -> Iterator[str]:
     lines = list(plain.header_lines(packet))
     if lines:
         yield f"<ul>{''.join(f'<li>{escaped(line)}</li>' for line in lines)}</ul>"
-    if not packet.fields:
+    if not packet.shown:
         return
     yield "<table><tr><th>field</th><th>expected</th><th>got</th></tr>"
-    for item in packet.fields:
+    for item in packet.shown:
         values = (item.field, item.expected or plain.NOTHING, item.got or plain.NOTHING)
         cells = "".join(f"<td><code>{escaped(value)}</code></td>" for value in values)
         yield f"<tr>{cells}</tr>"

@@ -67,3 +67,6 @@ class BierTna(BierSystem):
         if seen.network != "virtual":  # nothing else has a line of 100 Gb/s
             return found
         return resolve_name(SATURATED)(plan, found)
+
+    def problems(self, plan: Plan, seen: Seen) -> tuple[str, ...]:
+        return self.deliveries(plan, seen, seen.collected).problems

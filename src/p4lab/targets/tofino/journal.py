@@ -16,6 +16,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
+from p4lab.command import command
 from p4lab.model.entries import Exact, Lpm, Match, Range, Ternary
 from p4lab.targets.tofino.bfrt import Bfrt, BfrtError, Verb
 from p4lab.targets.tofino.rows import Row, Value, is_cell
@@ -147,7 +148,7 @@ class Ledger:
         if problems:
             raise BfrtError(
                 f"{cause}; taking the batch back failed as well: {problems[0]}. "
-                f"{self._journal.path} has how the switch was: p4lab run ... --undo"
+                f"{self._journal.path} has how the switch was: {command()} run ... --undo"
             ) from cause
 
     def forget(self) -> None:
@@ -170,7 +171,7 @@ class Ledger:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             raise BfrtError(
                 f"the switch is not as it was: {problems[0]}{more}. {self._journal.path} has the "
-                "rest: p4lab run ... --undo tries again."
+                f"rest: {command()} run ... --undo tries again."
             )
         self._before.clear()
         self.forget()

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from p4lab.command import command
 from p4lab.fit import Estimate, Truth, chip, estimate_file, latency, read_truth
 from p4lab.fit.compare import pipe_truth
 from p4lab.fit.estimate import PipeEstimate
@@ -69,7 +70,7 @@ class Program:
         (found,) = (own.cycles for own in self.pipe.gresses if own.gress == gress)
         if found is None:
             raise ValueError(
-                f"{self.estimate.program} ({self.name}) does not fit: p4lab fit says why."
+                f"{self.estimate.program} ({self.name}) does not fit: {command()} fit says why."
             )
         return found
 

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Literal
 
+from p4lab.command import command
 from p4lab.fit import estimate_file
 from p4lab.network.virtual import PICOSECONDS
 from p4lab.session.run import Session
@@ -88,7 +89,7 @@ def _ingress_cycles(file: Path, *defines: tuple[str, str]) -> int:
     (pipe,) = estimate_file(file, defines=list(defines)).pipes
     found = next(gress.cycles for gress in pipe.gresses if gress.gress == "ingress")
     if found is None:
-        raise ValueError(f"{file} has no place in a Tofino's stages: p4lab fit says why.")
+        raise ValueError(f"{file} has no place in a Tofino's stages: {command()} fit says why.")
     return found
 
 

@@ -1,0 +1,70 @@
+"""How fast streams are on a real bmv2, so that the program is judged and not the machine.
+
+simple_switch keeps up with some thousand packets a second, fewer on a machine with other work, and
+what comes faster it loses. A run begins at a rate that it should carry. One that loses packets is
+repeated more slowly before anything is blamed: what the machine loses comes through then, what the
+program loses does not.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+
+from p4lab.model.run import Observed, Plan
+from p4lab.session.run import reference_run
+
+COPIES = 4_000
+"""How many copies of probes simple_switch makes per second and core of a busy machine: a
+tenth of what an optimised build does with an idle one (docs/speed.md), halved since a copy may
+take a second pass"""
+
+SLOWER = 4
+"""How many times as slow a run is when it is repeated"""
+
+REPEATED = 2
+"""How often it is"""
+
+
+def plans(plan: Plan) -> Iterator[tuple[Plan, tuple[str, ...]]]:
+    """The plan at one rate after the other, each slower, and what a reader of its report must know.
+    Whoever takes them stops at the first run that is right. Raises as `reference_run` does."""
+    seen = reference_run(plan)
+    rounds = max(seen.sent.values(), default=1) or 1
+    interval = round(sum(seen.copies.values()) / rounds * 1e9 / (COPIES * (os.cpu_count() or 1)))
+    plan = _at_least(plan, interval)
+    yield plan, ()
+    before = f"one packet every {_told(plan)}"
+    for _ in range(REPEATED):
+        longest = max(stream.interval_ns for stream in plan.streams)
+        plan = _at_least(plan, SLOWER * longest)
+        yield (
+            plan,
+            (
+                f"with {before} of each stream packets were lost, so the run was repeated with one "
+                f"every {_told(plan)}.",
+            ),
+        )
+
+
+def is_lossy(plan: Plan, observed: Observed) -> bool:
+    """Whether a receiver got a stream with gaps. Who got nothing of it lacks it at any rate."""
+    return any(
+        0 < observed.received[host.name, stream.flow].unique < observed.sent.get(stream.flow, 0)
+        for stream in plan.streams
+        for host in stream.receivers
+        if (host.name, stream.flow) in observed.received
+    )
+
+
+def _at_least(plan: Plan, interval: int) -> Plan:
+    """The plan with so many nanoseconds between two packets of a stream."""
+    slow = [
+        replace(stream, interval_ns=max(stream.interval_ns, interval)) for stream in plan.streams
+    ]
+    return replace(plan, streams=tuple(slow))
+
+
+def _told(plan: Plan) -> str:
+    return f"{max(stream.interval_ns for stream in plan.streams) / 1e6:.3g} ms"
