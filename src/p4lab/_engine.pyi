@@ -610,6 +610,15 @@ def follow(
 ) -> list[dict[str, Any]]:
     """A packet for each path of a program, at most `most`, as the example of `prove`."""
 
+def cover(
+    reference: Program, student: Program, solver: _Solver, bounds: Any, seconds: float
+) -> dict[str, Any]:
+    """Packets for the branches of two programs: `visits`, each as the example of `prove`, which
+    says nothing of what is sent, and with `is_supposed` (only if registers that the student's
+    program alone has hold what is not said); `branches` of both programs, each with file, line,
+    column, what and fate ("taken", "supposed", "refused", "unmet"); a `difference` or None, as the
+    example of `prove`; and `why` not everything was tried."""
+
 def sample(
     program: Program, solver: _Solver, bounds: Any, seconds: float, most: int, seed: int
 ) -> list[dict[str, Any]]:

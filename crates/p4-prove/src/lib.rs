@@ -15,9 +15,11 @@
 
 mod alike;
 mod assume;
+mod branches;
 mod calls;
 mod compare;
 mod concrete;
+mod cover;
 mod differ;
 pub mod evaluate;
 mod explore;
@@ -36,7 +38,9 @@ mod witness;
 mod world;
 
 pub use assume::{Assumption, Expression};
+pub use branches::{Branch, Fate, Site};
 pub use compare::{compare, Counterexample, Coverage, Verdict};
+pub use cover::{cover, Covered, Visit};
 pub use evaluate::Model;
 pub use journey::Leg;
 pub use path::{Answer, Solver};

@@ -3,6 +3,7 @@
 //! A frame is as the interpreter has it, a term in the place of each word; what a control asks of the
 //! architecture stands in words behind it ([`Asked`]), so that branches merge it as they merge fields.
 
+use crate::branches::Seen;
 use crate::packet::Packet;
 use crate::path::{Paths, Step, Stop};
 use crate::term::{Binary, Term, Terms};
@@ -79,6 +80,8 @@ pub struct Code<'a> {
     pub(crate) targets: Vec<bool>,
     /// For each routine the order in which its instructions are met
     pub(crate) orders: FxHashMap<Pc, Rc<FxHashMap<Pc, u32>>>,
+    /// Which branches have been taken, where somebody wants to know
+    pub(crate) seen: Option<Box<Seen>>,
 }
 
 impl<'a> Code<'a> {
@@ -101,6 +104,7 @@ impl<'a> Code<'a> {
             undefined,
             targets: crate::flow::targets(program),
             orders: FxHashMap::default(),
+            seen: None,
         })
     }
 }

@@ -1,13 +1,15 @@
 //! Two programs compared for all packets (`p4-prove`), with a solver that Python brings along.
 
+use crate::compile::place_dict;
 use crate::program::Program;
 use num_bigint::BigUint;
 use p4_arch::Image;
+use p4_ir::ir::Op;
 use p4_prove::evaluate::operands;
 use p4_prove::term::{Binary, Node, Term, Terms};
 use p4_prove::{
-    Answer, Assumption, Bounds, Counterexample, Coverage, Derived, Entry, Expression, Fixed, Leg,
-    Match, Model, Solver, Target, Verdict, Wiring,
+    Answer, Assumption, Bounds, Branch, Counterexample, Coverage, Derived, Entry, Expression, Fate,
+    Fixed, Leg, Match, Model, Site, Solver, Target, Verdict, Wiring,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -154,6 +156,88 @@ pub fn follow<'py>(
         list.append(example_dict(py, witness)?)?;
     }
     Ok(list)
+}
+
+/// Packets that take the branches of two programs: `visits`, each as `example` of `prove` with
+/// `is_supposed`, `branches` of both programs, each with its place, `what` and `fate`, a
+/// `difference` if there is one, and `why` not everything was tried.
+#[pyfunction]
+pub fn cover<'py>(
+    py: Python<'py>,
+    reference: &Program,
+    student: &Program,
+    solver: Bound<'py, PyAny>,
+    bounds: Given<'py>,
+    seconds: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let bounds = bounds.bounds()?;
+    let both = [target(reference), target(student)];
+    let covered = with_solver(solver, seconds, |solver, has_time| {
+        p4_prove::cover(both, &bounds, solver, has_time)
+    })?;
+    let dict = PyDict::new(py);
+    let visits = PyList::empty(py);
+    for visit in &covered.visits {
+        let example = example_dict(py, &visit.packet)?;
+        example.set_item("is_supposed", visit.is_supposed)?;
+        example.set_item("is_strange", visit.is_strange)?;
+        visits.append(example)?;
+    }
+    dict.set_item("visits", visits)?;
+    let branches = PyList::empty(py);
+    for (program, own) in [reference, student].into_iter().zip(&covered.branches) {
+        let list = PyList::empty(py);
+        for (branch, fate) in own {
+            list.append(branch_dict(py, program, *branch, *fate)?)?;
+        }
+        branches.append(list)?;
+    }
+    dict.set_item("branches", branches)?;
+    let difference = covered.difference.as_ref();
+    let difference = difference
+        .map(|found| example_dict(py, found))
+        .transpose()?;
+    dict.set_item("difference", difference)?;
+    dict.set_item("why", &covered.why)?;
+    Ok(dict)
+}
+
+fn branch_dict<'py>(
+    py: Python<'py>,
+    program: &Program,
+    branch: Branch,
+    fate: Fate,
+) -> PyResult<Bound<'py, PyDict>> {
+    let ir = program.ir();
+    let (span, what) = match branch.site {
+        Site::Code(pc) => {
+            let what = match ir.code[pc as usize] {
+                Op::Switch { .. } => format!("case at {}", branch.way),
+                _ => (branch.way == 1).to_string(),
+            };
+            (ir.spans[pc as usize], what)
+        }
+        Site::Table(id) => {
+            let table = &ir.tables[id as usize];
+            let action = table.actions.get(branch.way as usize / 2);
+            let action = action.map_or("", |own| &*ir.actions[own.action as usize].name);
+            let what = match branch.way % 2 {
+                1 => format!("{} hits: {action}", table.name),
+                _ => format!("{} misses", table.name),
+            };
+            (table.span, what)
+        }
+    };
+    let dict = place_dict(py, span, &program.sources)?;
+    dict.set_item("what", what)?;
+    let fate = match fate {
+        Fate::Unmet => "unmet",
+        Fate::Refused(_) => "refused",
+        Fate::Supposed => "supposed",
+        Fate::Taken => "taken",
+    };
+    dict.set_item("fate", fate)?;
+    Ok(dict)
 }
 
 /// Random packets and states near those of a program's paths, at most `most`, as `example` of `prove`.

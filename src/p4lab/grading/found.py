@@ -84,6 +84,9 @@ def _done(
         program = program.with_undefined(example.undefined)
     switch = course.switch(program)
     switch.write(list(updates))
+    for port, packet, times in example.before:
+        for _ in range(times):
+            switch.process(port, packet, example.now)
     sent = sorted(switch.process(example.port, example.packet, example.now))
     cells = [switch.read_register(*cell) for cell in example.cells]
     cells += [switch.read_counter(*count)[0] for count in example.counts]
@@ -111,7 +114,7 @@ def _scenario(course: Course, example: Example, check: Check) -> Data:
             for counter in counters
         ]
     if not example.sent[0] and any(send.silent for send in lens.send):
-        data["send"][0]["silent"] = True
+        data["send"][-1]["silent"] = True
     return data
 
 
@@ -122,9 +125,19 @@ def _fixed(example: Example, program: _engine.Program, layout: frames.Layout) ->
     for update in example.updates:
         kind, row = _row(update, [table["name"] for table in tables])
         data.setdefault(kind, []).append(row)
-    packet = _packet(program, layout, example.packet)
+    return {**data, "send": list(_sent(example, program, layout))}
+
+
+def _sent(example: Example, program: _engine.Program, layout: frames.Layout) -> Iterator[Data]:
+    """The packets in their order. All come at the same moment, so only the first one waits."""
     wait = {"wait": example.now // MICROSECOND} if example.now else {}
-    return {**data, "send": [{"port": example.port, **wait, "packet": packet}]}
+    for port, data, times in (*example.before, (example.port, example.packet, 1)):
+        row = {"port": port, "packet": _packet(program, layout, data)}
+        if wait:
+            yield {**wait, **row}
+            wait, times = {}, times - 1
+        if times:
+            yield {"each": f"n in range({times})", **row} if times > 1 else row
 
 
 def _row(update: Sequence[Any], tables: Iterable[str]) -> tuple[str, Data]:

@@ -104,10 +104,13 @@ class CheckResult:
 class Proof:
     """What is known of packets that no check has sent: "proven" equal to the reference within the
     bounds that `told` says, "refuted" by the case of a check (`told` is its id), or "sampled", and
-    `told` says why there is no proof."""
+    `told` says why there is no proof. Of a program that was not refuted so many of its `branches`
+    were `taken` by packets."""
 
     status: Literal["proven", "refuted", "sampled"]
     told: str
+    taken: int = 0
+    branches: int = 0
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -209,10 +210,21 @@ class Case:
         for number, sending in enumerate(self.sendings[:upto], 1):
             brief = sending.brief if number < upto else ""
             packets += [*sending.steps, brief or sending.text]
+        packets = list(_counted(packets))
         held = shortened(self.steps)
         if any(sending.steps for sending in self.sendings[:upto]):
             return (self.say, *held, *packets)
         return (self.say, *packets, *held)
+
+
+def _counted(steps: list[str]) -> Iterator[str]:
+    """Steps that are said many times in a row are said once."""
+    for step, same in groupby(steps):
+        times = len(list(same))
+        yield from [step] * times if times < MANY_TIMES else [f"{step} ({times} times)"]
+
+
+MANY_TIMES = 4
 
 
 SHOWN_STEPS = 12

@@ -94,6 +94,8 @@ class Example:
     """Counters and indices that have counted other packets"""
     undefined: int | None = None
     """The seed of the noise in what P4 leaves undefined, if the programs differ only with noise"""
+    before: tuple[tuple[int, bytes, int], ...] = ()
+    """Packets that come before it: port, bytes, and how often"""
 
 
 @dataclass(frozen=True)

@@ -65,12 +65,16 @@ def warned(one: Warned) -> str:
 
 
 def proof(found: Proof) -> str:
-    """What is known of packets that no check has sent, in a sentence."""
-    if found.status == "proven":
-        return f"Proven equal to the reference within these bounds: {found.told}."
+    """What is known of packets that no check has sent."""
     if found.status == "refuted":
         return f"A proof found a packet that is treated wrongly: see the check {found.told}."
-    return f"Sampled, not proven: {found.told}."
+    if found.status == "proven":
+        said = f"Proven equal to the reference within these bounds: {found.told}."
+    else:
+        said = f"Sampled, not proven: {found.told}."
+    if not found.branches:
+        return said
+    return f"{said} Packets took {found.taken} of the program's {found.branches} branches."
 
 
 def lead(check: CheckResult) -> str:
