@@ -188,6 +188,8 @@ class Course:
     _cpus: dict[Defines, CpuPort] = field(default_factory=dict, repr=False)
     _scenarios: dict[str, Scenario] = field(default_factory=dict, repr=False)
     _cases: dict[tuple[str, str], Judged] = field(default_factory=dict, repr=False)
+    ways: dict[str, tuple[Judged, Any]] = field(default_factory=dict, repr=False)
+    """The reference's ways through cases, for who looks for the statement to blame"""
 
     @cached_property
     def sources(self) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from p4lab.grading.blame.asked import asked, unasked
@@ -17,6 +18,7 @@ from p4lab.grading.ways import Stretch, ignored, partings, stretches, unscoped
 from p4lab.grading.work import Work
 
 MOST_STRETCHES = 20_000
+KEPT_STRETCHES = 500
 _INTRINSIC = ("standard_metadata", "ig_", "eg_")
 
 
@@ -34,9 +36,16 @@ def _looked_for(course: Course, judged: Judged, work: Work) -> Culprit | None:
     if any(side.program is None for side in sides):
         return None
     try:
-        mine, theirs = (_ways(course, judged, side) for side in sides)
+        return _found(course, judged, work, *sides)
     except ValueError:  # entries that do not fit
         return None
+
+
+def _found(
+    course: Course, judged: Judged, work: Work, right: ProbedProgram, own: ProbedProgram
+) -> Culprit | None:
+    case = judged.case
+    mine = _of_reference(course, judged, right)
     usual = {name for stretch in mine for name in stretch.changes}
     headers = course.headers(case.defines)
 
@@ -49,8 +58,8 @@ def _looked_for(course: Course, judged: Judged, work: Work) -> Culprit | None:
         return name in usual or parts[-2] in headers or parts[0].startswith(_INTRINSIC)
 
     source = source_of(course, work.runnable(case.defines), work)
-    for parting in partings(mine, theirs, matters):
-        statements = sides[1].statements, sides[0].statements
+    for parting in partings(mine, _ways(course, judged, own), matters):
+        statements = own.statements, right.statements
         names = parting.names
         found = blamed(Ways(parting, *statements, source, names, names, _changed))
         if found is not None:
@@ -58,16 +67,29 @@ def _looked_for(course: Course, judged: Judged, work: Work) -> Culprit | None:
     return None
 
 
-def _ways(course: Course, judged: Judged, side: ProbedProgram) -> list[Stretch]:
+def _of_reference(course: Course, judged: Judged, side: ProbedProgram) -> list[Stretch]:
+    """The reference's ways. Short ones are kept, since most submissions fail the same cases."""
+    case, known = course.ways.get(judged.seed, (None, []))
+    if case is judged:
+        return known
+    found = list(_ways(course, judged, side))
+    if len(found) <= KEPT_STRETCHES:
+        course.ways[judged.seed] = judged, found
+    return found
+
+
+def _ways(course: Course, judged: Judged, side: ProbedProgram) -> Iterator[Stretch]:
+    """The stretches of all packets of a case, one after the other. Raises ValueError."""
     assert side.program is not None
     switch = course.set_up(side.program, judged.case)
-    found = []
+    count = 0
     for sending in judged.case.sendings:
         packets = inject_traced(switch, sending)["packets"]
-        found += stretches(packets, side.statements, judged.case.ignore)
-        if len(found) > MOST_STRETCHES:  # of a packet that runs in circles
+        found = stretches(packets, side.statements, judged.case.ignore)
+        yield from found
+        count += len(found)
+        if count > MOST_STRETCHES:  # of a packet that runs in circles
             break
-    return found
 
 
 def blamed(ways: Ways) -> Culprit | None:
