@@ -4,8 +4,8 @@
 //! `select` or `switch`, each action of a table with and without a hit. While a path is walked
 //! along known values, each branch that these do not take is asked for.
 
-use crate::evaluate::{Evaluation, Model};
-use crate::find::{definitions, real};
+use crate::evaluate::Model;
+use crate::find::{definitions, is_real, real};
 use crate::flow::next;
 use crate::path::{Answer, Paths, Step};
 use crate::run::Run;
@@ -327,9 +327,7 @@ fn of_any_length(wanted: &[Term], terms: &mut Terms, paths: &mut Paths<'_>) -> S
         Answer::Yes(model) => model,
         Answer::No | Answer::Unknown => return Ok(None),
     };
-    let mut evaluation = Evaluation::new(terms, &model);
-    let mut all = paths.axioms.iter().chain(&paths.literals).chain(wanted);
-    if all.all(|term| evaluation.is_true(*term)) {
+    if is_real(&model, wanted, terms, paths) {
         return Ok(Some(model));
     }
     let mut wanted = wanted.to_vec();

@@ -14,6 +14,7 @@ use crate::find::{definitions, example, make_small, real};
 use crate::journey::{travel, Ground, Journey, PASSES};
 use crate::path::{Answer, Ask, Base, Paths, Shared, Solver, Step, Stop};
 use crate::run::{Code, Target};
+use crate::setting::Setting;
 use crate::term::{Term, Terms};
 use crate::world::{Bounds, World};
 use p4_ir::ir::{ConstArg, Program};
@@ -101,21 +102,12 @@ impl<'a, 's> Search<'a, 's> {
         solver: &'s dyn Ask,
         has_time: &'s dyn Fn() -> bool,
     ) -> Result<Search<'a, 's>, String> {
-        let mut terms = Terms::default();
-        let (mut world, axioms) = World::new(both[0].program(), bounds, &mut terms)?;
-        if let Some(misfit) = world.misfit(both[1].program()) {
-            return Err(misfit);
-        }
-        world.share_registers(both[1].program());
-        let codes = [
-            Code::new(both[0], bounds, &mut terms)?,
-            Code::new(both[1], bounds, &mut terms)?,
-        ];
-        let mut paths = Paths::new(solver, has_time);
-        paths.axioms = axioms;
-        for code in &codes {
-            paths.axioms.extend(&code.undefined.facts);
-        }
+        let Setting {
+            codes,
+            terms,
+            world,
+            mut paths,
+        } = Setting::new(both, bounds, solver, has_time)?;
         paths.is_led = true;
         Ok(Search {
             both,

@@ -17,6 +17,7 @@ use crate::journey::{
 };
 use crate::path::{Answer, Ask, Base, Paths, Step, Stop};
 use crate::run::{Code, Target};
+use crate::setting::Setting;
 use crate::term::{Term, Terms};
 use crate::world::{Bounds, World};
 use p4_ir::ir::Slot;
@@ -69,22 +70,13 @@ impl<'a, 's> Explorer<'a, 's> {
         solver: &'s dyn Ask,
         has_time: &'s dyn Fn() -> bool,
     ) -> Result<Explorer<'a, 's>, String> {
-        let mut terms = Terms::default();
-        let (mut world, axioms) = World::new(both[0].program(), bounds, &mut terms)?;
-        if let Some(misfit) = world.misfit(both[1].program()) {
-            return Err(misfit);
-        }
-        world.share_registers(both[1].program());
-        let codes = [
-            Code::new(both[0], bounds, &mut terms)?,
-            Code::new(both[1], bounds, &mut terms)?,
-        ];
+        let Setting {
+            codes,
+            terms,
+            world,
+            paths,
+        } = Setting::new(both, bounds, solver, has_time)?;
         let common = common_words(&codes);
-        let mut paths = Paths::new(solver, has_time);
-        paths.axioms = axioms;
-        for code in &codes {
-            paths.axioms.extend(&code.undefined.facts);
-        }
         let mut explorer = Explorer {
             both,
             codes,

@@ -109,6 +109,13 @@ fn shrink(
     }
 }
 
+/// Whether values fulfil the wishes, and all that is known, with hashes as they really are.
+pub(crate) fn is_real(model: &Model, wanted: &[Term], terms: &Terms, paths: &Paths<'_>) -> bool {
+    let mut evaluation = Evaluation::new(terms, model);
+    let mut all = paths.axioms.iter().chain(&paths.literals).chain(wanted);
+    all.all(|term| evaluation.is_true(*term))
+}
+
 /// Values that fulfil the wishes with hashes as they really are.
 pub(crate) fn real(
     wanted: &[Term],
@@ -120,9 +127,7 @@ pub(crate) fn real(
             Answer::Yes(model) => model,
             Answer::No | Answer::Unknown => return Ok(None),
         };
-        let mut evaluation = Evaluation::new(terms, &model);
-        let mut all = paths.axioms.iter().chain(&paths.literals).chain(wanted);
-        if all.all(|term| evaluation.is_true(*term)) {
+        if is_real(&model, wanted, terms, paths) {
             return Ok(Some(model));
         }
         let (lemmas, arguments) = lemmas(terms, &model);

@@ -29,6 +29,7 @@ mod journey;
 mod packet;
 mod path;
 mod run;
+mod setting;
 mod tables;
 pub mod term;
 mod tna;

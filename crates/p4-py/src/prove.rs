@@ -151,11 +151,7 @@ pub fn follow<'py>(
     let found = with_solver(solver, seconds, |solver, has_time| {
         p4_prove::witnesses(target(program), &bounds, solver, has_time, most)
     })?;
-    let list = PyList::empty(py);
-    for witness in &found {
-        list.append(example_dict(py, witness)?)?;
-    }
-    Ok(list)
+    example_list(py, &found)
 }
 
 /// Packets that take the branches of two programs: `visits`, each as `example` of `prove` with
@@ -255,9 +251,13 @@ pub fn sample<'py>(
     let found = with_solver(solver, seconds, |solver, has_time| {
         p4_prove::samples(target(program), &bounds, solver, has_time, most, seed)
     })?;
+    example_list(py, &found[..found.len().min(most)])
+}
+
+fn example_list<'py>(py: Python<'py>, found: &[Counterexample]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
-    for sample in found.iter().take(most) {
-        list.append(example_dict(py, sample)?)?;
+    for example in found {
+        list.append(example_dict(py, example)?)?;
     }
     Ok(list)
 }
