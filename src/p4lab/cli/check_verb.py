@@ -220,9 +220,13 @@ def _offer_film(shown: Console, course: Course, folder: Path, verdict: Verdict) 
 
 def _tell_of_files(shown: Console, course: Course, folder: Path, found: Submission) -> None:
     """What was taken for what, and the given files that differ: `run` has another program then."""
+    from p4lab.cli.running import newer
     from p4lab.course.home import command
+    from p4lab.course.material import is_older
     from p4lab.grading.submission import not_judged
 
+    if is_older(course.name, folder):
+        shown.print(newer(course.name, folder), style="bold yellow", markup=False, soft_wrap=True)
     for name in found.changed:
         shown.print(not_judged(name), style="bold yellow", markup=False, soft_wrap=True)
     if found.changed:

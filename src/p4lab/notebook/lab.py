@@ -329,6 +329,8 @@ def open_lab(
     elif program is None:
         whose = "the reference solution" if lab.folder.is_reference else "your program"
         say(f"Running {whose} on {lab.topology.name}:", lab.folder.edit[0])
+        for news in lab.folder.news:
+            say(news)
         for changed in differing(name, lab.folder.path):
             say(f"{changed} differs from the starter's: lab.check() judges without it.")
     return lab

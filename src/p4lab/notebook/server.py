@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 import socket
 import subprocess
 import sys
@@ -18,6 +17,7 @@ from p4lab.command import ENVIRONMENT as COMMAND
 from p4lab.command import command
 from p4lab.course.home import notebooks
 from p4lab.course.labs import LabError
+from p4lab.notebook.copies import own
 from p4lab.notebook.folder import work_folder
 from p4lab.paths import ROOT
 
@@ -42,28 +42,26 @@ def free_port() -> int:
     raise LabError(f"ports {FIRST_PORT} to {last} are all taken; choose one with --port.")
 
 
-def own_notebook(lab: str) -> Path:
-    """The student's copy of a lab's notebook, made if it is not there. Raises LabError, OSError."""
+def own_notebook(lab: str) -> tuple[Path, str]:
+    """The student's copy of a lab's notebook, and what is to be said of it, as `copies.own` gives
+    them. Raises LabError, OSError."""
     known = notebooks()
     if lab not in known:
         raise LabError(f"there is no notebook of a lab {lab!r}; there is {', '.join(known)}.")
-    original = known[lab]
-    copy = work_folder() / original.name
-    if not copy.exists():
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(original, copy)
-    return copy
+    return own(known[lab], work_folder())
 
 
 @dataclass(frozen=True)
 class Server:
-    """A JupyterLab that shows the files below `root` and opens `file`."""
+    """A JupyterLab that shows the files below `root` and opens `file`; `news` is what to say of it
+    first."""
 
     root: Path
     file: Path
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(18))
     listen: str = "127.0.0.1"
+    news: str = ""
 
     @property
     def origin(self) -> str:
@@ -146,9 +144,9 @@ def student_server(
         if not token:
             raise LabError(f"{token_file} is empty; a JupyterLab without a token is open to all.")
     _check_address(listen)
-    notebook = own_notebook(lab)
+    notebook, news = own_notebook(lab)
     root = ROOT if notebook.is_relative_to(ROOT) else notebook.parent
-    return Server(root, notebook, port or free_port(), token, listen)
+    return Server(root, notebook, port or free_port(), token, listen, news)
 
 
 def _check_address(listen: str) -> None:
