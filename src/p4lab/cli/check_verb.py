@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import textwrap
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from p4lab.cli.asked import MayNameACheck
-from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.errors import VERDICT_NO, fail, fail_at
 from p4lab.cli.options import Json, Lab
 from p4lab.cli.verbs import registered
 
@@ -70,6 +71,15 @@ WatchIt = Annotated[
     ),
 ]
 
+Hint = Annotated[
+    str | None,
+    typer.Option(
+        "--hint",
+        metavar="[CHECK]",
+        help="A hint to a failed check: each call says one thing more, three in all.",
+    ),
+]
+
 LOOK = 0.2  # seconds between two looks at the files
 
 
@@ -80,6 +90,7 @@ def check(
     all_: All = False,
     part: OnePart = None,
     watch_it: WatchIt = None,
+    hint: Hint = None,
     target: Target = "engine",
     prove: Prove = False,
     seconds: Seconds = 10.0,
@@ -91,6 +102,9 @@ def check(
     --watch-it shows one failed check as a film: its packet, step by step through your program, up
     to where it goes wrong. Enter goes on, b back, q ends it. CHECK is a number, as 2.1, or a
     name; without it, it is the first that fails. The exit status is 0 then.
+
+    --hint says where to look; called again, what to think of; and then nearly the code. How far
+    you have gone is kept in hints.toml, which an instructor may ask for.
 
     The JSON object has lab, student, trouble, checks, proof and notes (how your folder was read);
     each check has id, title, part, status, points, max_points, waits_for, beyond (what the target
@@ -115,6 +129,9 @@ def check(
         fail(f"{folder}: {_told(course, folder, found)}")
     if watch_it is not None:
         _watch_it(course, found.files, _check(course, watch_it), as_json)
+        return
+    if hint is not None:
+        _hint(course, found, folder, _check(course, hint), as_json)
         return
     # In front of the bench, which may start threads: a fork wants none.
     verdict = _on_engine(course, found.files)
@@ -201,6 +218,35 @@ def _watch_it(course: Course, files: Mapping[str, str], check: str | None, as_js
         typer.echo(json.dumps(film.to_json(), indent=2))
     else:
         play(film, {**course.sources, **course.starter, **files}, Console(emoji=False))
+
+
+def _hint(
+    course: Course, found: Submission, folder: Path, check: str | None, as_json: bool
+) -> None:
+    """One step more of the hints to a check."""
+    from p4lab.course.home import command
+    from p4lab.grading.asked import FILE, STEPS
+    from p4lab.grading.steps import TITLES, ask
+
+    verdict = _on_engine(course, found.files)
+    kept = folder if folder.is_dir() else folder.parent
+    try:
+        given = ask(course, verdict, check, kept, found.asked)
+    except OSError as error:
+        fail_at(error, kept / FILE)
+    if as_json:
+        typer.echo(json.dumps(given.to_json(), indent=2))
+        return
+    if given.why:
+        typer.echo(given.why)
+        return
+    typer.echo(given.title)
+    for number, (title, text) in enumerate(zip(TITLES, given.steps, strict=False), 1):
+        typer.echo(f"\n{number}. {title}\n{textwrap.indent(text.rstrip(), '   ')}")
+    if (count := len(given.steps)) < STEPS:
+        where = course.name if folder == Path(".") else f"{course.name} {shlex.quote(str(folder))}"
+        again = f"{command()} check {where} --hint {given.check}"
+        typer.echo(f"\n{count} of {STEPS} hints. For the next: {again}")
 
 
 def _record(verdict: Verdict, found: Submission) -> str:
