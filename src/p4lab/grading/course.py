@@ -60,6 +60,7 @@ class Check(BaseModel):
     scenario whose packets the program must parse as the reference does), `scenario`, `numbers`
     (of an answers file of the student's) and `stf`; the files are below the lab's folder. `cases`
     and `hidden` are how many cases of a scenario students see and how many more a grader draws.
+    A `stage` looks at the program with its own `defines`, if it has some, and else with all.
     It is skipped while a check that it `needs` has not passed; and if it fails while one fails that
     it `suffers` from."""
 
@@ -71,6 +72,7 @@ class Check(BaseModel):
     needs: list[str] = []
     suffers: list[str] = []
     stage: Annotated[str | None, Field(pattern="^(compiles|contract)$")] = None
+    defines: dict[str, str | int] = {}
     parses: Inside | None = None
     scenario: Inside | None = None
     numbers: Inside | None = None
@@ -83,6 +85,8 @@ class Check(BaseModel):
         kinds = [self.stage, self.parses, self.scenario, self.numbers, self.stf or None]
         if sum(kind is not None for kind in kinds) != 1:
             raise ValueError("a check has one of stage, parses, scenario, numbers and stf")
+        if self.defines and not self.stage:
+            raise ValueError("defines in a check are for a stage; a scenario has its own")
         return self
 
 
@@ -218,12 +222,11 @@ class Course:
         except OSError as error:
             raise LabError(f"labs/{self.name}: {error}; {command()} starter {self.name}") from error
 
-    @cached_property
-    def contract(self) -> tuple[str, ...]:
+    def contract(self, defines: Defines) -> tuple[str, ...]:
         """The tables that every submission must have: those of the starter. (A table is not in a
         program while its control is never applied, which may be the student's task.)"""
         files = {**self.sources, **self.starter}
-        compilation = compile_files(self.student.program, files, self.defines)
+        compilation = compile_files(self.student.program, files, defines)
         if compilation.program is None:
             raise LabError(f"labs/{self.name}: the starter:\n{compilation.render()}")
         return tuple(table["name"] for table in compilation.program.summary["tables"])
@@ -232,6 +235,11 @@ class Course:
     def defines(self) -> Defines:
         """The macros of all checks that do not say otherwise."""
         return tuple((name, str(value)) for name, value in self.kit.defines.items())
+
+    def defines_of(self, check: Check) -> Defines:
+        """The macros of a stage."""
+        given = {**self.kit.defines, **check.defines}
+        return tuple((name, str(value)) for name, value in given.items())
 
     @property
     def system(self) -> System:

@@ -127,9 +127,9 @@ def blamed(checks: Iterable[Check], results: Sequence[CheckResult]) -> Iterator[
 
 def _run(course: Course, check: Check, work: Work, seed: int | None, bench: Bench | None) -> Found:
     if check.stage == "compiles":
-        return stages.compiles(course, work), 1, False
+        return stages.compiles(course, check, work), 1, False
     if check.stage == "contract":
-        return stages.contract(course, work), 1, False
+        return stages.contract(course, check, work), 1, False
     if check.numbers:
         return numbers.story(course, check, work), 1, False
     if check.stf:
