@@ -7,11 +7,12 @@ import sys
 from p4lab.cli import app
 from p4lab.cli.errors import run_guarded
 from p4lab.cli.welcome import show
+from p4lab.command import command
 
 
 def main() -> None:
     """Shows the first screen without arguments, else runs the verb."""
-    run_guarded(show if len(sys.argv) == 1 else app)
+    run_guarded(show if len(sys.argv) == 1 else lambda: app(prog_name=command()))
 
 
 if __name__ == "__main__":

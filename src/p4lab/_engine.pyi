@@ -601,12 +601,29 @@ def prove(
     """Compares two v1model programs within bounds (p4lab.prove.compare.Bounds), for at most so many
     seconds of one core: verdict (equal, different, undecided), why, example, stages. An example has
     port, packet, updates, registers (name, leaf, index, value) and sent, for each program a list of
-    (port, bytes). Raises ValueError for programs that cannot be compared."""
+    (port, bytes); `after` and `counts` are cells of registers and counters that differ afterwards.
+    If it `is_undefined`, it takes other values than zeros where P4 leaves them undefined. Raises
+    ValueError for programs that cannot be compared."""
 
 def follow(
     program: Program, solver: _Solver, bounds: Any, seconds: float, most: int
 ) -> list[dict[str, Any]]:
     """A packet for each path of a program, at most `most`, as the example of `prove`."""
+
+def cover(
+    reference: Program, student: Program, solver: _Solver, bounds: Any, seconds: float
+) -> dict[str, Any]:
+    """Packets for the branches of two programs: `visits`, each as the example of `prove`, which
+    says nothing of what is sent, and with `is_supposed` (only if registers that the student's
+    program alone has hold what is not said); `branches` of both programs, each with file, line,
+    column, what and fate ("taken", "supposed", "refused", "unmet"); a `difference` or None, as the
+    example of `prove`; and `why` not everything was tried."""
+
+def sample(
+    program: Program, solver: _Solver, bounds: Any, seconds: float, most: int, seed: int
+) -> list[dict[str, Any]]:
+    """Random packets and states near those of a program's paths, at most `most`, as the example of
+    `prove`: what the program's terms come to with these numbers."""
 
 class P4RuntimeServer:
     """P4Runtime 1.5 over gRPC, in threads of its own, for switches on Linux interfaces."""

@@ -7,6 +7,8 @@ path. Processes that this one starts, such as a notebook's kernel, find it there
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterable
 
 ENVIRONMENT = "P4LAB_COMMAND"
 NAME = "p4lab"
@@ -15,6 +17,12 @@ NAME = "p4lab"
 def command() -> str:
     """What the user types before a verb."""
     return os.environ.get(ENVIRONMENT) or NAME
+
+
+def everywhere(text: str, verbs: Iterable[str]) -> str:
+    """A text for all readers, such as that of a help, with each `p4lab VERB` of it as this user
+    types it."""
+    return re.sub(rf"\b{NAME} (?=(?:{'|'.join(verbs)})\b)", f"{command()} ", text)
 
 
 def pasted(text: str, verb: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -137,11 +137,20 @@ def _join(topology: Topology, hops: list[Hop]) -> Hop:
 
 class Writer:
     """Writes a trace for a terminal: the values in its steps by a notation. `summary` is that of
-    the program, which says how wide they are."""
+    the program, which says how wide they are. `routers` and `field` leave out the rest: other
+    switches, and steps that have nothing to do with the field."""
 
-    def __init__(self, notation: Notation, summary: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        notation: Notation,
+        summary: Mapping[str, Any],
+        routers: Collection[str] = (),
+        field: str = "",
+    ) -> None:
         self._notation = notation
         self._widths = Widths(summary)
+        self._routers = routers
+        self._field = field
 
     def tree(self, first: Hop) -> Tree:
         """The whole way."""
@@ -152,17 +161,33 @@ class Writer:
         return tree
 
     def _add(self, tree: Tree, hop: Hop) -> None:
+        if self._routers and hop.router not in self._routers:
+            for further in hop.next.values():
+                self._add(tree, further)
+            return
         node = tree.add(f"[bold cyan]{hop.router}[/], port {hop.port}, from {hop.source}")
         nodes = {}
         for packet in hop.packets:
             parent = nodes.get(packet["parent"], node)
             nodes[packet["id"]] = own = parent.add(_title(packet))
             for step in packet["steps"]:
-                if step["kind"] not in _QUIET:
+                if step["kind"] not in _QUIET and self._is_about(step):
                     own.add(self._step(step))
             own.add(_fate(packet, hop))
             if packet["id"] in hop.next:
                 self._add(own, hop.next[packet["id"]])
+
+    def _is_about(self, step: dict[str, Any]) -> bool:
+        """Whether a step changes the field, reads it from the packet or has it in a key."""
+        if not self._field:
+            return True
+        header, _, last = self._field.rpartition(".")
+        if step["kind"] == "extract":
+            return short(step["header"]) == header and last in step["fields"]
+        if step["kind"] == "table":
+            return any(short(key["name"]) == last for key in step["key"])
+        name = step.get("name", "")
+        return name == self._field or name.endswith(f".{self._field}")
 
     def _step(self, step: dict[str, Any]) -> str:
         from rich.markup import escape
@@ -179,12 +204,13 @@ class Writer:
         def told(found: re.Match[str]) -> str:
             name, old, new = found.groups()
             if old is None:
-                return f"{name}={self._value(step, name, new)}"
-            return f"{name}: {self._value(step, name, old)} -> {self._value(step, name, new)}"
+                return f"{name}={self.value(step, name, new)}"
+            return f"{name}: {self.value(step, name, old)} -> {self.value(step, name, new)}"
 
         return _VALUE.sub(told, step["text"])
 
-    def _value(self, step: dict[str, Any], name: str, text: str) -> str:
+    def value(self, step: dict[str, Any], name: str, text: str) -> str:
+        """A number of a step, as it belongs to a name there."""
         owner = short(step.get("header") or "")
         full = f"{owner}.{name}" if owner else ".".join(name.split(".")[-2:])
         number = int(text, 0)

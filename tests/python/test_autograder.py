@@ -22,6 +22,8 @@ import pytest
 from cli_runner import p4lab
 from p4lab.grading.course import load
 
+pytestmark = pytest.mark.beside(seconds=30)
+
 LAB = "05-recirculation"
 COURSE = load(LAB)
 

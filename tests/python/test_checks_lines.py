@@ -18,6 +18,8 @@ from p4lab.grading.judge import judge
 from p4lab.grading.record import CheckResult
 from p4lab.packets.ip import checksum
 
+pytestmark = pytest.mark.beside(seconds=8)
+
 PROTECT, ACCEPT = "protect/protect.p4", "protect/accept.p4"
 
 

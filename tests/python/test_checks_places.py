@@ -4,16 +4,18 @@ the letter, so it can be measured how often a story points to it."""
 from __future__ import annotations
 
 import re
-from functools import cache
 from itertools import takewhile
 
 import pytest
 
+from answers_judged import course, judged
 from p4lab.grading import probes
-from p4lab.grading.course import Course, compile_files, load
+from p4lab.grading.course import compile_files
 from p4lab.grading.judge import judge
-from p4lab.grading.mutants import Answer, answers
-from p4lab.grading.record import Place
+from p4lab.grading.mutants import Answer, Row, answers
+from p4lab.grading.record import Place, Story
+
+pytestmark = pytest.mark.beside(seconds=220, group="answers")
 
 LABS = ("01-bier", "02-frr", "03-protect", "04-msr6", "05-recirculation")
 FLOORS = {
@@ -27,11 +29,6 @@ FLOORS = {
 a few new ones may cost"""
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-
-
-@cache
-def course(lab: str) -> Course:
-    return load(lab)
 
 
 def gap(right: str, wrong: str) -> tuple[int, int, bool]:
@@ -80,28 +77,31 @@ def is_found(place: Place | None, right: Answer, wrong: Answer) -> bool:
 
 @pytest.mark.parametrize("lab", LABS)
 def test_a_story_points_to_the_mistake(lab: str, capsys: pytest.CaptureFixture[str]) -> None:
-    right, *others = answers(course(lab))
-    wrong = [one for one in others if one.kind == "mutant"]
-    wrong = [one for one in wrong if all(one.files[n] == right.files[n] for n in _data(one))]
-    missed = []
-    judged = 0
-    for one in wrong:
-        verdict = judge(course(lab), one.files)
-        story = next((check.story for check in verdict.checks if check.story), None)
-        if story is None:  # only hidden cases find it
-            continue
-        judged += 1
-        if not is_found(story.place, right, one):
-            missed.append(f"{one.name}: {story.place}")
-    share = 1 - len(missed) / judged
+    right = judged(lab)[0].answer
+    told = [(row.answer, shown(row)) for row in judged(lab) if row.answer.kind == "mutant"]
+    stories = [(one, story) for one, story in told if story and is_in_program(right, one)]
+    missed = [
+        f"{one.name}: {story.place}"
+        for one, story in stories
+        if not is_found(story.place, right, one)
+    ]
+    share = 1 - len(missed) / len(stories)
     with capsys.disabled():
-        print(f"\n{lab}: {judged - len(missed)} of {judged} mistakes found, {share:.0%}")
+        print(f"\n{lab}: {share:.0%} of {len(stories)} mistakes found")
     assert share >= FLOORS[lab], missed
 
 
-def _data(answer: Answer) -> list[str]:
-    """The files of an answer that are no program."""
-    return [name for name in answer.files if not name.endswith(".p4")]
+def shown(row: Row) -> Story | None:
+    """The first story that a student reads; None if only hidden cases find the mistake."""
+    return next(
+        (check.story for check in row.verdict.checks if check.story and not check.hidden), None
+    )
+
+
+def is_in_program(right: Answer, wrong: Answer) -> bool:
+    """Whether no other file differs."""
+    other = [name for name in wrong.files if not name.endswith(".p4")]
+    return all(wrong.files[name] == right.files[name] for name in other)
 
 
 @pytest.mark.parametrize("lab", LABS)

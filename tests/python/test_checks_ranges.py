@@ -65,6 +65,8 @@ FIXED = {
         "ipv6.next_header": ONE_KIND,
         "ipv6.dst_addr": "locators are in 5f00::/16 (RFC 9602)",
         "routing.next_header": ONE_KIND,
+        "hop_by_hop.next_header": "a few numbers",
+        "hop_by_hop.hdr_ext_len": "options of another length are not read, and nothing behind them",
         "inner.version": ONE_KIND,
     },
     "05-recirculation": {

@@ -20,6 +20,8 @@ from p4lab.grading.record import CheckResult, Story, Verdict
 from p4lab.grading.scenario import Scenario, ScenarioError, make_case
 from p4lab.grading.work import Work
 
+pytestmark = pytest.mark.beside(seconds=10)
+
 LAB = "05-recirculation"
 
 

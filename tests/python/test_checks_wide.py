@@ -22,6 +22,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+pytestmark = pytest.mark.beside(seconds=10)
+
 LAYOUT = {"ipv4": {"diffserv": 8, "flags": 3, "src_addr": 32}}
 PACKET = {
     "ipv4": {"diffserv": "any", "flags": "any", "src_addr": "any", "ttl": 4},

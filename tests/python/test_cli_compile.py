@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from cli_runner import p4lab
+from p4lab.grading.course import compile_files, load
 
 BIER = Path(__file__).parents[2] / "p4" / "bier" / "v1model.p4"
 
@@ -89,3 +90,22 @@ def test_files_that_are_no_text_are_named(tmp_path: Path) -> None:
     program.write_bytes(b"\xff\xfe\x00")
     done = p4lab("compile", program)
     assert done.returncode == 1 and "UTF-8" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "hint"),
+    [
+        ("BIER_PROTO_IPV4;", "PROTO_IPV4;", "Did you mean `BIER_PROTO_IPV4`?"),
+        ("hdr.bier.tc ", "bier.tc ", "Did you mean `hdr.bier`?"),
+        ("(hdr.bier.ver != 0)", "(hdr.bier.ver = 0)", "Did you mean `==`?"),
+        ("hdr.bier.setValid();", "hdr.bier.isValid() = true;", "call `setValid()`"),
+    ],
+)
+def test_a_typical_mistake_is_one_error_with_its_remedy(right: str, wrong: str, hint: str) -> None:
+    """The right name was in sight, and a second error about the same place hid the first."""
+    course = load("01-bier")
+    text = course.sources["bier/bier.p4"]
+    assert right in text
+    files = {**course.sources, "bier/bier.p4": text.replace(right, wrong, 1)}
+    (error,) = compile_files("bier/v1model.p4", files, ()).diagnostics
+    assert error["severity"] == "error" and hint in error["hint"]

@@ -252,3 +252,16 @@ def test_bench_prints_every_measure() -> None:
     for row in measures:
         assert (row["value"] is None) == bool(row["note"])
         assert row["value"] is None or row["value"] > 0
+
+
+def test_a_table_of_measures_can_be_read_in_a_pipe(capsys) -> None:
+    """A pipe has 80 columns for want of a better number: names and figures were wrapped there."""
+    from p4lab.bench import Measure
+    from p4lab.cli.bench_verb import _table
+    from p4lab.cli.console import print_whole
+
+    name = "p4/msr6/v1model.p4 with a name that needs much room in its row"
+    measures = [Measure("compiling", name, "packets/s", 1_234_567.0, 1_200_000.0, 1_300_000.0, 9e5)]
+    print_whole(_table(measures))
+    (row,) = [line for line in capsys.readouterr().out.splitlines() if "p4/msr6" in line]
+    assert name in row and "1,300,000 packets/s" in row and row.rstrip().endswith("met")

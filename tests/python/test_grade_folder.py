@@ -20,6 +20,8 @@ from p4lab.course.home import HERE
 from p4lab.grading.course import hidden_seeds, load, public_seeds
 from p4lab.grading.submission import Wanted
 
+pytestmark = pytest.mark.beside(seconds=30)
+
 LAB = "01-bier"
 SEED = "20261121"
 

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from answers_judged import judged
 from cli_runner import p4lab
 from p4lab.grading.course import Course, load
 from p4lab.grading.judge import judge
 from p4lab.grading.mutants import answers
-from p4lab.grading.mutants import rows as rows_of
+
+pytestmark = pytest.mark.beside(seconds=220, group="answers")
 
 LAB = "02-frr"
 SEED = "20261121"
@@ -128,7 +130,7 @@ def test_the_class_is_whole(graded) -> None:
 def test_lines_that_are_pointed_at_are_the_students(course) -> None:
     """A line of a file that was given cannot be corrected: what led to it is told instead."""
     seen: Counter[str] = Counter()
-    for row in rows_of(course, answers(course), int(SEED)):
+    for row in judged(LAB):
         for check in row.verdict.checks if row.answer.kind == "mutant" else ():
             place = check.story.place if check.story else None
             if place is not None:
@@ -137,13 +139,9 @@ def test_lines_that_are_pointed_at_are_the_students(course) -> None:
     assert min(seen[name] for name in course.student.edit) > 5
 
 
-def test_the_line_that_made_the_wrong_key_is_found(course) -> None:
+def test_the_line_that_made_the_wrong_key_is_found() -> None:
     """Not the table that was asked with it, which stands in lab 01's router."""
-    (row,) = [
-        row
-        for row in rows_of(course, answers(course), int(SEED))
-        if row.answer.name == "mask-others-forgotten"
-    ]
+    (row,) = [row for row in judged(LAB) if row.answer.name == "mask-others-forgotten"]
     (story,) = [check.story for check in row.verdict.checks if check.id == "mask-rest"]
     assert story is not None and story.place is not None
     assert story.place.file == FRR

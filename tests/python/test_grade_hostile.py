@@ -13,6 +13,8 @@ from p4lab.grading.course import load
 from p4lab.grading.known import wanted
 from p4lab.grading.sandbox import Limits
 
+pytestmark = pytest.mark.beside(seconds=30)
+
 LAB = "01-bier"
 GOOD = ("good-1", "good-2")
 # What only a mistake of the grader would make it say.

@@ -34,6 +34,8 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+pytestmark = pytest.mark.beside(seconds=70)
+
 LAB = "01-bier"
 FILE = "bier/bier.p4"
 SEED = 7
@@ -103,11 +105,13 @@ def test_a_trick_that_no_case_meets_loses_the_points_of_its_check(course, right,
 
 
 def test_right_answers_lose_nothing(course):
-    """However they are built: a proof may fail to be found, but nothing is found against them."""
-    for answer in answers(course):
-        if answer.kind in ("reference", "variant"):
-            found_out = attempt(course, answer.files, 2.0)
-            assert found_out.proof.status != "refuted", (answer.name, found_out)
+    """However they are built: a proof may fail to be found, but nothing is found against them.
+    (test_prove.py asks the prover alone about all of them.)"""
+    variants = [answer for answer in answers(course) if answer.kind == "variant"]
+    print(f"sample {SEED}")
+    for answer in random.Random(SEED).sample(variants, 2):
+        found_out = attempt(course, answer.files, 2.0)
+        assert found_out.proof.status != "refuted", (answer.name, found_out)
 
 
 def test_the_solution_is_proven_within_bounds_that_are_told(course, right):

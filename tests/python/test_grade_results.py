@@ -26,6 +26,8 @@ from p4lab.grading.seed import make_seed, read_seed
 from p4lab.grading.submission import Wanted
 from p4lab.grading.workers import GradingError, Task
 
+pytestmark = pytest.mark.beside(seconds=20)
+
 LAB = "01-bier"
 COURSE = load(LAB)
 

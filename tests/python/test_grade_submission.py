@@ -194,7 +194,7 @@ PARSER = "include/parser.p4"
     "names",
     [
         ("bier/bier.p4", PARSER),
-        ("ann/work/bier/bier.p4", "ann/work/include/parser.p4"),
+        ("ann/mylab/bier/bier.p4", "ann/mylab/include/parser.p4"),
         ("bier.p4", "parser.p4"),
     ],
 )

@@ -14,6 +14,8 @@ from p4lab.course.home import HERE, names
 from p4lab.grading.course import load
 from p4lab.paths import ROOT
 
+pytestmark = pytest.mark.beside(seconds=18)
+
 PAGE_LINES = 60  # a printed page
 PAGE_WORDS = 450
 
@@ -49,6 +51,13 @@ def test_every_part_has_a_section_with_its_points(lab):
 
 
 @pytest.mark.parametrize("lab", HANDOUTS)
+def test_the_checks_have_the_parts_of_the_handout(lab):
+    """Who reads "2 Forward" in a verdict finds section 2 of the handout."""
+    numbered = [title for title, _ in sections(handout(lab)) if re.match(r"\d+\. ", title)]
+    assert numbered == [f"{n}. {part.title}" for n, part in enumerate(load(lab).parts, 1)]
+
+
+@pytest.mark.parametrize("lab", HANDOUTS)
 def test_no_line_of_the_solution_is_in_the_handout(lab):
     wanted = material.student(lab)
     text = handout(lab)
@@ -63,7 +72,7 @@ def test_no_line_of_the_solution_is_in_the_handout(lab):
 @pytest.mark.parametrize("lab", HANDOUTS)
 def test_every_command_works_on_the_starter(lab, tmp_path):
     folder = tmp_path / "mylab"
-    commands = re.findall(r"^p4lab (.+)$", handout(lab), re.MULTILINE)
+    commands = re.findall(r"^\./lab (.+)$", handout(lab), re.MULTILINE)
     assert len(commands) >= 3
     for command in commands:
         words = [str(folder) if word == "mylab" else word for word in shlex.split(command)]

@@ -20,6 +20,8 @@ import pytest
 
 from p4lab.paths import ROOT
 
+pytestmark = pytest.mark.beside(seconds=40)
+
 PAGE = (ROOT / "docs" / "instructors.md").read_text(encoding="utf-8")
 
 BLOCK = re.compile(

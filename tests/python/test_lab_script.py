@@ -129,6 +129,17 @@ def test_the_second_start_does_nothing_but_start(machine: Machine) -> None:
     assert machine.work() == []
 
 
+def test_packages_behind_a_link_are_left_alone(machine: Machine, tmp_path: Path) -> None:
+    """In a second worktree `.venv` may lead to the first one's: set-up would empty it for all."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "kept").touch()
+    (machine.root / ".venv").symlink_to(shared)
+    status, _, err = machine.run("run", "01-bier")
+    assert status == 2 and "is a link" in err
+    assert machine.work() == [] and (shared / "kept").exists()
+
+
 def test_a_change_rebuilds_only_what_is_made_of_it(machine: Machine) -> None:
     machine.run()
     machine.work()

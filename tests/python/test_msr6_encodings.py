@@ -606,7 +606,7 @@ def test_the_pages_pictures_and_commands_are_there() -> None:
     for picture in pictures:
         assert (PAGE.parent / picture).exists(), picture
     assert "not an IETF format" in text
-    assert set(re.findall("p4lab experiment ([a-z0-9-]+)", text)) == {"encodings", "msr6-failure"}
+    assert set(re.findall("lab experiment ([a-z0-9-]+)", text)) == {"encodings", "msr6-failure"}
 
 
 if __name__ == "__main__":

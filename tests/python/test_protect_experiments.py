@@ -410,5 +410,5 @@ def test_the_page_has_the_values_that_formulas_give() -> None:
         assert value in text, value
     for picture in re.findall(r"\]\((pictures/[^)]+)\)", text):
         assert (PAGE.parent / picture).exists(), picture
-    verbs = set(re.findall(r"p4lab experiment (protection[a-z-]*)", text))
+    verbs = set(re.findall(r"lab experiment (protection[a-z-]*)", text))
     assert len(verbs) == 6

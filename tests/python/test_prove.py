@@ -5,8 +5,6 @@ If these fail, full marks are given to a wrong answer, or a right one is called 
 
 from __future__ import annotations
 
-import random
-import re
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,8 @@ from p4lab.prove import compare as proofs
 from p4lab.prove.assume import PromiseError, parse
 from p4lab.prove.compare import Bounds, Outcome, compare
 from p4lab.prove.solver import Solver
+
+pytestmark = pytest.mark.beside(seconds=90)
 
 SMALL = """
 #include <core.p4>
@@ -74,6 +74,7 @@ control Forward(inout headers_t hdr, inout metadata_t meta, inout standard_metad
         default_action = drop();
     }
     apply {
+        if (standard.instance_type == 0) { meta.rounds = 0; }
         if (hdr.labels[0].isValid()) {
             labels.apply();
             if (!hdr.labels[0].isValid()) { hdr.ethernet.type = 0x0800; }
@@ -132,12 +133,64 @@ RIGHT = {
         "hdr.ethernet.type = 0x0800; }",
         "hdr.ethernet.type = 0x0800; hdr.labels[0].ttl = 3; }",
     ),
+    "a variable without a value where nobody reads it": (
+        "standard.egress_spec = 7; }",
+        "bit<9> port; if (hdr.ethernet.dst == 9) { port = 7; } standard.egress_spec = "
+        "(hdr.ethernet.dst == 9 ? port : 7); meta.next = hdr.ipv4.ttl; }",
+    ),
+    "two invalid headers": (
+        "hdr.ethernet.type = 0x0800; }",
+        "hdr.ethernet.type = 0x0800; if (hdr.labels[0] != hdr.labels[2]) { drop(); } }",
+    ),
 }
+# Nobody sees these where P4 leaves zeros in what has no value.
+TYPE = "hdr.ethernet.type = 0x0800; }"
+UNSET = {
+    "a variable": [
+        (
+            "egress_spec = 7; }",
+            "egress_spec = 7; bit<8> v; hdr.ethernet.src = hdr.ethernet.src ^ (bit<48>)v; }",
+        )
+    ],
+    "a variable on one branch": [
+        (
+            "hdr.labels[0].label = label;",
+            "bit<20> v; if (label != 9) { v = 0; } hdr.labels[0].label = label ^ v;",
+        )
+    ],
+    "metadata": [(TYPE, "hdr.ethernet.type = 0x0800 ^ (bit<16>)meta.next; }")],
+    "metadata in a condition": [("ttl > 1)", "ttl > 1 && meta.next[0:0] == 0)")],
+    "a field of a header that is not there": [
+        (TYPE, "hdr.ethernet.type = 0x0800 ^ (bit<16>)hdr.labels[0].ttl; }")
+    ],
+    "a field beyond the end of a stack": [
+        (TYPE, "hdr.ethernet.type = 0x0800 ^ (bit<16>)hdr.labels[meta.rounds + 3].ttl; }")
+    ],
+    "an out parameter": [
+        (
+            "control Leave(",
+            "action mark(in bit<48> who, out bit<8> mark) { if (who != 7) { mark = 0; } } "
+            "control Leave(",
+        ),
+        (
+            "if (standard.egress_port == 20",
+            "bit<8> seen; mark(hdr.ethernet.src, seen); hdr.ethernet.dst = hdr.ethernet.dst ^ "
+            "(bit<48>)seen; if (standard.egress_port == 20",
+        ),
+    ],
+}
+FRESH = "hdr.labels[0].label = label; hdr.ipv4.setInvalid(); hdr.ipv4.setValid(); hdr.ipv4.ttl = 1;"
 
 
 def small(find: str = "", replace: str = "") -> _engine.Program:
-    assert find in SMALL
-    text = SMALL.replace(find, replace) if find else SMALL
+    return edited([(find, replace)] if find else [])
+
+
+def edited(edits: list[tuple[str, str]]) -> _engine.Program:
+    text = SMALL
+    for find, new in edits:
+        assert find in text
+        text = text.replace(find, new)
     compilation = _engine.compile_text("small.p4", text, {}, [])
     assert compilation.program is not None, compilation.render()
     return compilation.program
@@ -179,17 +232,37 @@ def test_a_small_program_on_terms_does_what_the_engine_does() -> None:
     assert replays(small(), Bounds(entries=2, passes=3), 200) > 50
 
 
-@pytest.mark.parametrize("name", LABS)
-def test_a_lab_on_terms_does_what_the_engine_does(name: str) -> None:
-    course = load(name)
-    assert replays(course.program(course.defines), bounds_of(name), 80) > 10
-
-
 @pytest.mark.parametrize("edit", WRONG)
 def test_a_wrong_program_is_told_apart(edit: str) -> None:
     outcome = compare(small(), small(*WRONG[edit]), Bounds(passes=3), 60)
     assert outcome.verdict == "different", outcome
     assert outcome.example is not None
+
+
+def test_counters_that_are_named_count() -> None:
+    """A counter that counts in another order counts the same."""
+    counter = (
+        "register<bit<16>>(8) seen;",
+        "register<bit<16>>(8) seen; counter(8, CounterType.packets) kinds;",
+    )
+    index = "kinds.count((bit<32>)hdr.ipv4.protocol);"
+    plain = "seen.read(count, (bit<32>)hdr.ipv4.protocol);"
+    right, later, wrong = (
+        edited([counter, (plain, put)])
+        for put in (
+            index + plain,
+            plain + "if (count == 3) { " + index + " } else { " + index + " }",
+            plain + "if (count != 3) { " + index + " }",
+        )
+    )
+    bounds = Bounds(passes=2, counters=("kinds",))
+    assert compare(right, later, bounds, 60).verdict == "equal"
+    assert compare(right, wrong, Bounds(passes=2), 60).verdict == "equal"
+    outcome = compare(right, wrong, bounds, 60)
+    assert outcome.example is not None, outcome
+    assert [name for name, _ in outcome.example.counts] == ["Forward.kinds"]
+    with pytest.raises(ValueError, match="no counter other"):
+        compare(right, right, Bounds(counters=("other",)), 10)
 
 
 def test_what_a_program_leaves_for_the_next_packet_counts() -> None:
@@ -228,6 +301,35 @@ def test_a_counterexample_that_does_not_replay_is_not_believed(
     assert "mistake in the prover" in outcome.why
 
 
+@pytest.mark.parametrize("edit", UNSET)
+def test_a_program_that_depends_on_what_is_undefined_is_told_apart(edit: str) -> None:
+    """With zeros it is right, and on another switch it is wrong."""
+    outcome = compare(small(), edited(UNSET[edit]), Bounds(passes=2), 60)
+    assert outcome.verdict == "different", outcome
+    assert outcome.example is not None
+    assert outcome.example.undefined is not None
+
+
+def test_a_field_that_nobody_fills_in_is_told_apart() -> None:
+    fields = " hdr.ipv4.protocol = 2; hdr.ipv4.src = 3; hdr.ipv4.dst = 0;"
+    right, wrong = (
+        small("hdr.labels[0].label = label;", FRESH + own) for own in (fields, fields[:-18])
+    )
+    assert compare(right, right, Bounds(passes=2), 60).verdict == "equal"
+    outcome = compare(right, wrong, Bounds(passes=2), 60)
+    assert outcome.example is not None
+    assert outcome.example.undefined is not None
+
+
+def test_a_value_that_no_noise_meets_is_not_told() -> None:
+    """But another mistake behind it is."""
+    rare = ("egress_spec = 7; }", "egress_spec = 7; bit<32> v; if (v == 77) { drop(); } }")
+    outcome = compare(small(), edited([rare]), Bounds(passes=2), 60)
+    assert (outcome.verdict, outcome.why) == ("undecided", proofs.UNDEFINED)
+    outcome = compare(small(), edited([rare, ("= 8;", "= 9;")]), Bounds(passes=2), 60)
+    assert outcome.verdict == "different"
+
+
 def test_without_time_nothing_is_decided() -> None:
     outcome = compare(small(), small(), Bounds(), 0.0)
     assert (outcome.verdict, outcome.why) == ("undecided", "the time is up")
@@ -236,36 +338,6 @@ def test_without_time_nothing_is_decided() -> None:
 def test_programs_with_other_tables_are_not_compared() -> None:
     with pytest.raises(ValueError, match=r"no table Forward\.routes"):
         compare(small(), small("routes", "paths"), Bounds(), 10)
-
-
-# ---- Edits that nobody chose ------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(12))
-def test_an_edit_is_equal_or_told_apart(seed: int) -> None:
-    """A number of the program becomes another one. What is called different was replayed; what is
-    called equal must be the same on the engine for a packet on each path of the program."""
-    start = SMALL.index("control Forward")
-    numbers = [match for match in re.finditer(r"\b[0-9]+\b", SMALL) if match.start() > start]
-    rng = random.Random(seed)
-    match = rng.choice(numbers)
-    value = max(0, int(match[0]) + rng.choice([-1, 1]))
-    text = f"{SMALL[: match.start()]}{value}{SMALL[match.end() :]}"
-    compilation = _engine.compile_text("edited.p4", text, {}, [])
-    if compilation.program is None:
-        return  # the edit is no program: bit<0>, an index beyond the end
-    edited = compilation.program
-    bounds = Bounds(passes=3)
-    try:
-        outcome = compare(small(), edited, bounds, 30)
-    except ValueError:
-        return  # other tables or parameters: there is nothing to compare
-    assert not outcome.unreplayed, (seed, outcome)
-    if outcome.verdict != "equal":
-        return
-    for witness in _engine.follow(small(), Solver(), bounds, 30.0, 40):
-        sent = [sent_by(program, witness) for program in (small(), edited)]
-        assert sent[0] == sent[1], (seed, match, witness)
 
 
 # ---- Promises -----------------------------------------------------------------------------------
@@ -332,27 +404,55 @@ def accepted() -> list[tuple[str, str]]:
 def test_variants_are_not_called_wrong(name: str, variant: str) -> None:
     course = load(name)
     right = next(answer for answer in answers(course) if answer.name == variant)
-    outcome = judged(course, right, 2)
+    outcome = judged(course, right, 1)
     assert outcome.verdict != "different", outcome.example
     assert not outcome.unreplayed
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "encap-ether-type",  # seen when the packet has come back
-        "encap-entropy",  # a hash
-        "forward-port",
-        "forward-from-the-packet",  # seen in the second pass, and only where F-BMs overlap
-        "decap-last-hop",
-        "decap-checksum",
-        "remaining-xor",
-        "remaining-not-cleared",  # without end
-    ],
-)
-def test_mutants_are_told_apart(lab: Course, name: str) -> None:
-    mutant = next(answer for answer in answers(lab) if answer.name == name)
-    assert judged(lab, mutant).verdict == "different"
+# One subtle mistake each, none of which a check names: what should stand there, and what does.
+PLANTED = {
+    "a field from the packet": ("bier.dscp       = 0;", "bier.dscp = hdr.ipv4.diffserv[7:2];"),
+    "a field from elsewhere": ("bier.oam        = 0;", "bier.oam = hdr.ipv4.identification[1:0];"),
+    "a field that nobody fills in": ("hdr.bier.rsv        = 0;", ""),
+    "a field that is left out at the end": ("hdr.bier.nibble     = 0;", ""),
+    "a hash that loses a bit": ("= arrival.entropy;", "= arrival.entropy | 1;"),
+    "an odd id": ("bift_id    = bift_id;", "bift_id = bift_id & 0xFFFFE;"),
+    "a large id": ("bfir_id    = bfir_id;", "bfir_id = bfir_id & 0x7FFF;"),
+    "another type": ("ether_type = ETHERTYPE_BIER;", "ether_type = ETHERTYPE_IPV4;"),
+    "a port beyond 31": ("egress_port = port;", "egress_port = port & 0x1F;"),
+    "a TTL of 0": ("} else if (hdr.bier.ttl == 0) {", "} else if (hdr.bier.ttl == 255) {"),
+    "a TTL of 1": ("if (hdr.bier.ttl == 0) {\n                        d", "if (false) { d"),
+    "a TTL of 255": (
+        "hdr.bier.ttl = hdr.bier.ttl - 1;",
+        "if (hdr.bier.ttl != 255) { hdr.bier.ttl = hdr.bier.ttl - 1; }",
+    ),
+    "a receiver without an entry": (
+        "carried.remaining = 0;\n        decision.drop",
+        "decision.drop",
+    ),
+    "a second set": ("carried.set = carried.set + 1;", "carried.set = 1;"),
+    "receivers of the packet": ("= carried.remaining & fbm;", "= hdr.bier.bit_string & fbm;"),
+    "receivers that come again": ("carried.remaining & ~fbm", "carried.remaining ^ fbm"),
+    "a last receiver": ("remaining != 0;", "remaining != 0 && carried.remaining != 1 << 63;"),
+    "a packet that was seen in a test": (
+        "} else if (!arrival.checksum_ok) {",
+        "} else if (!arrival.checksum_ok || hdr.ipv4.identification == 0xBEEF) {",
+    ),
+    "a version": ("hdr.bier.ver != 0", "hdr.bier.ver == 1"),
+    "a port like the source's": ("port == source_port", "port[7:0] == source_port[7:0]"),
+}
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_a_planted_mistake_is_told_apart(lab: Course, name: str) -> None:
+    solution = next(answer for answer in answers(lab) if answer.kind == "reference")
+    find, instead = PLANTED[name]
+    file = "bier/bier.p4"
+    assert find in solution.files[file]
+    wrong = {**solution.files, file: solution.files[file].replace(find, instead)}
+    student = student_program(lab, wrong)
+    outcome = compare(lab.program(lab.defines), student, bounds_of(lab.name), 60)
+    assert outcome.verdict == "different", outcome
 
 
 # ---- The verb -----------------------------------------------------------------------------------

@@ -5,6 +5,8 @@ If these fail, a wrong answer to lab 05 is called equal to the reference, or a r
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from p4lab import _engine
@@ -14,8 +16,11 @@ from p4lab.grading.proofs import bounds_of, student_program
 from p4lab.prove.compare import Bounds, Outcome, compare, switch_of
 from p4lab.prove.solver import Solver
 
+pytestmark = pytest.mark.beside(seconds=90)
+
 LAB = "05-recirculation"
 SECONDS = 20.0
+SEED = 15  # of samples; any will do
 
 # Each shows in a way of its own: in what leaves at once, in what leaves passes later, in how many
 # passes there are, in a packet that never ends, and at a front port in loopback.
@@ -60,7 +65,7 @@ def test_a_chip_on_terms_does_what_the_engine_does(lab: Course) -> None:
     """Each path of the reference, with a packet that takes it."""
     bounds = bounds_of(LAB)
     program = lab.program(lab.defines)
-    found = _engine.follow(program, Solver(), bounds, 60.0, 120)
+    found = _engine.follow(program, Solver(), bounds, 60.0, 80)
     assert len(found) > 30
     sent = 0
     for witness in found:
@@ -85,10 +90,12 @@ def test_a_wrong_answer_is_told_apart(lab: Course, name: str) -> None:
 
 
 def test_no_wrong_answer_is_called_equal(lab: Course) -> None:
-    """Whatever the prover says of the rest in a moment, and what it shows does replay."""
+    """Whatever the prover says in a moment of a sample of the rest, and what it shows does
+    replay."""
     rest = [m for m in of_kind(lab, "mutant") if m.name not in SOON and is_program(m, lab)]
     assert len(rest) > 30
-    for mutant in rest:
+    print(f"sample {SEED}")
+    for mutant in random.Random(SEED).sample(rest, 12):
         outcome = judged(lab, mutant, 1.0)
         assert outcome.verdict != "equal", mutant.name
         assert not outcome.unreplayed, (mutant.name, outcome.unreplayed)
@@ -96,7 +103,7 @@ def test_no_wrong_answer_is_called_equal(lab: Course) -> None:
 
 def test_no_right_answer_is_called_different(lab: Course) -> None:
     for right in of_kind(lab, "reference", "variant"):
-        outcome = judged(lab, right, 4.0)
+        outcome = judged(lab, right, 2.0)
         assert outcome.verdict != "different", (right.name, outcome.example)
         assert not outcome.unreplayed, (right.name, outcome.unreplayed)
 

@@ -8,33 +8,27 @@ from __future__ import annotations
 
 import re
 import shutil
-from functools import cache
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
+from answers_judged import SEED, judged
 from cli_runner import p4lab
 from p4lab import _engine
 from p4lab.cli.mutants_verb import table
 from p4lab.course.home import HERE, names
 from p4lab.course.labs import LabError
 from p4lab.grading.course import load
-from p4lab.grading.mutants import Answer, Row, answers, rows
+from p4lab.grading.mutants import answers, rows
 from p4lab.paths import ROOT
 from p4lab.scripts import defines_of
 
-SEED = 20  # of the hidden cases; any will do
+pytestmark = pytest.mark.beside(seconds=220, group="answers")
 
 GRADED = [
     lab for lab in names() if "[[check]]" in (HERE.labs / lab / "lab.toml").read_text("utf-8")
 ]
-
-
-@cache
-def judged(lab: str) -> tuple[Row, ...]:
-    course = load(lab)
-    return tuple(rows(course, answers(course), SEED))
 
 
 @pytest.mark.parametrize("lab", GRADED)
@@ -100,9 +94,12 @@ def test_no_hint_holds_code_of_the_solution(lab):
                 assert value not in hint.text
 
 
-def right_answers() -> list[tuple[str, Answer]]:
-    kinds = ("reference", "variant")
-    return [(lab, one) for lab in GRADED for one in answers(load(lab)) if one.kind in kinds]
+RIGHT = [
+    (lab, answer)
+    for lab in GRADED
+    for answer in answers(load(lab))
+    if answer.kind in ("reference", "variant")
+]
 
 
 def stf_scripts(lab: str) -> list[Path]:
@@ -128,8 +125,8 @@ def passes(tmp_path):
 
 @pytest.mark.parametrize(
     ("lab", "answer"),
-    right_answers(),
-    ids=[f"{lab}-{answer.name}" for lab, answer in right_answers()],
+    RIGHT,
+    ids=[f"{lab}-{answer.name}" for lab, answer in RIGHT],
 )
 def test_a_right_answer_passes_the_stf_tests(lab, answer, tmp_path, passes):
     student = load(lab).student

@@ -28,6 +28,8 @@ from p4lab.systems.bier.views import passes
 from p4lab.widgets import view
 from p4lab.widgets.flights import flights
 
+pytestmark = pytest.mark.beside(seconds=12)
+
 SCRIPTS = (Path(view.__file__).parent / "js", Path(passes.__file__).parent)
 WORDS = re.compile(r"^bits? (.+)$")
 
@@ -367,6 +369,30 @@ def test_a_saved_file_is_compiled_anew_and_a_wrong_one_says_so(
     program.write_text((HERE.sources / "bier" / "bier.p4").read_text())
     assert lab.send().ok
     assert "compiled anew" in capsys.readouterr().out
+
+
+def test_the_errors_of_a_program_stand_in_place_of_its_pictures(tmp_path: Path) -> None:
+    """A picture beside a program that no longer compiles is that of another program."""
+    from p4lab.notebook.saying import DoesNotCompile
+
+    lab = starter(tmp_path)
+    views = [lab.topology_view(), lab.bit_view("r1"), lab.packet_view("r1")]
+    before = [one.picture() for one in views]
+    program = tmp_path / "bier" / "bier.p4"
+    text = program.read_text()
+    program.write_text(text.replace("carried.source_port = arrival", "carried.port = arrival"))
+    with pytest.raises(DoesNotCompile):
+        lab.send()
+    for one in views:
+        assert one.broken and "has no member `port`" in one.old and "bier.p4:" in one.old
+        assert "has no member" in one.picture() and one.drawn() not in one.picture()
+        assert one.summary() == one.old
+    program.write_text(text)
+    lab.send()
+    for one in views:
+        one.show(None)
+    assert [one.picture() for one in views] == before
+    assert not any(one.broken for one in views)
 
 
 def test_a_program_that_loops_stops_with_a_sentence(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ mod hints;
 mod instance;
 pub mod lint;
 mod lvalue;
+mod meant;
 mod names;
 mod operators;
 mod packet;

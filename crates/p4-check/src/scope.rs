@@ -43,8 +43,9 @@ impl<'a> Scopes<'a> {
             .copied()
     }
 
-    fn names(&self) -> impl Iterator<Item = &Name> {
-        self.stack.iter().rev().flat_map(|scope| scope.keys())
+    /// What can be named here; what is hidden as well.
+    pub fn visible(&self) -> impl Iterator<Item = (&Name, &Def<'a>)> {
+        self.stack.iter().rev().flatten()
     }
 }
 
@@ -155,25 +156,16 @@ impl<'a> Checker<'a> {
                 );
                 return None;
             }
-            let mut diagnostic = Diagnostic::error(
+            let remedy = self.meant(name).unwrap_or_else(|| {
+                "P4 reads from top to bottom: declare it above this line, or include the file that does"
+                    .to_string()
+            });
+            let diagnostic = Diagnostic::error(
                 "E0201",
                 path.ident.span,
                 format!("nothing named `{name}` is declared here"),
             );
-            let suggestion = self
-                .scopes
-                .names()
-                .filter(|n| !n.is_empty())
-                .min_by_key(|n| (p4_syntax::edit_distance(n, name), n.to_string()));
-            diagnostic = match suggestion {
-                Some(near) if p4_syntax::edit_distance(near, name) <= name.len() / 3 => {
-                    diagnostic.hint(format!("did you mean `{near}`?"))
-                }
-                _ => diagnostic.hint(
-                    "P4 reads from top to bottom: declare it above this line, or include the file that does",
-                ),
-            };
-            self.report(diagnostic);
+            self.report(diagnostic.hint(remedy));
         }
         found
     }

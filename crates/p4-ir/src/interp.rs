@@ -24,6 +24,8 @@ pub mod errors {
     pub const HEADER_TOO_SHORT: u32 = 4;
     pub const PARSER_TIMEOUT: u32 = 5;
     pub const PARSER_INVALID_ARGUMENT: u32 = 6;
+    /// In bmv2's manner: no case of a `select` matched, which ends the parser and is noted nowhere.
+    pub const UNMATCHED: u32 = u32::MAX;
 }
 
 /// Instructions that one run of a block may take, counted at loops and calls.

@@ -1,5 +1,6 @@
 //! Events as sentences, with the names of the program.
 
+use crate::interp::errors;
 use crate::ir::{words, EnumInfo, HeaderLayout, LayoutId, Place, Program, Slot, ValueKind};
 use crate::trace::{Event, Step};
 use crate::undefined::Why;
@@ -206,6 +207,9 @@ pub fn header_name(program: &Program, base: Slot) -> String {
 
 /// The name of a parser error.
 pub fn error_name(program: &Program, error: u32) -> &str {
+    if error == errors::UNMATCHED {
+        return "NoMatch, not noted";
+    }
     program.errors.get(error as usize).map_or("?", |name| name)
 }
 

@@ -27,8 +27,15 @@ impl Run<'_, '_, '_> {
                     }
                 }
             }
-            // What was counted is not compared, and no meter has rates.
-            Call::Count { .. } | Call::DirectCount | Call::Log { .. } | Call::Digest { .. } => {}
+            Call::Count { counter, index } => {
+                let name = &self.program.instances[*counter as usize].name;
+                if self.world.counters.iter().any(|own| **own == **name) {
+                    let index = self.get(state, *index, 32);
+                    self.write_cell(*counter, index, Vec::new(), state);
+                }
+            }
+            // No meter has rates.
+            Call::DirectCount | Call::Log { .. } | Call::Digest { .. } => {}
             Call::Meter { result, .. } | Call::DirectMeter { result, .. } => {
                 let green = self.terms.number(0, 1);
                 self.put(state, result.slot, result.width, green);
@@ -49,15 +56,7 @@ impl Run<'_, '_, '_> {
                 let index = self.get(state, *index, 32);
                 let places = value.iter();
                 let values = places.map(|p| self.get(state, p.slot, p.width)).collect();
-                let when = self.terms.all(&state.guard);
-                let inside = self.is_inside(*register, index);
-                let when = self.terms.and(when, inside);
-                let write = Write {
-                    when,
-                    index,
-                    values,
-                };
-                self.writes.entry(*register).or_default().push(write);
+                self.write_cell(*register, index, values, state);
             }
             Call::Hash {
                 algorithm,
@@ -119,6 +118,18 @@ impl Run<'_, '_, '_> {
         let (what, detail) = (self.asked(what), self.asked(detail));
         self.set(state, what, one);
         self.set(state, detail, value);
+    }
+
+    fn write_cell(&mut self, instance: u32, index: Term, values: Vec<Term>, state: &State) {
+        let when = self.terms.all(&state.guard);
+        let inside = self.is_inside(instance, index);
+        let when = self.terms.and(when, inside);
+        let write = Write {
+            when,
+            index,
+            values,
+        };
+        self.writes.entry(instance).or_default().push(write);
     }
 
     fn is_inside(&mut self, register: u32, index: Term) -> Term {

@@ -27,11 +27,16 @@ pub struct Counterexample {
     pub cells: Vec<(String, u64, BigUint)>,
     /// Cells of registers that may differ afterwards: register and index
     pub after: Vec<(String, u64)>,
+    /// Cells of counters that have counted other packets: counter and index
+    pub counts: Vec<(String, u64)>,
     /// What the two programs send by this model: port and bytes
     pub sent: [Vec<(u16, Vec<u8>)>; 2],
     /// The reference has come to the end, and the other program goes on for many passes more; what
     /// that one sends is not known.
     pub is_endless: bool,
+    /// The programs differ only where what P4 leaves undefined is not zero; what they send then, noise
+    /// has to show.
+    pub is_undefined: bool,
     /// Passes through ingress in both
     pub passes: [u32; 2],
 }

@@ -3,19 +3,20 @@
 use crate::compare::Counterexample;
 use crate::differ::{cells, NamedWrites};
 use crate::evaluate::Model;
-use crate::find::example;
+use crate::find::{depends_on_undefined, example};
 use crate::journey::{travel, Ground, Journey, PASSES};
 use crate::path::{Answer, Paths, Shared, Solver, Stop};
 use crate::run::{Code, Target};
 use crate::term::{Term, Terms};
 use crate::world::{Bounds, World};
 use num_bigint::BigUint;
+use rustc_hash::FxHashMap;
 
 /// Passes after which a packet is taken to go around for ever
 const ENDLESS: u32 = 128;
 
 /// Where everything is a number, nothing is asked.
-struct Nobody;
+pub(crate) struct Nobody;
 
 impl Solver for Nobody {
     fn forget(&mut self) {}
@@ -49,7 +50,7 @@ pub(crate) fn confirm(
     let mut journeys = Vec::new();
     let mut is_endless = false;
     for image in both {
-        let mut code = Code::new(image, &mut terms).ok()?;
+        let mut code = Code::new(image, bounds, &mut terms).ok()?;
         let mut ground = Ground {
             terms: &mut terms,
             paths: &mut paths,
@@ -69,10 +70,12 @@ pub(crate) fn confirm(
     let both = [&journeys[0], &journeys[1]];
     let mut found = example(both, &mut terms, model, &world, &registers);
     found.is_endless = is_endless;
+    found.is_undefined = depends_on_undefined(unknowns, model);
     found.after = changed(both, &terms, &world);
+    found.counts = counted_otherwise(both, &terms, &world);
     let is_longer = bounds.counts_passes() && found.passes[0] != found.passes[1];
-    let is_different =
-        is_endless || is_longer || found.sent[0] != found.sent[1] || !found.after.is_empty();
+    let is_left = !found.after.is_empty() || !found.counts.is_empty();
+    let is_different = is_endless || is_longer || found.sent[0] != found.sent[1] || is_left;
     is_different.then_some(found)
 }
 
@@ -98,6 +101,32 @@ fn changed(both: [&Journey; 2], terms: &Terms, world: &World) -> Vec<(String, u6
         }
     }
     changed
+}
+
+/// Cells of counters that have counted other packets: counter and index.
+fn counted_otherwise(both: [&Journey; 2], terms: &Terms, world: &World) -> Vec<(String, u64)> {
+    let mut all = Vec::new();
+    for name in cells(&both[0].writes, &both[1].writes, &world.counters) {
+        let [own, other] = both.map(|journey| counts(&journey.writes, &name, terms));
+        let mut indices: Vec<u64> = own.keys().chain(other.keys()).copied().collect();
+        indices.sort_unstable();
+        indices.dedup();
+        indices.retain(|index| own.get(index) != other.get(index));
+        all.extend(indices.into_iter().map(|index| (name.clone(), index)));
+    }
+    all
+}
+
+/// How many packets the cells of a counter have counted
+fn counts(writes: &NamedWrites, name: &str, terms: &Terms) -> FxHashMap<u64, u32> {
+    let mut counts = FxHashMap::default();
+    let all = writes.get(name).into_iter().flatten();
+    for count in all.filter(|count| terms.small(count.when) == Some(1)) {
+        if let Some(index) = terms.small(count.index) {
+            *counts.entry(index).or_default() += 1;
+        }
+    }
+    counts
 }
 
 /// What was written last to a cell, leaf by leaf.

@@ -4,12 +4,12 @@ use crate::journey::{Sent, Whither};
 use crate::packet::arrived;
 use crate::path::{Step, Stop};
 use crate::run::Write;
-use crate::term::{Function, Term, Terms};
+use crate::term::{Binary, Function, Term, Terms};
 use crate::tna::in_its_pipe;
 use crate::world::World;
 use rustc_hash::FxHashMap;
 
-/// Writes to registers, by name
+/// Writes to registers and counters, by name
 pub(crate) type NamedWrites = FxHashMap<String, Vec<Write>>;
 
 /// Most copies on a path that are compared in all orders
@@ -83,6 +83,46 @@ pub(crate) fn registers_differ(
         }
     }
     any
+}
+
+/// Whether any cell of these counters has counted other packets in one of the programs.
+pub(crate) fn counts_differ(
+    own: &NamedWrites,
+    other: &NamedWrites,
+    terms: &mut Terms,
+    counters: &[String],
+) -> Term {
+    let mut any = terms.truth(false);
+    for name in cells(own, other, counters) {
+        let [mut left, mut right] = [own, other].map(|all| all.get(&name).cloned());
+        let (left, right) = (left.get_or_insert_default(), right.get_or_insert_default());
+        // What both count alike needs no question.
+        left.retain(|count| match right.iter().position(|w| w == count) {
+            Some(at) => {
+                right.remove(at);
+                false
+            }
+            None => true,
+        });
+        let index = terms.unknown(&format!("cell.{name}"), 32);
+        let [a, b] = [left, right].map(|counts| counted(counts, index, terms));
+        let equal = terms.equal(a, b);
+        let apart = terms.not(equal);
+        any = terms.or(any, apart);
+    }
+    any
+}
+
+/// Packets that a cell has counted, 16 bits
+fn counted(counts: &[Write], index: Term, terms: &mut Terms) -> Term {
+    let zero = terms.number(0, 16);
+    let one = terms.number(1, 16);
+    counts.iter().fold(zero, |sum, count| {
+        let same = terms.equal(index, count.index);
+        let when = terms.and(count.when, same);
+        let own = terms.choose(when, one, zero);
+        terms.binary(Binary::Add, sum, own)
+    })
 }
 
 /// The registers of both programs that one of them has written, each once.

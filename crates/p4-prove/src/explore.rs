@@ -8,7 +8,7 @@
 use crate::alike::{common_words, make_alike};
 use crate::compare::{Counterexample, Coverage};
 use crate::concrete::confirm;
-use crate::differ::{packets_differ, registers_differ, NamedWrites};
+use crate::differ::{counts_differ, packets_differ, registers_differ, NamedWrites};
 use crate::evaluate::Model;
 use crate::find::{definitions, make_small, real};
 use crate::journey::{
@@ -17,6 +17,7 @@ use crate::journey::{
 };
 use crate::path::{Answer, Ask, Base, Paths, Step, Stop};
 use crate::run::{Code, Target};
+use crate::setting::Setting;
 use crate::term::{Term, Terms};
 use crate::world::{Bounds, World};
 use p4_ir::ir::Slot;
@@ -69,19 +70,13 @@ impl<'a, 's> Explorer<'a, 's> {
         solver: &'s dyn Ask,
         has_time: &'s dyn Fn() -> bool,
     ) -> Result<Explorer<'a, 's>, String> {
-        let mut terms = Terms::default();
-        let (mut world, axioms) = World::new(both[0].program(), bounds, &mut terms)?;
-        if let Some(misfit) = world.misfit(both[1].program()) {
-            return Err(misfit);
-        }
-        world.share_registers(both[1].program());
-        let codes = [
-            Code::new(both[0], &mut terms)?,
-            Code::new(both[1], &mut terms)?,
-        ];
+        let Setting {
+            codes,
+            terms,
+            world,
+            paths,
+        } = Setting::new(both, bounds, solver, has_time)?;
         let common = common_words(&codes);
-        let mut paths = Paths::new(solver, has_time);
-        paths.axioms = axioms;
         let mut explorer = Explorer {
             both,
             codes,
@@ -276,15 +271,34 @@ impl<'a, 's> Explorer<'a, 's> {
             return self.not_alike();
         }
         let kept = self.registers_differ(task, [&own.writes, &other.writes]);
+        let counts = [(0, &mut own), (1, &mut other)].map(|(side, o)| self.take_counts(side, o));
+        let counted = counts_differ(
+            &counts[0],
+            &counts[1],
+            &mut self.terms,
+            &self.world.counters,
+        );
         let difference = match own.sent.len() == other.sent.len() {
             true => packets_differ(&own.sent, &other.sent, &mut self.terms)?,
             false => return self.not_alike(),
         };
         let difference = self.terms.or(difference, kept);
+        let difference = self.terms.or(difference, counted);
         if let Some(found) = self.look_into(difference)? {
             return Ok(Some(found));
         }
         self.follow(task, passes, own, other)
+    }
+
+    /// What this part of the journey has counted: sums do not depend on what else is counted.
+    fn take_counts(&self, side: usize, outcome: &mut Outcome) -> NamedWrites {
+        let program = self.both[side].program();
+        let is_counter = |id: u32| &*program.instances[id as usize].extern_type == "counter";
+        let (counts, rest) = std::mem::take(&mut outcome.writes)
+            .into_iter()
+            .partition(|(id, _)| is_counter(*id));
+        outcome.writes = rest;
+        by_name(program, &counts)
     }
 
     fn registers_differ(&mut self, task: &Task, writes: [&Writes; 2]) -> Term {
@@ -485,7 +499,14 @@ impl<'a, 's> Explorer<'a, 's> {
             &self.world,
             &self.registers,
         );
+        let counted = counts_differ(
+            &own.writes,
+            &other.writes,
+            &mut self.terms,
+            &self.world.counters,
+        );
         let difference = self.terms.or(packets, kept);
+        let difference = self.terms.or(difference, counted);
         let difference = self.paths.simplify(&mut self.terms, difference);
         if self.terms.small(difference) == Some(0) {
             return Ok(None);

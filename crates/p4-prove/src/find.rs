@@ -7,6 +7,7 @@ use crate::journey::{Journey, Whither};
 use crate::packet::arrived;
 use crate::path::{Answer, Paths, Step, Stop};
 use crate::term::{Function, Node, Term, Terms};
+use crate::undefined::is_undefined;
 use crate::world::World;
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
@@ -15,7 +16,7 @@ use rustc_hash::FxHashSet;
 /// Rounds in which the solver is told what a hash really is
 const ROUNDS: u32 = 12;
 
-/// Fewer entries, a shorter packet, more zeros, as far as the wishes allow.
+/// Zeros where P4 leaves something undefined, fewer entries, a shorter packet, more zeros, as far as the wishes allow.
 pub(crate) fn make_small(
     wanted: &mut Vec<Term>,
     model: &mut Model,
@@ -23,6 +24,10 @@ pub(crate) fn make_small(
     paths: &mut Paths<'_>,
     world: &World,
 ) -> Step<()> {
+    if depends_on_undefined(terms, model) {
+        let zeros = zeros(terms);
+        shrink(zeros, wanted, model, terms, paths)?;
+    }
     for term in world.occupied() {
         if !Evaluation::new(terms, model).is_true(term) {
             continue;
@@ -59,6 +64,28 @@ pub(crate) fn make_small(
     Ok(())
 }
 
+/// Whether something that P4 leaves undefined is not zero.
+pub(crate) fn depends_on_undefined(terms: &Terms, model: &Model) -> bool {
+    let mut values = model.values.iter();
+    values.any(|(number, value)| {
+        is_undefined(&terms.unknowns[*number as usize].name) && value.bits() > 0
+    })
+}
+
+/// That all is zero which P4 leaves undefined
+fn zeros(terms: &mut Terms) -> Term {
+    let unknowns = terms.unknowns.clone().into_iter();
+    let undefined = unknowns.filter(|unknown| is_undefined(&unknown.name));
+    let zeros: Vec<Term> = undefined
+        .map(|unknown| {
+            let term = terms.unknown(&unknown.name, unknown.width);
+            let zero = terms.number(0, unknown.width);
+            terms.equal(term, zero)
+        })
+        .collect();
+    terms.all(&zeros)
+}
+
 /// Adds a wish, if it can be fulfilled.
 fn shrink(
     wish: Term,
@@ -82,6 +109,13 @@ fn shrink(
     }
 }
 
+/// Whether values fulfil the wishes, and all that is known, with hashes as they really are.
+pub(crate) fn is_real(model: &Model, wanted: &[Term], terms: &Terms, paths: &Paths<'_>) -> bool {
+    let mut evaluation = Evaluation::new(terms, model);
+    let mut all = paths.axioms.iter().chain(&paths.literals).chain(wanted);
+    all.all(|term| evaluation.is_true(*term))
+}
+
 /// Values that fulfil the wishes with hashes as they really are.
 pub(crate) fn real(
     wanted: &[Term],
@@ -93,9 +127,7 @@ pub(crate) fn real(
             Answer::Yes(model) => model,
             Answer::No | Answer::Unknown => return Ok(None),
         };
-        let mut evaluation = Evaluation::new(terms, &model);
-        let mut all = paths.axioms.iter().chain(&paths.literals).chain(wanted);
-        if all.all(|term| evaluation.is_true(*term)) {
+        if is_real(&model, wanted, terms, paths) {
             return Ok(Some(model));
         }
         let (lemmas, arguments) = lemmas(terms, &model);
@@ -242,7 +274,9 @@ pub(crate) fn example(
         cells,
         sent,
         after: Vec::new(),
+        counts: Vec::new(),
         is_endless: false,
+        is_undefined: false,
         passes: both.map(|journey| journey.passes),
     }
 }

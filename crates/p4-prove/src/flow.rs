@@ -37,7 +37,7 @@ pub(crate) fn targets(program: &Program) -> Vec<bool> {
 }
 
 /// Where a routine goes from `pc`; what it calls comes back.
-fn next(program: &Program, pc: Pc) -> Vec<Pc> {
+pub(crate) fn next(program: &Program, pc: Pc) -> Vec<Pc> {
     match program.code[pc as usize] {
         Op::Jmp { t } => vec![t],
         Op::JmpIf { t, .. } | Op::JmpIfNot { t, .. } => vec![pc + 1, t],
@@ -109,17 +109,20 @@ impl Run<'_, '_, '_> {
                     }
                     Op::JmpIf { c, t } => {
                         let c = self.truth(&state, c);
+                        self.comes_to_jump(pc, c, &state.guard)?;
                         self.fork(&mut waiting, &order, state, vec![(c, t)], pc + 1)?;
                         break;
                     }
                     Op::JmpIfNot { c, t } => {
                         let c = self.truth(&state, c);
+                        self.comes_to_jump(pc, c, &state.guard)?;
                         let c = self.terms.not(c);
                         self.fork(&mut waiting, &order, state, vec![(c, t)], pc + 1)?;
                         break;
                     }
                     Op::Switch { v, table } => {
                         let (cases, default) = self.cases(&state, v, table);
+                        self.comes_to_switch(pc, &cases, default, &state.guard)?;
                         self.fork(&mut waiting, &order, state, cases, default)?;
                         break;
                     }
@@ -249,6 +252,7 @@ impl Run<'_, '_, '_> {
     /// A table with all actions that may run.
     fn apply_all(&mut self, id: u32, mut state: State) -> Step<Option<State>> {
         let found = self.look_up(id, &mut state)?;
+        self.comes_to_table(id, &found, &state.guard)?;
         let table = &self.program.tables[id as usize];
         let guard = state.guard.clone();
         let mut ended: Option<State> = None;
@@ -314,18 +318,21 @@ impl Run<'_, '_, '_> {
                 Op::Jmp { t } => after = t,
                 Op::JmpIf { c, t } => {
                     let c = self.truth(state, c);
+                    self.comes_to_jump(pc, c, &[])?;
                     if self.paths.decide(self.terms, c)? {
                         after = t;
                     }
                 }
                 Op::JmpIfNot { c, t } => {
                     let c = self.truth(state, c);
+                    self.comes_to_jump(pc, c, &[])?;
                     if !self.paths.decide(self.terms, c)? {
                         after = t;
                     }
                 }
                 Op::Switch { v, table } => {
                     let (cases, default) = self.cases(state, v, table);
+                    self.comes_to_switch(pc, &cases, default, &[])?;
                     after = default;
                     for (condition, pc) in self.by_target(cases) {
                         if self.paths.decide(self.terms, condition)? {
@@ -387,6 +394,7 @@ impl Run<'_, '_, '_> {
     /// Decides which action of a table runs; its first instruction.
     fn apply_one(&mut self, id: u32, state: &mut State) -> Step<Option<Pc>> {
         let found = self.look_up(id, state)?;
+        self.comes_to_table(id, &found, &[])?;
         let table = &self.program.tables[id as usize];
         for (index, when, data) in found {
             if self.paths.decide(self.terms, when)? {

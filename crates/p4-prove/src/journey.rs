@@ -59,7 +59,7 @@ pub enum Leg {
 #[derive(Debug, Default)]
 pub struct Journey {
     pub sent: Vec<Sent>,
-    /// Writes to registers, by the register's name
+    /// Writes to registers and counters, by name
     pub writes: FxHashMap<String, Vec<Write>>,
     pub passes: u32,
 }
@@ -149,7 +149,7 @@ impl Leaving {
     }
 }
 
-/// Writes to registers, by instance
+/// Writes to registers and counters, by instance
 pub type Writes = FxHashMap<u32, Vec<Write>>;
 
 /// A packet before a control.
@@ -335,7 +335,7 @@ pub fn travel(code: &mut Code<'_>, ground: &mut Ground<'_, '_>) -> Step<Journey>
     Ok(journey)
 }
 
-/// Writes by the names of registers.
+/// Writes by the names of registers and counters.
 pub fn by_name(program: &Program, writes: &Writes) -> FxHashMap<String, Vec<Write>> {
     let named = writes.iter().map(|(register, writes)| {
         let name = program.instances[*register as usize].name.to_string();
@@ -536,8 +536,13 @@ impl Traveller<'_, '_, '_> {
     fn ingress(&mut self, again: Again) -> Step<State> {
         let standard = *self.image.standard();
         let mut state = self.blank();
-        self.put_back(&mut state, &again.kept);
         let kind = again.kind;
+        if kind == NORMAL {
+            for (slot, n) in self.image.user_metadata() {
+                self.run.undefine(&mut state, *slot, *n);
+            }
+        }
+        self.put_back(&mut state, &again.kept);
         let length = self.length(&again.packet);
         self.run.packet = again.packet;
         self.run.cursor = 0;

@@ -15,9 +15,11 @@
 
 mod alike;
 mod assume;
+mod branches;
 mod calls;
 mod compare;
 mod concrete;
+mod cover;
 mod differ;
 pub mod evaluate;
 mod explore;
@@ -27,20 +29,24 @@ mod journey;
 mod packet;
 mod path;
 mod run;
+mod setting;
 mod tables;
 pub mod term;
 mod tna;
+mod undefined;
 mod wire;
 mod witness;
 mod world;
 
 pub use assume::{Assumption, Expression};
+pub use branches::{Branch, Fate, Site};
 pub use compare::{compare, Counterexample, Coverage, Verdict};
+pub use cover::{cover, Covered, Visit};
 pub use evaluate::Model;
 pub use journey::Leg;
 pub use path::{Answer, Solver};
 pub use run::Target;
 pub use tables::{Derived, Fixed};
 pub use tna::Wiring;
-pub use witness::witnesses;
+pub use witness::{samples, witnesses};
 pub use world::{Bounds, Entry, Match};

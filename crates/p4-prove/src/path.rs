@@ -115,6 +115,10 @@ pub struct Paths<'s> {
     /// What is known on all paths
     supposed: (FxHashMap<Term, bool>, FxHashMap<Term, Term>),
     model: Option<Rc<Model>>,
+    /// Each path goes where its values lead, and nothing is asked on the way.
+    pub is_led: bool,
+    /// What such a path could have decided otherwise: how much was decided before, and the other side
+    pub turns: Vec<(usize, Term)>,
     /// Terms under the values of `model`
     computed: FxHashMap<Term, BigUint>,
     ticks: u64,
@@ -145,6 +149,8 @@ impl<'s> Paths<'s> {
             promised: FxHashSet::default(),
             supposed: Default::default(),
             model: None,
+            is_led: false,
+            turns: Vec::new(),
             computed: FxHashMap::default(),
             ticks: 0,
             questions: 0,
@@ -334,6 +340,10 @@ impl<'s> Paths<'s> {
             true => (term, not),
             false => (not, term),
         };
+        if self.is_led && first.is_some() {
+            self.turns.push((self.literals.len(), other));
+            return Ok(self.new_decision(terms, term, value, false));
+        }
         if first.is_none() {
             match self.ask(terms, &[own])? {
                 Answer::No => return Ok(self.new_decision(terms, term, !value, true)),
@@ -383,8 +393,13 @@ impl<'s> Paths<'s> {
         self.known.get(&term) != Some(&false) || !self.forced.contains(&term)
     }
 
+    /// The values that lead this path
+    pub(crate) fn believed(&self) -> Option<Rc<Model>> {
+        self.model.clone()
+    }
+
     /// The side that the values of the last answer take, which fulfil all that was decided.
-    fn guess(&mut self, terms: &Terms, term: Term) -> Option<bool> {
+    pub(crate) fn guess(&mut self, terms: &Terms, term: Term) -> Option<bool> {
         let model = self.model.as_ref()?;
         let computed = std::mem::take(&mut self.computed);
         let mut evaluation = Evaluation::resume(terms, model, computed);

@@ -3,10 +3,12 @@
 //! A frame is as the interpreter has it, a term in the place of each word; what a control asks of the
 //! architecture stands in words behind it ([`Asked`]), so that branches merge it as they merge fields.
 
+use crate::branches::Seen;
 use crate::packet::Packet;
 use crate::path::{Paths, Step, Stop};
 use crate::term::{Binary, Term, Terms};
-use crate::world::World;
+use crate::undefined::Undefined;
+use crate::world::{Bounds, World};
 use p4_arch::{tna, v1model};
 use p4_ir::ir::{words, Alu, LayoutId, Op, Pc, Program, Slot, WideKind};
 use rustc_hash::FxHashMap;
@@ -27,12 +29,13 @@ pub enum Asked {
     Words,
 }
 
-/// A write to a register, in the order of the code; each holds where its guard does.
-#[derive(Clone, Debug)]
+/// A write to a register, in the order of the code, or a packet that a counter counts; each holds
+/// where its guard does.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Write {
     pub when: Term,
     pub index: Term,
-    /// One term per leaf of the register's type
+    /// One term per leaf of the register's type; none for a counter
     pub values: Vec<Term>,
 }
 
@@ -72,20 +75,25 @@ pub struct Code<'a> {
     pub target: Target<'a>,
     /// The frame before a packet comes
     pub blank: Vec<Term>,
+    pub(crate) undefined: Undefined,
     /// Instructions that a jump leads to
     pub(crate) targets: Vec<bool>,
     /// For each routine the order in which its instructions are met
     pub(crate) orders: FxHashMap<Pc, Rc<FxHashMap<Pc, u32>>>,
+    /// Which branches have been taken, where somebody wants to know
+    pub(crate) seen: Option<Box<Seen>>,
 }
 
 impl<'a> Code<'a> {
-    pub fn new(target: Target<'a>, terms: &mut Terms) -> Result<Code<'a>, String> {
+    pub fn new(target: Target<'a>, bounds: &Bounds, terms: &mut Terms) -> Result<Code<'a>, String> {
         let program = target.program();
         if program.keeps_invalid {
             return Err("programs lowered for bmv2 are not compared".into());
         }
         let zero = terms.number(0, 64);
+        let undefined = Undefined::new(program, bounds, terms);
         let mut blank = vec![zero; program.frame_words as usize];
+        undefined.begin(&mut blank);
         for (index, value) in program.constants.iter().enumerate() {
             blank[program.constant_base as usize + index] = terms.number(*value, 64);
         }
@@ -93,8 +101,10 @@ impl<'a> Code<'a> {
         Ok(Code {
             target,
             blank,
+            undefined,
             targets: crate::flow::targets(program),
             orders: FxHashMap::default(),
+            seen: None,
         })
     }
 }
@@ -106,7 +116,7 @@ pub struct Run<'r, 'a, 's> {
     pub terms: &'r mut Terms,
     pub paths: &'r mut Paths<'s>,
     pub world: &'r World,
-    pub bounds: &'r crate::world::Bounds,
+    pub bounds: &'r Bounds,
     pub packet: Packet,
     /// Bits of the packet that the parser has consumed
     pub cursor: usize,
@@ -175,6 +185,34 @@ impl Run<'_, '_, '_> {
         state.frame[slot as usize..(slot + n) as usize].fill(zero);
     }
 
+    /// Takes the value from what is in the words.
+    pub(crate) fn undefine(&self, state: &mut State, slot: Slot, n: u32) {
+        let own = self.code.undefined.words(slot, n);
+        state.frame[slot as usize..(slot + n) as usize].copy_from_slice(own);
+    }
+
+    /// A copy of whole headers: one without a name of its own has zeros in its fields where it is
+    /// invalid, for headers are compared by all their words.
+    fn copy(&mut self, d: Slot, s: Slot, n: u32, state: &mut State) {
+        let old = state.frame[s as usize..(s + n) as usize].to_vec();
+        state.frame[d as usize..(d + n) as usize].copy_from_slice(&old);
+        let zero = self.terms.number(0, 64);
+        for at in 0..n {
+            let undefined = &self.code.undefined;
+            let (from, to) = (undefined.header_of(s + at), undefined.header_of(d + at));
+            let (valid, instead) = match (from, to) {
+                (Some(valid), None) if valid >= s && !undefined.is_named(d + at) => (valid, zero),
+                (None, Some(valid)) if valid >= d && !undefined.is_named(s + at) => {
+                    (valid - d + s, undefined.words(d + at, 1)[0])
+                }
+                _ => continue,
+            };
+            let valid = self.terms.is_set(old[(valid - s) as usize]);
+            let value = self.merge_words(valid, old[at as usize], instead);
+            self.set(state, d + at, value);
+        }
+    }
+
     /// `value` where `c` holds, else what is there.
     fn store_if(&mut self, state: &mut State, c: Term, slot: Slot, value: Term) {
         let old = self.word(state, slot);
@@ -198,11 +236,7 @@ impl Run<'_, '_, '_> {
                 let value = self.word(state, s);
                 self.set(state, d, value);
             }
-            Op::MovN { d, s, n } => {
-                state
-                    .frame
-                    .copy_within(s as usize..(s + n) as usize, d as usize);
-            }
+            Op::MovN { d, s, n } => self.copy(d, s, n, state),
             Op::MovIf { d, s, c } => {
                 let (c, value) = (self.truth(state, c), self.word(state, s));
                 self.store_if(state, c, d, value);
@@ -215,7 +249,8 @@ impl Run<'_, '_, '_> {
                     self.store_if(state, c, d + at as u32, value);
                 }
             }
-            Op::Zero { d, n } | Op::Undefine { d, n } => self.zero(state, d, n),
+            Op::Zero { d, n } => self.zero(state, d, n),
+            Op::Undefine { d, n } => self.undefine(state, d, n),
             Op::Alu { op, w, d, a, b } => {
                 let w = u32::from(w);
                 let x = self.get(state, a, w);
@@ -428,7 +463,8 @@ impl Run<'_, '_, '_> {
         let r = self.program.dynamic[r as usize];
         let index = self.word(state, idx);
         let old: Vec<Term> = state.frame.clone();
-        self.zero(state, d, r.n);
+        let beyond = self.code.undefined.words(r.base, r.n);
+        state.frame[d as usize..(d + r.n) as usize].copy_from_slice(beyond);
         for number in 0..r.count {
             let c = self.is_index(index, number);
             for word in 0..r.n {
@@ -483,9 +519,9 @@ impl Run<'_, '_, '_> {
         let bytes = self.header_bytes(layout, base, state, false);
         self.grow(state, not, bytes);
         let n = self.program.layouts[layout as usize].words;
-        let zero = self.terms.number(0, 64);
         for slot in base + 1..base + n {
-            self.store_if(state, not, slot, zero);
+            let value = self.code.undefined.words(slot, 1)[0];
+            self.store_if(state, not, slot, value);
         }
         let one = self.terms.number(1, 1);
         self.set(state, base, one);
@@ -497,7 +533,7 @@ impl Run<'_, '_, '_> {
         let minus = self.negative(bytes);
         self.grow(state, was, minus);
         let n = self.program.layouts[layout as usize].words;
-        self.zero(state, base, n);
+        self.undefine(state, base, n);
     }
 
     fn shift_stack(&mut self, stack: u32, by: i32, state: &mut State) {
@@ -523,7 +559,7 @@ impl Run<'_, '_, '_> {
             let zero = self.terms.number(0, 32);
             (self.terms.choose(under, zero, rest), first + all - moved)
         };
-        self.zero(state, gap as u32, moved as u32);
+        self.undefine(state, gap as u32, moved as u32);
         self.set(state, stack.next, value);
     }
 }

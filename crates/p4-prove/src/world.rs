@@ -39,12 +39,16 @@ pub struct Bounds {
     /// What is promised of each cell of a register, whose name ends so: `value` is what it holds when
     /// the packet comes, `now` the time
     pub registers: Vec<(String, Expression)>,
+    /// Counters of v1model whose packets are compared, by the ends of their names
+    pub counters: Vec<String>,
     /// Tables without keys whose default action the control plane sets
     pub defaults: Vec<String>,
     pub fixed: Vec<Fixed>,
     pub derived: Vec<Derived>,
     /// For TNA: how the chip is wired
     pub wiring: Option<Wiring>,
+    /// What P4 leaves undefined is unknown; else it is zero.
+    pub undefined: bool,
 }
 
 impl Bounds {
@@ -73,10 +77,12 @@ impl Default for Bounds {
             ports: Vec::new(),
             assumptions: Vec::new(),
             registers: Vec::new(),
+            counters: Vec::new(),
             defaults: Vec::new(),
             fixed: Vec::new(),
             derived: Vec::new(),
             wiring: None,
+            undefined: true,
         }
     }
 }
@@ -154,6 +160,8 @@ pub struct World {
     pub now: Term,
     /// Registers that hold anything when the packet comes, by name; others hold zeros.
     pub registers: Vec<String>,
+    /// Counters that are compared, by name
+    pub counters: Vec<String>,
     /// Each pipe of a chip has cells of its own.
     pub has_pipes: bool,
 }
@@ -227,6 +235,19 @@ fn registers(program: &Program, bounds: &Bounds) -> Vec<String> {
         .filter(|own| !is_note(&own.name))
         .map(|own| own.name.to_string())
         .collect()
+}
+
+/// The full names of the counters that are compared
+fn counters(program: &Program, bounds: &Bounds) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    for wanted in &bounds.counters {
+        let mut instances = program.instances.iter();
+        let counter = instances
+            .find(|own| &*own.extern_type == "counter" && is_named(&own.name, wanted))
+            .ok_or_else(|| format!("there is no counter {wanted} to compare"))?;
+        found.push(counter.name.to_string());
+    }
+    Ok(found)
 }
 
 /// Whether a port of a chip leads back: 68 to 71 of each pipe, and front ports in loopback.
@@ -340,6 +361,7 @@ impl World {
             length,
             now,
             registers: registers(program, bounds),
+            counters: counters(program, bounds)?,
             has_pipes: bounds.wiring.is_some(),
         };
         Ok((world, axioms))
@@ -378,6 +400,11 @@ impl World {
 
     /// Why the entries of this world do not fit `program`, if they do not.
     pub fn misfit(&self, program: &Program) -> Option<String> {
+        for name in &self.counters {
+            if !program.instances.iter().any(|own| *own.name == **name) {
+                return Some(format!("there is no counter {name}"));
+            }
+        }
         for own in &self.tables {
             let Some(table) = program.tables.iter().find(|t| *t.name == *own.name) else {
                 return Some(format!("there is no table {}", own.name));
@@ -397,6 +424,11 @@ impl World {
             }
         }
         None
+    }
+
+    /// What holds of the entries of all tables
+    pub fn axioms(&self) -> impl Iterator<Item = &Term> {
+        self.tables.iter().flat_map(|own| &own.axioms)
     }
 
     /// What holds of the entries of a table. Nobody needs to know of a table that no path asks.

@@ -53,7 +53,7 @@ mod _engine {
     #[pymodule_export]
     use super::program::Program;
     #[pymodule_export]
-    use super::prove::{follow, prove};
+    use super::prove::{cover, follow, prove, sample};
     #[pymodule_export]
     use super::stf::stf;
     #[pymodule_export]

@@ -1,13 +1,15 @@
 //! Two programs compared for all packets (`p4-prove`), with a solver that Python brings along.
 
+use crate::compile::place_dict;
 use crate::program::Program;
 use num_bigint::BigUint;
 use p4_arch::Image;
+use p4_ir::ir::Op;
 use p4_prove::evaluate::operands;
 use p4_prove::term::{Binary, Node, Term, Terms};
 use p4_prove::{
-    Answer, Assumption, Bounds, Counterexample, Coverage, Derived, Entry, Expression, Fixed, Leg,
-    Match, Model, Solver, Target, Verdict, Wiring,
+    Answer, Assumption, Bounds, Branch, Counterexample, Coverage, Derived, Entry, Expression, Fate,
+    Fixed, Leg, Match, Model, Site, Solver, Target, Verdict, Wiring,
 };
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -27,10 +29,12 @@ pub struct Given<'py> {
     ports: Vec<u16>,
     promises: Vec<(String, Option<String>, Bound<'py, PyTuple>)>,
     registers: Vec<(String, Bound<'py, PyTuple>)>,
+    counters: Vec<String>,
     defaults: Vec<String>,
     fixed: Vec<(String, Numbers, String, Numbers)>,
     derived: Vec<Deriving>,
     wiring: Option<Wires>,
+    undefined: bool,
 }
 
 type Numbers = Vec<(String, BigUint)>;
@@ -76,6 +80,7 @@ impl Given<'_> {
             ports: self.ports,
             assumptions: promised.collect::<PyResult<_>>()?,
             registers: cells.collect::<PyResult<_>>()?,
+            counters: self.counters,
             defaults: self.defaults,
             fixed: fixed.collect(),
             derived: derived.collect(),
@@ -87,6 +92,7 @@ impl Given<'_> {
                     notes,
                     counts_passes,
                 }),
+            undefined: self.undefined,
             ..Bounds::default()
         })
     }
@@ -145,9 +151,113 @@ pub fn follow<'py>(
     let found = with_solver(solver, seconds, |solver, has_time| {
         p4_prove::witnesses(target(program), &bounds, solver, has_time, most)
     })?;
+    example_list(py, &found)
+}
+
+/// Packets that take the branches of two programs: `visits`, each as `example` of `prove` with
+/// `is_supposed`, `branches` of both programs, each with its place, `what` and `fate`, a
+/// `difference` if there is one, and `why` not everything was tried.
+#[pyfunction]
+pub fn cover<'py>(
+    py: Python<'py>,
+    reference: &Program,
+    student: &Program,
+    solver: Bound<'py, PyAny>,
+    bounds: Given<'py>,
+    seconds: f64,
+) -> PyResult<Bound<'py, PyDict>> {
+    let bounds = bounds.bounds()?;
+    let both = [target(reference), target(student)];
+    let covered = with_solver(solver, seconds, |solver, has_time| {
+        p4_prove::cover(both, &bounds, solver, has_time)
+    })?;
+    let dict = PyDict::new(py);
+    let visits = PyList::empty(py);
+    for visit in &covered.visits {
+        let example = example_dict(py, &visit.packet)?;
+        example.set_item("is_supposed", visit.is_supposed)?;
+        example.set_item("is_strange", visit.is_strange)?;
+        visits.append(example)?;
+    }
+    dict.set_item("visits", visits)?;
+    let branches = PyList::empty(py);
+    for (program, own) in [reference, student].into_iter().zip(&covered.branches) {
+        let list = PyList::empty(py);
+        for (branch, fate) in own {
+            list.append(branch_dict(py, program, *branch, *fate)?)?;
+        }
+        branches.append(list)?;
+    }
+    dict.set_item("branches", branches)?;
+    let difference = covered.difference.as_ref();
+    let difference = difference
+        .map(|found| example_dict(py, found))
+        .transpose()?;
+    dict.set_item("difference", difference)?;
+    dict.set_item("why", &covered.why)?;
+    Ok(dict)
+}
+
+fn branch_dict<'py>(
+    py: Python<'py>,
+    program: &Program,
+    branch: Branch,
+    fate: Fate,
+) -> PyResult<Bound<'py, PyDict>> {
+    let ir = program.ir();
+    let (span, what) = match branch.site {
+        Site::Code(pc) => {
+            let what = match ir.code[pc as usize] {
+                Op::Switch { .. } => format!("case at {}", branch.way),
+                _ => (branch.way == 1).to_string(),
+            };
+            (ir.spans[pc as usize], what)
+        }
+        Site::Table(id) => {
+            let table = &ir.tables[id as usize];
+            let action = table.actions.get(branch.way as usize / 2);
+            let action = action.map_or("", |own| &*ir.actions[own.action as usize].name);
+            let what = match branch.way % 2 {
+                1 => format!("{} hits: {action}", table.name),
+                _ => format!("{} misses", table.name),
+            };
+            (table.span, what)
+        }
+    };
+    let dict = place_dict(py, span, &program.sources)?;
+    dict.set_item("what", what)?;
+    let fate = match fate {
+        Fate::Unmet => "unmet",
+        Fate::Refused(_) => "refused",
+        Fate::Supposed => "supposed",
+        Fate::Taken => "taken",
+    };
+    dict.set_item("fate", fate)?;
+    Ok(dict)
+}
+
+/// Random packets and states near those of a program's paths, at most `most`, as `example` of `prove`.
+#[pyfunction]
+pub fn sample<'py>(
+    py: Python<'py>,
+    program: &Program,
+    solver: Bound<'py, PyAny>,
+    bounds: Given<'py>,
+    seconds: f64,
+    most: usize,
+    seed: u64,
+) -> PyResult<Bound<'py, PyList>> {
+    let bounds = bounds.bounds()?;
+    let found = with_solver(solver, seconds, |solver, has_time| {
+        p4_prove::samples(target(program), &bounds, solver, has_time, most, seed)
+    })?;
+    example_list(py, &found[..found.len().min(most)])
+}
+
+fn example_list<'py>(py: Python<'py>, found: &[Counterexample]) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
-    for witness in &found {
-        list.append(example_dict(py, witness)?)?;
+    for example in found {
+        list.append(example_dict(py, example)?)?;
     }
     Ok(list)
 }
@@ -348,7 +458,9 @@ fn example_dict<'py>(py: Python<'py>, example: &Counterexample) -> PyResult<Boun
     dict.set_item("updates", updates)?;
     dict.set_item("registers", &example.cells)?;
     dict.set_item("is_endless", example.is_endless)?;
+    dict.set_item("is_undefined", example.is_undefined)?;
     dict.set_item("after", &example.after)?;
+    dict.set_item("counts", &example.counts)?;
     let sent = PyList::empty(py);
     for side in &example.sent {
         let packets = side.iter();

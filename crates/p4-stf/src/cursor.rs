@@ -127,11 +127,27 @@ impl Cursor {
     }
 
     /// A dotted name as tables, actions and fields have it: `MyIngress.ipv4_lpm`, `hdr.mpls$0.ttl`.
+    /// One in quotes may have any characters: `"hdr.h.a & 0xf"`.
     pub fn name(&mut self, what: &str, remedy: &str) -> Result<String> {
+        if self.peek() == Some('"') {
+            return self.quoted(remedy);
+        }
         let name = self.take(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '$' | '[' | ']'));
         if name.is_empty() {
             return Err(self.error(format!("expected {what}{}", self.found()), remedy));
         }
+        Ok(name)
+    }
+
+    fn quoted(&mut self, remedy: &str) -> Result<String> {
+        let place = self.place();
+        let rest = &self.chars[self.at + 1..];
+        let Some(length) = rest.iter().position(|c| *c == '"') else {
+            return Err(self.error_at(place, "this quote has no end", remedy));
+        };
+        let name = rest[..length].iter().collect();
+        self.at += length + 2;
+        self.skip_blanks();
         Ok(name)
     }
 

@@ -65,7 +65,9 @@ pub fn entry(schema: &[TableSchema], add: &Add, mode: Mode) -> Result<Entry, Str
     let mut matches = Vec::new();
     for used in &add.keys {
         let key = find_key(table, used)?;
-        matches.push((key.name.clone(), value(key, used, mode)?));
+        if let Some(value) = value(key, used, mode)? {
+            matches.push((key.name.clone(), value));
+        }
     }
     for key in &table.keys {
         let given = matches.iter().any(|(name, _)| *name == key.name);
@@ -108,7 +110,15 @@ fn find_key<'a>(table: &'a TableSchema, used: &KeyUse) -> Result<&'a KeySchema, 
     Ok(&table.keys[index?])
 }
 
-fn value(key: &KeySchema, used: &KeyUse, mode: Mode) -> Result<Match, String> {
+/// What an entry asks of a key; `None` if it asks for nothing.
+fn value(key: &KeySchema, used: &KeyUse, mode: Mode) -> Result<Option<Match>, String> {
+    match (key.kind, &used.value) {
+        (MatchKind::Optional, MatchText::Number(number)) if number.is_any() => Ok(None),
+        _ => asked(key, used, mode).map(Some),
+    }
+}
+
+fn asked(key: &KeySchema, used: &KeyUse, mode: Mode) -> Result<Match, String> {
     let what = &format!("key {}", key.name);
     let refuse = |kind: &str, write: &str| Err(format!("{what} is matched {kind}; write {write}"));
     match (key.kind, &used.value) {
@@ -156,7 +166,7 @@ fn value(key: &KeySchema, used: &KeyUse, mode: Mode) -> Result<Match, String> {
             refuse("by mask", "VALUE&&&MASK, or * for digits that may be any")
         }
         (MatchKind::Range, _) => refuse("by range", "LOW..HIGH"),
-        (MatchKind::Optional, _) => refuse("exactly or not at all", "one number, or leave it out"),
+        (MatchKind::Optional, _) => refuse("exactly or not at all", "one number, or 0b*"),
         (MatchKind::Other, _) => Err(format!("{what} takes no value in an entry; leave it out")),
     }
 }

@@ -170,6 +170,13 @@ impl Number {
         let all = (BigUint::from(1u8) << self.digit_bits) - 1u8;
         self.written.as_ref().is_some_and(|written| *written != all)
     }
+
+    /// Whether no digit is written, as in `0b*`.
+    pub fn is_any(&self) -> bool {
+        self.written
+            .as_ref()
+            .is_some_and(|written| *written == BigUint::default())
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -162,3 +162,24 @@ proptest! {
         prop_assert_eq!(script.commands.len() + script.errors.len(), meant.count());
     }
 }
+
+/// p4testgen writes names in quotes: they may hold what ends a name elsewhere.
+#[test]
+fn names_in_quotes_may_hold_anything() {
+    let text = r#"add "My Table" 3 "hdr.a & 0xf":0x1 hdr.b:2 "an action"("x y":1) = "one""#;
+    let Command::Add(add) = only_command(text) else {
+        panic!("{text} adds an entry");
+    };
+    let keys: Vec<&str> = add.keys.iter().map(|key| key.field.as_str()).collect();
+    assert_eq!(keys, ["hdr.a & 0xf", "hdr.b"]);
+    assert_eq!((add.table.as_str(), add.priority), ("My Table", Some(3)));
+    assert_eq!(
+        (add.action.name.as_str(), &*add.action.args[0].0),
+        ("an action", "x y")
+    );
+    assert_eq!(add.label.as_deref(), Some("one"));
+    assert_eq!(
+        first_error("setdefault \"t a()"),
+        "t.stf:1:12: this quote has no end; write: setdefault TABLE ACTION(ARG:VALUE, ...)"
+    );
+}

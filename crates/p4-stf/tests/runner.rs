@@ -347,3 +347,40 @@ proptest! {
         prop_assert!(report.failures().count() <= 2, "{}", report.render());
     }
 }
+
+/// p4testgen writes `0b*` for an optional key that an entry does not ask for.
+#[test]
+fn an_optional_key_of_stars_is_left_out() {
+    let mut bench = Bench::next_port();
+    let script = parse(
+        "t.stf",
+        "add ports hdr.port:1..2 \"hdr.opt\":0b* a()\nadd ports hdr.port:3 hdr.opt:0x** a()\n\
+         add ports hdr.port:4 hdr.opt:7 a()",
+    );
+    assert_eq!(script.errors, []);
+    let report = run(&script, &mut bench, Mode::Strict);
+    assert!(report.passed, "{}", report.render());
+    let asked: Vec<Vec<&str>> = bench
+        .updates
+        .iter()
+        .filter_map(|update| match update {
+            Update::Insert(entry) => {
+                Some(entry.key.matches.iter().map(|(key, _)| &**key).collect())
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(
+        asked,
+        [
+            vec!["hdr.port"],
+            vec!["hdr.port"],
+            vec!["hdr.port", "hdr.opt"]
+        ]
+    );
+    assert!(failures(&common::run_text(
+        "add ports hdr.opt:0x1* a()",
+        Mode::Strict
+    ))[0]
+        .contains("without *"));
+}

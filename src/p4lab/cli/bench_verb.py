@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from p4lab.bench import Measure, describe, measure_all
+from p4lab.cli.console import print_whole
 from p4lab.cli.options import Json
 
 
@@ -25,9 +26,10 @@ class What(str, Enum):
 Only = Annotated[
     What,
     typer.Argument(
-        metavar="[engine|engines|grade|scale]",
-        help="The engine, native code next to the interpreter, grading a class of 300, or large "
-        "networks in virtual time.",
+        metavar="[WHAT]",
+        help="engine; engines: native code next to the interpreter; grade: a class of 300; scale: "
+        "large networks in virtual time.",
+        show_choices=False,
     ),
 ]
 Seconds = Annotated[
@@ -56,17 +58,18 @@ def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = Fals
     else:
         console = Console(emoji=False)
         console.print(str(machine), highlight=False)
-        console.print(_table(measures))
+        print_whole(_table(measures))
 
 
 def _table(measures: list[Measure]):  # -> rich.table.Table, imported only here
     from rich.table import Table
 
     table = Table(box=None)
-    table.add_column("what")
+    # No column wraps: a row is a line, also in a pipe that says nothing of its width.
+    table.add_column("what", no_wrap=True)
     for column in ("median", "least", "most", "goal"):
-        table.add_column(column, justify="right")
-    table.add_column("")
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
     group = ""
     for row in measures:
         if row.group != group:

@@ -12,6 +12,7 @@ import shlex
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -53,6 +54,11 @@ Seconds = Annotated[
     typer.Option("--seconds", min=0.1, max=3600, help="Time of one core for the proof."),
 ]
 
+OnePart = Annotated[
+    str | None,
+    typer.Option("--part", metavar="PART", help="Only this part: its number or name."),
+]
+
 LOOK = 0.2  # seconds between two looks at the files
 
 
@@ -60,12 +66,14 @@ def check(
     lab: Lab,
     folder: Folder = Path("."),
     all_: All = False,
+    part: OnePart = None,
     target: Target = "engine",
     prove: Prove = False,
     seconds: Seconds = 10.0,
     as_json: Json = False,
 ) -> None:
-    """Check your work on a lab; exits 0 only if everything passes that the target can judge.
+    """Check your work on a lab; exits 0 only if everything passes that the target can judge, and
+    with --part if all of that part passes.
 
     The JSON object has lab, student, trouble, checks, proof and notes (how your folder was read);
     each check has id, title, part, status, points, max_points, waits_for, beyond (what the target
@@ -74,9 +82,10 @@ def check(
     from rich.console import Console  # heavy: rich, for nothing but a report
 
     from p4lab.grading.apart import unread
-    from p4lab.grading.text import render
+    from p4lab.grading.text import in_order, render
 
     course = _course(lab)
+    wanted = _part(course, part)
     _may_be(target, course)
     if prove and target != "engine":
         fail("a proof is about the program, on whatever target it runs: leave out --target.")
@@ -92,24 +101,28 @@ def check(
     if target != "engine" and not verdict.trouble:
         with _bench(target, course) as bench:
             verdict = _on_bench(course, found.files, bench)
+    whole = verdict
+    if wanted:
+        verdict = replace(verdict, checks=tuple(in_order(course, verdict, wanted)))
     if as_json:
         typer.echo(_record(verdict, found))
     else:
         stories = len(verdict.checks) if all_ else 1
         shown = Console(emoji=False)
-        shown.print(render(course, verdict, stories=stories, folder=str(folder)))
+        shown.print(render(course, whole, stories=stories, folder=str(folder), part=wanted))
         _tell_of_files(shown, course, folder, found)
     if not verdict.passed:
         raise typer.Exit(VERDICT_NO)
 
 
-def watch(lab: Lab, folder: Folder = Path(".")) -> None:
+def watch(lab: Lab, folder: Folder = Path("."), part: OnePart = None) -> None:
     """Check again whenever you save; Ctrl-C ends it."""
     from rich.console import Console
 
     from p4lab.grading.text import render
 
     course = _course(lab)
+    wanted = _part(course, part)
     console = Console(emoji=False)
     for _ in _changes(course, folder):
         found = _read(course, folder)
@@ -119,11 +132,22 @@ def watch(lab: Lab, folder: Folder = Path(".")) -> None:
             continue
         verdict = _on_engine(course, found.files)
         console.clear()
-        console.print(render(course, verdict, folder=str(folder)))
+        console.print(render(course, verdict, folder=str(folder), part=wanted))
         _tell_of_files(console, course, folder, found)
         console.print(f"\n[dim]Waiting for changes in {folder} (Ctrl-C to stop)[/]")
         if verdict.passed:
             console.print("[bold green]Everything passes.[/]")
+
+
+def _part(course: Course, written: str | None) -> str | None:
+    """The id of the part that a user means by its number, id or title; ends the verb if none."""
+    if written is None:
+        return None
+    for number, part in enumerate(course.parts, 1):
+        if written.lower() in (str(number), part.id.lower(), part.title.lower()):
+            return part.id
+    known = ", ".join(f"{number} {part.id}" for number, part in enumerate(course.parts, 1))
+    fail(f"{course.name} has no part {written!r}; it has {known or 'no parts'}.")
 
 
 def _record(verdict: Verdict, found: Submission) -> str:

@@ -97,7 +97,13 @@ Dask = Annotated[
     typer.Option("--dask", metavar="ADDRESS", help="Judge on a Dask cluster: its scheduler."),
 ]
 Formats = Annotated[
-    list[Format] | None, typer.Option("--format", help="Also write this; may be repeated.")
+    list[Format] | None,
+    typer.Option(
+        "--format",
+        metavar="FORMAT",
+        help="Also write this; may be repeated: "
+        f"{', '.join(one.value for one in list(Format)[:-1])} or {list(Format)[-1].value}.",
+    ),
 ]
 Reveal = Annotated[
     bool, typer.Option("--reveal", help="Show students their hidden cases, too: after the release.")

@@ -147,6 +147,8 @@ def _of_files(
     passes: int | None,
     as_json: bool,
 ) -> NoReturn:
+    from rich.console import Console  # heavy: rich
+
     from p4lab.engine import ProgramError, load_program
     from p4lab.prove import told
     from p4lab.prove.compare import Bounds, compare
@@ -162,7 +164,8 @@ def _of_files(
     except ProgramError as error:
         fail(str(error))
     try:
-        outcome = compare(reference, student, bounds, seconds)
+        with Console(stderr=True).status("proving"):
+            outcome = compare(reference, student, bounds, seconds)
     except ValueError as error:
         fail(f"the programs cannot be compared: {error}.")
     shown = told.as_json(outcome)
@@ -193,3 +196,7 @@ def _example(
         yield "  the second program sends it around for ever"
     for register, index in example.cells:
         yield f"  afterwards {register}[{index}] is another number"
+    for counter, index in example.counts:
+        yield f"  afterwards {counter}[{index}] has counted other packets"
+    if example.undefined is not None:
+        yield "  the second program reads what P4 leaves undefined: it holds noise here"

@@ -43,8 +43,9 @@ TargetName = Annotated[
     str,
     typer.Option(
         "--target",
-        metavar="engine|bmv2|tofino-model|wedge",
-        help="What runs the program; bmv2 with --net mininet, Tofinos: docs/hardware.md.",
+        metavar="TARGET",
+        help="What runs the program: engine, bmv2 (with --net mininet), tofino-model or wedge "
+        "(docs/hardware.md).",
     ),
 ]
 EngineName = Annotated[

@@ -14,12 +14,31 @@ from p4lab.cli.run_verb import Down, Folder, Lab, Seed, TopologyName
 from p4lab.cli.running import plan_or_fail, reporting, tell_of_given
 from p4lab.cli.settings import SystemOptions
 from p4lab.cli.verbs import registered
+from p4lab.cli.why import Asked, chosen, fields, told
 from p4lab.engine import load_program
-from p4lab.tracing import Writer
+from p4lab.steps import short
+from p4lab.tracing import Hop, Writer
 from p4lab.tracing import trace as follow
 
 StreamNumber = Annotated[
     int, typer.Option("--stream", min=1, help="Follow the first packet of this stream.")
+]
+Routers = Annotated[
+    list[str] | None,
+    typer.Option("--router", metavar="NAME", help="Only this router; several times for more."),
+]
+FieldName = Annotated[
+    str,
+    typer.Option("--field", metavar="FIELD", help="Only steps about this, such as bier.ttl."),
+]
+Why = Annotated[
+    str,
+    typer.Option(
+        "--why",
+        metavar="FIELD[:BIT]",
+        help="Who gave this its value: its changes from the last one back, through passes and "
+        "hops; up to a --router if there is one. Bit 1 is the lowest.",
+    ),
 ]
 
 
@@ -34,6 +53,9 @@ def trace(
     down: Down = None,
     bmv2_compat: Bmv2Compat = False,
     undefined: Undefined = None,
+    router: Routers = None,
+    field: FieldName = "",
+    why: Why = "",
     as_json: Json = False,
 ) -> None:
     """Follow one packet through every switch: states, tables, changed fields, copies, drops.
@@ -59,6 +81,13 @@ def trace(
     )
     if stream > len(plan.streams):
         fail(f"the lab has {len(plan.streams)} streams, so there is no stream {stream}.")
+    for name in router or ():
+        if name not in {one.name for one in plan.topology.routers}:
+            known = ", ".join(one.name for one in plan.topology.routers)
+            fail(f"{plan.topology.name} has no router {name}; it has {known}.")
+    asked = Asked.of(why) if why else None
+    if why and asked is None:
+        fail(f"--why {why}: write a field, such as bier.bit_string, or one bit: bier.bit_string:3.")
     with reporting() as say:
         say(f"compiling {plan.program.name}")
         program = load_program(
@@ -69,5 +98,26 @@ def trace(
         typer.echo(json.dumps(first.to_json(), indent=2))
     else:
         notation = registry.find(plan.system).notation_for(plan)
-        Console(emoji=False).print(Writer(notation, program.summary).tree(first))
+        writer = Writer(notation, program.summary, router or (), field)
+        for name in filter(None, (field, asked.name if asked else "")):
+            _must_occur(name, first)
+        if asked is None:
+            Console(emoji=False).print(writer.tree(first))
+        elif way := chosen(first, router[0] if router else None, asked):
+            headers = {short(header["name"]) for header in program.summary["headers"]}
+            typer.echo("\n".join(told(way, asked, writer, headers)))
+        else:
+            fail(f"the packet did not come to {router[0] if router else 'any router'}.")
     tell_of_given(lab, folder)
+
+
+def _must_occur(name: str, first: Hop) -> None:
+    """Ends the verb with what there is if a trace has no field of a name, or several."""
+    known = fields(first)
+    meant = [one for one in known if one == name or one.endswith(f".{name}")]
+    if len(meant) == 1:
+        return
+    if meant:
+        fail(f"{name} may be {' or '.join(meant)}: write one of them.")
+    near = [one for one in known if one.rpartition(".")[2] == name.rpartition(".")[2]]
+    fail(f"nothing on the packet's way is called {name}; there is {', '.join(near or known)}.")

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from p4lab.cli.errors import fail
+from p4lab.command import everywhere
 
 Verb = TypeVar("Verb", bound=Callable[..., None])
 
@@ -48,7 +49,28 @@ class Later(TyperCommand):
             fail(f"{self.name} is to be found in {self.place}, and cannot be used: {error}.")
         own = typer.Typer(add_completion=False)
         own.command(self.name, **getattr(verb, "typer_settings", {}))(verb)
-        return typer.main.get_command(own)
+        return _as_typed(typer.main.get_command(own))
+
+
+def _as_typed(verb: Any) -> Any:
+    """The command with its help as this user types commands."""
+    from p4lab.cli import PANELS
+
+    known = [name for verbs in PANELS.values() for name in verbs]
+    for one in (verb, *verb.params):
+        if getattr(one, "help", None):
+            one.help = everywhere(_unwrapped(one.help), known)
+    return verb
+
+
+def _unwrapped(text: str) -> str:
+    """Paragraphs as one line each, for a terminal to wrap them; lists stay."""
+    found = []
+    for paragraph in text.split("\n\n"):
+        lines = paragraph.splitlines()
+        listed = any(line.startswith((" ", "- ", "* ")) for line in lines)
+        found.append(paragraph if listed else " ".join(line.strip() for line in lines))
+    return "\n\n".join(found)
 
 
 def summary(place: str) -> str:

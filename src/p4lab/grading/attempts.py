@@ -7,23 +7,24 @@ be given to every submission, and what decides on points is the engine, not the 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from p4lab import _engine
 from p4lab.course.labs import LabError
 from p4lab.grading import found, nearest
-from p4lab.grading.course import Check, Course, inject
+from p4lab.grading.course import Check, Course, Judged, inject
 from p4lab.grading.found import Found
-from p4lab.grading.judge import work_of
+from p4lab.grading.judge import endless, work_of
 from p4lab.grading.nearest import Rule
 from p4lab.grading.record import CheckResult, Proof, Story, Verdict
-from p4lab.grading.story import compare, traced
+from p4lab.grading.story import alike, compare, traced
 from p4lab.grading.work import Work
 
 if TYPE_CHECKING:  # not everybody has the solver
-    from p4lab.prove.compare import Example, Outcome
+    from p4lab.grading.proofs import Compared
+    from p4lab.prove.compare import Example
 
 FAILS = "some of its cases fail already"
 MISSING = "bitwuzla is missing, which answers the prover's questions"
@@ -43,14 +44,14 @@ class Attempt:
 
     def to_json(self) -> dict[str, Any]:
         shown = self.found and self.found.to_json()
-        head = {"status": self.proof.status, "told": self.proof.told}
-        return {**head, "found": shown, "detail": self.detail}
+        return {**asdict(self.proof), "found": shown, "detail": self.detail}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Attempt:
         """What `to_json` gave. Raises KeyError for anything else."""
         case = Found.from_json(data["found"]) if data["found"] else None
-        return cls(Proof(data["status"], data["told"]), case, data["detail"])
+        proof = Proof(data["status"], data["told"], data["taken"], data["branches"])
+        return cls(proof, case, data["detail"])
 
 
 def sampled(why: str, detail: str = "") -> Attempt:
@@ -70,22 +71,25 @@ def attempt(course: Course, files: Mapping[str, str], seconds: float) -> Attempt
     work = work_of(course, files)
     try:
         program = proofs.student_program(course, work.files)
-        outcome = proofs.compared(course, program, seconds)
+        compared = proofs.compared(course, program, seconds)
     except proofs.ProofError as error:
         return sampled(str(error))
-    return judged(course, work, outcome)
+    return judged(course, work, compared)
 
 
-def judged(course: Course, work: Work, outcome: Outcome) -> Attempt:
+def judged(course: Course, work: Work, compared: Compared) -> Attempt:
     """What the prover's answer means for the grader. Raises LabError."""
     from p4lab.grading import proofs
     from p4lab.prove.told import bounds_told
 
+    outcome = compared.outcome
     if outcome.example is not None:
         return _refuted(course, work, outcome.example, proofs.rules_of(course.name))
+    taken = sum(branch.fate == "taken" for branch in compared.branches)
+    counts = (taken, len(compared.branches))
     if outcome.verdict == "equal":
-        return Attempt(Proof("proven", bounds_told(outcome)))
-    return sampled(outcome.why)
+        return Attempt(Proof("proven", bounds_told(outcome), *counts))
+    return Attempt(Proof("sampled", outcome.why, *counts))
 
 
 def _refuted(course: Course, work: Work, example: Example, rules: Sequence[Rule]) -> Attempt:
@@ -99,7 +103,8 @@ def _refuted(course: Course, work: Work, example: Example, rules: Sequence[Rule]
     if not noticed:
         return sampled(UNSEEN)
     case = found.judged(course, found.found_for(course, next(iter(noticed.values()))[0], example))
-    traces = [traced(course, one, case, 1) for one in (reference, program)]
+    last = len(case.case.sendings)
+    traces = [traced(course, one, case, last) for one in (reference, program)]
     fitting = nearest.blamed(course, [*noticed.values()], rules, *traces)
     if fitting is None:
         return sampled(UNSEEN)
@@ -116,10 +121,21 @@ def told(course: Course, case: Found, work: Work) -> Story | None:
     if program is None:
         return None
     try:
-        story = compare(course, check, judged, work, program, 1)
-        return story or _other_cells(course, case, program)
+        for number in _unlike(course, judged, program):
+            if story := compare(course, check, judged, work, program, number):
+                return story
+        return _other_cells(course, case, program)
     except ValueError:  # the entries do not fit: the contract's check tells that
         return None
+
+
+def _unlike(course: Course, judged: Judged, program: _engine.Program) -> Iterator[int]:
+    """The packets, from 1, of which something else comes out than of the reference."""
+    switch = course.set_up(program, judged.case)
+    for number, sending in enumerate(judged.case.sendings, 1):
+        got = inject(switch, sending)
+        if not alike(judged.case, number, got, judged.outputs[number - 1]) or endless(switch):
+            yield number
 
 
 def _other_cells(course: Course, case: Found, program: _engine.Program) -> Story | None:
@@ -129,7 +145,8 @@ def _other_cells(course: Course, case: Found, program: _engine.Program) -> Story
     judged = found.judged(course, case).case
     switches = [course.set_up(one, judged) for one in (course.program(judged.defines), program)]
     for switch in switches:
-        inject(switch, judged.sendings[0])
+        for sending in judged.sendings:
+            inject(switch, sending)
     for name, index in case.cells:
         wanted, got = (switch.read_register(name, index) for switch in switches)
         if wanted != got:
@@ -193,18 +210,19 @@ def examined(
     and the `check` that a counterexample belongs to with its `story`; or the `fault`, why it can
     say nothing. Raises LabError."""
     from p4lab.grading import proofs
-    from p4lab.prove.told import as_json, covered
+    from p4lab.prove.told import as_json, branches_told, covered
 
     work = work_of(course, files)
     bounds = proofs.bounds_of(course.name)
     bounds = replace(bounds, entries=entries or bounds.entries, passes=passes or bounds.passes)
     try:
         program = proofs.student_program(course, work.files)
-        outcome = proofs.compared(course, program, seconds, bounds)
+        compared = proofs.compared(course, program, seconds, bounds)
     except proofs.ProofError as error:
         return {"fault": str(error)}
-    shown = {**as_json(outcome), "covered": list(covered(outcome)), "check": None, "story": None}
-    case = judged(course, work, outcome).found
+    lines = [*branches_told(compared.branches), *covered(compared.outcome)]
+    shown = {**as_json(compared.outcome), "covered": lines, "check": None, "story": None}
+    case = judged(course, work, compared).found
     if case is not None:
         story = told(course, case, work)
         shown |= {"check": case.check, "story": story and asdict(story)}

@@ -41,8 +41,11 @@ FOUND = "checks/found"
 program from the solution"""
 
 MAX_PASSES = 128
-"""How often a packet may go around in a switch that is judged: far more than a lab needs, and few
+"""How often a packet may go around in a switch that is judged: far more than most need, and few
 enough that a loop is told in an instant."""
+MOST_PASSES = 512
+"""How often it may where the reference goes around more often than that: 255 receivers may be
+behind as many next hops."""
 MAX_PACKETS = 2048
 """How many packets one arriving packet may become there."""
 
@@ -189,6 +192,8 @@ class Course:
     _cpus: dict[Defines, CpuPort] = field(default_factory=dict, repr=False)
     _scenarios: dict[str, Scenario] = field(default_factory=dict, repr=False)
     _cases: dict[tuple[str, str], Judged] = field(default_factory=dict, repr=False)
+    ways: dict[str, tuple[Judged, Any]] = field(default_factory=dict, repr=False)
+    """The reference's ways through cases, for who looks for the statement to blame"""
 
     @cached_property
     def sources(self) -> dict[str, str]:
@@ -329,6 +334,7 @@ class Course:
     def _judged(self, case: Case, seed: str) -> Judged:
         """Raises LabError, and ValueError for what does not fit."""
         if case.network is None:
+            case = replace(case, is_long=self._takes_long(case))
             outputs, counts = self._answer(case)
             if case.undefined is not None and (outputs, counts) != self._answer(
                 replace(case, undefined=None)
@@ -339,6 +345,13 @@ class Course:
         # What the system's settings say of the program goes before what the checks say.
         defines = tuple({**dict(case.defines), **dict(plan.defines)}.items())
         return Judged(replace(case, defines=defines), seed, plan=plan)
+
+    def _takes_long(self, case: Case) -> bool:
+        """Whether a packet of a case goes around in the reference more often than most do."""
+        switch = self.set_up(self.program(case.defines), case)
+        for sending in case.sendings:
+            inject(switch, sending)
+        return bool(switch.stats["too_many_passes"])
 
     def _answer(self, case: Case) -> tuple[tuple[tuple[tuple[int, bytes], ...], ...], Counts]:
         """What the reference sends for each packet, and what it has counted in the end."""
@@ -366,10 +379,10 @@ class Course:
                         )
         return "the reference sends something else with noise in what P4 leaves undefined."
 
-    def switch(self, program: _engine.Program) -> _engine.Switch:
+    def switch(self, program: _engine.Program, passes: int = MAX_PASSES) -> _engine.Switch:
         """A switch to judge with. Raises ValueError for a program that no switch has the memory
         for."""
-        switch = _engine.Switch(program, max_passes=MAX_PASSES, max_packets=MAX_PACKETS)
+        switch = _engine.Switch(program, max_passes=passes, max_packets=MAX_PACKETS)
         switch.set_cpu_port(self.cpu_port(program))
         return switch
 
@@ -389,7 +402,7 @@ class Course:
         fit."""
         if case.undefined is not None:
             program = program.with_undefined(case.undefined)
-        switch = self.switch(program)
+        switch = self.switch(program, MOST_PASSES if case.is_long else MAX_PASSES)
         for port, metadata in case.loops:
             switch.set_loop(port)
             switch.set_port_metadata(port, metadata)

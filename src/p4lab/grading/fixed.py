@@ -17,11 +17,9 @@ from p4lab.grading import drawing, frames
 from p4lab.grading.course import Course
 from p4lab.grading.frames import FrameError
 from p4lab.grading.scenario import MICROSECOND, Case, Scenario, Sending
+from p4lab.grading.toml import MOST, brief, inline, is_named, key, quoted
 
 Update = Sequence[Any]
-
-MOST = 1 << 63
-"""TOML's numbers end here; larger ones are written as text."""
 
 
 class UnwritableError(Exception):
@@ -61,7 +59,7 @@ def case_of(course: Course, example: Mapping[str, Any], base: Scenario) -> Case:
             updates.append(update)
             continue
         _, name, index, value = update
-        own = next((cell for end, cell in cells.items() if _is_named(name, end)), None)
+        own = next((cell for end, cell in cells.items() if is_named(name, end)), None)
         if own is not None and value:
             sendings.append(own.sending(course, index, value))
         elif value:  # cells begin as 0
@@ -90,14 +88,14 @@ def text_of(course: Course, case: Case, say: str, why: str) -> str:
     UnwritableError."""
     if case.network is not None or case.shares or case.counts or case.expected is not None:
         raise UnwritableError("it is more than packets that come out as they do of the solution")
-    lines = [*(f"# {line}" for line in why.splitlines()), f"say = {_quoted(say)}"]
+    lines = [*(f"# {line}" for line in why.splitlines()), f"say = {quoted(say)}"]
     if case.ignore:
         lines.append(f"ignore = {json.dumps(sorted(case.ignore))}")
     if case.undefined is not None:
         lines.append("undefined = true")
     if case.others:
         lines.append('others = "ignore"')
-    defines = ", ".join(f"{name} = {_quoted(value)}" for name, value in case.defines)
+    defines = ", ".join(f"{name} = {quoted(value)}" for name, value in case.defines)
     if defines:
         lines.append(f"defines = {{ {defines} }}")
     blocks = ["\n".join(lines)]
@@ -127,7 +125,7 @@ def _update(update: Update, at: int, summary: Mapping[str, Any]) -> str:
             lines.append(f"instances = {[instance for _, instance in update[2]]}")
     elif kind == "register":
         _, register, index, value = update
-        lines = ["[[cell]]", f"register = {_quoted(register)}", f"index = {index}"]
+        lines = ["[[cell]]", f"register = {quoted(register)}", f"index = {index}"]
         lines += [f"value = {value}" if value < MOST else f'value = "={value:#x}"', *later]
     elif kind == "default":
         _, table, action, params = update
@@ -149,35 +147,21 @@ def _row(
     summary: Mapping[str, Any],
 ) -> Iterator[str]:
     """The lines of an entry or, without matches, of a default action."""
-    known = next(item for item in summary["tables"] if _is_named(item["name"], table))
+    known = next(item for item in summary["tables"] if is_named(item["name"], table))
     offered = [item for item in summary["actions"] if item["name"] in known["actions"]]
-    yield f"table = {_quoted(_briefly(known['name'], summary['tables']))}"
+    yield f"table = {quoted(brief(known['name'], (item['name'] for item in summary['tables'])))}"
     if matches is not None:
         widths = {key["name"]: key["width"] for key in known["keys"]}
         keys = [(name, _match(name, tuple(want), widths[name])) for name, want in matches]
-        yield f"match = {_inline(keys)}"
+        yield f"match = {inline(keys)}"
         if priority:
             yield f"priority = {priority}"
-    chosen = next(item for item in offered if _is_named(item["name"], action))
-    yield f"action = {_quoted(_briefly(chosen['name'], offered))}"
+    chosen = next(item for item in offered if is_named(item["name"], action))
+    yield f"action = {quoted(brief(chosen['name'], (item['name'] for item in offered)))}"
     widths = {param["name"]: param["width"] for param in chosen["params"]}
     if params:
         values = [(name, _value(name, value, widths[name])) for name, value in params]
-        yield f"params = {_inline(values)}"
-
-
-def _is_named(full: str, name: str) -> bool:
-    return full == name or full.endswith(f".{name}")
-
-
-def _briefly(full: str, items: Sequence[Mapping[str, Any]]) -> str:
-    """The shortest end of a name that no other item has."""
-    parts = full.split(".")
-    for count in range(1, len(parts)):
-        name = ".".join(parts[-count:])
-        if sum(_is_named(item["name"], name) for item in items) == 1:
-            return name
-    return full
+        yield f"params = {inline(values)}"
 
 
 def _match(name: str, want: tuple[Any, ...], width: int) -> str:
@@ -185,11 +169,11 @@ def _match(name: str, want: tuple[Any, ...], width: int) -> str:
     if kind == "any":
         return '"*"'
     if kind == "ternary" and values[1] != (1 << width) - 1:
-        return _quoted(f"{values[0]:#x} &&& {values[1]:#x}")
+        return quoted(f"{values[0]:#x} &&& {values[1]:#x}")
     if kind == "lpm":
-        return _quoted(f"{_value(name, values[0], width).strip(chr(34))}/{values[1]}")
+        return quoted(f"{_value(name, values[0], width).strip(chr(34))}/{values[1]}")
     if kind == "range":
-        return _quoted(f"{values[0]}..{values[1]}")
+        return quoted(f"{values[0]}..{values[1]}")
     return _value(name, values[0], width)
 
 
@@ -226,9 +210,9 @@ def _packet(course: Course, case: Case, sending: Sending) -> Iterator[str]:
             for field, width in layout[name].items()
             if fields.get(field, 0) or field in usual
         ]
-        yield f"{_key(name)} = {_inline(values)}"
+        yield f"{key(name)} = {inline(values)}"
     for name, items in stacks.items():
-        yield f"{_key(name)} = [{', '.join(items)}]"
+        yield f"{key(name)} = [{', '.join(items)}]"
     if rest:
         yield f'payload = "hex:{rest.hex()}"'
 
@@ -270,42 +254,28 @@ def _computed(
             tried[frames.PAYLOAD] = f"hex:{rest.hex()}"
             try:
                 if frames.build(tried, layout) == data:
-                    found[name, field] = _quoted(what)
+                    found[name, field] = quoted(what)
             except FrameError:
                 continue
     return found
 
 
-# ---- TOML ----------------------------------------------------------------------------------------
+# ---- Values --------------------------------------------------------------------------------------
 
 
 def _value(name: str, value: int, width: int) -> str:
     """A value as one writes it: addresses, types in hexadecimal, numbers."""
     if width == 48:
         digits = f"{value:012x}"
-        return _quoted(":".join(digits[at : at + 2] for at in range(0, 12, 2)))
+        return quoted(":".join(digits[at : at + 2] for at in range(0, 12, 2)))
     if width == 32 and re.search("addr|group|destination", name):
-        return _quoted(str(IPv4Address(value)))
+        return quoted(str(IPv4Address(value)))
     if width == 128:
-        return _quoted(str(IPv6Address(value)))
+        return quoted(str(IPv6Address(value)))
     return _number(value) if "type" not in name else f"{value:#06x}"
 
 
 def _number(value: int) -> str:
     if value < 1 << 12:
         return str(value)
-    return f"{value:#x}" if value < MOST else _quoted(f"{value:#x}")
-
-
-def _inline(values: Sequence[tuple[str, str]]) -> str:
-    if not values:
-        return "{}"
-    return "{ " + ", ".join(f"{_key(name)} = {value}" for name, value in values) + " }"
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _quoted(name)
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    return f"{value:#x}" if value < MOST else quoted(f"{value:#x}")

@@ -16,15 +16,13 @@ from p4lab.grading.course import Check, Course, Judged, counted, inject
 from p4lab.grading.frames import PAYLOAD
 from p4lab.grading.judge import endless
 from p4lab.grading.scenario import MICROSECOND, Kit, Scenario, in_words, make_case
+from p4lab.grading.toml import MOST, brief, inline, key, quoted
 from p4lab.model.system import System
 
 if TYPE_CHECKING:  # not everybody has the solver
     from p4lab.prove.compare import Example
 
 SAY = "A proof has found entries and a packet that tell this program from the reference."
-TOML_INTEGER = 1 << 63
-"""Larger numbers are written as text, since not every reader of TOML takes them"""
-
 Data = dict[str, Any]
 """A scenario as plain data"""
 
@@ -76,16 +74,22 @@ def smallest(programs: Sequence[_engine.Program], course: Course, example: Examp
 
 
 _Done = tuple[list[tuple[int, bytes]], bool, list[int]]
-"""What was sent, whether there was no end to it, and what the cells that count hold afterwards"""
+"""What was sent, whether there was no end to it, and what the cells that matter hold afterwards"""
 
 
 def _done(
     course: Course, program: _engine.Program, updates: Sequence[Any], example: Example
 ) -> _Done:
+    if example.undefined is not None:
+        program = program.with_undefined(example.undefined)
     switch = course.switch(program)
     switch.write(list(updates))
+    for port, packet, times in example.before:
+        for _ in range(times):
+            switch.process(port, packet, example.now)
     sent = sorted(switch.process(example.port, example.packet, example.now))
     cells = [switch.read_register(*cell) for cell in example.cells]
+    cells += [switch.read_counter(*count)[0] for count in example.counts]
     return sent, endless(switch), cells
 
 
@@ -101,8 +105,16 @@ def _scenario(course: Course, example: Example, check: Check) -> Data:
     program, layout = course.program(course.defines), course.headers(course.defines)
     data["defines"] = dict(course.kit.defines)
     data |= _fixed(example, program, layout)
+    if example.undefined is not None:
+        data["undefined"] = True
+    counters = sorted({counter for counter, _ in example.counts})
+    if counters and lens.count:
+        data["count"] = [
+            {"counter": counter, "cells": [i for name, i in example.counts if name == counter]}
+            for counter in counters
+        ]
     if not example.sent[0] and any(send.silent for send in lens.send):
-        data["send"][0]["silent"] = True
+        data["send"][-1]["silent"] = True
     return data
 
 
@@ -113,9 +125,19 @@ def _fixed(example: Example, program: _engine.Program, layout: frames.Layout) ->
     for update in example.updates:
         kind, row = _row(update, [table["name"] for table in tables])
         data.setdefault(kind, []).append(row)
-    packet = _packet(program, layout, example.packet)
+    return {**data, "send": list(_sent(example, program, layout))}
+
+
+def _sent(example: Example, program: _engine.Program, layout: frames.Layout) -> Iterator[Data]:
+    """The packets in their order. All come at the same moment, so only the first one waits."""
     wait = {"wait": example.now // MICROSECOND} if example.now else {}
-    return {**data, "send": [{"port": example.port, **wait, "packet": packet}]}
+    for port, data, times in (*example.before, (example.port, example.packet, 1)):
+        row = {"port": port, "packet": _packet(program, layout, data)}
+        if wait:
+            yield {**wait, **row}
+            wait, times = {}, times - 1
+        if times:
+            yield {"each": f"n in range({times})", **row} if times > 1 else row
 
 
 def _row(update: Sequence[Any], tables: Iterable[str]) -> tuple[str, Data]:
@@ -129,23 +151,13 @@ def _row(update: Sequence[Any], tables: Iterable[str]) -> tuple[str, Data]:
     if kind == "register":
         return "cell", {"register": update[1], "index": update[2], "value": _written(update[3])}
     _, _, table, matches, priority, action, params = update
-    row: Data = {"table": _brief(table, tables)}
+    row: Data = {"table": brief(table, tables)}
     row["match"] = {name: _match(match) for name, match in matches}
     if priority:
         row["priority"] = priority
     row["action"] = action.rsplit(".", 1)[-1]
     row["params"] = {name: _written(value) for name, value in params}
     return "entry", row
-
-
-def _brief(name: str, known: Iterable[str]) -> str:
-    """The shortest end of a name that is no other's."""
-    parts = name.split(".")
-    ends = (".".join(parts[start:]) for start in range(len(parts) - 1, -1, -1))
-    others = [other for other in known if other != name]
-    return next(
-        (end for end in ends if not any(f".{other}".endswith(f".{end}") for other in others)), name
-    )
 
 
 def _match(match: Sequence[Any]) -> Any:
@@ -162,7 +174,7 @@ def _match(match: Sequence[Any]) -> Any:
 
 
 def _written(value: int) -> int | str:
-    return value if value < TOML_INTEGER else f"{value:#x}"
+    return value if value < MOST else f"{value:#x}"
 
 
 def _packet(program: _engine.Program, layout: frames.Layout, data: bytes) -> Data:
@@ -229,7 +241,7 @@ def as_toml(found: Found) -> str:
     lines = [f"{name} = {_toml(found.scenario[name])}" for name in plain]
     for name, index in found.cells:
         lines.append(f"# Afterwards {name}[{index}] should be as with the reference.")
-    for kind in ("session", "group", "cell", "entry", "send"):
+    for kind in ("session", "group", "cell", "entry", "send", "count"):
         for row in found.scenario.get(kind, []):
             lines += ["", f"[[{kind}]]", *_rows(row)]
     return "\n".join(lines) + "\n"
@@ -243,21 +255,16 @@ def _rows(row: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"{name} = {_toml(value)}" for name, value in row.items() if name != "packet")
     if "packet" in row:  # a table of its own, so the last
         yield "[send.packet]"
-        yield from (f"{_key(header)} = {_toml(fields)}" for header, fields in row["packet"].items())
+        yield from (f"{key(header)} = {_toml(fields)}" for header, fields in row["packet"].items())
 
 
 def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return f'"{value}"'
+        return quoted(value)
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{_key(name)} = {_toml(item)}" for name, item in value.items())
-        return f"{{ {inner} }}" if inner else "{}"
+        return inline((name, _toml(item)) for name, item in value.items())
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_toml, value))}]"
     return str(value)
-
-
-def _key(name: str) -> str:
-    return name if name.replace("_", "").replace("-", "").isalnum() else f'"{name}"'

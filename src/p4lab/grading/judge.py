@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from p4lab import _engine
 from p4lab.grading import (
-    blame,
     counts,
     culprit,
     elsewhere,
@@ -18,6 +17,7 @@ from p4lab.grading import (
     scripts,
     stages,
 )
+from p4lab.grading.blame.pointed import pointed
 from p4lab.grading.course import (
     Check,
     Course,
@@ -125,7 +125,15 @@ def blamed(checks: Iterable[Check], results: Sequence[CheckResult]) -> Iterator[
         yield result
 
 
-def _run(course: Course, check: Check, work: Work, seed: int | None, bench: Bench | None) -> Found:
+def _run(
+    course: Course,
+    check: Check,
+    work: Work,
+    seed: int | None,
+    bench: Bench | None,
+    *,
+    is_told: bool = True,
+) -> Found:
     if check.stage == "compiles":
         return stages.compiles(course, check, work), 1, False
     if check.stage == "contract":
@@ -134,7 +142,7 @@ def _run(course: Course, check: Check, work: Work, seed: int | None, bench: Benc
         return numbers.story(course, check, work), 1, False
     if check.stf:
         return scripts.run(course, check, work)
-    return _cases(course, check, work, seed, bench)
+    return _cases(course, check, work, seed, bench, is_told)
 
 
 def _warnings(course: Course, work: Work) -> tuple[Warned, ...]:
@@ -161,13 +169,20 @@ def _warnings(course: Course, work: Work) -> tuple[Warned, ...]:
 
 
 def first_failed(course: Course, work: Work, seed: int) -> Check | None:
-    """The first check in which a program fails and points are lost. Sooner known than a verdict.
-    Raises LabError."""
-    for check in course.checks:
-        story, _, hidden = _run(course, check, work, seed, None)
+    """The first check in which a program fails and points are lost. Sooner known than a verdict,
+    since no line is looked for, and what takes long comes last: networks, and whether the program
+    compiles with all macros, which most cases show that use them. Raises LabError."""
+    for check in sorted(course.checks, key=lambda check: _takes_long(course, check)):
+        story, _, hidden = _run(course, check, work, seed, None, is_told=False)
         if story is not None and (check.points or not hidden):
             return check
     return None
+
+
+def _takes_long(course: Course, check: Check) -> bool:
+    file = check.scenario or check.parses
+    is_network = bool(file) and course.scenario(file).network is not None
+    return is_network or check.stage == "compiles"
 
 
 def story_of(course: Course, check: Check, label: str, work: Work) -> Story | None:
@@ -180,7 +195,12 @@ def story_of(course: Course, check: Check, label: str, work: Work) -> Story | No
 
 
 def _cases(
-    course: Course, check: Check, work: Work, seed: int | None, bench: Bench | None
+    course: Course,
+    check: Check,
+    work: Work,
+    seed: int | None,
+    bench: Bench | None,
+    is_told: bool,
 ) -> Found:
     count = 0
     for hidden, labels in ((False, public_seeds(check)), (True, course.hidden(check, seed))):
@@ -188,8 +208,8 @@ def _cases(
             count += 1
             judged = course.case(check, label)
             story = _case(course, check, judged, work, bench)
-            if story is not None and bench is None:
-                story = blame.pointed(course, judged, work, story)
+            if story is not None and bench is None and is_told:
+                story = pointed(course, judged, work, story)
             if story is not None:
                 return story, count, hidden
     return None, count, False

@@ -21,6 +21,7 @@ The table [prove] of lab.toml says what of the switch's state is fixed or promis
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -31,6 +32,7 @@ from p4lab.grading.course import Course, compile_files
 from p4lab.grading.nearest import Rule
 from p4lab.prove.assume import Expression, PromiseError, parse
 from p4lab.prove.compare import Bounds, Outcome, compare
+from p4lab.prove.cover import SHARE, Branch, cover
 
 
 class ProofError(Exception):
@@ -90,6 +92,7 @@ class _Prove(BaseModel):
     promise: list[_Promise] = []
     blame: list[Rule] = []
     cpu: _Port | None = None
+    counters: list[str] = []
     defaults: list[str] = []
     notes: list[str] = []
     counts_passes: bool = False
@@ -128,6 +131,7 @@ def bounds_of(lab: str) -> Bounds:
         ports=tuple(own.ports),
         promises=tuple(promises),
         registers=tuple(registers),
+        counters=tuple(own.counters),
         defaults=tuple(own.defaults),
         fixed=tuple(
             (e.table, tuple(e.match.items()), e.action, tuple(e.params.items())) for e in own.entry
@@ -150,16 +154,32 @@ def rules_of(lab: str) -> list[Rule]:
     return read_lab(lab, _LabFile).prove.blame
 
 
+@dataclass(frozen=True)
+class Compared:
+    """What the prover says, and which branches in the student's own files packets have taken."""
+
+    outcome: Outcome
+    branches: tuple[Branch, ...]
+
+
 def compared(
     course: Course, student: _engine.Program, seconds: float, bounds: Bounds | None = None
-) -> Outcome:
-    """What the prover says of a student's program, within the lab's bounds unless told. Raises
-    ProofError if it can say nothing, and LabError."""
+) -> Compared:
+    """What the prover says of a student's program, within the lab's bounds unless told: first of
+    packets for all branches, then of all packets. Raises ProofError if it can say nothing, and
+    LabError."""
     bounds = bounds or bounds_of(course.name)
+    reference = course.program(course.defines)
     try:
-        return compare(course.program(course.defines), student, bounds, seconds)
+        covered = cover(reference, student, bounds, seconds * SHARE)
+        if covered.example is not None:
+            outcome = Outcome("different", bounds, example=covered.example)
+        else:
+            outcome = compare(reference, student, bounds, max(0.0, seconds - covered.seconds))
     except ValueError as error:
         raise ProofError(f"the programs cannot be compared: {error}") from error
+    own = (one for one in covered.branches if one.file in course.student.edit)
+    return Compared(outcome, tuple(own))
 
 
 def student_program(course: Course, files: Mapping[str, str]) -> _engine.Program:

@@ -20,11 +20,13 @@ class Place:
 
 @dataclass(frozen=True)
 class FieldDifference:
-    """A field that differs, such as `bier.ttl`; None where its header is not there."""
+    """A field that differs, such as `bier.ttl`; None where its header is not there. It is `caused`
+    if it differs only because something else does: readers need not see it."""
 
     field: str
     expected: str | None
     got: str | None
+    caused: bool = False
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,11 @@ class PacketDifference:
     expected_headers: tuple[str, ...] = ()
     got_headers: tuple[str, ...] = ()
     fields: tuple[FieldDifference, ...] = ()
+
+    @property
+    def shown(self) -> tuple[FieldDifference, ...]:
+        """The fields without those that differ because of others."""
+        return tuple(one for one in self.fields if not one.caused)
 
 
 @dataclass(frozen=True)
@@ -97,10 +104,13 @@ class CheckResult:
 class Proof:
     """What is known of packets that no check has sent: "proven" equal to the reference within the
     bounds that `told` says, "refuted" by the case of a check (`told` is its id), or "sampled", and
-    `told` says why there is no proof."""
+    `told` says why there is no proof. Of a program that was not refuted so many of its `branches`
+    were `taken` by packets."""
 
     status: Literal["proven", "refuted", "sampled"]
     told: str
+    taken: int = 0
+    branches: int = 0
 
 
 @dataclass(frozen=True)

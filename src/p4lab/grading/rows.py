@@ -72,11 +72,13 @@ class Group(_Table):
 
 
 class Session(_Table):
-    """A clone session (on TNA: a mirror session) that leads to a port."""
+    """A clone session (on TNA: a mirror session) that leads to a port. `say` reads in place of what
+    it is, with `{...}` computed."""
 
     each: str | None = None
     id: Written
     port: Written
+    say: str = ""
 
 
 class Configuration(_Table):
@@ -136,11 +138,9 @@ def configure(
         for inner in drawing.rounds(session.each, names):
             number, port = (int(drawing.value(item, inner)) for item in (session.id, session.port))
             kind = "clone" if summary["package"] == "V1Switch" else "mirror"
-            yield (
-                1,
-                ("session", number, port, None, 0),
-                Step(f"{kind} session {number} leads to port {port}"),
-            )
+            plain = f"{kind} session {number} leads to port {port}"
+            said = drawing.filled(session.say, inner) if session.say else plain
+            yield 1, ("session", number, port, None, 0), Step(said)
     for group in wanted.group:
         for inner in drawing.rounds(group.each, names):
             number = int(drawing.value(group.id, inner))

@@ -10,6 +10,7 @@ import random
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, Literal, Protocol
 
@@ -195,18 +196,35 @@ class Case:
     """Cells of counters, as name and index"""
     undefined: int | None = None
     """The seed of the noise that fills what P4 leaves undefined; None: no noise"""
+    is_long: bool = False
+    """Whether a packet goes around in the reference more often than most do"""
 
     def forbids_others(self, number: int) -> bool:
         """Whether packets that nobody expects are wrong for the packet `number` (from 1)."""
         return not self.others or self.sendings[number - 1].silent
 
     def told(self, upto: int) -> tuple[str, ...]:
-        """What is done up to the packet number `upto`, in words."""
-        steps = [self.say, *shortened(self.steps)]
+        """What is done up to the packet number `upto`, in words: what is tried, the packets, and
+        what the switch held before. Where that changes in between it stands in front."""
+        packets: list[str] = []
         for number, sending in enumerate(self.sendings[:upto], 1):
             brief = sending.brief if number < upto else ""
-            steps += [*sending.steps, brief or sending.text]
-        return tuple(steps)
+            packets += [*sending.steps, brief or sending.text]
+        packets = list(_counted(packets))
+        held = shortened(self.steps)
+        if any(sending.steps for sending in self.sendings[:upto]):
+            return (self.say, *held, *packets)
+        return (self.say, *packets, *held)
+
+
+def _counted(steps: list[str]) -> Iterator[str]:
+    """Steps that are said many times in a row are said once."""
+    for step, same in groupby(steps):
+        times = len(list(same))
+        yield from [step] * times if times < MANY_TIMES else [f"{step} ({times} times)"]
+
+
+MANY_TIMES = 4
 
 
 SHOWN_STEPS = 12

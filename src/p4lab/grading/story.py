@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from p4lab import _engine
 from p4lab.grading import culprit, difference
+from p4lab.grading.consequences import marked
 from p4lab.grading.course import Check, Course, Defines, Judged, inject, inject_traced
 from p4lab.grading.culprit import Source
 from p4lab.grading.difference import Pair, Wanted
@@ -19,6 +20,7 @@ from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
 
 NO_END = "The packet never comes to an end: it runs in a loop in the switch."
+NO_ACTION = "NoAction"
 MAX_DIFFERENCES = 8  # of one packet that became many
 
 
@@ -44,6 +46,11 @@ def source_of(course: Course, program: _engine.Program, work: Work) -> Source:
     """A student's program as the lab's readers know it."""
     own = tuple(course.student.edit)
     return Source(program.summary, work.files, course.system.notation, own, course.begun)
+
+
+def reference_of(course: Course, program: _engine.Program, student: Source) -> Source:
+    """The reference, read with the same eyes."""
+    return replace(student, summary=program.summary, files=course.sources)
 
 
 def compare(
@@ -109,9 +116,10 @@ def compare_traces(
     if back is not None and pairs and pairs[0].got is None:
         hint = course.hint(check, kind or difference.COPY_MISSING)
         return _returned_story(course, check, case, back, steps, hint, source)
+    undone = _undone(ours[0].summary, packets, source)
     if not pairs:  # everything that should come out does, but something runs in circles
         hint = course.hint(check, kind)
-        return Story(steps, NO_END, kind, hint, place=where[0], why=where[1])
+        return Story(steps, NO_END + undone, kind, hint, place=where[0], why=where[1])
     told = pair_story(
         course,
         check,
@@ -125,7 +133,25 @@ def compare_traces(
     )
     if back is not None and told.place is None:  # no line of the last pass is to blame
         return _returned_story(course, check, case, back, steps, told.hint, source)
-    return told
+    return replace(told, summary=told.summary + undone)
+
+
+def _undone(reference: Mapping[str, Any], packets: Sequence[dict[str, Any]], source: Source) -> str:
+    """The table that finds nothing and has no default action, where the reference's has one."""
+    does = {table["name"] for table in reference["tables"] if table["default"] != NO_ACTION}
+    idle = {
+        table["name"]: culprit.place(table, source.files)
+        for table in source.summary["tables"]
+        if table["default"] == NO_ACTION and table["name"] in does
+    }
+    steps = (step for packet in packets for step in packet["steps"] if step["kind"] == "table")
+    for step in steps:
+        if not step["hit"] and step["table"] in idle:
+            line = idle[step["table"]]
+            where = f" ({line.file}:{line.line})" if line else ""
+            name = step["table"].rsplit(".", 1)[-1]
+            return f" The table {name}{where} has no entry for it and no default action."
+    return ""
 
 
 def _returned_story(
@@ -193,9 +219,13 @@ def pair_story(
     if signature == difference.LOOP:  # one of the endless copies says as much as all
         shown = (next((item for item in shown if item.wanted is None), pair),)
     differences = tuple(difference.describe(item, known) for item in shown)
+    if source is not None:
+        mine = reference_of(course, course.program(defines), source)
+        both = zip(differences, shown, strict=True)
+        differences = tuple(marked(told, item, mine, source) for told, item in both)
     return Story(
         steps,
-        _fate_sentence(signature, name, pair),
+        _fate_sentence(signature, name, pair) + _of_port_0(course, signature, shown),
         signature,
         course.hint(check, signature, name),
         differences,
@@ -204,10 +234,22 @@ def pair_story(
     )
 
 
+def _of_port_0(course: Course, signature: str, pairs: tuple[Pair, ...]) -> str:
+    """What port 0 means where a packet leaves there that should not: nobody says it otherwise."""
+    got = None if signature == difference.LOOP else pairs[0].got
+    known = {pair.wanted.port for pair in pairs if pair.wanted is not None}
+    if got is None or got.port != 0 or 0 in known or not course.is_v1model:
+        return ""
+    return " Port 0 is where a packet leaves for which nobody has chosen a port."
+
+
 def _fate_sentence(signature: str, name: str, pair: Pair) -> str:
     """The difference of what came out in one sentence."""
     expected = pair.wanted.port if pair.wanted else None
     port = pair.got.port if pair.got else expected
+    packet = f"packet on port {port}"
+    if pair.wanted and port != expected:
+        packet += f" (which belongs on port {expected})"
     sentences = {
         difference.LOOP: NO_END,
         difference.TABLE_MISSED: f"No packet leaves on port {expected}: a table missed.",
@@ -216,7 +258,7 @@ def _fate_sentence(signature: str, name: str, pair: Pair) -> str:
         difference.COPY_TOO_MANY: f"A packet leaves on port {port} that nobody should get.",
         difference.WRONG_PORT: f"The packet leaves on port {port} instead of port {expected}.",
     }
-    return sentences.get(signature) or _sentence(signature, name, f"packet on port {port}")
+    return sentences.get(signature) or _sentence(signature, name, packet)
 
 
 def _sentence(signature: str, name: str, packet: str) -> str:

@@ -15,7 +15,14 @@ from rich.text import Text
 from p4lab.command import command, pasted
 from p4lab.course.home import command as command_here
 from p4lab.grading.course import Course
-from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
+from p4lab.grading.record import (
+    CheckResult,
+    PacketDifference,
+    Story,
+    Verdict,
+    Warned,
+    by_part,
+)
 from p4lab.grading.writers import plain
 
 MOST_WARNINGS = 5
@@ -28,15 +35,24 @@ _MARKS = {
 
 
 def render(
-    course: Course, verdict: Verdict, *, stories: int = 1, folder: str = "."
+    course: Course,
+    verdict: Verdict,
+    *,
+    stories: int = 1,
+    folder: str = ".",
+    part: str | None = None,
 ) -> RenderableType:
-    """The whole verdict on the files in `folder`; the first `stories` failures are told in full."""
-    parts: list[RenderableType] = [_table(course, verdict)]
+    """The whole verdict on the files in `folder`, or that of one part; the first `stories` failures
+    are told in full."""
+    checks = in_order(course, verdict, part)
+    parts: list[RenderableType] = [_table(course, verdict, checks)]
     if verdict.trouble:
         parts.append(Text(verdict.trouble, style="bold red"))
-    failed = [check for check in verdict.checks if check.story is not None]
+    failed = [check for check in checks if check.story is not None]
     for check in failed[:stories]:
-        parts += [Text(), Rule(f"[bold red]{escape(check.title)}[/]", align="left")]
+        number = _number(course, check.id)
+        title = f"{number} {check.title}" if number else check.title
+        parts += [Text(), Rule(f"[bold red]{escape(title)}[/]", align="left")]
         if plain.lead(check):
             parts.append(Padding(Text(plain.lead(check)), (0, 2)))
         if check.story:
@@ -46,12 +62,33 @@ def render(
         left = len(failed) - stories
         word = "check" if left == 1 else "checks"
         where = course.name if folder == "." else f"{course.name} {shlex.quote(folder)}"
-        parts += [Text(), Text(f"{left} more failed {word}: {command_here()} check {where} --all")]
+        only = f" --part {part}" if part else ""
+        again = f"{command_here()} check {where}{only} --all"
+        parts += [Text(), Text(f"{left} more failed {word}:"), Text(again, overflow="fold")]
     shown = [check.story for check in failed[:stories] if check.story]
     parts += _warnings([w for w in verdict.warnings if not any(_explains(w, s) for s in shown)])
     if verdict.proof is not None:
         parts += [Text(), Text(plain.proof(verdict.proof))]
     return Group(*parts)
+
+
+def in_order(course: Course, verdict: Verdict, part: str | None = None) -> list[CheckResult]:
+    """The checks in the order of the handout: what stands before all parts, then part by part. With
+    a `part` its checks alone, and what stands before it as far as it has not passed."""
+    places = {one.id: place for place, one in enumerate(course.parts, 1)}
+    checks = sorted(verdict.checks, key=lambda check: places.get(check.part, 0))
+    if part is None:
+        return checks
+    return [c for c in checks if c.part == part or (not c.part and c.status != "passed")]
+
+
+def _number(course: Course, check: str) -> str:
+    """The number of a check: that of its part, and its place there, as in 2.1; else empty."""
+    for place, part in enumerate(course.parts, 1):
+        own = [one.id for one in course.checks if one.part == part.id]
+        if check in own:
+            return f"{place}.{own.index(check) + 1}"
+    return ""
 
 
 def _warnings(warned: Sequence[Warned]) -> list[RenderableType]:
@@ -70,34 +107,66 @@ def _warnings(warned: Sequence[Warned]) -> list[RenderableType]:
     return [*parts, Text(f"More: {command()} explain {warned[0].code}", style="dim")]
 
 
-def _table(course: Course, verdict: Verdict) -> Table:
-    titles = {part.id: part.title for part in course.parts}
+def _table(course: Course, verdict: Verdict, checks: Sequence[CheckResult]) -> Table:
+    titles = {part.id: f"{place} {part.title}" for place, part in enumerate(course.parts, 1)}
     table = Table(title=course.title, title_justify="left", box=None, pad_edge=False)
     table.add_column("")
     table.add_column("check", overflow="fold")
     table.add_column("points", justify="right")
-    part = None
-    shown = _shown(verdict)
-    for check in shown:
-        if check.part and check.part != part:
-            part = check.part
-            table.add_row("", f"[bold]{escape(titles.get(part, part))}[/]", "")
-        told = escape(check.title)
-        if check.waits_for:
-            told += f" [dim](waits for: {escape(waits(course, check))})[/]"
-        if check.beyond:
-            told += f" [dim](this target lacks {escape(check.beyond)})[/]"
-        table.add_row(_MARKS[check.status], told, _points(check))
-    if left := len(verdict.checks) - len(shown):
+    shown = _shown(checks)
+    groups = by_part(shown)
+    for part, own in groups.items():
+        if part:
+            points, most = (sum(values) for values in zip(*map(_both, own), strict=True))
+            total = f"[bold]{points:g}/{most:g}[/]"
+            table.add_row("", f"[bold]{escape(titles.get(part, part))}[/]", total)
+        for check in own:
+            indent = (0, 0, 0, 2) if part else (0, 0, 0, 0)
+            row = Padding(_row(course, verdict, check), indent)
+            table.add_row(_MARKS[check.status], row, _points(check))
+    if left := len(checks) - len(shown):
         table.add_row(_MARKS["skipped"], f"all {left} others, which wait for that", "")
-    table.add_row("", "[bold]total[/]", f"{verdict.points:g}/{verdict.max_points:g}")
+    if len(groups) > 1 or "" in groups:
+        table.add_row("", "[bold]total[/]", _total(verdict, checks))
     return table
 
 
-def _shown(verdict: Verdict) -> list[CheckResult]:
+def _both(check: CheckResult) -> tuple[float, float]:
+    return check.points, check.max_points
+
+
+def _total(verdict: Verdict, checks: Sequence[CheckResult]) -> str:
+    """The points of the checks, of a whole verdict with what an instructor has decided."""
+    points, most = (sum(values) for values in zip(*map(_both, checks), strict=True))
+    whole = len(checks) == len(verdict.checks)
+    return f"[bold]{verdict.points if whole else points:g}/{most:g}[/]"
+
+
+def _row(course: Course, verdict: Verdict, check: CheckResult) -> str:
+    number = _number(course, check.id)
+    told = f"{number} {escape(check.title)}" if number else escape(check.title)
+    if check.waits_for:
+        cause = _cause(verdict, check)
+        told += f" [dim](waits for {_number(course, cause.id) or escape(cause.title)})[/]"
+    if check.beyond:
+        told += f" [dim](this target lacks {escape(check.beyond)})[/]"
+    return f"[dim]{told}[/]" if check.status == "skipped" else told
+
+
+def _cause(verdict: Verdict, check: CheckResult) -> CheckResult:
+    """The failed check that a skipped one waits for in the end."""
+    by_id = {one.id: one for one in verdict.checks}
+    seen = set()
+    while check.waits_for and check.id not in seen:
+        seen.add(check.id)
+        check = by_id[check.waits_for[0]]
+    return check
+
+
+def _shown(checks: Sequence[CheckResult]) -> Sequence[CheckResult]:
     """The checks worth a row: of a program that cannot be run at all, those that say why."""
-    ran = [check for check in verdict.checks if check.status != "skipped"]
-    return ran if ran and all(not check.part for check in ran) else list(verdict.checks)
+    ran = [check for check in checks if check.status != "skipped"]
+    return ran if ran and all(not check.part for check in ran) else checks
 
 
 def waits(course: Course, check: CheckResult) -> str:
@@ -123,13 +192,17 @@ def story(told: Story, explaining: Sequence[Warned] = ()) -> RenderableType:
         code = told.why.strip("[]")
         more = [Text(f"What it means, with an example: {command()} explain {code}")] if code else []
         return Group(*map(printed, told.listing), *more)
-    parts: list[RenderableType] = [Text("These are the steps:", style="dim")]
-    parts += [Text(f"{number:>3}. {step}") for number, step in enumerate(told.steps, 1)]
-    parts += [Text(), Text(told.summary, style="bold")]
-    for difference in told.differences[:3]:
-        parts += [Text(), packet(difference)]
-    if len(told.differences) > 3:
-        parts.append(Text(f"... and {len(told.differences) - 3} more packets differ", style="dim"))
+    said, *steps = told.steps or ("",)
+    parts: list[RenderableType] = [Text(said)]
+    grid = Table.grid(padding=(0, 1))
+    for step in steps:
+        grid.add_row("-", Text(step))
+    parts += [grid, Text(), Text(told.summary, style="bold")]
+    groups = _alike(told.differences)
+    for difference, ports in groups[:3]:
+        parts += [Text(), packet(difference, ports)]
+    if len(groups) > 3:
+        parts.append(Text(f"... and {len(groups) - 3} more packets differ", style="dim"))
     if told.place is not None:
         where = f"{told.place.file}:{told.place.line}"
         parts += [Text(), Text.assemble((where, "bold cyan"), ("  " + told.why, ""))]
@@ -157,16 +230,41 @@ def printed(block: str) -> Text:
     return text
 
 
-def packet(told: PacketDifference) -> RenderableType:
-    """What was expected beside what came, by field names."""
+def _alike(packets: Sequence[PacketDifference]) -> list[tuple[PacketDifference, list[int]]]:
+    """Packets that differ, those that do so in the same way as one, with the ports of all."""
+    found: dict[object, tuple[PacketDifference, list[int]]] = {}
+    for one in packets:
+        port = one.expected_port if one.got_port is None else one.got_port
+        same = (one.expected_headers, one.got_headers, one.shown)
+        moved = None if one.expected_port == one.got_port else (one.expected_port, one.got_port)
+        group = found.setdefault((moved, same), (one, []))
+        if port is not None:
+            group[1].append(port)
+    return list(found.values())
+
+
+def packet(told: PacketDifference, ports: Sequence[int] = ()) -> RenderableType:
+    """What was expected beside what came, by field names: what differs, and which packet it is;
+    `ports` are those of all packets that differ in this way."""
     table = Table(box=None, pad_edge=False)
     table.add_column("")
     table.add_column("expected", overflow="fold")
     table.add_column("got", overflow="fold")
-    for name, expected, got in _rows(told):
-        style = "red" if expected != got else None
-        table.add_row(escape(name), escape(expected), escape(got), style=style)
-    return table
+    rows = [row for row in _rows(told) if row[1] != row[2]]
+    for name, expected, got in rows:
+        table.add_row(escape(name), escape(expected), escape(got), style="red")
+    which = _which(told, ports)
+    return Group(*([Text(which, style="dim")] if which else []), *([table] if rows else []))
+
+
+def _which(told: PacketDifference, ports: Sequence[int]) -> str:
+    """Which packets these are, as far as they are as expected."""
+    if told.expected_port is None or told.expected_port != told.got_port:
+        return ""
+    *most, last = sorted(map(str, ports), key=int) or ["?"]
+    where = f"ports {', '.join(most)} and {last}, alike" if most else f"port {last}"
+    same = told.expected_headers == told.got_headers
+    return f"on {where}" + (f": {' '.join(told.got_headers)}" if same else "")
 
 
 def _rows(told: PacketDifference) -> Iterable[tuple[str, str, str]]:
@@ -175,7 +273,7 @@ def _rows(told: PacketDifference) -> Iterable[tuple[str, str, str]]:
     expected = " ".join(told.expected_headers) or "-"
     got = " ".join(told.got_headers) or "-"
     yield "headers", expected, got
-    for field in told.fields:
+    for field in told.shown:
         yield field.field, field.expected or "-", field.got or "-"
 
 

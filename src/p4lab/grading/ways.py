@@ -6,7 +6,7 @@ written by then has to be alike, in whatever order it was written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -169,7 +169,7 @@ class Parting:
 
 
 def partings(
-    mine: Sequence[Stretch], theirs: Sequence[Stretch], matters: Callable[[str], bool]
+    mine: Iterable[Stretch], theirs: Iterable[Stretch], matters: Callable[[str], bool]
 ) -> Iterator[Parting]:
     """Where two ways part, in order, up to where they go apart for good. Only variables that
     matter count."""

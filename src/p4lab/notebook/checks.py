@@ -10,7 +10,7 @@ from p4lab.grading.course import Course, load
 from p4lab.grading.known import wanted
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
 from p4lab.grading.submission import not_judged
-from p4lab.grading.text import MOST_WARNINGS, waits
+from p4lab.grading.text import MOST_WARNINGS, in_order, waits
 from p4lab.grading.workers import Task, check_here
 from p4lab.notebook.folder import Folder
 
@@ -50,11 +50,7 @@ class Checked:
     @property
     def checks(self) -> list[CheckResult]:
         """The checks of the part, and those without a part that did not pass."""
-        return [
-            check
-            for check in self.verdict.checks
-            if self.part in (None, check.part) or (not check.part and check.status != "passed")
-        ]
+        return in_order(self.course, self.verdict, self.part)
 
     @property
     def passed(self) -> bool:
@@ -126,7 +122,7 @@ def _difference(packet: PacketDifference) -> str:
     rows = [
         *([("port", *map(_port, ports))] if ports != (None, None) else []),
         ("headers", " ".join(packet.expected_headers) or "–", " ".join(packet.got_headers) or "–"),
-        *((field.field, field.expected or "–", field.got or "–") for field in packet.fields),
+        *((field.field, field.expected or "–", field.got or "–") for field in packet.shown),
     ]
     body = "".join(
         f"<tr><th>{escape(name)}<td>{escape(expected)}"

@@ -21,7 +21,7 @@ from p4lab.model.run import Plan
 from p4lab.model.system import System
 from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.notebook.running import Running
-from p4lab.notebook.saying import does_not_compile, say
+from p4lab.notebook.saying import DoesNotCompile, does_not_compile, say
 from p4lab.session.run import MILLISECOND
 from p4lab.topology import Link, Topology
 from p4lab.widgets.known import known_link, known_router
@@ -143,7 +143,11 @@ class Lab:
         """Compiles the files anew; the network begins anew, with its own table entries and all
         links up. Raises DoesNotCompile."""
         age = self.folder.age()
-        running = self._begin()
+        try:
+            running = self._begin()
+        except DoesNotCompile:
+            self._tell()  # views show the errors in place of what they have
+            raise
         self._age, self._running = age, running
         self._tell()
 
@@ -192,6 +196,15 @@ class Lab:
         """Whether the files have changed since something was sent: its traces are another
         program's."""
         return self.cell is None and sent.age != self.folder.age()
+
+    def errors(self) -> str:
+        """What the compiler says of the files as they are now; empty if they compile."""
+        if self.cell:
+            return ""
+        compilation = self.folder.compile(self.plan.defines)
+        if compilation.program is not None:
+            return ""
+        return compilation.render().rstrip() or "There is no package instance called main."
 
     def last(self) -> Sent:
         """What was sent last. The first packet is sent if there was none, and the same again if

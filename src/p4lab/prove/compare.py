@@ -26,6 +26,12 @@ MOST_TRIED = 60
 PICOSECONDS = 1_000_000
 """In a microsecond"""
 
+NOISES = range(1, 65)
+"""Seeds of noise that is tried where programs differ in what P4 leaves undefined: a bit more or
+less in one of them shows at once, one value of eight bits with one seed of four"""
+
+UNDEFINED = "a difference in what P4 leaves undefined was found, and no noise shows it"
+
 Sent = list[tuple[int, bytes]]
 
 
@@ -49,6 +55,8 @@ class Bounds:
     """What entries keep to: table, action (None: any), condition"""
     registers: tuple[tuple[str, Expression], ...] = ()
     """What cells keep to: register, condition on `value` and `now` (microseconds)"""
+    counters: tuple[str, ...] = ()
+    """Counters of v1model whose packets are compared"""
     defaults: tuple[str, ...] = ()
     """Tables without keys whose default action the control plane sets"""
     fixed: tuple[tuple[str, Numbers, str, Numbers], ...] = ()
@@ -60,6 +68,8 @@ class Bounds:
     wiring: tuple[int | None, tuple[tuple[int, int], ...], tuple[str, ...], bool] | None = None
     """For TNA: the port to the CPU; front ports in loopback, with their port metadata; registers
     that are a program's own business; whether programs differ if one takes more passes"""
+    undefined: bool = True
+    """Whether what P4 leaves undefined is unknown; else it is zero"""
 
 
 @dataclass(frozen=True)
@@ -80,6 +90,12 @@ class Example:
     """When the packet arrives, in picoseconds"""
     passes: tuple[int, int] = (0, 0)
     """How often packets came back in either, where that counts"""
+    counts: tuple[tuple[str, int], ...] = ()
+    """Counters and indices that have counted other packets"""
+    undefined: int | None = None
+    """The seed of the noise in what P4 leaves undefined, if the programs differ only with noise"""
+    before: tuple[tuple[int, bytes, int], ...] = ()
+    """Packets that come before it: port, bytes, and how often"""
 
 
 @dataclass(frozen=True)
@@ -127,7 +143,25 @@ def compare(
         if example := _tried(reference, student, bounds, seconds * SHARE):
             return Outcome("different", bounds, example=example)
         seconds -= time.thread_time() - start
-    found = _engine.prove(reference, student, Solver(), bounds, seconds)
+    solver = Solver()
+    outcome = _proved(reference, student, solver, bounds, seconds)
+    if outcome.why != UNDEFINED:
+        return outcome
+    # Another difference may be behind the one that noise does not show.
+    zeros = replace(bounds, undefined=False)
+    other = _proved(reference, student, Solver(), zeros, seconds - solver.clock())
+    return replace(other, bounds=bounds) if other.example is not None else outcome
+
+
+def _proved(
+    reference: _engine.Program,
+    student: _engine.Program,
+    solver: Solver,
+    bounds: Bounds,
+    seconds: float,
+) -> Outcome:
+    """What the prover says, and a counterexample only if the engine confirms it."""
+    found = _engine.prove(reference, student, solver, bounds, seconds)
     stages = tuple(
         Stage(
             stage["leg"],
@@ -152,6 +186,8 @@ def compare(
         if claimed["is_endless"]:
             why = "the other program takes far more passes than the bounds allow"
             return replace(outcome, verdict="undecided", why=why)
+        if claimed["is_undefined"]:
+            return replace(outcome, verdict="undecided", why=UNDEFINED)
         why = "what was found does not replay on the engine: a mistake in the prover"
         return replace(outcome, verdict="undecided", why=why, unreplayed=claimed)
     return replace(outcome, example=replayed)
@@ -181,39 +217,91 @@ def replay(
     is_claimed: bool = True,
 ) -> Example | None:
     """The counterexample as the engine sees it; None if it does not do what the prover says of
-    both programs (unless that is not claimed), or if there is no difference."""
+    both programs (unless that is not claimed), or if there is no difference. What depends on
+    undefined values is tried with noise in them; the reference must not depend on any."""
     registers = tuple((name, index, value) for name, index, value in claimed["registers"])
     updates = (*claimed["updates"], *(cell(*register) for register in registers))
     shared = set(_registers(reference)) & set(_registers(student))
     cells = [(name, index) for name, index in claimed["after"] if name in shared]
-    now = claimed["now"] * PICOSECONDS
-    sent, kept, passes = [], [], []
-    for program, expected in zip((reference, student), claimed["sent"], strict=True):
-        switch = switch_of(program, bounds)
-        switch.write(list(updates))
-        out = sorted(switch.process(claimed["port"], claimed["packet"], now))
-        runs_on = switch.stats["too_many_passes"] + switch.stats["too_many_packets"] > 0
+    replaying = _Replaying(claimed, updates, cells, bounds)
+    own, other = replaying.of(reference), replaying.of(student)
+    if is_claimed and not claimed["is_undefined"]:
         # What a program sends that goes beyond the bound of passes, the engine alone can say.
-        is_beyond = bool(sent) and claimed["is_endless"]
-        if is_claimed and not is_beyond and out != sorted(expected):
+        known = [own] if claimed["is_endless"] else [own, other]
+        claims = [sorted(sent) for sent in claimed["sent"]]
+        if any(done.sent != sent for done, sent in zip(known, claims, strict=False)):
             return None
-        sent.append(out)
-        counts = bounds.wiring is not None and bounds.wiring[3]
-        passes.append(switch.stats["recirculated"] if counts else 0)
-        kept.append([_read(switch, *cell, bounds) for cell in cells])
-    if (sent[0], kept[0], passes[0]) == (sent[1], kept[1], passes[1]) and not runs_on:
+    seed = None
+    if not other.differs_from(own) and claimed["is_undefined"]:
+        seed = next((s for s in NOISES if replaying.of(student, s).differs_from(own)), None)
+        if seed is None or replaying.of(reference, seed).differs_from(own):
+            return None
+        other = replaying.of(student, seed)
+    if not other.differs_from(own):
         return None
     return Example(
         claimed["port"],
         claimed["packet"],
         updates,
         registers,
-        (sent[0], sent[1]),
-        runs_on,
-        tuple(cell for at, cell in enumerate(cells) if kept[0][at] != kept[1][at]),
-        now,
-        (passes[0], passes[1]),
+        (own.sent, other.sent),
+        other.runs_on,
+        tuple(cell for at, cell in enumerate(cells) if own.kept[at] != other.kept[at]),
+        replaying.now,
+        (own.passes, other.passes),
+        tuple(
+            tuple(count)
+            for at, count in enumerate(claimed["counts"])
+            if own.counts[at] != other.counts[at]
+        ),
+        seed,
     )
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What a switch has sent, what its registers and counters hold then, how often packets came
+    back, where that counts, and whether there was no end to it."""
+
+    sent: Sent
+    kept: list[int]
+    counts: list[int]
+    passes: int
+    runs_on: bool
+
+    def differs_from(self, reference: _Done) -> bool:
+        return self.runs_on or replace(reference, runs_on=False) != self
+
+
+@dataclass(frozen=True)
+class _Replaying:
+    """A packet, and what is written before it and read after it."""
+
+    claimed: dict[str, Any]
+    updates: tuple[_engine.Update, ...]
+    cells: list[tuple[str, int]]
+    bounds: Bounds
+
+    @property
+    def now(self) -> int:
+        return int(self.claimed["now"] * PICOSECONDS)
+
+    def of(self, program: _engine.Program, noise: int | None = None) -> _Done:
+        """What a program makes of the packet, with noise from a seed in what is undefined."""
+        if noise is not None:
+            program = program.with_undefined(noise)
+        switch = switch_of(program, self.bounds)
+        switch.write(list(self.updates))
+        sent = sorted(switch.process(self.claimed["port"], self.claimed["packet"], self.now))
+        stats = switch.stats
+        does_count = self.bounds.wiring is not None and self.bounds.wiring[3]
+        return _Done(
+            sent,
+            [_read(switch, *cell, self.bounds) for cell in self.cells],
+            [switch.read_counter(*count)[0] for count in self.claimed["counts"]],
+            stats["recirculated"] if does_count else 0,
+            stats["too_many_passes"] + stats["too_many_packets"] > 0,
+        )
 
 
 def switch_of(program: _engine.Program, bounds: Bounds) -> _engine.Switch:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from p4lab.prove.compare import Outcome, Stage, describe_bounds
+from p4lab.prove.cover import Branch
 
 _LEGS = {
     "first pass": "one pass of any packet that comes in",
@@ -29,6 +30,23 @@ def covered(outcome: Outcome) -> Iterator[str]:
         yield f"{_leg(stage):{width}}  {state} {_paths(stage.paths)}{more}"
 
 
+def branches_told(branches: Sequence[Branch]) -> Iterator[str]:
+    """How many branches packets have taken, and which they have not, a line for each."""
+    if not branches:
+        return
+    left = [branch for branch in branches if branch.fate != "taken"]
+    yield f"{len(branches) - len(left)} of {len(branches)} branches taken by packets"
+    for branch in left:
+        yield f"  {branch.file}, line {branch.line}, {branch.what}: {_FATES[branch.fate]}"
+
+
+_FATES = {
+    "unmet": "no path found",
+    "refused": "no packet takes it on the paths found",
+    "supposed": "depends on what came before, in a register of its own",
+}
+
+
 def _leg(stage: Stage) -> str:
     told = _LEGS.get(stage.leg)
     if told is None:
@@ -45,7 +63,7 @@ def _paths(count: int) -> str:
 def as_json(outcome: Outcome) -> dict[str, Any]:
     """`verdict` (equal, different, undecided), `why`, `bounds`, `stages` and `example`: the packet
     in hex, its port and its moment in picoseconds, the updates as the engine takes them, what both
-    programs sent."""
+    programs sent, cells and counts that differ, the seed of noise if it takes noise."""
     shown: dict[str, Any] = {"verdict": outcome.verdict, "why": outcome.why}
     shown["bounds"] = bounds_told(outcome)
     shown["stages"] = [vars(stage) for stage in outcome.stages]
@@ -53,10 +71,13 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
     shown["example"] = example and {
         "port": example.port,
         "now": example.now,
+        "before": [(port, data.hex(), times) for port, data, times in example.before],
         "packet": example.packet.hex(),
         "updates": example.updates,
         "sent": [[(port, data.hex()) for port, data in sent] for sent in example.sent],
         "endless": example.is_endless,
         "cells": example.cells,
+        "counts": example.counts,
+        "undefined": example.undefined,
     }
     return shown

@@ -57,6 +57,9 @@ class Lab(Protocol):
     def is_old(self, sent: Sent) -> bool:
         """Whether the program has changed since something was sent."""
 
+    def errors(self) -> str:
+        """What the compiler says of the files as they are now; empty if they compile."""
+
     def to_show(self, sent: Sent | None) -> Sent:
         """What a view shows: what it was given, else what was sent last, anew if the program has
         changed since. Raises ValueError for packets of another lab."""

@@ -61,6 +61,7 @@ class View(anywidget.AnyWidget):
 
 
 OLD = "This is from before your last change to the program. Send it again."
+BROKEN = "Your program does not compile any more."
 
 
 class SentView(View):
@@ -69,6 +70,8 @@ class SentView(View):
 
     old = traitlets.Unicode().tag(sync=True)
     """Says that the program is not any more what the packets ran through; empty if it is"""
+    broken = traitlets.Bool().tag(sync=True)
+    """Whether `old` holds the errors of a program that does not compile, in place of the picture"""
 
     def __init__(self, lab: Lab, sent: Sent | None) -> None:
         super().__init__()
@@ -84,7 +87,10 @@ class SentView(View):
         self._look_at_age()
 
     def _look_at_age(self) -> None:
-        self.old = OLD if self._lab.is_old(self._sent) else ""
+        old = self._lab.is_old(self._sent)
+        errors = self._lab.errors() if old else ""
+        self.broken = bool(errors)
+        self.old = f"{BROKEN}\n\n{errors}" if errors else OLD if old else ""
 
     def draw(self, sent: Sent) -> None:
         """Fills `data` with what was sent."""
@@ -100,10 +106,10 @@ class SentView(View):
 
     def picture(self) -> str:
         old = f'<p class="p4v-old">{escape(self.old)}</p>' if self.old else ""
-        return f"{old}{self.drawn()}"
+        return old if self.broken else f"{old}{self.drawn()}"
 
     def summary(self) -> str:
-        return "\n".join(filter(None, [self.old, self.told()]))
+        return self.old if self.broken else "\n".join(filter(None, [self.old, self.told()]))
 
 
 class RouterView(SentView):

@@ -119,8 +119,7 @@ impl Switch {
             Outcome::Rejected { error } => error,
             Outcome::OutOfFuel => errors::PARSER_TIMEOUT,
         };
-        let silent = self.config.bmv2_compat && error == errors::NO_MATCH;
-        if note_error && !silent {
+        if note_error && error != errors::UNMATCHED {
             Field::set(
                 self.image.standard.parser_error,
                 &mut self.machine.frame,

@@ -12,7 +12,6 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Error codes that the machine itself knows (see `Program::errors`).
-pub(super) const ERROR_NO_MATCH: u64 = 2;
 pub(super) const ERROR_STACK_OUT_OF_BOUNDS: u64 = 3;
 
 impl<'a> Lowerer<'a, '_> {
@@ -110,7 +109,8 @@ impl<'a> Lowerer<'a, '_> {
         let apart = args.iter().any(|arg| self.has_side_effects(&arg.value));
         let mut inputs = Vec::new();
         let mut outputs = Vec::new();
-        for (i, param) in params.iter().enumerate() {
+        for i in as_written(params.len(), order) {
+            let param = &params[i];
             let Some((slot, ty)) = slots.get(i).cloned() else {
                 continue;
             };
@@ -252,7 +252,9 @@ impl<'a> Lowerer<'a, '_> {
         self.env.result = result;
         let top_level = self.checked.program.decls.iter().any(|d| d.id == decl.id);
         let name = if top_level {
-            decl.name.name.clone()
+            let name = self.annotated(&decl.annotations, "name");
+            let name = name.unwrap_or_else(|| decl.name.name.clone());
+            name.trim_start_matches('.').into()
         } else {
             self.control_name(decl)
         };
@@ -285,7 +287,8 @@ impl<'a> Lowerer<'a, '_> {
             if param.direction != Direction::None {
                 continue;
             }
-            let name = &param.name.name;
+            let name = self.annotated(&param.annotations, "name");
+            let name = name.unwrap_or_else(|| param.name.name.clone());
             for leaf in self.leaves(ty) {
                 if leaf.kind == ValueKind::Varbit {
                     let message = format!("the control plane cannot give the varbit in `{name}`");
@@ -437,4 +440,12 @@ pub(super) fn argument<'a>(
         Some(arg) => Some(&arg.value),
         None => param.default.as_ref(),
     }
+}
+
+/// The numbers of so many parameters in the order in which a call writes their arguments, which is
+/// that of evaluation (P4-16, 6.8); defaults come last.
+pub(super) fn as_written(params: usize, order: &[Option<usize>]) -> Vec<usize> {
+    let mut turns: Vec<usize> = (0..params).collect();
+    turns.sort_by_key(|i| order.get(*i).copied().flatten().unwrap_or(usize::MAX));
+    turns
 }

@@ -473,10 +473,28 @@ impl<'a, 'c> Lowerer<'a, 'c> {
             .eval(expr, &|param| self.env.values.get(&param.id).cloned())
     }
 
+    /// The text of an annotation such as `@name("text")`; it may be put together (`"a" ++ "b"`).
+    fn annotated(&self, annotations: &[ast::Annotation], which: &str) -> Option<Name> {
+        let annotation = annotations.iter().find(|a| &*a.name.name == which)?;
+        let only = match &annotation.body {
+            ast::AnnotationBody::Unstructured { tokens, .. } if tokens.len() == 1 => {
+                return Some(tokens[0].text.clone());
+            }
+            ast::AnnotationBody::Unstructured { exprs, .. } | ast::AnnotationBody::Exprs(exprs) => {
+                exprs.first()?
+            }
+            _ => return None,
+        };
+        match self.eval(only)? {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// Control-plane name of something declared here: the prefix and its name, unless `@name`
     /// says otherwise.
     fn control_name(&self, decl: &ast::Decl) -> Name {
-        match annotation_text(&decl.annotations, "name") {
+        match self.annotated(&decl.annotations, "name") {
             Some(name) => match name.strip_prefix('.') {
                 Some(absolute) => absolute.into(),
                 None => format!("{}{name}", self.env.prefix).into(),
@@ -495,19 +513,6 @@ fn remedy(code: &str) -> &'static str {
         "E0605" => "instances that contain two of another, which contain two of the next, double with each level",
         "E0606" => "give the parameter the same type in all blocks of the package",
         _ => "the language allows it, but this engine does not execute it: use variables and constants",
-    }
-}
-
-/// The text of `@name("text")`.
-fn annotation_text(annotations: &[ast::Annotation], name: &str) -> Option<Name> {
-    let annotation = annotations.iter().find(|a| &*a.name.name == name)?;
-    match &annotation.body {
-        ast::AnnotationBody::Unstructured { tokens, .. } => Some(tokens.first()?.text.clone()),
-        ast::AnnotationBody::Exprs(exprs) => match &exprs.first()?.kind {
-            ast::ExprKind::String(text) => Some(text.clone()),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

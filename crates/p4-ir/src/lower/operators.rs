@@ -300,7 +300,7 @@ impl<'a> Lowerer<'a, '_> {
         d
     }
 
-    fn copied(&mut self, slot: Slot, ty: &Type) -> Slot {
+    pub(super) fn copied(&mut self, slot: Slot, ty: &Type) -> Slot {
         let n = self.words_of(ty);
         let d = self.scratch(n);
         self.emit(Op::MovN { d, s: slot, n });

@@ -1,5 +1,6 @@
 //! Instances, blocks and the package.
 
+use super::call::as_written;
 use super::lvalue::Loc;
 use super::{BlockInstance, Env, InstanceRef, Lowerer, Routine};
 use crate::ir::*;
@@ -338,10 +339,18 @@ impl<'a> Lowerer<'a, '_> {
                 }
             })
             .collect();
-        let places: Vec<Option<Loc>> = exprs
-            .iter()
-            .map(|e| e.and_then(|e| self.place(e)))
-            .collect();
+        // An argument that changes something may change one that stands before it, whose value then
+        // is the old one (P4-16, 6.8): all are copied as they are evaluated.
+        let apart = args.iter().any(|arg| self.has_side_effects(&arg.value));
+        let mut places: Vec<Option<Loc>> = vec![None; exprs.len()];
+        let mut early: Vec<Option<Slot>> = vec![None; exprs.len()];
+        for i in as_written(exprs.len(), &info.args) {
+            let Some(expr) = exprs[i] else { continue };
+            places[i] = self.place(expr);
+            if apart && proto.params[i].direction != Direction::Out {
+                early[i] = self.argument_now(expr, places[i].clone().as_ref());
+            }
+        }
         let mut env = self.block_env(instance);
         for (i, ty) in info.type_args.iter().enumerate() {
             env.types
@@ -367,7 +376,9 @@ impl<'a> Lowerer<'a, '_> {
                 continue;
             }
             let alias = match &places[i] {
-                Some(place @ Loc::Static { .. }) if !shared && !self.overlaps(i, &places) => {
+                Some(place @ Loc::Static { .. })
+                    if !shared && !apart && !self.overlaps(i, &places) =>
+                {
                     Some(place.clone())
                 }
                 _ => None,
@@ -388,7 +399,7 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }));
         }
-        self.copy_in(&proto.params, &bound, &exprs, &places);
+        self.copy_in(&proto.params, &bound, &exprs, &places, &early);
         for (param, bound) in proto.params.iter().zip(&bound) {
             let place = match bound {
                 Some(Bound::Alias(place)) => place.clone(),
@@ -481,6 +492,7 @@ impl<'a> Lowerer<'a, '_> {
         bound: &[Option<Bound>],
         exprs: &[Option<&'a Expr>],
         places: &[Option<Loc>],
+        early: &[Option<Slot>],
     ) {
         for (i, param) in params.iter().enumerate() {
             match &bound[i] {
@@ -493,6 +505,7 @@ impl<'a> Lowerer<'a, '_> {
                     let n = self.words_of(ty);
                     let s = match (param.direction, &places[i], exprs[i]) {
                         (Direction::Out, ..) | (_, None, None) => None,
+                        _ if early[i].is_some() => early[i],
                         (_, Some(place), _) => Some(self.read(place)),
                         (_, None, Some(expr)) => Some(self.value(expr)),
                     };
@@ -506,6 +519,19 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }
         }
+    }
+
+    /// A copy of what an argument is now; `None` if it has no words, as an extern's instance.
+    fn argument_now(&mut self, expr: &'a Expr, place: Option<&Loc>) -> Option<Slot> {
+        let ty = self.type_of(expr);
+        if self.words_of(&ty) == 0 {
+            return None;
+        }
+        let s = match place {
+            Some(place) => self.read(place),
+            None => self.value(expr),
+        };
+        Some(self.copied(s, &ty))
     }
 
     /// Whether the place of argument `i` shares words with another argument's.

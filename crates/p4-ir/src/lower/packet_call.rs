@@ -268,7 +268,7 @@ impl<'a> Lowerer<'a, '_> {
         let leaves = self.leaves(ty);
         let total: u32 = leaves
             .iter()
-            .filter(|l| l.kind != ValueKind::Valid)
+            .filter(|l| is_on_wire(l.kind))
             .map(|l| l.width)
             .sum();
         let raw = self.scratch(words(total));
@@ -278,6 +278,9 @@ impl<'a> Lowerer<'a, '_> {
         self.emit(Op::Zero { d, n });
         let mut left = total;
         for leaf in leaves {
+            if leaf.kind == ValueKind::NextIndex {
+                continue; // of a stack into which nothing was extracted
+            }
             if leaf.kind == ValueKind::Valid {
                 let one = self.number(1);
                 self.emit(Op::Mov {
@@ -317,4 +320,9 @@ impl<'a> Lowerer<'a, '_> {
             _ => {}
         }
     }
+}
+
+/// Whether a part of a type stands in a packet.
+fn is_on_wire(kind: ValueKind) -> bool {
+    !matches!(kind, ValueKind::Valid | ValueKind::NextIndex)
 }

@@ -1,8 +1,8 @@
 //! Parsers: states as labels, selects as tests.
 
 use super::branch::SwitchId;
-use super::call::ERROR_NO_MATCH;
 use super::Lowerer;
+use crate::interp::errors;
 use crate::ir::*;
 use p4_check::types::Type;
 use p4_syntax::ast::{Decl, Expr, ExprKind, Ident, Name, SelectCase, State, Transition};
@@ -121,7 +121,10 @@ impl<'a> Lowerer<'a, '_> {
             self.patch(skip);
             rest = &rest[1..];
         }
-        let err = self.number(ERROR_NO_MATCH);
+        let err = self.number(u64::from(match self.binding.as_bmv2() {
+            true => errors::UNMATCHED,
+            false => errors::NO_MATCH,
+        }));
         self.emit(Op::Reject { err });
     }
 

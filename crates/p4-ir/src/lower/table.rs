@@ -4,6 +4,7 @@ use super::{InstanceRef, Lowerer};
 use crate::ir::*;
 use num_bigint::BigInt;
 use p4_check::value::Value;
+use p4_syntax::ast::Name;
 use p4_syntax::ast::{
     ActionRef, Decl, DeclKind, Entry, Expr, ExprKind, KeyElement, NodeId, PropertyValue,
     TableProperty, TypeRef,
@@ -61,7 +62,7 @@ impl<'a> Lowerer<'a, '_> {
         for property in properties {
             self.property(&mut table, &positions, property);
         }
-        annotated_priorities(&mut table, properties);
+        self.annotated_priorities(&mut table, properties);
         let id = self.program.tables.len() as TableId;
         self.program.tables.push(table);
         self.table_actions.insert(id, positions);
@@ -79,8 +80,9 @@ impl<'a> Lowerer<'a, '_> {
         for element in key_elements(properties) {
             let ty = self.target_type(&element.expr);
             let (width, kind) = self.scalar(&ty).unwrap_or((0, ValueKind::Bit));
-            let name = super::annotation_text(&element.annotations, "name")
-                .unwrap_or_else(|| expr_text(&element.expr).into());
+            let name = self
+                .annotated(&element.annotations, "name")
+                .unwrap_or_else(|| self.key_text(&element.expr).into());
             keys.push(Key {
                 name,
                 match_kind: element.match_kind.name.clone(),
@@ -329,29 +331,6 @@ impl<'a> Lowerer<'a, '_> {
     }
 }
 
-/// `@priority(n)` on const entries, from before entries could have priorities of their own: the
-/// smallest number wins, and an entry without has the number of its place, from 1.
-fn annotated_priorities(table: &mut Table, properties: &[TableProperty]) {
-    let entries = properties.iter().flat_map(|p| match &p.value {
-        PropertyValue::Entries(entries) => entries.as_slice(),
-        _ => &[],
-    });
-    let number = |entry: &Entry| -> Option<u64> {
-        super::annotation_text(&entry.annotations, "priority")?
-            .parse()
-            .ok()
-    };
-    let numbers: Vec<Option<u64>> = entries.map(number).collect();
-    let own = table.entries.iter().any(|entry| entry.priority.is_some());
-    if own || !table.const_entries || numbers.iter().all(Option::is_none) {
-        return;
-    }
-    table.largest_priority_wins = false;
-    for ((entry, number), place) in table.entries.iter_mut().zip(numbers).zip(1..) {
-        entry.priority = Some(number.unwrap_or(place));
-    }
-}
-
 fn key_elements(properties: &[TableProperty]) -> impl Iterator<Item = &KeyElement> {
     properties.iter().flat_map(|p| match &p.value {
         PropertyValue::Key(elements) => elements.as_slice(),
@@ -382,29 +361,70 @@ pub(super) fn const_arg(value: &Value) -> Option<ConstArg> {
     })
 }
 
-/// An expression as the name of a key, the way P4Runtime names unannotated keys.
-pub(super) fn expr_text(expr: &Expr) -> String {
-    match &expr.kind {
-        ExprKind::Path(path) => path.ident.name.to_string(),
-        ExprKind::Member(base, member) => format!("{}.{}", expr_text(base), member.name),
-        ExprKind::Index(base, index) => format!("{}[{}]", expr_text(base), expr_text(index)),
-        ExprKind::Slice(base, hi, lo) => {
-            format!("{}[{}:{}]", expr_text(base), expr_text(hi), expr_text(lo))
+impl Lowerer<'_, '_> {
+    /// `@priority(n)` on const entries, from before entries could have priorities of their own: the
+    /// smallest number wins, and an entry without has the number of its place, from 1.
+    fn annotated_priorities(&self, table: &mut Table, properties: &[TableProperty]) {
+        let entries = properties.iter().flat_map(|p| match &p.value {
+            PropertyValue::Entries(entries) => entries.as_slice(),
+            _ => &[],
+        });
+        let number = |entry: &Entry| -> Option<u64> {
+            self.annotated(&entry.annotations, "priority")?.parse().ok()
+        };
+        let numbers: Vec<Option<u64>> = entries.map(number).collect();
+        let own = table.entries.iter().any(|entry| entry.priority.is_some());
+        if own || !table.const_entries || numbers.iter().all(Option::is_none) {
+            return;
         }
-        ExprKind::Int { value, .. } => BigInt::to_string(value),
-        ExprKind::Call { func, .. } => match &func.kind {
-            ExprKind::Member(base, member) if &*member.name == "isValid" => {
-                format!("{}.$valid$", expr_text(base))
+        table.largest_priority_wins = false;
+        for ((entry, number), place) in table.entries.iter_mut().zip(numbers).zip(1..) {
+            entry.priority = Some(number.unwrap_or(place));
+        }
+    }
+
+    /// A key without `@name`, as text: what the program says, but for fields that have an `@name`.
+    fn key_text(&self, expr: &Expr) -> String {
+        match &expr.kind {
+            ExprKind::Path(path) => path.ident.name.to_string(),
+            ExprKind::Member(base, member) => {
+                let field = self.field_name(base, &member.name);
+                match field.strip_prefix('.') {
+                    Some(absolute) => absolute.to_string(),
+                    None => format!("{}.{field}", self.key_text(base)),
+                }
             }
-            _ => format!("{}()", expr_text(func)),
-        },
-        ExprKind::Binary(op, a, b) => format!(
-            "{} {} {}",
-            expr_text(a),
-            p4_check::operator_symbol(*op),
-            expr_text(b)
-        ),
-        ExprKind::Cast(_, operand) => expr_text(operand),
-        _ => "key".into(),
+            ExprKind::Index(base, index) => {
+                format!("{}[{}]", self.key_text(base), self.key_text(index))
+            }
+            ExprKind::Slice(base, hi, lo) => {
+                let (hi, lo) = (self.key_text(hi), self.key_text(lo));
+                format!("{}[{hi}:{lo}]", self.key_text(base))
+            }
+            ExprKind::Int { value, .. } => BigInt::to_string(value),
+            ExprKind::Call { func, .. } => match &func.kind {
+                ExprKind::Member(base, member) if &*member.name == "isValid" => {
+                    format!("{}.$valid$", self.key_text(base))
+                }
+                _ => format!("{}()", self.key_text(func)),
+            },
+            ExprKind::Binary(op, a, b) => format!(
+                "{} {} {}",
+                self.key_text(a),
+                p4_check::operator_symbol(*op),
+                self.key_text(b)
+            ),
+            ExprKind::Cast(_, operand) => self.key_text(operand),
+            _ => "key".into(),
+        }
+    }
+
+    /// The `@name` of a field, or its own.
+    fn field_name(&self, base: &Expr, member: &Name) -> Name {
+        let fields = self.checked.fields_of(&self.type_of(base));
+        let field = fields.iter().flatten().find(|(name, ..)| name == member);
+        field
+            .and_then(|(.., annotations)| self.annotated(annotations, "name"))
+            .unwrap_or_else(|| member.clone())
     }
 }

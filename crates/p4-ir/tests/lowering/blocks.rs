@@ -175,3 +175,141 @@ fn abstract_methods_are_routines_of_their_instance() {
     let (outs, result) = bench.method("MyControl.counter", "step", &[("value", 7), ("by", 1)]);
     assert_eq!((outs, result), (vec![108], 7));
 }
+
+/// A function that changes its argument and gives what it was made of.
+const CHANGING: &str = "
+    bit<8> grow(inout bit<8> v) { v = v + 10; return v; }
+    control Sub(in bit<8> a, in bit<8> b, out bit<8> seen) { apply { seen = a ++ b == 0x020c ? 8w1 : 8w2; } }
+    control Swap(in bit<8> b, inout bit<8> a) { apply { a = a + b; } }
+    parser Twice(packet_in packet, in bit<8> a, in bit<8> b, out bit<8> sum) {
+        state start { sum = a + b; transition accept; }
+    }";
+
+/// Arguments are evaluated from left to right, and each is copied at once (P4-16, 6.8): if this
+/// fails, `sub.apply(x, grow(x))` sees the x that `grow` has left.
+#[test]
+fn arguments_of_apply_are_copied_before_later_ones_change_them() {
+    let locals = "Sub() sub; Sub() shared; Swap() swap;";
+    let meta = "bit<8> x; bit<8> y; bit<8> z; bit<8> w;";
+    for (body, want) in [
+        ("sub.apply(meta.x, grow(meta.x), meta.y);", (12, 1, 0)),
+        (
+            "shared.apply(meta.x, grow(meta.x), meta.y); shared.apply(meta.x, meta.x, meta.z);",
+            (12, 1, 2),
+        ),
+        ("Sub.apply(meta.x, grow(meta.x), meta.y);", (12, 1, 0)),
+        // What is copied back is written last: 2 + 10 went into b, and a was 12 by then.
+        ("swap.apply(grow(meta.x), meta.x);", (24, 0, 0)),
+        ("Swap.apply(a = meta.x, b = grow(meta.x));", (14, 0, 0)),
+    ] {
+        let mut bench = Bench::new(&control(CHANGING, meta, locals, body));
+        bench.set("meta.x", &[2]);
+        bench.control();
+        let found = ["x", "y", "z"].map(|leaf| bench.get(&format!("meta.{leaf}")));
+        assert_eq!(found, [want.0, want.1, want.2], "{body}");
+    }
+    let text = format!(
+        "{CHANGING}
+        struct headers_t {{ }}
+        struct meta_t {{ bit<8> x; bit<8> y; }}
+        parser MyParser(packet_in packet, out headers_t hdr, inout meta_t meta) {{
+            Twice() twice;
+            state start {{ meta.x = 2; twice.apply(packet, meta.x, grow(meta.x), meta.y); transition accept; }}
+        }}
+        control MyControl(inout headers_t hdr, inout meta_t meta) {{ apply {{ }} }}
+        control MyDeparser(packet_out packet, in headers_t hdr) {{ apply {{ }} }}
+        Switch(MyParser(), MyControl(), MyDeparser()) main;"
+    );
+    let mut bench = Bench::new(&text);
+    bench.load(&[]);
+    assert_eq!(bench.parse(), Outcome::Done);
+    assert_eq!([bench.get("meta.x"), bench.get("meta.y")], [12, 14]);
+}
+
+/// A stack remembers where the next header goes; no packet holds that. If this fails, lookahead of
+/// a struct with a stack reads what lies further on, or ends a packet that is long enough.
+#[test]
+fn lookahead_reads_the_headers_of_a_stack_and_nothing_else() {
+    for (fields, path, bits) in [
+        ("tag_t[2] tags; bit<8> after;", "tags[1]", 40),
+        ("bit<8> before; tag_t[2] tags; bit<8> after;", "tags[1]", 48),
+        ("inner_t inner; bit<8> after;", "inner.tags[1]", 40),
+    ] {
+        let parser = format!(
+            "state start {{
+                ahead_t ahead = packet.lookahead<ahead_t>();
+                meta.x = ahead.after;
+                meta.y = (bit<8>) ahead.{path}.value;
+                transition accept;
+            }}"
+        );
+        let types = format!("struct inner_t {{ tag_t[2] tags; }} struct ahead_t {{ {fields} }}");
+        let text = program(&parser, "apply { }")
+            .replace("struct meta_t", &format!("{types} struct meta_t"));
+        let mut packet = vec![0x11, 0x22, 0x33, 0x44, 0x55];
+        if bits == 48 {
+            packet.insert(0, 0x99);
+        }
+        let mut bench = Bench::new(&text);
+        bench.load(&packet);
+        assert_eq!(bench.parse(), Outcome::Done, "{fields}");
+        assert_eq!(
+            [bench.get("meta.x"), bench.get("meta.y")],
+            [0x55, 0x44],
+            "{fields}"
+        );
+        bench.restart();
+        bench.load(&packet[..packet.len() - 1]);
+        assert_eq!(bench.parse(), Outcome::Rejected { error: 1 }, "{fields}");
+    }
+}
+
+/// If this fails, STF scripts and controllers do not find what P4Info tells them of.
+#[test]
+fn names_of_the_control_plane_are_those_of_annotations() {
+    let declarations = "
+        struct keys_t { @name(\"first\") bit<8> a; @name(\".second\") bit<8> b; bit<8> c; }
+        @name(\"top_level\") action one(@name(\"number\") bit<8> n) { }
+        @name(\".absolute\") action two(bit<8> n) { }";
+    let locals = "
+        @name(\"local\") action three(@name(\"a.b\") bit<8> n) { }
+        @name(\"chosen\") table t {
+            key = { meta.keys.a: exact; meta.keys.b: exact; meta.keys.c: exact;
+                    meta.keys.a & 0xf: ternary; meta.keys.c: lpm @name(\"own\"); }
+            actions = { one; two; three; NoAction; }
+        }";
+    let text = control(declarations, "keys_t keys;", locals, "t.apply();");
+    let program = compile(&text);
+    let table = &program.tables[0];
+    assert_eq!(&*table.name, "MyControl.chosen");
+    let keys: Vec<&str> = table.keys.iter().map(|key| &*key.name).collect();
+    assert_eq!(
+        keys,
+        [
+            "meta.keys.first",
+            "second",
+            "meta.keys.c",
+            "meta.keys.first & 15",
+            "own"
+        ]
+    );
+    let actions: Vec<(&str, Vec<&str>)> = table
+        .actions
+        .iter()
+        .map(|listed| &program.actions[listed.action as usize])
+        .map(|action| {
+            (
+                &*action.name,
+                action.params.iter().map(|param| &*param.name).collect(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        actions[..3],
+        [
+            ("top_level", vec!["number"]),
+            ("absolute", vec!["n"]),
+            ("MyControl.local", vec!["a.b"]),
+        ]
+    );
+}

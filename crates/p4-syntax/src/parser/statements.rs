@@ -198,7 +198,7 @@ impl Parser {
         if self.is_at(TokenKind::LParen) {
             let open = self.bump();
             let cond = self.expression()?;
-            self.reject_assignment()?;
+            let cond = self.reject_assignment(cond)?;
             if !self.eat(TokenKind::RParen) {
                 let failed = self.unexpected("E0100", "`)` after the condition");
                 self.label_last(open, "to close this");
@@ -217,15 +217,19 @@ impl Parser {
     }
 
     /// `=` in a condition: reported, and read as `==`.
-    fn reject_assignment(&mut self) -> Parse<()> {
-        if self.is_at(TokenKind::Assign) {
-            let error =
-                Diagnostic::error("E0112", self.span(), "`=` assigns; it does not compare.");
-            self.report(error.hint("Did you mean `==`?"));
-            self.bump();
-            self.expression()?;
+    fn reject_assignment(&mut self, left: Expr) -> Parse<Expr> {
+        if !self.is_at(TokenKind::Assign) {
+            return Ok(left);
         }
-        Ok(())
+        let error = Diagnostic::error("E0112", self.span(), "`=` assigns; it does not compare.");
+        self.report(error.hint("Did you mean `==`?"));
+        self.bump();
+        let below = self.height;
+        let right = self.expression()?;
+        let below = below.max(self.height);
+        let span = left.span.to(right.span);
+        let kind = ExprKind::Binary(BinOp::Eq, Box::new(left), Box::new(right));
+        self.tree(span, kind, below)
     }
 
     /// `(a) && (b)`: the outer parentheses are missing; reported, and read as if they were there.
@@ -434,18 +438,18 @@ impl Parser {
     fn assignment_or_call(&mut self, target: Expr) -> Parse<StmtKind> {
         let operator = self.assignment_operator();
         if let Some((op, length)) = operator {
-            if !is_assignable(&target) {
+            let assignable = is_assignable(&target);
+            if !assignable {
                 let error = Diagnostic::error("E0112", target.span, "This cannot be assigned to.");
-                self.report(
-                    error.hint(
-                        "On the left of `=` stands a variable, a field, an element or a slice.",
-                    ),
-                );
+                self.report(error.hint(instead_of(&target)));
             }
             for _ in 0..length {
                 self.bump();
             }
             let rhs = self.expression()?;
+            if !assignable {
+                return Ok(StmtKind::Empty);
+            }
             return Ok(match op {
                 None => StmtKind::Assign { lhs: target, rhs },
                 Some(op) => StmtKind::AssignOp {
@@ -548,6 +552,16 @@ enum ForInit {
     Decl(Box<Decl>),
     Stmt(Stmt),
     Target(Expr),
+}
+
+/// What to do in place of an assignment to `target`.
+fn instead_of(target: &Expr) -> &'static str {
+    if let ExprKind::Call { func, .. } = &target.kind {
+        if matches!(&func.kind, ExprKind::Member(_, method) if &*method.name == "isValid") {
+            return "`isValid()` only asks: call `setValid()` or `setInvalid()` of the header.";
+        }
+    }
+    "On the left of `=` stands a variable, a field, an element or a slice."
 }
 
 fn is_assignable(expr: &Expr) -> bool {

@@ -65,12 +65,16 @@ def warned(one: Warned) -> str:
 
 
 def proof(found: Proof) -> str:
-    """What is known of packets that no check has sent, in a sentence."""
-    if found.status == "proven":
-        return f"Proven equal to the reference within these bounds: {found.told}."
+    """What is known of packets that no check has sent."""
     if found.status == "refuted":
         return f"A proof found a packet that is treated wrongly: see the check {found.told}."
-    return f"Sampled, not proven: {found.told}."
+    if found.status == "proven":
+        said = f"Proven equal to the reference within these bounds: {found.told}."
+    else:
+        said = f"Sampled, not proven: {found.told}."
+    if not found.branches:
+        return said
+    return f"{said} Packets took {found.taken} of the program's {found.branches} branches."
 
 
 def lead(check: CheckResult) -> str:
@@ -92,7 +96,7 @@ def _lines(check: CheckResult, story: Story) -> Iterator[str]:
     for packet in story.differences[:SHOWN_PACKETS]:
         yield headline(packet)
         yield from (f"  {line}" for line in header_lines(packet))
-        for item in packet.fields:
+        for item in packet.shown:
             expected, got = item.expected or NOTHING, item.got or NOTHING
             yield f"  {item.field}: expected {expected}, got {got}"
     yield from more(story)
@@ -104,7 +108,7 @@ def _lines(check: CheckResult, story: Story) -> Iterator[str]:
 
 def headline(packet: PacketDifference) -> str:
     """Which packet this is; a colon if there is more to say of it."""
-    more = packet.fields or packet.expected_headers or packet.got_headers
+    more = packet.shown or packet.expected_headers or packet.got_headers
     return f"{_which(packet)}{':' if more else '.'}"
 
 

@@ -122,9 +122,9 @@ def _story_markdown(check: CheckResult, story: Story | None) -> Iterator[str]:
         lines = [f"- {markdown(line)}" for line in plain.header_lines(packet)]
         if lines:
             yield from ("", *lines)
-        if packet.fields:
+        if packet.shown:
             yield from ("", "| field | expected | got |", "|---|---|---|")
-        for item in packet.fields:
+        for item in packet.shown:
             values = (item.field, item.expected or plain.NOTHING, item.got or plain.NOTHING)
             yield f"| {' | '.join(map(markdown_cell, values))} |"
     yield from (line for text in plain.more(story) for line in ("", text))
@@ -203,10 +203,10 @@ def _packet_html(packet: PacketDifference) -> Iterator[str]:
     lines = list(plain.header_lines(packet))
     if lines:
         yield f"<ul>{''.join(f'<li>{escaped(line)}</li>' for line in lines)}</ul>"
-    if not packet.fields:
+    if not packet.shown:
         return
     yield "<table><tr><th>field</th><th>expected</th><th>got</th></tr>"
-    for item in packet.fields:
+    for item in packet.shown:
         values = (item.field, item.expected or plain.NOTHING, item.got or plain.NOTHING)
         cells = "".join(f"<td><code>{escaped(value)}</code></td>" for value in values)
         yield f"<tr>{cells}</tr>"

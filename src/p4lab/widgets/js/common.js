@@ -32,15 +32,18 @@ export function box(name, label, ...children) {
 }
 
 // The line that says that a view shows something older than the program, and how to take it away.
+// The errors of a program that does not compile stand in place of all else in the view.
 export function ageing(model) {
   const line = html("p", { class: "p4v-old", role: "alert" });
   const look = () => {
     line.textContent = model.get("old");
     line.style.display = model.get("old") ? "" : "none";
+    line.parentElement?.classList.toggle("p4v-broken", model.get("broken"));
   };
-  model.on("change:old", look);
+  model.on("change:old change:broken", look);
   look();
-  return [line, () => model.off("change:old", look)];
+  queueMicrotask(look); // by then it stands in its view
+  return [line, () => model.off("change:old change:broken", look)];
 }
 
 // A button with a sign, and words for those who do not see it.

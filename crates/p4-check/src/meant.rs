@@ -1,0 +1,98 @@
+//! What was meant by a name that nothing declares: a field without what it is in, a name with a
+//! letter wrong, or one with a word left out.
+
+use crate::types::Type;
+use crate::{Checker, Def};
+use p4_syntax::ast::{DeclKind, Name};
+use p4_syntax::edit_distance;
+
+/// More places than this are no help.
+const MOST_PLACES: usize = 2;
+
+impl Checker<'_> {
+    /// The remedy, if there is a name in sight that is like it.
+    pub(crate) fn meant(&self, name: &str) -> Option<String> {
+        let words = self.places_of(name, 1);
+        let found = if !words.is_empty() {
+            words
+        } else if let Some(near) = self.near(name).or_else(|| self.longer(name)) {
+            vec![near]
+        } else {
+            self.places_of(name, 2)
+        };
+        if found.is_empty() || found.len() > MOST_PLACES {
+            return None;
+        }
+        let quoted: Vec<String> = found.iter().map(|one| format!("`{one}`")).collect();
+        Some(format!("did you mean {}?", quoted.join(" or ")))
+    }
+
+    /// The fields of this name in what variables and parameters hold, so many dots away.
+    fn places_of(&self, name: &str, dots: usize) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for (owner, def) in self.scopes.visible() {
+            if let Some(ty) = self.type_of(def) {
+                self.fields_named(name, owner, &ty, dots, &mut found);
+            }
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+
+    fn fields_named(
+        &self,
+        name: &str,
+        owner: &str,
+        ty: &Type,
+        dots: usize,
+        found: &mut Vec<String>,
+    ) {
+        for (field, ty, _) in self.fields_of(ty).into_iter().flatten() {
+            let place = format!("{owner}.{field}");
+            if dots > 1 {
+                self.fields_named(name, &place, &ty, dots - 1, found);
+            } else if *field == *name {
+                found.push(place);
+            }
+        }
+    }
+
+    fn type_of(&self, def: &Def) -> Option<Type> {
+        let ty = match def {
+            Def::Param(param) => &param.ty,
+            Def::Var(decl) => match &decl.kind {
+                DeclKind::Variable { ty, .. } => ty,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some(self.out.type_ref(ty.id).clone())
+    }
+
+    /// The name with the fewest letters that differ.
+    fn near(&self, name: &str) -> Option<String> {
+        let distance = |n: &Name| edit_distance(n, name);
+        self.names_in_sight()
+            .min_by_key(|n| (distance(n), n.to_string()))
+            .filter(|n| distance(n) <= name.len() / 3)
+            .map(|n| n.to_string())
+    }
+
+    /// The shortest name of which this is a part between underscores: `PROTO_IPV4` of
+    /// `BIER_PROTO_IPV4`.
+    fn longer(&self, name: &str) -> Option<String> {
+        let part = format!("_{name}_");
+        self.names_in_sight()
+            .filter(|n| name.len() > 1 && format!("_{n}_").contains(&part))
+            .min_by_key(|n| (n.len(), n.to_string()))
+            .map(|n| n.to_string())
+    }
+
+    fn names_in_sight(&self) -> impl Iterator<Item = &Name> {
+        self.scopes
+            .visible()
+            .map(|(name, _)| name)
+            .filter(|n| !n.is_empty())
+    }
+}

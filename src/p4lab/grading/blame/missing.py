@@ -1,0 +1,165 @@
+"""What the reference writes and the student's program does not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from p4lab.grading.blame.conditions import kept, not_entered, writers
+from p4lab.grading.blame.parted import (
+    MOST_LINES,
+    Ways,
+    brief,
+    is_called,
+    is_own,
+    passes_on,
+    place_of,
+    writes,
+)
+from p4lab.grading.blame.written import became
+from p4lab.grading.culprit import Culprit, place
+from p4lab.grading.probes import Statement
+from p4lab.grading.record import Place
+from p4lab.grading.ways import Ran
+
+
+def silent(ways: Ways) -> Culprit | None:
+    """Where something should have changed and did not: the statement that wrote what was there
+    before, or the condition that kept another from running."""
+    for name, step, ran in _missing(ways):
+        found = None if name in ways.parting.theirs.last else _idle(ways, name, ran)
+        found = found or kept(ways, writers(ways, step, ran)) or not_entered(ways)
+        if found is not None:
+            return found
+    return None
+
+
+def lacking(ways: Ways) -> Culprit | None:
+    """The place behind which a statement is missing."""
+    for name, _, ran in _missing(ways):
+        return behind(ways, ran, f"nothing changes {_about(name)}")
+    return None
+
+
+def _missing(ways: Ways) -> Iterator[tuple[str, Mapping[str, Any], Ran]]:
+    """What the reference changes and the student's does not, as far as it goes: the variable, the
+    step, and the reference's statement. What only passes on that another is wrong is left out."""
+    for name, (step, ran) in ways.parting.mine.last.items():
+        if name not in ways.parting.names or ran is None:
+            continue
+        done = ways.parting.theirs.last.get(name)
+        if done is not None and done[0]["text"] not in ways.usual:
+            continue
+        valid = (
+            f"{name.rpartition('.')[0]}.$valid"  # what is written into no header leaves no trace
+        )
+        if name != valid and valid in ways.parting.names:
+            continue
+        if not passes_on(ran, name, ways.parting.names):
+            yield name, step, ran
+
+
+def _about(name: str) -> str:
+    header, _, field = brief(name).rpartition(".")
+    return f"whether {header} is valid" if field == "$valid" else brief(name)
+
+
+def _idle(ways: Ways, name: str, missing: Ran) -> Culprit | None:
+    """The last statement of the stretch that writes a variable, and leaves it as it is; or that
+    calls what the reference calls, whose parameter the variable is."""
+    called = missing.statement.called
+    for ran in reversed(ways.parting.theirs.ran):
+        statement = ran.statement
+        if not is_own(ways, statement):
+            continue
+        if writes(name, statement) or _out(name, statement) or statement.called == called != "":
+            about = brief(name)
+            return place_of(ways, ran), f"here {about} stays as it was"
+    return None
+
+
+def _out(name: str, statement: Statement) -> bool:
+    """Whether a variable is the first argument of an extern's method: such as a register's read."""
+    found = re.match(r"^[\w.]+\.\w+\(\s*([\w.]+)\s*,", statement.text)
+    return found is not None and is_called(name, found.group(1))
+
+
+def behind(ways: Ways, missing: Ran | None, what: str) -> Culprit | None:
+    """The student's statement that does what the reference does last before what is missing."""
+    done: list[str] = []
+    for ran in ways.parting.mine.ran:  # what the reference does up to there
+        if ran is missing:
+            break
+        done += _texts(ran)
+    own = ways.parting.theirs.ran
+    like = [ran for ran in own if any(text in done for text in _texts(ran))]
+    if missing is None:
+        return (place_of(ways, like[-1]), f"behind this {what}") if like else None
+    where = missing.statement
+    near = [ran for ran in like if _beside(ran.statement, where)]
+    if not near and _runs(ways, where.around) and (line := _head(ways, where)) is not None:
+        return line, f"in this action {what}"
+    before = ways.parting.before
+    near = near or [ran for ran in before[-MOST_LINES:] if _beside(ran.statement, where)]
+    like = near or like or list(before[-1:])
+    if not like:
+        return None
+    last = like[-1]
+    following = own[own.index(last) + 1 :] if last in own else own
+    if (instead := _instead(ways, following)) is not None:
+        return instead
+    depth = len(where.branches)
+    if len(last.statement.branches) > depth:
+        around = ways.statements[last.statement.branches[depth][0]]
+        return _closing(ways, around), f"behind this {what}"
+    if near and following and len(last.statement.branches) < depth:
+        after = following[0].statement
+        if _beside(after, where) and len(after.branches) == depth:
+            return place_of(ways, following[0]), f"before this {what}"
+    if last.statement.kind == "if":
+        return _closing(ways, last.statement), f"behind this {what}"
+    return place_of(ways, last), f"behind this {what}"
+
+
+def _beside(one: Statement, other: Statement) -> bool:
+    """Whether two statements are in the same action, state or apply block."""
+    return (one.unit, one.around) == (other.unit, other.around)
+
+
+def _runs(ways: Ways, action: str) -> bool:
+    """Whether the student's packet has just come to an action: by a table, or by a call."""
+    around = [ran.statement.around for ran in ways.parting.theirs.ran]
+    steps = [step for ran in ways.parting.before[-1:] for step in ran.steps]
+    tables = [str(step["action"]) for step in steps if step["kind"] == "table"]
+    return action in around or any(name.endswith(f".{action}") for name in tables)
+
+
+def _head(ways: Ways, where: Statement) -> Place | None:
+    """Where the student's action begins that has the name of one, if it has."""
+    name = f".{where.around}"
+    declared = [one for one in ways.source.summary["actions"] if one["name"].endswith(name)]
+    found = [place(one, ways.source.files) for one in declared]
+    own = [line for line in found if line is not None and line.file in ways.source.own]
+    return next((line for line in own if line.file == where.file), own[0] if own else None)
+
+
+def _texts(ran: Ran) -> list[str]:
+    """What a statement did; itself if there is nothing to be seen of it."""
+    return [step["text"] for step in ran.steps] or [ran.statement.text]
+
+
+def _instead(ways: Ways, following: Sequence[Ran]) -> Culprit | None:
+    """The next statement, if it writes what the reference does not write."""
+    right = ways.parting.mine.changes
+    if not following or not is_own(ways, following[0].statement):
+        return None
+    for step in following[0].steps:
+        if step["kind"] == "change" and step["name"] in ways.wrong and step["name"] not in right:
+            return place_of(ways, following[0]), became(ways, step)
+    return None
+
+
+def _closing(ways: Ways, statement: Statement) -> Place:
+    lines = ways.source.files.get(statement.file, "").splitlines()
+    return Place(statement.file, statement.closes, lines[statement.closes - 1].strip())

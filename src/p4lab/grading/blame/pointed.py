@@ -1,0 +1,116 @@
+"""The search for the statement to blame, from two ways to a line of a story."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from p4lab.grading.blame.asked import asked, unasked
+from p4lab.grading.blame.missing import lacking, silent
+from p4lab.grading.blame.parted import Ways, writes
+from p4lab.grading.blame.written import written
+from p4lab.grading.course import Course, Judged, inject_traced
+from p4lab.grading.culprit import Culprit
+from p4lab.grading.probes import ProbedProgram
+from p4lab.grading.record import Story
+from p4lab.grading.story import source_of
+from p4lab.grading.ways import Stretch, ignored, partings, stretches, unscoped
+from p4lab.grading.work import Work
+
+MOST_STRETCHES = 20_000
+KEPT_STRETCHES = 500
+_INTRINSIC = ("standard_metadata", "ig_", "eg_")
+
+
+def pointed(course: Course, judged: Judged, work: Work, story: Story) -> Story:
+    """The story of a case with the line that its packets' ways lead to, if they lead to one."""
+    found = _looked_for(course, judged, work)
+    return story if found is None else replace(story, place=found[0], why=found[1])
+
+
+def _looked_for(course: Course, judged: Judged, work: Work) -> Culprit | None:
+    case = judged.case
+    if case.network is not None or work.compiled(case.defines).program is None:
+        return None
+    sides = course.probed(case.defines), work.probed(case.defines)
+    if any(side.program is None for side in sides):
+        return None
+    try:
+        return _found(course, judged, work, *sides)
+    except ValueError:  # entries that do not fit
+        return None
+
+
+def _found(
+    course: Course, judged: Judged, work: Work, right: ProbedProgram, own: ProbedProgram
+) -> Culprit | None:
+    case = judged.case
+    mine = _of_reference(course, judged, right)
+    usual = {name for stretch in mine for name in stretch.changes}
+    headers = course.headers(case.defines)
+
+    def matters(name: str) -> bool:
+        parts = unscoped(name).split(".")
+        if len(parts) < 2:
+            return name in usual
+        if ignored(name, case.ignore):
+            return False
+        return name in usual or parts[-2] in headers or parts[0].startswith(_INTRINSIC)
+
+    source = source_of(course, work.runnable(case.defines), work)
+    for parting in partings(mine, _ways(course, judged, own), matters):
+        statements = own.statements, right.statements
+        names = parting.names
+        found = blamed(Ways(parting, *statements, source, names, names, _changed))
+        if found is not None:
+            return found
+    return None
+
+
+def _of_reference(course: Course, judged: Judged, side: ProbedProgram) -> list[Stretch]:
+    """The reference's ways. Short ones are kept, since most submissions fail the same cases."""
+    case, known = course.ways.get(judged.seed, (None, []))
+    if case is judged:
+        return known
+    found = list(_ways(course, judged, side))
+    if len(found) <= KEPT_STRETCHES:
+        course.ways[judged.seed] = judged, found
+    return found
+
+
+def _ways(course: Course, judged: Judged, side: ProbedProgram) -> Iterator[Stretch]:
+    """The stretches of all packets of a case, one after the other. Raises ValueError."""
+    assert side.program is not None
+    switch = course.set_up(side.program, judged.case)
+    count = 0
+    for sending in judged.case.sendings:
+        packets = inject_traced(switch, sending)["packets"]
+        found = stretches(packets, side.statements, judged.case.ignore)
+        yield from found
+        count += len(found)
+        if count > MOST_STRETCHES:  # of a packet that runs in circles
+            break
+
+
+def blamed(ways: Ways) -> Culprit | None:
+    """The line to look at, and what happened there; None if no line of the student's is it."""
+    own, right = ways.parting.theirs, ways.parting.mine
+    if own.sync[:2] == right.sync[:2]:
+        return _changed(ways) or asked(ways)
+    # What one of the two has done behind the place where they part says nothing.
+    ran = [item.statement for item in own.ran]
+    held = tuple(n for n in ways.wrong if n in own.changes or any(writes(n, one) for one in ran))
+    names = ways.parting.names
+    both = tuple(name for name in names if name in own.last.keys() & right.last)
+    rest = tuple(name for name in names if name in right.last)
+    tries = (both, written), (rest, silent), ((), asked), (rest, lacking), ((), unasked)
+    for some, find in (*tries, (names, written)):
+        found = find(replace(ways, parting=replace(ways.parting, names=some), wrong=held))
+        if found is not None:
+            return found
+    return None
+
+
+def _changed(ways: Ways) -> Culprit | None:
+    """The line that changed something, or did not."""
+    return written(ways) or silent(ways) or lacking(ways)

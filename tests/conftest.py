@@ -1,0 +1,54 @@
+"""How two runs of pytest share the tests (tests/run.py starts them).
+
+The first run takes all tests in their order, the second only those marked `beside(seconds=N)`: they
+need a processor for about that long and nothing else of the machine. Both come to these last, the
+longest first, and who comes first to a file takes it. Files of one `group` are taken together: they
+read what is made once. A run of pytest by hand takes all tests and changes no order.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+# Taken out of the environment: some tests run pytest themselves.
+CLAIMS = os.environ.pop("P4LAB_TEST_CLAIMS", None)
+
+
+def _order(item: pytest.Item) -> tuple[bool, float, str]:
+    marker = item.get_closest_marker("beside")
+    return (False, 0.0, "") if marker is None else (True, -marker.kwargs["seconds"], _unit(item))
+
+
+def _unit(item: pytest.Item) -> str:
+    """The name of what is taken as a whole with a test that is marked."""
+    marker = item.get_closest_marker("beside")
+    assert marker is not None
+    return str(marker.kwargs.get("group", item.path.name))
+
+
+@cache
+def _is_taken(unit: str) -> bool:
+    """Whether this run gets a unit: it has made the file of that name."""
+    assert CLAIMS is not None
+    try:
+        (Path(CLAIMS) / unit).touch(exist_ok=False)
+    except FileExistsError:
+        return False
+    return True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    if CLAIMS is not None:
+        items.sort(key=_order)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
+    """True leaves a test to the other run; it is counted there."""
+    if CLAIMS is None or item.get_closest_marker("beside") is None:
+        return None
+    return None if _is_taken(_unit(item)) else True
