@@ -70,6 +70,18 @@ const bit<16> ETHERTYPE_IPV4 = 0x0800;
 #include "7-register.p4"
 #elif LEVEL == 8
 #include "8-copy.p4"
+#elif LEVEL == 9
+#include "9-once.p4"
+#elif LEVEL == 10
+#include "10-detour.p4"
+#elif LEVEL == 11
+#include "11-one-table.p4"
+#elif LEVEL == 12
+#include "12-faulty.p4"
+#elif LEVEL == 13
+#include "13-faulty.p4"
+#elif LEVEL == 14
+#include "14-two-tables.p4"
 #endif
 
 // ---- Around it -------------------------------------------------------------------------------------
@@ -108,7 +120,7 @@ control LevelEgress(inout headers_t hdr, inout metadata_t meta, inout standard_m
     apply {}
 }
 
-#if LEVEL != 3
+#if LEVEL != 3 && LEVEL != 12
 control LevelChecksum(inout headers_t hdr, inout metadata_t meta) {
     apply {}
 }

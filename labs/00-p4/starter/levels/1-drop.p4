@@ -1,8 +1,8 @@
 // Level 1: drop.
 //
-// Everything leaves by port 2. What comes from 10.0.0.66 must not leave at all.
+// Everything leaves by port 2. What comes from 10.0.1.66 must not leave at all.
 
-const bit<32> UNWANTED = 0x0A000042;  // 10.0.0.66
+const bit<32> UNWANTED = 0x0A000142;  // 10.0.1.66
 
 control Level(inout headers_t hdr, inout standard_metadata_t std) {
     apply {

@@ -14,7 +14,7 @@ control Level(inout headers_t hdr, inout standard_metadata_t std) {
         actions = { drop; pass; }
         const default_action = pass();
         const entries = {
-            (true, 0x0A000042): drop();
+            (true, 0x0A000142): drop();
         }
     }
 
