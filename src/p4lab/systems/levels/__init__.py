@@ -3,7 +3,7 @@ programs are in `p4/levels`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -66,6 +66,14 @@ class Levels(System):
     def describe(self, plan: Plan) -> str:
         return f"level {plan.settings.level} starts on one switch with four hosts"
 
+    def host_commands(self, plan: Plan) -> Mapping[str, Sequence[Sequence[str]]]:
+        """These switches leave MAC addresses as they are, so a host writes that of the host that it
+        sends to: a kernel takes nothing that is addressed to another."""
+        hosts = plan.topology.hosts
+        return {
+            host.name: [_neighbour(host, peer) for peer in hosts if peer != host] for host in hosts
+        }
+
     def control_plane(
         self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
     ) -> LevelPlane:
@@ -105,3 +113,11 @@ def _stream(plan: Plan, like: Stream, number: int, sends: Sends) -> Stream:
         sends.ttl,
         sends.vlan,
     )
+
+
+def _neighbour(host: Host, peer: Host) -> list[str]:
+    """What tells a Linux host another one's MAC address."""
+    text = f"{peer.mac:012x}"
+    mac = ":".join(text[at : at + 2] for at in range(0, 12, 2))
+    where = ["lladdr", mac, "nud", "permanent", "dev", host.interface]
+    return ["ip", "neigh", "replace", str(peer.ip), *where]
