@@ -51,11 +51,12 @@ MAX_PACKETS = 2048
 
 
 class Part(BaseModel):
-    """The table [[part]]: what a student solves as a whole."""
+    """The table [[part]]: what a student solves as a whole; in one `file`, if it is one."""
 
     model_config = ConfigDict(extra="forbid")
     id: str
     title: str
+    file: Inside | None = None
 
 
 class Check(BaseModel):
