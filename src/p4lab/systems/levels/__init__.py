@@ -35,6 +35,11 @@ class Levels(System):
 
     name: ClassVar[str] = "levels"
     settings: ClassVar[type[Settings]] = LevelSettings
+    views: ClassVar[Mapping[str, str]] = {"cell_view": "p4lab.systems.levels.cells:CellView"}
+    answers: ClassVar[Mapping[str, str]] = {
+        "field": "p4lab.systems.levels.answers:field",
+        "arrived": "p4lab.systems.levels.answers:arrived",
+    }
 
     def defines(self, settings: Any) -> tuple[tuple[str, str], ...]:
         return (("LEVEL", str(settings.level)),)
