@@ -76,6 +76,8 @@ def notebook(
 
 
 def _tell(lab: str, server: Server, browser: bool) -> None:
+    if server.news:
+        typer.echo(server.news)
     typer.echo(f"Notebook {lab} in JupyterLab (Ctrl-C ends it):\n\n    {server.url}\n")
     if browser and webbrowser.open(server.url):
         typer.echo("Your browser opens it by itself.")

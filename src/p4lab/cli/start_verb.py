@@ -19,19 +19,19 @@ Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a
 MOST_NAMED = 3
 """Of so many files to edit each is named"""
 
-NOTES = {"new": "new", "unchanged": "already there", "kept": "kept as you have it"}
-
 
 def start(lab: Lab, folder: Folder) -> None:
-    """Begin a lab: put its files into DIR. What is there already is never overwritten."""
+    """Begin a lab: put its files into DIR. Your work is never overwritten: if the lab has changed
+    since you began, its changes are merged, or laid beside your files."""
     from p4lab.course.home import command  # heavy: labs, and with them pydantic
     from p4lab.course.labs import LabError, home
     from p4lab.course.material import start as place
     from p4lab.course.material import student
+    from p4lab.course.renewal import told
 
     try:
         for name, state in place(lab, folder):
-            typer.echo(f"  {folder / name}  {NOTES[state]}")
+            typer.echo(f"  {told(folder / name, state)}")
         edit = [str(folder / name) for name in student(lab).edit]
     except LabError as error:
         fail(str(error))

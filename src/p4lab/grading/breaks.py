@@ -1,5 +1,5 @@
-"""Packets that a student has found, in a TOML file of theirs: they must tell a faulty program, which
-the lab gives, from a right one, which it keeps.
+"""Packets that a student has found, in a TOML file of theirs: they must tell a faulty program,
+which the lab gives, from a right one, which it keeps.
 
     [[packet]]
     port = 1

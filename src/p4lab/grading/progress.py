@@ -116,7 +116,7 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _read(path: Path) -> list[str]:
-    """The parts that a file says are done; none where there is none. Raises ProgressError, OSError."""
+    """The parts that a file says are done; none without it. Raises ProgressError, OSError."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:

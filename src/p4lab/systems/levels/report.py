@@ -133,8 +133,7 @@ def report_of(
     """What was observed in a run of a scene; `counted` are packets by cell of its counter."""
     rows = tuple(_rows(plan, scene, observed))
     cells = tuple(
-        CellRow(scene.counter, index, _arriving(plan, index), got)
-        for index, got in counted.items()
+        CellRow(scene.counter, index, _arriving(plan, index), got) for index, got in counted.items()
     )
     unsent = [
         f"only {observed.sent.get(stream.flow, 0)} of {stream.packets} packets were sent"
