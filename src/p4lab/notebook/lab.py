@@ -127,10 +127,10 @@ class Lab:
         return self._running.down
 
     @property
-    def begins(self) -> Path:
-        """The first of the files with tasks that the running program is made of."""
-        own = self.folder.edit
-        return next((file for file in own if os.path.normpath(file) in self._made_of), own[0])
+    def begins(self) -> Path | None:
+        """The first of the files with tasks that the running program is made of, if one is."""
+        own = (file for file in self.folder.edit if os.path.normpath(file) in self._made_of)
+        return next(own, None)
 
     @property
     def own_files(self) -> frozenset[str]:
