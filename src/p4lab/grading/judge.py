@@ -65,7 +65,7 @@ def judge(
     for check in course.checks:
         say(check.title)
         results.append(_result(course, check, work, results, seed, bench))
-    checks = tuple(blamed(course.checks, results))
+    checks = course.in_order(blamed(course.checks, results))
     failed = any(check.status == "failed" for check in checks)
     warnings = _warnings(course, work) if failed or course.kit.lints else ()
     return Verdict(course.name, student, checks, warnings=warnings)
@@ -81,7 +81,7 @@ def work_of(course: Course, files: Mapping[str, str]) -> Work:
 
 def nothing(course: Course, student: str, trouble: str) -> Verdict:
     """No points, for a reason that no check can tell."""
-    checks = tuple(
+    checks = course.in_order(
         CheckResult(check.id, check.title, check.part, "skipped", 0, check.points)
         for check in course.checks
     )
