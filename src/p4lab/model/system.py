@@ -151,6 +151,11 @@ class System:
         """How a run of the plan begins, as the first step of a story of it."""
         return f"the network {plan.topology.name} starts"
 
+    def marks(self, plan: Plan) -> Mapping[str, str]:
+        """What stands beside a router in a picture, by its name: how packets name it, if they do,
+        in a few characters."""
+        return {}
+
     def cpu_port(self, package: str) -> int:
         """The port by which a program of a package (V1Switch, Switch) reaches its control plane."""
         return CPU_PORT if package == "V1Switch" else TNA_CPU_PORT

@@ -110,6 +110,16 @@ class BierSystem(System):
         count = value.bit_count()
         return Carried(bit_numbers(value), f"{count} bit{'' if count == 1 else 's'}")
 
+    def marks(self, plan: Plan) -> Mapping[str, str]:
+        """The bit of each BFR; with several sets as SI and bit, 7:52, as RFC 8279 has it."""
+        bsl, several = plan.settings.bsl, _highest(plan) > plan.settings.bsl
+        found = {}
+        for router in plan.topology.routers:
+            if number := router.own("bfr_id"):
+                index, bit = divmod(number - 1, bsl)
+                found[router.name] = f"{index}:{bit + 1}" if several else f"bit {bit + 1}"
+        return found
+
     def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Any:
         return sent_by_port(plan.topology, drivers, layouts, inner=(RECIRC_PORT,))
 
