@@ -26,7 +26,7 @@ class Book:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.url = ""
-        self.folder = Path()
+        self.folder = self.home = Path()
         self.strangers: list[str] = []
         self.errors: list[str] = []
         page.set_default_timeout(PATIENCE)
