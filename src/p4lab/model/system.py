@@ -80,6 +80,9 @@ class System:
     """As lab.toml and the registry call it"""
     settings: ClassVar[type[Settings]] = Settings
     notation: ClassVar[Notation] = PLAIN
+    followed: ClassVar[Mapping[str, str]] = {}
+    """Fields, keys and variables that are worth following through a packet's steps, by name (with
+    its header, or the last part alone), and what they are called there"""
     router_numbers: ClassVar[tuple[str, ...]] = ()
     """Keys of routers in topologies: numbers by which the system knows them"""
     hints: ClassVar[Mapping[str, str]] = {}

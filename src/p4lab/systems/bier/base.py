@@ -56,6 +56,11 @@ class BierSystem(System):
 
     settings: ClassVar[type[Settings]] = BierSettings
     notation: ClassVar[Notation] = NOTATION
+    followed: ClassVar[Mapping[str, str]] = {
+        "bit_string": "BitString",
+        "remaining": "remaining",
+        "fbm": "F-BM",
+    }
     router_numbers: ClassVar[tuple[str, ...]] = ("bfr_id",)
     hints: ClassVar[Mapping[str, str]] = HINTS
     views: ClassVar[Mapping[str, str]] = {"bit_view": "p4lab.systems.bier.views.bits:BitView"}
