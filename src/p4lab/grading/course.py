@@ -102,6 +102,14 @@ class _Checks(BaseModel):
     packet: dict[str, dict[str, Any]] = {}
 
 
+class _HintsTable(BaseModel):
+    """The table [hints]. `counted`: a grader's record has how many steps a student has asked
+    for."""
+
+    model_config = ConfigDict(extra="forbid")
+    counted: bool = False
+
+
 class _LabHead(BaseModel):
     model_config = ConfigDict(extra="ignore")
     name: str
@@ -117,6 +125,7 @@ class _CourseFile(BaseModel):
     part: list[Part] = []
     check: list[Check] = []
     hint: list[Hint] = []
+    hints: _HintsTable = _HintsTable()
 
     @model_validator(mode="after")
     def _sound(self) -> _CourseFile:
@@ -133,6 +142,10 @@ class _CourseFile(BaseModel):
                 if need not in seen:
                     raise ValueError(f"check {check.id}: no check {need} stands before it")
             seen.add(check.id)
+        for hint in self.hint:
+            for name in [hint.check] if isinstance(hint.check, str) else hint.check or []:
+                if name not in seen:
+                    raise ValueError(f"a hint is for a check {name}, and there is none")
         causes = {check.id: {*check.needs, *check.suffers} for check in self.check}
         for check in self.check:
             for cause in check.suffers:
@@ -183,6 +196,8 @@ class Course:
     starter_points: float
     kit: Kit
     folder: Path
+    counts_hints: bool = False
+    """Whether a grader's record has how many steps of hints a student has asked for"""
     _programs: dict[Defines, _engine.Program] = field(default_factory=dict, repr=False)
     _probed: dict[Defines, ProbedProgram] = field(default_factory=dict, repr=False)
     _cpus: dict[Defines, CpuPort] = field(default_factory=dict, repr=False)
@@ -410,6 +425,10 @@ class Course:
         """The same, if the lab itself says something."""
         return hints.of_lab(self.hints, check.id, signature, field)
 
+    def almost(self, check: Check, signature: str, field: str = "") -> str:
+        """Nearly the code that a kind of difference asks for; empty if the lab does not say."""
+        return hints.almost(self.hints, check.id, signature, field)
+
     def prepare(self, seed: int | None) -> None:
         """Makes all cases, so that what is forked afterwards has them. Raises LabError."""
         for check in self.checks:
@@ -462,6 +481,7 @@ def load(lab: str) -> Course:
         file.checks.starter_points,
         kit,
         folder,
+        file.hints.counted,
     )
 
 

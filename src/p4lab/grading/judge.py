@@ -185,6 +185,19 @@ def _takes_long(course: Course, check: Check) -> bool:
     return is_network or check.stage == "compiles"
 
 
+def failing(course: Course, check: Check, work: Work) -> tuple[Judged, Story] | None:
+    """The first of a check's cases that students see which a program fails, with its story; None
+    for a check without cases, and if all pass. Raises LabError."""
+    if check.stage or check.numbers or check.stf:
+        return None
+    for label in public_seeds(check):
+        judged = course.case(check, label)
+        story = _case(course, check, judged, work, None)
+        if story is not None:
+            return judged, pointed(course, judged, work, story)
+    return None
+
+
 def story_of(course: Course, check: Check, label: str, work: Work) -> Story | None:
     """What is wrong with one case of a check for a student's program; None if nothing is. Raises
     LabError."""

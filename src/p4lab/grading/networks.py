@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 from p4lab import _engine
 from p4lab.grading import difference
@@ -43,14 +45,37 @@ def story(
         )
     noisy = program if case.undefined is None else program.with_undefined(case.undefined)
     wrong, record = _run(plan, noisy)
-    found = _culprit(course, check, judged, work, program, record, steps)
-    if found is not None:
+    seen = _culprit(course, check, judged, work, program, record, steps)
+    if seen is not None:
+        found = seen.story
         summary = f"{wrong} It goes wrong at {found.router} first. {found.summary}".strip()
         return replace(found, summary=summary)
     if not wrong:
         return None
     hint = "Check the parts of the lab before this one: here they meet."
     return Story(steps, wrong, difference.COPY_MISSING, hint)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The first packet of a stream of which a router does not make what it should: its packets in
+    the reference and in the student's program."""
+
+    story: Story
+    router: str
+    mine: Sequence[Mapping[str, Any]]
+    theirs: Sequence[Mapping[str, Any]]
+
+
+def watched(
+    course: Course, check: Check, judged: Judged, work: Work, program: _engine.Program
+) -> Seen | None:
+    """The packet that the story of a network's run is about; None if it is about none."""
+    assert judged.plan is not None
+    noise = judged.case.undefined
+    noisy = program if noise is None else program.with_undefined(noise)
+    _, record = _run(judged.plan, noisy)
+    return _culprit(course, check, judged, work, program, record, ())
 
 
 def _run(plan: Plan, program: _engine.Program) -> tuple[str, Record]:
@@ -74,8 +99,8 @@ def _culprit(
     program: _engine.Program,
     record: Record,
     steps: tuple[str, ...],
-) -> Story | None:
-    """The story of the first packet of a stream of which a router does not make what it should."""
+) -> Seen | None:
+    """The first packet of a stream of which a router does not make what it should."""
     assert judged.plan is not None
     reference = course.program(judged.case.defines)
     twins = Twins(record, lambda: course.switch(reference), course.cpu(judged.case.defines))
@@ -87,7 +112,8 @@ def _culprit(
         traces = (reference, ours), (program, arrival)
         found = compare_traces(course, check, judged.case, *traces, (*steps, step), work)
         if found is not None:
-            return replace(found, router=event.router)
+            told = replace(found, router=event.router)
+            return Seen(told, event.router, ours["packets"], arrival["packets"])
     return None
 
 

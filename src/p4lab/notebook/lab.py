@@ -21,7 +21,7 @@ from p4lab.model.run import Plan
 from p4lab.model.system import System
 from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.notebook.running import Running
-from p4lab.notebook.saying import DoesNotCompile, does_not_compile, say
+from p4lab.notebook.saying import does_not_compile, say
 from p4lab.session.run import MILLISECOND
 from p4lab.topology import Link, Topology
 from p4lab.widgets.known import known_link, known_router
@@ -142,14 +142,30 @@ class Lab:
     def reload(self) -> None:
         """Compiles the files anew; the network begins anew, with its own table entries and all
         links up. Raises DoesNotCompile."""
-        age = self.folder.age()
         try:
-            running = self._begin()
-        except DoesNotCompile:
+            self._restart()
+        finally:
             self._tell()  # views show the errors in place of what they have
-            raise
+
+    def _restart(self) -> None:
+        age = self.folder.age()
+        running = self._begin()
         self._age, self._running = age, running
-        self._tell()
+
+    def again(self) -> Sent:
+        """What was sent last once more, in a network that begins anew with the files as they are
+        now. Links that are down stay down: who tries one thing after the other does not cut them
+        each time. Raises DoesNotCompile and NetworkError."""
+        down = self.down
+        of = [self.sent is not None and self.sent.is_of(one) for one in self.plan.streams]
+        try:
+            self._restart()
+        except Exception:
+            self._tell()
+            raise
+        for ends in down:
+            self._running.set_link(self.link(*ends), False)
+        return self._send(of.index(True) + 1 if True in of else 1, 1, None)
 
     def send(
         self,

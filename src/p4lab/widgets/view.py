@@ -79,6 +79,11 @@ class SentView(View):
         self.show(sent)
         lab.watch(self._look_at_age)
 
+    @property
+    def sent(self) -> Sent:
+        """What it shows."""
+        return self._sent
+
     def show(self, sent: Sent | None) -> None:
         """Shows something that was sent; without that, the last. Raises ValueError for packets of
         another lab."""
@@ -120,3 +125,8 @@ class RouterView(SentView):
     def __init__(self, lab: Lab, router: str, sent: Sent | None = None) -> None:
         self._router = known_router(lab.topology, router)
         super().__init__(lab, sent)
+
+    def look_at(self, router: str) -> None:
+        """Shows another router. Raises ValueError."""
+        self._router = known_router(self._lab.topology, router)
+        self.show(self._sent)

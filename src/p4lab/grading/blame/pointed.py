@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 
 from p4lab.grading.blame.asked import asked, unasked
@@ -14,7 +14,7 @@ from p4lab.grading.culprit import Culprit
 from p4lab.grading.probes import ProbedProgram
 from p4lab.grading.record import Story
 from p4lab.grading.story import source_of
-from p4lab.grading.ways import Stretch, ignored, partings, stretches, unscoped
+from p4lab.grading.ways import Parting, Stretch, ignored, partings, stretches, unscoped
 from p4lab.grading.work import Work
 
 MOST_STRETCHES = 20_000
@@ -24,11 +24,15 @@ _INTRINSIC = ("standard_metadata", "ig_", "eg_")
 
 def pointed(course: Course, judged: Judged, work: Work, story: Story) -> Story:
     """The story of a case with the line that its packets' ways lead to, if they lead to one."""
-    found = _looked_for(course, judged, work)
-    return story if found is None else replace(story, place=found[0], why=found[1])
+    found = searched(course, judged, work)
+    if found is None:
+        return story
+    (place, why), _ = found
+    return replace(story, place=place, why=why)
 
 
-def _looked_for(course: Course, judged: Judged, work: Work) -> Culprit | None:
+def searched(course: Course, judged: Judged, work: Work) -> tuple[Culprit, Parting] | None:
+    """The statement to blame in a case, and where the ways part that lead to it."""
     case = judged.case
     if case.network is not None or work.compiled(case.defines).program is None:
         return None
@@ -43,28 +47,35 @@ def _looked_for(course: Course, judged: Judged, work: Work) -> Culprit | None:
 
 def _found(
     course: Course, judged: Judged, work: Work, right: ProbedProgram, own: ProbedProgram
-) -> Culprit | None:
+) -> tuple[Culprit, Parting] | None:
     case = judged.case
     mine = _of_reference(course, judged, right)
-    usual = {name for stretch in mine for name in stretch.changes}
-    headers = course.headers(case.defines)
-
-    def matters(name: str) -> bool:
-        parts = unscoped(name).split(".")
-        if len(parts) < 2:
-            return name in usual
-        if ignored(name, case.ignore):
-            return False
-        return name in usual or parts[-2] in headers or parts[0].startswith(_INTRINSIC)
-
+    matters = mattering(mine, course.headers(case.defines), case.ignore)
     source = source_of(course, work.runnable(case.defines), work)
     for parting in partings(mine, _ways(course, judged, own), matters):
         statements = own.statements, right.statements
         names = parting.names
         found = blamed(Ways(parting, *statements, source, names, names, _changed))
         if found is not None:
-            return found
+            return found, parting
     return None
+
+
+def mattering(
+    mine: Sequence[Stretch], headers: Container[str], ignore: frozenset[str]
+) -> Callable[[str], bool]:
+    """Whether it matters what a variable holds: headers do, and what the reference writes."""
+    usual = {name for stretch in mine for name in stretch.changes}
+
+    def matters(name: str) -> bool:
+        parts = unscoped(name).split(".")
+        if len(parts) < 2:
+            return name in usual
+        if ignored(name, ignore):
+            return False
+        return name in usual or parts[-2] in headers or parts[0].startswith(_INTRINSIC)
+
+    return matters
 
 
 def _of_reference(course: Course, judged: Judged, side: ProbedProgram) -> list[Stretch]:
