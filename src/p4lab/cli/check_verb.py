@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from p4lab.grading.benches.tofino import TofinoBench
     from p4lab.grading.course import Course
     from p4lab.grading.elsewhere import Bench
+    from p4lab.grading.progress import Progress
     from p4lab.grading.record import Verdict
     from p4lab.grading.submission import Submission
 
@@ -106,9 +107,9 @@ def check(
     --hint says where to look; called again, what to think of; and then nearly the code. How far
     you have gone is kept in hints.toml, which an instructor may ask for.
 
-    The JSON object has lab, student, trouble, checks, proof and notes (how your folder was read);
-    each check has id, title, part, status, points, max_points, waits_for, beyond (what the target
-    lacks), cases and story.
+    The JSON object has lab, student, trouble, checks, proof, notes (how your folder was read) and
+    progress (done and next, of a lab that keeps it); each check has id, title, part, status,
+    points, max_points, waits_for, beyond (what the target lacks), cases and story.
     """
     from rich.console import Console  # heavy: rich, for nothing but a report
 
@@ -141,15 +142,17 @@ def check(
         with _bench(target, course) as bench:
             verdict = _on_bench(course, found.files, bench)
     whole = verdict
+    progress = _progress(course, folder, whole)
     if wanted:
         verdict = replace(verdict, checks=tuple(in_order(course, verdict, wanted)))
     if as_json:
-        typer.echo(_record(verdict, found))
+        typer.echo(_record(verdict, found, progress))
     else:
         stories = len(verdict.checks) if all_ else 1
         shown = Console(emoji=False)
         shown.print(render(course, whole, stories=stories, folder=str(folder), part=wanted))
         _offer_film(shown, course, folder, verdict)
+        _tell_of_progress(shown, progress)
         _tell_of_files(shown, course, folder, found)
     if not verdict.passed:
         raise typer.Exit(VERDICT_NO)
@@ -173,6 +176,7 @@ def watch(lab: Lab, folder: Folder = Path("."), part: OnePart = None) -> None:
         verdict = _on_engine(course, found.files)
         console.clear()
         console.print(render(course, verdict, folder=str(folder), part=wanted))
+        _tell_of_progress(console, _progress(course, folder, verdict))
         _tell_of_files(console, course, folder, found)
         console.print(f"\n[dim]Waiting for changes in {folder} (Ctrl-C to stop)[/]")
         if verdict.passed:
@@ -249,9 +253,27 @@ def _hint(
         typer.echo(f"\n{count} of {STEPS} hints. For the next: {again}")
 
 
-def _record(verdict: Verdict, found: Submission) -> str:
-    """The verdict and how the folder was read, as JSON."""
-    return json.dumps({**verdict.to_json(), "notes": found.told()}, indent=2)
+def _record(verdict: Verdict, found: Submission, progress: Progress | None = None) -> str:
+    """The verdict, how the folder was read and what is done in it, as JSON."""
+    kept = progress and progress.to_json()
+    told = {**verdict.to_json(), "notes": found.told(), "progress": kept}
+    return json.dumps(told, indent=2)
+
+
+def _progress(course: Course, folder: Path, verdict: Verdict) -> Progress | None:
+    """What is done in the folder, this verdict included; says why if that cannot be kept."""
+    from p4lab.grading.progress import ProgressError, recorded
+
+    try:
+        return recorded(course, folder, verdict)
+    except ProgressError as error:
+        typer.echo(str(error), err=True)
+        return None
+
+
+def _tell_of_progress(shown: Console, progress: Progress | None) -> None:
+    if progress is not None:
+        shown.print(f"\n{progress}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _offer_film(shown: Console, course: Course, folder: Path, verdict: Verdict) -> None:

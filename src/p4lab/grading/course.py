@@ -51,18 +51,22 @@ MAX_PACKETS = 2048
 
 
 class Part(BaseModel):
-    """The table [[part]]: what a student solves as a whole."""
+    """The table [[part]]: what a student solves as a whole; in one `file`, if it is one."""
 
     model_config = ConfigDict(extra="forbid")
     id: str
     title: str
+    file: Inside | None = None
 
 
 class Check(BaseModel):
     """The table [[check]]. What is checked is one of `stage` (compiles, contract), `parses` (a
     scenario whose packets the program must parse as the reference does), `scenario`, `numbers`
-    (of an answers file of the student's) and `stf`; the files are below the lab's folder. `cases`
-    and `hidden` are how many cases of a scenario students see and how many more a grader draws.
+    (of an answers file of the student's), `breaks` (packets of the student's that break a faulty
+    program) and `stf`; the files are below the lab's folder. `cases` and `hidden` are how many
+    cases of a scenario students see and how many more a grader draws; of what is in `frugal` a
+    program may spend no more than the solution.
+    A `stage` looks at the program with its own `defines`, if it has some, and else with all.
     It is skipped while a check that it `needs` has not passed; and if it fails while one fails that
     it `suffers` from."""
 
@@ -74,18 +78,25 @@ class Check(BaseModel):
     needs: list[str] = []
     suffers: list[str] = []
     stage: Annotated[str | None, Field(pattern="^(compiles|contract)$")] = None
+    defines: dict[str, str | int] = {}
     parses: Inside | None = None
     scenario: Inside | None = None
     numbers: Inside | None = None
+    breaks: Inside | None = None
     stf: list[Inside] = []
+    frugal: list[Literal["tables", "copies"]] = []
     cases: Annotated[int, Field(ge=1, le=1000)] = 1
     hidden: Annotated[int, Field(ge=0, le=1000)] = 0
 
     @model_validator(mode="after")
     def _one_kind(self) -> Check:
-        kinds = [self.stage, self.parses, self.scenario, self.numbers, self.stf or None]
-        if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("a check has one of stage, parses, scenario, numbers and stf")
+        kinds = [self.stage, self.parses, self.scenario, self.numbers, self.breaks]
+        if sum(kind is not None for kind in [*kinds, self.stf or None]) != 1:
+            raise ValueError("a check has one of stage, parses, scenario, numbers, breaks and stf")
+        if self.frugal and not self.scenario:
+            raise ValueError("only a check with a scenario can be frugal")
+        if self.defines and not self.stage:
+            raise ValueError("defines in a check are for a stage; a scenario has its own")
         return self
 
 
@@ -238,12 +249,11 @@ class Course:
         except OSError as error:
             raise LabError(f"labs/{self.name}: {error}; {command()} starter {self.name}") from error
 
-    @cached_property
-    def contract(self) -> tuple[str, ...]:
+    def contract(self, defines: Defines) -> tuple[str, ...]:
         """The tables that every submission must have: those of the starter. (A table is not in a
         program while its control is never applied, which may be the student's task.)"""
         files = {**self.sources, **self.starter}
-        compilation = compile_files(self.student.program, files, self.defines)
+        compilation = compile_files(self.student.program, files, defines)
         if compilation.program is None:
             raise LabError(f"labs/{self.name}: the starter:\n{compilation.render()}")
         return tuple(table["name"] for table in compilation.program.summary["tables"])
@@ -252,6 +262,14 @@ class Course:
     def defines(self) -> Defines:
         """The macros of all checks that do not say otherwise."""
         return tuple((name, str(value)) for name, value in self.kit.defines.items())
+
+    def defines_of(self, check: Check) -> Defines:
+        """The macros of a stage."""
+        return self.defines_with(check.defines)
+
+    def defines_with(self, own: Mapping[str, str | int]) -> Defines:
+        """The macros of the lab, with some of one's own."""
+        return tuple((name, str(value)) for name, value in {**self.kit.defines, **own}.items())
 
     @property
     def system(self) -> System:

@@ -70,6 +70,12 @@ GENERAL = {
     "Write down the ports of the first ten.",
     "wrong count": "Each packet that is given up is counted by its reason. Which reason does your "
     "program give, and is it the one that fits?",
+    "too many tables": "What do the tables ask? One table may have several keys, and entries for "
+    "each case.",
+    "too many copies made": "The original leaves, too: who gets that, and who is left?",
+    "nothing breaks": "Read the program as a machine would: which value of a field does it treat "
+    "as nobody meant it?",
+    "no packets": "The comment at the top of the file shows how a packet is written.",
     difference.PAYLOAD: "What follows the headers must stay as it came in.",
 }
 

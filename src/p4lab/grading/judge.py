@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from p4lab import _engine
 from p4lab.grading import (
+    breaks,
     counts,
     culprit,
     elsewhere,
+    frugal,
     loops,
     networks,
     numbers,
@@ -135,11 +137,13 @@ def _run(
     is_told: bool = True,
 ) -> Found:
     if check.stage == "compiles":
-        return stages.compiles(course, work), 1, False
+        return stages.compiles(course, check, work), 1, False
     if check.stage == "contract":
-        return stages.contract(course, work), 1, False
+        return stages.contract(course, check, work), 1, False
     if check.numbers:
         return numbers.story(course, check, work), 1, False
+    if check.breaks:
+        return breaks.story(course, check, work), 1, False
     if check.stf:
         return scripts.run(course, check, work)
     return _cases(course, check, work, seed, bench, is_told)
@@ -252,7 +256,7 @@ def _case(
         # What looped ports carry stays inside of a switch: there the engine judges.
         if story is None and case.shares:
             story = loops.story(course, check, judged, work, program)
-        return story
+        return story or frugal.story(course, check, judged, work, program)
     for number, sending in enumerate(case.sendings, 1):
         try:
             got = inject(switch, sending)
@@ -267,7 +271,9 @@ def _case(
             return story
     if (story := counts.engine_story(course, check, judged, switch)) is not None:
         return story
-    return loops.story(course, check, judged, work, program) if case.shares else None
+    if case.shares and (story := loops.story(course, check, judged, work, program)) is not None:
+        return story
+    return frugal.story(course, check, judged, work, program)
 
 
 def _tables(case: Case) -> list[str]:

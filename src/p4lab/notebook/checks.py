@@ -8,6 +8,7 @@ from html import escape
 from p4lab.grading.apart import unread
 from p4lab.grading.course import Course, load
 from p4lab.grading.known import wanted
+from p4lab.grading.progress import ProgressError, recorded
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
 from p4lab.grading.submission import not_judged
 from p4lab.grading.text import MOST_WARNINGS, in_order, waits
@@ -40,8 +41,11 @@ class Checked:
         verdict: Verdict,
         part: str | None,
         changed: Sequence[str] = (),
+        progress: str = "",
     ) -> None:
-        """`changed` are the given files that differ from the starter's."""
+        """`changed` are the given files that differ from the starter's, `progress` says what is
+        done of a lab that keeps that."""
+        self.progress = progress
         self.verdict = verdict
         self.notes = [not_judged(name) for name in changed]
         self.course = course
@@ -60,7 +64,7 @@ class Checked:
         lines = [f"{_SIGNS[one.status]}: {one.title}" for one in self.checks]
         told = next((one.story for one in self.checks if one.story), None)
         told_lines = [told.summary, told.hint] if told else []
-        said = [*self.notes, self.verdict.trouble, *told_lines]
+        said = [self.progress, *self.notes, self.verdict.trouble, *told_lines]
         return "\n".join([*lines, self._sum(), *filter(None, said)])
 
     def _sum(self) -> str:
@@ -70,6 +74,8 @@ class Checked:
     def _repr_html_(self) -> str:
         rows = "".join(self._row(one) for one in self.checks)
         parts = [f"<table><tbody>{rows}</tbody></table><b>{self._sum()}</b>"]
+        if self.progress:
+            parts.append(f"<div>{escape(self.progress)}</div>")
         parts.extend(f'<div class="differs">{escape(note)}</div>' for note in self.notes)
         if self.verdict.trouble:
             parts.append(f'<div class="p4c-story">{escape(self.verdict.trouble)}</div>')
@@ -149,4 +155,13 @@ def check(folder: Folder, part: str | None = None) -> Checked:
     task = Task(folder.lab, wanted(course), None)
     found, judged = check_here(folder.path, task)
     verdict = judged.verdict if judged else unread(course, "", found)
-    return Checked(course, verdict, part, found.changed)
+    return Checked(course, verdict, part, found.changed, _progress(course, folder, verdict))
+
+
+def _progress(course: Course, folder: Folder, verdict: Verdict) -> str:
+    """What is done in the folder, this verdict included, or why that is not kept."""
+    try:
+        kept = recorded(course, folder.path, verdict)
+    except ProgressError as error:
+        return str(error)
+    return str(kept) if kept else ""

@@ -84,6 +84,7 @@ class Lab:
         if compilation.program is None:
             name = self.cell.name if self.cell else "Your program"
             raise does_not_compile(name, compilation, self.folder.path)
+        self._made_of = {os.path.normpath(file) for file in compilation.files}
         return compilation.program
 
     def __getattr__(self, name: str) -> Any:
@@ -124,6 +125,12 @@ class Lab:
     def down(self) -> frozenset[Ends]:
         """The links that are down."""
         return self._running.down
+
+    @property
+    def begins(self) -> Path | None:
+        """The first of the files with tasks that the running program is made of, if one is."""
+        own = (file for file in self.folder.edit if os.path.normpath(file) in self._made_of)
+        return next(own, None)
 
     @property
     def own_files(self) -> frozenset[str]:
@@ -263,6 +270,11 @@ class Lab:
         """The rows of a table of a running switch. Raises ValueError."""
         return self._running.entries(known_router(self.topology, router), table)
 
+    def read_cell(self, router: str, name: str, index: int) -> int:
+        """What a cell of a running switch's register holds, or the packets in one of a counter.
+        Raises ValueError."""
+        return self._running.read_cell(known_router(self.topology, router), name, index)
+
     def write(self, router: str, updates: list[_engine.Update]) -> None:
         """Changes rows of a running switch by hand, all or none. Raises ValueError."""
         self._running.write(known_router(self.topology, router), updates)
@@ -344,7 +356,7 @@ def open_lab(
         say(f"Running the finished program on {lab.topology.name}.")
     elif program is None:
         whose = "the reference solution" if lab.folder.is_reference else "your program"
-        say(f"Running {whose} on {lab.topology.name}:", lab.folder.edit[0])
+        say(f"Running {whose} on {lab.topology.name}:", lab.begins)
         for news in lab.folder.news:
             say(news)
         for changed in differing(name, lab.folder.path):
