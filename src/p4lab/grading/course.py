@@ -219,6 +219,10 @@ class Course:
     _cases: dict[tuple[str, str], Judged] = field(default_factory=dict, repr=False)
     ways: dict[str, tuple[Judged, Any]] = field(default_factory=dict, repr=False)
     """The reference's ways through cases, for who looks for the statement to blame"""
+    exchanges: dict[str, tuple[Judged, Any]] = field(default_factory=dict, repr=False)
+    """What switches are given and send in networks with the reference"""
+    outs: dict[tuple[str, int], tuple[Judged, Any]] = field(default_factory=dict, repr=False)
+    """What the reference sends in cases, as headers, by packet"""
 
     @cached_property
     def sources(self) -> dict[str, str]:
