@@ -74,7 +74,7 @@ def test_a_packet_moves_beside_the_students_file(book: Book) -> None:
     page = book.page
     page.add_init_script(PLACES)
     page.reload()
-    page.wait_for_function("places.size > 5")
+    page.wait_for_function("places.size > 1")
     editor = page.locator(".jp-FileEditor").bounding_box()
     network = page.locator(".p4l").bounding_box()
     assert editor and network and editor["x"] + editor["width"] <= network["x"]
@@ -105,6 +105,8 @@ def test_a_save_in_the_editor_is_a_new_picture(book: Book) -> None:
     page.keyboard.press("Control+s")
     expect(view.locator(".p4l-trouble")).to_contain_text("bier.p4:1:6")
     expect(view.locator(".p4l-network")).to_be_hidden()
+    # JupyterLab leaves out a save that is asked for while it still saves.
+    expect(page.locator(".lm-TabBar-tab.jp-mod-dirty", has_text="bier.p4")).to_have_count(0)
     page.keyboard.press("Control+z")
     page.keyboard.press("Control+s")
     expect(view.locator(".p4l-trouble")).to_be_hidden()
@@ -141,7 +143,7 @@ def test_a_router_shows_its_bits_and_tables(book: Book) -> None:
     view = book.page.locator(".p4l")
     at_the_end(book)
     view.locator("[data-node=r5]").click()
-    view.get_by_role("tab", name="bit", exact=True).click()
+    view.get_by_role("tab", name="bits", exact=True).click()
     expect(view.locator(".p4v-stepper")).to_contain_text("r5, a packet from r2")
     view.get_by_role("tab", name="table bift").click()
     expect(view.locator(".p4v-table")).to_contain_text("r5, table bift")

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from p4lab.course.labs import load_plan, system_of
 from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.notebook.lab import Lab, open_lab
 from p4lab.notebook.saying import DoesNotCompile
@@ -32,6 +33,8 @@ class Live:
         self._folder: Folder = lab_folder(name)
         self._lab: Lab | None = None
         self._age: Mapping[Path, int] = {}
+        self._settings: Mapping[str, Any] = {}
+        self.view.on_msg(self._message)
         self._checking = ThreadPoolExecutor(1)  # what judges wants one thread
 
     def look(self) -> bool:
@@ -39,12 +42,38 @@ class Live:
         age = self._folder.age()
         if age == self._age:
             return False
+        written = [path for path in self._folder.edit if self._age and age[path] != self._age[path]]
         self._age = age
+        if written:
+            self._turn_to(written[0])
+        self._renew()
+        return True
+
+    def _turn_to(self, file: Path) -> bool:
+        """Chooses the program that a file is part of; whether it is another one."""
+        name = file.relative_to(self._folder.path).as_posix()
+        settings = system_of(self._folder.lab).shows(name) or self._settings
+        if settings == self._settings:
+            return False
+        self._lab, self._settings = None, settings
+        return True
+
+    def _message(self, _: object, content: dict[str, Any], __: object) -> None:
+        """Which file the student has in front, as JupyterLab names it."""
+        place = Path(str(content.get("editing", "")))
+        for file in self._folder.edit:
+            name = file.relative_to(self._folder.path.parent)
+            if place.parts[-len(name.parts) :] == name.parts and self._turn_to(file):
+                self._renew()
+
+    def _renew(self) -> None:
+        """Compiles, sends and draws; or shows why not."""
         trouble = ""
         try:
             if self._lab is None:
-                self._lab = open_lab(self._folder.lab, folder=self._folder.path)
-                self.view.show(self._lab)
+                lab = self._folder.lab
+                self._lab = open_lab(lab, folder=self._folder.path, **self._settings)
+                self.view.show(self._lab, self._title(self._lab))
             else:
                 self._lab.again()
         except DoesNotCompile as error:
@@ -54,11 +83,15 @@ class Live:
         with self.view.hold_sync():
             self.view.trouble = trouble
             self.view.saves += 1
-        return True
+
+    def _title(self, lab: Lab) -> str:
+        """The student's file that runs, and where."""
+        return f"{lab.begins.name if lab.begins else lab.whose} on {lab.topology.name}"
 
     def _errors(self) -> str:
-        defines = self._lab.plan.defines if self._lab else []
-        return self._folder.compile(defines).render().rstrip()
+        """What the compiler says."""
+        plan = load_plan(self._folder.lab, program=self._folder.program, **self._settings)
+        return self._folder.compile(plan.defines).render().rstrip()
 
     async def follow(self) -> None:
         """Looks at the files for as long as the kernel runs, and judges them when they rest."""

@@ -114,4 +114,7 @@ def _waited(page: Any, url: str) -> list[float]:
         page.keyboard.type(" ")  # the file is another one, the program is not
         page.keyboard.press("Control+s")
         page.wait_for_function("many => window.p4labWaited.length > many", arg=number)
+        # JupyterLab leaves out a save that is asked for while it still saves.
+        unsaved = page.locator(".lm-TabBar-tab.jp-mod-dirty", has_text="bier.p4")
+        unsaved.wait_for(state="detached")
     return page.evaluate("window.p4labWaited")

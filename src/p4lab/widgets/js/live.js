@@ -33,7 +33,10 @@ function render({ model, el }) {
   const panes = html("div", { class: "p4l-panes" });
   const details = html("div", { class: "p4l-details" }, html("div", { class: "p4v-bar" }, which, tabs), wait, panes);
   const said = html("p", { class: "p4l-said", role: "status" });
-  const root = box("p4l", "The living network", html("div", { class: "p4v-bar" }, title, parts), said, trouble, network, details);
+  const hint = html("p", { class: "p4l-hint" },
+    "Click a link to cut or mend it, a router for its tables, a packet for its headers.");
+  const root = box("p4l", "The living network", html("div", { class: "p4v-bar" }, title, parts), said, trouble,
+    network, hint, details);
 
   async function build() {
     const mine = ++drawing;
@@ -60,7 +63,7 @@ function render({ model, el }) {
     trouble.textContent = model.get("trouble") ?? "";
     trouble.hidden = !trouble.textContent;
     const empty = !Object.keys(model.get("views") ?? {}).length;
-    for (const one of [network, details]) one.hidden = empty || !trouble.hidden;
+    for (const one of [network, hint, details]) one.hidden = empty || !trouble.hidden;
     title.textContent = model.get("title") ?? "";
     root.dataset.saves = model.get("saves");
   }
