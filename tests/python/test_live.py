@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from p4lab.course.home import HERE
+from p4lab.notebook import pace
 from p4lab.notebook.live import Live
 
 LEVEL = "levels/2-forward.p4"
@@ -116,3 +117,11 @@ def test_a_link_that_was_cut_stays_cut_after_a_save(folder: Path) -> None:
     assert "h2 and h4 did not" in said(live)
     network._message(None, {"do": "link", "ends": ["r1", "r2"]}, None)
     assert network.down == [] and "did not" not in said(live)
+
+
+def test_the_bench_says_what_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a server without a browser the other figures are still printed."""
+    monkeypatch.setattr(pace, "chromium", lambda: None)
+    (row,) = pace.saving(lambda _: None)
+    assert row.value is None and row.goal == 500 and row.at_most
+    assert row.note in ("needs Chromium", "playwright is not installed")
