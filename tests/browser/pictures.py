@@ -119,6 +119,7 @@ def picture_of_the_living_network(browser: str) -> None:
             jupyter(notebook, home, folder, P4LAB_FOLDER=str(folder.path)) as server,
             opened(server.url, browser, ".p4l .p4l-parts .passed") as book,
         ):
+            book.page.set_viewport_size({"width": 1240, "height": 800})
             view = book.page.locator(".p4l")
             view.locator("[data-node=r1]").click()
             press(book, view.locator(".p4v-topology"), "Home", *["ArrowRight"] * 3)
