@@ -54,7 +54,7 @@ def saving(say: Say) -> Iterator[Measure]:
     """Lab 01's solution in the student's JupyterLab, opened once and saved with Ctrl+S some
     times."""
     try:
-        from playwright.sync_api import Error, sync_playwright  # heavy, and may be missing
+        from playwright.sync_api import Error, sync_playwright  # heavy: playwright, if it is there
     except ImportError:
         yield from _missing("playwright is not installed")
         return
