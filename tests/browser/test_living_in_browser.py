@@ -85,8 +85,14 @@ def test_a_packet_moves_beside_the_students_file(book: Book) -> None:
 def test_the_starters_packet_ends_at_the_first_router(book: Book) -> None:
     verdict = book.page.locator(".p4l").locator(VERDICT)
     expect(verdict).to_contain_text("nobody got the packet")
-    expect(book.page.locator(".p4l-parts .checking")).to_have_count(0)
+    forward = book.page.locator(".p4l-parts [data-part=forward]")
+    expect(forward).to_have_class("failed")
     expect(book.page.locator(".p4l-parts .passed")).to_have_count(0)
+    forward.click()
+    checks = book.page.locator(".p4l .p4v-checks")
+    expect(checks).to_contain_text("✗ failed")
+    checks.locator("[data-watch=forward-one]").click()
+    expect(checks.locator(".p4v-film")).to_be_visible()
 
 
 def test_nodes_say_whose_bit_is_whose_and_who_waits_for_the_packet(book: Book) -> None:
@@ -107,7 +113,8 @@ def test_a_save_in_the_editor_is_a_new_picture(book: Book) -> None:
     expect(view.locator(".p4l-network")).to_be_hidden()
     # JupyterLab leaves out a save that is asked for while it still saves.
     expect(page.locator(".lm-TabBar-tab.jp-mod-dirty", has_text="bier.p4")).to_have_count(0)
-    page.keyboard.press("Control+z")
+    for _ in "wrong ":
+        page.keyboard.press("Backspace")
     page.keyboard.press("Control+s")
     expect(view.locator(".p4l-trouble")).to_be_hidden()
     expect(view.locator(".p4l-network")).to_be_visible()

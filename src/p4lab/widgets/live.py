@@ -16,11 +16,12 @@ from p4lab.widgets.lab import Lab
 from p4lab.widgets.packet import PacketView
 from p4lab.widgets.table import TableView
 from p4lab.widgets.topology import TopologyView
+from p4lab.widgets.verdict import VerdictView
 from p4lab.widgets.view import RouterView, SentView, script, style
 
 _CSS = Path(__file__).parent / "js" / "live.css"
 
-NETWORK, PACKET, TABLE = "network", "packet", "table"
+NETWORK, PACKET, TABLE, CHECKS = "network", "packet", "table", "checks"
 """Views that labs have beside those of their systems"""
 
 
@@ -42,21 +43,26 @@ class LiveView(anywidget.AnyWidget):
     """Why there is nothing to be seen: what the compiler says, in place of all views"""
     title = traitlets.Unicode().tag(sync=True)
     parts = traitlets.List().tag(sync=True)
-    """The parts of the lab: `id`, `title`, `status` (passed, failed, waits, checking) and `said`"""
+    """The parts: `id`, `title`, `status` (passed, failed, waits, checking) and `points`"""
     saves = traitlets.Int().tag(sync=True)
     """How many states of the files were looked at"""
 
     _lab: Lab | None = None
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.verdict = VerdictView("", "The checks have not run yet.", (), dict, dict)
+
     def show(self, lab: Lab, title: str) -> None:
         """Begins with a lab, of which the first packet is sent if none was."""
-        before, self._lab = self.views.values(), lab
+        before = [view for name, view in self.views.items() if name != CHECKS]
+        self._lab = lab
         network = TopologyView(lab, follow=True, playing=True)
         router = self._first(lab)
         self._made: dict[str, SentView | TableView] = dict(self._of_system(lab, router))
         self._made[PACKET] = PacketView(lab, router)
         with self.hold_sync():
-            self.views = {NETWORK: network, **self._made}
+            self.views = {NETWORK: network, **self._made, CHECKS: self.verdict}
             self.title = title
             self.chosen = {"router": router}
             self._tables: list[str] = []
@@ -88,6 +94,7 @@ class LiveView(anywidget.AnyWidget):
         ]
         tabs.append({"name": PACKET, "label": "headers"})
         tabs += [{"name": TABLE, "label": f"table {one}", "table": one} for one in self._tables]
+        tabs.append({"name": CHECKS, "label": "checks"})
         self.tabs = tabs
 
     def _choose(self, change: dict[str, Any]) -> None:
@@ -117,7 +124,7 @@ class LiveView(anywidget.AnyWidget):
         if self._tables and TABLE not in self._made:
             router = self.chosen["router"]
             self._made[TABLE] = TableView(self._lab, router, self._tables[0])
-            self.views = {NETWORK: self.views[NETWORK], **self._made}
+            self.views = {**self.views, **self._made}
         self._label()
         self._time()
 
