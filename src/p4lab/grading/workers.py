@@ -31,6 +31,7 @@ from p4lab.grading.apart import (
     read_apart,
 )
 from p4lab.grading.attempts import Attempt, sampled
+from p4lab.grading.blame import pointed
 from p4lab.grading.course import Course, load
 from p4lab.grading.film.record import Film
 from p4lab.grading.found import Found
@@ -40,6 +41,9 @@ from p4lab.grading.sandbox import Limits
 from p4lab.grading.submission import Source, Submission, Wanted
 
 Answer = TypeVar("Answer")
+
+FEW_COLLECTIONS = 50_000, 20, 100
+"""When Python looks for garbage in circles, in a worker and its forks: `gc.set_threshold`"""
 
 SOURCE = Path(__file__).resolve().parents[2]
 
@@ -295,8 +299,11 @@ def prepared(lab: str, seed: int | None) -> Course:
     course.prepare(seed)
     if seed is not None:
         _prove(course, seed)
+        pointed.prepare(course)
     gc.collect()
     gc.freeze()
+    # A fork judges one submission and ends: little of what it makes is worth being looked for.
+    gc.set_threshold(*FEW_COLLECTIONS)
     return course
 
 

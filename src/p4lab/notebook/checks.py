@@ -14,7 +14,7 @@ from p4lab.grading.progress import ProgressError, recorded
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
 from p4lab.grading.steps import Help, ask
 from p4lab.grading.submission import Submission, Wanted, not_judged
-from p4lab.grading.text import MOST_WARNINGS, in_order, waits
+from p4lab.grading.text import MOST_WARNINGS, of_part, waits
 from p4lab.grading.workers import Task, check_here, film_here
 from p4lab.notebook.folder import Folder
 
@@ -69,7 +69,7 @@ class Checked:
     @property
     def checks(self) -> list[CheckResult]:
         """The checks of the part, and those without a part that did not pass."""
-        return in_order(self.course, self.verdict, self.part)
+        return of_part(self.verdict, self.part)
 
     @property
     def passed(self) -> bool:

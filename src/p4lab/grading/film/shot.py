@@ -177,7 +177,8 @@ def _parting(
         [one for packets in side for one in stretches(packets, statements, ignore)]
         for side, statements in zip((sides.mine, sides.theirs), sides.statements, strict=True)
     )
-    matters = mattering(mine, course.headers(judged.case.defines), ignore)
+    usual = {name for stretch in mine for name in stretch.changes}
+    matters = mattering(usual, course.headers(judged.case.defines), ignore)
     all_ = list(partings(mine, theirs, matters))
     named = (one for one in all_ if _is_in(one.theirs, story.place))
     return next(named, all_[-1] if all_ else None)
