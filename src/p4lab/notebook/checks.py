@@ -109,12 +109,11 @@ class Checked:
 
     def _hint_of(self, check: str) -> dict[str, Any]:
         """The hints to a check, one step more than the student's folder says."""
-        path = self._folder.path / asked.FILE
+        folder = self._folder.path
         try:
-            before = asked.read(path.read_text("utf-8", errors="replace")) if path.exists() else {}
-            return ask(self.course, self.verdict, check, path.parent, before).to_json()
+            return ask(self.course, self.verdict, check, folder, asked.kept(folder)).to_json()
         except OSError as error:
-            why = f"The hint cannot be kept in {path}: {error.strerror}."
+            why = f"The hint cannot be kept in {folder / asked.FILE}: {error.strerror}."
             return Help(check, "", why=why).to_json()
 
     def _repr_html_(self) -> str:
