@@ -52,7 +52,7 @@ def test_other_lines(line: str, expected: Options) -> None:
 @pytest.mark.parametrize(
     ("line", "word"),
     [
-        ("prog.p4 --thrift-port 9090", "--thrift-port .* P4Runtime"),
+        ("prog.p4 --thrift-port 99999", "0 to 65535"),
         ("prog.p4 --debugger", "p4lab trace"),
         ("", "--no-p4"),
         ("a.p4 b.p4", "one program"),

@@ -109,7 +109,7 @@ def _thrift(
     if find_spec("thrift") is None:
         raise SwitchError("--thrift-port needs the Python package thrift (pip install thrift).")
     from p4lab.thrift.publisher import AddressError
-    from p4lab.thrift.serving import serving
+    from p4lab.thrift.serving import serving  # heavy: thrift, which need not be installed
 
     own = options.program
     config = own.read_text() if own is not None and own.suffix == ".json" else None
