@@ -43,6 +43,8 @@ PANELS = {
     "This machine": {
         "doctor": "p4lab.cli.doctor_verb:doctor",
         "switch": "p4lab.cli.switch_verb:switch",
+        "shims": "p4lab.cli.shims_verb:shims",
+        "shell": "p4lab.cli.shims_verb:shell",
     },
 }
 """The verbs as the help lists them, and where each is"""
