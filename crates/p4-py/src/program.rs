@@ -56,7 +56,8 @@ impl Program {
         is_same_code(self.ir(), other.ir())
     }
 
-    /// What the program is made of: `package`, `blocks`, `headers`, `tables`, `actions`, `instances`.
+    /// What the program is made of: `package`, `blocks`, `headers`, `tables`, `actions`, `instances`,
+    /// `custom_crcs` (name, width).
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let summary = PyDict::new(py);
@@ -85,6 +86,11 @@ impl Program {
             instances.append(dict)?;
         }
         summary.set_item("instances", instances)?;
+        let crcs: Vec<_> = match &self.image {
+            Image::V1Model(image) => image.custom_crcs().collect(),
+            Image::Tna(_) => Vec::new(),
+        };
+        summary.set_item("custom_crcs", crcs)?;
         Ok(summary)
     }
 
