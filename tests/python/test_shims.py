@@ -148,6 +148,16 @@ def test_control_planes_find_their_tables_in_the_json(program: Path) -> None:
     assert (register["name"], register["size"], register["bitwidth"]) == ("In.last", 7, 24)
 
 
+def test_no_wrapped_json_is_taken_for_source(program: Path) -> None:
+    """A message's length stands before it in groups of seven bits (protobuf's varints)."""
+    for extra in range(0, 200, 7):
+        program.write_text(PROGRAM + "/" * extra)
+        compiled(program)
+        length = (program.parent / "little.json").stat().st_size
+        with pytest.raises(UnicodeDecodeError):
+            bytes([0x1A, length & 0x7F | 0x80]).decode()
+
+
 def test_the_json_carries_the_whole_program(program: Path) -> None:
     original = _engine.compile(str(program), [], [("CELLS", "5")]).program
     compiled(program)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -60,28 +59,13 @@ def _compile(tool: str, line: Line) -> int:
     source = whole_source(line.program, line.include_dirs, line.defines)
     if line.output is not None:
         line.output.parent.mkdir(parents=tool == DRIVER, exist_ok=True)
-        text = device_json(
-            line.program.name,
-            source,
-            str(line.program),
-            result.program.summary,
-            _p4info(result.program),
-        )
+        text = device_json(result.program, line.program.name, source, str(line.program))
         line.output.write_text(text, encoding="utf-8")
         if tool == DRIVER:  # it leaves the preprocessed program beside the JSON
             line.output.with_suffix(".p4i").write_text(source, encoding="utf-8")
     for file in line.p4info:
         _write_p4info(result.program, file, line.p4info_format)
     return 0
-
-
-def _p4info(program: _engine.Program) -> dict[str, object]:
-    """P4Info as JSON; empty for a program that has none, which `--p4runtime-files` complains of."""
-    try:
-        found: dict[str, object] = json.loads(program.p4info(json=True))
-    except ValueError:
-        return {}
-    return found
 
 
 def _write_p4info(program: _engine.Program, file: Path, wanted: str | None) -> None:

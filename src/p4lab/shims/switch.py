@@ -6,10 +6,9 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
-from p4lab import __version__
+from p4lab import __version__, bmv2json
 from p4lab.p4runtime.command_line import CommandLineError, parse
 from p4lab.p4runtime.switch import SwitchError, run_until_signalled
-from p4lab.shims.device_json import VERSION
 
 FAILED = 1
 WITH_P4RUNTIME = "simple_switch_grpc"
@@ -23,7 +22,7 @@ def main(tool: str, words: Sequence[str]) -> int:
         print(f"p4lab {__version__}")
         return 0
     if "--json-version" in asked:
-        print(".".join(map(str, VERSION)))
+        print(".".join(map(str, bmv2json.VERSION)))
         return 0
     if asked & {"-h", "--help"}:
         print(f"{tool}: p4lab's switch in its place. Options: p4lab switch --help")
