@@ -35,6 +35,7 @@ PANELS = {
         "prove": "p4lab.cli.prove_verb:prove",
         "strengthen": "p4lab.cli.strengthen_verb:strengthen",
         "starter": "p4lab.cli.start_verb:starter",
+        "exercises": "p4lab.cli.exercises_verb:exercises",
     },
     "Measure": {
         "bench": "p4lab.cli.bench_verb:bench",

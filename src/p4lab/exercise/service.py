@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from types import TracebackType
 
 from p4lab import _engine
@@ -10,6 +13,7 @@ from p4lab.exercise.files import Exercise, Switch
 from p4lab.network import NetworkError
 
 ADDRESS = "127.0.0.1"
+LEAVING_SECONDS = 3
 
 
 class Service(AbstractContextManager["Service"]):
@@ -23,13 +27,12 @@ class Service(AbstractContextManager["Service"]):
         for switch in exercise.switches:
             address = f"{ADDRESS}:{switch.p4runtime_port}"
             try:
-                server = _engine.P4RuntimeServer(address, folders=folders, bmv2_compat=bmv2_compat)
+                self._servers[switch.name] = _listening(address, folders, bmv2_compat)
             except OSError as error:
                 self.close()
                 raise NetworkError(
                     f"P4Runtime of {switch.name}: {error}. Is another exercise running?"
                 ) from error
-            self._servers[switch.name] = server
 
     def add(self, switch: Switch, forwarder: _engine.Forwarder) -> None:
         """Makes a switch the device of its server. Raises NetworkError."""
@@ -51,3 +54,15 @@ class Service(AbstractContextManager["Service"]):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _listening(address: str, folders: Sequence[Path], bmv2_compat: bool) -> _engine.P4RuntimeServer:
+    """A server at an address, which one that was closed just now may need a moment to leave."""
+    deadline = time.monotonic() + LEAVING_SECONDS
+    while True:
+        try:
+            return _engine.P4RuntimeServer(address, folders=folders, bmv2_compat=bmv2_compat)
+        except OSError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
