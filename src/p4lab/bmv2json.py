@@ -70,7 +70,7 @@ class _Writer:
         self.scalars: dict[str, int] = {}
 
     def written(self, path: str) -> Json:
-        pipelines = self._pipelines()  # they find the scalars
+        pipelines, learn_lists = self._pipelines(), self._learn_lists()  # they find the scalars
         types = self._header_types()
         return {
             "header_types": types,
@@ -81,7 +81,7 @@ class _Writer:
             "counter_arrays": self._counters(),
             "register_arrays": self._registers(),
             "calculations": self._calculations(),
-            "learn_lists": self._learn_lists(),
+            "learn_lists": learn_lists,
             "actions": self._actions(),
             "pipelines": pipelines,
             "program": path,
@@ -251,17 +251,14 @@ class _Writer:
         ]
 
     def _learn_lists(self) -> list[Json]:
-        return [
-            {
-                "id": number,
-                "name": _name(item),
-                "elements": [
-                    {"type": "field", "value": [_SCALARS, f"{_name(item)}.{place}"]}
-                    for place in range(len(self._widths(item["typeSpec"])))
-                ],
-            }
-            for number, item in enumerate(self.info.get("digests", []), start=1)
-        ]
+        lists = []
+        for number, item in enumerate(self.info.get("digests", []), start=1):
+            widths = self._widths(item["typeSpec"])
+            fields = {f"{_name(item)}.{place}": width for place, width in enumerate(widths)}
+            self.scalars.update(fields)
+            elements = [{"type": "field", "value": [_SCALARS, field]} for field in fields]
+            lists.append({"id": number, "name": _name(item), "elements": elements})
+        return lists
 
     def _value_sets(self) -> list[Json]:
         return [

@@ -54,10 +54,11 @@ def test_in_a_terminal_the_notebook_is_served_until_ctrl_c(tmp_path: Path) -> No
         os.execv(sys.executable, [sys.executable, "-c", program])
     try:
         said = read_until(terminal, r"(http://\S+)\?token=(\S+)\r\n[\s\S]*open it there")
-        found = re.search(r"(http://127\.0\.0\.1:\d+)(/lab/tree/\S+)\?token=(\S+)", said)
+        found = re.search(r"(http://127\.0\.0\.1:\d+)(/lab/\S+)\?token=(\S+)", said)
         assert found, said
         url, path, token = found.groups()
-        assert path.endswith("/01-bier.ipynb")
+        assert path.endswith("/p4lab-01-bier"), "a workspace of the lab's own"
+        assert (tmp_path / "p4lab/01-bier/bier/bier.p4").is_file(), "the editor shows it"
         with urllib.request.urlopen(f"{url}/api/contents?token={token}", timeout=30) as answer:
             assert b"01-bier.ipynb" in answer.read()
         with pytest.raises(urllib.error.HTTPError, match="403"):

@@ -55,6 +55,7 @@ def test_other_lines(line: str, expected: Options) -> None:
     [
         ("prog.p4 --priority-queues 9", "1 to 8"),
         ("prog.p4 --drop-port 510", "511 is needed"),
+        ("prog.p4 --thrift-port 99999", "0 to 65535"),
         ("prog.p4 --debugger", "p4lab trace"),
         ("", "--no-p4"),
         ("a.p4 b.p4", "one program"),

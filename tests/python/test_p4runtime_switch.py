@@ -133,4 +133,4 @@ def test_the_verb_ends_with_a_sentence() -> None:
     env = {**os.environ, "PYTHONPATH": str(lab.ROOT / "src")}
     done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60)
     assert done.returncode == 2
-    assert "trace" in done.stderr
+    assert "p4lab trace" in done.stderr

@@ -61,4 +61,6 @@ mod _engine {
     use super::stf::stf;
     #[pymodule_export]
     use super::switch::Switch;
+    #[pymodule_export]
+    use super::trace::LazyStep;
 }

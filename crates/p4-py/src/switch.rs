@@ -3,7 +3,7 @@
 use crate::engine::{equip, named, Engine};
 use crate::program::Program;
 use crate::tna;
-use crate::trace::arrival_dict;
+use crate::trace::lazy_arrival_dict;
 use crate::update;
 use num_bigint::BigUint;
 use p4_arch::tna::{LoopConfig, LoopStats};
@@ -436,7 +436,7 @@ impl Switch {
             data: data.to_vec(),
             trace,
         };
-        arrival_dict(py, self.program.get(), &arrival)
+        lazy_arrival_dict(py, &self.program, arrival)
     }
 
     /// Packets and bytes of a cell.

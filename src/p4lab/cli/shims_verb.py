@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from p4lab.cli.errors import fail, fail_at
-from p4lab.cli.options import Bmv2Compat
 from p4lab.cli.verbs import registered
 from p4lab.shims.folder import ShimsError, make_shims, on_path
 
@@ -21,13 +20,20 @@ Words = Annotated[
     list[str] | None,
     typer.Argument(metavar="[COMMAND]...", help="Run this with them, instead of a shell."),
 ]
+Compat = Annotated[
+    bool,
+    typer.Option(
+        "--bmv2-compat/--as-specified",
+        help="Switches do as bmv2 does where P4 says otherwise (docs/bmv2.md), or as P4 says.",
+    ),
+]
 RC = """[ -r ~/.bashrc ] && . ~/.bashrc
 PATH={path}
 PS1="(p4lab) $PS1"
 """
 
 
-def shims(folder: Folder, bmv2_compat: Bmv2Compat = False) -> None:
+def shims(folder: Folder, bmv2_compat: Compat = True) -> None:
     """Put p4c, p4c-bm2-ss, simple_switch and simple_switch_grpc into DIR: our compiler and switch
     under the names that scripts for bmv2 call (docs/tutorials.md)."""
     names = _made(folder, bmv2_compat)
@@ -37,7 +43,7 @@ def shims(folder: Folder, bmv2_compat: Bmv2Compat = False) -> None:
 
 # What follows is the command's, not ours to parse.
 @registered(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-def shell(words: Words = None, bmv2_compat: Bmv2Compat = False) -> None:
+def shell(words: Words = None, bmv2_compat: Compat = True) -> None:
     """Open a shell in which `make run` of p4lang/tutorials works: our compiler and switch are found
     under the names of p4c's and bmv2's (docs/tutorials.md). Ends as the shell or COMMAND ends."""
     with tempfile.TemporaryDirectory(prefix="p4lab-shims-") as name:

@@ -16,6 +16,9 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where you want to w
 Labs = Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", help="All labs unless told.")]
 Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file differs.")]
 
+MOST_NAMED = 3
+"""Of so many files to edit each is named"""
+
 
 def start(lab: Lab, folder: Folder) -> None:
     """Begin a lab: put its files into DIR. Your work is never overwritten: if the lab has changed
@@ -29,13 +32,17 @@ def start(lab: Lab, folder: Folder) -> None:
     try:
         for name, state in place(lab, folder):
             typer.echo(f"  {told(folder / name, state)}")
-        edit = ", ".join(str(folder / name) for name in student(lab).edit)
+        edit = [str(folder / name) for name in student(lab).edit]
     except LabError as error:
         fail(str(error))
     except OSError as error:
         fail_at(error, folder)
     handout = os.path.relpath(home(lab).labs / lab / "README.md")
-    typer.echo(f"Edit {edit}: every TODO is a task of the lab; {handout} explains them.")
+    more = f" and the {len(edit) - 1} files after it" if len(edit) > MOST_NAMED else ""
+    named = edit[:1] if more else edit
+    typer.echo(
+        f"Edit {', '.join(named)}{more}: every TODO is a task of the lab; {handout} explains them."
+    )
     typer.echo(f"Then: {command()} check {lab} {shlex.quote(str(folder))}")
 
 

@@ -26,8 +26,9 @@ def switch(words: Words = None) -> None:
 
     -i PORT@INTERFACE (one for each port), --device-id N (0), --grpc-server-addr HOST:PORT
     (0.0.0.0:9559), --cpu-port N, --no-p4 (wait for a program of P4Runtime), --log-console,
-    --log-file FILE, --pcap [DIR] (INTERFACE_in.pcap and INTERFACE_out.pcap), --bmv2-compat (do as
-    bmv2 where P4 says otherwise). There is no Thrift.
+    --log-file FILE, --pcap [DIR] (INTERFACE_in.pcap and INTERFACE_out.pcap), --thrift-port N (for
+    simple_switch_CLI and p4-utils), --notifications-addr ADDRESS (for digests over nanomsg) and
+    --bmv2-compat (do as bmv2 where P4 says otherwise).
     """
     try:
         run_until_signalled(parse(words or []))

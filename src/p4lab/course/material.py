@@ -42,6 +42,8 @@ class Student(BaseModel):
     program: Inside
     edit: Annotated[list[Inside], Field(min_length=1)]
     files: list[Inside]
+    progress: Inside | None = None
+    """Where `p4lab check` writes down which parts are done, if it does"""
 
 
 class _StudentFile(BaseModel):

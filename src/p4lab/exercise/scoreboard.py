@@ -113,7 +113,7 @@ def _judge(folder: Path, taught: Taught, version: str, say: Say) -> Version:
         try:
             _build(work)
             exercise = read_exercise(work)
-            loaded = load(exercise)
+            loaded = load(exercise, bmv2_compat=True)  # as on the switch they are written for
             outcomes = []
             for number, check in enumerate(taught.checks):
                 say(f"{folder.name}, {version}: {check.name}")
@@ -183,7 +183,7 @@ def _check(
     environment: Mapping[str, str],
     records: Path,
 ) -> Outcome:
-    with _beside() as start, Service(exercise) as service:
+    with _beside() as start, Service(exercise, bmv2_compat=True) as service:
         network = ExerciseNetwork(exercise, loaded, makers(loaded, "engine"), service)
         with network:
             ways: dict[str, Start] = starts(network.hosts, environment)

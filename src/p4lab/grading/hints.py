@@ -5,19 +5,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 from p4lab.grading import difference
 
 
 class Hint(BaseModel):
-    """The table [[hint]]: said if everything that it names fits; the first that fits is taken."""
+    """The table [[hint]]: said if everything that it names fits; the first that fits is taken.
+    `text` says what to think of, and `almost` nearly the code; each is looked for by itself.
+    `check` is one check, or a list of those that the same lines decide."""
 
     model_config = ConfigDict(extra="forbid")
-    text: str
+    text: str = ""
+    almost: str = ""
     signature: str | None = None
     field: str | None = None
-    check: str | None = None
+    check: str | list[str] | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Hint:
+        if not self.text and not self.almost:
+            raise ValueError("a hint has a text, or almost the code, or both")
+        return self
+
+    def fits(self, check: str, signature: str, field: str) -> bool:
+        """Whether this is about a difference in a check."""
+        checks = [self.check] if isinstance(self.check, str) else self.check
+        given = ((self.signature, signature), (self.field, field))
+        is_its = checks is None or check in checks
+        return is_its and all(wanted is None or wanted == found for wanted, found in given)
 
 
 GENERAL = {
@@ -54,6 +70,12 @@ GENERAL = {
     "Write down the ports of the first ten.",
     "wrong count": "Each packet that is given up is counted by its reason. Which reason does your "
     "program give, and is it the one that fits?",
+    "too many tables": "What do the tables ask? One table may have several keys, and entries for "
+    "each case.",
+    "too many copies made": "The original leaves, too: who gets that, and who is left?",
+    "nothing breaks": "Read the program as a machine would: which value of a field does it treat "
+    "as nobody meant it?",
+    "no packets": "The comment at the top of the file shows how a packet is written.",
     difference.PAYLOAD: "What follows the headers must stay as it came in.",
 }
 
@@ -69,8 +91,11 @@ def choose(
 
 def of_lab(hints: Sequence[Hint], check: str, signature: str, field: str) -> str:
     """The lab's own hint for a difference; empty if nothing fits."""
-    for hint in hints:
-        given = ((hint.check, check), (hint.signature, signature), (hint.field, field))
-        if all(wanted is None or wanted == found for wanted, found in given):
-            return hint.text
-    return ""
+    fitting = (one.text for one in hints if one.text and one.fits(check, signature, field))
+    return next(fitting, "")
+
+
+def almost(hints: Sequence[Hint], check: str, signature: str, field: str) -> str:
+    """Nearly the code that a difference asks for; empty if the lab does not say."""
+    fitting = (one.almost for one in hints if one.almost and one.fits(check, signature, field))
+    return next(fitting, "")

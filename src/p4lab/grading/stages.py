@@ -15,8 +15,10 @@ from p4lab.grading.record import Story
 from p4lab.grading.work import Work
 
 
-def compiles(course: Course, work: Work) -> Story | None:
-    for defines in _all_defines(course):
+def compiles(course: Course, check: Check, work: Work) -> Story | None:
+    """With every set of macros that a case may have; with those of the check if it has its own."""
+    all_defines = [course.defines_of(check)] if check.defines else _all_defines(course)
+    for defines in all_defines:
         compilation = work.compiled(defines)
         if compilation.program is None:
             return compile_story(compilation, work, defines)
@@ -69,14 +71,15 @@ def compile_story(compilation: _engine.Compilation, work: Work, defines: Defines
     )
 
 
-def contract(course: Course, work: Work) -> Story | None:
+def contract(course: Course, check: Check, work: Work) -> Story | None:
     """The control plane writes tables by name: they must be as in the reference."""
-    program = work.compiled(course.defines).program
+    defines = course.defines_of(check)
+    program = work.compiled(defines).program
     if program is None:
-        return compile_story(work.compiled(course.defines), work, course.defines)
-    theirs, ours = program.summary, course.program(course.defines).summary
+        return compile_story(work.compiled(defines), work, defines)
+    theirs, ours = program.summary, course.program(defines).summary
     steps = ("the control plane looks for the tables and actions that it writes",)
-    for summary, where in _broken_contract(ours, theirs, course.contract):
+    for summary, where in _broken_contract(ours, theirs, course.contract(defines)):
         line = culprit.place(where, work.files) if where else None
         hint = "Tables, keys, actions and parameters keep the names and widths of the starter."
         return Story(steps, summary, "contract", hint, place=line)

@@ -27,6 +27,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from p4lab.grading import asked
+
 FILE_BYTES = 1 << 20
 """Largest file that is graded. The labs' own files have about 20 KiB."""
 ZIP_BYTES = 16 << 20
@@ -84,6 +86,8 @@ class Submission:
     trouble: str = ""
     left: int = 0
     changed: tuple[str, ...] = ()
+    asked: Mapping[str, int] | None = None
+    """How many steps of hints its author has asked for, by check; None: nobody knows"""
 
     def told(self) -> tuple[str, ...]:
         """Everything that its author should know of how it was read."""
@@ -100,7 +104,8 @@ class Submission:
     def from_json(cls, data: Mapping[str, Any]) -> Submission:
         """The submission that `to_json` gave. Raises KeyError for anything else."""
         files, notes, changed = data["files"], data["notes"], data["changed"]
-        return cls(dict(files), tuple(notes), data["trouble"], data["left"], tuple(changed))
+        rest = (data["trouble"], data["left"], tuple(changed), data["asked"])
+        return cls(dict(files), tuple(notes), *rest)
 
 
 class _Refused(Exception):
@@ -331,7 +336,19 @@ def _choose(found: Sequence[_Found], wanted: Wanted) -> Submission:
         notes += [f"{name} is empty: it is as in the starter." for name in blank]
     beside = _given(chosen, found, wanted.given)
     changed = tuple(n for n, hit in beside.items() if _digest_of(hit) not in wanted.given[n])
-    return Submission(files, tuple(notes), "", len(found) - len(chosen) - len(beside), changed)
+    kept = [file for file in found if PurePosixPath(file.path).name == asked.FILE]
+    left = len(found) - len(chosen) - len(beside) - len(kept)
+    return Submission(files, tuple(notes), "", left, changed, _asked(kept))
+
+
+def _asked(kept: Sequence[_Found]) -> Mapping[str, int] | None:
+    """The hints that were asked for, by the one file that says so; None if nobody can tell."""
+    if len(kept) != 1:
+        return None
+    try:
+        return asked.read(_text(asked.FILE, kept[0]))
+    except _Refused:
+        return None
 
 
 def _given(

@@ -23,7 +23,7 @@ from p4lab.network.igmp_host import IgmpHost
 from p4lab.network.membership_host import MembershipHost
 from p4lab.network.mld_host import MldHost
 from p4lab.packets import igmp, mld
-from p4lab.packets.ip import multicast_mac
+from p4lab.packets.ip import multicast_mac, tagged
 from p4lab.packets.pcapng import frames
 from p4lab.packets.probe import Probe, probe_frame
 from p4lab.topology import Host, Link, Topology
@@ -73,7 +73,7 @@ class VirtualNetwork:
                 router.name,
                 program,
                 cpu_port=cpu_port,
-                seed=seed << 16 | router.number,
+                seed=switch_seed(seed, router.number),
                 engine=engine,
             )
             self._add(router.name, node)
@@ -175,7 +175,8 @@ class VirtualNetwork:
         """
         source, destination, flow = stream.source, stream.destination, stream.flow
         if destination.version == 4:
-            yield _without_checksum(probe_frame(source, destination, flow, 0))
+            frame = _without_checksum(probe_frame(source, destination, flow, 0, ttl=stream.ttl))
+            yield frame if stream.vlan is None else tagged(frame, stream.vlan)
             return
         mine = (one for one in self._streams if (one.flow, one.source) == (flow, source))
         first = sum(one.packets for one in mine)
@@ -331,6 +332,11 @@ class VirtualNetwork:
         trace: TracebackType | None,
     ) -> None:
         """Nothing is left behind: everything was in this object."""
+
+
+def switch_seed(seed: int, router: int) -> int:
+    """The seed of a router's switch, by that of its network and its number."""
+    return seed << 16 | router
 
 
 def _without_checksum(frame: bytes) -> bytes:

@@ -21,7 +21,6 @@ QUEUES = 8
 # Options that say nothing here: name and whether a value follows.
 _IGNORED = {
     "--nanolog": True,
-    "--notifications-addr": True,
     "-L": True,
     "--log-level": True,
     "--log-flush": False,
@@ -34,7 +33,6 @@ _IGNORED = {
     "--max-mc-groups": True,
     "--max-l1-entries": True,
     "--max-l2-entries": True,
-    "--thrift-port": True,
 }
 # Options that a script relies on, and what there is instead.
 _REFUSED = {
@@ -66,6 +64,9 @@ class Options:
     log_console: bool = False
     pcap: Path | None = None
     bmv2_compat: bool = False
+    thrift_port: int | None = None
+    notifications: str | None = None
+    """Where digests are told to clients of Thrift; None: where bmv2 does"""
     ignored: tuple[str, ...] = ()
 
 
@@ -94,8 +95,8 @@ def parse(words: Sequence[str]) -> Options:
         elif name == "--drop-port":
             _number(name, given or rest.value(name), DROP_PORT + 1, DROP_PORT)
         elif name == "--priority-queues":
-            _number(name, given or rest.value(name), QUEUES + 1, 1)
-            options = replace(options, ignored=(*options.ignored, name))
+            if _number(name, given or rest.value(name), QUEUES + 1, 1) > 1:
+                options = replace(options, ignored=(*options.ignored, name))
         elif name == "--bmv2-compat":
             options = replace(options, bmv2_compat=True)
         elif name == "--log-file":
@@ -104,6 +105,11 @@ def parse(words: Sequence[str]) -> Options:
             options = replace(options, log_console=True)
         elif name == "--pcap":
             options = replace(options, pcap=Path(given or rest.folder() or "."))
+        elif name == "--thrift-port":
+            port = _number(name, given or rest.value(name), 2**16)
+            options = replace(options, thrift_port=port)
+        elif name == "--notifications-addr":
+            options = replace(options, notifications=given or rest.value(name))
         elif name == "--no-p4":
             waits = True
         elif name.startswith("-") and name != "-":

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
@@ -97,6 +98,9 @@ def run(options: Options, ended: threading.Event, ready: threading.Event | None 
             address = _serve(options, options.address, forwarder, stack)
             print(f"Server listening on {address}", flush=True)  # what scripts wait for
             log(f"P4Runtime for device {options.device_id} on {address}")
+        if options.thrift_port is not None:
+            log(f"Thrift on port {_thrift(stack, options, forwarder, program)}")
+            log("Thrift server was started")  # in bmv2's words: what scripts wait for
         for name in options.ignored:
             log(f"{name} means nothing here and is left out")
         for port, (backend_name, note) in sorted(forwarder.backends.items()):
@@ -119,6 +123,37 @@ def _serve(options: Options, address: str, forwarder: _engine.Forwarder, stack: 
     except ValueError as error:
         raise SwitchError(f"{options.program}: {error}") from error
     return server.address
+
+
+def _thrift(
+    stack: ExitStack,
+    options: Options,
+    forwarder: _engine.Forwarder,
+    program: _engine.Program | None,
+) -> int:
+    """Serves the runtime API over Thrift, too; gives its port."""
+    if find_spec("thrift") is None:
+        raise SwitchError("--thrift-port needs the Python package thrift (pip install thrift).")
+    from p4lab.thrift.publisher import AddressError
+    from p4lab.thrift.serving import serving  # heavy: thrift, which need not be installed
+
+    own = options.program
+    config = own.read_text() if own is not None and own.suffix == ".json" else None
+    served = serving(
+        forwarder,
+        program,
+        port=options.thrift_port or 0,
+        config=config,
+        ports=dict(options.ports),
+        device_id=options.device_id,
+        notifications=options.notifications,
+    )
+    try:
+        return stack.enter_context(served)
+    except AddressError as error:
+        raise SwitchError(f"--notifications-addr: {error}") from error
+    except OSError as error:
+        raise SwitchError(f"--thrift-port {options.thrift_port}: {error}") from error
 
 
 def _because(note: str | None) -> str:

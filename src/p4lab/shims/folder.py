@@ -40,7 +40,7 @@ class ShimsError(Exception):
     """Why there can be no folder, in one sentence."""
 
 
-def make_shims(folder: Path, *, bmv2_compat: bool = False) -> list[str]:
+def make_shims(folder: Path, *, bmv2_compat: bool = True) -> list[str]:
     """Fills the folder; gives the names of the programs in it. Raises ShimsError and OSError."""
     if folder.is_dir() and any(folder.iterdir()) and not (folder / SHIMS_MARK).is_file():
         raise ShimsError(f"{folder} has other files: name a folder that is empty or not there yet.")

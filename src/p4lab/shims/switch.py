@@ -5,14 +5,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 
 from p4lab import __version__, bmv2json
-from p4lab.p4runtime.command_line import CommandLineError, parse
+from p4lab.p4runtime.command_line import CommandLineError, Options, parse
 from p4lab.p4runtime.switch import SwitchError, run_until_signalled
 
 FAILED = 1
 WITH_P4RUNTIME = "simple_switch_grpc"
+THRIFT_PORT = 9090  # bmv2's, unless told
 COMPAT = "--bmv2-compat"
+QUEUES = "--priority-queues"
 
 
 def main(tool: str, words: Sequence[str]) -> int:
@@ -28,10 +31,7 @@ def main(tool: str, words: Sequence[str]) -> int:
         print(f"{tool}: p4lab's switch in its place. Options: p4lab switch --help")
         return 0
     try:
-        options = parse(words)
-        if tool != WITH_P4RUNTIME:
-            options = replace(options, address=None)
-        run_until_signalled(options)
+        run_until_signalled(_as(tool, parse(words)))
     except (CommandLineError, SwitchError) as error:
         print(f"{tool}: {error}", file=sys.stderr)
         return FAILED
@@ -39,3 +39,18 @@ def main(tool: str, words: Sequence[str]) -> int:
         print(f"{tool}: the switch cannot run: {error}", file=sys.stderr)
         return FAILED
     return 0
+
+
+def _as(tool: str, options: Options) -> Options:
+    """What a tool does unless told: simple_switch has Thrift and no P4Runtime."""
+    if tool != WITH_P4RUNTIME:
+        port = THRIFT_PORT if options.thrift_port is None else options.thrift_port
+        options = replace(options, address=None, thrift_port=port)
+    elif options.thrift_port is not None and find_spec("thrift") is None:
+        print(f"{tool}: no --thrift-port, for want of the Python package thrift", file=sys.stderr)
+        options = replace(options, thrift_port=None)
+    if options.bmv2_compat and QUEUES in options.ignored:
+        # The switch that does all as bmv2 has one queue, as bmv2 has without this option.
+        print(f"{tool}: {QUEUES} is there, and {COMPAT} left out", file=sys.stderr)
+        options = replace(options, bmv2_compat=False)
+    return options

@@ -46,6 +46,23 @@ export function ageing(model) {
   return [line, () => model.off("change:old change:broken", look)];
 }
 
+// What the views of one lab look at together: `chosen`, a router (`router`) and perhaps the copy that
+// it sent to a neighbour (`to`), and `time`, in nanoseconds of the network, which is over when `ended`.
+export function focusing() {
+  const listeners = new Set();
+  const tell = (what, ...values) => { for (const one of listeners) one[what]?.(...values); };
+  return {
+    chosen: null,
+    time: 0,
+    ended: false,
+    choose(chosen) { this.chosen = chosen; tell("chosen", chosen); },
+    set(time, ended) { this.time = time; this.ended = ended; tell("time", time, ended); },
+    seek(time) { tell("sought", time); },
+    // Calls `chosen`, `time` and `sought` of a listener; gives what ends that.
+    listen(listener) { listeners.add(listener); return () => listeners.delete(listener); },
+  };
+}
+
 // A button with a sign, and words for those who do not see it.
 export function button(sign, label, onclick, more = {}) {
   return html("button", { type: "button", title: label, "aria-label": label, onclick, ...more }, sign);
