@@ -15,7 +15,9 @@ from p4lab.command import command
 
 Code = Annotated[
     str | None,
-    typer.Argument(metavar="[CODE]", help="Such as E0305, as messages name it; all, if left out."),
+    typer.Argument(
+        metavar="[CODE]", help="A code from a message, such as E0305; default: list all."
+    ),
 ]
 
 _PARTS = (("Wrong", "wrong"), ("Why", "why"), ("Right", "right"), ("See", "see"))
