@@ -151,10 +151,12 @@ impl Undefined {
 
     /// The last instruction is done.
     pub fn finish(&mut self, prepared: &Prepared, frame: &mut [u64]) {
-        for (slot, word) in std::mem::take(&mut self.lent) {
+        for (slot, word) in self.lent.drain(..) {
             frame[slot as usize] = word;
         }
-        for after in std::mem::take(&mut self.after) {
+        // Taken, but given back: this runs behind each instruction, and allocates nothing.
+        let mut left = std::mem::take(&mut self.after);
+        for after in left.drain(..) {
             match after {
                 After::Set { slot, n } => {
                     self.unset[slot as usize..(slot + n) as usize].fill(false);
@@ -172,6 +174,7 @@ impl Undefined {
                 }
             }
         }
+        self.after = left;
     }
 
     /// Instruction `pc` is about to run: what it reads undefined gets noise and is recorded.
@@ -264,10 +267,10 @@ impl<T: Tracer> Step<'_, T> {
                 .header
                 .is_some_and(|valid| self.frame[valid as usize] == 0);
             let why = match (invalid, self.undefined.unset[at]) {
+                (false, false) => continue,
                 _ if !has_noise(var) => continue,
                 (true, _) => Why::Invalid,
                 (_, true) => Why::Unset,
-                _ => continue,
             };
             let lent = self
                 .undefined
@@ -382,20 +385,13 @@ impl<T: Tracer> Step<'_, T> {
 
     /// Any other instruction uses what it reads and defines what it writes.
     fn plain(&mut self, op: &Op) {
-        let program = self.prepared.program();
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
-        // The program has been checked, so this finds nothing wrong.
-        let _ = accesses(program, op, &mut |access| match access {
-            Access::Read { slot, n } => reads.push((slot, n)),
-            Access::Write { slot, n } => writes.push((slot, n)),
+        // What it writes has a value only when it is done, so the order is all one. The program has
+        // been checked, so this finds nothing wrong.
+        let _ = accesses(self.prepared.program(), op, &mut |access| match access {
+            Access::Read { slot, n } => self.read(slot, n),
+            Access::Write { slot, n } => self.set(slot, n),
             Access::Jump(_) => {}
         });
-        for (slot, n) in reads {
-            self.read(slot, n);
-        }
-        for (slot, n) in writes {
-            self.set(slot, n);
-        }
     }
 }
 
@@ -408,12 +404,11 @@ fn has_noise(var: &Var) -> bool {
 }
 
 /// The variables in these words, each once.
-fn variables(prepared: &Prepared, slot: Slot, n: u32) -> Vec<u32> {
-    let mut found: Vec<u32> = (slot..slot.saturating_add(n))
+fn variables(prepared: &Prepared, slot: Slot, n: u32) -> impl Iterator<Item = u32> + use<'_> {
+    let mut last = None;
+    (slot..slot.saturating_add(n))
         .filter_map(|word| prepared.var_at(word))
-        .collect();
-    found.dedup();
-    found
+        .filter(move |var| last.replace(*var) != Some(*var))
 }
 
 /// Whether the value moved to `d` is only there to have a slice of it replaced.

@@ -8,6 +8,7 @@ use p4_info::P4Info;
 use p4_syntax::{Diagnostic, FileProvider, MemoryFiles, Options, Severity, SourceMap, Span};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -148,6 +149,7 @@ fn finish(py: Python<'_>, built: Built) -> PyResult<Compilation> {
         Some(image) => Some(Py::new(
             py,
             Program {
+                summary: PyOnceLock::new(),
                 image,
                 sources: Arc::clone(&sources),
                 p4info: match &built.p4info {

@@ -19,6 +19,7 @@ mod net_values;
 mod p4runtime;
 mod program;
 mod prove;
+mod runtime;
 mod stf;
 mod switch;
 mod tna;
@@ -55,7 +56,11 @@ mod _engine {
     #[pymodule_export]
     use super::prove::{cover, follow, prove, sample};
     #[pymodule_export]
+    use super::runtime::Runtime;
+    #[pymodule_export]
     use super::stf::stf;
     #[pymodule_export]
     use super::switch::Switch;
+    #[pymodule_export]
+    use super::trace::LazyStep;
 }

@@ -6,6 +6,7 @@ use p4_ir::ir;
 use p4_syntax::{SourceMap, Span};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub struct Program {
     /// The seed of the noise that switches show for undefined values, if they are to
     pub undefined: Option<u64>,
     pub native: Code,
+    /// Made when it is first asked for
+    pub summary: PyOnceLock<Py<PyDict>>,
 }
 
 impl Program {
@@ -41,8 +44,13 @@ impl Program {
 impl Program {
     /// The same program for switches that fill what P4 leaves undefined with noise from `seed` and
     /// mark its reads in their traces (events of kind `undefined`).
-    fn with_undefined(&self, seed: u64) -> Program {
+    fn with_undefined(&self, py: Python<'_>, seed: u64) -> Program {
+        let summary = PyOnceLock::new();
+        if let Some(known) = self.summary.get(py) {
+            let _ = summary.set(py, known.clone_ref(py));
+        }
         Program {
+            summary,
             image: self.image.clone(),
             sources: Arc::clone(&self.sources),
             p4info: self.p4info.clone(),
@@ -56,9 +64,30 @@ impl Program {
         is_same_code(self.ir(), other.ir())
     }
 
-    /// What the program is made of: `package`, `blocks`, `headers`, `tables`, `actions`, `instances`.
+    /// What the program is made of: `package`, `blocks`, `headers`, `tables`, `actions`, `instances`,
+    /// `custom_crcs` (name, width). It is the same object each time, and not to be changed.
     #[getter]
-    fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    fn summary<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyDict>> {
+        let make = || self.summed_up(py).map(Bound::unbind);
+        let summary = self.summary.get_or_try_init(py, make)?;
+        Ok(summary.bind(py))
+    }
+
+    /// P4Info in protobuf's text format, or as JSON. ValueError if the program has none; the
+    /// compilation's `p4info_diagnostics` say why.
+    #[pyo3(signature = (*, json = false))]
+    fn p4info(&self, json: bool) -> PyResult<String> {
+        match &self.p4info {
+            Some(info) => Ok(written(info, json)),
+            None => Err(PyValueError::new_err(
+                "P4Info cannot describe this program; the compilation's p4info_diagnostics say why",
+            )),
+        }
+    }
+}
+
+impl Program {
+    fn summed_up<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let summary = PyDict::new(py);
         summary.set_item("package", &*self.ir().package)?;
         summary.set_item(
@@ -85,23 +114,14 @@ impl Program {
             instances.append(dict)?;
         }
         summary.set_item("instances", instances)?;
+        let crcs: Vec<_> = match &self.image {
+            Image::V1Model(image) => image.custom_crcs().collect(),
+            Image::Tna(_) => Vec::new(),
+        };
+        summary.set_item("custom_crcs", crcs)?;
         Ok(summary)
     }
 
-    /// P4Info in protobuf's text format, or as JSON. ValueError if the program has none; the
-    /// compilation's `p4info_diagnostics` say why.
-    #[pyo3(signature = (*, json = false))]
-    fn p4info(&self, json: bool) -> PyResult<String> {
-        match &self.p4info {
-            Some(info) => Ok(written(info, json)),
-            None => Err(PyValueError::new_err(
-                "P4Info cannot describe this program; the compilation's p4info_diagnostics say why",
-            )),
-        }
-    }
-}
-
-impl Program {
     fn item<'py>(&self, py: Python<'py>, name: &str, span: Span) -> PyResult<Bound<'py, PyDict>> {
         let dict = place_dict(py, span, &self.sources)?;
         dict.set_item("name", name)?;

@@ -5,14 +5,17 @@ use crate::compile::place_dict;
 use crate::program::Program;
 use crate::switch::Arrival;
 use num_bigint::BigUint;
-use p4_arch::{Fate, Kind, PacketTrace};
+use p4_arch::{Fate, Kind, PacketTrace, Trace};
 use p4_ir::ir::{self, Place};
 use p4_ir::place_words;
 use p4_ir::trace::{Event, Step};
 use p4_ir::trace_text::{describe, error_name, fields, header_name, value};
 use p4_ir::Why;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBytes, PyDict, PyIterator, PyList, PyString};
+use std::sync::Arc;
 
 /// `time`, `port` and `data` of the arrival, and `packets`: the packet itself and all made from it.
 pub fn arrival_dict<'py>(
@@ -20,15 +23,49 @@ pub fn arrival_dict<'py>(
     program: &Program,
     arrival: &Arrival,
 ) -> PyResult<Bound<'py, PyDict>> {
+    let dict = arrived(py, arrival)?;
+    let packets = PyList::empty(py);
+    for packet in &arrival.trace.packets {
+        let steps = PyList::empty(py);
+        for step in &packet.steps {
+            steps.append(step_dict(py, program, step)?)?;
+        }
+        packets.append(packet_dict(py, program, packet, steps)?)?;
+    }
+    dict.set_item("packets", packets)?;
+    Ok(dict)
+}
+
+/// The same, but with steps that become dictionaries when somebody looks at them ([`LazyStep`]).
+pub fn lazy_arrival_dict<'py>(
+    py: Python<'py>,
+    program: &Py<Program>,
+    arrival: Arrival,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = arrived(py, &arrival)?;
+    let trace = Arc::new(arrival.trace);
+    let packets = PyList::empty(py);
+    for (index, packet) in trace.packets.iter().enumerate() {
+        let steps = PyList::empty(py);
+        for step in 0..packet.steps.len() {
+            steps.append(LazyStep {
+                program: program.clone_ref(py),
+                trace: Arc::clone(&trace),
+                place: (index, step),
+                dict: PyOnceLock::new(),
+            })?;
+        }
+        packets.append(packet_dict(py, program.get(), packet, steps)?)?;
+    }
+    dict.set_item("packets", packets)?;
+    Ok(dict)
+}
+
+fn arrived<'py>(py: Python<'py>, arrival: &Arrival) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("time", arrival.time.picos())?;
     dict.set_item("port", arrival.port)?;
     dict.set_item("data", PyBytes::new(py, &arrival.data))?;
-    let packets = PyList::empty(py);
-    for packet in &arrival.trace.packets {
-        packets.append(packet_dict(py, program, packet)?)?;
-    }
-    dict.set_item("packets", packets)?;
     Ok(dict)
 }
 
@@ -36,6 +73,7 @@ fn packet_dict<'py>(
     py: Python<'py>,
     program: &Program,
     packet: &PacketTrace,
+    steps: Bound<'py, PyList>,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     dict.set_item("id", packet.id)?;
@@ -51,10 +89,6 @@ fn packet_dict<'py>(
     dict.set_item("kind", kind)?;
     dict.set_item("pass", packet.pass)?;
     dict.set_item("ingress_port", packet.ingress_port)?;
-    let steps = PyList::empty(py);
-    for step in &packet.steps {
-        steps.append(step_dict(py, program, step)?)?;
-    }
     dict.set_item("steps", steps)?;
     dict.set_item("omitted", packet.omitted)?;
     dict.set_item(
@@ -97,24 +131,127 @@ fn fate_dict<'py>(py: Python<'py>, program: &Program, fate: &Fate) -> PyResult<B
     Ok(dict)
 }
 
+/// A step of a trace as a mapping. Its dictionary is made when somebody asks for more than its kind,
+/// its name or its text: of a packet that runs in circles hardly any step is ever looked at.
+#[pyclass(module = "p4lab._engine", name = "Step", mapping, frozen)]
+pub struct LazyStep {
+    program: Py<Program>,
+    trace: Arc<Trace>,
+    /// The packet and the step, by their indices
+    place: (usize, usize),
+    dict: PyOnceLock<Py<PyDict>>,
+}
+
+impl LazyStep {
+    fn step(&self) -> &Step {
+        &self.trace.packets[self.place.0].steps[self.place.1]
+    }
+
+    fn dict<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyDict>> {
+        let make = || step_dict(py, self.program.get(), self.step()).map(Bound::unbind);
+        self.dict
+            .get_or_try_init(py, make)
+            .map(|dict| dict.bind(py))
+    }
+
+    /// What can be known without the dictionary.
+    fn at_once<'py>(&self, py: Python<'py>, key: &str) -> Option<Bound<'py, PyString>> {
+        let ir = self.program.get().ir();
+        match (key, &self.step().event) {
+            ("kind", event) => Some(kind(py, event)),
+            ("name", Event::Change { var, .. }) => {
+                let var = ir.vars.get(*var as usize)?;
+                Some(PyString::new(py, &var.name))
+            }
+            ("text", _) if self.dict.get(py).is_none() => {
+                Some(PyString::new(py, &describe(ir, self.step())))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[pymethods]
+impl LazyStep {
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyAny>> {
+        match self.at_once(py, key) {
+            Some(found) => Ok(found.into_any()),
+            None => self.dict(py)?.as_any().get_item(key),
+        }
+    }
+
+    #[pyo3(signature = (key, default = None))]
+    fn get<'py>(
+        &self,
+        py: Python<'py>,
+        key: &str,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(found) = self.at_once(py, key) {
+            return Ok(Some(found.into_any()));
+        }
+        Ok(self.dict(py)?.get_item(key)?.or(default))
+    }
+
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        Ok(self.dict(py)?.keys())
+    }
+
+    fn items<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        Ok(self.dict(py)?.items())
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.dict(py)?.as_any().try_iter()
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.dict(py)?.len())
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &str) -> PyResult<bool> {
+        self.dict(py)?.contains(key)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        Ok(self.dict(py)?.repr()?.to_string())
+    }
+}
+
+/// What a step is, in a word.
+fn kind<'py>(py: Python<'py>, event: &Event) -> Bound<'py, PyString> {
+    let word = match event {
+        Event::Block { .. } => intern!(py, "block"),
+        Event::State { .. } => intern!(py, "state"),
+        Event::Extract { .. } => intern!(py, "extract"),
+        Event::Emit { .. } => intern!(py, "emit"),
+        Event::Apply { .. } => intern!(py, "table"),
+        Event::Extern { .. } => intern!(py, "extern"),
+        Event::Change { .. } => intern!(py, "change"),
+        Event::Reject { .. } => intern!(py, "reject"),
+        Event::Undefined { .. } => intern!(py, "undefined"),
+        Event::OutOfFuel => intern!(py, "out_of_fuel"),
+        Event::Note { .. } => intern!(py, "note"),
+    };
+    word.clone()
+}
+
 fn step_dict<'py>(py: Python<'py>, program: &Program, step: &Step) -> PyResult<Bound<'py, PyDict>> {
     let ir = program.ir();
     let dict = place_dict(py, step.span(ir), &program.sources)?;
     dict.set_item("text", describe(ir, step))?;
-    let kind = match &step.event {
+    match &step.event {
         Event::Block { block } => {
             dict.set_item(
                 "name",
                 ir.blocks.get(*block as usize).map(|block| &*block.name),
             )?;
-            "block"
         }
         Event::State { state } => {
             dict.set_item(
                 "name",
                 ir.states.get(*state as usize).map(|state| &*state.name),
             )?;
-            "state"
         }
         Event::Extract {
             layout,
@@ -123,7 +260,6 @@ fn step_dict<'py>(py: Python<'py>, program: &Program, step: &Step) -> PyResult<B
             ..
         } => {
             header(&dict, ir, *layout, *base, words)?;
-            "extract"
         }
         Event::Emit {
             layout,
@@ -131,7 +267,6 @@ fn step_dict<'py>(py: Python<'py>, program: &Program, step: &Step) -> PyResult<B
             words,
         } => {
             header(&dict, ir, *layout, *base, words)?;
-            "emit"
         }
         Event::Apply {
             table,
@@ -157,11 +292,9 @@ fn step_dict<'py>(py: Python<'py>, program: &Program, step: &Step) -> PyResult<B
             }
             dict.set_item("hit", hit)?;
             dict.set_item("entry", entry)?;
-            "table"
         }
         Event::Extern { call, .. } => {
             dict.set_item("name", ir.calls.get(*call as usize).map(|call| &*call.name))?;
-            "extern"
         }
         Event::Change { var, before, after } => {
             if let Some(var) = ir.vars.get(*var as usize) {
@@ -169,11 +302,9 @@ fn step_dict<'py>(py: Python<'py>, program: &Program, step: &Step) -> PyResult<B
                 dict.set_item("before", value(ir, &var.place, before))?;
                 dict.set_item("after", value(ir, &var.place, after))?;
             }
-            "change"
         }
         Event::Reject { error } => {
             dict.set_item("error", error_name(ir, *error))?;
-            "reject"
         }
         Event::Undefined { var, why, .. } => {
             if let Some(var) = ir.vars.get(*var as usize) {
@@ -185,12 +316,10 @@ fn step_dict<'py>(py: Python<'py>, program: &Program, step: &Step) -> PyResult<B
                 Why::OutOfRange => "out of range",
             };
             dict.set_item("why", why)?;
-            "undefined"
         }
-        Event::OutOfFuel => "out_of_fuel",
-        Event::Note { .. } => "note",
-    };
-    dict.set_item("kind", kind)?;
+        Event::OutOfFuel | Event::Note { .. } => {}
+    }
+    dict.set_item("kind", kind(py, &step.event))?;
     Ok(dict)
 }
 

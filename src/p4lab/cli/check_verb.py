@@ -114,7 +114,7 @@ def check(
     from rich.console import Console  # heavy: rich, for nothing but a report
 
     from p4lab.grading.apart import unread
-    from p4lab.grading.text import in_order, render
+    from p4lab.grading.text import of_part, render
 
     course = _course(lab)
     wanted = _part(course, part)
@@ -144,7 +144,7 @@ def check(
     whole = verdict
     progress = _progress(course, folder, whole)
     if wanted:
-        verdict = replace(verdict, checks=tuple(in_order(course, verdict, wanted)))
+        verdict = replace(verdict, checks=tuple(of_part(verdict, wanted)))
     if as_json:
         typer.echo(_record(verdict, found, progress))
     else:

@@ -64,8 +64,11 @@ def notebook(
         with Console(stderr=True).status("starting JupyterLab"):
             ready = server.await_ready(process)
         if ready:
+            server.warm()
             _tell(lab, server, has_desktop() and not no_browser)
             process.wait()
+    except OSError as error:
+        fail(f"JupyterLab starts no kernel: {error}")
     except KeyboardInterrupt:
         ready = True  # the same Ctrl-C has reached JupyterLab
     finally:

@@ -28,7 +28,8 @@ def switch(words: Words = None) -> None:
 
     -i PORT@INTERFACE (one for each port), --device-id N (0), --grpc-server-addr HOST:PORT
     (0.0.0.0:9559), --cpu-port N, --no-p4 (wait for a program of P4Runtime), --log-console,
-    --log-file FILE, --pcap [DIR] (INTERFACE_in.pcap and INTERFACE_out.pcap). There is no Thrift.
+    --log-file FILE, --pcap [DIR] (INTERFACE_in.pcap and INTERFACE_out.pcap), --thrift-port N (for
+    simple_switch_CLI and p4-utils) and --notifications-addr ADDRESS (for digests over nanomsg).
     """
     try:
         run_until_signalled(parse(words or []))

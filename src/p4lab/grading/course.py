@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -32,6 +32,9 @@ from p4lab.grading.scenario import (
 from p4lab.model.run import Plan
 from p4lab.model.system import System
 from p4lab.network.cpu import CpuPort
+
+if TYPE_CHECKING:
+    from p4lab.grading.record import CheckResult
 
 Defines = tuple[tuple[str, str], ...]
 Counts = tuple[int, ...]
@@ -216,6 +219,10 @@ class Course:
     _cases: dict[tuple[str, str], Judged] = field(default_factory=dict, repr=False)
     ways: dict[str, tuple[Judged, Any]] = field(default_factory=dict, repr=False)
     """The reference's ways through cases, for who looks for the statement to blame"""
+    exchanges: dict[str, tuple[Judged, Any]] = field(default_factory=dict, repr=False)
+    """What switches are given and send in networks with the reference"""
+    outs: dict[tuple[str, int], tuple[Judged, Any]] = field(default_factory=dict, repr=False)
+    """What the reference sends in cases, as headers, by packet"""
 
     @cached_property
     def sources(self) -> dict[str, str]:
@@ -335,6 +342,12 @@ class Course:
             except (ScenarioError, ValueError) as error:
                 raise LabError(f"labs/{self.name}/{file}: {error}") from error
         return self._cases[key]
+
+    def in_order(self, results: Iterable[CheckResult]) -> tuple[CheckResult, ...]:
+        """Results in the order of the handout: what stands before all parts, then part by part.
+        The checks of lab.toml are in the order in which they need each other."""
+        places = {one.id: place for place, one in enumerate(self.parts, 1)}
+        return tuple(sorted(results, key=lambda result: places.get(result.part, 0)))
 
     def hidden(self, check: Check, seed: int | None) -> list[str]:
         """What makes the hidden cases of a check that a grader with this seed judges: seeds, and

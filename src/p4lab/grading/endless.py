@@ -33,15 +33,19 @@ Files = tuple[tuple[str, str], ...]
 """A program's files: path and text"""
 
 
-def passes(name: str, files: Mapping[str, str], defines: Defines, script: Path) -> int:
-    """How many passes through ingress all packets of a script make together in a program that
-    compiles, by its entry file; 0 if they cannot be counted."""
-    return _passes(name, tuple(files.items()), defines, script)
+def passes(
+    program: _engine.Program, name: str, files: Mapping[str, str], defines: Defines, script: Path
+) -> int:
+    """How many passes through ingress all packets of a script make together in a program, by its
+    entry file; 0 if they cannot be counted."""
+    return _passes(program, name, tuple(files.items()), defines, script)
 
 
 @lru_cache(maxsize=256)
-def _passes(name: str, files: Files, defines: Defines, script: Path) -> int:
-    counting, control = _counting(name, files, defines)
+def _passes(
+    program: _engine.Program, name: str, files: Files, defines: Defines, script: Path
+) -> int:
+    counting, control = _counting(program, name, files, defines)
     if counting is None:
         return 0
     asked = f"check_counter {control}.{COUNTER}(0) packets == 0\n"
@@ -51,12 +55,11 @@ def _passes(name: str, files: Files, defines: Defines, script: Path) -> int:
 
 
 @lru_cache(maxsize=16)
-def _counting(name: str, files: Files, defines: Defines) -> tuple[_engine.Program | None, str]:
+def _counting(
+    program: _engine.Program, name: str, files: Files, defines: Defines
+) -> tuple[_engine.Program | None, str]:
     """The program with the counter, if it can have one, and its ingress control."""
     texts = dict(files)
-    program = compile_files(name, texts, defines).program
-    if program is None:
-        return None, ""
     place, declared = _INGRESS[program.summary["package"]]
     block = program.summary["blocks"][place]
     text = with_counter(texts[block["file"]], block["line"], declared, f"{COUNTER}.count(0);")

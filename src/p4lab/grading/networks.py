@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,13 +10,16 @@ from p4lab import _engine
 from p4lab.grading import difference
 from p4lab.grading.course import Check, Course, Judged
 from p4lab.grading.elsewhere import Bench
+from p4lab.grading.exchanges import Exchange, Reader, Reading, exchange
 from p4lab.grading.record import Story
-from p4lab.grading.replay import Record, Recorder, Twins
+from p4lab.grading.replay import Event, Record, Recorder, Twins
+from p4lab.grading.scenario import Case
 from p4lab.grading.stages import absent
 from p4lab.grading.story import compare_traces
 from p4lab.grading.work import Work
 from p4lab.model.run import Plan, Stream
 from p4lab.network import NetworkError
+from p4lab.network.virtual import switch_seed
 from p4lab.packets.probe import Probe
 from p4lab.session.run import Session, trial, virtual_network
 
@@ -43,8 +46,11 @@ def story(
         return (
             Story(steps, f"{bench.name}: {wrong}", difference.COPY_MISSING, "") if wrong else None
         )
-    noisy = program if case.undefined is None else program.with_undefined(case.undefined)
-    wrong, record = _run(plan, noisy)
+    noisy = _noisy(program, case)
+    usual = _usual(course, judged)
+    if usual is not None and usual.is_repeated_by(noisy):
+        return None
+    wrong, record, _ = _run(plan, noisy)
     seen = _culprit(course, check, judged, work, program, record, steps)
     if seen is not None:
         found = seen.story
@@ -72,23 +78,61 @@ def watched(
 ) -> Seen | None:
     """The packet that the story of a network's run is about; None if it is about none."""
     assert judged.plan is not None
-    noise = judged.case.undefined
-    noisy = program if noise is None else program.with_undefined(noise)
-    _, record = _run(judged.plan, noisy)
+    _, record, _ = _run(judged.plan, _noisy(program, judged.case))
     return _culprit(course, check, judged, work, program, record, ())
 
 
-def _run(plan: Plan, program: _engine.Program) -> tuple[str, Record]:
-    """What went wrong as a sentence (empty: nothing), and what the switches were given."""
+def _noisy(program: _engine.Program, case: Case) -> _engine.Program:
+    return program if case.undefined is None else program.with_undefined(case.undefined)
+
+
+def _usual(course: Course, judged: Judged) -> Exchange | None:
+    """What the switches of a run are given and send with the reference; None where that does not
+    say what becomes of another program's run: something is wrong with it as it is, or a chip's
+    ports do something by themselves."""
+    case, known = course.exchanges.get(judged.seed, (None, None))
+    if case is not judged:
+        known = _exchange(course, judged) if course.is_v1model else None
+        course.exchanges[judged.seed] = judged, known
+    return known
+
+
+def _exchange(course: Course, judged: Judged) -> Exchange | None:
+    plan, case = judged.plan, judged.case
+    assert plan is not None
+    reference = course.program(case.defines)
+    program = _noisy(reference, case)
+    wrong, record, readings = _run(plan, program)
+    if wrong or next(_unlike(course, case, record), None) is not None:
+        return None
+    routers = plan.topology.routers
+    seeds = {router.name: switch_seed(plan.seed, router.number) for router in routers}
+    return exchange(record, readings, seeds, program)
+
+
+def _unlike(course: Course, case: Case, record: Record) -> Iterator[tuple[Event, dict[str, Any]]]:
+    """The packets of streams of which the reference makes something else than the record says."""
+    reference = course.program(case.defines)
+    twins = Twins(record, lambda: course.switch(reference), course.cpu(case.defines))
+    return twins.unlike(lambda data: Probe.of(data) is not None)
+
+
+def _run(
+    plan: Plan, program: _engine.Program
+) -> tuple[str, Record, Mapping[str, Sequence[Reading]]]:
+    """What went wrong as a sentence (empty: nothing), what the switches were given, and what was
+    read from them."""
     with virtual_network(plan, program) as net:
-        recorder = Recorder(net)
+        recorder, reader = Recorder(net), Reader(net.driver)
         try:
-            wrong = trial(Session(plan, net, driver=recorder.driver))
+            session = Session(plan, net, driver=recorder.driver)
+            wrong = trial(session)
+            session.system.collect(plan, reader.driver)
         except NetworkError as error:
             wrong = str(error)
         except ValueError as error:
             wrong = f"The control plane cannot write its entries: {error}."
-        return wrong, recorder.record()
+        return wrong, recorder.record(), reader.readings
 
 
 def _culprit(
@@ -103,8 +147,7 @@ def _culprit(
     """The first packet of a stream of which a router does not make what it should."""
     assert judged.plan is not None
     reference = course.program(judged.case.defines)
-    twins = Twins(record, lambda: course.switch(reference), course.cpu(judged.case.defines))
-    for event, ours in twins.unlike(lambda data: Probe.of(data) is not None):
+    for event, ours in _unlike(course, judged.case, record):
         arrival = event.arrival
         assert arrival is not None
         source = judged.plan.topology.neighbour(event.router, arrival["port"]) or "?"

@@ -41,8 +41,8 @@ def run(course: Course, check: Check, work: Work) -> tuple[Story | None, int, bo
 def _is_endless(course: Course, work: Work, defines: Defines, script: Path) -> bool:
     """Whether a packet of a script runs in circles in the student's program."""
     name = course.student.program
-    mine = passes(name, course.sources, defines, script)
-    theirs = passes(name, work.files, defines, script)
+    mine = passes(course.program(defines), name, course.sources, defines, script)
+    theirs = passes(work.runnable(defines), name, work.files, defines, script)
     return theirs > mine + MOST_MORE
 
 

@@ -81,11 +81,14 @@ def _where(course: Course, check: Check, story: Story) -> str:
         where = f"{story.place.file}:{story.place.line}"
         return f"{where}: {story.why}{line}" if story.why else f"{where}{line}"
     files = " and ".join(course.student.edit)
-    part = next((one.title for one in course.parts if one.id == check.part), "")
     at = f" at {story.router}" if story.router else ""
-    if not part:
+    part = next((one for one in course.parts if one.id == check.part), None)
+    if part is None:
         return f"In {files}; the story{at} says what is missed."
-    return f"No single line is to blame{at}. In {files}, look at your lines for the part {part}."
+    return (
+        f"No single line is to blame{at}. In {part.file or files}, look at your lines for the "
+        f"part {part.title}."
+    )
 
 
 def _what(course: Course, check: Check, story: Story, field: str) -> str:

@@ -44,7 +44,7 @@ def render(
 ) -> RenderableType:
     """The whole verdict on the files in `folder`, or that of one part; the first `stories` failures
     are told in full."""
-    checks = in_order(course, verdict, part)
+    checks = of_part(verdict, part)
     parts: list[RenderableType] = [_table(course, verdict, checks)]
     if verdict.trouble:
         parts.append(Text(verdict.trouble, style="bold red"))
@@ -72,14 +72,12 @@ def render(
     return Group(*parts)
 
 
-def in_order(course: Course, verdict: Verdict, part: str | None = None) -> list[CheckResult]:
-    """The checks in the order of the handout: what stands before all parts, then part by part. With
-    a `part` its checks alone, and what stands before it as far as it has not passed."""
-    places = {one.id: place for place, one in enumerate(course.parts, 1)}
-    checks = sorted(verdict.checks, key=lambda check: places.get(check.part, 0))
+def of_part(verdict: Verdict, part: str | None) -> Sequence[CheckResult]:
+    """The checks of a part, and what stands before all parts as far as it has not passed; without a
+    `part` all checks."""
     if part is None:
-        return checks
-    return [c for c in checks if c.part == part or (not c.part and c.status != "passed")]
+        return verdict.checks
+    return [c for c in verdict.checks if c.part == part or (not c.part and c.status != "passed")]
 
 
 def number_of(course: Course, check: str) -> str:

@@ -60,10 +60,11 @@ class Stretch:
 
 def stretches(
     packets: Packets, statements: Mapping[int, Statement], ignore: frozenset[str]
-) -> list[Stretch]:
-    """The way of a packet and of all that was made from it; fields of `ignore` do not matter."""
-    found = [Stretch()]
+) -> Iterator[Stretch]:
+    """The way of a packet and of all that was made from it, packet by packet; fields of `ignore` do
+    not matter."""
     for packet in packets:
+        found = [Stretch()]
         ran: list[Ran] = []
         for step in packet["steps"]:
             number = probe_of(step)
@@ -86,8 +87,8 @@ def stretches(
         last = found[-1]
         last.sync = ("fate", packet["kind"], fate["kind"], fate.get("port"))
         last.step, last.owner = fate, ran[-1] if ran else None
-        found.append(Stretch())
-    return found
+        yield from found
+    yield Stretch()
 
 
 def probe_of(step: Mapping[str, Any]) -> int | None:

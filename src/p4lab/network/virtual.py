@@ -73,7 +73,7 @@ class VirtualNetwork:
                 router.name,
                 program,
                 cpu_port=cpu_port,
-                seed=seed << 16 | router.number,
+                seed=switch_seed(seed, router.number),
                 engine=engine,
             )
             self._add(router.name, node)
@@ -332,6 +332,11 @@ class VirtualNetwork:
         trace: TracebackType | None,
     ) -> None:
         """Nothing is left behind: everything was in this object."""
+
+
+def switch_seed(seed: int, router: int) -> int:
+    """The seed of a router's switch, by that of its network and its number."""
+    return seed << 16 | router
 
 
 def _without_checksum(frame: bytes) -> bytes:

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
+from typing import TYPE_CHECKING, Any
 
+from p4lab.grading import asked
 from p4lab.grading.apart import unread
 from p4lab.grading.course import Course, load
 from p4lab.grading.known import wanted
 from p4lab.grading.progress import ProgressError, recorded
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
-from p4lab.grading.submission import not_judged
-from p4lab.grading.text import MOST_WARNINGS, in_order, waits
-from p4lab.grading.workers import Task, check_here
+from p4lab.grading.steps import Help, ask
+from p4lab.grading.submission import Submission, Wanted, not_judged
+from p4lab.grading.text import MOST_WARNINGS, of_part, waits
+from p4lab.grading.workers import Task, check_here, film_here
 from p4lab.notebook.folder import Folder
 
+if TYPE_CHECKING:
+    from p4lab.widgets.verdict import VerdictView
+
 _SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "skipped": "– waits"}
-_COLOURS = {"passed": "#2b8a3e", "failed": "#d9480f", "skipped": "#868e96"}
+_COLOURS = {
+    "passed": "var(--good, #237032)",
+    "failed": "var(--hot, #c2410c)",
+    "skipped": "var(--dim, #5c6773)",
+}
 
 STYLE = """
 .p4c { font: 13px/1.45 var(--jp-ui-font-family, system-ui, sans-serif);
@@ -24,11 +34,11 @@ STYLE = """
 .p4c table { border-collapse: collapse; margin: 6px 0; font-size: 13px }
 .p4c td, .p4c th { text-align: left !important; padding: 2px 10px 2px 2px; background: none }
 .p4c td.n { text-align: right !important } .p4c .s { font-weight: 600; white-space: nowrap }
-.p4c .dim { opacity: .7 }
-.p4c-story { border-left: 4px solid #d9480f; padding: 2px 12px; margin: 8px 0 }
+.p4c .dim { color: var(--dim, #5c6773) }
+.p4c-story { border-left: 4px solid var(--hot, #c2410c); padding: 2px 12px; margin: 8px 0 }
 .p4c-story pre { margin: 4px 0; background: none; color: inherit; white-space: pre;
   overflow-x: auto; font: 13px/1.4 var(--jp-code-font-family, monospace) }
-.p4c .differs { color: #d9480f; font-weight: 600 }
+.p4c .differs { color: var(--hot, #c2410c); font-weight: 600 }
 """
 
 
@@ -40,21 +50,24 @@ class Checked:
         course: Course,
         verdict: Verdict,
         part: str | None,
-        changed: Sequence[str] = (),
+        folder: Folder,
+        found: Submission,
         progress: str = "",
     ) -> None:
-        """`changed` are the given files that differ from the starter's, `progress` says what is
-        done of a lab that keeps that."""
+        """`found` is what was read in the student's folder, `progress` says what is done of a lab
+        that keeps that."""
         self.progress = progress
         self.verdict = verdict
-        self.notes = [not_judged(name) for name in changed]
+        self.notes = [not_judged(name) for name in found.changed]
+        self._folder = folder
+        self._found = found
         self.course = course
         self.part = part
 
     @property
     def checks(self) -> list[CheckResult]:
         """The checks of the part, and those without a part that did not pass."""
-        return in_order(self.course, self.verdict, self.part)
+        return of_part(self.verdict, self.part)
 
     @property
     def passed(self) -> bool:
@@ -70,6 +83,37 @@ class Checked:
     def _sum(self) -> str:
         points = sum(one.points for one in self.checks)
         return f"{points:g} of {sum(one.max_points for one in self.checks):g} points"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        if not any(one.story for one in self.checks):
+            return {"text/html": self._repr_html_(), "text/plain": repr(self)}
+        return self.view()._repr_mimebundle_(**kwargs)
+
+    def view(self) -> VerdictView:
+        """The verdict with a film and hints for each check that failed."""
+        from p4lab.widgets.verdict import VerdictView  # heavy: ipywidgets
+
+        failed = [(one.id, one.title) for one in self.checks if one.story]
+        html = self._repr_html_()
+        return VerdictView(html, repr(self), failed, self._film_of, self._hint_of)
+
+    def _film_of(self, check: str) -> dict[str, Any]:
+        """The film of a check, with the lines of the files in it."""
+        film = film_here(self._found.files, check, Task(self.course.name, Wanted(()), None))
+        files = {**self.course.sources, **self.course.starter, **self._found.files}
+        named = {frame.place.file for frame in film.frames if frame.place}
+        sources = {name: files[name].splitlines() for name in named if name in files}
+        return {**film.to_json(), "sources": sources}
+
+    def _hint_of(self, check: str) -> dict[str, Any]:
+        """The hints to a check, one step more than the student's folder says."""
+        path = self._folder.path / asked.FILE
+        try:
+            before = asked.read(path.read_text("utf-8", errors="replace")) if path.exists() else {}
+            return ask(self.course, self.verdict, check, path.parent, before).to_json()
+        except OSError as error:
+            why = f"The hint cannot be kept in {path}: {error.strerror}."
+            return Help(check, "", why=why).to_json()
 
     def _repr_html_(self) -> str:
         rows = "".join(self._row(one) for one in self.checks)
@@ -92,8 +136,8 @@ class Checked:
         told = f"for: {waits(self.course, one)}" if one.waits_for else ""
         more = f' <span class="dim">{escape(told)}</span>' if told else ""
         return (
-            f'<tr><td class="s" style="color:{_COLOURS[one.status]}">{_SIGNS[one.status]}'
-            f'<td>{escape(one.title)}{more}<td class="n">{points}</tr>'
+            f'<tr data-check="{escape(one.id)}"><td class="s" style="color:{_COLOURS[one.status]}">'
+            f'{_SIGNS[one.status]}<td>{escape(one.title)}{more}<td class="n">{points}</tr>'
         )
 
 
@@ -155,7 +199,8 @@ def check(folder: Folder, part: str | None = None) -> Checked:
     task = Task(folder.lab, wanted(course), None)
     found, judged = check_here(folder.path, task)
     verdict = judged.verdict if judged else unread(course, "", found)
-    return Checked(course, verdict, part, found.changed, _progress(course, folder, verdict))
+    progress = _progress(course, folder, verdict)
+    return Checked(course, verdict, part, folder, found, progress)
 
 
 def _progress(course: Course, folder: Folder, verdict: Verdict) -> str:

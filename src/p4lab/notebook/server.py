@@ -28,6 +28,8 @@ CONFIG = ROOT / "editors" / "jupyterlab-config"
 
 LAYOUT = "P4LAB_LAYOUT"  # names the environment variable that jupyter_server_config.py reads
 
+KERNEL = "python3"  # the one of the Python that JupyterLab runs in
+
 FIRST_PORT, PORTS = 8888, 50
 START_SECONDS = 120  # a cold disk, a busy machine
 
@@ -90,7 +92,7 @@ class Server:
         edit = self.folder.edit[0]
         return {
             "lab": self.folder.lab,
-            "folder": self._named(self.file.parent),
+            "session": self._named(self.file.parent / f"network-of-{self.folder.lab}"),
             "edit": self._named(edit) if edit.is_relative_to(self.root) else None,
             "beside": [self._named(self.file)],
         }
@@ -119,14 +121,30 @@ class Server:
         """Waits until it answers; False if it ended or took longer than two minutes."""
         deadline = time.monotonic() + START_SECONDS
         address = f"{self.origin}/api?token={self.token}"
-        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         while time.monotonic() < deadline and process.poll() is None:
             try:
-                direct.open(address, timeout=5).close()
+                self._direct().open(address, timeout=5).close()
                 return True
             except OSError:
                 time.sleep(0.2)
         return False
+
+    def warm(self) -> None:
+        """Starts the kernel of the living network, while the browser still loads the page, which
+        would start it otherwise. Raises OSError."""
+        if self.layout is None:
+            return
+        path = self.layout["session"]
+        kernel = {"name": KERNEL}
+        session = {"path": path, "name": Path(path).name, "type": "p4lab", "kernel": kernel}
+        address = f"{self.origin}/api/sessions?token={self.token}"
+        kind = {"Content-Type": "application/json"}
+        request = urllib.request.Request(address, json.dumps(session).encode(), kind)
+        self._direct().open(request, timeout=START_SECONDS).close()
+
+    def _direct(self) -> urllib.request.OpenerDirector:
+        """Asks this machine, whatever proxy there is for others."""
+        return urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def _command(self) -> list[str]:
         """In the foreground; Ctrl-C ends it without a question."""

@@ -18,7 +18,6 @@ MAX_PORT = 510  # 511 is where v1model drops
 # Options that say nothing here: name and whether a value follows.
 _IGNORED = {
     "--nanolog": True,
-    "--notifications-addr": True,
     "-L": True,
     "--log-level": True,
     "--log-flush": False,
@@ -29,7 +28,6 @@ _IGNORED = {
 }
 # Options that a script relies on, and what there is instead.
 _REFUSED = {
-    "--thrift-port": "this switch has no Thrift port and no simple_switch_CLI; use P4Runtime",
     "--debugger": f"this switch has no debugger port; `{command()} trace` follows packets",
     "--debugger-addr": f"this switch has no debugger port; `{command()} trace` follows packets",
     "--use-files": f"this switch takes no packets from files; `{command()} stf` sends packets in",
@@ -58,6 +56,9 @@ class Options:
     log_file: Path | None = None
     log_console: bool = False
     pcap: Path | None = None
+    thrift_port: int | None = None
+    notifications: str | None = None
+    """Where digests are told to clients of Thrift; None: where bmv2 does"""
     ignored: tuple[str, ...] = ()
 
 
@@ -89,6 +90,11 @@ def parse(words: Sequence[str]) -> Options:
             options = replace(options, log_console=True)
         elif name == "--pcap":
             options = replace(options, pcap=Path(given or rest.folder() or "."))
+        elif name == "--thrift-port":
+            port = _number(name, given or rest.value(name), 2**16)
+            options = replace(options, thrift_port=port)
+        elif name == "--notifications-addr":
+            options = replace(options, notifications=given or rest.value(name))
         elif name == "--no-p4":
             waits = True
         elif name.startswith("-") and name != "-":

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
@@ -86,6 +87,8 @@ def run(options: Options, ended: threading.Event, ready: threading.Event | None 
             server.add(options.device_id, forwarder)
         except ValueError as error:
             raise SwitchError(f"{options.program}: {error}") from error
+        if options.thrift_port is not None:
+            log(f"Thrift on port {_thrift(stack, options, forwarder, program)}")
         for name in options.ignored:
             log(f"{name} means nothing here and is left out")
         for port, (backend_name, note) in sorted(forwarder.backends.items()):
@@ -94,6 +97,37 @@ def run(options: Options, ended: threading.Event, ready: threading.Event | None 
         if ready is not None:
             ready.set()
         _watch(options, forwarder, ended, log)
+
+
+def _thrift(
+    stack: ExitStack,
+    options: Options,
+    forwarder: _engine.Forwarder,
+    program: _engine.Program | None,
+) -> int:
+    """Serves the runtime API over Thrift, too; gives its port."""
+    if find_spec("thrift") is None:
+        raise SwitchError("--thrift-port needs the Python package thrift (pip install thrift).")
+    from p4lab.thrift.publisher import AddressError
+    from p4lab.thrift.serving import serving
+
+    own = options.program
+    config = own.read_text() if own is not None and own.suffix == ".json" else None
+    served = serving(
+        forwarder,
+        program,
+        port=options.thrift_port or 0,
+        config=config,
+        ports=dict(options.ports),
+        device_id=options.device_id,
+        notifications=options.notifications,
+    )
+    try:
+        return stack.enter_context(served)
+    except AddressError as error:
+        raise SwitchError(f"--notifications-addr: {error}") from error
+    except OSError as error:
+        raise SwitchError(f"--thrift-port {options.thrift_port}: {error}") from error
 
 
 def _because(note: str | None) -> str:

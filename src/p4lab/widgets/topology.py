@@ -64,16 +64,18 @@ class TopologyView(SentView):
             self.show(self._lab.sent)
 
     def _message(self, _: object, content: dict[str, Any], __: object) -> None:
-        """A click: send one more packet of the same stream and show it, or cut or mend a link."""
+        """A click: send one more packet of the same stream and show it, or cut or mend a link; a
+        view that plays by itself shows at once what comes of that."""
+        what = content.get("do")
         try:
-            if content.get("do") == "send":
+            if what == "link":
+                a, b = content["ends"]
+                self._lab.set_link(a, b, up=frozenset((a, b)) in self._lab.down)
+            if what == "send" or self.playing:
                 of = [self._sent.is_of(stream) for stream in self._lab.plan.streams]
                 sent = self._lab.send(of.index(True) + 1)
                 if sent is not self._sent:
                     self.show(sent)
-            elif content.get("do") == "link":
-                a, b = content["ends"]
-                self._lab.set_link(a, b, up=frozenset((a, b)) in self._lab.down)
         except Exception as error:  # a click has no cell where a traceback could stand
             self.send({"error": str(error)})
 

@@ -22,14 +22,21 @@ _EXPORT = re.compile(r"^export (?=function|const)", re.MULTILINE)
 
 @lru_cache
 def script(name: str, folder: Path = _JS) -> str:
-    """The module `name` of a folder with the modules that it imports put in front of it: a notebook
+    """The module `name` of a folder with all modules that it needs put in front of it: a notebook
     loads one text, which cannot import others. What is imported is one of ours."""
     text = (folder / name).read_text(encoding="utf-8")
-    parts = [
-        _EXPORT.sub("", (_JS / found["file"]).read_text(encoding="utf-8"))
-        for found in _IMPORT.finditer(text)
-    ]
-    return "".join([*parts, _IMPORT.sub("", text)])
+    parts: dict[str, str] = {}
+    _gather(text, parts)
+    return "".join([*parts.values(), _IMPORT.sub("", text)])
+
+
+def _gather(text: str, parts: dict[str, str]) -> None:
+    """Adds what a module imports to `parts`, each once and after what it imports itself."""
+    for found in _IMPORT.finditer(text):
+        if found["file"] not in parts:
+            own = (_JS / found["file"]).read_text(encoding="utf-8")
+            _gather(own, parts)
+            parts[found["file"]] = _EXPORT.sub("", _IMPORT.sub("", own))
 
 
 @lru_cache

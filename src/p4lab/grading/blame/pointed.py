@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from p4lab.grading.blame.asked import asked, unasked
 from p4lab.grading.blame.missing import lacking, silent
 from p4lab.grading.blame.parted import Ways, writes
 from p4lab.grading.blame.written import written
-from p4lab.grading.course import Course, Judged, inject_traced
+from p4lab.grading.course import Course, Judged, inject_traced, public_seeds
 from p4lab.grading.culprit import Culprit
 from p4lab.grading.probes import ProbedProgram
 from p4lab.grading.record import Story
@@ -49,8 +49,9 @@ def _found(
     course: Course, judged: Judged, work: Work, right: ProbedProgram, own: ProbedProgram
 ) -> tuple[Culprit, Parting] | None:
     case = judged.case
-    mine = _of_reference(course, judged, right)
-    matters = mattering(mine, course.headers(case.defines), case.ignore)
+    usual = _usual(course, judged, right)
+    mine = _ways(course, judged, right) if usual.ways is None else usual.ways
+    matters = mattering(usual.names, course.headers(case.defines), case.ignore)
     source = source_of(course, work.runnable(case.defines), work)
     for parting in partings(mine, _ways(course, judged, own), matters):
         statements = own.statements, right.statements
@@ -62,10 +63,10 @@ def _found(
 
 
 def mattering(
-    mine: Sequence[Stretch], headers: Container[str], ignore: frozenset[str]
+    usual: Container[str], headers: Container[str], ignore: frozenset[str]
 ) -> Callable[[str], bool]:
-    """Whether it matters what a variable holds: headers do, and what the reference writes."""
-    usual = {name for stretch in mine for name in stretch.changes}
+    """Whether it matters what a variable holds: headers do, and the `usual` ones, which the
+    reference writes."""
 
     def matters(name: str) -> bool:
         parts = unscoped(name).split(".")
@@ -78,15 +79,37 @@ def mattering(
     return matters
 
 
-def _of_reference(course: Course, judged: Judged, side: ProbedProgram) -> list[Stretch]:
-    """The reference's ways. Short ones are kept, since most submissions fail the same cases."""
-    case, known = course.ways.get(judged.seed, (None, []))
-    if case is judged:
-        return known
-    found = list(_ways(course, judged, side))
-    if len(found) <= KEPT_STRETCHES:
-        course.ways[judged.seed] = judged, found
-    return found
+@dataclass(frozen=True)
+class _Usual:
+    """The reference's ways through a case: the variables that are changed on them, and the
+    stretches if they are few."""
+
+    names: frozenset[str]
+    ways: Sequence[Stretch] | None
+
+
+def _usual(course: Course, judged: Judged, side: ProbedProgram) -> _Usual:
+    """The reference's ways, which are kept, since most submissions fail the same cases. Raises
+    ValueError."""
+    case, known = course.ways.get(judged.seed, (None, None))
+    if case is not judged or known is None:
+        found = list(_ways(course, judged, side))
+        names = frozenset(name for stretch in found for name in stretch.changes)
+        known = _Usual(names, found if len(found) <= KEPT_STRETCHES else None)
+        course.ways[judged.seed] = judged, known
+    return known
+
+
+def prepare(course: Course) -> None:
+    """Finds the reference's ways through the first case of each check, which is the one that most
+    wrong programs fail. Raises LabError."""
+    for check in course.checks:
+        if check.scenario is None:
+            continue
+        judged = course.case(check, public_seeds(check)[0])
+        side = course.probed(judged.case.defines)
+        if judged.case.network is None and side.program is not None:
+            _usual(course, judged, side)
 
 
 def _ways(course: Course, judged: Judged, side: ProbedProgram) -> Iterator[Stretch]:
@@ -96,9 +119,9 @@ def _ways(course: Course, judged: Judged, side: ProbedProgram) -> Iterator[Stret
     count = 0
     for sending in judged.case.sendings:
         packets = inject_traced(switch, sending)["packets"]
-        found = stretches(packets, side.statements, judged.case.ignore)
-        yield from found
-        count += len(found)
+        for stretch in stretches(packets, side.statements, judged.case.ignore):
+            count += 1
+            yield stretch
         if count > MOST_STRETCHES:  # of a packet that runs in circles
             break
 

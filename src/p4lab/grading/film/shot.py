@@ -82,6 +82,8 @@ def _no_packet(check: Check, story: Story) -> str:
         return "This check sends no packet: it compares names and widths of tables and actions."
     if check.numbers:
         return "This check sends no packet: it puts your numbers into the lab's formulas."
+    if check.breaks:
+        return "This check sends packets that you have written yourself: its story has them."
     return f"This check runs whole scripts, which p4lab stf runs, too. {story.summary}"
 
 
@@ -175,7 +177,8 @@ def _parting(
         [one for packets in side for one in stretches(packets, statements, ignore)]
         for side, statements in zip((sides.mine, sides.theirs), sides.statements, strict=True)
     )
-    matters = mattering(mine, course.headers(judged.case.defines), ignore)
+    usual = {name for stretch in mine for name in stretch.changes}
+    matters = mattering(usual, course.headers(judged.case.defines), ignore)
     all_ = list(partings(mine, theirs, matters))
     named = (one for one in all_ if _is_in(one.theirs, story.place))
     return next(named, all_[-1] if all_ else None)
@@ -221,7 +224,7 @@ class _Shots:
         until = [i for i, (event, *_) in enumerate(self._taken) if event.at <= parting.at]
         there = [i for i in until if self._taken[i][0].at == parting.at]
         named = [i for i in there if place and _same(self.place(self._taken[i][0]), place)]
-        return max(named or until, default=-1) + 1
+        return max(named or until, default=0 if self._taken else -1) + 1
 
     def frames(
         self, end: int, parting: Parting | None, lines: Lines, place: Place | None, where: str

@@ -35,6 +35,12 @@ class Levels(System):
 
     name: ClassVar[str] = "levels"
     settings: ClassVar[type[Settings]] = LevelSettings
+    followed: ClassVar[Mapping[str, str]] = {
+        "ipv4.src_addr": "source",
+        "ipv4.dst_addr": "destination",
+        "ipv4.ttl": "TTL",
+        "egress_spec": "egress port",
+    }
     views: ClassVar[Mapping[str, str]] = {"cell_view": "p4lab.systems.levels.cells:CellView"}
     answers: ClassVar[Mapping[str, str]] = {
         "field": "p4lab.systems.levels.answers:field",

@@ -1,7 +1,7 @@
 import { box, button, focusing, html } from "./common.js";
 
 const SIGNS = { passed: "✓", failed: "✗", waits: "–", checking: "…" };
-const WORDS = { passed: "passed", failed: "not yet", waits: "waits for an earlier part", checking: "being checked" };
+const WORDS = { passed: "passed", failed: "not yet", waits: "waits for another part", checking: "being checked" };
 const modules = new Map(); // scripts of views by their text
 
 // Draws a view, given as "IPY_MODEL_" and its number, into an element. `focus` is shared by all of them.

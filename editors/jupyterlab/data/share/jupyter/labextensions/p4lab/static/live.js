@@ -79,9 +79,8 @@ class Models {
 }
 
 // Draws the network of a lab into an element; gives what ends that.
-async function draw(app, { lab, folder }, node, say) {
+async function draw(app, { lab, session: path }, node, say) {
   const sessions = app.serviceManager.sessions;
-  const path = `${folder}/network-of-${lab}`;
   await sessions.ready;
   await sessions.refreshRunning();
   const running = [...sessions.running()].find((one) => one.path === path);
@@ -124,8 +123,8 @@ async function draw(app, { lab, folder }, node, say) {
   };
 }
 
-// `layout` has the lab, the folder in which the network's kernel works, and the files to open, as
-// JupyterLab names them: `edit` on the left and in front, `beside` in tabs with it.
+// `layout` has the lab, the path of the network's session, and the files to open, as JupyterLab names
+// them: `edit` on the left and in front, `beside` in tabs with it.
 async function arrange(app, { Widget }, layout) {
   const node = document.createElement("div");
   node.className = "p4lab-live";
