@@ -12,10 +12,16 @@ from pathlib import Path
 
 from p4lab.paths import ROOT
 
-PLACES = ["README.md", "docs/**/*.md", "labs/*/README.md", "solutions/*/README.md"]
-PAGES = sorted(
-    page for place in [*PLACES, "notebooks/*.ipynb"] for page in ROOT.glob(place) if page.is_file()
-)
+PLACES = [
+    "README.md",
+    "docs/**/*.md",
+    "labs/*/README.md",
+    "solutions/*/README.md",
+    "p4/*/README.md",
+    "wireshark/README.md",
+    "notebooks/*.ipynb",
+]
+PAGES = sorted(page for place in PLACES for page in ROOT.glob(place))
 
 PLAIN = {
     r"\banew\b": "again; re-",
@@ -42,11 +48,13 @@ PLAIN = {
 
 FINE = {
     "of demands that a table quotes": r"docs/p4runtime\.md: .*\|.*\|",
-    "of numbers, the opposite of ahead": r"behind[.|,]|behind \||is behind the highest|behind it\?",
+    "of numbers, the opposite of ahead": (
+        r"behind[.|,]|behind( it)? (\||and|\(with)|behind (it\?|the highest)"
+    ),
     "of sockets and what they are wired to": r"docs/hardware\.md: .*behind",
     "left behind": r"(leaves nothing|left) behind",
     "an idiom": r"stands? in (for|by)|the student is told",
-    "of a packet that travels there": r"on its way to|on the way (back|to)|for the way back",
+    "of a packet that travels there": r"on (its|their) way to|on the way (back|to)|for the way back",
     "a comparison": r"as it is in Linux",
     "a reason": r"is no reason",
 }
