@@ -54,7 +54,7 @@ FINE = {
     "of sockets and what they are wired to": r"docs/hardware\.md: .*behind",
     "left behind": r"(leaves nothing|left) behind",
     "an idiom": r"stands? in (for|by)|the student is told",
-    "of a packet that travels there": r"on (its|their) way to|on the way (back|to)|for the way back",
+    "of a packet that travels there": r"on (its|their) way to|(on|for) the way (back|to)",
     "a comparison": r"as it is in Linux",
     "a reason": r"is no reason",
 }
