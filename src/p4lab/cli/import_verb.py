@@ -40,12 +40,14 @@ def import_(folder: Folder, into: Into = None, name: Name = None, seconds: Secon
     own = name or folder.resolve().name
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*", own):
         fail(f"--name {own}: small letters, digits, - and _ make the name of a lab.")
+    course = into or ROOT
+    if (course / "labs" / own).exists():
+        fail(f"{course / 'labs' / own} is there already; give the lab another name with --name.")
     try:
         lab = made(own, read(folder), seconds)
-        write(lab, into or ROOT)
+        write(lab, course)
     except AdoptError as error:
         fail(str(error))
-    course = into or ROOT
     typer.echo(f"{course / 'labs' / own}: parts and their checks:")
     for part in lab.parts:
         checks = [way.id for way in lab.ways if way.parts[0] == part]
