@@ -146,6 +146,7 @@ def test_the_notebook_and_the_handout_name_the_lab(course: Path) -> None:
     assert sum(points) == 100
 
 
+@pytest.mark.beside(seconds=9)
 def test_the_verb_says_what_it_made_and_writes_over_nothing(tmp_path: Path) -> None:
     folder, into = exercise(tmp_path / "hop"), tmp_path / "course"
     done = p4lab("import", folder, "--into", into, "--seconds", 5)
