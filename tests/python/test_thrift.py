@@ -518,3 +518,21 @@ def test_a_switch_that_waits_for_its_program_has_nothing_yet(tmp_path: Path) -> 
         client("bm_reset_state")
         client.close()
     forwarder.stop()
+
+
+def test_two_switches_of_one_number_tell_digests_at_two_places(tmp_path: Path) -> None:
+    """Scripts that number no switch start several."""
+    own = 2**40 + int.from_bytes(str(tmp_path).encode()[-3:], "big")  # nobody else's number
+    forwarders = [_engine.Forwarder(None, [], _engine.Inbox()) for _ in range(2)]
+    first, second = (
+        serving(one, None, port=0, host="127.0.0.1", device_id=own) for one in forwarders
+    )
+    with first as port, second as other:
+        clients = [Client(port), Client(other)]
+        places = {client("bm_mgmt_get_info").notifications for client in clients}
+        for client in clients:
+            client.close()
+    for forwarder in forwarders:
+        forwarder.stop()
+    assert len(places) == 2 and f"ipc:///tmp/bmv2-{own}-notifications.ipc" in places
+    assert not any(Path(place.removeprefix("ipc://")).exists() for place in places)

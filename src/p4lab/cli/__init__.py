@@ -34,6 +34,7 @@ PANELS = {
         "mutants": "p4lab.cli.mutants_verb:mutants",
         "prove": "p4lab.cli.prove_verb:prove",
         "strengthen": "p4lab.cli.strengthen_verb:strengthen",
+        "import": "p4lab.cli.import_verb:import_",
         "starter": "p4lab.cli.start_verb:starter",
         "exercises": "p4lab.cli.exercises_verb:exercises",
     },

@@ -105,7 +105,7 @@ def _scenario(course: Course, example: Example, check: Check, defines: Defines) 
         data["others"] = lens.others
     program, layout = course.program(defines), course.headers(defines)
     data["defines"] = dict(defines)
-    data |= _fixed(example, program, layout)
+    data |= fixed(example, program, layout)
     if example.undefined is not None:
         data["undefined"] = True
     counters = sorted({counter for counter, _ in example.counts})
@@ -119,7 +119,7 @@ def _scenario(course: Course, example: Example, check: Check, defines: Defines) 
     return data
 
 
-def _fixed(example: Example, program: _engine.Program, layout: frames.Layout) -> Data:
+def fixed(example: Example, program: _engine.Program, layout: frames.Layout) -> Data:
     """What is written and sent, as tables of a scenario."""
     data: Data = {}
     tables = program.summary["tables"]
@@ -220,7 +220,7 @@ class _Layouts:
 def steps(program: _engine.Program, example: Example) -> tuple[str, ...]:
     """What is written into a switch with a program, and sent, in words. Raises ScenarioError."""
     layouts = _Layouts(program)
-    data = {"say": "", **_fixed(example, program, layouts.headers(()))}
+    data = {"say": "", **fixed(example, program, layouts.headers(()))}
     case = make_case(Scenario.model_validate(data), Kit({}, {}, {}), layouts, "")
     return case.told(1)[1:]
 

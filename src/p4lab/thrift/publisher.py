@@ -32,6 +32,7 @@ class Publisher:
     """Listens at `ipc://PATH` or `tcp://HOST:PORT` until closed. Slow subscribers are cut off."""
 
     def __init__(self, address: str) -> None:
+        self.address = address
         self._listener, self._path, self._head = _listen(address)
         self._lock = threading.Lock()
         self._subscribers: list[socket.socket] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from p4lab.thrift.learning import Learning
 from p4lab.thrift.management import Management
 from p4lab.thrift.own import Own
 from p4lab.thrift.program import NOTHING, facts
-from p4lab.thrift.publisher import Publisher
+from p4lab.thrift.publisher import AddressError, Publisher
 from p4lab.thrift.replication import Replication
 from p4lab.thrift.server import Server
 from p4lab.thrift.tables import Tables
@@ -45,11 +46,10 @@ def serving(
     """
     own = facts(program, config) if program is not None else NOTHING
     desk = Desk(_engine.Runtime(forwarder), own, ports or {}, device_id)
-    address = notifications or default_notifications(device_id)
     ended = threading.Event()
-    with Publisher(address) as publisher:
+    with _publisher(device_id, notifications) as publisher:
         learning = Learning(desk, publisher)
-        info = TYPES["Info"](device_id, port, address)
+        info = TYPES["Info"](device_id, port, publisher.address)
         with Server((host, port), desk, _answers(desk, learning, info)) as server:
             info.port = server.port
             teller = threading.Thread(target=learning.run, args=(ended,), daemon=True)
@@ -59,6 +59,18 @@ def serving(
             finally:
                 ended.set()
                 teller.join()
+
+
+def _publisher(device_id: int, notifications: str | None) -> Publisher:
+    """At the address that was asked for, or else at bmv2's, unless another switch has it: clients
+    ask where it is. Raises AddressError."""
+    if notifications is not None:
+        return Publisher(notifications)
+    usual = default_notifications(device_id)
+    try:
+        return Publisher(usual)
+    except AddressError:
+        return Publisher(usual.replace("-notifications", f"-{os.getpid()}-notifications"))
 
 
 def _answers(desk: Desk, learning: Learning, info: Any) -> dict[str, Any]:
