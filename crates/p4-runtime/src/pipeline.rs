@@ -59,7 +59,8 @@ pub fn find(
         .ok_or_else(|| Refusal::invalid(message))?;
     let theirs = P4Info::decode(bytes.as_slice())
         .map_err(|error| Refusal::invalid(format!("P4Info cannot be read: {error}")))?;
-    let device = &*unwrapped(&config.p4_device_config);
+    let unwrapped = unwrapped(&config.p4_device_config);
+    let device = &*unwrapped;
     let json = json(device);
     let text = |value: Option<&serde_json::Value>| value?.as_str().map(str::to_string);
     let carried = json.as_ref().and_then(|json| text(json.get("p4lab")?.get("source")));

@@ -26,6 +26,11 @@ from p4lab.network.switches import EngineSwitches, Switches
 from p4lab.targets import bmv2
 
 PING_SECONDS = 1
+FULL_FRAME = 1538
+"""Bytes of an Ethernet frame on the wire with a packet of 1500 bytes, preamble and gap"""
+QUEUE = 64
+"""Packets that a port's queue holds, as bmv2's do"""
+
 Reached = dict[tuple[str, str], bool]
 """Whether a ping from the first host to the second is answered"""
 
@@ -157,7 +162,12 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
             self._service.add(switch, maker.forwarder(switch.name))
 
     def _emulate(self, maker: Switches, cable: Cable, end: End, *, both: bool) -> None:
-        """Gives a link what its topology says."""
+        """Gives a link what its topology says. Packets wait for a slow one in the switch, where
+        programs see the queue; it lets packets out as bmv2's queues do, by their number."""
+        if cable.rate and isinstance(maker, EngineSwitches):
+            pace = max(1, cable.rate // (8 * FULL_FRAME))
+            queues = _engine.Runtime(maker.forwarder(end.node))
+            queues.set_queue(port=end.port, rate=pace, depth=QUEUE)
         maker.emulate(
             end.node,
             end.port,
