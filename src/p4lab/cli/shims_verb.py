@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import subprocess
 import tempfile
 from pathlib import Path
@@ -51,6 +52,8 @@ def shell(words: Words = None, bmv2_compat: Compat = True) -> None:
         _made(folder, bmv2_compat)
         environment = on_path(folder, os.environ)
         command = list(words) if words else _shell(Path(name), environment["PATH"])
+        # Ctrl-C is the command's: in Mininet it ends a ping, not the network.
+        signal.signal(signal.SIGINT, lambda *_: None)
         try:
             status = subprocess.run(command, env=environment, check=False).returncode
         except OSError as error:
