@@ -23,14 +23,10 @@ from p4lab.model.layout import CPU_PORT
 from p4lab.network import NetworkError, namespace
 from p4lab.network.mininet import OFFLOADS, check_system
 from p4lab.network.switches import EngineSwitches, Switches
+from p4lab.p4runtime.paced import hold
 from p4lab.targets import bmv2
 
 PING_SECONDS = 1
-FULL_FRAME = 1538
-"""Bytes of an Ethernet frame on the wire with a packet of 1500 bytes, preamble and gap"""
-QUEUE = 64
-"""Packets that a port's queue holds, as bmv2's do"""
-
 Reached = dict[tuple[str, str], bool]
 """Whether a ping from the first host to the second is answered"""
 
@@ -165,9 +161,7 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
         """Gives a link what its topology says. Packets wait for a slow one in the switch, where
         programs see the queue; it lets packets out as bmv2's queues do, by their number."""
         if cable.rate and isinstance(maker, EngineSwitches):
-            pace = max(1, cable.rate // (8 * FULL_FRAME))
-            queues = _engine.Runtime(maker.forwarder(end.node))
-            queues.set_queue(port=end.port, rate=pace, depth=QUEUE)
+            hold(_engine.Runtime(maker.forwarder(end.node)), {end.port: cable.rate})
         maker.emulate(
             end.node,
             end.port,
