@@ -261,5 +261,5 @@ def read_runtime(file: Path) -> dict[str, Any]:
     """A runtime file as plain data. Raises ExerciseError."""
     data = _json(file)
     if data.get("target", "bmv2") != "bmv2":
-        raise ExerciseError(f"{file}: target is {data['target']!r}; bmv2 is what can be run.")
+        raise ExerciseError(f"{file}: target is {data['target']!r}; only bmv2 can be run.")
     return data

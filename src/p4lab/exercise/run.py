@@ -57,7 +57,7 @@ def load(
         program = programs[switch.program]
         wanted = entities(switch.runtime, program.summary) if switch.runtime else []
         if len(set(wanted)) != len(wanted):
-            raise ExerciseError(f"{switch.runtime}: an entry is there twice.")
+            raise ExerciseError(f"{switch.runtime}: an entry appears twice.")
         updates = tuple(diff(frozenset(), frozenset(wanted)))
         loaded.append(Loaded(switch, program, updates))
     return loaded

@@ -8,11 +8,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from p4lab.paths import SHIMS_MARK, without_shims
 from p4lab.shims.switch import COMPAT
-from p4lab.shims.tools import SWITCHES, TOOLS
+from p4lab.shims.tools import CONSOLE, SWITCHES, TOOLS
 
 PYTHON_FOLDER = Path(__file__).parent / "python"
 """The packages that controllers import: P4Runtime's messages under their usual names"""
@@ -44,9 +45,12 @@ def make_shims(folder: Path, *, bmv2_compat: bool = True) -> list[str]:
     """Fills the folder; gives the names of the programs in it. Raises ShimsError and OSError."""
     if folder.is_dir() and any(folder.iterdir()) and not (folder / SHIMS_MARK).is_file():
         raise ShimsError(f"{folder} has other files: name a folder that is empty or not there yet.")
+    path = without_shims(os.environ.get("PATH", ""))
     scripts = {tool: _tool(tool, bmv2_compat) for tool in TOOLS}
-    if not _has_all(shutil.which("python3", path=without_shims(os.environ.get("PATH", "")))):
+    if not _has_all(shutil.which("python3", path=path)):
         scripts |= {name: _python() for name in ("python3", "python")}
+    if find_spec("thrift") is not None and shutil.which(CONSOLE, path=path) is None:
+        scripts[CONSOLE] = _tool(CONSOLE, False)
     if os.geteuid() == 0 and shutil.which("sudo") is None:
         scripts["sudo"] = SUDO
     folder.mkdir(parents=True, exist_ok=True)
