@@ -121,7 +121,8 @@ def _judge(folder: Path, taught: Taught, version: str, say: Say) -> Version:
                 records.mkdir()
                 outcomes.append(_check(exercise, loaded, check, environment, records))
         except (ProgramError, ExerciseError) as error:
-            return Version(refused=str(error).strip().splitlines()[0])
+            told = str(error).strip().splitlines()[0]
+            return Version(refused=told.replace(f"{work}/", ""))
         return Version(tuple(outcomes))
 
 
