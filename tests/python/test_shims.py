@@ -148,16 +148,6 @@ def test_control_planes_find_their_tables_in_the_json(program: Path) -> None:
     assert (register["name"], register["size"], register["bitwidth"]) == ("In.last", 7, 24)
 
 
-def test_no_wrapped_json_is_taken_for_source(program: Path) -> None:
-    """A message's length stands before it in groups of seven bits (protobuf's varints)."""
-    for extra in range(0, 200, 7):
-        program.write_text(PROGRAM + "/" * extra)
-        compiled(program)
-        length = (program.parent / "little.json").stat().st_size
-        with pytest.raises(UnicodeDecodeError):
-            bytes([0x1A, length & 0x7F | 0x80]).decode()
-
-
 def test_the_json_carries_the_whole_program(program: Path) -> None:
     original = _engine.compile(str(program), [], [("CELLS", "5")]).program
     compiled(program)
@@ -274,7 +264,7 @@ def test_a_controller_sets_the_program_with_the_wrapper_of_the_tutorials(program
     lines = """
         set -e
         p4c-bm2-ss --p4v 16 -DCELLS=5 --p4runtime-files l.p4info.txtpb -o l.json little.p4
-        simple_switch_grpc --device-id 3 l.json --nanolog ipc:///x --thrift-port 9090 \\
+        simple_switch_grpc --device-id 3 --no-p4 --nanolog ipc:///x --thrift-port 9090 \\
             -- --grpc-server-addr 127.0.0.1:0 > switch.log 2>&1 &
         trap "kill $!" EXIT
         while ! grep -q "Server listening on" switch.log; do sleep 0.1; done

@@ -23,6 +23,7 @@ from p4lab.model.layout import CPU_PORT
 from p4lab.network import NetworkError, namespace
 from p4lab.network.mininet import OFFLOADS, check_system
 from p4lab.network.switches import EngineSwitches, Switches
+from p4lab.p4runtime.paced import hold
 from p4lab.targets import bmv2
 
 PING_SECONDS = 1
@@ -157,7 +158,10 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
             self._service.add(switch, maker.forwarder(switch.name))
 
     def _emulate(self, maker: Switches, cable: Cable, end: End, *, both: bool) -> None:
-        """Gives a link what its topology says."""
+        """Gives a link what its topology says. Packets wait for a slow one in the switch, where
+        programs see the queue; it lets packets out as bmv2's queues do, by their number."""
+        if cable.rate and isinstance(maker, EngineSwitches):
+            hold(_engine.Runtime(maker.forwarder(end.node)), {end.port: cable.rate})
         maker.emulate(
             end.node,
             end.port,

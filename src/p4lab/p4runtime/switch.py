@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import TextIO
 from p4lab import _engine
 from p4lab.p4runtime.carried import compile_carried, source_in
 from p4lab.p4runtime.command_line import Options
+from p4lab.p4runtime.paced import hold, rates
 from p4lab.p4runtime.pcap import Captures
 
 LINK_SECONDS = 0.1  # how often the interfaces' state is looked at
@@ -194,10 +195,13 @@ def _watch(
 ) -> None:
     """Tells the switch which ports are up, and the log what packets met."""
     state: dict[int, bool] = {}
+    runtime, held = _engine.Runtime(forwarder), rates(options.ports)
     tracing = log.wanted
     if tracing:
         forwarder.trace(True)
     while not ended.wait(LINK_SECONDS):
+        with suppress(ValueError):  # there is no program yet
+            hold(runtime, held)
         for port, interface in options.ports:
             up = _is_up(interface)
             if state.setdefault(port, True) != up:
