@@ -166,10 +166,12 @@ def compared(
     course: Course, student: _engine.Program, seconds: float, bounds: Bounds | None = None
 ) -> Compared:
     """What the prover says of a student's program, within the lab's bounds unless told: first of
-    packets for all branches, then of all packets. Raises ProofError if it can say nothing, and
-    LabError."""
+    packets for all branches, then of all packets. A program that compiles to the reference's code
+    is equal, and nothing else is asked. Raises ProofError if it can say nothing, and LabError."""
     bounds = bounds or bounds_of(course.name)
     reference = course.program(course.defines)
+    if reference.is_same_code(student):
+        return Compared(Outcome("equal", bounds), ())
     try:
         covered = cover(reference, student, bounds, seconds * SHARE)
         if covered.example is not None:
