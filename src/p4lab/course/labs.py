@@ -170,7 +170,7 @@ def _settings(
     for name, value in given.items():
         if name not in model.model_fields:
             known = (
-                ", ".join(f"--{field}" for field in model.model_fields) or "no option of its own"
+                ", ".join(f"--{field}" for field in model.model_fields) or "no options of its own"
             )
             raise LabError(f"{lab} does not know --{name}; its system has {known}.")
         try:

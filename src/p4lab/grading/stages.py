@@ -110,7 +110,7 @@ def absent(tables: Iterable[str], program: _engine.Program, steps: tuple[str, ..
             continue
         brief = table.rsplit(".", 1)[-1]
         hint = (
-            "A table is there only where its control is applied: who should apply the control "
+            "A table exists only where its control is applied: what should apply the control "
             f"that holds {brief}?"
         )
         return Story(
@@ -149,7 +149,7 @@ def parses(
         ]
         return Story(
             (sending.text,),
-            "The parser finds other headers than there are.",
+            "The parser finds different headers from those in the packet.",
             difference.PARSER,
             course.hint(check, difference.PARSER),
             (replace(told, expected_port=None, got_port=None),),
