@@ -280,9 +280,9 @@ class Course:
         return tuple((name, str(value)) for name, value in {**self.kit.defines, **own}.items())
 
     @cached_property
-    def settings(self) -> tuple[Defines, ...]:
-        """Every set of macros with which a program is looked at, the lab's own first: those that
-        vary, and those of stages and cases. Raises LabError."""
+    def offered(self) -> tuple[Defines, ...]:
+        """The sets of macros that the lab offers as a whole, its own first: those that vary, and
+        those of stages. What it promises of a switch's state holds with each."""
         seen = {self.defines: None}
         vary = self.kit.vary
         for values in product(*vary.values()):
@@ -290,6 +290,14 @@ class Course:
         for check in self.checks:
             if check.defines:
                 seen.setdefault(self.defines_of(check))
+        return tuple(seen)
+
+    @cached_property
+    def settings(self) -> tuple[Defines, ...]:
+        """Every set of macros with which a program is looked at: those that are offered, and those
+        of single scenarios. Raises LabError."""
+        seen = dict.fromkeys(self.offered)
+        for check in self.checks:
             if check.scenario or check.parses:
                 for label in public_seeds(check):
                     seen.setdefault(self.case(check, label).case.defines)

@@ -133,7 +133,7 @@ class Trial:
     def programs(self) -> dict[Defines, _engine.Program]:
         """The solution, with every set of macros. Raises LabError."""
         made = {}
-        for defines in self.course.settings:
+        for defines in self.course.offered:
             program = compile_files(self.course.student.program, self.files, defines).program
             if program is None:
                 raise LabError(f"labs/{self.course.name}: the solution does not compile.")
@@ -168,7 +168,7 @@ class Trial:
         name = self.course.student.program
         edited = [file for file in self.course.student.edit if file.endswith(".p4")]
         known = set()
-        for defines in self.course.settings:
+        for defines in self.course.offered:
             found = _engine.mutations(name, self.files[name], self.files, defines, only=edited)
             for item in found:
                 edit = item["file"], item["start"], item["end"], item["text"], item["title"]

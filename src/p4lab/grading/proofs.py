@@ -17,9 +17,9 @@ The table [prove] of lab.toml says what of the switch's state is fixed or promis
     register = "pte_last_time"
     holds = ["value <= now"]
 
-A lab may compile its program with several sets of macros: a submission is compared with each of
-them, and equal if it is with all. What the table names that is not part of a program with some
-macros, such as a counter, holds for the others.
+A lab may offer several sets of macros to compile its program with (`Course.offered`): a submission
+is compared with each of them, and equal if it is with all. What the table names that is not part of
+a program with some macros, such as a counter, holds for the others.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ def compared(
     the others. A program that compiles to the reference's code is equal, and nothing else is asked.
     Raises ProofError if it can say nothing, and LabError."""
     bounds = bounds or bounds_of(course.name)
-    programs = [(one, student_program(course, files, one)) for one in course.settings]
+    programs = [(one, student_program(course, files, one)) for one in course.offered]
     _all_known(course, bounds)
     settings: list[Setting] = []
     branches: dict[tuple[str | None, int | None, str], Branch] = {}
@@ -308,7 +308,7 @@ def bounds_in(bounds: Bounds, program: _engine.Program) -> Bounds:
 
 def _all_known(course: Course, bounds: Bounds) -> None:
     """Raises ProofError if the bounds name what no reference has, whatever the macros."""
-    kept = [bounds_in(bounds, course.program(defines)) for defines in course.settings]
+    kept = [bounds_in(bounds, course.program(defines)) for defines in course.offered]
     for part in ("promises", "registers", "counters", "defaults", "fixed", "derived"):
         for one in getattr(bounds, part):
             if not any(one in getattr(some, part) for some in kept):

@@ -114,7 +114,7 @@ class Memory:
 def _digest_of_program(trial: Trial) -> str:
     """Of all that a proof rests on."""
     course = trial.course
-    parts = [course.name, repr(bounds_of(course.name)), repr(course.settings)]
+    parts = [course.name, repr(bounds_of(course.name)), repr(course.offered)]
     parts += [notes_of(course.name, program) for program in trial.programs.values()]
     for texts in (trial.files, trial.reasons):
         parts += [text for item in sorted(texts.items()) for text in item]
