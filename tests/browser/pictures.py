@@ -85,7 +85,7 @@ def picture_of_losses(book: Book) -> None:
     cell.get_by_role("button", name="r1 – r2").click()
     cell.get_by_role("button", name="send 20 packets").click()
     cell.get_by_text("20 packets sent").wait_for()
-    cell.get_by_role("button", name="r1 ✕ r2").click()
+    cell.get_by_role("button", name="r1 – r2").click()
     seen.check()
     cell.get_by_role("button", name="r1 – r2").click()
     cell.get_by_role("button", name="send 20 packets").click()

@@ -17,7 +17,9 @@ from p4lab.course.teaches import Lesson, lesson
 
 Code = Annotated[
     str | None,
-    typer.Argument(metavar="[CODE]", help="Such as E0305, as messages name it; all, if left out."),
+    typer.Argument(
+        metavar="[CODE]", help="A code from a message, such as E0305; default: list all."
+    ),
 ]
 
 _PARTS = (("Wrong", "wrong"), ("Why", "why"), ("Right", "right"), ("See", "see"))

@@ -12,8 +12,10 @@ import typer
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at
 from p4lab.cli.options import Lab
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where you want to work.")]
-Labs = Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", help="All labs unless told.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Your folder for the lab.")]
+Labs = Annotated[
+    list[str] | None, typer.Argument(metavar="[LAB]...", help="The labs; default: all of them.")
+]
 Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file differs.")]
 
 MOST_NAMED = 3
@@ -22,7 +24,7 @@ MOST_NAMED = 3
 
 def start(lab: Lab, folder: Folder) -> None:
     """Begin a lab: put its files into DIR. Your work is never overwritten: if the lab has changed
-    since you began, its changes are merged, or laid beside your files."""
+    since you began, its changes are merged, or put next to your files."""
     from p4lab.course.home import command  # heavy: labs, and with them pydantic
     from p4lab.course.labs import LabError, home
     from p4lab.course.material import start as place
@@ -63,12 +65,12 @@ def starter(labs: Labs = None, check: Check = False) -> None:
                 shown = made.path.relative_to(home(lab).root)
                 if check:
                     typer.echo(
-                        f"{shown}: not as the solution has it; run: {command()} starter {lab}"
+                        f"{shown}: differs from the solution; run: {command()} starter {lab}"
                     )
                     continue
                 made.path.parent.mkdir(parents=True, exist_ok=True)
                 made.path.write_text(made.text, encoding="utf-8")
-                typer.echo(f"{shown}: made anew")
+                typer.echo(f"{shown}: made again")
     except (LabError, MarkError) as error:
         fail(str(error))
     if check and drifted:
