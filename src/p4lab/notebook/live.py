@@ -7,7 +7,7 @@ that takes long does not hold it up.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from pathlib import Path
@@ -49,9 +49,7 @@ class Live:
             return False
         written = [path for path in self._folder.edit if self._age and age[path] != self._age[path]]
         self._age = age
-        if written:
-            self._turn_to(written[0])
-        self._renew()
+        self._renew(written)
         return True
 
     def _turn_to(self, file: Path) -> bool:
@@ -76,10 +74,12 @@ class Live:
             if place.parts[-len(name.parts) :] == name.parts and self._turn_to(file):
                 self._renew()
 
-    def _renew(self) -> None:
-        """Compiles, sends and draws; or shows why not."""
+    def _renew(self, written: Sequence[Path] = ()) -> None:
+        """Compiles, sends and draws; or shows why not. `written` are files that have changed."""
         trouble = ""
         try:
+            if written:
+                self._turn_to(written[0])
             if self._lab is None:
                 lab = self._folder.lab
                 self._lab = open_lab(lab, folder=self._folder.path, **self._settings)

@@ -3,6 +3,7 @@
 // `./lab notebook` names the lab and its files (p4lab.notebook.server); in any other JupyterLab this does
 // nothing. The network's view comes from a kernel of its own: no cell of a notebook can hold it up.
 
+const RESTART_MILLISECONDS = 3000;
 const VIEW = "application/vnd.jupyter.widget-view+json";
 
 // A view's model as its script expects it: the kernel's side of a widget, spoken to over a comm.
@@ -30,11 +31,16 @@ class Model {
   save_changes() {
     const state = this.changed;
     this.changed = {};
-    if (Object.keys(state).length) this.comm.send({ method: "update", state, buffer_paths: [] });
+    if (Object.keys(state).length) this.post({ method: "update", state, buffer_paths: [] });
   }
 
   send(content) {
-    this.comm.send({ method: "custom", content });
+    this.post({ method: "custom", content });
+  }
+
+  // A kernel that has ended hears nothing any more.
+  post(message) {
+    if (!this.comm.isDisposed) this.comm.send(message);
   }
 
   on(names, listener) {
@@ -97,7 +103,9 @@ async function draw(app, { lab, session: path }, node, say) {
     : await sessions.startNew({ path, name: `network of ${lab}`, type: "p4lab", kernel: { name: "python3" } });
   const models = new Models();
   let stop = () => {};
+  let restarting = false;
   const show = async (id) => {
+    restarting = false;
     const model = await models.get_model(id);
     const url = URL.createObjectURL(new Blob([model.get("_esm")], { type: "text/javascript" }));
     const view = (await import(url)).default;
@@ -120,8 +128,18 @@ async function draw(app, { lab, session: path }, node, say) {
       if (header.msg_type === "error") say(`${content.ename}: ${content.evalue}`);
     };
   };
+  // What is asked of a kernel in the middle of its restart may be lost, so it is asked again.
+  const askUntilShown = () => {
+    if (!restarting) return;
+    ask();
+    setTimeout(askUntilShown, RESTART_MILLISECONDS);
+  };
   session.statusChanged.connect((_, status) => {
-    if (status === "restarting" || status === "autorestarting") say("The network begins again …");
+    if (status === "restarting" || status === "autorestarting") {
+      if (!restarting) setTimeout(askUntilShown, RESTART_MILLISECONDS);
+      restarting = true;
+      say("The network begins again …");
+    }
     if (status === "dead") say("The network has ended: close this tab, and load the page again.");
   });
   session.kernelChanged.connect(() => ask());
