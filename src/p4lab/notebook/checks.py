@@ -19,7 +19,7 @@ from p4lab.grading.workers import Task, check_here, film_here
 from p4lab.notebook.folder import Folder
 
 if TYPE_CHECKING:
-    from p4lab.widgets.verdict import VerdictView
+    from p4lab.widgets.verdict import Answer, VerdictView
 
 _SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "skipped": "– waits"}
 _COLOURS = {
@@ -95,9 +95,19 @@ class Checked:
         """The verdict with a film and hints for each check that failed."""
         from p4lab.widgets.verdict import VerdictView  # heavy: ipywidgets
 
+        return VerdictView(*self._shown())
+
+    def show_in(self, view: VerdictView) -> None:
+        """Puts the verdict in the place of the one that a view shows."""
+        view.show(*self._shown())
+
+    def of(self, part: str | None) -> Checked:
+        """The same for one part of the lab."""
+        return Checked(self.course, self.verdict, part, self._folder, self._found, self.progress)
+
+    def _shown(self) -> tuple[str, str, list[tuple[str, str]], Answer, Answer]:
         failed = [(one.id, one.title) for one in self.checks if one.story]
-        html = self._repr_html_()
-        return VerdictView(html, repr(self), failed, self._film_of, self._hint_of)
+        return self._repr_html_(), repr(self), failed, self._film_of, self._hint_of
 
     def _film_of(self, check: str) -> dict[str, Any]:
         """The film of a check, with the lines of the files in it."""
