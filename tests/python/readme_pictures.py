@@ -46,6 +46,7 @@ text { font: 600 12px system-ui, sans-serif; fill: var(--fg); text-anchor: middl
 .mono { font: 600 12px ui-monospace, "DejaVu Sans Mono", monospace }
 .link { stroke: var(--line); stroke-width: 3 } .node { fill: var(--bg); stroke-width: 2.5 }
 .router { stroke: var(--router) } .host { stroke: var(--host) }
+.mark { font-size: 10px; paint-order: stroke; stroke: var(--bg); stroke-width: 3px }
 .reached { fill: color-mix(in srgb, var(--good) 30%, var(--bg)); stroke: var(--good) }
 .pill { fill: var(--bg); stroke: var(--hot); stroke-width: 1.6 } .on { fill: var(--hot) }
 .packet text { font: 600 10px ui-monospace, monospace } .packet .lit { fill: var(--bg) }
@@ -132,7 +133,8 @@ def _node(node: Mapping[str, Any], size: float, arrival: float | None) -> str:
         shape = element("rect", blink, class_=lit[0], **box)
     else:
         shape = element("circle", blink, cx=x, cy=y, r=size, class_=lit[0])
-    return shape + text((x, y + 4), node["name"])
+    mark = text((x, y + size + 13), node["mark"], "dim mark")
+    return shape + text((x, y + 4), node["name"]) + mark
 
 
 def _flight(

@@ -46,8 +46,8 @@ class Protect(System):
     settings: ClassVar[type[Settings]] = ProtectSettings
     notation: ClassVar[Notation] = NOTATION
     followed: ClassVar[Mapping[str, str]] = {
-        "cid": "connection",
-        "sn": "sequence number",
+        "protection.cid": "connection",
+        "protection.sn": "sequence number",
         "last": "last accepted",
         "newest": "newest",
     }
