@@ -3,7 +3,7 @@ picoseconds. Errors: ValueError for what the caller got wrong, OSError for the s
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 # ("exact", v), ("lpm", v, length), ("ternary", v, mask), ("range", low, high), ("optional", v)
@@ -68,7 +68,8 @@ class Program:
     def summary(self) -> dict[str, Any]:
         """`package`, `blocks`, `headers`, `tables`, `actions`, `instances`, `custom_crcs`. A header
         has name, such as `hdr.ipv4`, and fields in wire order (name, width in bits, varbit). Custom
-        CRCs are the calls whose parameters can be set: p4c's name for bmv2, width."""
+        CRCs are the calls whose parameters can be set: p4c's name for bmv2, width. It is
+        the same object each time, and not to be changed."""
 
     def p4info(self, *, json: bool = False) -> str:
         """P4Info in protobuf's text format or as JSON; ValueError if there is none."""
@@ -171,6 +172,17 @@ def serve_lsp(
 def format_text(text: str) -> str:
     """The program, formatted. Raises ValueError with "line:column: reason" if it cannot be read."""
 
+class Step:
+    """A step of `Switch.trace`: a mapping like any other."""
+
+    def __getitem__(self, key: str) -> Any: ...
+    def get(self, key: str, default: Any = None) -> Any: ...
+    def keys(self) -> list[str]: ...
+    def items(self) -> list[tuple[str, Any]]: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __len__(self) -> int: ...
+    def __contains__(self, key: object) -> bool: ...
+
 class Switch:
     """One switch by itself."""
 
@@ -212,7 +224,9 @@ class Switch:
         """The same, and everything that happened to the packet on the way: time, port, data, and
         `packets`, the packet and all made from it. Each has id, parent, kind, pass, ingress_port,
         steps, omitted and fate. A step has kind, text, its place in the source, and the fields of
-        its kind; a fate has kind ("sent", "dropped", "replicated", "again") and its fields."""
+        its kind; a fate has kind ("sent", "dropped", "replicated", "again") and its fields.
+
+        Steps are mappings (`Step`) that are filled when somebody looks at them."""
     def read_counter(self, counter: str, index: int) -> tuple[int, int]:
         """Packets and bytes of a cell."""
     def read_register(self, register: str, index: int, pipe: int = 0) -> int:

@@ -74,7 +74,7 @@ def test_a_packet_moves_beside_the_students_file(book: Book) -> None:
     page = book.page
     page.add_init_script(PLACES)
     page.reload()
-    page.wait_for_function("places.size > 5")
+    page.wait_for_function("places.size > 1")
     editor = page.locator(".jp-FileEditor").bounding_box()
     network = page.locator(".p4l").bounding_box()
     assert editor and network and editor["x"] + editor["width"] <= network["x"]
@@ -85,8 +85,14 @@ def test_a_packet_moves_beside_the_students_file(book: Book) -> None:
 def test_the_starters_packet_ends_at_the_first_router(book: Book) -> None:
     verdict = book.page.locator(".p4l").locator(VERDICT)
     expect(verdict).to_contain_text("nobody got the packet")
-    expect(book.page.locator(".p4l-parts .checking")).to_have_count(0)
+    forward = book.page.locator(".p4l-parts [data-part=forward]")
+    expect(forward).to_have_class("failed")
     expect(book.page.locator(".p4l-parts .passed")).to_have_count(0)
+    forward.click()
+    checks = book.page.locator(".p4l .p4v-checks")
+    expect(checks).to_contain_text("✗ failed")
+    checks.locator("[data-watch=forward-one]").click()
+    expect(checks.locator(".p4v-film")).to_be_visible()
 
 
 def test_nodes_say_whose_bit_is_whose_and_who_waits_for_the_packet(book: Book) -> None:
@@ -105,7 +111,10 @@ def test_a_save_in_the_editor_is_a_new_picture(book: Book) -> None:
     page.keyboard.press("Control+s")
     expect(view.locator(".p4l-trouble")).to_contain_text("bier.p4:1:6")
     expect(view.locator(".p4l-network")).to_be_hidden()
-    page.keyboard.press("Control+z")
+    # JupyterLab leaves out a save that is asked for while it still saves.
+    expect(page.locator(".lm-TabBar-tab.jp-mod-dirty", has_text="bier.p4")).to_have_count(0)
+    for _ in "wrong ":
+        page.keyboard.press("Backspace")
     page.keyboard.press("Control+s")
     expect(view.locator(".p4l-trouble")).to_be_hidden()
     expect(view.locator(".p4l-network")).to_be_visible()
@@ -141,7 +150,7 @@ def test_a_router_shows_its_bits_and_tables(book: Book) -> None:
     view = book.page.locator(".p4l")
     at_the_end(book)
     view.locator("[data-node=r5]").click()
-    view.get_by_role("tab", name="bit", exact=True).click()
+    view.get_by_role("tab", name="bits", exact=True).click()
     expect(view.locator(".p4v-stepper")).to_contain_text("r5, a packet from r2")
     view.get_by_role("tab", name="table bift").click()
     expect(view.locator(".p4v-table")).to_contain_text("r5, table bift")

@@ -4,6 +4,7 @@ student has asked for is kept, and told to an instructor who counts them."""
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -90,14 +91,37 @@ def test_what_passes_or_waits_costs_no_hint(mine: Path) -> None:
     assert not (mine / asked.FILE).exists()
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "[steps", "steps = 3", "[steps]\na = 4", "[steps]\na = -1", "[steps]\na = true",
-     '[steps]\na = "1"', "[steps]\n" + "\n".join(f"c{n} = 1" for n in range(300)), "x" * 70_000],
-)  # fmt: skip
+NONE_SUCH = [
+    "",
+    "[steps",
+    "steps = 3",
+    "[steps]\na = 4",
+    "[steps]\na = -1",
+    "[steps]\na = true",
+    '[steps]\na = "1"',
+    '[steps]\n"=cmd()" = 1',
+    "[steps]\n" + "\n".join(f"c{number} = 1" for number in range(300)),
+    "x" * 70_000,
+]
+
+
+@pytest.mark.parametrize("text", NONE_SUCH)
 def test_a_file_that_is_none_says_nothing(text: str) -> None:
     """A student can write anything there: it is never more than small numbers by names."""
     assert asked.read(text) in (None, {})
+
+
+def test_a_folder_may_hold_anything_under_that_name(tmp_path: Path) -> None:
+    """A notebook reads it: a pipe must not stop the kernel, a link must lead nowhere."""
+    assert asked.kept(tmp_path) == {}
+    os.mkfifo(tmp_path / asked.FILE)
+    assert asked.kept(tmp_path) == {}
+    asked.write(tmp_path, {"forward-one": 2})
+    assert asked.kept(tmp_path) == {"forward-one": 2}
+    (tmp_path / asked.FILE).unlink()
+    (tmp_path / asked.FILE).symlink_to("/etc/passwd")
+    with pytest.raises(OSError):
+        asked.kept(tmp_path)
 
 
 def test_a_grader_counts_them_where_the_lab_asks(mine: Path, tmp_path: Path) -> None:

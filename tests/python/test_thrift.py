@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import socket
 import struct
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,8 @@ import pytest
 pytest.importorskip("thrift")
 
 from p4lab import _engine, bmv2json
+from p4lab.p4runtime.command_line import parse
+from p4lab.p4runtime.switch import run
 from p4lab.thrift import interface
 from p4lab.thrift.interface import (
     TYPES,
@@ -35,7 +39,8 @@ from p4lab.thrift.interface import (
     TableCode,
     ValueSetCode,
 )
-from thrift_client import PROGRAM, Lab, exact, lab, lpm, options, ranged, ternary
+from p4lab.thrift.serving import serving
+from thrift_client import PROGRAM, Client, Lab, exact, lab, lpm, options, ranged, ternary
 
 MAC = bytes(range(6))
 
@@ -476,3 +481,40 @@ def test_digests_are_told_once_until_they_are_acknowledged(tmp_path: Path) -> No
         assert len(told(own)[1]) == 2
         refused(LearnCode.INVALID_ID, switch, "bm_learning_ack_buffer", 0, 9, 0)
         refused(LearnCode.OTHER, switch, "bm_learning_set_buffer_size", 0, 1, 0)
+
+
+def test_the_switch_serves_the_json_that_it_was_started_with(tmp_path: Path) -> None:
+    """`p4lab switch FILE.json --thrift-port N`, as scripts for simple_switch start it."""
+    (tmp_path / "all.p4").write_text(PROGRAM)
+    program = _engine.compile_text("all.p4", PROGRAM).program
+    assert program is not None
+    config = tmp_path / "all.json"
+    config.write_text(bmv2json.text(program, path="all.p4"))
+    log = tmp_path / "log.txt"
+    words = f"--thrift-port 0 --log-file {log} --notifications-addr ipc://{tmp_path}/n.ipc {config}"
+    ended, ready = threading.Event(), threading.Event()
+    options = parse([*words.split(), "--", "--grpc-server-addr", "127.0.0.1:0"])
+    thread = threading.Thread(target=run, args=(options, ended, ready))
+    thread.start()
+    try:
+        assert ready.wait(60)
+        (port,) = re.findall(r"Thrift on port (\d+)", log.read_text())
+        client = Client(int(port))
+        assert client("bm_get_config") == config.read_text()
+        client.close()
+    finally:
+        ended.set()
+        thread.join()
+
+
+def test_a_switch_that_waits_for_its_program_has_nothing_yet(tmp_path: Path) -> None:
+    forwarder = _engine.Forwarder(None, [], _engine.Inbox())
+    address = f"ipc://{tmp_path}/n.ipc"
+    with serving(forwarder, None, port=0, host="127.0.0.1", notifications=address) as port:
+        client = Client(port)
+        assert client("bm_get_config") == "{}"
+        with pytest.raises(interface.TableRefused):
+            client("bm_mt_get_num_entries", 0, "I.direct")
+        client("bm_reset_state")
+        client.close()
+    forwarder.stop()

@@ -132,7 +132,7 @@ fn fate_dict<'py>(py: Python<'py>, program: &Program, fate: &Fate) -> PyResult<B
 }
 
 /// A step of a trace as a mapping. Its dictionary is made when somebody asks for more than its kind,
-/// its name or its text: of a packet that runs in circles hardly any step is ever looked at.
+/// its name, its header or its text: of a packet that runs in circles hardly any step is ever looked at.
 #[pyclass(module = "p4lab._engine", name = "Step", mapping, frozen)]
 pub struct LazyStep {
     program: Py<Program>,
@@ -162,6 +162,9 @@ impl LazyStep {
             ("name", Event::Change { var, .. }) => {
                 let var = ir.vars.get(*var as usize)?;
                 Some(PyString::new(py, &var.name))
+            }
+            ("header", Event::Extract { base, .. } | Event::Emit { base, .. }) => {
+                Some(PyString::new(py, &header_name(ir, *base)))
             }
             ("text", _) if self.dict.get(py).is_none() => {
                 Some(PyString::new(py, &describe(ir, self.step())))

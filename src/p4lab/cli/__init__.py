@@ -35,6 +35,7 @@ PANELS = {
         "prove": "p4lab.cli.prove_verb:prove",
         "strengthen": "p4lab.cli.strengthen_verb:strengthen",
         "starter": "p4lab.cli.start_verb:starter",
+        "exercises": "p4lab.cli.exercises_verb:exercises",
     },
     "Measure": {
         "bench": "p4lab.cli.bench_verb:bench",
@@ -43,6 +44,8 @@ PANELS = {
     "This machine": {
         "doctor": "p4lab.cli.doctor_verb:doctor",
         "switch": "p4lab.cli.switch_verb:switch",
+        "shims": "p4lab.cli.shims_verb:shims",
+        "shell": "p4lab.cli.shims_verb:shell",
     },
 }
 """The verbs as the help lists them, and where each is"""

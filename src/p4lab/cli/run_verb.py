@@ -136,8 +136,17 @@ def run(
         fail("--engine is for labs on our own switches: leave it out.")
     if exercise:
         no_settings(ctx)
+        _for_exercises_only(ctx)
+        if bmv2_compat and target != "engine":
+            fail("--bmv2-compat is for our own switches; bmv2 does as it does: leave it away.")
         run_exercise(
-            Path(lab), target=target, topology=topology, program=program, cli=cli, as_json=as_json
+            Path(lab),
+            target=target,
+            topology=topology,
+            program=program,
+            cli=cli,
+            bmv2_compat=bmv2_compat,
+            as_json=as_json,
         )
         return
     if lab not in names() and Path(lab).is_dir():
@@ -146,6 +155,8 @@ def run(
             f"your own files, give the lab's name first, as in: {command()} run 01-bier DIR."
         )
 
+    if program or cli:
+        fail(f"--{'program' if program else 'cli'} is for a folder with a topology.json.")
     plan = plan_or_fail(
         ctx,
         lab,
@@ -173,3 +184,14 @@ def run(
     tell_of_given(lab, folder)
     if not report.ok:
         raise typer.Exit(VERDICT_NO)
+
+
+def _for_exercises_only(ctx: typer.Context) -> None:
+    """Ends the verb if an option was given that says nothing of an exercise folder."""
+    known = {"lab", "target", "topology", "program", "cli", "bmv2_compat", "as_json", "engine"}
+    for name in sorted(set(ctx.params) - known):
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            if name == "folder":
+                fail("an exercise is one folder: give no other; --program names another P4 file.")
+            fail(f"--{name.replace('_', '-')} is for labs; an exercise's folder says all of that.")

@@ -24,12 +24,13 @@ Words = Annotated[
 def switch(words: Words = None) -> None:
     """Run a P4 program on Linux interfaces, driven over P4Runtime, as simple_switch_grpc does.
 
-    PROGRAM is P4 source, or p4c's JSON with its source next to it. Needs root.
+    PROGRAM is P4 source, or p4c's JSON with its source in it or next to it. Needs root.
 
     -i PORT@INTERFACE (one for each port), --device-id N (0), --grpc-server-addr HOST:PORT
     (0.0.0.0:9559), --cpu-port N, --no-p4 (wait for a program of P4Runtime), --log-console,
     --log-file FILE, --pcap [DIR] (INTERFACE_in.pcap and INTERFACE_out.pcap), --thrift-port N (for
-    simple_switch_CLI and p4-utils) and --notifications-addr ADDRESS (for digests over nanomsg).
+    simple_switch_CLI and p4-utils), --notifications-addr ADDRESS (for digests over nanomsg) and
+    --bmv2-compat (do as bmv2 where P4 says otherwise).
     """
     try:
         run_until_signalled(parse(words or []))

@@ -10,6 +10,7 @@ from p4lab.command import NAME, command
 
 VERBS = (
     ("{} notebook", "the first lab's notebook in JupyterLab"),
+    ("{} notebook 00-p4", "P4 in an hour, if it is new to you"),
     ("{} start 01-bier DIR", "your files, in your own folder"),
     ("{} check 01-bier DIR", "what works, and where it goes wrong"),
     ("{} run 01-bier", "send multicast through a BIER network"),

@@ -6,6 +6,8 @@ It is a record and no proof: whoever has the folder can change it.
 from __future__ import annotations
 
 import os
+import re
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +23,8 @@ FILE = "hints.toml"
 STEPS = 3
 MOST_CHECKS = 200
 LARGEST = 64 << 10  # characters
+
+_CHECK = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 
 _HEAD = """\
 # The hints that you have asked for: how many steps of each check. Hand this file in with your
@@ -41,7 +45,20 @@ def read(text: str) -> dict[str, int] | None:
         return None
     if any(type(steps) is not int or not 1 <= steps <= STEPS for steps in found.values()):
         return None
-    return found
+    return found if all(map(_CHECK.fullmatch, found)) else None
+
+
+def kept(folder: Path) -> dict[str, int]:
+    """What a student's folder says; empty for what is no such file. Raises OSError for a folder
+    that cannot be read."""
+    try:
+        file = os.open(folder / FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return {}
+    with os.fdopen(file, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            return {}
+        return read(opened.read(LARGEST + 1).decode(errors="replace")) or {}
 
 
 def write(folder: Path, steps: Mapping[str, int]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -277,6 +278,22 @@ class Course:
     def defines_with(self, own: Mapping[str, str | int]) -> Defines:
         """The macros of the lab, with some of one's own."""
         return tuple((name, str(value)) for name, value in {**self.kit.defines, **own}.items())
+
+    @cached_property
+    def settings(self) -> tuple[Defines, ...]:
+        """Every set of macros with which a program is looked at, the lab's own first: those that
+        vary, and those of stages and cases. Raises LabError."""
+        seen = {self.defines: None}
+        vary = self.kit.vary
+        for values in product(*vary.values()):
+            seen.setdefault(self.defines_with(dict(zip(vary, values, strict=True))))
+        for check in self.checks:
+            if check.defines:
+                seen.setdefault(self.defines_of(check))
+            if check.scenario or check.parses:
+                for label in public_seeds(check):
+                    seen.setdefault(self.case(check, label).case.defines)
+        return tuple(seen)
 
     @property
     def system(self) -> System:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 from p4lab import _engine
 from p4lab.grading import culprit, difference, frames, printed
-from p4lab.grading.course import Check, Course, Defines, Judged, inject_traced, public_seeds
+from p4lab.grading.course import Check, Course, Defines, Judged, inject_traced
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Story
 from p4lab.grading.work import Work
@@ -17,8 +16,8 @@ from p4lab.grading.work import Work
 
 def compiles(course: Course, check: Check, work: Work) -> Story | None:
     """With every set of macros that a case may have; with those of the check if it has its own."""
-    all_defines = [course.defines_of(check)] if check.defines else _all_defines(course)
-    for defines in all_defines:
+    settings = [course.defines_of(check)] if check.defines else course.settings
+    for defines in settings:
         compilation = work.compiled(defines)
         if compilation.program is None:
             return compile_story(compilation, work, defines)
@@ -29,20 +28,6 @@ def compiles(course: Course, check: Check, work: Work) -> Story | None:
             hint = "A switch has little memory: what does the program need all of this for?"
             return Story(steps, f"{error}.", "does not fit", hint)
     return None
-
-
-def _all_defines(course: Course) -> Iterator[Defines]:
-    """Every set of macros that a case uses, the lab's own first."""
-    seen = {course.defines: None}
-    vary = course.kit.vary
-    for values in product(*vary.values()):
-        given = {**dict(course.defines), **dict(zip(vary, map(str, values), strict=True))}
-        seen.setdefault(tuple(given.items()))
-    for check in course.checks:
-        if check.scenario or check.parses:
-            for label in public_seeds(check):
-                seen.setdefault(course.case(check, label).case.defines)
-    yield from seen
 
 
 def compile_story(compilation: _engine.Compilation, work: Work, defines: Defines) -> Story:

@@ -156,6 +156,11 @@ class System:
         in a few characters."""
         return {}
 
+    def shows(self, file: str) -> Mapping[str, Any]:
+        """The settings of a run that shows what a file of the student's does, as lab.toml names it:
+        some labs have files of several programs."""
+        return {}
+
     def cpu_port(self, package: str) -> int:
         """The port by which a program of a package (V1Switch, Switch) reaches its control plane."""
         return CPU_PORT if package == "V1Switch" else TNA_CPU_PORT

@@ -19,7 +19,7 @@ from p4lab.grading.workers import Task, check_here, film_here
 from p4lab.notebook.folder import Folder
 
 if TYPE_CHECKING:
-    from p4lab.widgets.verdict import VerdictView
+    from p4lab.widgets.verdict import Answer, VerdictView
 
 _SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "skipped": "– waits"}
 _COLOURS = {
@@ -38,6 +38,8 @@ STYLE = """
 .p4c-story { border-left: 4px solid var(--hot, #c2410c); padding: 2px 12px; margin: 8px 0 }
 .p4c-story pre { margin: 4px 0; background: none; color: inherit; white-space: pre;
   overflow-x: auto; font: 13px/1.4 var(--jp-code-font-family, monospace) }
+.p4c-wide { overflow-x: auto }
+.p4c li, .p4c div { overflow-wrap: anywhere }
 .p4c .differs { color: var(--hot, #c2410c); font-weight: 600 }
 """
 
@@ -93,9 +95,19 @@ class Checked:
         """The verdict with a film and hints for each check that failed."""
         from p4lab.widgets.verdict import VerdictView  # heavy: ipywidgets
 
+        return VerdictView(*self._shown())
+
+    def show_in(self, view: VerdictView) -> None:
+        """Puts the verdict in the place of the one that a view shows."""
+        view.show(*self._shown())
+
+    def of(self, part: str | None) -> Checked:
+        """The same for one part of the lab."""
+        return Checked(self.course, self.verdict, part, self._folder, self._found, self.progress)
+
+    def _shown(self) -> tuple[str, str, list[tuple[str, str]], Answer, Answer]:
         failed = [(one.id, one.title) for one in self.checks if one.story]
-        html = self._repr_html_()
-        return VerdictView(html, repr(self), failed, self._film_of, self._hint_of)
+        return self._repr_html_(), repr(self), failed, self._film_of, self._hint_of
 
     def _film_of(self, check: str) -> dict[str, Any]:
         """The film of a check, with the lines of the files in it."""
@@ -107,12 +119,11 @@ class Checked:
 
     def _hint_of(self, check: str) -> dict[str, Any]:
         """The hints to a check, one step more than the student's folder says."""
-        path = self._folder.path / asked.FILE
+        folder = self._folder.path
         try:
-            before = asked.read(path.read_text("utf-8", errors="replace")) if path.exists() else {}
-            return ask(self.course, self.verdict, check, path.parent, before).to_json()
+            return ask(self.course, self.verdict, check, folder, asked.kept(folder)).to_json()
         except OSError as error:
-            why = f"The hint cannot be kept in {path}: {error.strerror}."
+            why = f"The hint cannot be kept in {folder / asked.FILE}: {error.strerror}."
             return Help(check, "", why=why).to_json()
 
     def _repr_html_(self) -> str:
@@ -143,7 +154,7 @@ class Checked:
 
 def _warned(one: Warned) -> str:
     if one.listing:
-        return f'<div class="p4c-story"><pre>{escape(one.listing)}</pre></div>'
+        return f'<div class="p4c-story"><pre tabindex=0>{escape(one.listing)}</pre></div>'
     where = f"{one.place.file}:{one.place.line}: " if one.place else ""
     return f'<div class="dim">warning: {escape(where + one.message)} [{escape(one.code)}]</div>'
 
@@ -151,7 +162,7 @@ def _warned(one: Warned) -> str:
 def _told(story: Story) -> Iterator[str]:
     """What was done, what came of it, where, and a hint."""
     if story.listing:
-        yield from (f"<pre>{escape(block)}</pre>" for block in story.listing)
+        yield from (f"<pre tabindex=0>{escape(block)}</pre>" for block in story.listing)
         return
     steps = "".join(f"<li>{escape(step)}</li>" for step in story.steps)
     yield f"<ol>{steps}</ol><div>{escape(story.summary)}</div>"
@@ -160,7 +171,7 @@ def _told(story: Story) -> Iterator[str]:
     if story.place is not None:
         yield f"<div><b>{escape(story.place.file)}:{story.place.line}</b> {escape(story.why)}</div>"
         if story.place.text:
-            yield f"<pre>{story.place.line:>5} | {escape(story.place.text)}</pre>"
+            yield f"<pre tabindex=0>{story.place.line:>5} | {escape(story.place.text)}</pre>"
     elif story.why:
         yield f"<div>{escape(story.why)}</div>"
     if story.hint:
@@ -179,7 +190,10 @@ def _difference(packet: PacketDifference) -> str:
         f'<td class="{"differs" if expected != got else ""}">{escape(got)}</tr>'
         for name, expected, got in rows
     )
-    return f"<table><thead><tr><th><th>expected<th>got</tr></thead><tbody>{body}</tbody></table>"
+    return (
+        '<div class="p4c-wide" tabindex=0 role=region aria-label="Expected and got"><table>'
+        f"<thead><tr><td><th>expected<th>got</tr></thead><tbody>{body}</tbody></table></div>"
+    )
 
 
 def _port(port: int | None) -> str:

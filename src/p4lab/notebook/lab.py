@@ -30,7 +30,7 @@ from p4lab.widgets.sent import Cut, Ends, Sent
 
 if TYPE_CHECKING:
     from p4lab.notebook.checks import Checked
-    from p4lab.widgets.column import Column
+    from p4lab.widgets.links import LinkButtons
     from p4lab.widgets.losses import LossCounter
     from p4lab.widgets.packet import PacketView
     from p4lab.widgets.table import TableView
@@ -312,7 +312,7 @@ class Lab:
 
         return check(self.folder, part)
 
-    def link_buttons(self) -> Column:
+    def link_buttons(self) -> LinkButtons:
         """A button for every link between routers."""
         from p4lab.widgets.links import link_buttons
 

@@ -9,13 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from p4lab.course.labs import load_plan, system_of
 from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.notebook.lab import Lab, open_lab
 from p4lab.notebook.saying import DoesNotCompile
 from p4lab.widgets.live import LiveView
+
+if TYPE_CHECKING:
+    from p4lab.notebook.checks import Checked
 
 LOOK_SECONDS = 0.04
 """Between two looks at the files: a tenth of what a student notices"""
@@ -32,6 +37,9 @@ class Live:
         self._folder: Folder = lab_folder(name)
         self._lab: Lab | None = None
         self._age: Mapping[Path, int] = {}
+        self._settings: Mapping[str, Any] = {}
+        self._checked: Checked | None = None
+        self.view.on_msg(self._message)
         self._checking = ThreadPoolExecutor(1)  # what judges wants one thread
 
     def look(self) -> bool:
@@ -39,12 +47,43 @@ class Live:
         age = self._folder.age()
         if age == self._age:
             return False
+        written = [path for path in self._folder.edit if self._age and age[path] != self._age[path]]
         self._age = age
+        if written:
+            self._turn_to(written[0])
+        self._renew()
+        return True
+
+    def _turn_to(self, file: Path) -> bool:
+        """Chooses the program that a file is part of; whether it is another one."""
+        name = file.relative_to(self._folder.path).as_posix()
+        settings = system_of(self._folder.lab).shows(name) or self._settings
+        if settings == self._settings:
+            return False
+        self._lab, self._settings = None, settings
+        return True
+
+    def _message(self, _: object, content: dict[str, Any], __: object) -> None:
+        """Which part is asked for, or which file the student has in front, as JupyterLab names
+        it."""
+        if self._checked and "part" in content:
+            parts = [one.id for one in self._checked.course.parts]
+            part = content["part"] if content["part"] in parts else None
+            self._checked.of(part).show_in(self.view.verdict)
+        place = Path(str(content.get("editing", "")))
+        for file in self._folder.edit:
+            name = file.relative_to(self._folder.path.parent)
+            if place.parts[-len(name.parts) :] == name.parts and self._turn_to(file):
+                self._renew()
+
+    def _renew(self) -> None:
+        """Compiles, sends and draws; or shows why not."""
         trouble = ""
         try:
             if self._lab is None:
-                self._lab = open_lab(self._folder.lab, folder=self._folder.path)
-                self.view.show(self._lab)
+                lab = self._folder.lab
+                self._lab = open_lab(lab, folder=self._folder.path, **self._settings)
+                self.view.show(self._lab, self._title(self._lab))
             else:
                 self._lab.again()
         except DoesNotCompile as error:
@@ -54,11 +93,15 @@ class Live:
         with self.view.hold_sync():
             self.view.trouble = trouble
             self.view.saves += 1
-        return True
+
+    def _title(self, lab: Lab) -> str:
+        """The student's file that runs, and where."""
+        return f"{lab.begins.name if lab.begins else lab.whose} on {lab.topology.name}"
 
     def _errors(self) -> str:
-        defines = self._lab.plan.defines if self._lab else []
-        return self._folder.compile(defines).render().rstrip()
+        """What the compiler says."""
+        plan = load_plan(self._folder.lab, program=self._folder.program, **self._settings)
+        return self._folder.compile(plan.defines).render().rstrip()
 
     async def follow(self) -> None:
         """Looks at the files for as long as the kernel runs, and judges them when they rest."""
@@ -73,36 +116,35 @@ class Live:
 
     async def _judge(self) -> None:
         """Lights up the parts that pass. Files may be saved meanwhile."""
-        from p4lab.grading.course import load  # heavy: what judges
-
-        parts = load(self._folder.lab).parts
-        self.view.parts = [
-            {"id": one.id, "title": one.title, "status": "checking", "said": ""} for one in parts
-        ]
+        self.view.parts = [{**one, "status": "checking"} for one in self.view.parts]
         loop = asyncio.get_running_loop()
-        task = loop.run_in_executor(self._checking, _parts, self._folder)
+        task = loop.run_in_executor(self._checking, _judged, self._folder)
         while not task.done():
             self.look()
             await asyncio.sleep(LOOK_SECONDS)
         try:
-            self.view.parts = task.result()
-        except Exception as error:
-            self.view.parts = [
-                {"id": "", "title": "checks", "status": "failed", "said": str(error)}
-            ]
+            self._checked = task.result()
+        except Exception as error:  # there is no cell where a traceback could stand
+            self.view.verdict.show(f"<p>{escape(str(error))}</p>", str(error), (), dict, dict)
+            self.view.parts = []
+        else:
+            self._checked.show_in(self.view.verdict)
+            self.view.parts = _parts(self._checked)
 
 
-def _parts(folder: Folder) -> list[dict[str, Any]]:
+def _judged(folder: Folder) -> Checked:
+    from p4lab.notebook.checks import check  # heavy: what judges
+
+    return check(folder)
+
+
+def _parts(checked: Checked) -> list[dict[str, Any]]:
     """Each part of the lab with its verdict: failed if a check of it is, and else what waits."""
-    from p4lab.notebook.checks import check
-
-    checked = check(folder)
     found = []
     for part in checked.course.parts:
         own = [one for one in checked.verdict.checks if one.part == part.id]
         states = {one.status for one in own}
         status = next((one for one in ("failed", "skipped") if one in states), "passed")
-        told = next((one.story.summary for one in own if one.story), "")
         points = sum(one.points for one in own)
         most = sum(one.max_points for one in own)
         found.append(
@@ -110,7 +152,7 @@ def _parts(folder: Folder) -> list[dict[str, Any]]:
                 "id": part.id,
                 "title": part.title,
                 "status": "waits" if status == "skipped" else status,
-                "said": told or f"{points:g} of {most:g} points",
+                "points": f"{points:g} of {most:g} points",
             }
         )
     return found

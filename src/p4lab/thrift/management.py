@@ -65,7 +65,9 @@ class Management:
             members = runtime.members(profile)
             updates += [("member", profile, member, None, []) for member, *_ in members]
         self._learning.reset()
-        runtime.write([*updates, *self._cells.reset(), *self._replication.reset()])
+        updates += [*self._cells.reset(), *self._replication.reset()]
+        if updates:  # else the switch waits for its program
+            runtime.write(updates)
 
     def bm_dev_mgr_show_ports(self) -> list[Any]:
         ports = sorted(self._desk.ports.items())

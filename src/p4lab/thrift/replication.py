@@ -50,7 +50,7 @@ class Replication:
         for node in self._groups.pop(group, []):
             self._nodes[node].group = None
         if 0 < group < GROUPS:
-            self.desk.runtime.write([("group", group, None)])
+            self._tell(("group", group, None))
 
     def bm_mc_node_create(self, _: int, rid: int, ports: str, lags: str = "") -> int:
         _check_lags(lags)
@@ -135,7 +135,13 @@ class Replication:
     def _write(self, group: int) -> None:
         nodes = (self._nodes[node] for node in self._groups[group])
         copies = [(port, node.rid) for node in nodes for port in node.ports]
-        self.desk.runtime.write([("group", group, copies)])
+        self._tell(("group", group, copies))
+
+    def _tell(self, update: tuple[Any, ...]) -> None:
+        try:
+            self.desk.runtime.write([update])
+        except ValueError as error:
+            raise ReplicationRefused(ReplicationCode.OTHER) from error
 
 
 def _ports(ports: str) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from p4lab.thrift.interface import SERVICES
 from p4lab.thrift.shapes import Method
 
 MOST_CLIENTS = 64
-MOST_BYTES = 16 << 20  # of a call; bmv2's largest is a program
+MOST_BYTES = 4 << 20  # of a call; the largest that makes sense is a program
 MOST_ITEMS = 1 << 20
 _log = logging.getLogger(__name__)
 
@@ -79,7 +79,8 @@ class Service(TProcessor):  # type: ignore[misc] # the library has no types
         except Exception as error:
             if method.refuses is None or not isinstance(error, method.refuses):
                 _log.exception("%s", name)
-                return _fail(back, name, number, TApplicationException.INTERNAL_ERROR, str(error))
+                text = str(error.args[0] if error.args else error)
+                return _fail(back, name, number, TApplicationException.INTERNAL_ERROR, text)
             result.refusal = error
         _reply(back, name, TMessageType.REPLY, number, result)
         return None

@@ -349,7 +349,7 @@ class Tables:
             raise TableRefused(TableCode.COUNTERS_DISABLED)
 
     def _told(self, table: Table, entry: Entry) -> Any:
-        priority = max(LAST_PRIORITY - entry["priority"], 0) if table.has_priorities else None
+        priority = max(LAST_PRIORITY - entry["priority"], 0) if table.has_priorities else -1
         return TYPES["Entry"](
             params_of(table, entry["matches"]),
             TYPES["Options"](priority),

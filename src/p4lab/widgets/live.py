@@ -16,12 +16,13 @@ from p4lab.widgets.lab import Lab
 from p4lab.widgets.packet import PacketView
 from p4lab.widgets.table import TableView
 from p4lab.widgets.topology import TopologyView
+from p4lab.widgets.verdict import VerdictView
 from p4lab.widgets.view import RouterView, SentView, script, style
 
 _CSS = Path(__file__).parent / "js" / "live.css"
 
-PACKET, TABLE = "packet", "table"
-"""Tabs that every lab has; the others are views of its system"""
+NETWORK, PACKET, TABLE, CHECKS = "network", "packet", "table", "checks"
+"""Views that labs have beside those of their systems"""
 
 
 class LiveView(anywidget.AnyWidget):
@@ -42,29 +43,34 @@ class LiveView(anywidget.AnyWidget):
     """Why there is nothing to be seen: what the compiler says, in place of all views"""
     title = traitlets.Unicode().tag(sync=True)
     parts = traitlets.List().tag(sync=True)
-    """The parts of the lab: `id`, `title`, `status` (passed, failed, waits, checking) and `said`"""
+    """The parts: `id`, `title`, `status` (passed, failed, waits, checking) and `points`"""
     saves = traitlets.Int().tag(sync=True)
     """How many states of the files were looked at"""
 
     _lab: Lab | None = None
 
-    def show(self, lab: Lab) -> None:
+    def __init__(self) -> None:
+        super().__init__()
+        self.verdict = VerdictView("", "The checks have not run yet.", (), dict, dict)
+
+    def show(self, lab: Lab, title: str) -> None:
         """Begins with a lab, of which the first packet is sent if none was."""
+        before = [view for name, view in self.views.items() if name != CHECKS]
         self._lab = lab
         network = TopologyView(lab, follow=True, playing=True)
         router = self._first(lab)
         self._made: dict[str, SentView | TableView] = dict(self._of_system(lab, router))
         self._made[PACKET] = PacketView(lab, router)
-        self._tables = _tables(lab)
-        if self._tables:
-            self._made[TABLE] = TableView(lab, router, self._tables[0])
-        self.views = {"network": network, **self._made}
-        self.title = f"{lab.whose} on {lab.topology.name}"
-        self.chosen = {"router": router}
-        self._label()
+        with self.hold_sync():
+            self.views = {NETWORK: network, **self._made, CHECKS: self.verdict}
+            self.title = title
+            self.chosen = {"router": router}
+            self._tables: list[str] = []
+            self._follow()
+        for view in before:
+            view.close()
         lab.watch(self._follow)
         self.observe(self._choose, "chosen")
-        self._follow()
 
     def _of_system(self, lab: Lab, router: str) -> Iterator[tuple[str, SentView]]:
         """The views of the lab's system that need no more than a router, if that."""
@@ -82,12 +88,13 @@ class LiveView(anywidget.AnyWidget):
 
     def _label(self) -> None:
         tabs = [
-            {"name": name, "label": name.removesuffix("_view").replace("_", " ")}
-            for name in self._made
-            if name not in (PACKET, TABLE)
+            {"name": name, "label": view.label or name.removesuffix("_view")}
+            for name, view in self._made.items()
+            if isinstance(view, SentView) and name != PACKET
         ]
         tabs.append({"name": PACKET, "label": "headers"})
         tabs += [{"name": TABLE, "label": f"table {one}", "table": one} for one in self._tables]
+        tabs.append({"name": CHECKS, "label": "checks"})
         self.tabs = tabs
 
     def _choose(self, change: dict[str, Any]) -> None:
@@ -97,9 +104,10 @@ class LiveView(anywidget.AnyWidget):
         if router not in {one.name for one in self._lab.topology.routers}:
             return
         for view in self._made.values():
-            if isinstance(view, RouterView):
-                view.look_at(router)
-            elif isinstance(view, TableView):
+            if isinstance(view, SentView):
+                if isinstance(view, RouterView):
+                    view.look_at(router)
+            elif self._tables:
                 view.look_at(router, table if table in self._tables else self._tables[0])
         self._time()
 
@@ -112,9 +120,12 @@ class LiveView(anywidget.AnyWidget):
         for view in self._made.values():
             if isinstance(view, SentView) and view.sent is not sent:
                 view.show(sent)
-        if (tables := _tables(self._lab)) != self._tables:
-            self._tables = tables
-            self._label()
+        self._tables = _tables(self._lab)
+        if self._tables and TABLE not in self._made:
+            router = self.chosen["router"]
+            self._made[TABLE] = TableView(self._lab, router, self._tables[0])
+            self.views = {**self.views, **self._made}
+        self._label()
         self._time()
 
     def _time(self) -> None:

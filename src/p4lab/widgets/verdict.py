@@ -32,13 +32,26 @@ class VerdictView(View):
         hint_of: Answer,
     ) -> None:
         super().__init__()
+        self.show(html, text, failed, film_of, hint_of)
+        self.on_msg(self._message)
+
+    def show(
+        self,
+        html: str,
+        text: str,
+        failed: Sequence[tuple[str, str]],
+        film_of: Answer,
+        hint_of: Answer,
+    ) -> None:
+        """Shows another verdict, and no film of the last one."""
         self._text = text
         self._answers = {"watch": ("film", film_of), "hint": ("hints", hint_of)}
-        self.data = {
-            "html": html,
-            "failed": [{"id": check, "title": title} for check, title in failed],
-        }
-        self.on_msg(self._message)
+        with self.hold_sync():
+            self.film, self.hints = {}, {}
+            self.data = {
+                "html": html,
+                "failed": [{"id": check, "title": title} for check, title in failed],
+            }
 
     def _message(self, _: object, content: dict[str, Any], __: object) -> None:
         what, answer = self._answers[content["do"]]

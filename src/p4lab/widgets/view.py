@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anywidget
 import traitlets
@@ -75,6 +75,8 @@ class SentView(View):
     """A view of what was sent. Subclasses fill `data` in `draw`, and make what is seen without
     scripts in `drawn` and `told`. Their scripts show `old` (`ageing` in common.js)."""
 
+    label: ClassVar[str] = ""
+    """What it shows, where it is one of several"""
     old = traitlets.Unicode().tag(sync=True)
     """Says that the program is not any more what the packets ran through; empty if it is"""
     broken = traitlets.Bool().tag(sync=True)

@@ -50,6 +50,11 @@ class Levels(System):
     def defines(self, settings: Any) -> tuple[tuple[str, str], ...]:
         return (("LEVEL", str(settings.level)),)
 
+    def shows(self, file: str) -> Mapping[str, Any]:
+        """The level that the file's name begins with, as in levels/3-ttl.p4."""
+        number = Path(file).name.split("-")[0]
+        return {"level": int(number)} if number.isdigit() else {}
+
     def plan(
         self,
         lab: str,

@@ -22,11 +22,15 @@ export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-// The box of a view. Keys typed in it are its own: JupyterLab's shortcuts stay out.
+// The box of a view. Keys typed in it are its own: JupyterLab's shortcuts stay out, and it must not
+// take the arrow keys from a slider, which it does while they are on their way up.
 export function box(name, label, ...children) {
+  const own = (event) => {
+    if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) event.stopPropagation();
+  };
   return html(
     "section",
-    { class: `p4v ${name}`, role: "group", "aria-label": label, "data-lm-suppress-shortcuts": "true" },
+    { class: `p4v ${name}`, role: "group", "aria-label": label, "data-lm-suppress-shortcuts": "true", onkeydown: own },
     ...children,
   );
 }

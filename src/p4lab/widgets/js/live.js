@@ -32,8 +32,10 @@ function render({ model, el }) {
   const wait = html("p", { class: "p4l-wait" });
   const panes = html("div", { class: "p4l-panes" });
   const details = html("div", { class: "p4l-details" }, html("div", { class: "p4v-bar" }, which, tabs), wait, panes);
-  const said = html("p", { class: "p4l-said", role: "status" });
-  const root = box("p4l", "The living network", html("div", { class: "p4v-bar" }, title, parts), said, trouble, network, details);
+  const hint = html("p", { class: "p4l-hint" },
+    "Click a link to cut or mend it, a router for its tables, a packet for its headers.");
+  const root = box("p4l", "The living network", html("div", { class: "p4v-bar" }, title, parts), trouble,
+    network, hint, details);
 
   async function build() {
     const mine = ++drawing;
@@ -60,18 +62,17 @@ function render({ model, el }) {
     trouble.textContent = model.get("trouble") ?? "";
     trouble.hidden = !trouble.textContent;
     const empty = !Object.keys(model.get("views") ?? {}).length;
-    for (const one of [network, details]) one.hidden = empty || !trouble.hidden;
+    for (const one of [network, hint, details]) one.hidden = empty || !trouble.hidden;
     title.textContent = model.get("title") ?? "";
     root.dataset.saves = model.get("saves");
   }
 
   function light() {
     parts.replaceChildren(...(model.get("parts") ?? []).map((part, index) => html(
-      "li", {}, button(`${SIGNS[part.status]} ${index + 1}`, `${part.title}: ${WORDS[part.status]}`,
-        () => { said.textContent = `${part.title}: ${WORDS[part.status]}. ${part.said}`; },
+      "li", {}, button(`${SIGNS[part.status]} ${index + 1}`, `${part.title}: ${WORDS[part.status]}, ${part.points}`,
+        () => { model.send({ part: part.id }); shown = "checks"; choose(); },
         { class: part.status, "data-part": part.id }),
     )));
-    said.textContent = "";
   }
 
   function label() {
@@ -104,13 +105,17 @@ function render({ model, el }) {
   function pass() {
     const tab = current();
     const arrival = model.get("arrival");
-    const early = !tab?.table && !focus.ended && (arrival === null || focus.time < arrival);
+    const early = !tab?.table && tab?.name !== "checks" && !focus.ended && (arrival === null || focus.time < arrival);
     wait.textContent = early ? `No packet has come to ${model.get("chosen")?.router} yet.` : "";
     wait.hidden = !early;
     panes.hidden = early;
   }
 
-  const unlisten = focus.listen({ chosen: choose, time: pass });
+  const clicked = () => {
+    if (current()?.name === "checks") shown = null;
+    choose();
+  };
+  const unlisten = focus.listen({ chosen: clicked, time: pass });
   const changes = {
     "change:views": build, "change:trouble change:title change:saves change:views": state,
     "change:parts": light, "change:tabs": label, "change:arrival": pass,

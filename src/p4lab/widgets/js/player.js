@@ -77,14 +77,14 @@ export function player() {
   function drawRows(frame) {
     const cells = width > 0 && width <= MOST_CELLS ? width : 0;
     const numbers = Array.from({ length: cells }, (_, index) => cells - index);
-    const head = html("tr", {}, html("td"), html("td"), numbers.map((number) => html("th", { scope: "col", "aria-hidden": "true" }, String(number))), html("td"));
+    const head = html("tr", {}, html("td"), html("td"), numbers.map((number) => html("th", { scope: "col", "aria-hidden": "true" }, String(number))));
     const rows = frame.rows.flatMap((row) => {
       const differs = row.expected !== row.got;
       const name = html("th", { scope: "rowgroup", rowspan: 2 }, row.label);
       return [["expected", row.expected, row.expected_bits, name], ["got", row.got, row.got_bits, null]].map(([side, text, bits, first]) =>
         html("tr", { class: `${side}${differs ? " differs" : ""}`, "data-row": row.name, "data-side": side },
-          first, html("th", { scope: "row" }, differs ? `${side} ${side === "got" ? "✗" : "✓"}` : side),
-          drawBits(cells, bits), html("td", { class: "words", colspan: bits || !cells ? 1 : cells + 1 }, text || "–")));
+          first, html("th", { scope: "row" }, side, html("i", { "aria-hidden": "true" }, differs ? (side === "got" ? "✗" : "✓") : "")),
+          drawBits(cells, bits), html("td", bits && cells ? { class: "drawn" } : { class: "words", colspan: cells || 1 }, text || "–")));
     });
     table.replaceChildren(html("table", { "aria-label": `Step ${at + 1}, ${frame.where}` }, html("tbody", {}, cells ? head : null, rows)));
   }

@@ -1,6 +1,7 @@
 import { ageing, box, button, focusing, html, keys, svg } from "./common.js";
 
 const FLIGHT_SECONDS = 1.1; // a usual flight, on the screen
+const SLOWEST_FRAME = 80; // milliseconds: on a busy machine a flight takes longer, and is still seen
 const CELL = 7.5; // width of a digit in a packet
 const LETTER = 6; // width of a letter
 
@@ -44,7 +45,7 @@ function render({ model, el, focus = focusing() }) {
   const tipId = `p4v-tip-${Math.random().toString(36).slice(2)}`; // views on one page share ids
 
   const scene = html("div", { class: "p4v-scene" });
-  const log = html("ol", { class: "p4v-log", "aria-label": "What happened" });
+  const log = html("ol", { class: "p4v-log", "aria-label": "What happened", tabindex: 0 });
   const clock = html("output", { class: "p4v-clock" });
   const verdict = html("p", { class: "p4v-verdict", role: "status" });
   const slider = html("input", {
@@ -266,7 +267,7 @@ function render({ model, el, focus = focusing() }) {
     verdict.classList.toggle("bad", time >= last && !data.ok);
     if (!chosen) return;
     chosen.setAttribute("aria-current", "step");
-    log.scrollTop = Math.max(0, chosen.offsetTop - log.offsetTop - log.clientHeight + chosen.offsetHeight + 4);
+    log.scrollTop = Math.max(0, chosen.offsetTop - log.clientHeight + chosen.offsetHeight + 4);
   }
 
   function step(way) {
@@ -281,7 +282,7 @@ function render({ model, el, focus = focusing() }) {
     let before = performance.now();
     play.firstChild.data = "❚❚ pause";
     const frame = (now) => {
-      seek(time + ((now - before) / 1000) * speed);
+      seek(time + (Math.min(now - before, SLOWEST_FRAME) / 1000) * speed);
       before = now;
       if (time < last) running = requestAnimationFrame(frame);
       else pause();

@@ -11,6 +11,7 @@ function render({ model, el }) {
 
   function build() {
     body.innerHTML = model.get("data").html;
+    hints.replaceChildren();
     for (const { id, title } of model.get("data").failed) {
       const cell = body.querySelector(`tr[data-check="${id}"] td:last-child`);
       cell?.append(
@@ -40,6 +41,7 @@ function render({ model, el }) {
     );
   }
 
+  model.on("change:data", build);
   model.on("change:film", showFilm);
   model.on("change:hints", showHints);
   el.append(root);
@@ -48,6 +50,7 @@ function render({ model, el }) {
   showHints();
   return () => {
     screen.stop();
+    model.off("change:data", build);
     model.off("change:film", showFilm);
     model.off("change:hints", showHints);
   };

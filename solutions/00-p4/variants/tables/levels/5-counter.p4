@@ -9,11 +9,11 @@ control Level(inout headers_t hdr, inout standard_metadata_t std) {
     }
 
     table kinds {
-        key = { hdr.ethernet.ether_type: exact; }
+        key = { hdr.ipv4.isValid(): exact; }
         actions = { count; NoAction; }
         const default_action = NoAction();
         const entries = {
-            0x0800: count();
+            true: count();
         }
     }
 

@@ -78,6 +78,14 @@ class Models {
   }
 }
 
+// Calls `tell` with the file that is in front, now and whenever that is another one.
+function inFront(app, tell) {
+  const look = (_, { newValue }) => { if (newValue?.context?.path) tell(newValue.context.path); };
+  app.shell.currentChanged.connect(look);
+  look(null, { newValue: app.shell.currentWidget });
+  return () => app.shell.currentChanged.disconnect(look);
+}
+
 // Draws the network of a lab into an element; gives what ends that.
 async function draw(app, { lab, session: path }, node, say) {
   const sessions = app.serviceManager.sessions;
@@ -98,7 +106,8 @@ async function draw(app, { lab, session: path }, node, say) {
     const style = document.createElement("style");
     style.textContent = model.get("_css");
     node.replaceChildren(style);
-    stop = (await view.render({ model, el: node })) ?? (() => {});
+    const stops = [await view.render({ model, el: node }), inFront(app, (editing) => model.send({ editing }))];
+    stop = () => stops.forEach((one) => one?.());
   };
   const ask = () => {
     const { kernel } = session;
@@ -145,6 +154,7 @@ async function arrange(app, { Widget }, layout) {
   drawn.catch((error) => say(`The network does not start: ${error}`));
   panel.disposed.connect(() => drawn.then((stop) => stop()));
   await app.restored;
+  if ([...app.shell.widgets("main")].every(({ context }) => !context)) app.shell.collapseLeft?.(); // once
   const open = (path, factory) => app.commands.execute("docmanager:open", { path, ...(factory ? { factory } : {}) });
   const editor = layout.edit ? await open(layout.edit, "Editor") : null;
   app.shell.add(panel, "main", { mode: "split-right", ...(editor ? { ref: editor.id } : {}) });
