@@ -153,7 +153,7 @@ def test_a_course_brings_verbs_and_experiments(humming: Path) -> None:
     assert "Hum a tune, for those who listen." in listed and "More is not" not in listed
     assert "Find the key." in invoke(app, ["experiment", "--help"]).stdout
     lost = invoke(app, ["lost"])
-    assert lost.exit_code == 2 and "lost is to be found in humming_verbs:lost" in lost.stderr
+    assert lost.exit_code == 2 and "lost is in humming_verbs:lost" in lost.stderr
 
 
 def test_two_verbs_of_one_name_are_a_sentence(humming: Path) -> None:

@@ -162,7 +162,7 @@ def test_beside_a_version_1_host_a_leave_means_nothing(router):
     router.handle(0, 1, join_v2(HOST, GROUP))
     assert router.handle(1, 1, leave_v2(HOST, GROUP)).packets == ()
     assert router.handle(2, 1, leave_v3(HOST, GROUP)).packets == ()
-    assert router.ignored["leave beside a version 1 host"] == 2
+    assert router.ignored["leave next to a version 1 host"] == 2
     assert leaves(advance(router, 1000 * SECOND)) == [(MEMBERSHIP, "leave", 1, G)]
 
 

@@ -302,7 +302,7 @@ MISTAKES = {
         "hdr.ipv6.dst_addr = hdr.segments[entry].sid;",
         "hdr.ipv6.dst_addr = hdr.segments[entry].sid + (128w1 << 32);",
         "te",
-        "Its destination is no entry of the list.",
+        "Its destination is not an entry of the list.",
     ),
     "the guard turned around": (
         "te.p4",

@@ -96,7 +96,7 @@ dst = "fd00:0:0:5::/64"
             "connections gold and lead both end at r5 with CID 1: give one of them another CID",
         ),
         (GOLD + '[[flow]]\nconnection = "cold"', 8, "did you mean 'gold'?"),
-        (GOLD + '[[flow]]\nconnection = "gold"\nsrc = "h9"', 9, "'h9' is no host, address"),
+        (GOLD + '[[flow]]\nconnection = "gold"\nsrc = "h9"', 9, "'h9' is not a host, address"),
         (GOLD + '[[flow]]\nconnection = "gold"\ndst = "10.0.5.1/24"', 9, "10.0.5.0/24?"),
         (GOLD + '[[flow]]\nconnection = "gold"\ndst_port = 80', 7, "only TCP and UDP have ports"),
         (GOLD + '[[flow]]\nconnection = "gold"\nprotocol = "upd"', 9, "'upd' is none of"),

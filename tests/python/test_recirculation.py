@@ -71,7 +71,7 @@ def test_loss_adds_up() -> None:
     assert loss_after(0.1, 4) == pytest.approx(0.3439)
     assert loss_after(0.001, 10) == pytest.approx(0.009955, abs=1e-6)
     assert loss_after(0.3, 0) == 0.0
-    with pytest.raises(ValueError, match="no probability"):
+    with pytest.raises(ValueError, match="is not a probability"):
         loss_after(1.2, 1)
 
 
@@ -161,7 +161,7 @@ def test_a_mix_counts_what_the_paper_leaves_out() -> None:
     [
         ("", "empty"),
         ("4", "write next hops and share"),
-        ("x:0.1", "no part of a mix"),
+        ("x:0.1", "not part of a mix"),
         ("4:1.5", "from 0 to 1"),
         ("4:0.6,2:0.6", "add up to 1.2"),
         ("-1:0.1", "cannot be"),

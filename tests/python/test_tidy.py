@@ -74,8 +74,8 @@ def test_the_hash_is_of_the_text_and_not_of_the_place(tmp_path):
     ("rows", "reason"),
     [
         ([{"a": 1}, {"b": 1}], "row 2 has other columns"),
-        ([{"Rate [Gb/s]": 1}], "no column name"),
-        ([{"a": [1]}], "a list is no number"),
+        ([{"Rate [Gb/s]": 1}], "is not a column name"),
+        ([{"a": [1]}], "a list is not a number"),
     ],
 )
 def test_what_is_not_tidy_is_refused(rows, reason):
@@ -88,7 +88,7 @@ def test_what_is_not_tidy_is_refused(rows, reason):
     [
         ('a\n"x', "quotes"),
         ("a,b\n1\n", "row 1 has 1 values, not 2"),
-        ("a\nx\n", "'x' is no number"),
+        ("a\nx\n", "'x' is not a number"),
     ],
 )
 def test_what_is_no_table_is_refused(text, reason):

@@ -382,9 +382,9 @@ class MembershipRouter(ABC, Generic[A]):
     def _change_to_include(self, now: int, port: int, record: Record[A]) -> None:
         group = self._groups.get((port, record.group))
         if group is None and not record.sources:
-            self.ignored["leave of a group that nobody joined"] += 1
+            self.ignored["leave of a group that was never joined"] += 1
         elif group is not None and group.no_leaves_until > now:
-            self.ignored["leave beside a version 1 host"] += 1
+            self.ignored["leave next to a version 1 host"] += 1
         else:
             others = group.sources.keys() - set(record.sources) if group else set()
             self._include(now, port, record)

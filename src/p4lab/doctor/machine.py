@@ -72,7 +72,7 @@ def memory() -> Finding:
     free = _available_memory()
     detail = f"{free / GIGABYTE:.1f} GB free, {os.cpu_count()} cores"
     if free < MEMORY_NEEDED:
-        return Finding("memory", "broken", detail, "Close programs: a lab wants 1 GB.")
+        return Finding("memory", "broken", detail, "Close programs: a lab needs 1 GB.")
     return Finding("memory", "ok", detail)
 
 

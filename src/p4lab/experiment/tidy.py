@@ -96,10 +96,10 @@ def check(rows: Sequence[Row]) -> None:
             raise ValueError(f"row {number} has other columns than the first: {', '.join(row)}")
         for name, value in row.items():
             if not _NAME.match(name):
-                raise ValueError(f"{name!r} is no column name; use a-z, 0-9 and _")
+                raise ValueError(f"{name!r} is not a column name; use a-z, 0-9 and _")
             if not (value is None or isinstance(value, int | float | str)):
                 kind = type(value).__name__
-                raise ValueError(f"row {number}, {name}: a {kind} is no number, text or truth")
+                raise ValueError(f"row {number}, {name}: a {kind} is not a number, text or truth")
 
 
 def to_csv(rows: Sequence[Row]) -> str:
@@ -155,7 +155,7 @@ def _read(bare: str, row: int) -> Value:
     try:
         return float(bare)
     except ValueError:
-        raise ValueError(f"row {row}: {bare!r} is no number; text stands in quotes") from None
+        raise ValueError(f"row {row}: {bare!r} is not a number; text is in quotes") from None
 
 
 def write_csv(rows: Sequence[Row], path: Path) -> None:

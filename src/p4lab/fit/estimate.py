@@ -26,8 +26,8 @@ from p4lab.fit.placement import Piece, Placement, Stage
 
 ESTIMATE = "This is an estimate: only the chip's own compiler can say whether a program fits."
 NOT_TNA = (
-    "The program is for v1model, and no Tofino runs it as it is. Its tables are placed as if they "
-    "were TNA's;\nwhat v1model has and Tofino has not, such as wide comparisons, counts as nothing."
+    "The program is for v1model, and no Tofino runs it unchanged. Its tables are placed as if they "
+    "were TNA's;\nwhat v1model has and Tofino lacks, such as wide comparisons, counts as nothing."
 )
 
 

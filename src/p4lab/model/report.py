@@ -264,7 +264,7 @@ def _render(report: DeliveryReport, limit: int) -> RenderableType:
     )
     notes = [Text(f"Note: {note}") for note in report.notes]
     if report.down:
-        told = "and nobody has told the control plane."
+        told = "and the control plane was not notified."
         notes.append(Text(f"Note: {', '.join(report.down)} failed before the streams, {told}"))
     notes += [Text(f"Note: {line}") for line in _spared(report)]
     routers = {row.router for row in report.counters}

@@ -83,8 +83,8 @@ SCENES: Mapping[int, Scene] = {
     ),
     10: Scene("puzzle: a detour", (Sends(1, 2, (3,)), Sends(3, 2)), cells={("down", 2): 1}),
     11: Scene("puzzle: one table less", _GUARDED),
-    12: Scene("puzzle: somebody's level 3", _HOP),
-    13: Scene("puzzle: somebody's level 7", _ALLOWED),
+    12: Scene("puzzle: someone's level 3", _HOP),
+    13: Scene("puzzle: someone's level 7", _ALLOWED),
     14: Scene("puzzle: the same with two tables", _GUARDED),
 }
 

@@ -54,7 +54,7 @@ class Msr6Settings(Settings):
     def _are_links(cls, text: str) -> str:
         for link in text.split():
             if len(link.split("-")) != 2:
-                raise ValueError(f"{link} is no link: write its two ends as in r1-r2")
+                raise ValueError(f"{link} is not a link: write its two ends as in r1-r2")
         return text
 
     @property

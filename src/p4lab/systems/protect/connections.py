@@ -252,9 +252,9 @@ class _Reader:
         try:
             return ip_network(text)
         except ValueError as error:
-            reason = f"{text!r} is no host, address or prefix: write h1, 10.0.5.1 or 10.0.5.0/24"
+            reason = f"{text!r} is not a host, address or prefix: write h1, 10.0.5.1 or 10.0.5.0/24"
             if "host bits" in str(error):
-                reason = f"{text!r} has bits behind its prefix: {ip_network(text, strict=False)}?"
+                reason = f"{text!r} has bits beyond its prefix: {ip_network(text, strict=False)}?"
             self.wrong(place, reason)
             return None
 

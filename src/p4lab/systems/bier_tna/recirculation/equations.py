@@ -57,7 +57,7 @@ def loss_after(p: float, recirculations: int) -> float:
     """Section VII-A: p(n) = 1 - (1 - p)^n, the probability to be lost on the way through n
     recirculations that each lose a packet with probability `p`."""
     if not 0 <= p <= 1:
-        raise ValueError(f"{p} is no probability; give a number from 0 to 1.")
+        raise ValueError(f"{p} is not a probability; give a number from 0 to 1.")
     if recirculations < 0:
         raise ValueError(f"{recirculations} recirculations cannot be; give 0 or more.")
     return 1 - (1 - p) ** recirculations
@@ -113,7 +113,7 @@ def provision(
 def exact(number: float) -> Fraction:
     """The decimal that a float was written as, up to what a chain of a few operations adds."""
     if number != number or number in (float("inf"), float("-inf")):
-        raise ValueError(f"{number} is no number to provision for.")
+        raise ValueError(f"{number} is not a number to provision for.")
     return Fraction(number).limit_denominator(10**9)
 
 

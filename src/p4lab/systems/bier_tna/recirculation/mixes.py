@@ -63,7 +63,7 @@ class Mix:
                 parts.append(Part(float(share), int(number)))
             except ValueError:
                 raise ValueError(
-                    f"{item!r} is no part of a mix; write next hops and share, such as 4:0.2."
+                    f"{item!r} is not part of a mix; write next hops and share, such as 4:0.2."
                 ) from None
             if not colon:
                 raise ValueError(f"{item!r} has no share; write next hops and share, as in 4:0.2.")

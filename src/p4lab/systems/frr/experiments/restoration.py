@@ -257,7 +257,7 @@ def heard(agents: HeartbeatAgents, cut: int) -> list[Step]:
     """
     told = [news.told for news in agents.news if news.router == "r1" and news.told >= cut]
     if not told:
-        raise NetworkError("no heartbeat has told of the failure.")
+        raise NetworkError("no heartbeat has reported the failure.")
     return [Step("detection", None, cut, told[0], "r1")]
 
 

@@ -65,7 +65,7 @@ def _run(setting: Setting) -> Outcome:
             counts = net.observed().received.get((receiver.name, 1))
             outage = net.longest_gap(receiver, 1) * setting.interval
     if counts is None or not seen:
-        raise NetworkError("nothing has arrived at all, or nobody has seen the failure.")
+        raise NetworkError("nothing has arrived at all, or the failure was not seen.")
     lost = packets - counts.unique
     steps = (*seen, *session.plane.timeline)
     return Outcome(setting, outage, packets, lost, counts.duplicates, steps)

@@ -78,7 +78,7 @@ def _wrong(
     if entry is None:
         if is_leaf(frame) and copy.look is not None and copy.look.action == "leaf":
             return _wrong_left(frame, 0)
-        return ["Its destination is no entry of the list."]
+        return ["Its destination is not an entry of the list."]
     found = _wrong_left(frame, 0 if _has_no_children(frame) else entry)
     if entry in used:
         found.append(f"Entry {entry} has had its copy already.")

@@ -52,7 +52,7 @@ def _sid(entry: Entry, nodes: Mapping[str, int]) -> int:
     """An entry as a number. Raises ValueError."""
     if not isinstance(entry, (tuple, list)) or len(entry) not in (1, 3):
         raise ValueError(
-            f'{entry!r} is no entry: write ("r5", n, p), or ("r8",) with its comma for a leaf.'
+            f'{entry!r} is not an entry: write ("r5", n, p), or ("r8",) with its comma for a leaf.'
         )
     name, *argument = entry
     known(name, nodes, "node")

@@ -16,10 +16,10 @@ REASONS = {
     "CUT_OFF": "it ends in the middle of a header",
     "HOP_LIMIT": "a multicast packet that may go no further",
     "LINK_LOCAL": "an address that never leaves its link",
-    "NO_LISTENER": "nobody here listens to the group",
+    "NO_LISTENER": "no host here listens to the group",
     "NOT_MULTICAST": "what came out is for one receiver",
     "NO_SUCH_SID": "it is for this router, and for nothing that it has",
-    "NO_WAY": "there is no way for the copy",
+    "NO_WAY": "there is no path for the copy",
     "NO_BIFT_ENTRY": "no receiver left that the table knows",
     "BACK_TO_SOURCE": "the copy would go back where the packet came from",
     "ROUTED_MULTICAST": "a list that leads to a group",
@@ -30,7 +30,7 @@ REASONS = {
     "ROUTING_TYPE": "a routing header of another type",
     "HDR_EXT_LEN": "an odd length holds no whole entries",
     "TOO_LONG": "more entries than a router reads",
-    "LAST_ENTRY": "the list ends behind the header",
+    "LAST_ENTRY": "the list ends beyond the header",
     "SEGMENTS_LEFT": "Segments Left does not fit",
     "NO_COPY": "it asks for no copy at all",
     "POINTER": "its pointer is not below Segments Left",
@@ -116,7 +116,7 @@ class Telling:
             return f"{bits(own).capitalize()}: {row(ways)}.{uses}"
         if frame.sid.function == END_RGB:
             return f"In the BitString {_are(asked)} {row([_behind(job) for job in asked])}."
-        return "That is no function of the profile."
+        return "That is not a function of the profile."
 
     def _short(self, scene: Scene) -> str:
         taken = [str(job.entry) for job in scene.jobs if job.entry is not None]
@@ -168,7 +168,7 @@ class Telling:
                 f"{short}: entry {act.entry}, SL {frame.segments_left}",
             )
         if copy.port == NO_PORT and not copy.target:
-            return f"{router} → {to}: the packet goes as it is, {left}.", f"{short}: {UNCHOSEN}"
+            return f"{router} → {to}: the packet goes unchanged, {left}.", f"{short}: {UNCHOSEN}"
         via = _way(act)
         return f"{router} → {to}, {via}a copy that takes no entry, {left}.", f"{short}: no entry"
 
