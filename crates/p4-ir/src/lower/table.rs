@@ -83,9 +83,11 @@ impl<'a> Lowerer<'a, '_> {
             let name = self
                 .annotated(&element.annotations, "name")
                 .unwrap_or_else(|| self.key_text(&element.expr).into());
+            let match_kind = element.match_kind.name.clone();
             keys.push(Key {
                 name,
-                match_kind: element.match_kind.name.clone(),
+                compared: self.compared(&element.expr, &match_kind, width),
+                match_kind,
                 place: Place {
                     slot: 0,
                     width,
@@ -310,6 +312,7 @@ impl<'a> Lowerer<'a, '_> {
                         width: l.width,
                         kind: l.kind,
                     },
+                    compared: Compared::default(),
                     span: decl.name.span,
                     annotations,
                 }
