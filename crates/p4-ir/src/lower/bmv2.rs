@@ -2,6 +2,7 @@
 //! lists it. Only for bindings with [`Binding::as_bmv2`](super::Binding::as_bmv2).
 
 use super::layout::to_words;
+use super::lvalue::Loc;
 use super::Lowerer;
 use crate::ir::*;
 use num_bigint::BigInt;
@@ -22,20 +23,39 @@ impl<'a> Lowerer<'a, '_> {
             "lpm" => (8 - width % 8) % 8,
             _ => 0,
         };
-        let mask = match &key.kind {
-            ExprKind::Binary(BinOp::BitAnd, field, mask) => self
-                .constant_mask(mask, width)
-                .filter(|_| is_place(field))
-                .or_else(|| self.constant_mask(field, width).filter(|_| is_place(mask))),
-            _ => None,
-        };
+        let mask = self.field_and_mask(key).and_then(|(_, mask)| mask);
+        let mask = mask.map(|mask| to_words(&mask, width));
         Compared { padding, mask }
     }
 
-    /// p4c computes `field & 0` itself, and hands on what `field & constant` is otherwise.
-    fn constant_mask(&self, expr: &Expr, width: u32) -> Option<Vec<u64>> {
-        let mask = self.eval(expr)?.as_int()?.clone();
-        (mask != BigInt::ZERO).then(|| to_words(&mask, width))
+    /// The valid word of the header of which a key is a field: without it bmv2 takes 0 for the key,
+    /// whatever the field holds.
+    pub(super) fn zero_unless(&mut self, key: &'a Expr) -> Option<Slot> {
+        if !self.binding.as_bmv2() {
+            return None;
+        }
+        let (field, _) = self.field_and_mask(key)?;
+        match self.fixed_place(field)? {
+            Loc::Static { valid, .. } => valid,
+            _ => None,
+        }
+    }
+
+    /// The key as bmv2 gets it, a field and perhaps a mask. p4c computes everything else first,
+    /// `field & 0` and fields of elements of stacks too, and hands the result on.
+    fn field_and_mask(&self, key: &'a Expr) -> Option<(&'a Expr, Option<BigInt>)> {
+        if is_field(key) {
+            return Some((key, None));
+        }
+        let ExprKind::Binary(BinOp::BitAnd, a, b) = &key.kind else {
+            return None;
+        };
+        let pairs = [(&**a, &**b), (&**b, &**a)];
+        let (field, mask) = pairs
+            .into_iter()
+            .find(|(field, mask)| is_field(field) && self.eval(mask).is_some())?;
+        let mask = self.eval(mask)?.as_int()?.clone();
+        (mask != BigInt::ZERO).then_some((field, Some(mask)))
     }
 
     /// p4c computes the end of `_` among ranges in 32 bits, and prefix lengths from the last 64
@@ -114,6 +134,15 @@ fn is_place(expr: &Expr) -> bool {
     match &expr.kind {
         ExprKind::Path(_) => true,
         ExprKind::Member(base, _) | ExprKind::Index(base, _) => is_place(base),
+        _ => false,
+    }
+}
+
+/// Names and members alone
+fn is_field(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Path(_) => true,
+        ExprKind::Member(base, _) => is_field(base),
         _ => false,
     }
 }
