@@ -285,7 +285,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// Whether what is written can serve as a name: `hdr.ipv4.ttl`, `h[1].x[7:0]`, `h.isValid()`.
+    /// Whether what is written can serve as a name: `hdr.ipv4.ttl`, `h[1].x[7:0]`, `h.isValid()`,
+    /// `hdr.ipv4.dst & 0xff`.
     fn names_itself(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Path(_) | ExprKind::This | ExprKind::Int { .. } | ExprKind::Bool(_) => true,
@@ -298,8 +299,10 @@ impl<'a> Checker<'a> {
                     && matches!(&func.kind, ExprKind::Member(base, method)
                         if &*method.name == "isValid" && self.names_itself(base))
             }
+            // 18.3.1 has masks behind fields; p4c takes them in front, too, and fields as masks.
             ExprKind::Binary(BinOp::BitAnd, a, b) => {
-                self.names_itself(a) && self.out.eval(b, &|_| None).is_some()
+                let part = |e: &Expr| self.names_itself(e) || self.out.eval(e, &|_| None).is_some();
+                part(a) && part(b)
             }
             _ => false,
         }

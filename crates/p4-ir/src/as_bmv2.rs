@@ -1,5 +1,6 @@
 //! What p4c and bmv2 make of a program beyond the language, done to a lowered program. docs/bmv2.md
-//! lists it; loops, header copies and header comparisons are changed in the lowering itself.
+//! lists it; loops, header copies and header comparisons are changed in the lowering itself, keys and
+//! assignments by its `bmv2` module.
 
 use crate::interp::errors;
 use crate::interp_access::{accesses, Access};

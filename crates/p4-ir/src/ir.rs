@@ -518,8 +518,18 @@ pub struct Key {
     /// `exact`, `lpm`, `ternary`, `range`, `optional`, `selector`, or an architecture's own
     pub match_kind: Name,
     pub place: Place,
+    pub compared: Compared,
     pub span: Span,
     pub annotations: Vec<Annotation>,
+}
+
+/// How bmv2 compares a key where that is not what its match kind says; the default says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// Zero bits before the key that prefixes count
+    pub padding: u32,
+    /// The bits of entries that matter, if not all do
+    pub mask: Option<Vec<u64>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

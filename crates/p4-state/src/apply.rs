@@ -581,6 +581,7 @@ pub(crate) fn set_keys(set: &ir::ValueSet) -> Vec<KeyInfo> {
             width: field.place.width,
             at: at - words,
             words,
+            compared: field.compared.clone(),
         }
     };
     set.fields.iter().map(key).collect()

@@ -140,6 +140,7 @@ fn keys(table: &ir::Table) -> Result<Vec<KeyInfo>, BuildError> {
             width: key.place.width,
             at,
             words,
+            compared: key.compared.clone(),
         });
         at += words;
     }
@@ -227,7 +228,7 @@ fn const_pattern(table: &Table, entry: &ConstEntry) -> Result<Pattern, String> {
             ConstMatch::Any => {}
             ConstMatch::Exact(exact) => {
                 value[own.clone()].copy_from_slice(&fit(exact, key.words));
-                mask[own].copy_from_slice(&full);
+                mask[own.clone()].copy_from_slice(&full);
                 prefix += if key.kind == Kind::Lpm { key.width } else { 0 };
             }
             ConstMatch::Masked { value: v, mask: m } => {
@@ -243,7 +244,7 @@ fn const_pattern(table: &Table, entry: &ConstEntry) -> Result<Pattern, String> {
                 prefix += if key.kind == Kind::Lpm { bits } else { 0 };
                 let masked: Vec<u64> = v.iter().zip(m).map(|(v, m)| v & m).collect();
                 value[own.clone()].copy_from_slice(&fit(&masked, key.words));
-                mask[own].copy_from_slice(&fit(m, key.words));
+                mask[own.clone()].copy_from_slice(&fit(m, key.words));
             }
             ConstMatch::Range { low, high } => {
                 if key.kind != Kind::Range {
@@ -253,14 +254,16 @@ fn const_pattern(table: &Table, entry: &ConstEntry) -> Result<Pattern, String> {
                         key.name
                     ));
                 }
-                let (low, high) = (fit(low, key.words).into(), fit(high, key.words).into());
+                let (mut low, high) = (fit(low, key.words), fit(high, key.words));
+                key.start_as_compared(&mut low);
                 ranges.push(Range {
                     at: key.at as u32,
-                    low,
-                    high,
+                    low: low.into(),
+                    high: high.into(),
                 });
             }
         }
+        key.as_compared(&mut value[own.clone()], &mut mask[own]);
     }
     let (value, mask, ranges) = (value.into(), mask.into(), ranges.into());
     Ok(Pattern {

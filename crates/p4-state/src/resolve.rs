@@ -160,7 +160,7 @@ impl Parts {
             let (key, kind) = (key.name.to_string(), key.kind.name().to_string());
             Err(UpdateError::WrongKind { key, kind })
         };
-        let (value, mask) = match (key.kind, given) {
+        let (mut value, mut mask) = match (key.kind, given) {
             (Kind::Selector, _) => return Ok(()),
             (Kind::Exact, Match::Any) => return wrong(),
             (_, Match::Any) => return Ok(()),
@@ -202,6 +202,7 @@ impl Parts {
                 key: key.name.to_string(),
             });
         }
+        key.as_compared(&mut value, &mut mask);
         let own = key.at..key.at + key.words;
         self.value[own.clone()].copy_from_slice(&value);
         self.mask[own].copy_from_slice(&mask);
@@ -211,7 +212,7 @@ impl Parts {
     fn add_range(
         &mut self,
         key: &KeyInfo,
-        low: Vec<u64>,
+        mut low: Vec<u64>,
         high: Vec<u64>,
     ) -> Result<(), UpdateError> {
         if less(&high, &low) {
@@ -219,6 +220,7 @@ impl Parts {
                 key: key.name.to_string(),
             });
         }
+        key.start_as_compared(&mut low);
         self.ranges.push(Range {
             at: key.at as u32,
             low: low.into(),

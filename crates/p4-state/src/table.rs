@@ -6,7 +6,7 @@ use crate::idle::Idle;
 use crate::matcher::{Levels, Matcher, Pattern, Place};
 use crate::rules::Rules;
 use crate::value::ones;
-use p4_ir::ir;
+use p4_ir::ir::{self, Compared};
 use p4_syntax::ast::Name;
 use p4_syntax::span::Span;
 use std::collections::BTreeSet;
@@ -57,6 +57,36 @@ pub(crate) struct KeyInfo {
     /// First word in the key
     pub at: usize,
     pub words: usize,
+    pub compared: Compared,
+}
+
+impl KeyInfo {
+    /// Leaves of an entry's value and mask what bmv2 compares of them.
+    pub fn as_compared(&self, value: &mut [u64], mask: &mut [u64]) {
+        let padding = self.compared.padding;
+        if padding > 0 && self.kind == Kind::Lpm {
+            let length: u32 = mask.iter().map(|word| word.count_ones()).sum();
+            let from = self.width - length.saturating_sub(padding);
+            mask.copy_from_slice(&ones(from, self.width, self.words));
+        }
+        if let Some(own) = &self.compared.mask {
+            value
+                .iter_mut()
+                .zip(own)
+                .for_each(|(word, own)| *word &= own);
+        }
+        value
+            .iter_mut()
+            .zip(mask.iter())
+            .for_each(|(word, mask)| *word &= mask);
+    }
+
+    /// The start of a range, of which the same is true.
+    pub fn start_as_compared(&self, low: &mut [u64]) {
+        if let Some(own) = &self.compared.mask {
+            low.iter_mut().zip(own).for_each(|(word, own)| *word &= own);
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -94,7 +94,9 @@ pub fn entry(schema: &[TableSchema], add: &Add, mode: Mode) -> Result<Entry, Str
 fn find_key<'a>(table: &'a TableSchema, used: &KeyUse) -> Result<&'a KeySchema, String> {
     let names = table.keys.iter().map(|key| key.name.as_str());
     let what = format!("key of table {}", table.name);
-    let found = find(&what, &used.field, names.clone());
+    // P4Info names `f & 0xf0` as it is written, which is how p4testgen has it.
+    let found = find(&what, &used.field, names.clone())
+        .or_else(|missing| find(&what, &in_decimal(&used.field), names.clone()).or(Err(missing)));
     let header = used
         .field
         .strip_suffix(".$valid$")
@@ -108,6 +110,24 @@ fn find_key<'a>(table: &'a TableSchema, used: &KeyUse) -> Result<&'a KeySchema, 
             .or(missing),
     };
     Ok(&table.keys[index?])
+}
+
+/// The name with its numbers in decimal, as the program's tables have them.
+fn in_decimal(name: &str) -> String {
+    let digits = |word: &str| {
+        let radix = match word.get(..2)? {
+            "0x" => 16,
+            "0o" => 8,
+            "0b" => 2,
+            _ => return None,
+        };
+        BigUint::parse_bytes(&word.as_bytes()[2..], radix).map(|value| value.to_string())
+    };
+    let words = name.split(' ');
+    let words: Vec<_> = words
+        .map(|word| digits(word).unwrap_or(word.into()))
+        .collect();
+    words.join(" ")
 }
 
 /// What an entry asks of a key; `None` if it asks for nothing.

@@ -108,7 +108,7 @@ fn tables_whole() {
                 }
             }
             table g {
-                key = { h.a + 1 : exact; } //~ E0418
+                key = { h.a + 1 : exact; h.a & 0xf : exact; 0xf & h.a : exact; } //~ E0418
                 key = { h.a : exact; } //~ E0406
                 actions = { drop; }
             }

@@ -90,7 +90,7 @@ impl<'a> Lowerer<'a, '_> {
                 },
             };
             match self.const_match(item, key.place) {
-                Some(found) => matches.push(found),
+                Some(found) => matches.push(self.entry_key(key, found)),
                 None => {
                     return self.refuse(
                         "E0501",

@@ -6,6 +6,7 @@
 //! are called. Each routine is a [`Chunk`] of code with its own scratch slots; [`link`] puts the
 //! chunks together and gives scratch and constants their final places.
 
+mod bmv2;
 mod branch;
 mod call;
 mod dense;

@@ -143,6 +143,11 @@ impl<'a> Lowerer<'a, '_> {
                     layout,
                     base: *slot,
                 });
+                if self.literal_is_lost(lhs, rhs) {
+                    let (d, s) = (*slot, self.number(0));
+                    self.emit(Op::Mov { d, s });
+                    return;
+                }
                 self.write(&place, s);
                 return;
             }
@@ -170,12 +175,18 @@ impl<'a> Lowerer<'a, '_> {
             );
         };
         let ty = place.ty();
-        let old = self.read(&place);
-        let n = self.words_of(&ty);
-        let left = self.scratch(n);
-        self.move_words(left, old, n);
         let right_type = self.target_type(rhs);
-        let right = self.value(rhs);
+        let (left, right) = if self.binding.as_bmv2() {
+            // p4c evaluates what may have side effects first.
+            let right = self.value(rhs);
+            (self.read(&place), right)
+        } else {
+            let old = self.read(&place);
+            let n = self.words_of(&ty);
+            let left = self.scratch(n);
+            self.move_words(left, old, n);
+            (left, self.value(rhs))
+        };
         let result = self.binary_op(op, left, &ty, right, &right_type, &ty);
         self.write(&place, result);
     }

@@ -83,9 +83,11 @@ impl<'a> Lowerer<'a, '_> {
             let name = self
                 .annotated(&element.annotations, "name")
                 .unwrap_or_else(|| self.key_text(&element.expr).into());
+            let match_kind = element.match_kind.name.clone();
             keys.push(Key {
                 name,
-                match_kind: element.match_kind.name.clone(),
+                compared: self.compared(&element.expr, &match_kind, width),
+                match_kind,
                 place: Place {
                     slot: 0,
                     width,
@@ -101,6 +103,9 @@ impl<'a> Lowerer<'a, '_> {
     /// The first word of the key, if its parts lie one after the other at fixed places, so that it
     /// need not be put together.
     fn key_in_place(&mut self, properties: &'a [TableProperty]) -> Option<Slot> {
+        if self.binding.as_bmv2() {
+            return None;
+        }
         let mut all: Option<(Slot, Slot)> = None;
         for element in key_elements(properties) {
             if self.checked.coercions.contains_key(&element.expr.id) {
@@ -262,8 +267,15 @@ impl<'a> Lowerer<'a, '_> {
         let parts = key_elements(properties).enumerate();
         for (i, element) in parts.filter(|_| put_together) {
             let place = self.program.tables[id as usize].keys[i].place;
-            let s = self.value(&element.expr);
-            self.move_words(place.slot, s, words(place.width));
+            let (s, n) = (self.value(&element.expr), words(place.width));
+            match self.zero_unless(&element.expr) {
+                Some(c) => {
+                    let (d, n) = (place.slot, n as u16);
+                    self.emit(Op::Zero { d, n: n.into() });
+                    self.emit(Op::MovNIf { d, s, c, n });
+                }
+                None => self.move_words(place.slot, s, n),
+            }
         }
         self.emit(Op::Apply { table: id });
         if self.exiting_tables.contains(&id) {
@@ -310,6 +322,7 @@ impl<'a> Lowerer<'a, '_> {
                         width: l.width,
                         kind: l.kind,
                     },
+                    compared: Compared::default(),
                     span: decl.name.span,
                     annotations,
                 }

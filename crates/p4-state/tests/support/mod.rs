@@ -23,6 +23,7 @@ pub fn program(keys: &[(&str, u32)], entries: Vec<ConstEntry>) -> Program {
                 name: format!("hdr.k{i}").as_str().into(),
                 match_kind: (*kind).into(),
                 place,
+                compared: Compared::default(),
                 span: Span::NONE,
                 annotations: vec![],
             }
