@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from p4lab.cli import app
 from p4lab.cli.errors import run_guarded
 from p4lab.cli.welcome import show
 from p4lab.command import command
+from p4lab.paths import without_shims
 
 
 def main() -> None:
     """Shows the first screen without arguments, else runs the verb."""
+    os.environ["PATH"] = without_shims(os.environ.get("PATH", ""))
     run_guarded(show if len(sys.argv) == 1 else lambda: app(prog_name=command()))
 
 

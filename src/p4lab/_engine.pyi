@@ -14,6 +14,7 @@ Match: TypeAlias = tuple[Any, ...]
 # ("delete", "entry", table, [(key, match)], priority)
 # ("clear", table)
 # ("default", table, action | None, [(param, value)])
+# ("default", table, ("member" | "group", id), [])  of a table with an action profile
 # ("group", id, [(port, instance)] | None)
 # ("session", id, port | None, group | None, truncate)
 # ("register", name, index, value)
@@ -21,6 +22,8 @@ Match: TypeAlias = tuple[Any, ...]
 # ("value_set", name, [[match]])                   all members of a parser's value set
 # ("meter", name, index | None, rates | None)      of all cells without an index
 # ("direct_meter", table, [(key, match)], priority, rates | None)
+# ("direct_counter", table, [(key, match)], priority, packets, bytes)
+# ("idle_timeout", table, [(key, match)], priority, picoseconds | None)
 # ("member", profile, id, action | None, [(param, value)])
 # ("member_group", profile, id, [member] | None)
 # In the place of an entry's action stands ("member", id) or ("group", id) if its table has an
@@ -63,9 +66,10 @@ class Program:
         """Whether both compile to the very same code, so that no packet tells them apart."""
     @property
     def summary(self) -> dict[str, Any]:
-        """`package`, `blocks`, `headers`, `tables`, `actions`, `instances`. A header has name, such
-        as `hdr.ipv4`, and fields in wire order (name, width in bits, varbit). It is the same object
-        each time, and not to be changed."""
+        """`package`, `blocks`, `headers`, `tables`, `actions`, `instances`, `custom_crcs`. A header
+        has name, such as `hdr.ipv4`, and fields in wire order (name, width in bits, varbit). Custom
+        CRCs are the calls whose parameters can be set: p4c's name for bmv2, width. It is
+        the same object each time, and not to be changed."""
 
     def p4info(self, *, json: bool = False) -> str:
         """P4Info in protobuf's text format or as JSON; ValueError if there is none."""
@@ -661,6 +665,65 @@ class P4RuntimeServer:
         clients, not to its inbox."""
     def close(self) -> None:
         """Ends all connections; the switches go on with what they have."""
+
+class Runtime:
+    """What a runtime API beside P4Runtime reads and writes of a switch on Linux interfaces.
+
+    Refusals are ValueErrors of two arguments: a sentence, and its kind: unknown, duplicate,
+    not found, full, const table, const default, index, no member, no group, empty group, in use,
+    table type, action scope, no key, rates, counter or meter (a table without one), other.
+    """
+
+    def __init__(self, forwarder: Forwarder) -> None: ...
+    @property
+    def now(self) -> int:
+        """Picoseconds since the switch's clock began."""
+    def write(self, updates: Sequence[Update]) -> None: ...
+    def entries(self, table: str) -> list[dict[str, Any]]:
+        """As `Switch.entries`, and target (None, or ("member" | "group", id)), packets and bytes
+        (of the direct counter), rates (of the direct meter; None: green), idle_timeout and
+        idle_since (picoseconds; None: there is none)."""
+    def entry(self, table: str, handle: int) -> dict[str, Any]:
+        """The entry with this number."""
+    def find(
+        self, table: str, matches: Sequence[tuple[str, Match]], priority: int
+    ) -> dict[str, Any]:
+        """The entry with this key."""
+    def default(self, table: str) -> tuple[str, dict[str, int]] | tuple[str, int]:
+        """A table's default action with its arguments, or ("member" | "group", id)."""
+    def members(self, profile: str) -> list[tuple[int, str, dict[str, int]]]: ...
+    def member_groups(self, profile: str) -> list[tuple[int, list[int]]]: ...
+    def counter(self, counter: str, index: int) -> tuple[int, int]:
+        """Packets and bytes."""
+    def register(self, register: str, index: int) -> int: ...
+    def registers(self, register: str) -> list[int]:
+        """All cells."""
+    def meter(self, meter: str, index: int) -> tuple[int, int, int, int] | None: ...
+    def set_queue(
+        self,
+        *,
+        port: int | None = None,
+        priority: int | None = None,
+        depth: int | None = None,
+        rate: int | None = None,
+    ) -> None:
+        """As `Network.set_queue`."""
+    def set_crc(
+        self,
+        name: str,
+        width: int,
+        polynomial: int,
+        initial: int,
+        xor: int,
+        *,
+        reflect_data: bool,
+        reflect_remainder: bool,
+    ) -> None:
+        """Gives a custom CRC of the program other parameters."""
+    def keep_digests(self) -> None:
+        """From now on `take_digests` has those that P4Runtime's clients get, too."""
+    def take_digests(self) -> list[tuple[str, list[tuple[str, int]]]]:
+        """As `Switch.take_digests`."""
 
 def bench_table(
     program: Program, kind: str, entries: int, batch: int, lookups: int

@@ -6,8 +6,11 @@ chip puts metadata in front of the packet that are none of its headers.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from p4lab.model.notation import Notation
 
 Step = dict[str, Any]
 
@@ -40,6 +43,45 @@ class Widths:
         owners = (step.get("table"), step.get("action"), short(step.get("header") or ""))
         known = [*((owner, name) for owner in owners), (".".join(front[-1:]), last)]
         return next((self._of[place] for place in known if place in self._of), 0)
+
+
+# A number with its name in keys, arguments, fields and changes.
+_VALUE = re.compile(r"([A-Za-z_][\w.$\[\]]*)(?:=|: (0x[0-9a-f]+|\d+) -> )(0x[0-9a-f]+|\d+)\b")
+
+
+class Lines:
+    """Steps in one line each, their values by a notation. `summary` is that of the program, which
+    says how wide they are."""
+
+    def __init__(self, notation: Notation, summary: Mapping[str, Any]) -> None:
+        self._notation = notation
+        self._widths = Widths(summary)
+
+    def text(self, step: Step) -> str:
+        """A step in one line."""
+
+        def told(found: re.Match[str]) -> str:
+            name, old, new = found.groups()
+            if old is None:
+                return f"{name}={self.value(step, name, new)}"
+            return f"{name}: {self.value(step, name, old)} -> {self.value(step, name, new)}"
+
+        return _VALUE.sub(told, step["text"])
+
+    def value(self, step: Step, name: str, text: str) -> str:
+        """A number of a step, as it belongs to a name there."""
+        owner = short(step.get("header") or "")
+        full = f"{owner}.{name}" if owner else ".".join(name.split(".")[-2:])
+        number = int(text, 0)
+        width = self._widths.of(step, name) or _likely_width(number)
+        return self._notation.brief(full, number, width) or text
+
+
+def _likely_width(number: int) -> int:
+    """For variables, of which a program's summary says nothing: the size of an address that the
+    number would fill; 0 for none. It matters only where the name is that of an address."""
+    sizes = ((24, 32), (32, 48), (64, 128))
+    return next((size for least, size in sizes if least < number.bit_length() <= size), 0)
 
 
 def _owners(summary: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[Mapping[str, Any]]]]:

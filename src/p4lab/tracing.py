@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -14,7 +13,7 @@ from p4lab.model.run import Plan
 from p4lab.network.virtual import PICOSECONDS, VirtualNetwork
 from p4lab.packets.probe import Probe
 from p4lab.session.run import open_virtual
-from p4lab.steps import Widths, short
+from p4lab.steps import Lines, short
 from p4lab.topology import Topology
 
 if TYPE_CHECKING:
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
 
 # Steps that repeat what others show: blocks are headings, emits follow from validity.
 _QUIET = {"emit"}
-
-# A number with its name in keys, arguments, fields and changes.
-_VALUE = re.compile(r"([A-Za-z_][\w.$\[\]]*)(?:=|: (0x[0-9a-f]+|\d+) -> )(0x[0-9a-f]+|\d+)\b")
 
 
 @dataclass
@@ -147,8 +143,7 @@ class Writer:
         routers: Collection[str] = (),
         field: str = "",
     ) -> None:
-        self._notation = notation
-        self._widths = Widths(summary)
+        self._lines = Lines(notation, summary)
         self._routers = routers
         self._field = field
 
@@ -200,29 +195,11 @@ class Writer:
 
     def text(self, step: dict[str, Any]) -> str:
         """A step in one line."""
-
-        def told(found: re.Match[str]) -> str:
-            name, old, new = found.groups()
-            if old is None:
-                return f"{name}={self.value(step, name, new)}"
-            return f"{name}: {self.value(step, name, old)} -> {self.value(step, name, new)}"
-
-        return _VALUE.sub(told, step["text"])
+        return self._lines.text(step)
 
     def value(self, step: dict[str, Any], name: str, text: str) -> str:
         """A number of a step, as it belongs to a name there."""
-        owner = short(step.get("header") or "")
-        full = f"{owner}.{name}" if owner else ".".join(name.split(".")[-2:])
-        number = int(text, 0)
-        width = self._widths.of(step, name) or _likely_width(number)
-        return self._notation.brief(full, number, width) or text
-
-
-def _likely_width(number: int) -> int:
-    """For variables, of which a program's summary says nothing: the size of an address that the
-    number would fill; 0 for none. It matters only where the name is that of an address."""
-    sizes = ((24, 32), (32, 48), (64, 128))
-    return next((size for least, size in sizes if least < number.bit_length() <= size), 0)
+        return self._lines.value(step, name, text)
 
 
 def _title(packet: dict[str, Any]) -> str:

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from playwright.sync_api import Locator, Page, expect, sync_playwright
 
+from p4lab.notebook.pace import chromium
+
+__all__ = ["Book", "chromium", "copy_of", "opened"]
+
 PATIENCE = 60_000  # milliseconds: a test fails by what it sees, not by how fast
+IDLE = "text=| Idle"  # in the status bar, after the kernel's name
 SIZE = {"width": 1360, "height": 1000}
-
-
-def chromium() -> str | None:
-    """The system's Chromium, if it starts. (Some systems have a script that says to install it.)"""
-    for name in ("chromium", "google-chrome", "chromium-browser"):
-        path = shutil.which(name)
-        if path and subprocess.run([path, "--version"], capture_output=True).returncode == 0:
-            return path
-    return None
 
 
 class Book:
@@ -31,7 +26,7 @@ class Book:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.url = ""
-        self.folder = Path()
+        self.folder = self.home = Path()
         self.strangers: list[str] = []
         self.errors: list[str] = []
         page.set_default_timeout(PATIENCE)
@@ -43,11 +38,11 @@ class Book:
         if not url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:")):
             self.strangers.append(url)
 
-    def open(self, url: str) -> None:
-        """Opens the notebook and waits for its kernel."""
+    def open(self, url: str, sign: str) -> None:
+        """Opens an address and waits for what a selector finds."""
         self.url = url
         self.page.goto(url)
-        self.page.get_by_text("| Idle").wait_for()  # in the status bar, behind the kernel's name
+        self.page.locator(sign).first.wait_for()
 
     def menu(self, name: str, item: str) -> None:
         """Chooses from the menu bar."""
@@ -83,13 +78,14 @@ class Book:
 
 
 @contextmanager
-def opened(url: str, browser_path: str) -> Iterator[Book]:
-    """The page at `url` in a fresh browser."""
+def opened(url: str, browser_path: str, sign: str = IDLE) -> Iterator[Book]:
+    """The page at `url` in a fresh browser, as soon as a selector finds something: the sign of an
+    idle kernel, unless another is given."""
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=browser_path, args=arguments)
         book = Book(browser.new_context(viewport=SIZE).new_page())
-        book.open(url)
+        book.open(url, sign)
         yield book
         browser.close()
 

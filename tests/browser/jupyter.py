@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from p4lab.notebook.folder import Folder
 from p4lab.notebook.server import Server
 from p4lab.paths import ROOT
 
@@ -20,9 +21,12 @@ def any_port() -> int:
 
 
 @contextmanager
-def jupyter(notebook: Path, home: Path, **environment: str) -> Iterator[Server]:
-    """JupyterLab on the folder of `notebook`, with settings, data and its log in `home`."""
-    server = Server(notebook.parent, notebook, any_port())
+def jupyter(
+    notebook: Path, home: Path, folder: Folder | None = None, **environment: str
+) -> Iterator[Server]:
+    """JupyterLab on the folder of `notebook`, with settings, data and its log in `home`; with a
+    student's folder it opens the living network."""
+    server = Server(notebook.parent, notebook, any_port(), folder=folder)
     names = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
     own = {name: str(home / name.lower()) for name in names}
     paths = [str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]

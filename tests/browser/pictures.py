@@ -1,4 +1,4 @@
-"""Takes the pictures of docs/notebook.md: python tests/browser/pictures.py [LAB...]
+"""Takes the pictures of docs/notebook.md: python tests/browser/pictures.py [living] [LAB...]
 
 Run it after a change of the views and look at what it made, in docs/pictures/.
 """
@@ -18,11 +18,14 @@ from playwright.sync_api import Locator  # noqa: E402
 
 from book import Book, chromium, copy_of, opened  # noqa: E402
 from jupyter import jupyter  # noqa: E402
+from p4lab.notebook.pace import solved  # noqa: E402
 
 FOLDER = ROOT / "docs" / "pictures"
 COLOURS = 160  # enough for lines and letters, and a fifth of the size
 
 LARGEST = 80_000  # bytes
+
+LIVING = "living"  # in the place of a lab's name: JupyterLab as `./lab` opens it
 
 
 def take(book: Book, name: str, what: Locator) -> None:
@@ -82,7 +85,7 @@ def picture_of_losses(book: Book) -> None:
     cell.get_by_role("button", name="r1 – r2").click()
     cell.get_by_role("button", name="send 20 packets").click()
     cell.get_by_text("20 packets sent").wait_for()
-    cell.get_by_role("button", name="r1 ✕ r2").click()
+    cell.get_by_role("button", name="r1 – r2").click()
     seen.check()
     cell.get_by_role("button", name="r1 – r2").click()
     cell.get_by_role("button", name="send 20 packets").click()
@@ -106,6 +109,23 @@ def picture_of_a_tree(book: Book) -> None:
     take(book, "tree", view)
 
 
+def picture_of_the_living_network(browser: str) -> None:
+    """The student's file and the network, where the packet has come to r1's neighbours."""
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        notebook = copy_of(ROOT / "notebooks" / "01-bier.ipynb", home / "files")
+        folder = solved("01-bier", notebook.parent / "01-bier")
+        with (
+            jupyter(notebook, home, folder, P4LAB_FOLDER=str(folder.path)) as server,
+            opened(server.url, browser, ".p4l .p4l-parts .passed") as book,
+        ):
+            book.page.set_viewport_size({"width": 1240, "height": 800})
+            view = book.page.locator(".p4l")
+            view.locator("[data-node=r1]").click()
+            press(book, view.locator(".p4v-topology"), "Home", *["ArrowRight"] * 3)
+            take(book, LIVING, book.page.locator("#jp-main-dock-panel"))
+
+
 def main() -> None:
     browser = chromium()
     if browser is None:
@@ -116,7 +136,10 @@ def main() -> None:
         "03-protect": pictures_of_copies,
         "04-msr6": picture_of_a_tree,
     }
-    for lab in sys.argv[1:] or labs:
+    chosen = sys.argv[1:] or [LIVING, *labs]
+    if LIVING in chosen:
+        picture_of_the_living_network(browser)
+    for lab in (one for one in chosen if one != LIVING):
         with tempfile.TemporaryDirectory() as folder:
             home = Path(folder)
             notebook = copy_of(ROOT / "notebooks" / f"{lab}.ipynb", home / "files")

@@ -53,8 +53,7 @@ def test_the_calculator_answers_its_sliders(book: Book) -> None:
     book.run(cell)
     told = cell.locator(".jp-OutputArea")
     expect(told).to_contain_text("31 ports with traffic, 1 in loopback mode", timeout=PATIENCE)
-    handle = cell.locator(".widget-slider", has_text="to 16 next hops").locator(".noUi-handle")
-    handle.focus()
+    cell.get_by_role("slider", name="to 16 next hops").focus()
     for _ in range(10):
         book.page.keyboard.press("ArrowRight")
     expect(told).not_to_contain_text("31 ports with traffic")

@@ -34,7 +34,7 @@ def test_a_packet_that_runs_in_circles_fails_a_script(name: str) -> None:
     story, count, hidden = run(course, check(file), work("01-bier", "again-always"))
     assert story is not None and (count, hidden) == (1, False)
     assert story.signature == difference.LOOP
-    assert "never comes to an end" in story.summary and file in story.steps[0]
+    assert "never leaves" in story.summary and file in story.steps[0]
     assert story.hint
 
 

@@ -65,7 +65,7 @@ def test_a_consequence_is_not_told_beside_its_cause() -> None:
 
 
 def test_port_0_is_explained() -> None:
-    assert "nobody has chosen a port" in story("forward-one", PORT).summary
+    assert "no port was chosen" in story("forward-one", PORT).summary
     other = story("forward-one", PORT, "decision.egress_port = port + 1;")
     assert "nobody has chosen" not in other.summary
 

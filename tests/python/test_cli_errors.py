@@ -78,7 +78,7 @@ def test_a_formatted_program_is_utf8_on_every_terminal(tmp_path: Path) -> None:
 
 def test_an_argument_that_is_no_text_is_named() -> None:
     done = run("explain", b"E\xff")
-    assert done.returncode == 2 and b"'E\\udcff' is no text" in done.stderr
+    assert done.returncode == 2 and b"'E\\udcff' is not text" in done.stderr
 
 
 # {file} is a file where a folder is wanted, {bytes} one that is no text.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
 import re
@@ -17,7 +18,7 @@ import pytest
 
 from p4lab.cli import welcome
 from p4lab.course.labs import LabError
-from p4lab.notebook import server
+from p4lab.notebook import copies, server
 from p4lab.paths import ROOT
 
 SECONDS = 120
@@ -53,10 +54,11 @@ def test_in_a_terminal_the_notebook_is_served_until_ctrl_c(tmp_path: Path) -> No
         os.execv(sys.executable, [sys.executable, "-c", program])
     try:
         said = read_until(terminal, r"(http://\S+)\?token=(\S+)\r\n[\s\S]*open it there")
-        found = re.search(r"(http://127\.0\.0\.1:\d+)(/lab/tree/\S+)\?token=(\S+)", said)
+        found = re.search(r"(http://127\.0\.0\.1:\d+)(/lab/\S+)\?token=(\S+)", said)
         assert found, said
         url, path, token = found.groups()
-        assert path.endswith("/01-bier.ipynb")
+        assert path.endswith("/p4lab-01-bier"), "a workspace of the lab's own"
+        assert (tmp_path / "p4lab/01-bier/bier/bier.p4").is_file(), "the editor shows it"
         with urllib.request.urlopen(f"{url}/api/contents?token={token}", timeout=30) as answer:
             assert b"01-bier.ipynb" in answer.read()
         with pytest.raises(urllib.error.HTTPError, match="403"):
@@ -104,11 +106,41 @@ def test_a_students_notebook_is_never_overwritten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(server, "work_folder", lambda: tmp_path / "mine")
-    copy = server.own_notebook("01-bier")
+    copy, _ = server.own_notebook("01-bier")
     copy.write_text("my work")
-    assert server.own_notebook("01-bier").read_text() == "my work"
-    with pytest.raises(LabError, match="no notebook of a lab '99-nothing'; there is 01-bier"):
+    assert server.own_notebook("01-bier") == (copy, "")
+    assert copy.read_text() == "my work"
+    with pytest.raises(LabError, match="no notebook of a lab '99-nothing'; there is 00-p4"):
         server.own_notebook("99-nothing")
+
+
+def notebook_of(*cells: str, outputs: list[str] | None = None) -> str:
+    made = [{"cell_type": "code", "source": cell, "outputs": outputs or []} for cell in cells]
+    return json.dumps({"cells": made})
+
+
+def test_a_newer_notebook_gets_to_who_has_only_run_the_older(tmp_path: Path) -> None:
+    original = tmp_path / "01.ipynb"
+    original.write_text(notebook_of("a"))
+    copy, _ = copies.own(original, tmp_path / "mine")
+    copy.write_text(notebook_of("a", outputs=["ran"]))
+    original.write_text(notebook_of("a", "b"))
+    assert "is 01.ipynb now" in copies.own(original, tmp_path / "mine")[1]
+    assert copy.read_text() == original.read_text()
+    assert copies.own(original, tmp_path / "mine")[1] == ""
+
+
+def test_a_newer_notebook_is_laid_beside_one_that_was_written_in(tmp_path: Path) -> None:
+    original = tmp_path / "01.ipynb"
+    original.write_text(notebook_of("a"))
+    copy, _ = copies.own(original, tmp_path / "mine")
+    copy.write_text(notebook_of("a", "mine"))
+    original.write_text(notebook_of("a", "b"))
+    said = copies.own(original, tmp_path / "mine")[1]
+    assert said == "The lab has a newer notebook: 01.new.ipynb. Yours stays as it is."
+    assert copy.read_text() == notebook_of("a", "mine")
+    assert (tmp_path / "mine" / "01.new.ipynb").read_text() == original.read_text()
+    assert copies.own(original, tmp_path / "mine")[1] == "", "it is said once"
 
 
 def test_a_wrong_lab_is_one_sentence() -> None:

@@ -167,7 +167,7 @@ BAD = [
     (["02-nothing"], "there is no lab named '02-nothing'"),
     (["01-bier", "--topology", "nowhere"], "there is no topology 'nowhere'"),
     (["01-bier", "--bsl", "65"], "64, 128 or 256"),
-    (["01-bier", "--bsl"], "--bsl wants a value; 01-bier has --bsl 64|128|256"),
+    (["01-bier", "--bsl"], "--bsl needs a value; 01-bier has --bsl 64|128|256"),
     (["01-bier", "--sbl", "64"], "did you mean --bsl?"),
     (["01-bier", "--pakets", "5"], "no option --pakets; did you mean --packets? p4lab run has"),
     (["01-bier", "--colour", "5"], "the lab's system, bier, has --bsl 64|128|256"),
@@ -176,7 +176,7 @@ BAD = [
     (["01-bier", "--packets", "0"], "at least 1 packet"),
     (["01-bier", "--net", "carrier-pigeon"], "there is virtual and mininet"),
     (["01-bier", "--engine", "steam"], "there is interpreter, native, auto"),
-    (["01-bier", "--engine", "native", "--target", "bmv2"], "leave it away"),
+    (["01-bier", "--engine", "native", "--target", "bmv2"], "leave it out"),
     (["01-bier", "--pcap", "/proc/nothing"], "captures cannot be written"),
 ]
 

@@ -82,7 +82,7 @@ def test_files_that_no_board_judges_are_listed() -> None:
     [
         (["--p4c", "nowhere"], "nowhere: no such directory"),
         (["--p4c", ROOT / "p4"], "is no checkout of p4c"),
-        (["--p4c", TREE, "--only", "stf-fast:*"], "Nothing fits --only stf-fast:*"),
+        (["--p4c", TREE, "--only", "stf-fast:*"], "Nothing matches --only stf-fast:*"),
         (["--p4c", TREE, "--manifest", "none.txt"], "none.txt: no such manifest"),
         (["--p4c", TREE, "--manifest", TREE / "Version.txt"], "Line 1 of the manifest"),
     ],

@@ -1,10 +1,13 @@
 """Without these, a student could lose work, or a starter could drift from the solution."""
 
+import json
+import os
+
 import pytest
 
 from cli_runner import p4lab
 from p4lab import _engine
-from p4lab.course import material
+from p4lab.course import material, renewal
 from p4lab.course.labs import names
 from p4lab.paths import ROOT
 
@@ -49,6 +52,90 @@ def test_links_are_not_followed_to_write(tmp_path):
     states = dict(material.start("01-bier", tmp_path / "lab"))
     assert states["bier/bier.p4"] == "kept"
     assert not outside.exists()
+
+
+OLD = "one\ntwo\nthree\nfour\nfive\nsix\n"
+NEWER = OLD.replace("two", "2")
+
+
+def begun(folder, text):
+    """A folder that was begun with a lab of one file, and what is in that file now."""
+    renewal.remember(folder, {"a.p4": OLD})
+    path = folder / "a.p4"
+    path.write_text(text)
+    return path
+
+
+def test_a_newer_starter_replaces_only_what_nobody_has_touched(tmp_path):
+    path = begun(tmp_path, OLD)
+    assert renewal.place(path, NEWER, renewal.begun_with(tmp_path)["a.p4"]) == "updated"
+    assert path.read_text() == NEWER
+
+
+def test_a_newer_starter_is_merged_with_work_elsewhere(tmp_path):
+    mine = OLD.replace("five", "5")
+    path = begun(tmp_path, mine)
+    assert renewal.place(path, NEWER, OLD) == "merged"
+    assert path.read_text() == mine.replace("two", "2")
+    assert renewal.before(path).read_text() == mine
+
+
+def test_a_newer_starter_is_laid_beside_work_in_the_same_lines(tmp_path):
+    mine = OLD.replace("two", "my work")
+    path = begun(tmp_path, mine)
+    assert renewal.place(path, NEWER, OLD) == "beside"
+    assert path.read_text() == mine
+    assert renewal.beside(path).read_text() == NEWER
+
+
+@pytest.mark.parametrize("line, other", [("two", "my work"), ("five", "5")])
+def test_what_a_student_has_beside_is_not_overwritten_either(tmp_path, line, other):
+    path = begun(tmp_path, OLD.replace(line, other))
+    for taken in (renewal.beside(path), renewal.before(path)):
+        taken.write_text("mine, too")
+    assert renewal.place(path, NEWER, OLD) == "kept"
+    assert path.read_text() == OLD.replace(line, other)
+    assert renewal.beside(path).read_text() == renewal.before(path).read_text() == "mine, too"
+
+
+def test_without_git_a_newer_starter_is_laid_beside(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", "")
+    path = begun(tmp_path, OLD.replace("five", "5"))
+    assert renewal.place(path, NEWER, OLD) == "beside"
+
+
+@pytest.mark.parametrize("memory", ["", "[", "[]", "[" * 100_000, '{"a.p4": 1}', "pipe", "zeros"])
+def test_a_memory_that_a_student_has_made_is_no_memory(tmp_path, memory):
+    path = tmp_path / renewal.MEMORY
+    path.parent.mkdir()
+    if memory == "pipe":
+        os.mkfifo(path)
+    elif memory == "zeros":
+        path.symlink_to("/dev/zero")
+    else:
+        path.write_text(memory)
+    assert renewal.begun_with(tmp_path) == {}
+
+
+def test_a_lab_that_has_changed_says_so_and_brings_its_changes(tmp_path):
+    """An instructor mends a lab in mid-term; whoever has begun learns of it and loses nothing."""
+    work = tmp_path / "my lab"
+    p4lab("start", "01-bier", work)
+    memory = json.loads((work / renewal.MEMORY).read_text())
+    older = memory["bier/bier.p4"] + "// a line that the lab no longer has\n"
+    memory["bier/bier.p4"] = older
+    (work / renewal.MEMORY).write_text(json.dumps(memory))
+    mine = "// mine\n" + older
+    (work / "bier" / "bier.p4").write_text(mine)
+    told = p4lab("check", "01-bier", work).stdout
+    assert "01-bier has changed since you began." in told
+    assert f"start 01-bier '{work}'" in told
+    again = p4lab("start", "01-bier", work).stdout
+    assert "bier.p4  merged with the lab's newer one; as you had it: bier.p4.before" in again
+    text = (work / "bier" / "bier.p4").read_text()
+    assert text.startswith("// mine\n") and "no longer has" not in text
+    assert (work / "bier" / "bier.p4.before").read_text() == mine
+    assert "has changed" not in p4lab("check", "01-bier", work).stdout
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "../x.p4", "bier/../../x", "", "a\\b"])

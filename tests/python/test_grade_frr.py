@@ -118,7 +118,7 @@ def test_a_missing_file_costs_what_is_in_it_and_no_more(course, graded, name, fi
     wanted = judge(course, files, seed=int(SEED)).points
     assert float(rows(graded)[name]["points"]) == wanted > 0
     text = (graded / "students" / f"{name}.md").read_text()
-    assert f"{file} {why}: it is as in the starter." in text
+    assert f"{file} {why}: the starter's is used." in text
 
 
 def test_the_class_is_whole(graded) -> None:

@@ -70,12 +70,12 @@ def test_a_lab_with_two_files_knows_them_by_their_names(tmp_path):
     (tmp_path / "one.p4").write_text("1")
     alone = submission.read(tmp_path / "one.p4", Wanted(edit))
     assert alone.files == {"a/one.p4": "1"}
-    assert alone.told()[-1] == "a/two.p4 was not handed in: it is as in the starter."
+    assert alone.told()[-1] == "a/two.p4 was not handed in: the starter's is used."
     blank = submission.read(
         folder(tmp_path / "blank", {"one.p4": "1", "two.p4": " "}), Wanted(edit)
     )
     assert blank.files["a/one.p4"] == "1"
-    assert blank.told()[-1] == "a/two.p4 is empty: it is as in the starter."
+    assert blank.told()[-1] == "a/two.p4 is empty: the starter's is used."
     (tmp_path / "three.p4").write_text("3")
     assert (
         submission.read(tmp_path / "three.p4", Wanted(edit)).trouble

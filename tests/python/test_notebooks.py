@@ -4,6 +4,7 @@ solution with every check green, on the starter with the failures that it should
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import nbformat
@@ -132,7 +133,7 @@ def test_on_the_starter_it_runs_and_fails_as_documented(
         assert f"{sign}: {check.title}" in everything
         assert check.points == 0 or course.starter_points
     assert f"\n{course.starter_points:g} of 100 points" in everything
-    assert "✓ passed: The program compiles" in everything and "✗ failed" in everything
+    assert re.search("✓ passed: .* compiles", everything) and "✗ failed" in everything
     said = "\n".join(text)
     assert read_lab(path.stem, _LabFile).notebook.unsolved in said
     assert "your program" in said and "reference" not in said

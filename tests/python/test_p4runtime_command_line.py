@@ -39,6 +39,7 @@ def test_the_line_of_the_tutorials() -> None:
         ("--pcap prog.p4", Options(program=Path("prog.p4"), pcap=Path("."))),
         ("prog.p4 --pcap", Options(program=Path("prog.p4"), pcap=Path("."))),
         ("--pcap=caps prog.p4", Options(program=Path("prog.p4"), pcap=Path("caps"))),
+        ("--drop-port 511 --bmv2-compat a.p4", Options(Path("a.p4"), bmv2_compat=True)),
         (
             "-L off --log-file log prog.p4",
             Options(Path("prog.p4"), log_file=Path("log"), ignored=("-L",)),
@@ -52,7 +53,9 @@ def test_other_lines(line: str, expected: Options) -> None:
 @pytest.mark.parametrize(
     ("line", "word"),
     [
-        ("prog.p4 --thrift-port 9090", "--thrift-port .* P4Runtime"),
+        ("prog.p4 --priority-queues 9", "1 to 8"),
+        ("prog.p4 --drop-port 510", "511 is needed"),
+        ("prog.p4 --thrift-port 99999", "0 to 65535"),
         ("prog.p4 --debugger", "p4lab trace"),
         ("", "--no-p4"),
         ("a.p4 b.p4", "one program"),

@@ -129,8 +129,8 @@ def test_what_cannot_run_says_so(tmp_path: Path) -> None:
 
 
 def test_the_verb_ends_with_a_sentence() -> None:
-    command = [sys.executable, "-m", "p4lab", "switch", "x.p4", "--thrift-port", "9090"]
+    command = [sys.executable, "-m", "p4lab", "switch", "x.p4", "--debugger"]
     env = {**os.environ, "PYTHONPATH": str(lab.ROOT / "src")}
     done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=60)
     assert done.returncode == 2
-    assert "P4Runtime" in done.stderr
+    assert "p4lab trace" in done.stderr

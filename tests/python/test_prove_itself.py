@@ -5,9 +5,11 @@ If these fail, terms mean something else than the engine does, and proofs are wo
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +25,8 @@ from p4lab.prove.compare import Bounds, compare
 from p4lab.prove.solver import Solver
 
 SEED = 20261122
+P4C = "P4LAB_P4C"
+"""Names a clone of p4lang/p4c, whose programs are looked at as well; this takes two minutes."""
 LABS = ["01-bier", "02-frr", "03-protect", "04-msr6"]
 
 # Decided at once, so that many edits of it can be tried.
@@ -94,7 +98,8 @@ V1Switch(Read(), Nothing(), Work(), Leave(), Nothing(), Write()) main;
 """
 
 # What labs seldom use: signed numbers, shifts, wide values, varbits, lookahead, unions of
-# cases, resubmission, clones, hashes, stacks with an index, ranges, optional keys, switches.
+# cases, resubmission, clones, hashes, stacks with an index, ranges, prefixes, optional keys,
+# switches.
 ODD = """
 #include <core.p4>
 #include <v1model.p4>
@@ -133,9 +138,20 @@ control Work(inout headers_t hdr, inout metadata_t meta, inout standard_metadata
         actions = { send; turn; copy; NoAction; }
         default_action = NoAction();
     }
+    table prefixes {
+        key = { hdr.top.by: lpm; }
+        actions = { send; NoAction; }
+        const entries = {
+            0x1000 &&& 0xf000: send(20);
+            0x1234: send(22);
+            0x1200 &&& 0xff00: send(21);
+            _: NoAction();
+        }
+    }
     apply {
         if (standard.instance_type == 0) { meta.turns = 0; meta.note = 0; }
         send(1);
+        if (hdr.top.plus == 4) { prefixes.apply(); }
         switch (ranges.apply().action_run) {
             turn: { hdr.top.wide = hdr.top.wide << (bit<8>)hdr.top.by[3:0]; }
             NoAction: { hdr.top.wide = hdr.top.wide |-| (bit<96>)hdr.top.by; }
@@ -217,6 +233,36 @@ def test_terms_come_to_what_the_engine_does(name: str) -> None:
         assert sent_by(program, sample, bounds) == sorted(sample["sent"][0]), (SEED, sample)
         sent += len(sample["sent"][0])
     assert sent > 0
+
+
+def agrees(path: Path) -> tuple[int, str]:
+    """How many random packets p4c's program was sent, and what comparing it with itself gives."""
+    compilation = _engine.compile(str(path), [], [])
+    if compilation.program is None:
+        return 0, "not v1model"
+    program, bounds = compilation.program, Bounds(varbits=9)
+    try:
+        samples = _engine.sample(program, Solver(), bounds, 3.0, 40, SEED)
+        for sample in samples:
+            assert sent_by(program, sample, bounds) == sorted(sample["sent"][0]), (SEED, sample)
+        return len(samples), compare(program, program, bounds, 2.0).verdict
+    except ValueError as unfollowed:
+        return 0, str(unfollowed)
+
+
+@pytest.mark.skipif(not os.environ.get(P4C), reason=f"{P4C} names no clone of p4lang/p4c")
+def test_terms_agree_with_the_engine_on_the_programs_of_p4c() -> None:
+    """Programs that others wrote to find what compilers get wrong."""
+    files = sorted(Path(os.environ[P4C], "testdata/p4_16_samples").glob("*bmv2.p4"))
+    said: Counter[str] = Counter()
+    packets = 0
+    for file in files:
+        sent, verdict = agrees(file)
+        assert verdict != "different", file
+        packets += sent
+        said[verdict] += 1
+    print(f"seed {SEED}: {len(files)} programs, {packets} packets: {dict(said)}")
+    assert said["equal"] > 300, said
 
 
 # ---- A program against itself -----------------------------------------------------------------

@@ -195,7 +195,8 @@ def test_the_service_starts_a_notebook_with_options_that_p4lab_has() -> None:
 
 
 def test_a_token_is_read_from_its_file_and_never_empty(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(server, "own_notebook", lambda lab: tmp_path / f"{lab}.ipynb")
+    monkeypatch.setattr(server, "own_notebook", lambda lab: (tmp_path / f"{lab}.ipynb", ""))
+    monkeypatch.setenv("P4LAB_FOLDER", str(tmp_path / "mine"))
     token = tmp_path / "token"
     token.write_text("0123abcd\n")
     assert server.student_server("01-bier", 9000, token_file=token).token == "0123abcd"

@@ -85,14 +85,14 @@ def test_the_widget_follows_its_sliders() -> None:
     provisioning = pytest.importorskip("p4lab.systems.bier_tna.views.provisioning").provisioning
     widget = provisioning({4: 0.2, 16: 0.1}, utilisation=4)
     assert widget.calculation.needed.physical == 11
-    picture = widget._repr_mimebundle_()["text/html"]
-    assert picture.count("<rect") == 32
-    _, rule, loopback = widget.children[-4], widget.children[-3], widget.children[-2]
-    rule.value, loopback.value = False, 3
+    picture = widget._repr_mimebundle_()[0]["text/html"]
+    assert picture.count('<span class="p4v-port') == 32
+    assert widget.data["sliders"][-1]["value"] == 11, "the slider shows what the rule says"
+    widget.set("loopback", 3)
     fewer = widget.calculation.with_fewer
     assert fewer is not None
     assert fewer.loops == 4
     assert f"{fewer.lost_of_copies:.1%}" in str(widget)
-    assert "lost" in widget._repr_mimebundle_()["text/html"]
-    widget.children[0].value = 0.95
+    assert "lost" in widget._repr_mimebundle_()[0]["text/html"]
+    widget.set("to 4", 0.95)
     assert "more than 1" in str(widget)

@@ -218,6 +218,7 @@ def test_mistakes_fail_the_stf_tests_too(lab, passes):
 @pytest.mark.parametrize("lab", GRADED)
 def test_scenarios_are_all_used(lab):
     course = load(lab)
-    used = {one.scenario or one.parses or one.numbers for one in course.checks} - {None}
+    kinds = ("scenario", "parses", "numbers", "breaks")
+    used = {getattr(one, kind) for one in course.checks for kind in kinds} - {None}
     there = {f"checks/{path.name}" for path in (course.folder / "checks").glob("*.toml")}
     assert used == there

@@ -264,10 +264,10 @@ def test_a_journal_of_another_program_is_not_applied(
     own = driver(client, server, tmp_path)
     own.open()
     other = Journal(tmp_path / "journal", "another")
-    with pytest.raises(BfrtError, match="is of a run with lab_bsl64; the switch runs another"):
+    with pytest.raises(BfrtError, match="is from a run with lab_bsl64; the switch runs another"):
         other.load()
     (tmp_path / "journal").write_text('{"version": 1, "program": "lab_bsl64"}\nnonsense\n')
-    with pytest.raises(BfrtError, match="is no journal of p4lab"):
+    with pytest.raises(BfrtError, match="is not a journal of p4lab"):
         journal(tmp_path).load()
 
 
@@ -302,7 +302,7 @@ def test_a_client_that_does_not_load_is_told(tmp_path: Path) -> None:
 
 
 def test_nobody_there(client: Any) -> None:
-    with pytest.raises(BfrtError, match=r"127\.0\.0\.1:1: nobody answers there"):
+    with pytest.raises(BfrtError, match=r"127\.0\.0\.1:1: nothing answers there"):
         sde.connect(client, "127.0.0.1:1", NAME, patience=0)
 
 

@@ -219,9 +219,7 @@ def test_ports_that_lose_their_link_are_gone_around(
     assert "r1: the port to r3 is up again" in process.stdout.readline()
     assert (down(), next_hops()) == (set(), {140, 148})
     chip.cable(140, whole=False)
-    assert process.stdout.readline() == (
-        "r1: the port to r2 has no link; routes are computed anew\n"
-    )
+    assert process.stdout.readline() == ("r1: the port to r2 has no link; routes are recomputed\n")
     assert (down(), next_hops()) == ({140}, {148})
     servers[1].switch.cable(140, whole=False)  # and its other end
     assert "r2: the port to r1 has no link" in process.stdout.readline()

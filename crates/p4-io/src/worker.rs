@@ -153,6 +153,7 @@ impl<D: Device> Worker<D> {
                 idle &= self.serve(at) == 0;
                 self.land(at);
             }
+            self.leave();
             self.exits.land(self.clock.now());
             self.exits.flush();
             if idle {
@@ -237,6 +238,16 @@ impl<D: Device> Worker<D> {
         });
     }
 
+    /// Sends what has waited in the device's own queues until now.
+    fn leave(&mut self) {
+        let (now, exits) = (self.clock.now(), &mut self.exits);
+        if self.device.next_departure().is_some_and(|due| due <= now) {
+            self.device.advance(now, &mut |port, _, data| {
+                exits.push(now, port, data)
+            });
+        }
+    }
+
     fn receive_from_cpu(&mut self, data: &[u8]) {
         let Some(port) = self.exits.cpu_port else {
             return;
@@ -257,7 +268,7 @@ impl<D: Device> Worker<D> {
         }
     }
 
-    /// How long nothing is due on any emulated link; `None` if nothing is.
+    /// How long nothing is due on any emulated link or in the device; `None` if nothing is.
     fn time_to_next(&self) -> Option<Duration> {
         let arriving = self.receivers.iter().filter_map(|port| port.line.as_ref());
         let leaving = self
@@ -268,6 +279,7 @@ impl<D: Device> Worker<D> {
         let due = arriving
             .chain(leaving)
             .filter_map(DelayLine::next_due)
+            .chain(self.device.next_departure())
             .min()?;
         let rest = due - self.clock.now();
         Some(Duration::from_nanos(rest.picos().div_ceil(1_000)))

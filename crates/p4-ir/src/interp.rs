@@ -74,8 +74,9 @@ impl Machine {
     /// From now on reads of undefined values give noise from `seed` and are recorded as
     /// [`Event::Undefined`]. That takes a tracer that is `ON`; [`Silent`](crate::trace::Silent) is
     /// the least.
-    pub fn show_undefined(&mut self, seed: u64) {
-        self.undefined = Some(Box::new(Undefined::new(seed, self.frame.len())));
+    pub fn show_undefined(&mut self, prepared: &Prepared, seed: u64) {
+        let undefined = Undefined::new(seed, self.frame.len(), prepared.program());
+        self.undefined = Some(Box::new(undefined));
     }
 
     pub fn shows_undefined(&self) -> bool {

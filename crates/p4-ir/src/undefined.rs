@@ -7,6 +7,9 @@
 //! A scalar is read where the program uses its value. Whole structs and headers are only copied:
 //! what was undefined in them is undefined in the copy.
 //!
+//! A program that compares such a value is right by chance unless the noise is the very value that
+//! it asks for. So half of the noise is drawn from the numbers that are written in the program.
+//!
 //! Unset variables hold their noise in the frame, so that each has one value however often it is
 //! read. Fields of invalid headers stay zero there, as comparing and copying headers relies on it;
 //! they hold noise only while an instruction reads them.
@@ -14,7 +17,7 @@
 use crate::interp::Prepared;
 use crate::interp_access::{accesses, Access};
 use crate::interp_prepare::place_words;
-use crate::ir::{mask, ArgValue, Op, Pc, Program, Slot, ValueKind, Var, WideKind};
+use crate::ir::{mask, ArgValue, ConstMatch, Op, Pc, Program, Slot, ValueKind, Var, WideKind};
 use crate::trace::{Event, Tracer};
 
 /// Why a value is undefined.
@@ -32,6 +35,8 @@ pub enum Why {
 #[derive(Clone, Debug)]
 pub(crate) struct Undefined {
     random: u64,
+    /// The numbers of one word that the program names, in ascending order
+    named: Vec<u64>,
     /// For each word whether it belongs to a variable without a value
     unset: Vec<bool>,
     /// Words that hold noise for the running instruction only, with what goes back into them
@@ -67,9 +72,10 @@ enum After {
 }
 
 impl Undefined {
-    pub fn new(seed: u64, words: usize) -> Undefined {
+    pub fn new(seed: u64, words: usize, program: &Program) -> Undefined {
         Undefined {
             random: seed,
+            named: named(program),
             unset: vec![false; words],
             lent: Vec::new(),
             after: Vec::new(),
@@ -119,7 +125,24 @@ impl Undefined {
         }
         let word = |i: usize| mask(width.saturating_sub(i as u32 * 64));
         let n = place_words(&var.place);
+        if n == 1 && self.next() & 1 == 1 {
+            if let Some(value) = self.one_named(width) {
+                return vec![value];
+            }
+        }
         (0..n).map(|i| self.next() & word(i)).collect()
+    }
+
+    /// A number of the program that a variable of `width` bits, at most 64, can hold; one that needs
+    /// more than half of the bits if there is any.
+    fn one_named(&mut self, width: u32) -> Option<u64> {
+        let upto = |bits| self.named.partition_point(|value| *value <= mask(bits));
+        let (half, all) = (upto(width / 2), upto(width));
+        let from = if half < all { half } else { 0 };
+        let count = (all - from) as u64;
+        let draw = self.next();
+        let index = from as u64 + draw.checked_rem(count)?;
+        Some(self.named[index as usize])
     }
 
     /// Takes their values from the variables in these words. Headers there are not yet valid.
@@ -396,6 +419,26 @@ impl<T: Tracer> Step<'_, T> {
 }
 
 /// Validity and the fill of stacks are always defined; a varbit without a value is empty.
+/// The numbers of one word that are written in a program: in its code, in what `select` and `switch`
+/// compare with, and in its entries.
+fn named(program: &Program) -> Vec<u64> {
+    let mut found = program.constants.clone();
+    for table in &program.switches {
+        found.extend(table.cases.iter().map(|(value, _)| *value));
+    }
+    let entries = program.tables.iter().flat_map(|table| &table.entries);
+    for one in entries.flat_map(|entry| &entry.matches) {
+        match one {
+            ConstMatch::Exact(value) | ConstMatch::Masked { value, .. } => found.extend(value),
+            ConstMatch::Range { low, .. } => found.extend(low),
+            ConstMatch::Any => {}
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 fn has_noise(var: &Var) -> bool {
     !matches!(
         var.place.kind,

@@ -10,7 +10,8 @@ use crate::term::{Binary, Term, Terms};
 use crate::tna::Wiring;
 use num_bigint::BigUint;
 use num_traits::{ToPrimitive, Zero};
-use p4_ir::ir::{ConstMatch, Program, Table};
+use p4_ir::ir::{ConstEntry, ConstMatch, Program, Table};
+use std::cmp::Reverse;
 
 /// How much of everything a comparison covers.
 #[derive(Clone, Debug)]
@@ -1034,24 +1035,43 @@ fn inside(key: Term, low: Term, high: Term, terms: &mut Terms) -> Term {
 }
 
 /// The entries of the program in the order in which they win.
-fn ordered(table: &Table) -> Result<Vec<&p4_ir::ir::ConstEntry>, String> {
+fn ordered(table: &Table) -> Result<Vec<&ConstEntry>, String> {
     let mut entries: Vec<_> = table.entries.iter().collect();
-    let has_priorities = entries.iter().any(|entry| entry.priority.is_some());
-    let has_prefixes = table.keys.iter().any(|key| &*key.match_kind == "lpm");
-    if !entries.is_empty() && (has_priorities || has_prefixes) {
-        if has_prefixes {
-            return Err(format!(
-                "{}: prefixes among the program's entries",
-                table.name
-            ));
-        }
-        let rank = |entry: &&p4_ir::ir::ConstEntry| entry.priority.unwrap_or(0);
-        entries.sort_by_key(rank);
+    let of_kind = |kinds: &[&str]| {
+        let fits = |key: &&p4_ir::ir::Key| kinds.contains(&&*key.match_kind);
+        table.keys.iter().filter(fits).count()
+    };
+    let prefixes = of_kind(&["lpm"]);
+    if entries.is_empty() {
+        return Ok(entries);
+    }
+    if prefixes > 0 && !table.const_entries {
+        let table = &table.name;
+        return Err(format!(
+            "{table}: prefixes among entries that others may be added to"
+        ));
+    }
+    if prefixes == 1 && of_kind(&["ternary", "range", "optional"]) == 0 {
+        entries.sort_by_key(|entry| Reverse(prefix_of(table, entry)));
+    } else if entries.iter().any(|entry| entry.priority.is_some()) {
+        entries.sort_by_key(|entry| entry.priority.unwrap_or(0));
         if table.largest_priority_wins {
             entries.reverse();
         }
     }
     Ok(entries)
+}
+
+/// How many bits of its one lpm key an entry asks for.
+fn prefix_of(table: &Table, entry: &ConstEntry) -> u32 {
+    let keys = table.keys.iter().zip(&entry.matches);
+    let lpm = keys.filter(|(key, _)| &*key.match_kind == "lpm");
+    lpm.map(|(key, given)| match given {
+        ConstMatch::Masked { mask, .. } => mask.iter().map(|word| word.count_ones()).sum(),
+        ConstMatch::Exact(_) => key.place.width,
+        ConstMatch::Any | ConstMatch::Range { .. } => 0,
+    })
+    .sum()
 }
 
 fn number(limbs: &[u64]) -> BigUint {

@@ -19,6 +19,7 @@ mod net_values;
 mod p4runtime;
 mod program;
 mod prove;
+mod runtime;
 mod stf;
 mod switch;
 mod tna;
@@ -54,6 +55,8 @@ mod _engine {
     use super::program::Program;
     #[pymodule_export]
     use super::prove::{cover, follow, prove, sample};
+    #[pymodule_export]
+    use super::runtime::Runtime;
     #[pymodule_export]
     use super::stf::stf;
     #[pymodule_export]

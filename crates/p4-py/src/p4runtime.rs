@@ -52,6 +52,11 @@ impl ForwarderPlant {
             packets_out: Arc::default(),
         }
     }
+
+    /// The way to the switch, for whoever else speaks to it.
+    pub fn handle(&self) -> Handle<Device> {
+        self.handle.clone()
+    }
 }
 
 fn gone(_: IoError) -> Gone {

@@ -64,8 +64,8 @@ impl Program {
         is_same_code(self.ir(), other.ir())
     }
 
-    /// What the program is made of: `package`, `blocks`, `headers`, `tables`, `actions`, `instances`.
-    /// It is the same object each time, and not to be changed.
+    /// What the program is made of: `package`, `blocks`, `headers`, `tables`, `actions`, `instances`,
+    /// `custom_crcs` (name, width). It is the same object each time, and not to be changed.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyDict>> {
         let make = || self.summed_up(py).map(Bound::unbind);
@@ -114,6 +114,11 @@ impl Program {
             instances.append(dict)?;
         }
         summary.set_item("instances", instances)?;
+        let crcs: Vec<_> = match &self.image {
+            Image::V1Model(image) => image.custom_crcs().collect(),
+            Image::Tna(_) => Vec::new(),
+        };
+        summary.set_item("custom_crcs", crcs)?;
         Ok(summary)
     }
 

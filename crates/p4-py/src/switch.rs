@@ -11,7 +11,7 @@ use p4_arch::v1model::{Config, Switch as V1Switch};
 use p4_arch::{ArchError, Digest, Image, Sink, Stats, Switch as AnySwitch, Trace};
 use p4_net::Out;
 use p4_runtime::{Host, Tap};
-use p4_state::{Args, Match, State, Target, Update, UpdateError};
+use p4_state::{Args, EntryView, Match, MeterConfig, State, Target, Update, UpdateError};
 use p4_time::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -21,6 +21,9 @@ use std::time::Instant;
 
 /// Traces that a device keeps for whoever fetches them; the oldest go first.
 const MAX_TRACES: usize = 10_000;
+
+/// Digests that a device keeps beside P4Runtime's clients.
+const MAX_DIGESTS: usize = 10_000;
 
 /// What became of one packet that arrived.
 pub struct Arrival {
@@ -37,7 +40,9 @@ pub struct Device {
     tracing: bool,
     traces: VecDeque<Arrival>,
     /// The way to P4Runtime's clients, and the port that leads there
-    tap: Option<(Option<u16>, Tap)>,
+    tap: Taps,
+    /// Digests for somebody beside P4Runtime's clients; the oldest go first.
+    kept: Option<VecDeque<Digest>>,
 }
 
 impl Device {
@@ -48,6 +53,7 @@ impl Device {
             tracing: false,
             traces: VecDeque::new(),
             tap: None,
+            kept: None,
         }
     }
 
@@ -161,10 +167,19 @@ impl Device {
     }
 
     /// Digests since the last call, oldest first, with the program that they are from; none if
-    /// P4Runtime's clients get them.
+    /// P4Runtime's clients get them and they are not to be kept as well.
     pub fn take_digests(&mut self) -> Vec<Digest> {
-        let switch = self.switch.as_mut();
-        switch.map(AnySwitch::take_digests).unwrap_or_default()
+        let kept = self.kept.as_mut().map(std::mem::take);
+        let mut digests = Vec::from(kept.unwrap_or_default());
+        if let Some(switch) = &mut self.switch {
+            digests.extend(switch.take_digests());
+        }
+        digests
+    }
+
+    /// From now on keeps digests that P4Runtime's clients get, for `take_digests`.
+    pub fn keep_digests(&mut self) {
+        self.kept.get_or_insert_default();
     }
 
     /// Packets that were sent to the switch and what it sent, by its own count.
@@ -198,10 +213,12 @@ impl p4_net::Device for Device {
     }
 
     fn advance(&mut self, now: Time, out: &mut Out) {
-        let Device { switch, tap, .. } = self;
+        let Device {
+            switch, tap, kept, ..
+        } = self;
         let Some(switch) = switch else { return };
         switch.advance(now, &mut Exits { tap, out });
-        tell_digests(switch, tap);
+        tell_digests(switch, tap, kept);
     }
 
     fn port_changed(&mut self, now: Time, port: u16, up: bool) {
@@ -219,15 +236,16 @@ impl p4_net::Device for Device {
             tap,
             tracing,
             traces,
+            kept,
         } = self;
         let Some(switch) = switch else { return };
         let mut sink = Exits { tap, out };
         if !*tracing {
             switch.process(now, port, data, &mut sink);
-            return tell_digests(switch, tap);
+            return tell_digests(switch, tap, kept);
         }
         let trace = switch.process_traced(now, port, data, &mut sink);
-        tell_digests(switch, tap);
+        tell_digests(switch, tap, kept);
         if traces.len() == MAX_TRACES {
             traces.pop_front();
         }
@@ -265,13 +283,17 @@ impl Sink for Exits<'_, '_> {
 
 /// Without clients the switch keeps its digests for whoever asks.
 #[inline]
-fn tell_digests(switch: &mut AnySwitch, tap: &Taps) {
-    if let Some((_, tap)) = tap {
-        let digests = switch.take_digests();
-        if !digests.is_empty() {
-            tap.digests(digests);
-        }
+fn tell_digests(switch: &mut AnySwitch, tap: &Taps, kept: &mut Option<VecDeque<Digest>>) {
+    let Some((_, tap)) = tap else { return };
+    let digests = switch.take_digests();
+    if digests.is_empty() {
+        return;
     }
+    if let Some(kept) = kept {
+        kept.extend(digests.iter().cloned());
+        kept.drain(..kept.len().saturating_sub(MAX_DIGESTS));
+    }
+    tap.digests(digests);
 }
 
 /// One switch by itself.
@@ -474,38 +496,47 @@ impl Switch {
     }
 }
 
-/// The entries of a table in the order in which they came: `handle` (the number that traces show),
-/// `matches` (by key, as in updates), `priority`, `action` and `args` (by parameter). An entry that
-/// leads to a member or a group of an action profile has no action of its own: None, and no args.
+/// The entries of a table in the order in which they came, see `entry_dict`.
 pub fn entry_dicts<'py>(
     py: Python<'py>,
     state: &State,
     table: &str,
 ) -> PyResult<Vec<Bound<'py, PyDict>>> {
     let entries = state.entries(table).map_err(refused)?;
-    let dict = |entry: p4_state::EntryView| {
-        let dict = PyDict::new(py);
-        dict.set_item("handle", entry.handle)?;
-        let matches = PyDict::new(py);
-        for (key, value) in &entry.matches {
-            matches.set_item(key, match_tuple(py, value)?)?;
-        }
-        dict.set_item("matches", matches)?;
-        dict.set_item("priority", entry.priority)?;
-        let (args, mut action) = (PyDict::new(py), None);
-        if let Target::Action(spec) = entry.target {
-            if let Args::Named(named) = spec.args {
-                for (name, value) in named {
-                    args.set_item(name, value)?;
-                }
-            }
-            action = Some(spec.name);
-        }
-        dict.set_item("action", action)?;
-        dict.set_item("args", args)?;
-        Ok(dict)
-    };
+    let dict = |entry: EntryView| entry_dict(py, &entry);
     entries.into_iter().map(dict).collect()
+}
+
+/// One entry: `handle` (the number that traces show), `matches` (by key, as in updates),
+/// `priority`, `action` and `args` (by parameter). An entry that leads to a member or a group of an
+/// action profile has no action of its own: None, and no args.
+pub fn entry_dict<'py>(py: Python<'py>, entry: &EntryView) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("handle", entry.handle)?;
+    let matches = PyDict::new(py);
+    for (key, value) in &entry.matches {
+        matches.set_item(key, match_tuple(py, value)?)?;
+    }
+    dict.set_item("matches", matches)?;
+    dict.set_item("priority", entry.priority)?;
+    let (action, args) = match &entry.target {
+        Target::Action(spec) => (Some(&spec.name), args_dict(py, &spec.args)?),
+        Target::Member(_) | Target::Group(_) => (None, PyDict::new(py)),
+    };
+    dict.set_item("action", action)?;
+    dict.set_item("args", args)?;
+    Ok(dict)
+}
+
+/// The arguments of an action by parameter, in their order.
+pub fn args_dict<'py>(py: Python<'py>, args: &Args) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    if let Args::Named(named) = args {
+        for (name, value) in named {
+            dict.set_item(name, value)?;
+        }
+    }
+    Ok(dict)
 }
 
 pub fn read_direct_counter(
@@ -524,14 +555,17 @@ pub fn read_meter(
     index: u64,
 ) -> PyResult<Option<(u64, u64, u64, u64)>> {
     let config = state.meter_config(meter, index).map_err(refused)?;
-    Ok(config.map(|c| {
-        (
-            c.committed_rate,
-            c.committed_burst,
-            c.peak_rate,
-            c.peak_burst,
-        )
-    }))
+    Ok(config.map(rates))
+}
+
+/// A meter's rates and bursts as updates have them.
+pub fn rates(config: MeterConfig) -> (u64, u64, u64, u64) {
+    (
+        config.committed_rate,
+        config.committed_burst,
+        config.peak_rate,
+        config.peak_burst,
+    )
 }
 
 fn not_tna(error: ArchError) -> PyErr {

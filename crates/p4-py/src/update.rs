@@ -5,6 +5,7 @@
 //! ("delete", "entry", table, [(key, match)], priority)
 //! ("clear", table)                                   all entries but those of the program
 //! ("default", table, action, [(param, value)])       action None: back to the program's
+//! ("default", table, ("member" | "group", id), [])   of a table with an action profile
 //! ("group", id, [(port, instance)])                  None removes the group
 //! ("session", id, port | None, group | None, truncate)   no port and no group removes it
 //! ("register", name, index, value)
@@ -12,6 +13,8 @@
 //! ("value_set", name, [[match]])                     all members of a parser's value set
 //! ("meter", name, index | None, rates | None)        of all cells without an index
 //! ("direct_meter", table, [(key, match)], priority, rates | None)
+//! ("direct_counter", table, [(key, match)], priority, packets, bytes)
+//! ("idle_timeout", table, [(key, match)], priority, picoseconds | None)
 //! ("member", profile, id, action | None, [(param, value)])
 //! ("member_group", profile, id, [member] | None)
 //! ```
@@ -49,16 +52,7 @@ fn update(tuple: &Bound<'_, PyTuple>) -> PyResult<Update> {
         "clear" => Update::Clear {
             table: tuple.get_item(1)?.extract()?,
         },
-        "default" => Update::SetDefault {
-            table: tuple.get_item(1)?.extract()?,
-            action: match tuple.get_item(2)?.extract::<Option<String>>()? {
-                Some(name) => Some(ActionSpec {
-                    name,
-                    args: named(&tuple.get_item(3)?)?,
-                }),
-                None => None,
-            },
-        },
+        "default" => default(tuple)?,
         "group" => Update::SetGroup {
             group: tuple.get_item(1)?.extract()?,
             replicas: tuple
@@ -95,12 +89,17 @@ fn update(tuple: &Bound<'_, PyTuple>) -> PyResult<Update> {
             index: tuple.get_item(2)?.extract()?,
             config: rates(&tuple.get_item(3)?)?,
         },
+        "direct_counter" => Update::SetDirectCounter {
+            key: place(tuple)?,
+            packets: tuple.get_item(4)?.extract()?,
+            bytes: tuple.get_item(5)?.extract()?,
+        },
+        "idle_timeout" => Update::SetIdleTimeout {
+            key: place(tuple)?,
+            ttl: tuple.get_item(4)?.extract()?,
+        },
         "direct_meter" => Update::SetDirectMeter {
-            key: key(
-                tuple.get_item(1)?.extract()?,
-                &tuple.get_item(2)?,
-                tuple.get_item(3)?.extract()?,
-            )?,
+            key: place(tuple)?,
             config: rates(&tuple.get_item(4)?)?,
         },
         "member" => Update::SetMember {
@@ -128,26 +127,54 @@ fn update(tuple: &Bound<'_, PyTuple>) -> PyResult<Update> {
 }
 
 fn entry(tuple: &Bound<'_, PyTuple>) -> PyResult<Entry> {
-    let leads_to = tuple.get_item(5)?;
-    let target = match leads_to.extract::<(String, u32)>() {
+    Ok(Entry {
+        key: entry_key(tuple)?,
+        target: target(tuple, 5)?,
+    })
+}
+
+/// What stands at `at`, and the arguments of an action behind it.
+fn target(tuple: &Bound<'_, PyTuple>, at: usize) -> PyResult<Target> {
+    let leads_to = tuple.get_item(at)?;
+    Ok(match leads_to.extract::<(String, u32)>() {
         Ok((kind, member)) if kind == "member" => Target::Member(member),
         Ok((kind, group)) if kind == "group" => Target::Group(group),
         _ => Target::Action(ActionSpec {
             name: leads_to.extract()?,
-            args: named(&tuple.get_item(6)?)?,
+            args: named(&tuple.get_item(at + 1)?)?,
         }),
-    };
-    Ok(Entry {
-        key: entry_key(tuple)?,
-        target,
+    })
+}
+
+fn default(tuple: &Bound<'_, PyTuple>) -> PyResult<Update> {
+    let table = tuple.get_item(1)?.extract()?;
+    if tuple.get_item(2)?.is_none() {
+        let action = None;
+        return Ok(Update::SetDefault { table, action });
+    }
+    Ok(match target(tuple, 2)? {
+        Target::Action(action) => Update::SetDefault {
+            table,
+            action: Some(action),
+        },
+        target => Update::SetDefaultTarget { table, target },
     })
 }
 
 fn entry_key(tuple: &Bound<'_, PyTuple>) -> PyResult<EntryKey> {
+    key_at(tuple, 2)
+}
+
+/// The key of an update that is about what belongs to an entry.
+fn place(tuple: &Bound<'_, PyTuple>) -> PyResult<EntryKey> {
+    key_at(tuple, 1)
+}
+
+fn key_at(tuple: &Bound<'_, PyTuple>, at: usize) -> PyResult<EntryKey> {
     key(
-        tuple.get_item(2)?.extract()?,
-        &tuple.get_item(3)?,
-        tuple.get_item(4)?.extract()?,
+        tuple.get_item(at)?.extract()?,
+        &tuple.get_item(at + 1)?,
+        tuple.get_item(at + 2)?.extract()?,
     )
 }
 

@@ -12,6 +12,7 @@ use crate::store::Store;
 use p4_arch::v1model::Switch;
 use p4_state::{ActionSpec, Args, Entry, EntryKey, Match, Update};
 use prost::Message;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A program that is, or is to be, in a device, and what clients have written for it.
@@ -58,12 +59,17 @@ pub fn find(
         .ok_or_else(|| Refusal::invalid(message))?;
     let theirs = P4Info::decode(bytes.as_slice())
         .map_err(|error| Refusal::invalid(format!("P4Info cannot be read: {error}")))?;
-    let device = &config.p4_device_config;
-    let recorded = recorded_program(device);
-    let asked = match (&recorded, source(device)) {
-        (Some(program), _) => Some(DeviceConfig::Json { program }),
-        (None, Some(text)) => Some(DeviceConfig::Source(text)),
-        (None, None) => None,
+    let unwrapped = unwrapped(&config.p4_device_config);
+    let device = &*unwrapped;
+    let json = json(device);
+    let text = |value: Option<&serde_json::Value>| value?.as_str().map(str::to_string);
+    let carried = json.as_ref().and_then(|json| text(json.get("p4lab")?.get("source")));
+    let recorded = json.as_ref().and_then(|json| text(json.get("program")));
+    let asked = match (&carried, &recorded, source(device)) {
+        (Some(text), _, _) => Some(DeviceConfig::Source(text)),
+        (None, Some(program), _) => Some(DeviceConfig::Json { program }),
+        (None, None, Some(text)) => Some(DeviceConfig::Source(text)),
+        (None, None, None) => None,
     };
     let compiled = asked.map(|asked| compiler.compile(asked)).transpose();
     if let Some(pipeline) = compiled.map_err(Refusal::invalid)?.flatten() {
@@ -94,14 +100,28 @@ fn unlike(difference: &str) -> Refusal {
     Refusal::invalid(format!("P4Info {difference}; compile the program again"))
 }
 
-/// The name of the program that p4c's JSON says it was made of.
-fn recorded_program(device: &[u8]) -> Option<String> {
+/// What p4lang's tutorials send: p4.tmp.P4DeviceConfig of p4lang/PI.
+#[derive(Clone, PartialEq, Message)]
+struct Wrapper {
+    #[prost(bytes = "vec", tag = "3")]
+    device_data: Vec<u8>,
+}
+
+/// A configuration without the message that may be wrapped around it.
+fn unwrapped(config: &[u8]) -> Cow<'_, [u8]> {
+    match Wrapper::decode(config) {
+        Ok(wrapper) if !wrapper.device_data.is_empty() => Cow::Owned(wrapper.device_data),
+        _ => Cow::Borrowed(config),
+    }
+}
+
+/// p4c's JSON: it says of which program it was made, and our own p4c's carries it below `p4lab`.
+fn json(device: &[u8]) -> Option<serde_json::Value> {
     let blank = |byte: &&u8| byte.is_ascii_whitespace();
     if device.iter().find(|byte| !blank(byte)) != Some(&b'{') {
         return None;
     }
-    let json: serde_json::Value = serde_json::from_slice(device).ok()?;
-    json.get("program")?.as_str().map(str::to_string)
+    serde_json::from_slice(device).ok()
 }
 
 /// P4 source, if it looks like it.

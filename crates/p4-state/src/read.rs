@@ -56,6 +56,50 @@ impl State {
         })
     }
 
+    /// The entry that traces show under this number.
+    pub fn entry_numbered(&self, table: &str, handle: u64) -> Result<EntryView, UpdateError> {
+        let table = &self.tables[self.table_named(table)?];
+        let entry = table.entry_numbered(handle).map(|entry| view(table, entry));
+        entry.ok_or_else(|| UpdateError::NotFound {
+            table: table.name.to_string(),
+        })
+    }
+
+    /// What packets meet that hit no entry of a table.
+    pub fn default_target(&self, table: &str) -> Result<Target, UpdateError> {
+        let index = self.table_named(table)?;
+        let table = &self.tables[index];
+        Ok(match &table.default_leads {
+            Some(Leads::Member(member)) => Target::Member(*member),
+            Some(Leads::Group(group)) => Target::Group(*group),
+            Some(Leads::Action(..)) | None => {
+                Target::Action(spec(table, table.default.action, &table.default.data))
+            }
+        })
+    }
+
+    /// The members of an action profile by their numbers.
+    pub fn members(&self, profile: &str) -> Result<Vec<(u32, ActionSpec)>, UpdateError> {
+        let id = self.profile_named(profile)?;
+        let mut tables = self.tables.iter();
+        let user = tables.find(|table| table.direct.profile == Some(id as ir::InstanceId));
+        let (Some(table), Cells::Profile(cells)) = (user, &self.cells[id]) else {
+            return Ok(Vec::new()); // a profile without a table has no actions
+        };
+        let members = cells.members.iter();
+        Ok(members
+            .map(|(number, member)| (*number, spec(table, member.action, &member.data)))
+            .collect())
+    }
+
+    /// The groups of an action selector by their numbers, with their members in ascending order.
+    pub fn member_groups(&self, profile: &str) -> Result<Vec<(u32, Vec<u32>)>, UpdateError> {
+        match &self.cells[self.profile_named(profile)?] {
+            Cells::Profile(cells) => Ok(cells.groups.clone().into_iter().collect()),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// The default action of a table.
     pub fn default_action(&self, table: &str) -> Result<ActionSpec, UpdateError> {
         let table = &self.tables[self.table_named(table)?];

@@ -245,6 +245,12 @@ impl Table {
         entries
     }
 
+    /// The entry with this number.
+    pub fn entry_numbered(&self, handle: u64) -> Option<&Stored> {
+        let mut entries = self.slab.iter().flatten();
+        entries.find(|entry| entry.handle == handle)
+    }
+
     /// Adds an entry; the size is not asked for entries of the program.
     pub fn insert(
         &mut self,

@@ -34,7 +34,9 @@ PANELS = {
         "mutants": "p4lab.cli.mutants_verb:mutants",
         "prove": "p4lab.cli.prove_verb:prove",
         "strengthen": "p4lab.cli.strengthen_verb:strengthen",
+        "import": "p4lab.cli.import_verb:import_",
         "starter": "p4lab.cli.start_verb:starter",
+        "exercises": "p4lab.cli.exercises_verb:exercises",
     },
     "Measure": {
         "bench": "p4lab.cli.bench_verb:bench",
@@ -43,6 +45,8 @@ PANELS = {
     "This machine": {
         "doctor": "p4lab.cli.doctor_verb:doctor",
         "switch": "p4lab.cli.switch_verb:switch",
+        "shims": "p4lab.cli.shims_verb:shims",
+        "shell": "p4lab.cli.shims_verb:shell",
     },
 }
 """The verbs as the help lists them, and where each is"""
@@ -105,7 +109,7 @@ def options(
     _: Annotated[
         bool,
         typer.Option(
-            "--version", callback=_version, is_eager=True, help="Say which p4lab this is, and end."
+            "--version", callback=_version, is_eager=True, help="Print the version and exit."
         ),
     ] = False,
 ) -> None:

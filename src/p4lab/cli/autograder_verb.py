@@ -23,14 +23,14 @@ class Platform(str, Enum):
 For = Annotated[Platform, typer.Option("--for", help="The platform.")]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="PATH", help="The zip or folder; else PLATFORM-LAB."),
+    typer.Option("--out", metavar="PATH", help="The zip or folder; default: PLATFORM-LAB."),
 ]
 SeedFile = Annotated[
     Path | None,
-    typer.Option("--seed-file", metavar="FILE", help="As for `grade`; else LAB.seed."),
+    typer.Option("--seed-file", metavar="FILE", help="As for `grade`; default: LAB.seed."),
 ]
 Image = Annotated[
-    str, typer.Option("--image", metavar="NAME", help="What the image of PrairieLearn is called.")
+    str, typer.Option("--image", metavar="NAME", help="Name of the PrairieLearn image.")
 ]
 
 

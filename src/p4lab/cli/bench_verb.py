@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from enum import Enum
 from typing import Annotated
 
 import typer
 
-from p4lab.bench import Measure, describe, measure_all
+from p4lab.bench import Measure, Say, describe, measure_all
 from p4lab.cli.console import print_whole
 from p4lab.cli.options import Json
+from p4lab.notebook.pace import saving
 
 
 class What(str, Enum):
@@ -21,6 +23,7 @@ class What(str, Enum):
     engines = "engines"
     grade = "grade"
     scale = "scale"
+    notebook = "notebook"
 
 
 Only = Annotated[
@@ -28,7 +31,7 @@ Only = Annotated[
     typer.Argument(
         metavar="[WHAT]",
         help="engine; engines: native code next to the interpreter; grade: a class of 300; scale: "
-        "large networks in virtual time.",
+        "large networks in virtual time; notebook: from a save to the new picture.",
         show_choices=False,
     ),
 ]
@@ -40,7 +43,7 @@ Seconds = Annotated[
 def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = False) -> None:
     """Measure the engine on this machine: compiling, processing, forwarding, memory; or its two
     engines, the interpreter and native code, on BIER and MSR6; or grading; or networks in virtual
-    time of up to 1,000 switches, next to ns-3.
+    time of up to 1,000 switches, next to ns-3; or JupyterLab, if Chromium is there.
 
     What is measured and how: docs/speed.md. The JSON object has `machine` (processor, cores,
     kernel, load: programs that were busy before) and `measures`: each with group, name, unit, value
@@ -51,7 +54,7 @@ def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = Fals
 
     machine = describe()
     with Console(stderr=True).status("starting") as status:
-        measures = list(measure_all(what.value, seconds, lambda now: status.update(f"{now} ...")))
+        measures = list(_measured(what, seconds, lambda now: status.update(f"{now} ...")))
     if as_json:
         rows = [{**asdict(row), "met": row.met} for row in measures]
         typer.echo(json.dumps({"machine": asdict(machine), "measures": rows}, indent=2))
@@ -59,6 +62,14 @@ def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = Fals
         console = Console(emoji=False)
         console.print(str(machine), highlight=False)
         print_whole(_table(measures))
+
+
+def _measured(what: What, seconds: float, say: Say) -> Iterator[Measure]:
+    """The measures of the engine end with what a student waits for after a save."""
+    if what != What.notebook:
+        yield from measure_all(what.value, seconds, say)
+    if what in (What.engine, What.notebook):
+        yield from saving(say)
 
 
 def _table(measures: list[Measure]):  # -> rich.table.Table, imported only here

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import textwrap
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,8 +19,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.asked import MayNameACheck
+from p4lab.cli.errors import VERDICT_NO, fail, fail_at
 from p4lab.cli.options import Json, Lab
+from p4lab.cli.verbs import registered
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from p4lab.grading.benches.tofino import TofinoBench
     from p4lab.grading.course import Course
     from p4lab.grading.elsewhere import Bench
+    from p4lab.grading.progress import Progress
     from p4lab.grading.record import Verdict
     from p4lab.grading.submission import Submission
 
@@ -59,14 +63,35 @@ OnePart = Annotated[
     typer.Option("--part", metavar="PART", help="Only this part: its number or name."),
 ]
 
+WatchIt = Annotated[
+    str | None,
+    typer.Option(
+        "--watch-it",
+        metavar="[CHECK]",
+        help="Step through the packet of a failed check, up to where it goes wrong.",
+    ),
+]
+
+Hint = Annotated[
+    str | None,
+    typer.Option(
+        "--hint",
+        metavar="[CHECK]",
+        help="A hint to a failed check: each call says one thing more, three in all.",
+    ),
+]
+
 LOOK = 0.2  # seconds between two looks at the files
 
 
+@registered(cls=MayNameACheck)
 def check(
     lab: Lab,
     folder: Folder = Path("."),
     all_: All = False,
     part: OnePart = None,
+    watch_it: WatchIt = None,
+    hint: Hint = None,
     target: Target = "engine",
     prove: Prove = False,
     seconds: Seconds = 10.0,
@@ -75,25 +100,40 @@ def check(
     """Check your work on a lab; exits 0 only if everything passes that the target can judge, and
     with --part if all of that part passes.
 
-    The JSON object has lab, student, trouble, checks, proof and notes (how your folder was read);
-    each check has id, title, part, status, points, max_points, waits_for, beyond (what the target
-    lacks), cases and story.
+    --watch-it shows one failed check as a film: its packet, step by step through your program, up
+    to where it goes wrong. Enter goes on, b back, q ends it. CHECK is a number, as 2.1, or a
+    name; without it, it is the first that fails. The exit status is 0 then.
+
+    --hint says where to look; called again, what to think of; and then nearly the code. How far
+    you have gone is kept in hints.toml, which an instructor may ask for.
+
+    The JSON object has lab, student, trouble, checks, proof, notes (how your folder was read) and
+    progress (done and next, of a lab that keeps it); each check has id, title, part, status,
+    points, max_points, waits_for, beyond (what the target lacks), cases and story.
     """
     from rich.console import Console  # heavy: rich, for nothing but a report
 
     from p4lab.grading.apart import unread
-    from p4lab.grading.text import in_order, render
+    from p4lab.grading.text import of_part, render
 
     course = _course(lab)
     wanted = _part(course, part)
     _may_be(target, course)
     if prove and target != "engine":
         fail("a proof is about the program, on whatever target it runs: leave out --target.")
+    if watch_it is not None and target != "engine":
+        fail("only the engine can be watched: leave out --target.")
     found = _read(course, folder)
     if found.trouble:
         if as_json:
             typer.echo(_record(unread(course, "", found), found))
         fail(f"{folder}: {_told(course, folder, found)}")
+    if watch_it is not None:
+        _watch_it(course, found.files, _check(course, watch_it), as_json)
+        return
+    if hint is not None:
+        _hint(course, found, folder, _check(course, hint), as_json)
+        return
     # In front of the bench, which may start threads: a fork wants none.
     verdict = _on_engine(course, found.files)
     if prove and not verdict.trouble:
@@ -102,14 +142,17 @@ def check(
         with _bench(target, course) as bench:
             verdict = _on_bench(course, found.files, bench)
     whole = verdict
+    progress = _progress(course, folder, whole)
     if wanted:
-        verdict = replace(verdict, checks=tuple(in_order(course, verdict, wanted)))
+        verdict = replace(verdict, checks=tuple(of_part(verdict, wanted)))
     if as_json:
-        typer.echo(_record(verdict, found))
+        typer.echo(_record(verdict, found, progress))
     else:
         stories = len(verdict.checks) if all_ else 1
         shown = Console(emoji=False)
         shown.print(render(course, whole, stories=stories, folder=str(folder), part=wanted))
+        _offer_film(shown, course, folder, verdict)
+        _tell_of_progress(shown, progress)
         _tell_of_files(shown, course, folder, found)
     if not verdict.passed:
         raise typer.Exit(VERDICT_NO)
@@ -133,6 +176,7 @@ def watch(lab: Lab, folder: Folder = Path("."), part: OnePart = None) -> None:
         verdict = _on_engine(course, found.files)
         console.clear()
         console.print(render(course, verdict, folder=str(folder), part=wanted))
+        _tell_of_progress(console, _progress(course, folder, verdict))
         _tell_of_files(console, course, folder, found)
         console.print(f"\n[dim]Waiting for changes in {folder} (Ctrl-C to stop)[/]")
         if verdict.passed:
@@ -150,16 +194,107 @@ def _part(course: Course, written: str | None) -> str | None:
     fail(f"{course.name} has no part {written!r}; it has {known or 'no parts'}.")
 
 
-def _record(verdict: Verdict, found: Submission) -> str:
-    """The verdict and how the folder was read, as JSON."""
-    return json.dumps({**verdict.to_json(), "notes": found.told()}, indent=2)
+def _check(course: Course, written: str) -> str | None:
+    """The id of the check that a user means by its number or id; None for the first that fails.
+    Ends the verb if there is no such check."""
+    from p4lab.grading.text import number_of
+
+    if not written:
+        return None
+    for one in course.checks:
+        if written in (one.id, number_of(course, one.id)):
+            return one.id
+    known = ", ".join(f"{number_of(course, one.id)} {one.id}".strip() for one in course.checks)
+    fail(f"{course.name} has no check {written!r}; it has {known}.")
+
+
+def _watch_it(course: Course, files: Mapping[str, str], check: str | None, as_json: bool) -> None:
+    """Shows the film of a check."""
+    from rich.console import Console
+
+    from p4lab.cli.film import play
+    from p4lab.grading.apart import film_apart
+    from p4lab.grading.sandbox import Limits
+
+    waiting = Console(stderr=True).status("checking")
+    film = film_apart(course, files, check, Limits(), waiting)
+    if as_json:
+        typer.echo(json.dumps(film.to_json(), indent=2))
+    else:
+        play(film, {**course.sources, **course.starter, **files}, Console(emoji=False))
+
+
+def _hint(
+    course: Course, found: Submission, folder: Path, check: str | None, as_json: bool
+) -> None:
+    """One step more of the hints to a check."""
+    from p4lab.course.home import command
+    from p4lab.grading.asked import FILE, STEPS
+    from p4lab.grading.steps import TITLES, ask
+
+    verdict = _on_engine(course, found.files)
+    kept = folder if folder.is_dir() else folder.parent
+    try:
+        given = ask(course, verdict, check, kept, found.asked)
+    except OSError as error:
+        fail_at(error, kept / FILE)
+    if as_json:
+        typer.echo(json.dumps(given.to_json(), indent=2))
+        return
+    if given.why:
+        typer.echo(given.why)
+        return
+    typer.echo(given.title)
+    for number, (title, text) in enumerate(zip(TITLES, given.steps, strict=False), 1):
+        typer.echo(f"\n{number}. {title}\n{textwrap.indent(text.rstrip(), '   ')}")
+    if (count := len(given.steps)) < STEPS:
+        where = course.name if folder == Path(".") else f"{course.name} {shlex.quote(str(folder))}"
+        again = f"{command()} check {where} --hint {given.check}"
+        typer.echo(f"\n{count} of {STEPS} hints. For the next: {again}")
+
+
+def _record(verdict: Verdict, found: Submission, progress: Progress | None = None) -> str:
+    """The verdict, how the folder was read and what is done in it, as JSON."""
+    kept = progress and progress.to_json()
+    told = {**verdict.to_json(), "notes": found.told(), "progress": kept}
+    return json.dumps(told, indent=2)
+
+
+def _progress(course: Course, folder: Path, verdict: Verdict) -> Progress | None:
+    """What is done in the folder, this verdict included; says why if that cannot be kept."""
+    from p4lab.grading.progress import ProgressError, recorded
+
+    try:
+        return recorded(course, folder, verdict)
+    except ProgressError as error:
+        typer.echo(str(error), err=True)
+        return None
+
+
+def _tell_of_progress(shown: Console, progress: Progress | None) -> None:
+    if progress is not None:
+        shown.print(f"\n{progress}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _offer_film(shown: Console, course: Course, folder: Path, verdict: Verdict) -> None:
+    """Says how to watch the first packet that goes wrong."""
+    from p4lab.course.home import command
+
+    if any(one.story is not None and one.story.differences for one in verdict.checks):
+        where = course.name if folder == Path(".") else f"{course.name} {shlex.quote(str(folder))}"
+        told = f"\nWatch it, step by step: {command()} check {where} --watch-it"
+        shown.print(told, markup=False, highlight=False, soft_wrap=True)
 
 
 def _tell_of_files(shown: Console, course: Course, folder: Path, found: Submission) -> None:
     """What was taken for what, and the given files that differ: `run` has another program then."""
+    from p4lab.cli.running import newer
     from p4lab.course.home import command
+    from p4lab.course.material import is_older
     from p4lab.grading.submission import not_judged
 
+    if is_older(course.name, folder):
+        shown.print(newer(course.name, folder), style="bold yellow", markup=False, soft_wrap=True)
     for name in found.changed:
         shown.print(not_judged(name), style="bold yellow", markup=False, soft_wrap=True)
     if found.changed:

@@ -28,7 +28,7 @@ P4Info = Annotated[
     typer.Option(
         "--p4info",
         metavar="FILE",
-        help="Also write P4Info: as JSON if FILE ends in .json, else as text.",
+        help="Also write P4Info: as JSON if FILE ends in .json, otherwise as text.",
     ),
 ]
 
@@ -37,7 +37,7 @@ Lint = Annotated[
     typer.Option(
         "--lint",
         metavar="TARGETS",
-        help="Also warn of what these would refuse: bmv2, tofino, or both with a comma.",
+        help="Also warn about what these would reject: bmv2, tofino, or both with a comma.",
     ),
 ]
 

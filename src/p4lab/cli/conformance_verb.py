@@ -20,12 +20,14 @@ Only = Annotated[
     typer.Option(
         "--only",
         metavar="GLOB",
-        help="Judge only what fits, as in 'stf-*:*issue561*'; names are BOARD:FILE.",
+        help="Judge only what matches, as in 'stf-*:*issue561*'; names are BOARD:FILE.",
     ),
 ]
 ManifestFile = Annotated[
     Path | None,
-    typer.Option("--manifest", metavar="FILE", help="Other exceptions than the project's own."),
+    typer.Option(
+        "--manifest", metavar="FILE", help="Exceptions to use instead of the project's own."
+    ),
 ]
 Missing = Annotated[
     bool,
@@ -61,7 +63,10 @@ def conformance(
         no_file(p4c, "directory")
     report = _judge(p4c, _text(manifest), only)
     if not report["boards"]:
-        fail(f"Nothing fits --only {only}; names are BOARD:FILE, as in stf-lax:p4_16_samples/x.p4.")
+        fail(
+            f"Nothing matches --only {only}; names are BOARD:FILE, as in "
+            f"stf-lax:p4_16_samples/x.p4."
+        )
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     elif missing:

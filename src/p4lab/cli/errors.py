@@ -45,7 +45,7 @@ def run_guarded(command: Callable[[], object]) -> None:
     for word in sys.argv[1:]:
         if not word.isascii() and not _is_text(word):
             encoding = sys.getfilesystemencoding()
-            _end(f"the argument {word!a} is no text in {encoding}, which this locale uses.")
+            _end(f"the argument {word!a} is not text in {encoding}, which this locale uses.")
     if sys.stdout is not None:  # a terminal shows ? for what it lacks; files of ours are UTF-8
         sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from p4lab.cli.errors import fail
 from p4lab.cli.running import reporting
 from p4lab.exercise.files import Exercise, ExerciseError, read_exercise
 from p4lab.exercise.run import ExerciseNetwork, Loaded, Reached, load, makers, may_run
+from p4lab.exercise.service import ADDRESS, Service
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -25,16 +26,17 @@ def run_exercise(
     topology: str | None,
     program: str | None,
     cli: bool,
+    bmv2_compat: bool,
     as_json: bool,
 ) -> None:
     """Builds the network, writes the entries, lets every host ping every other; with `cli` hands
-    over to Mininet's command line."""
+    over to Mininet's command line, and controllers reach the switches."""
     from rich.console import Console  # heavy: rich
 
     try:
         exercise = read_exercise(folder, topology, program)
         with reporting() as say:
-            loaded = load(exercise, say)
+            loaded = load(exercise, say, bmv2_compat=bmv2_compat)
             if not may_run():
                 fail(
                     f"{folder} is in order: its programs compile and its entries fit. Running it "
@@ -42,8 +44,10 @@ def run_exercise(
                 )
             switches = makers(loaded, target, say)
             say("building the network")
-            network = ExerciseNetwork(exercise, loaded, switches)
-        with network:
+            served = cli and target == "engine"
+            service = Service(exercise, bmv2_compat=bmv2_compat) if served else None
+            network = ExerciseNetwork(exercise, loaded, switches, service)
+        with service or nullcontext(), network:
             with reporting() as say:
                 reached = network.ping(say)
             if as_json:
@@ -52,11 +56,19 @@ def run_exercise(
                 Console(emoji=False).print(
                     _report(exercise, target, loaded, reached, network.notes)
                 )
-            if cli and sys.stdin.isatty():
-                typer.echo("Mininet's command line: h1 ping h2, xterm h1, exit")
+            if cli:
+                _tell_ports(exercise, served)
                 network.cli()
     except ExerciseError as error:
         fail(str(error))
+
+
+def _tell_ports(exercise: Exercise, served: bool) -> None:
+    if served:
+        for switch in exercise.switches:
+            place = f"{ADDRESS}:{switch.p4runtime_port}, device {switch.device}"
+            typer.echo(f"{switch.name}: P4Runtime on {place}")
+    typer.echo("Mininet's command line: nodes, net, h1 ping h2, pingall, iperf h1 h2, exit")
 
 
 def _json(exercise: Exercise, target: str, loaded: list[Loaded], reached: Reached) -> object:

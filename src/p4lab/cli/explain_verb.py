@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
@@ -12,10 +13,13 @@ from p4lab import _engine
 from p4lab.cli.errors import fail
 from p4lab.cli.options import Json
 from p4lab.command import command
+from p4lab.course.teaches import Lesson, lesson
 
 Code = Annotated[
     str | None,
-    typer.Argument(metavar="[CODE]", help="Such as E0305, as messages name it; all, if left out."),
+    typer.Argument(
+        metavar="[CODE]", help="A code from a message, such as E0305; default: list all."
+    ),
 ]
 
 _PARTS = (("Wrong", "wrong"), ("Why", "why"), ("Right", "right"), ("See", "see"))
@@ -25,7 +29,8 @@ def explain(code: Code = None, as_json: Json = False) -> None:
     """Explain an error or warning code, or list all of them.
 
     The JSON object of a code has `code`, `title`, `group`, `wrong`, `why`, `right` and `see`, all
-    text in Markdown; without a code it is the list of all of these objects.
+    text in Markdown, and `taught`: lab, part, number and title of where it is taught, or null.
+    Without a code it is the list of all of these objects.
     """
     if code is None:
         pages = _engine.explanations()
@@ -37,12 +42,24 @@ def explain(code: Code = None, as_json: Json = False) -> None:
         fail(
             f"there is no code {code!r}; the nearest are {nearest} ({command()} explain lists all)."
         )
+    level = lesson(code)
     if as_json:
-        typer.echo(json.dumps(page, indent=2))
-    elif sys.stdout.isatty():
+        typer.echo(json.dumps({**page, "taught": asdict(level) if level else None}, indent=2))
+        return
+    if sys.stdout.isatty():
         _print_page(page)
     else:
         typer.echo(_markdown(page), nl=False)
+    if level is not None:
+        typer.echo(f"\n{_to_practise(level)}")
+
+
+def _to_practise(level: Lesson) -> str:
+    """Where the mistake is taught, and how to get there."""
+    return (
+        f"To practise it: part {level.number} of {level.lab}, {level.title}. "
+        f"Begin with: {command()} start {level.lab}"
+    )
 
 
 def pointer(diagnostics: list[dict[str, Any]]) -> str:

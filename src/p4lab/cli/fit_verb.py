@@ -33,7 +33,7 @@ Compiled = Annotated[
     typer.Option(
         "--compiled",
         metavar="DIR",
-        help="What bf-p4c wrote for this program: its numbers beside the estimate.",
+        help="bf-p4c's output folder for this program, to compare its numbers.",
     ),
 ]
 

@@ -43,24 +43,24 @@ Folders = Annotated[
     list[Path],
     typer.Argument(
         metavar="FOLDER...",
-        help="The submissions: a folder, a zip or a .p4 file each, named by student; or what "
+        help="The submissions: a folder, a zip or a .p4 file each, named after its student; or "
         "Canvas or Moodle exports, also as a zip. Several are attempts, one after the other.",
     ),
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Results go here; else grades-LAB.")
+    Path | None, typer.Option("--out", metavar="DIR", help="Where results go; default: grades-LAB.")
 ]
 SeedFile = Annotated[
     Path | None,
     typer.Option(
         "--seed-file",
         metavar="FILE",
-        help="The secret that hidden cases are drawn from, made if there is none; else LAB.seed.",
+        help="The secret that hidden cases are drawn from, made if missing; default: LAB.seed.",
     ),
 ]
 Seed = Annotated[
     int | None,
-    typer.Option("--seed", metavar="N", min=0, help="This seed instead, which others may know."),
+    typer.Option("--seed", metavar="N", min=0, help="Use this seed instead; it is not secret."),
 ]
 Roster = Annotated[
     Path | None,
@@ -90,7 +90,9 @@ One = Annotated[
 ]
 Workers = Annotated[
     int | None,
-    typer.Option("--workers", metavar="N", min=1, max=256, help="Processes; else one per core."),
+    typer.Option(
+        "--workers", metavar="N", min=1, max=256, help="Processes; default: one per core."
+    ),
 ]
 Dask = Annotated[
     str | None,
@@ -148,8 +150,8 @@ def grade(
     """Grade a class: a report for each student, a summary and a table for you.
 
     The same submissions, seed and lab give the same results, bit for bit. students/ holds the
-    reports to give back; keep records.json and the seed, which tell the hidden cases, to yourself.
-    After Ctrl-C the same command goes on where it stopped.
+    reports to give back; keep records.json and the seed, which reveal the hidden cases, to
+    yourself. After Ctrl-C the same command continues where it stopped.
 
     The JSON object has lab, out, students, alike, changed, strangers and late_unknown.
     """
@@ -241,7 +243,7 @@ def _stopped(out: Path) -> NoReturn:
     from p4lab.grading.journal import JOURNAL
 
     kept = out / JOURNAL
-    told = f"what is judged is kept in {kept}; the same command goes on from there."
+    told = f"what is judged is kept in {kept}; the same command continues from there."
     typer.echo(f"p4lab: stopped; {told if kept.exists() else 'nothing was judged yet.'}", err=True)
     raise typer.Exit(INTERRUPTED)
 
@@ -283,17 +285,19 @@ def _tell(outcome: Outcome, out: Path) -> None:
         typer.echo(f"The grader failed on {failed}: see {out / 'grader-errors.txt'}.", err=True)
     for told, names in (
         ("Not on the roster", outcome.settled.strangers),
-        ("Late, but nobody knows by how much", outcome.settled.doubtful),
+        ("Late, but by an unknown time", outcome.settled.doubtful),
     ):
         if names:
             typer.echo(f"{told}: {', '.join(map(one_line, names))}.", err=True)
     if proven := proofs(verdicts):
         typer.echo(f"Proofs: {proven}.")
     if outcome.changed:
-        typer.echo(f"{len(outcome.changed)} have other points than before: {out / 'changes.csv'}")
+        typer.echo(
+            f"{len(outcome.changed)} have different points than before: {out / 'changes.csv'}"
+        )
     typer.echo(f"Results: {out / 'summary.html'}")
     if outcome.alike:
-        typer.echo("Some share lines that few have: a table there says who and which.")
+        typer.echo("Some share rare lines: a table there shows who and which.")
 
 
 def _json(lab: str, out: Path, outcome: Outcome) -> dict[str, Any]:

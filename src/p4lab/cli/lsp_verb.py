@@ -22,7 +22,7 @@ def lsp(include: IncludeDirs = None, define: Defines = None) -> None:
     """
     dirs, defines = existing_dirs(include), split_defines(define)
     if sys.stdin.isatty():
-        fail("lsp is for editors to start, not for a terminal; docs/editors.md says how.")
+        fail("lsp is for editors to start, not for a terminal; see docs/editors.md.")
 
     shared, pages = ROOT / "p4" / "include", ROOT / "docs" / "errors"
     if shared.is_dir():

@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
     from p4lab.grading.mutants import Row
 
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the hidden cases for right answers.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, help="Seed of the hidden cases for right answers.")
+]
 
 
 Seconds = Annotated[
-    float, typer.Option("--seconds", min=0.1, help="Of the prover, for each generated mutant.")
+    float,
+    typer.Option("--seconds", min=0.1, help="Seconds of the prover for each generated mutant."),
 ]
 Generated = Annotated[
-    bool, typer.Option("--generated", help="Try hundreds of mistakes that nobody wrote instead.")
+    bool, typer.Option("--generated", help="Try hundreds of generated mistakes instead.")
 ]
 
 

@@ -18,16 +18,17 @@ FIRST = "01-bier"
 
 Lab = Annotated[str, typer.Argument(metavar="[LAB]", help="The lab, such as 01-bier.")]
 Port = Annotated[
-    int | None, typer.Option(min=1, max=65535, help="The port; else the first free one from 8888.")
+    int | None,
+    typer.Option(min=1, max=65535, help="The port; default: the first free one from 8888."),
 ]
-NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only say the address.")]
+NoBrowser = Annotated[bool, typer.Option("--no-browser", help="Only print the address.")]
 Listen = Annotated[
     str, typer.Option(metavar="ADDRESS", help="Where to listen; 0.0.0.0 is every network.")
 ]
 TokenFile = Annotated[
     Path | None,
     typer.Option(
-        metavar="FILE", help="Take the token from there; else each start makes a new one."
+        metavar="FILE", help="Read the token from there; default: a new one at each start."
     ),
 ]
 
@@ -40,7 +41,7 @@ def notebook(
     token_file: TokenFile = None,
 ) -> None:
     """Open a lab's notebook in JupyterLab; Ctrl-C ends it. The notebook is your own copy in work/,
-    beside your files of the lab."""
+    next to your files of the lab."""
     try:
         import jupyterlab  # noqa: F401  # heavy, and may be missing
     except ImportError:
@@ -63,8 +64,11 @@ def notebook(
         with Console(stderr=True).status("starting JupyterLab"):
             ready = server.await_ready(process)
         if ready:
+            server.warm()
             _tell(lab, server, has_desktop() and not no_browser)
             process.wait()
+    except OSError as error:
+        fail(f"JupyterLab starts no kernel: {error}")
     except KeyboardInterrupt:
         ready = True  # the same Ctrl-C has reached JupyterLab
     finally:
@@ -76,9 +80,11 @@ def notebook(
 
 
 def _tell(lab: str, server: Server, browser: bool) -> None:
+    if server.news:
+        typer.echo(server.news)
     typer.echo(f"Notebook {lab} in JupyterLab (Ctrl-C ends it):\n\n    {server.url}\n")
     if browser and webbrowser.open(server.url):
-        typer.echo("Your browser opens it by itself.")
+        typer.echo("Your browser opens it.")
         return
     typer.echo(
         "Open this address in a browser on this machine. From another machine, first\n"

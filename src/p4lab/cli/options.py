@@ -34,13 +34,13 @@ Undefined = Annotated[
         metavar="SEED",
         min=0,
         max=(1 << 32) - 1,
-        help="Noise instead of zero for what P4 leaves undefined, marked in traces.",
+        help="Fill what P4 leaves undefined with noise instead of zero, and mark it in traces.",
     ),
 ]
 
 Bmv2Compat = Annotated[
     bool,
-    typer.Option("--bmv2-compat", help="Do as bmv2 does where P4 says otherwise: docs/bmv2.md."),
+    typer.Option("--bmv2-compat", help="Do what bmv2 does where it departs from P4: docs/bmv2.md."),
 ]
 
 _MACRO = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -58,7 +58,7 @@ def split_defines(defines: list[str] | None) -> list[tuple[str, str]]:
     for define in defines or []:
         name, equals, value = define.partition("=")
         if not _MACRO.fullmatch(name):
-            fail(f"-D {define}: {name!r} is no macro name; write -D NAME=VALUE.")
+            fail(f"-D {define}: {name!r} is not a macro name; write -D NAME=VALUE.")
         pairs.append((name, value if equals else "1"))
     return pairs
 

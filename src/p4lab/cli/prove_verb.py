@@ -50,7 +50,8 @@ def prove(
     engine (exit status 1), or says that it could not be decided, or why they cannot be compared
     (status 2).
 
-    The JSON object has verdict, why, bounds, stages and example; of a lab also check and story.
+    The JSON object has verdict, why, bounds, stages and example; of a lab also check and story, the
+    macros that decide (defines), and verdict and stages for each set of macros (settings).
     """
     try:
         import p4lab.prove.compare  # noqa: F401 # heavy: bitwuzla, which may be missing

@@ -30,14 +30,16 @@ Lab = Annotated[
 ]
 ProgramName = Annotated[
     str | None,
-    typer.Option("--program", metavar="FILE", help="Of a folder with several P4 files, this one."),
+    typer.Option(
+        "--program", metavar="FILE", help="Which P4 file to run, if a folder has several."
+    ),
 ]
 Cli = Annotated[
-    bool, typer.Option("--cli", help="Of a folder: then Mininet's command line, to try things.")
+    bool, typer.Option("--cli", help="For a folder: open Mininet's command line at the end.")
 ]
 Folder = Annotated[
     Path | None,
-    typer.Argument(metavar="[DIR]", help="Your folder; without it the lab's solution runs."),
+    typer.Argument(metavar="[DIR]", help="Your folder; default: the lab's solution."),
 ]
 TargetName = Annotated[
     str,
@@ -53,16 +55,21 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="interpreter|native|auto",
-        help="Of our own switches; native code is for many packets, auto takes it where it can.",
+        help="For our own switches; native code is for many packets, auto uses it where it can.",
     ),
 ]
 TopologyName = Annotated[
     str | None,
-    typer.Option("--topology", metavar="NAME", help="A topology of topologies/, or a .toml file."),
+    typer.Option(
+        "--topology", metavar="NAME", help="A topology from topologies/, or a .toml file."
+    ),
 ]
 Packets = Annotated[int | None, typer.Option("--packets", help="Packets of each stream.")]
 Seed = Annotated[
-    int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="For all that is drawn.")
+    int,
+    typer.Option(
+        "--seed", min=0, max=(1 << 32) - 1, help="Seed for everything that is drawn at random."
+    ),
 ]
 Down = Annotated[
     list[str] | None,
@@ -78,15 +85,15 @@ Pcap = Annotated[
 ]
 RackFile = Annotated[
     Path | None,
-    typer.Option("--rack", metavar="FILE", help="Of Tofinos: the map of your rack (hw/)."),
+    typer.Option("--rack", metavar="FILE", help="For Tofinos: the map of your rack (hw/)."),
 ]
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="Of Tofinos: print every step and do nothing. Needs no SDE."),
+    typer.Option("--dry-run", help="For Tofinos: print every step and do nothing. Needs no SDE."),
 ]
 Undo = Annotated[
     bool,
-    typer.Option("--undo", help="Of wedge: only put back what a run that was killed has left."),
+    typer.Option("--undo", help="For wedge: only undo what a killed run has left."),
 ]
 
 
@@ -112,11 +119,11 @@ def run(
     undo: Undo = False,
     as_json: Json = False,
 ) -> None:
-    """Run a lab and print what came of it; exits 0 only if all is right.
+    """Run a lab and print the result; exits 0 only if everything is right.
 
-    A lab's system has options of its own: p4lab run LAB --help lists them below these.
+    A lab's system has its own options: p4lab run LAB --help lists them below these.
 
-    LAB may also be an exercise folder in the form of p4lang/tutorials (topology.json,
+    LAB may also be an exercise folder laid out like those of p4lang/tutorials (topology.json,
     sN-runtime.json, a P4 file): its network is built of Linux hosts, every host pings every other.
 
     The JSON object has ok, problems, lab, topology, network, seed and the system's options. A
@@ -126,19 +133,30 @@ def run(
     """
     exercise = is_exercise(Path(lab))
     if engine != "interpreter" and (exercise or target != "engine"):
-        fail("--engine is for labs on our own switches: leave it away.")
+        fail("--engine is for labs on our own switches: leave it out.")
     if exercise:
         no_settings(ctx)
+        _for_exercises_only(ctx)
+        if bmv2_compat and target != "engine":
+            fail("--bmv2-compat is for our own switches; bmv2 does as it does: leave it away.")
         run_exercise(
-            Path(lab), target=target, topology=topology, program=program, cli=cli, as_json=as_json
+            Path(lab),
+            target=target,
+            topology=topology,
+            program=program,
+            cli=cli,
+            bmv2_compat=bmv2_compat,
+            as_json=as_json,
         )
         return
     if lab not in names() and Path(lab).is_dir():
         fail(
-            f"{lab} is a folder without topology.json, so it is no exercise; for a lab with your "
-            f"own files, give the lab's name first, as in: {command()} run 01-bier DIR."
+            f"{lab} is a folder without topology.json, so it is not an exercise; for a lab with "
+            f"your own files, give the lab's name first, as in: {command()} run 01-bier DIR."
         )
 
+    if program or cli:
+        fail(f"--{'program' if program else 'cli'} is for a folder with a topology.json.")
     plan = plan_or_fail(
         ctx,
         lab,
@@ -166,3 +184,14 @@ def run(
     tell_of_given(lab, folder)
     if not report.ok:
         raise typer.Exit(VERDICT_NO)
+
+
+def _for_exercises_only(ctx: typer.Context) -> None:
+    """Ends the verb if an option was given that says nothing of an exercise folder."""
+    known = {"lab", "target", "topology", "program", "cli", "bmv2_compat", "as_json", "engine"}
+    for name in sorted(set(ctx.params) - known):
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            if name == "folder":
+                fail("an exercise is one folder: give no other; --program names another P4 file.")
+            fail(f"--{name.replace('_', '-')} is for labs; an exercise's folder says all of that.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,8 +14,9 @@ from p4lab.cli.errors import BAD_INPUT, fail, fail_in_file
 from p4lab.cli.explain_verb import pointer
 from p4lab.cli.options import existing_file, tell_undefined
 from p4lab.cli.settings import settings_of
+from p4lab.course.home import command
 from p4lab.course.labs import LabError, load_plan
-from p4lab.course.material import differing, student
+from p4lab.course.material import differing, is_older, student
 from p4lab.engine import ProgramError
 from p4lab.model.control import NumberError, RefusedError
 from p4lab.model.run import Plan
@@ -39,10 +41,18 @@ def plan_or_fail(ctx: typer.Context, lab: str, folder: Path | None, **wishes: An
 
 
 def tell_of_given(lab: str, folder: Path | None) -> None:
-    """Says which files of a folder are not judged as they have run."""
+    """Says which files of a folder are not judged as they have run, and if the lab is newer."""
     for name in differing(lab, folder) if folder else ():
         told = f"{name} differs from the starter's: check and grade use the starter's, not yours."
         typer.echo(told, err=True)
+    if folder and is_older(lab, folder):
+        typer.echo(newer(lab, folder), err=True)
+
+
+def newer(lab: str, folder: Path) -> str:
+    """What is said of a folder that was begun with an older form of its lab."""
+    start = f"{command()} start {lab} {shlex.quote(str(folder))}"
+    return f"{lab} has changed since you began. To get the changes and keep your work: {start}"
 
 
 @contextmanager

@@ -101,7 +101,7 @@ def settings_of(ctx: typer.Context, lab: str) -> dict[str, Any]:
         if name not in system.settings.model_fields:
             fail(_no_option(ctx, option, system))
         if value is None:
-            fail(f"{option} wants a value; {lab} has {', '.join(_described(system))}.")
+            fail(f"{option} needs a value; {lab} has {', '.join(_described(system))}.")
         found[name] = _read(system.settings, name, value)
     return found
 

@@ -12,30 +12,39 @@ import typer
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at
 from p4lab.cli.options import Lab
 
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Where you want to work.")]
-Labs = Annotated[list[str] | None, typer.Argument(metavar="[LAB]...", help="All labs unless told.")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Your folder for the lab.")]
+Labs = Annotated[
+    list[str] | None, typer.Argument(metavar="[LAB]...", help="The labs; default: all of them.")
+]
 Check = Annotated[bool, typer.Option("--check", help="Write nothing; exit 1 if a file differs.")]
 
-NOTES = {"new": "new", "unchanged": "already there", "kept": "kept as you have it"}
+MOST_NAMED = 3
+"""Of so many files to edit each is named"""
 
 
 def start(lab: Lab, folder: Folder) -> None:
-    """Begin a lab: put its files into DIR. What is there already is never overwritten."""
+    """Begin a lab: put its files into DIR. Your work is never overwritten: if the lab has changed
+    since you began, its changes are merged, or put next to your files."""
     from p4lab.course.home import command  # heavy: labs, and with them pydantic
     from p4lab.course.labs import LabError, home
     from p4lab.course.material import start as place
     from p4lab.course.material import student
+    from p4lab.course.renewal import told
 
     try:
         for name, state in place(lab, folder):
-            typer.echo(f"  {folder / name}  {NOTES[state]}")
-        edit = ", ".join(str(folder / name) for name in student(lab).edit)
+            typer.echo(f"  {told(folder / name, state)}")
+        edit = [str(folder / name) for name in student(lab).edit]
     except LabError as error:
         fail(str(error))
     except OSError as error:
         fail_at(error, folder)
     handout = os.path.relpath(home(lab).labs / lab / "README.md")
-    typer.echo(f"Edit {edit}: every TODO is a task of the lab; {handout} explains them.")
+    more = f" and the {len(edit) - 1} files after it" if len(edit) > MOST_NAMED else ""
+    named = edit[:1] if more else edit
+    typer.echo(
+        f"Edit {', '.join(named)}{more}: every TODO is a task of the lab; {handout} explains them."
+    )
     typer.echo(f"Then: {command()} check {lab} {shlex.quote(str(folder))}")
 
 
@@ -56,12 +65,12 @@ def starter(labs: Labs = None, check: Check = False) -> None:
                 shown = made.path.relative_to(home(lab).root)
                 if check:
                     typer.echo(
-                        f"{shown}: not as the solution has it; run: {command()} starter {lab}"
+                        f"{shown}: differs from the solution; run: {command()} starter {lab}"
                     )
                     continue
                 made.path.parent.mkdir(parents=True, exist_ok=True)
                 made.path.write_text(made.text, encoding="utf-8")
-                typer.echo(f"{shown}: made anew")
+                typer.echo(f"{shown}: made again")
     except (LabError, MarkError) as error:
         fail(str(error))
     if check and drifted:

@@ -30,7 +30,7 @@ Tests = Annotated[list[Path], typer.Argument(metavar="TEST.stf...", help="The sc
 Lax = Annotated[
     bool,
     typer.Option(
-        "--lax", help="Judge as p4c's runner does: prefixes pass, other ports are not seen."
+        "--lax", help="Judge as p4c's runner does: prefixes pass, other ports are ignored."
     ),
 ]
 

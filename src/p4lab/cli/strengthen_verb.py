@@ -10,7 +10,7 @@ from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.mutants_verb import Seconds
 from p4lab.cli.options import Lab
 
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Of the hidden cases.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the hidden cases.")]
 
 
 def strengthen(lab: Lab, seed: Seed = 1, seconds: Seconds = 10.0) -> None:

@@ -13,7 +13,9 @@ from p4lab.p4runtime.switch import SwitchError, run_until_signalled
 
 Words = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[OPTIONS] PROGRAM [-- OPTIONS]", help="As for simple_switch_grpc."),
+    typer.Argument(
+        metavar="[OPTIONS] PROGRAM [-- OPTIONS]", help="The options of simple_switch_grpc."
+    ),
 ]
 
 
@@ -22,11 +24,13 @@ Words = Annotated[
 def switch(words: Words = None) -> None:
     """Run a P4 program on Linux interfaces, driven over P4Runtime, as simple_switch_grpc does.
 
-    PROGRAM is P4 source, or p4c's JSON with its source beside it. Needs root.
+    PROGRAM is P4 source, or p4c's JSON with its source in it or next to it. Needs root.
 
     -i PORT@INTERFACE (one for each port), --device-id N (0), --grpc-server-addr HOST:PORT
     (0.0.0.0:9559), --cpu-port N, --no-p4 (wait for a program of P4Runtime), --log-console,
-    --log-file FILE, --pcap [DIR] (INTERFACE_in.pcap and INTERFACE_out.pcap). There is no Thrift.
+    --log-file FILE, --pcap [DIR] (INTERFACE_in.pcap and INTERFACE_out.pcap), --thrift-port N (for
+    simple_switch_CLI and p4-utils), --notifications-addr ADDRESS (for digests over nanomsg) and
+    --bmv2-compat (do as bmv2 where P4 says otherwise).
     """
     try:
         run_until_signalled(parse(words or []))

@@ -36,7 +36,7 @@ Why = Annotated[
     typer.Option(
         "--why",
         metavar="FIELD[:BIT]",
-        help="Who gave this its value: its changes from the last one back, through passes and "
+        help="What set this value: its changes from the last one back, through passes and "
         "hops; up to a --router if there is one. Bit 1 is the lowest.",
     ),
 ]
@@ -60,7 +60,7 @@ def trace(
 ) -> None:
     """Follow one packet through every switch: states, tables, changed fields, copies, drops.
 
-    A lab's system has options of its own: p4lab trace LAB --help lists them below these.
+    A lab's system has its own options: p4lab trace LAB --help lists them below these.
 
     The JSON object is the first hop: router, port, source, time (ns), data (hexadecimal), packets
     (the packet and all the switch made of it), next (the hop that each sent packet became, by
@@ -107,7 +107,7 @@ def trace(
             headers = {short(header["name"]) for header in program.summary["headers"]}
             typer.echo("\n".join(told(way, asked, writer, headers)))
         else:
-            fail(f"the packet did not come to {router[0] if router else 'any router'}.")
+            fail(f"the packet did not reach {router[0] if router else 'any router'}.")
     tell_of_given(lab, folder)
 
 
@@ -120,4 +120,4 @@ def _must_occur(name: str, first: Hop) -> None:
     if meant:
         fail(f"{name} may be {' or '.join(meant)}: write one of them.")
     near = [one for one in known if one.rpartition(".")[2] == name.rpartition(".")[2]]
-    fail(f"nothing on the packet's way is called {name}; there is {', '.join(near or known)}.")
+    fail(f"nothing on the packet's path is called {name}; there is {', '.join(near or known)}.")

@@ -46,7 +46,7 @@ class Later(TyperCommand):
         try:
             verb = resolve_name(self.place)
         except (ImportError, AttributeError) as error:
-            fail(f"{self.name} is to be found in {self.place}, and cannot be used: {error}.")
+            fail(f"{self.name} is in {self.place} and cannot be used: {error}.")
         own = typer.Typer(add_completion=False)
         own.command(self.name, **getattr(verb, "typer_settings", {}))(verb)
         return _as_typed(typer.main.get_command(own))

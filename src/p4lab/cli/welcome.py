@@ -10,13 +10,14 @@ from p4lab.command import NAME, command
 
 VERBS = (
     ("{} notebook", "the first lab's notebook in JupyterLab"),
-    ("{} start 01-bier DIR", "your files, in a folder of your own"),
+    ("{} notebook 00-p4", "P4 in an hour, if it is new to you"),
+    ("{} start 01-bier DIR", "your files, in your own folder"),
     ("{} check 01-bier DIR", "what works, and where it goes wrong"),
     ("{} run 01-bier", "send multicast through a BIER network"),
     ("sudo {} run 01-bier --net mininet", "the same between real Linux hosts"),
-    ("{} trace 01-bier", "what one packet met at every hop"),
+    ("{} trace 01-bier", "what happened to one packet at every hop"),
     ("{} compile PROG.p4", "check a P4 program"),
-    ("{} stf PROG.p4 TEST.stf", "send it packets, judge what comes out"),
+    ("{} stf PROG.p4 TEST.stf", "send it packets, check what comes out"),
     ("{} doctor", "what this machine lacks, and the remedy"),
     ("{} bench", "how fast the engine is on this machine"),
 )

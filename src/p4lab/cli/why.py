@@ -104,9 +104,9 @@ def told(
     the table that led to it; and what it came in with. `headers` are those of the program: what is
     in none of them begins anew at every switch."""
     hop, packet = way[-1]
-    end = hop.delivered.get(packet["id"]) or f"the end of its way in {hop.router}"
+    end = hop.delivered.get(packet["id"]) or f"the end of its path in {hop.router}"
     what = asked.name if asked.bit is None else f"bit {asked.bit} of {asked.name}"
-    yield f"{what}, on the way to {end}, from the last change back:"
+    yield f"{what}, on its path to {end}, from the last change back:"
     if asked.name.rpartition(".")[0] not in headers:
         way = [passage for passage in way if passage[0] is hop]
     steps = list(_back(way, asked))

@@ -125,14 +125,14 @@ def load_plan(
     failing = run.down if down is None else [_number_or_name(written) for written in down]
     links = {link.ends: link for link in (find_link(network, written) for written in failing)}
     reference = place.root / run.program
-    plan = replace(
-        system.plan(lab, reference, network, own, seed, streams),
-        program=program or reference,
-        bmv2_compat=bmv2_compat,
-        undefined=undefined,
-        down=tuple(links.values()),
-    )
     try:
+        plan = replace(
+            system.plan(lab, reference, network, own, seed, streams),
+            program=program or reference,
+            bmv2_compat=bmv2_compat,
+            undefined=undefined,
+            down=tuple(links.values()),
+        )
         system.check(plan)
     except ValueError as error:
         raise LabError(str(error)) from error
@@ -170,7 +170,7 @@ def _settings(
     for name, value in given.items():
         if name not in model.model_fields:
             known = (
-                ", ".join(f"--{field}" for field in model.model_fields) or "no option of its own"
+                ", ".join(f"--{field}" for field in model.model_fields) or "no options of its own"
             )
             raise LabError(f"{lab} does not know --{name}; its system has {known}.")
         try:

@@ -6,14 +6,15 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from p4lab.command import command
-from p4lab.course import marks
+from p4lab.course import marks, renewal
 from p4lab.course.home import HERE
 from p4lab.course.labs import LabError, home, read_lab
+from p4lab.course.renewal import State
 
 # In a handout: this comment, then a fenced block whose text is the quotation.
 _QUOTE = re.compile(
@@ -41,6 +42,8 @@ class Student(BaseModel):
     program: Inside
     edit: Annotated[list[Inside], Field(min_length=1)]
     files: list[Inside]
+    progress: Inside | None = None
+    """Where `p4lab check` writes down which parts are done, if it does"""
 
 
 class _StudentFile(BaseModel):
@@ -88,29 +91,45 @@ def _source(lab: str, name: str) -> str:
         raise LabError(f"labs/{lab}: p4/{name}: {error}") from error
 
 
-State = Literal["new", "unchanged", "kept"]
-
-
 def start(lab: str, folder: Path) -> Iterator[tuple[str, State]]:
     """Puts a lab's files into a folder: each file's path there and what became of it.
 
-    A file that is there already stays as it is: `unchanged` if it is the lab's own, else `kept`.
-    Raises LabError, and OSError where the folder cannot be written.
+    Where a student has written, that stays: see `renewal.State`. If the lab has changed since the
+    folder was begun, its changes get there as far as they leave the student's alone; what could not
+    be merged is laid beside, once. Raises LabError, and OSError where the
+    folder cannot be written.
     """
+    begun = renewal.begun_with(folder)
+    try:
+        for name, text in starter_of(lab):
+            state = renewal.place(folder / name, text, begun.get(name))
+            if state != "kept":
+                begun[name] = text
+            yield name, state
+    finally:
+        renewal.remember(folder, begun)
+
+
+def starter_of(lab: str) -> Iterator[tuple[str, str]]:
+    """Every file that a student gets: its path and its text. Raises LabError."""
     wanted = student(lab)
     starter = home(lab).labs / lab / "starter"
     for name in [*wanted.edit, *wanted.files]:
         try:
-            text = (
-                (starter / name).read_text(encoding="utf-8")
-                if name in wanted.edit
-                else given(lab, name)
-            )
+            if name in wanted.edit:
+                yield name, (starter / name).read_text(encoding="utf-8")
+            else:
+                yield name, given(lab, name)
         except OSError as error:
             raise LabError(
                 f"labs/{lab}: {name}: {error.strerror}; {command()} starter {lab}"
             ) from error
-        yield name, _place(folder / name, text.encode())
+
+
+def is_older(lab: str, folder: Path) -> bool:
+    """Whether a lab has changed since a student began it in this folder. Raises LabError."""
+    begun = renewal.begun_with(folder)
+    return any(begun.get(name, text) != text for name, text in starter_of(lab))
 
 
 def source(lab: str, name: str) -> Path:
@@ -142,13 +161,3 @@ def differing(lab: str, folder: Path) -> list[str]:
         if text.splitlines() not in [one.splitlines() for one in as_given]:
             found.append(name)
     return found
-
-
-def _place(path: Path, data: bytes) -> State:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        with path.open("xb") as file:
-            file.write(data)
-    except FileExistsError:
-        return "unchanged" if path.is_file() and path.read_bytes() == data else "kept"
-    return "new"

@@ -18,6 +18,8 @@ from typing import Any
 from p4lab.topology.units import delay_nanoseconds
 
 TOPOLOGY = "topology.json"
+DROP_PORT = 511  # of v1model
+FIRST_P4RUNTIME_PORT = 50051  # of the first switch; the tutorials count on from there
 
 
 class ExerciseError(Exception):
@@ -36,11 +38,19 @@ class Host:
 
 @dataclass(frozen=True)
 class Switch:
-    """A switch, the program it runs, and its runtime file if there is one."""
+    """A switch, the program it runs, its runtime file and CPU port if there are any, and its
+    device number for P4Runtime."""
 
     name: str
     program: Path
     runtime: Path | None
+    cpu_port: int | None = None
+    device: int = 0
+
+    @property
+    def p4runtime_port(self) -> int:
+        """The TCP port on which the tutorials' controllers look for it."""
+        return FIRST_P4RUNTIME_PORT + self.device
 
 
 @dataclass(frozen=True)
@@ -92,9 +102,10 @@ def read_exercise(
     data = _json(file)
     source = _program_file(folder, program or makefile.get("DEFAULT_PROG"))
     hosts = tuple(_host(file, name, item) for name, item in _part(file, data, "hosts").items())
+    written = sorted(_part(file, data, "switches").items(), key=lambda item: _natural(item[0]))
     switches = tuple(
-        _switch(folder, file, name, item, source)
-        for name, item in _part(file, data, "switches").items()
+        _switch(folder, file, name, item, source, device)
+        for device, (name, item) in enumerate(written)
     )
     known = {host.name for host in hosts}, {switch.name for switch in switches}
     links = data.get("links")
@@ -102,6 +113,12 @@ def read_exercise(
         raise ExerciseError(f"{file}: links must be a list of [node, node].")
     cables = tuple(_cable(file, item, *known) for item in links)
     return Exercise(folder, file, hosts, switches, cables)
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """Orders s2 before s10, as Mininet numbers switches."""
+    parts = re.findall(r"\d+|\D+", name)
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
 def _makefile(folder: Path) -> dict[str, str]:
@@ -178,7 +195,7 @@ def _host(file: Path, name: str, item: Mapping[str, Any]) -> Host:
 
 
 def _switch(
-    folder: Path, file: Path, name: str, item: Mapping[str, Any], source: Path | None
+    folder: Path, file: Path, name: str, item: Mapping[str, Any], source: Path | None, device: int
 ) -> Switch:
     if "cli_input" in item:
         raise ExerciseError(
@@ -195,7 +212,19 @@ def _switch(
     runtime = folder / str(item["runtime_json"]) if "runtime_json" in item else None
     if runtime is not None and not runtime.is_file():
         raise ExerciseError(f"{file}: switches.{name}: there is no {runtime}.")
-    return Switch(name, program, runtime)
+    return Switch(name, program, runtime, _cpu_port(file, name, item), device)
+
+
+def _cpu_port(file: Path, name: str, item: Mapping[str, Any]) -> int | None:
+    """A number, or text with one, as the tutorials have it."""
+    written = item.get("cpu_port")
+    if written is None:
+        return None
+    if not re.fullmatch(r"\d{1,3}", str(written)) or not 0 < int(written) < DROP_PORT:
+        raise ExerciseError(
+            f"{file}: switches.{name}: cpu_port is a number from 1 to {DROP_PORT - 1}."
+        )
+    return int(written)
 
 
 def _cable(file: Path, item: Any, hosts: set[str], switches: set[str]) -> Cable:
@@ -232,5 +261,5 @@ def read_runtime(file: Path) -> dict[str, Any]:
     """A runtime file as plain data. Raises ExerciseError."""
     data = _json(file)
     if data.get("target", "bmv2") != "bmv2":
-        raise ExerciseError(f"{file}: target is {data['target']!r}; bmv2 is what can be run.")
+        raise ExerciseError(f"{file}: target is {data['target']!r}; only bmv2 can be run.")
     return data

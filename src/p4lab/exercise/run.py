@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -14,15 +16,17 @@ from typing import Any
 from p4lab import _engine
 from p4lab.engine import load_program
 from p4lab.exercise.entries import entities
-from p4lab.exercise.files import Exercise, ExerciseError, Switch
+from p4lab.exercise.files import Cable, End, Exercise, ExerciseError, Switch
+from p4lab.exercise.service import Service
 from p4lab.model.entries import Update, diff
+from p4lab.model.layout import CPU_PORT
 from p4lab.network import NetworkError, namespace
 from p4lab.network.mininet import OFFLOADS, check_system
 from p4lab.network.switches import EngineSwitches, Switches
+from p4lab.p4runtime.paced import hold
 from p4lab.targets import bmv2
 
 PING_SECONDS = 1
-
 Reached = dict[tuple[str, str], bool]
 """Whether a ping from the first host to the second is answered"""
 
@@ -36,7 +40,12 @@ class Loaded:
     updates: tuple[Update, ...]
 
 
-def load(exercise: Exercise, say: Callable[[str], None] = lambda _: None) -> list[Loaded]:
+def load(
+    exercise: Exercise,
+    say: Callable[[str], None] = lambda _: None,
+    *,
+    bmv2_compat: bool = False,
+) -> list[Loaded]:
     """Compiles what the switches run and reads their entries. Raises ProgramError and
     ExerciseError."""
     programs: dict[Path, _engine.Program] = {}
@@ -44,11 +53,11 @@ def load(exercise: Exercise, say: Callable[[str], None] = lambda _: None) -> lis
     for switch in exercise.switches:
         if switch.program not in programs:
             say(f"compiling {switch.program.name}")
-            programs[switch.program] = load_program(switch.program)
+            programs[switch.program] = load_program(switch.program, bmv2_compat=bmv2_compat)
         program = programs[switch.program]
         wanted = entities(switch.runtime, program.summary) if switch.runtime else []
         if len(set(wanted)) != len(wanted):
-            raise ExerciseError(f"{switch.runtime}: an entry is there twice.")
+            raise ExerciseError(f"{switch.runtime}: an entry appears twice.")
         updates = tuple(diff(frozenset(), frozenset(wanted)))
         loaded.append(Loaded(switch, program, updates))
     return loaded
@@ -58,16 +67,24 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
     """The running network. Needs root; leaving it leaves nothing behind."""
 
     def __init__(
-        self, exercise: Exercise, loaded: list[Loaded], makers: Mapping[Path, Switches]
+        self,
+        exercise: Exercise,
+        loaded: list[Loaded],
+        makers: Mapping[Path, Switches],
+        service: Service | None = None,
     ) -> None:
-        """`makers` are what runs each program. Raises NetworkError and ExerciseError."""
+        """`makers` are what runs each program; with a service, switches of the engine are its
+        devices. Raises NetworkError and ExerciseError."""
         check_system(None)
         if shutil.which("ping") is None:
             raise NetworkError("the hosts need ping: apt-get install iputils-ping")
         self.exercise = exercise
         self._makers = makers
+        self._service = service
         self._shells: list[Any] = []
         self.hosts: dict[str, Any] = {}
+        self._switches: dict[str, Any] = {}
+        self._links: list[Any] = []
         self._home = namespace.enter_own()
         try:
             self._build(loaded)
@@ -82,60 +99,78 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
 
         setLogLevel("critical")
         namespace.quiet_ipv6()
-        root = Node("root", inNamespace=False)
-        self._shells.append(root)
-        root.cmd("ip link set lo up")
+        for switch in self.exercise.switches:
+            self._switches[switch.name] = Node(switch.name, inNamespace=False)
+            self._shells.append(self._switches[switch.name])
+            self._switches[switch.name].cmd("ip link set lo up")
         for host in self.exercise.hosts:
             self.hosts[host.name] = MininetHost(host.name)
             self._shells.append(self.hosts[host.name])
-        self._lay(root)
+        for cable in self.exercise.cables:
+            self._lay(cable)
+        # Where scripts of the folder are started, and the Python that has scapy for them.
+        place = shlex.quote(str(self.exercise.folder.resolve()))
+        python = shlex.quote(str(Path(sys.executable).parent))
         for host in self.exercise.hosts:
             shell = self.hosts[host.name]
+            shell.cmd(f"cd {place}; export PATH={python}:$PATH")
             shell.cmd("echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6; ip link set lo up")
             shell.cmd(f"ip link set eth0 address {host.mac}")
             shell.cmd(f"ip addr add {host.ip} dev eth0; ip link set eth0 up")
+            shell.defaultIntf().updateIP()
             for command in host.commands:
                 shell.cmd(command)
         for number, item in enumerate(loaded, 1):
             self._start(number, item)
 
-    def _lay(self, root: Any) -> None:
-        """A veth pair for every link; a host's end is its eth0."""
+    def _lay(self, cable: Cable) -> None:
+        """A veth pair for a link; a host's end is its eth0."""
         from mininet.link import Link
 
-        for cable in self.exercise.cables:
-            far = f"{cable.b.node}-eth{cable.b.port}"
-            near = f"{cable.a.node}-eth{cable.a.port}"
-            other = self.hosts.get(cable.a.node, root)
-            Link(other, root, intfName1=near, intfName2=far)
-            for node, interface in ((other, near), (root, far)):
-                node.cmd(f"ethtool -K {interface} {OFFLOADS} >/dev/null 2>&1")
-                if node is root:
-                    node.cmd(f"ip link set {interface} mtu 9000 up")
-            if cable.a.node in self.hosts:
-                other.cmd(f"ip link set {near} down; ip link set {near} name eth0")
+        nodes = {**self._switches, **self.hosts}
+        ends = [(nodes[end.node], f"{end.node}-eth{end.port}") for end in (cable.a, cable.b)]
+        (near, first), (far, second) = ends
+        ports = {"port1": cable.a.port, "port2": cable.b.port}
+        link = Link(near, far, intfName1=first, intfName2=second, **ports)
+        self._links.append(link)
+        for node, interface in ends:
+            node.cmd(f"ethtool -K {interface} {OFFLOADS} >/dev/null 2>&1")
+            if node.name in self._switches:
+                node.cmd(f"ip link set {interface} mtu 9000 up")
+        if cable.a.node in self.hosts:
+            link.intf1.rename("eth0")
 
     def _start(self, number: int, item: Loaded) -> None:
-        name = item.switch.name
-        maker = self._makers[item.switch.program]
-        ports = {port: f"{name}-eth{port}" for port in self.exercise.ports(name)}
-        maker.start(name, number, ports)
+        switch = item.switch
+        maker = self._makers[switch.program]
+        ports = {port: f"{switch.name}-eth{port}" for port in self.exercise.ports(switch.name)}
+        maker.start(switch.name, number, ports)
         try:
-            maker.driver(name).write(item.updates)
+            maker.driver(switch.name).write(item.updates)
         except ValueError as error:
-            raise ExerciseError(f"{item.switch.runtime}: {name} refuses it: {error}.") from error
+            told = f"{switch.runtime}: {switch.name} refuses it: {error}."
+            raise ExerciseError(told) from error
         for cable in self.exercise.cables:
             for end, far in ((cable.a, cable.b), (cable.b, cable.a)):
-                if end.node == name and (cable.delay or cable.rate):
-                    maker.emulate(
-                        name,
-                        end.port,
-                        rate=cable.rate,
-                        delay=cable.delay,
-                        jitter=0,
-                        loss=0.0,
-                        both=far.node in self.hosts,
-                    )
+                if end.node == switch.name and (cable.delay or cable.rate):
+                    self._emulate(maker, cable, end, both=far.node in self.hosts)
+        if self._service is not None and isinstance(maker, EngineSwitches):
+            self._service.add(switch, maker.forwarder(switch.name))
+
+    def _emulate(self, maker: Switches, cable: Cable, end: End, *, both: bool) -> None:
+        """Gives a link what its topology says. Packets wait for a slow one in the switch, where
+        programs see the queue; it lets packets out as bmv2's queues do, by their number."""
+        if cable.rate and isinstance(maker, EngineSwitches):
+            hold(_engine.Runtime(maker.forwarder(end.node)), {end.port: cable.rate})
+        maker.emulate(
+            end.node,
+            end.port,
+            rate=cable.rate,
+            delay=cable.delay,
+            jitter=0,
+            loss=0.0,
+            both=both,
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -159,10 +194,10 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
         return reached
 
     def cli(self) -> None:
-        """Mininet's command line, for people: `h1 ping h2`, `xterm`, `exit`."""
-        from mininet.cli import CLI
+        """Mininet's command line, from a terminal or a pipe: `h1 ping h2`, `pingall`, `exit`."""
+        from p4lab.exercise.console import Console
 
-        CLI(_ForCli(self.hosts))
+        Console(list(self.hosts.values()), list(self._switches.values()), self._links)
 
     def __exit__(
         self,
@@ -179,17 +214,6 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
         namespace.clear(self._shells, home)
 
 
-class _ForCli(dict[str, Any]):
-    """What Mininet's command line asks of a network."""
-
-    def __init__(self, hosts: Mapping[str, Any]) -> None:
-        super().__init__(hosts)
-        self.hosts = list(hosts.values())
-        self.switches: list[Any] = []
-        self.controllers: list[Any] = []
-        self.links: list[Any] = []
-
-
 def makers(
     loaded: list[Loaded], target: str, say: Callable[[str], None] = lambda _: None
 ) -> dict[Path, Switches]:
@@ -200,7 +224,8 @@ def makers(
         if program in found:
             continue
         if target == "engine":
-            found[program] = EngineSwitches(item.program)
+            cpu_port = item.switch.cpu_port or CPU_PORT
+            found[program] = EngineSwitches(item.program, cpu_port=cpu_port)
         elif target == "bmv2":
             say(f"compiling {program.name} ({bmv2.COMPILER})")
             found[program] = bmv2.Bmv2Switches(bmv2.compile_program(program, ()))

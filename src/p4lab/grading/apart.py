@@ -17,6 +17,8 @@ from typing import Any
 from p4lab.grading import sandbox, submission
 from p4lab.grading.attempts import Attempt, attempt, charged, examined, sampled
 from p4lab.grading.course import Course
+from p4lab.grading.film.record import Film
+from p4lab.grading.film.shot import film
 from p4lab.grading.found import Found
 from p4lab.grading.judge import judge, nothing
 from p4lab.grading.record import Verdict
@@ -68,6 +70,24 @@ def judge_apart(
     except Stopped as stopped:
         verdict = nothing(course, student, str(stopped))
         return Judged(Verdict.from_json(json.loads(_encoded(verdict))), stopped.detail)
+
+
+def film_apart(
+    course: Course,
+    files: Mapping[str, str],
+    wanted: str | None,
+    limits: Limits,
+    waiting: AbstractContextManager[object] | None = None,
+) -> Film:
+    """The film of a check, or of the first that fails, made by a fork of this process."""
+
+    def work() -> bytes:
+        return json.dumps(tidied(film(course, files, wanted).to_json())).encode()
+
+    try:
+        return Film.from_json(json.loads(sandbox.run(work, limits, waiting)))
+    except Stopped as stopped:
+        return Film(wanted or "", "", missing=clean(str(stopped)))
 
 
 def prove_apart(

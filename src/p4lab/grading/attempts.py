@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from p4lab import _engine
 from p4lab.course.labs import LabError
 from p4lab.grading import found, nearest
-from p4lab.grading.course import Check, Course, Judged, inject
+from p4lab.grading.course import Check, Course, Defines, Judged, inject
 from p4lab.grading.found import Found
 from p4lab.grading.judge import endless, work_of
 from p4lab.grading.nearest import Rule
@@ -23,7 +23,7 @@ from p4lab.grading.story import alike, compare, traced
 from p4lab.grading.work import Work
 
 if TYPE_CHECKING:  # not everybody has the solver
-    from p4lab.grading.proofs import Compared
+    from p4lab.grading.proofs import Compared, Setting
     from p4lab.prove.compare import Example
 
 FAILS = "some of its cases fail already"
@@ -70,8 +70,7 @@ def attempt(course: Course, files: Mapping[str, str], seconds: float) -> Attempt
         return sampled(UNPROMISED)
     work = work_of(course, files)
     try:
-        program = proofs.student_program(course, work.files)
-        compared = proofs.compared(course, program, seconds)
+        compared = proofs.compared(course, work.files, seconds)
     except proofs.ProofError as error:
         return sampled(str(error))
     return judged(course, work, compared)
@@ -80,35 +79,38 @@ def attempt(course: Course, files: Mapping[str, str], seconds: float) -> Attempt
 def judged(course: Course, work: Work, compared: Compared) -> Attempt:
     """What the prover's answer means for the grader. Raises LabError."""
     from p4lab.grading import proofs
-    from p4lab.prove.told import bounds_told
 
     outcome = compared.outcome
     if outcome.example is not None:
-        return _refuted(course, work, outcome.example, proofs.rules_of(course.name))
+        defines, rules = compared.decisive.defines, proofs.rules_of(course.name)
+        return _refuted(course, work, outcome.example, defines, rules)
     taken = sum(branch.fate == "taken" for branch in compared.branches)
     counts = (taken, len(compared.branches))
     if outcome.verdict == "equal":
-        return Attempt(Proof("proven", bounds_told(outcome), *counts))
-    return Attempt(Proof("sampled", outcome.why, *counts))
+        return Attempt(Proof("proven", compared.bounds, *counts))
+    return Attempt(Proof("sampled", compared.why, *counts))
 
 
-def _refuted(course: Course, work: Work, example: Example, rules: Sequence[Rule]) -> Attempt:
-    reference, program = course.program(course.defines), work.runnable(course.defines)
+def _refuted(
+    course: Course, work: Work, example: Example, defines: Defines, rules: Sequence[Rule]
+) -> Attempt:
+    reference, program = course.program(defines), work.runnable(defines)
     example = found.smallest([reference, program], course, example)
     noticed: dict[str, tuple[Check, Story]] = {}
-    for check in nearest.candidates(course):
-        story = told(course, found.found_for(course, check, example), work)
+    for check in nearest.candidates(course, defines):
+        story = told(course, found.found_for(course, check, example, defines), work)
         if story is not None:
             noticed[check.id] = check, story
     if not noticed:
         return sampled(UNSEEN)
-    case = found.judged(course, found.found_for(course, next(iter(noticed.values()))[0], example))
+    first = next(iter(noticed.values()))[0]
+    case = found.judged(course, found.found_for(course, first, example, defines))
     last = len(case.case.sendings)
     traces = [traced(course, one, case, last) for one in (reference, program)]
     fitting = nearest.blamed(course, [*noticed.values()], rules, *traces)
     if fitting is None:
         return sampled(UNSEEN)
-    return Attempt(Proof("refuted", fitting.id), found.found_for(course, fitting, example))
+    return Attempt(Proof("refuted", fitting.id), found.found_for(course, fitting, example, defines))
 
 
 def told(course: Course, case: Found, work: Work) -> Story | None:
@@ -206,27 +208,38 @@ def examined(
     entries: int | None = None,
     passes: int | None = None,
 ) -> dict[str, Any]:
-    """What the prover says of a submission, as plain data (`told.as_json`), with `covered` in words
-    and the `check` that a counterexample belongs to with its `story`; or the `fault`, why it can
-    say nothing. Raises LabError."""
+    """What the prover says of a submission, as plain data (`told.as_json`) of the macros that
+    decide (`defines`), with the verdict and stages of all sets (`settings`), `covered` in words and
+    the `check` that a counterexample belongs to with its `story`; or the `fault`, why it can say
+    nothing. Raises LabError."""
     from p4lab.grading import proofs
-    from p4lab.prove.told import as_json, branches_told, covered
+    from p4lab.prove.told import as_json, branches_told
 
     work = work_of(course, files)
     bounds = proofs.bounds_of(course.name)
     bounds = replace(bounds, entries=entries or bounds.entries, passes=passes or bounds.passes)
     try:
-        program = proofs.student_program(course, work.files)
-        compared = proofs.compared(course, program, seconds, bounds)
+        compared = proofs.compared(course, work.files, seconds, bounds)
     except proofs.ProofError as error:
         return {"fault": str(error)}
-    lines = [*branches_told(compared.branches), *covered(compared.outcome)]
-    shown = {**as_json(compared.outcome), "covered": lines, "check": None, "story": None}
+    lines = [*branches_told(compared.branches), *compared.covered()]
+    shown = as_json(compared.outcome) | {
+        "why": compared.why,
+        "bounds": compared.bounds,
+        "defines": dict(compared.decisive.defines),
+        "settings": [_setting(one) for one in compared.settings],
+    }
+    shown |= {"covered": lines, "check": None, "story": None}
     case = judged(course, work, compared).found
     if case is not None:
         story = told(course, case, work)
         shown |= {"check": case.check, "story": story and asdict(story)}
     return shown
+
+
+def _setting(one: Setting) -> dict[str, Any]:
+    stages = [vars(stage) for stage in one.outcome.stages]
+    return {"defines": dict(one.defines), "verdict": one.outcome.verdict, "stages": stages}
 
 
 def in_order(cases: Sequence[Found]) -> list[Found]:

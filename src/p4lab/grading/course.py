@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import product
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -33,6 +34,9 @@ from p4lab.model.run import Plan
 from p4lab.model.system import System
 from p4lab.network.cpu import CpuPort
 
+if TYPE_CHECKING:
+    from p4lab.grading.record import CheckResult
+
 Defines = tuple[tuple[str, str], ...]
 Counts = tuple[int, ...]
 
@@ -51,18 +55,22 @@ MAX_PACKETS = 2048
 
 
 class Part(BaseModel):
-    """The table [[part]]: what a student solves as a whole."""
+    """The table [[part]]: what a student solves as a whole; in one `file`, if it is one."""
 
     model_config = ConfigDict(extra="forbid")
     id: str
     title: str
+    file: Inside | None = None
 
 
 class Check(BaseModel):
     """The table [[check]]. What is checked is one of `stage` (compiles, contract), `parses` (a
     scenario whose packets the program must parse as the reference does), `scenario`, `numbers`
-    (of an answers file of the student's) and `stf`; the files are below the lab's folder. `cases`
-    and `hidden` are how many cases of a scenario students see and how many more a grader draws.
+    (of an answers file of the student's), `breaks` (packets of the student's that break a faulty
+    program) and `stf`; the files are below the lab's folder. `cases` and `hidden` are how many
+    cases of a scenario students see and how many more a grader draws; of what is in `frugal` a
+    program may spend no more than the solution.
+    A `stage` looks at the program with its own `defines`, if it has some, and else with all.
     It is skipped while a check that it `needs` has not passed; and if it fails while one fails that
     it `suffers` from."""
 
@@ -74,18 +82,25 @@ class Check(BaseModel):
     needs: list[str] = []
     suffers: list[str] = []
     stage: Annotated[str | None, Field(pattern="^(compiles|contract)$")] = None
+    defines: dict[str, str | int] = {}
     parses: Inside | None = None
     scenario: Inside | None = None
     numbers: Inside | None = None
+    breaks: Inside | None = None
     stf: list[Inside] = []
+    frugal: list[Literal["tables", "copies"]] = []
     cases: Annotated[int, Field(ge=1, le=1000)] = 1
     hidden: Annotated[int, Field(ge=0, le=1000)] = 0
 
     @model_validator(mode="after")
     def _one_kind(self) -> Check:
-        kinds = [self.stage, self.parses, self.scenario, self.numbers, self.stf or None]
-        if sum(kind is not None for kind in kinds) != 1:
-            raise ValueError("a check has one of stage, parses, scenario, numbers and stf")
+        kinds = [self.stage, self.parses, self.scenario, self.numbers, self.breaks]
+        if sum(kind is not None for kind in [*kinds, self.stf or None]) != 1:
+            raise ValueError("a check has one of stage, parses, scenario, numbers, breaks and stf")
+        if self.frugal and not self.scenario:
+            raise ValueError("only a check with a scenario can be frugal")
+        if self.defines and not self.stage:
+            raise ValueError("defines in a check are for a stage; a scenario has its own")
         return self
 
 
@@ -100,6 +115,14 @@ class _Checks(BaseModel):
     draw: dict[str, Any] = {}
     header: dict[str, dict[str, Any]] = {}
     packet: dict[str, dict[str, Any]] = {}
+
+
+class _HintsTable(BaseModel):
+    """The table [hints]. `counted`: a grader's record has how many steps a student has asked
+    for."""
+
+    model_config = ConfigDict(extra="forbid")
+    counted: bool = False
 
 
 class _LabHead(BaseModel):
@@ -117,6 +140,7 @@ class _CourseFile(BaseModel):
     part: list[Part] = []
     check: list[Check] = []
     hint: list[Hint] = []
+    hints: _HintsTable = _HintsTable()
 
     @model_validator(mode="after")
     def _sound(self) -> _CourseFile:
@@ -133,6 +157,10 @@ class _CourseFile(BaseModel):
                 if need not in seen:
                     raise ValueError(f"check {check.id}: no check {need} stands before it")
             seen.add(check.id)
+        for hint in self.hint:
+            for name in [hint.check] if isinstance(hint.check, str) else hint.check or []:
+                if name not in seen:
+                    raise ValueError(f"a hint is for a check {name}, and there is none")
         causes = {check.id: {*check.needs, *check.suffers} for check in self.check}
         for check in self.check:
             for cause in check.suffers:
@@ -183,6 +211,8 @@ class Course:
     starter_points: float
     kit: Kit
     folder: Path
+    counts_hints: bool = False
+    """Whether a grader's record has how many steps of hints a student has asked for"""
     _programs: dict[Defines, _engine.Program] = field(default_factory=dict, repr=False)
     _probed: dict[Defines, ProbedProgram] = field(default_factory=dict, repr=False)
     _cpus: dict[Defines, CpuPort] = field(default_factory=dict, repr=False)
@@ -227,12 +257,11 @@ class Course:
         except OSError as error:
             raise LabError(f"labs/{self.name}: {error}; {command()} starter {self.name}") from error
 
-    @cached_property
-    def contract(self) -> tuple[str, ...]:
+    def contract(self, defines: Defines) -> tuple[str, ...]:
         """The tables that every submission must have: those of the starter. (A table is not in a
         program while its control is never applied, which may be the student's task.)"""
         files = {**self.sources, **self.starter}
-        compilation = compile_files(self.student.program, files, self.defines)
+        compilation = compile_files(self.student.program, files, defines)
         if compilation.program is None:
             raise LabError(f"labs/{self.name}: the starter:\n{compilation.render()}")
         return tuple(table["name"] for table in compilation.program.summary["tables"])
@@ -241,6 +270,38 @@ class Course:
     def defines(self) -> Defines:
         """The macros of all checks that do not say otherwise."""
         return tuple((name, str(value)) for name, value in self.kit.defines.items())
+
+    def defines_of(self, check: Check) -> Defines:
+        """The macros of a stage."""
+        return self.defines_with(check.defines)
+
+    def defines_with(self, own: Mapping[str, str | int]) -> Defines:
+        """The macros of the lab, with some of one's own."""
+        return tuple((name, str(value)) for name, value in {**self.kit.defines, **own}.items())
+
+    @cached_property
+    def offered(self) -> tuple[Defines, ...]:
+        """The sets of macros that the lab offers as a whole, its own first: those that vary, and
+        those of stages. What it promises of a switch's state holds with each."""
+        seen = {self.defines: None}
+        vary = self.kit.vary
+        for values in product(*vary.values()):
+            seen.setdefault(self.defines_with(dict(zip(vary, values, strict=True))))
+        for check in self.checks:
+            if check.defines:
+                seen.setdefault(self.defines_of(check))
+        return tuple(seen)
+
+    @cached_property
+    def settings(self) -> tuple[Defines, ...]:
+        """Every set of macros with which a program is looked at: those that are offered, and those
+        of single scenarios. Raises LabError."""
+        seen = dict.fromkeys(self.offered)
+        for check in self.checks:
+            if check.scenario or check.parses:
+                for label in public_seeds(check):
+                    seen.setdefault(self.case(check, label).case.defines)
+        return tuple(seen)
 
     @property
     def system(self) -> System:
@@ -306,6 +367,12 @@ class Course:
             except (ScenarioError, ValueError) as error:
                 raise LabError(f"labs/{self.name}/{file}: {error}") from error
         return self._cases[key]
+
+    def in_order(self, results: Iterable[CheckResult]) -> tuple[CheckResult, ...]:
+        """Results in the order of the handout: what stands before all parts, then part by part.
+        The checks of lab.toml are in the order in which they need each other."""
+        places = {one.id: place for place, one in enumerate(self.parts, 1)}
+        return tuple(sorted(results, key=lambda result: places.get(result.part, 0)))
 
     def hidden(self, check: Check, seed: int | None) -> list[str]:
         """What makes the hidden cases of a check that a grader with this seed judges: seeds, and
@@ -414,6 +481,10 @@ class Course:
         """The same, if the lab itself says something."""
         return hints.of_lab(self.hints, check.id, signature, field)
 
+    def almost(self, check: Check, signature: str, field: str = "") -> str:
+        """Nearly the code that a kind of difference asks for; empty if the lab does not say."""
+        return hints.almost(self.hints, check.id, signature, field)
+
     def prepare(self, seed: int | None) -> None:
         """Makes all cases, so that what is forked afterwards has them. Raises LabError."""
         for check in self.checks:
@@ -466,6 +537,7 @@ def load(lab: str) -> Course:
         file.checks.starter_points,
         kit,
         folder,
+        file.hints.counted,
     )
 
 

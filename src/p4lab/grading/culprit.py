@@ -297,7 +297,7 @@ def _table_parted(
             asked, right = (
                 source.notation.said(own["name"], item["value"], width) for item in (own, other)
             )
-            told = f"the table {table} is asked with {own['name']}={asked} instead of {right}"
+            told = f"the table {table} is looked up with {own['name']}={asked} instead of {right}"
             kind = "" if theirs["hit"] else difference.TABLE_MISSED
             return kind, (place(theirs, source.files), told)
     if theirs["hit"] != mine["hit"]:
@@ -333,7 +333,7 @@ def _fate_parted(
             line,
             told,
         )
-    return "", (line, "after this the packet goes another way")
+    return "", (line, "after this the packet takes a different path")
 
 
 def is_loop(packet: dict[str, Any]) -> bool:
@@ -363,7 +363,10 @@ def _last_line(packet: dict[str, Any], source: Source) -> Culprit:
                 declared = _declaration(step["action"], source.summary)
                 own = place(declared, source.files) if declared else None
                 found = own if own and own.file in source.files else found  # NoAction is not theirs
-                return found, f"the last table on its way, {_brief(step['table'])}, ran this action"
+                return (
+                    found,
+                    f"the last table on its path, {_brief(step['table'])}, ran this action",
+                )
             if found is not None:
                 return found, step["text"]
     return NOWHERE

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict
 
 from p4lab.course.labs import read_lab
 from p4lab.grading import drawing, frames
-from p4lab.grading.course import Course
+from p4lab.grading.course import Course, Defines
 from p4lab.grading.frames import FrameError
 from p4lab.grading.scenario import MICROSECOND, Case, Scenario, Sending
 from p4lab.grading.toml import MOST, brief, inline, is_named, key, quoted
@@ -35,14 +35,14 @@ class Cell(BaseModel):
     port: int
     packet: dict[str, dict[str, Any]]
 
-    def sending(self, course: Course, index: int, value: int) -> Sending:
-        """The packet for one cell."""
+    def sending(self, course: Course, defines: Defines, index: int, value: int) -> Sending:
+        """The packet for one cell, of the program with these macros."""
         names = {"index": index, "value": value}
         packet = {
             header: {field: drawing.value(item, names) for field, item in fields.items()}
             for header, fields in self.packet.items()
         }
-        return Sending(self.port, frames.build(packet, course.headers(course.defines)), "")
+        return Sending(self.port, frames.build(packet, course.headers(defines)), "")
 
 
 class _LabFile(BaseModel):
@@ -53,6 +53,7 @@ class _LabFile(BaseModel):
 def case_of(course: Course, example: Mapping[str, Any], base: Scenario) -> Case:
     """The case of a packet that the prover found, judged as those of `base`. Raises LabError."""
     updates, sendings = [], []
+    defines = course.defines_with(example.get("defines", {}))
     cells = {cell.cell: cell for cell in read_lab(course.name, _LabFile).found}
     for update in map(_tuples, example["updates"]):
         if update[0] != "register":
@@ -61,13 +62,13 @@ def case_of(course: Course, example: Mapping[str, Any], base: Scenario) -> Case:
         _, name, index, value = update
         own = next((cell for end, cell in cells.items() if is_named(name, end)), None)
         if own is not None and value:
-            sendings.append(own.sending(course, index, value))
+            sendings.append(own.sending(course, defines, index, value))
         elif value:  # cells begin as 0
             updates.append(update)
     data = bytes.fromhex(example["packet"])
     return Case(
         say="",
-        defines=course.defines,
+        defines=defines,
         updates=tuple(updates),
         steps=(),
         sendings=(*sendings, Sending(example["port"], data, "")),

@@ -10,6 +10,7 @@ from queue import SimpleQueue
 from typing import Any, TypeVar
 
 from p4lab.grading.apart import Judged, unread
+from p4lab.grading.asked import Asked
 from p4lab.grading.course import Course
 from p4lab.grading.handins import Entry
 from p4lab.grading.journal import Journal
@@ -107,10 +108,11 @@ def _known(journal: Journal | None, entry: Entry, submission: Submission) -> Jud
 
 def _graded(course: Course, entry: Entry, submission: Submission, judged: Judged | None) -> Graded:
     """A verdict with what was left out; without `judged` there was nothing to judge."""
-    notes = tuple(tidied(submission.told()))
+    asked = Asked(submission.asked) if course.counts_hints else None
+    notes = tuple(tidied((*submission.told(), *([asked.told()] if asked else []))))
     if judged is None:
-        return Graded(unread(course, entry.student, submission), notes)
-    return Graded(judged.verdict, notes, judged.detail, submission.files)
+        return Graded(unread(course, entry.student, submission), notes, asked=asked)
+    return Graded(judged.verdict, notes, judged.detail, submission.files, asked)
 
 
 def collect(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from p4lab import _engine
 from p4lab.grading import frames
-from p4lab.grading.course import Check, Course, Judged, counted, inject
+from p4lab.grading.course import Check, Course, Defines, Judged, counted, inject
 from p4lab.grading.frames import PAYLOAD
 from p4lab.grading.judge import endless
 from p4lab.grading.scenario import MICROSECOND, Kit, Scenario, in_words, make_case
@@ -46,9 +46,10 @@ class Found:
         return cls(data["check"], data["scenario"], cells)
 
 
-def found_for(course: Course, check: Check, example: Example) -> Found:
-    """The counterexample as a case of a check: what the check does not look at does not count."""
-    return Found(check.id, _scenario(course, example, check), example.cells)
+def found_for(course: Course, check: Check, example: Example, defines: Defines) -> Found:
+    """The counterexample, of the programs with these macros, as a case of a check: what the check
+    does not look at does not count."""
+    return Found(check.id, _scenario(course, example, check, defines), example.cells)
 
 
 def judged(course: Course, found: Found) -> Judged:
@@ -93,7 +94,7 @@ def _done(
     return sent, endless(switch), cells
 
 
-def _scenario(course: Course, example: Example, check: Check) -> Data:
+def _scenario(course: Course, example: Example, check: Check, defines: Defines) -> Data:
     file = check.scenario
     assert file is not None
     lens = course.scenario(file)
@@ -102,9 +103,9 @@ def _scenario(course: Course, example: Example, check: Check) -> Data:
         data["ignore"] = list(lens.ignore)
     if lens.others != "forbid":
         data["others"] = lens.others
-    program, layout = course.program(course.defines), course.headers(course.defines)
-    data["defines"] = dict(course.kit.defines)
-    data |= _fixed(example, program, layout)
+    program, layout = course.program(defines), course.headers(defines)
+    data["defines"] = dict(defines)
+    data |= fixed(example, program, layout)
     if example.undefined is not None:
         data["undefined"] = True
     counters = sorted({counter for counter, _ in example.counts})
@@ -118,7 +119,7 @@ def _scenario(course: Course, example: Example, check: Check) -> Data:
     return data
 
 
-def _fixed(example: Example, program: _engine.Program, layout: frames.Layout) -> Data:
+def fixed(example: Example, program: _engine.Program, layout: frames.Layout) -> Data:
     """What is written and sent, as tables of a scenario."""
     data: Data = {}
     tables = program.summary["tables"]
@@ -219,7 +220,7 @@ class _Layouts:
 def steps(program: _engine.Program, example: Example) -> tuple[str, ...]:
     """What is written into a switch with a program, and sent, in words. Raises ScenarioError."""
     layouts = _Layouts(program)
-    data = {"say": "", **_fixed(example, program, layouts.headers(()))}
+    data = {"say": "", **fixed(example, program, layouts.headers(()))}
     case = make_case(Scenario.model_validate(data), Kit({}, {}, {}), layouts, "")
     return case.told(1)[1:]
 

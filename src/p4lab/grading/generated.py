@@ -22,9 +22,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from p4lab import _engine
 from p4lab.course import marks
 from p4lab.course.labs import LabError, home
-from p4lab.grading.course import Check, Course, compile_files, hidden_seeds
+from p4lab.grading.course import Check, Course, Defines, compile_files, hidden_seeds
 from p4lab.grading.judge import first_failed, story_of
-from p4lab.grading.proofs import bounds_of
+from p4lab.grading.proofs import bounds_in, bounds_of, notes_of, unnoted
 from p4lab.grading.work import Work
 
 if sys.version_info >= (3, 11):
@@ -130,26 +130,23 @@ class Trial:
         return {**self.course.sources, **self.reference}
 
     @cached_property
-    def program(self) -> _engine.Program:
-        """The solution."""
-        program = compile_files(
-            self.course.student.program, self.files, self.course.defines
-        ).program
-        if program is None:
-            raise LabError(f"labs/{self.course.name}: the solution does not compile.")
-        return program
+    def programs(self) -> dict[Defines, _engine.Program]:
+        """The solution, with every set of macros. Raises LabError."""
+        made = {}
+        for defines in self.course.offered:
+            program = compile_files(self.course.student.program, self.files, defines).program
+            if program is None:
+                raise LabError(f"labs/{self.course.name}: the solution does not compile.")
+            made[defines] = program
+        return made
 
     @cached_property
     def mutants(self) -> list[Mutant]:
-        """All of them, in the order of the text."""
-        name = self.course.student.program
-        edited = [file for file in self.course.student.edit if file.endswith(".p4")]
-        found = _engine.mutations(
-            name, self.files[name], self.files, self.course.defines, only=edited
-        )
+        """All of them, in the order of the text; of what only some macros make part of the program,
+        behind the others."""
         seen: Counter[str] = Counter()
         made = []
-        for item in found:
+        for item in self._edits():
             old = self.files[item["file"]]
             text = old[: item["start"]] + item["text"] + old[item["end"] :]
             digest = _digest(item["file"], *_lines(old, item), item["title"])
@@ -165,6 +162,19 @@ class Trial:
                 )
             )
         return made
+
+    def _edits(self) -> Iterator[Mapping[str, Any]]:
+        """Each edit that an operator makes, once, whatever the macros."""
+        name = self.course.student.program
+        edited = [file for file in self.course.student.edit if file.endswith(".p4")]
+        known = set()
+        for defines in self.course.offered:
+            found = _engine.mutations(name, self.files[name], self.files, defines, only=edited)
+            for item in found:
+                edit = item["file"], item["start"], item["end"], item["text"], item["title"]
+                if edit not in known:
+                    yield item
+                known.add(edit)
 
     @cached_property
     def reasons(self) -> dict[str, str]:
@@ -184,20 +194,21 @@ class Trial:
 
     def fate(self, mutant: Mutant) -> Fate:
         """What becomes of a mutant. Raises LabError."""
-        compiled = compile_files(
-            self.course.student.program,
-            {**self.files, mutant.file: mutant.text},
-            self.course.defines,
-        ).program
-        if compiled is None:
-            return Fate("refused")
-        if compiled.is_same_code(self.program):
+        files = {**self.files, mutant.file: mutant.text}
+        others: dict[Defines, _engine.Program] = {}
+        for defines, own in self.programs.items():
+            program = compile_files(self.course.student.program, files, defines).program
+            if program is None:
+                return Fate("refused")
+            if not program.is_same_code(own):
+                others[defines] = program
+        if not others:
             return Fate("same")
         work = self.work(self.answer(mutant))
         check = first_failed(self.course, work, self.seed)
         if check is not None:
             return Fate("killed", check=check.id)
-        fate = self._proof(mutant, compiled)
+        fate = self._proof(mutant, others)
         return (fate.kind == "undecided" and self._search(work)) or fate
 
     def _search(self, work: Work) -> Fate | None:
@@ -212,21 +223,33 @@ class Trial:
                         return Fate("apart", check=check.id, seed=label)
         return None
 
-    def _proof(self, mutant: Mutant, program: _engine.Program) -> Fate:
-        from p4lab.prove.compare import compare  # heavy: the solver, which may be missing
-
+    def _proof(self, mutant: Mutant, others: Mapping[Defines, _engine.Program]) -> Fate:
+        """What the prover says of the programs with those macros that make a difference; they
+        share its time."""
         if mutant.digest in self.reasons:
             return Fate("equal", why=self.reasons[mutant.digest])
+        fates = []
+        for defines, program in others.items():
+            fates.append(self._compared(defines, program, self.seconds / len(others)))
+            if fates[-1].kind == "apart":
+                return fates[-1]
+        return next((fate for fate in fates if fate.kind == "undecided"), fates[0])
+
+    def _compared(self, defines: Defines, program: _engine.Program, seconds: float) -> Fate:
+        from p4lab.prove.compare import compare  # heavy: the solver, which may be missing
+
+        own = self.programs[defines]
         try:
-            bounds = bounds_of(self.course.name)
-            outcome = compare(self.program, program, bounds, self.seconds)
+            bounds = bounds_in(bounds_of(self.course.name), own)
+            outcome = compare(own, program, bounds, seconds)
         except ValueError as error:
             return Fate("undecided", why=str(error))
+        outcome = unnoted(outcome, notes_of(self.course.name, own))
         if outcome.verdict == "equal":
             return Fate("equal")
         if outcome.example is None:
             return Fate("undecided", why=outcome.why)
-        return Fate("apart", example=vars(outcome.example))
+        return Fate("apart", example={**vars(outcome.example), "defines": dict(defines)})
 
 
 def drawn_checks(course: Course) -> Iterator[Check]:

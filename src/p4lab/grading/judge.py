@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from p4lab import _engine
 from p4lab.grading import (
+    breaks,
     counts,
     culprit,
     elsewhere,
+    frugal,
     loops,
     networks,
     numbers,
@@ -64,7 +66,7 @@ def judge(
     for check in course.checks:
         say(check.title)
         results.append(_result(course, check, work, results, seed, bench))
-    checks = tuple(blamed(course.checks, results))
+    checks = course.in_order(blamed(course.checks, results))
     failed = any(check.status == "failed" for check in checks)
     warnings = _warnings(course, work) if failed or course.kit.lints else ()
     return Verdict(course.name, student, checks, warnings=warnings)
@@ -80,7 +82,7 @@ def work_of(course: Course, files: Mapping[str, str]) -> Work:
 
 def nothing(course: Course, student: str, trouble: str) -> Verdict:
     """No points, for a reason that no check can tell."""
-    checks = tuple(
+    checks = course.in_order(
         CheckResult(check.id, check.title, check.part, "skipped", 0, check.points)
         for check in course.checks
     )
@@ -136,11 +138,13 @@ def _run(
     is_told: bool = True,
 ) -> Found:
     if check.stage == "compiles":
-        return stages.compiles(course, work), 1, False
+        return stages.compiles(course, check, work), 1, False
     if check.stage == "contract":
-        return stages.contract(course, work), 1, False
+        return stages.contract(course, check, work), 1, False
     if check.numbers:
         return numbers.story(course, check, work), 1, False
+    if check.breaks:
+        return breaks.story(course, check, work), 1, False
     if check.stf:
         return scripts.run(course, check, work)
     return _cases(course, check, work, seed, bench, is_told)
@@ -184,6 +188,19 @@ def _takes_long(course: Course, check: Check) -> bool:
     file = check.scenario or check.parses
     is_network = bool(file) and course.scenario(file).network is not None
     return is_network or check.stage == "compiles"
+
+
+def failing(course: Course, check: Check, work: Work) -> tuple[Judged, Story] | None:
+    """The first of a check's cases that students see which a program fails, with its story; None
+    for a check without cases, and if all pass. Raises LabError."""
+    if not (check.scenario or check.parses):
+        return None
+    for label in public_seeds(check):
+        judged = course.case(check, label)
+        story = _case(course, check, judged, work, None)
+        if story is not None:
+            return judged, pointed(course, judged, work, story)
+    return None
 
 
 def story_of(course: Course, check: Check, label: str, work: Work) -> Story | None:
@@ -240,7 +257,7 @@ def _case(
         # What looped ports carry stays inside of a switch: there the engine judges.
         if story is None and case.shares:
             story = loops.story(course, check, judged, work, program)
-        return story
+        return story or frugal.story(course, check, judged, work, program)
     for number, sending in enumerate(case.sendings, 1):
         try:
             got = inject(switch, sending)
@@ -255,7 +272,9 @@ def _case(
             return story
     if (story := counts.engine_story(course, check, judged, switch)) is not None:
         return story
-    return loops.story(course, check, judged, work, program) if case.shares else None
+    if case.shares and (story := loops.story(course, check, judged, work, program)) is not None:
+        return story
+    return frugal.story(course, check, judged, work, program)
 
 
 def _tables(case: Case) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from p4lab.grading import culprit, difference, frames
-from p4lab.grading.course import Check, Course, public_seeds
+from p4lab.grading.course import Check, Course, Defines, public_seeds
 from p4lab.grading.record import PacketDifference, Story
 from p4lab.grading.story import traced
 
@@ -97,9 +97,20 @@ class Habits:
         return max((len(own & one) / len(own | one) for one in self.journeys), default=0.0)
 
 
-def candidates(course: Course) -> list[Check]:
-    """The checks that a counterexample may belong to: those that send packets."""
-    return [check for check in course.checks if check.scenario and check.points]
+def candidates(course: Course, defines: Defines) -> list[Check]:
+    """The checks that a counterexample may belong to, which was found with these macros: those that
+    send packets, to a program with the same macros but for what varies."""
+    varied = set(course.kit.vary)
+    wanted = {one for one in defines if one[0] not in varied}
+    return [
+        check
+        for check in course.checks
+        if check.scenario and check.points and wanted <= _macros(course, check)
+    ]
+
+
+def _macros(course: Course, check: Check) -> set[tuple[str, str]]:
+    return set(course.case(check, public_seeds(check)[0]).case.defines)
 
 
 def is_of_network(course: Course, check: Check) -> bool:

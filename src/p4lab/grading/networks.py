@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from p4lab import _engine
@@ -51,14 +51,35 @@ def story(
     if usual is not None and usual.is_repeated_by(noisy):
         return None
     wrong, record, _ = _run(plan, noisy)
-    found = _culprit(course, check, judged, work, program, record, steps)
-    if found is not None:
+    seen = _culprit(course, check, judged, work, program, record, steps)
+    if seen is not None:
+        found = seen.story
         summary = f"{wrong} It goes wrong at {found.router} first. {found.summary}".strip()
         return replace(found, summary=summary)
     if not wrong:
         return None
     hint = "Check the parts of the lab before this one: here they meet."
     return Story(steps, wrong, difference.COPY_MISSING, hint)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The first packet of a stream of which a router does not make what it should: its packets in
+    the reference and in the student's program."""
+
+    story: Story
+    router: str
+    mine: Sequence[Mapping[str, Any]]
+    theirs: Sequence[Mapping[str, Any]]
+
+
+def watched(
+    course: Course, check: Check, judged: Judged, work: Work, program: _engine.Program
+) -> Seen | None:
+    """The packet that the story of a network's run is about; None if it is about none."""
+    assert judged.plan is not None
+    _, record, _ = _run(judged.plan, _noisy(program, judged.case))
+    return _culprit(course, check, judged, work, program, record, ())
 
 
 def _noisy(program: _engine.Program, case: Case) -> _engine.Program:
@@ -122,8 +143,8 @@ def _culprit(
     program: _engine.Program,
     record: Record,
     steps: tuple[str, ...],
-) -> Story | None:
-    """The story of the first packet of a stream of which a router does not make what it should."""
+) -> Seen | None:
+    """The first packet of a stream of which a router does not make what it should."""
     assert judged.plan is not None
     reference = course.program(judged.case.defines)
     for event, ours in _unlike(course, judged.case, record):
@@ -134,7 +155,8 @@ def _culprit(
         traces = (reference, ours), (program, arrival)
         found = compare_traces(course, check, judged.case, *traces, (*steps, step), work)
         if found is not None:
-            return replace(found, router=event.router)
+            told = replace(found, router=event.router)
+            return Seen(told, event.router, ours["packets"], arrival["packets"])
     return None
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import product
 from typing import Any
 
 from p4lab import _engine
 from p4lab.grading import culprit, difference, frames, printed
-from p4lab.grading.course import Check, Course, Defines, Judged, inject_traced, public_seeds
+from p4lab.grading.course import Check, Course, Defines, Judged, inject_traced
 from p4lab.grading.difference import Pair, Wanted
 from p4lab.grading.record import Story
 from p4lab.grading.work import Work
 
 
-def compiles(course: Course, work: Work) -> Story | None:
-    for defines in _all_defines(course):
+def compiles(course: Course, check: Check, work: Work) -> Story | None:
+    """With every set of macros that a case may have; with those of the check if it has its own."""
+    settings = [course.defines_of(check)] if check.defines else course.settings
+    for defines in settings:
         compilation = work.compiled(defines)
         if compilation.program is None:
             return compile_story(compilation, work, defines)
@@ -27,20 +28,6 @@ def compiles(course: Course, work: Work) -> Story | None:
             hint = "A switch has little memory: what does the program need all of this for?"
             return Story(steps, f"{error}.", "does not fit", hint)
     return None
-
-
-def _all_defines(course: Course) -> Iterator[Defines]:
-    """Every set of macros that a case uses, the lab's own first."""
-    seen = {course.defines: None}
-    vary = course.kit.vary
-    for values in product(*vary.values()):
-        given = {**dict(course.defines), **dict(zip(vary, map(str, values), strict=True))}
-        seen.setdefault(tuple(given.items()))
-    for check in course.checks:
-        if check.scenario or check.parses:
-            for label in public_seeds(check):
-                seen.setdefault(course.case(check, label).case.defines)
-    yield from seen
 
 
 def compile_story(compilation: _engine.Compilation, work: Work, defines: Defines) -> Story:
@@ -69,14 +56,15 @@ def compile_story(compilation: _engine.Compilation, work: Work, defines: Defines
     )
 
 
-def contract(course: Course, work: Work) -> Story | None:
+def contract(course: Course, check: Check, work: Work) -> Story | None:
     """The control plane writes tables by name: they must be as in the reference."""
-    program = work.compiled(course.defines).program
+    defines = course.defines_of(check)
+    program = work.compiled(defines).program
     if program is None:
-        return compile_story(work.compiled(course.defines), work, course.defines)
-    theirs, ours = program.summary, course.program(course.defines).summary
+        return compile_story(work.compiled(defines), work, defines)
+    theirs, ours = program.summary, course.program(defines).summary
     steps = ("the control plane looks for the tables and actions that it writes",)
-    for summary, where in _broken_contract(ours, theirs, course.contract):
+    for summary, where in _broken_contract(ours, theirs, course.contract(defines)):
         line = culprit.place(where, work.files) if where else None
         hint = "Tables, keys, actions and parameters keep the names and widths of the starter."
         return Story(steps, summary, "contract", hint, place=line)
@@ -122,7 +110,7 @@ def absent(tables: Iterable[str], program: _engine.Program, steps: tuple[str, ..
             continue
         brief = table.rsplit(".", 1)[-1]
         hint = (
-            "A table is there only where its control is applied: who should apply the control "
+            "A table exists only where its control is applied: what should apply the control "
             f"that holds {brief}?"
         )
         return Story(
@@ -161,7 +149,7 @@ def parses(
         ]
         return Story(
             (sending.text,),
-            "The parser finds other headers than there are.",
+            "The parser finds different headers from those in the packet.",
             difference.PARSER,
             course.hint(check, difference.PARSER),
             (replace(told, expected_port=None, got_port=None),),

@@ -19,7 +19,7 @@ from p4lab.grading.returned import returned
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Work
 
-NO_END = "The packet never comes to an end: it runs in a loop in the switch."
+NO_END = "The packet never leaves: it loops in the switch."
 NO_ACTION = "NoAction"
 MAX_DIFFERENCES = 8  # of one packet that became many
 
@@ -240,7 +240,7 @@ def _of_port_0(course: Course, signature: str, pairs: tuple[Pair, ...]) -> str:
     known = {pair.wanted.port for pair in pairs if pair.wanted is not None}
     if got is None or got.port != 0 or 0 in known or not course.is_v1model:
         return ""
-    return " Port 0 is where a packet leaves for which nobody has chosen a port."
+    return " A packet for which no port was chosen leaves on port 0."
 
 
 def _fate_sentence(signature: str, name: str, pair: Pair) -> str:
@@ -255,7 +255,7 @@ def _fate_sentence(signature: str, name: str, pair: Pair) -> str:
         difference.TABLE_MISSED: f"No packet leaves on port {expected}: a table missed.",
         difference.DROPPED: f"No packet leaves on port {expected}: it was dropped.",
         difference.COPY_MISSING: f"No packet leaves on port {expected}.",
-        difference.COPY_TOO_MANY: f"A packet leaves on port {port} that nobody should get.",
+        difference.COPY_TOO_MANY: f"A packet leaves on port {port} that no one should get.",
         difference.WRONG_PORT: f"The packet leaves on port {port} instead of port {expected}.",
     }
     return sentences.get(signature) or _sentence(signature, name, packet)
@@ -270,6 +270,6 @@ def _sentence(signature: str, name: str, packet: str) -> str:
         difference.BITS_LOST: f"In the {packet}, {name} lacks bits.",
         difference.TTL: f"In the {packet}, {name} was not decremented.",
         difference.CHECKSUM: f"In the {packet}, {name} does not fit the header.",
-        difference.PAYLOAD: f"The {packet} has another payload.",
+        difference.PAYLOAD: f"The {packet} has a different payload.",
     }
     return sentences.get(signature, f"In the {packet}, {name} is wrong.")

@@ -27,6 +27,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from p4lab.grading import asked
+
 FILE_BYTES = 1 << 20
 """Largest file that is graded. The labs' own files have about 20 KiB."""
 ZIP_BYTES = 16 << 20
@@ -84,6 +86,8 @@ class Submission:
     trouble: str = ""
     left: int = 0
     changed: tuple[str, ...] = ()
+    asked: Mapping[str, int] | None = None
+    """How many steps of hints its author has asked for, by check; None: nobody knows"""
 
     def told(self) -> tuple[str, ...]:
         """Everything that its author should know of how it was read."""
@@ -100,7 +104,8 @@ class Submission:
     def from_json(cls, data: Mapping[str, Any]) -> Submission:
         """The submission that `to_json` gave. Raises KeyError for anything else."""
         files, notes, changed = data["files"], data["notes"], data["changed"]
-        return cls(dict(files), tuple(notes), data["trouble"], data["left"], tuple(changed))
+        rest = (data["trouble"], data["left"], tuple(changed), data["asked"])
+        return cls(dict(files), tuple(notes), *rest)
 
 
 class _Refused(Exception):
@@ -262,7 +267,7 @@ def _in_zip(file: IO[bytes], wanted: Wanted) -> Submission:
                 raise _Refused(_too_many())
             return _choose(list(_members(archive)), wanted)
     except _DAMAGED as error:
-        raise _Refused("The zip is damaged and cannot be opened; make it anew.") from error
+        raise _Refused("The zip is damaged and cannot be opened; make a new one.") from error
 
 
 def _members(archive: zipfile.ZipFile) -> Iterator[_Found]:
@@ -288,7 +293,7 @@ def _member_reader(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> Callable[
         if info.flag_bits & _ENCRYPTED:
             raise _Refused(f"{name} in the zip has a password; hand it in without one.")
         if info.compress_type not in _PACKED:
-            raise _Refused(f"{name} is packed in an unusual way; make the zip anew.")
+            raise _Refused(f"{name} is packed in an unusual way; make a new zip.")
         if info.file_size > FILE_BYTES:
             raise _Refused(_too_large(name))
         with archive.open(info) as member:
@@ -323,15 +328,27 @@ def _choose(found: Sequence[_Found], wanted: Wanted) -> Submission:
         if hit.path != name
     ]
     notes += [
-        f"{name} was not handed in: it is as in the starter." for name in edit if name not in chosen
+        f"{name} was not handed in: the starter's is used." for name in edit if name not in chosen
     ]
     files = {name: _text(name, hit) for name, hit in chosen.items()}
     if any(text.strip() for text in files.values()):
         blank = [name for name, text in files.items() if not text.strip()]
-        notes += [f"{name} is empty: it is as in the starter." for name in blank]
+        notes += [f"{name} is empty: the starter's is used." for name in blank]
     beside = _given(chosen, found, wanted.given)
     changed = tuple(n for n, hit in beside.items() if _digest_of(hit) not in wanted.given[n])
-    return Submission(files, tuple(notes), "", len(found) - len(chosen) - len(beside), changed)
+    kept = [file for file in found if PurePosixPath(file.path).name == asked.FILE]
+    left = len(found) - len(chosen) - len(beside) - len(kept)
+    return Submission(files, tuple(notes), "", left, changed, _asked(kept))
+
+
+def _asked(kept: Sequence[_Found]) -> Mapping[str, int] | None:
+    """The hints that were asked for, by the one file that says so; None if nobody can tell."""
+    if len(kept) != 1:
+        return None
+    try:
+        return asked.read(_text(asked.FILE, kept[0]))
+    except _Refused:
+        return None
 
 
 def _given(
@@ -429,7 +446,7 @@ def _text(name: str, file: _Found) -> str:
         raise _Refused(f"{name} is UTF-16; save it as UTF-8.")
     nul = data.find(b"\0")
     if nul >= 0:
-        raise _Refused(f"{name} is no text: byte {nul + 1} is zero.")
+        raise _Refused(f"{name} is not text: byte {nul + 1} is zero.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -478,7 +495,7 @@ def _kind(mode: int) -> str:
         (stat.S_ISBLK, "a device"),
         (stat.S_ISCHR, "a device"),
     )
-    return next((name for test, name in kinds if test(mode)), "no regular file")
+    return next((name for test, name in kinds if test(mode)), "not a regular file")
 
 
 def _too_many() -> str:

@@ -44,13 +44,13 @@ def render(
 ) -> RenderableType:
     """The whole verdict on the files in `folder`, or that of one part; the first `stories` failures
     are told in full."""
-    checks = in_order(course, verdict, part)
+    checks = of_part(verdict, part)
     parts: list[RenderableType] = [_table(course, verdict, checks)]
     if verdict.trouble:
         parts.append(Text(verdict.trouble, style="bold red"))
     failed = [check for check in checks if check.story is not None]
     for check in failed[:stories]:
-        number = _number(course, check.id)
+        number = number_of(course, check.id)
         title = f"{number} {check.title}" if number else check.title
         parts += [Text(), Rule(f"[bold red]{escape(title)}[/]", align="left")]
         if plain.lead(check):
@@ -72,17 +72,15 @@ def render(
     return Group(*parts)
 
 
-def in_order(course: Course, verdict: Verdict, part: str | None = None) -> list[CheckResult]:
-    """The checks in the order of the handout: what stands before all parts, then part by part. With
-    a `part` its checks alone, and what stands before it as far as it has not passed."""
-    places = {one.id: place for place, one in enumerate(course.parts, 1)}
-    checks = sorted(verdict.checks, key=lambda check: places.get(check.part, 0))
+def of_part(verdict: Verdict, part: str | None) -> Sequence[CheckResult]:
+    """The checks of a part, and what stands before all parts as far as it has not passed; without a
+    `part` all checks."""
     if part is None:
-        return checks
-    return [c for c in checks if c.part == part or (not c.part and c.status != "passed")]
+        return verdict.checks
+    return [c for c in verdict.checks if c.part == part or (not c.part and c.status != "passed")]
 
 
-def _number(course: Course, check: str) -> str:
+def number_of(course: Course, check: str) -> str:
     """The number of a check: that of its part, and its place there, as in 2.1; else empty."""
     for place, part in enumerate(course.parts, 1):
         own = [one.id for one in course.checks if one.part == part.id]
@@ -143,11 +141,11 @@ def _total(verdict: Verdict, checks: Sequence[CheckResult]) -> str:
 
 
 def _row(course: Course, verdict: Verdict, check: CheckResult) -> str:
-    number = _number(course, check.id)
+    number = number_of(course, check.id)
     told = f"{number} {escape(check.title)}" if number else escape(check.title)
     if check.waits_for:
         cause = _cause(verdict, check)
-        told += f" [dim](waits for {_number(course, cause.id) or escape(cause.title)})[/]"
+        told += f" [dim](waits for {number_of(course, cause.id) or escape(cause.title)})[/]"
     if check.beyond:
         told += f" [dim](this target lacks {escape(check.beyond)})[/]"
     return f"[dim]{told}[/]" if check.status == "skipped" else told

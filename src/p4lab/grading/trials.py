@@ -19,7 +19,7 @@ from typing import Any
 
 from p4lab.grading.course import FOUND, load
 from p4lab.grading.generated import Fate, Mutant, Trial
-from p4lab.grading.proofs import bounds_of
+from p4lab.grading.proofs import bounds_of, notes_of
 from p4lab.paths import ROOT
 
 REMEMBERED = ROOT / ".lab" / "mutants"
@@ -113,7 +113,9 @@ class Memory:
 
 def _digest_of_program(trial: Trial) -> str:
     """Of all that a proof rests on."""
-    parts = [trial.course.name, repr(bounds_of(trial.course.name))]
+    course = trial.course
+    parts = [course.name, repr(bounds_of(course.name)), repr(course.offered)]
+    parts += [notes_of(course.name, program) for program in trial.programs.values()]
     for texts in (trial.files, trial.reasons):
         parts += [text for item in sorted(texts.items()) for text in item]
     return _digest(parts)

@@ -67,7 +67,7 @@ def stretches(
         found = [Stretch()]
         ran: list[Ran] = []
         for step in packet["steps"]:
-            number = _probe(step)
+            number = probe_of(step)
             if number is not None:
                 if number in statements:
                     ran.append(Ran(statements[number]))
@@ -79,7 +79,7 @@ def stretches(
                 owner.steps.append(step)
             if step["kind"] == "change":
                 found[-1].note(step, owner)
-            elif (sync := _sync(step, ignore)) is not None:
+            elif (sync := sync_of(step, ignore)) is not None:
                 last = found[-1]
                 last.sync, last.step, last.owner = sync, step, owner
                 found.append(Stretch())
@@ -91,7 +91,7 @@ def stretches(
     yield Stretch()
 
 
-def _probe(step: Mapping[str, Any]) -> int | None:
+def probe_of(step: Mapping[str, Any]) -> int | None:
     """The number that a probe has left, if the step is one's."""
     if step["kind"] != "change" or step["name"].rpartition(".")[2] != PROBE:
         return None
@@ -129,7 +129,8 @@ def _same_file(step: Mapping[str, Any], file: str) -> bool:
     return str(step.get("file", "")).rpartition("/")[2] == file.rpartition("/")[2]
 
 
-def _sync(step: Mapping[str, Any], ignore: frozenset[str]) -> Sync | None:
+def sync_of(step: Mapping[str, Any], ignore: frozenset[str]) -> Sync | None:
+    """What a step asks two programs to do alike; None for one that may be anywhere."""
     kind = step["kind"]
     if kind == "table":
         key = tuple((item["name"], item["value"]) for item in step["key"])
@@ -160,13 +161,14 @@ def ignored(name: str, ignore: frozenset[str]) -> bool:
 class Parting:
     """A stretch in which a student's way is not the reference's: the two, the variables that hold
     something else at its end, and what ran `before` in the student's and `until` then in the
-    reference's."""
+    reference's. `at` is the number of the stretch, from 0."""
 
     mine: Stretch
     theirs: Stretch
     names: tuple[str, ...]
     before: tuple[Ran, ...]
     until: tuple[Ran, ...]
+    at: int
 
 
 def partings(
@@ -176,21 +178,21 @@ def partings(
     matter count."""
     before: list[Ran] = []
     until: list[Ran] = []
-    for right, own in zip(mine, theirs, strict=False):
+    for at, (right, own) in enumerate(zip(mine, theirs, strict=False)):
         names = tuple(
             name
             for name in dict.fromkeys([*right.changes, *own.changes])
-            if _after(right, name) != _after(own, name) and matters(name)
+            if after(right, name) != after(own, name) and matters(name)
         )
         if names or right.sync != own.sync:
-            yield Parting(right, own, names, tuple(before), tuple(until))
+            yield Parting(right, own, names, tuple(before), tuple(until), at)
         if right.sync[:2] != own.sync[:2]:
             return
         before += own.ran
         until += right.ran
 
 
-def _after(stretch: Stretch, name: str) -> str | None:
+def after(stretch: Stretch, name: str) -> str | None:
     """What a variable was changed to; None if it was not."""
     change = stretch.changes.get(name)
     return str(change[0]["after"]) if change else None

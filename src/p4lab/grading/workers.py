@@ -25,6 +25,7 @@ from p4lab.course.labs import LabError
 from p4lab.grading.apart import (
     Judged,
     charge_apart,
+    film_apart,
     judge_apart,
     prove_apart,
     read_apart,
@@ -32,6 +33,7 @@ from p4lab.grading.apart import (
 from p4lab.grading.attempts import Attempt, sampled
 from p4lab.grading.blame import pointed
 from p4lab.grading.course import Course, load
+from p4lab.grading.film.record import Film
 from p4lab.grading.found import Found
 from p4lab.grading.judge import judge, nothing
 from p4lab.grading.record import Verdict
@@ -114,6 +116,16 @@ class Worker:
         answer = self._sound(request)
         return Judged(Verdict.from_json(answer["verdict"]), answer["detail"])
 
+    def film(self, files: Mapping[str, str], check: str, task: Task) -> Film:
+        """The film of a check. Raises WorkerDied and GradingError."""
+        request = {
+            "film": check,
+            "files": dict(files),
+            "lab": task.lab,
+            "limits": asdict(task.limits),
+        }
+        return Film.from_json(self._sound(request)["made"])
+
     def prove(self, files: Mapping[str, str], task: Task) -> Attempt:
         """What can be proven of a submission. Raises WorkerDied and GradingError."""
         request = {
@@ -183,6 +195,13 @@ class Hand:
             trouble = "Judging it ended the grader twice; ask your instructor."
             return Judged(nothing(load(task.lab), student, trouble), "the worker died twice")
 
+    def film(self, files: Mapping[str, str], check: str, task: Task) -> Film:
+        """The film of a check. Raises GradingError."""
+        try:
+            return self._twice(lambda worker: worker.film(files, check, task))
+        except WorkerDied:
+            return Film(check, "", missing="Making the film ended the grader twice.")
+
     def prove(self, files: Mapping[str, str], task: Task) -> Attempt:
         """What can be proven of a submission. Raises GradingError."""
         try:
@@ -244,6 +263,11 @@ def check_here(path: Path, task: Task) -> tuple[Submission, Judged | None]:
     process. Raises GradingError."""
     found = _hand().read([(path.name, path)], task)
     return found, None if found.trouble else _hand().judge("", found.files, task)
+
+
+def film_here(files: Mapping[str, str], check: str, task: Task) -> Film:
+    """The film of a check, from the same process. Raises GradingError."""
+    return _hand().film(files, check, task)
 
 
 def prove_here(files: Mapping[str, str], task: Task) -> Attempt:
@@ -318,6 +342,9 @@ class _Server:
         return self._answer(request, self._courses[key], limits)
 
     def _answer(self, request: Mapping[str, Any], course: Course, limits: Limits) -> dict[str, Any]:
+        if "film" in request:
+            made = film_apart(course, request["files"], request["film"], limits)
+            return {"made": made.to_json()}
         if "prove" in request:
             proven = prove_apart(course, request["prove"], request["seconds"], limits)
             return {"attempt": proven.to_json()}

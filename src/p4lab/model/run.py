@@ -25,6 +25,10 @@ class Stream:
     receivers: tuple[Host, ...]
     packets: int
     interval_ns: int
+    ttl: int = 64
+    """Of IPv4, as the packets leave their source"""
+    vlan: int | None = None
+    """The virtual network of IEEE 802.1Q whose tag the packets carry, if any; of IPv4"""
 
 
 @dataclass(frozen=True)

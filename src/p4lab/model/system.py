@@ -80,6 +80,9 @@ class System:
     """As lab.toml and the registry call it"""
     settings: ClassVar[type[Settings]] = Settings
     notation: ClassVar[Notation] = PLAIN
+    followed: ClassVar[Mapping[str, str]] = {}
+    """Fields, keys and variables that are worth following through a packet's steps, by name (with
+    its header, or the last part alone), and what they are called there"""
     router_numbers: ClassVar[tuple[str, ...]] = ()
     """Keys of routers in topologies: numbers by which the system knows them"""
     hints: ClassVar[Mapping[str, str]] = {}
@@ -147,6 +150,16 @@ class System:
     def describe(self, plan: Plan) -> str:
         """How a run of the plan begins, as the first step of a story of it."""
         return f"the network {plan.topology.name} starts"
+
+    def marks(self, plan: Plan) -> Mapping[str, str]:
+        """What stands beside a router in a picture, by its name: how packets name it, if they do,
+        in a few characters."""
+        return {}
+
+    def shows(self, file: str) -> Mapping[str, Any]:
+        """The settings of a run that shows what a file of the student's does, as lab.toml names it:
+        some labs have files of several programs."""
+        return {}
 
     def cpu_port(self, package: str) -> int:
         """The port by which a program of a package (V1Switch, Switch) reaches its control plane."""

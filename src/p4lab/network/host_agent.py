@@ -4,7 +4,8 @@ Commands come on standard input, one JSON object a line, and each is answered by
 it has been sent, a count when all streams have. Streams are sent side by side:
 
     {"do": "join" | "leave", "group": "239.1.1.1" or "ff3e::4:1"}
-    {"do": "send", "to": "10.0.2.1", "flow": n, "packets": n, "interval": seconds, "length": bytes}
+    {"do": "send", "to": "10.0.2.1", "flow": n, "packets": n, "interval": seconds, "length": bytes,
+     "ttl": of IPv4}
     {"do": "count"}
 
 The end of standard input ends the agent, so that none outlives its network. What arrives at the
@@ -88,6 +89,7 @@ class Sending:
     interval: float
     padding: bytes
     due: float
+    ttl: int
     sequence: int = 0
 
 
@@ -128,6 +130,13 @@ def segments() -> list[IPv6Network]:
     show = ["ip", "-6", "route", "show", "table", "all"]
     routes = subprocess.run(show, capture_output=True, text=True, check=True).stdout.splitlines()
     return [IPv6Network(line.split()[0]) for line in routes if " seg6local " in line]
+
+
+def time_to_live(sending: Sending) -> list[tuple[int, int, bytes]]:
+    """What says the TTL of a packet of IPv4 to the kernel."""
+    if sending.to.version == 6:
+        return []
+    return [(socket.IPPROTO_IP, socket.IP_TTL, struct.pack("i", sending.ttl))]
 
 
 class Wanted:
@@ -211,6 +220,7 @@ class Agent:
                     command["interval"],
                     padding,
                     time.monotonic(),
+                    command["ttl"],
                 )
             )
             return
@@ -234,8 +244,11 @@ class Agent:
         for sending in list(self.sendings):
             while sending.sequence < sending.packets and sending.due <= time.monotonic():
                 probe = Probe(sending.flow, sending.sequence, self.number)
-                self.udp[sending.to.version].sendto(
-                    sending.padding + probe.trailer(), (str(sending.to), UDP_PORT)
+                self.udp[sending.to.version].sendmsg(
+                    [sending.padding, probe.trailer()],
+                    time_to_live(sending),
+                    0,
+                    (str(sending.to), UDP_PORT),
                 )
                 sending.sequence += 1
                 sending.due += sending.interval

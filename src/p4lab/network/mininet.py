@@ -228,7 +228,10 @@ class MininetNetwork:
         namespace.set_up(_bridge(_interface(link.a, link.a_port)), up)
 
     def start(self, stream: Stream, at: int) -> None:
-        """The source sends from `at` on, as soon as `run_until` gets there."""
+        """The source sends from `at` on, as soon as `run_until` gets there. Raises NetworkError
+        for a stream with a tag, which no socket of a host puts there."""
+        if stream.vlan is not None:
+            raise NetworkError("real hosts send no VLAN headers here: leave out --net mininet.")
         self._streams.append(stream)
         self._pending.append((at, stream))
 
@@ -267,6 +270,7 @@ class MininetNetwork:
                     "packets": stream.packets,
                     "interval": stream.interval_ns / 1e9,
                     "length": PROBE_LENGTH,
+                    "ttl": stream.ttl,
                 }
             )
 

@@ -108,6 +108,10 @@ class EngineSwitches:
             engine=self._engine,
         )
 
+    def forwarder(self, router: str) -> _engine.Forwarder:
+        """The switch itself."""
+        return self._forwarders[router]
+
     def driver(self, router: str) -> CountingDriver:
         return ForwarderDriver(self._forwarders[router], self._tables[router], self._cpu)
 

@@ -23,7 +23,7 @@ from p4lab.network.igmp_host import IgmpHost
 from p4lab.network.membership_host import MembershipHost
 from p4lab.network.mld_host import MldHost
 from p4lab.packets import igmp, mld
-from p4lab.packets.ip import multicast_mac
+from p4lab.packets.ip import multicast_mac, tagged
 from p4lab.packets.pcapng import frames
 from p4lab.packets.probe import Probe, probe_frame
 from p4lab.topology import Host, Link, Topology
@@ -175,7 +175,8 @@ class VirtualNetwork:
         """
         source, destination, flow = stream.source, stream.destination, stream.flow
         if destination.version == 4:
-            yield _without_checksum(probe_frame(source, destination, flow, 0))
+            frame = _without_checksum(probe_frame(source, destination, flow, 0, ttl=stream.ttl))
+            yield frame if stream.vlan is None else tagged(frame, stream.vlan)
             return
         mine = (one for one in self._streams if (one.flow, one.source) == (flow, source))
         first = sum(one.packets for one in mine)

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from html import escape
+from typing import TYPE_CHECKING, Any
 
+from p4lab.grading import asked
 from p4lab.grading.apart import unread
 from p4lab.grading.course import Course, load
 from p4lab.grading.known import wanted
+from p4lab.grading.progress import ProgressError, recorded
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
-from p4lab.grading.submission import not_judged
-from p4lab.grading.text import MOST_WARNINGS, in_order, waits
-from p4lab.grading.workers import Task, check_here
+from p4lab.grading.steps import Help, ask
+from p4lab.grading.submission import Submission, Wanted, not_judged
+from p4lab.grading.text import MOST_WARNINGS, of_part, waits
+from p4lab.grading.workers import Task, check_here, film_here
 from p4lab.notebook.folder import Folder
 
+if TYPE_CHECKING:
+    from p4lab.widgets.verdict import Answer, VerdictView
+
 _SIGNS = {"passed": "✓ passed", "failed": "✗ failed", "skipped": "– waits"}
-_COLOURS = {"passed": "#2b8a3e", "failed": "#d9480f", "skipped": "#868e96"}
+_COLOURS = {
+    "passed": "var(--good, #237032)",
+    "failed": "var(--hot, #c2410c)",
+    "skipped": "var(--dim, #5c6773)",
+}
 
 STYLE = """
 .p4c { font: 13px/1.45 var(--jp-ui-font-family, system-ui, sans-serif);
@@ -23,11 +34,13 @@ STYLE = """
 .p4c table { border-collapse: collapse; margin: 6px 0; font-size: 13px }
 .p4c td, .p4c th { text-align: left !important; padding: 2px 10px 2px 2px; background: none }
 .p4c td.n { text-align: right !important } .p4c .s { font-weight: 600; white-space: nowrap }
-.p4c .dim { opacity: .7 }
-.p4c-story { border-left: 4px solid #d9480f; padding: 2px 12px; margin: 8px 0 }
+.p4c .dim { color: var(--dim, #5c6773) }
+.p4c-story { border-left: 4px solid var(--hot, #c2410c); padding: 2px 12px; margin: 8px 0 }
 .p4c-story pre { margin: 4px 0; background: none; color: inherit; white-space: pre;
   overflow-x: auto; font: 13px/1.4 var(--jp-code-font-family, monospace) }
-.p4c .differs { color: #d9480f; font-weight: 600 }
+.p4c-wide { overflow-x: auto }
+.p4c li, .p4c div { overflow-wrap: anywhere }
+.p4c .differs { color: var(--hot, #c2410c); font-weight: 600 }
 """
 
 
@@ -39,18 +52,24 @@ class Checked:
         course: Course,
         verdict: Verdict,
         part: str | None,
-        changed: Sequence[str] = (),
+        folder: Folder,
+        found: Submission,
+        progress: str = "",
     ) -> None:
-        """`changed` are the given files that differ from the starter's."""
+        """`found` is what was read in the student's folder, `progress` says what is done of a lab
+        that keeps that."""
+        self.progress = progress
         self.verdict = verdict
-        self.notes = [not_judged(name) for name in changed]
+        self.notes = [not_judged(name) for name in found.changed]
+        self._folder = folder
+        self._found = found
         self.course = course
         self.part = part
 
     @property
     def checks(self) -> list[CheckResult]:
         """The checks of the part, and those without a part that did not pass."""
-        return in_order(self.course, self.verdict, self.part)
+        return of_part(self.verdict, self.part)
 
     @property
     def passed(self) -> bool:
@@ -60,16 +79,58 @@ class Checked:
         lines = [f"{_SIGNS[one.status]}: {one.title}" for one in self.checks]
         told = next((one.story for one in self.checks if one.story), None)
         told_lines = [told.summary, told.hint] if told else []
-        said = [*self.notes, self.verdict.trouble, *told_lines]
+        said = [self.progress, *self.notes, self.verdict.trouble, *told_lines]
         return "\n".join([*lines, self._sum(), *filter(None, said)])
 
     def _sum(self) -> str:
         points = sum(one.points for one in self.checks)
         return f"{points:g} of {sum(one.max_points for one in self.checks):g} points"
 
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        if not any(one.story for one in self.checks):
+            return {"text/html": self._repr_html_(), "text/plain": repr(self)}
+        return self.view()._repr_mimebundle_(**kwargs)
+
+    def view(self) -> VerdictView:
+        """The verdict with a film and hints for each check that failed."""
+        from p4lab.widgets.verdict import VerdictView  # heavy: ipywidgets
+
+        return VerdictView(*self._shown())
+
+    def show_in(self, view: VerdictView) -> None:
+        """Puts the verdict in the place of the one that a view shows."""
+        view.show(*self._shown())
+
+    def of(self, part: str | None) -> Checked:
+        """The same for one part of the lab."""
+        return Checked(self.course, self.verdict, part, self._folder, self._found, self.progress)
+
+    def _shown(self) -> tuple[str, str, list[tuple[str, str]], Answer, Answer]:
+        failed = [(one.id, one.title) for one in self.checks if one.story]
+        return self._repr_html_(), repr(self), failed, self._film_of, self._hint_of
+
+    def _film_of(self, check: str) -> dict[str, Any]:
+        """The film of a check, with the lines of the files in it."""
+        film = film_here(self._found.files, check, Task(self.course.name, Wanted(()), None))
+        files = {**self.course.sources, **self.course.starter, **self._found.files}
+        named = {frame.place.file for frame in film.frames if frame.place}
+        sources = {name: files[name].splitlines() for name in named if name in files}
+        return {**film.to_json(), "sources": sources}
+
+    def _hint_of(self, check: str) -> dict[str, Any]:
+        """The hints to a check, one step more than the student's folder says."""
+        folder = self._folder.path
+        try:
+            return ask(self.course, self.verdict, check, folder, asked.kept(folder)).to_json()
+        except OSError as error:
+            why = f"The hint cannot be kept in {folder / asked.FILE}: {error.strerror}."
+            return Help(check, "", why=why).to_json()
+
     def _repr_html_(self) -> str:
         rows = "".join(self._row(one) for one in self.checks)
         parts = [f"<table><tbody>{rows}</tbody></table><b>{self._sum()}</b>"]
+        if self.progress:
+            parts.append(f"<div>{escape(self.progress)}</div>")
         parts.extend(f'<div class="differs">{escape(note)}</div>' for note in self.notes)
         if self.verdict.trouble:
             parts.append(f'<div class="p4c-story">{escape(self.verdict.trouble)}</div>')
@@ -86,14 +147,14 @@ class Checked:
         told = f"for: {waits(self.course, one)}" if one.waits_for else ""
         more = f' <span class="dim">{escape(told)}</span>' if told else ""
         return (
-            f'<tr><td class="s" style="color:{_COLOURS[one.status]}">{_SIGNS[one.status]}'
-            f'<td>{escape(one.title)}{more}<td class="n">{points}</tr>'
+            f'<tr data-check="{escape(one.id)}"><td class="s" style="color:{_COLOURS[one.status]}">'
+            f'{_SIGNS[one.status]}<td>{escape(one.title)}{more}<td class="n">{points}</tr>'
         )
 
 
 def _warned(one: Warned) -> str:
     if one.listing:
-        return f'<div class="p4c-story"><pre>{escape(one.listing)}</pre></div>'
+        return f'<div class="p4c-story"><pre tabindex=0>{escape(one.listing)}</pre></div>'
     where = f"{one.place.file}:{one.place.line}: " if one.place else ""
     return f'<div class="dim">warning: {escape(where + one.message)} [{escape(one.code)}]</div>'
 
@@ -101,7 +162,7 @@ def _warned(one: Warned) -> str:
 def _told(story: Story) -> Iterator[str]:
     """What was done, what came of it, where, and a hint."""
     if story.listing:
-        yield from (f"<pre>{escape(block)}</pre>" for block in story.listing)
+        yield from (f"<pre tabindex=0>{escape(block)}</pre>" for block in story.listing)
         return
     steps = "".join(f"<li>{escape(step)}</li>" for step in story.steps)
     yield f"<ol>{steps}</ol><div>{escape(story.summary)}</div>"
@@ -110,7 +171,7 @@ def _told(story: Story) -> Iterator[str]:
     if story.place is not None:
         yield f"<div><b>{escape(story.place.file)}:{story.place.line}</b> {escape(story.why)}</div>"
         if story.place.text:
-            yield f"<pre>{story.place.line:>5} | {escape(story.place.text)}</pre>"
+            yield f"<pre tabindex=0>{story.place.line:>5} | {escape(story.place.text)}</pre>"
     elif story.why:
         yield f"<div>{escape(story.why)}</div>"
     if story.hint:
@@ -129,7 +190,10 @@ def _difference(packet: PacketDifference) -> str:
         f'<td class="{"differs" if expected != got else ""}">{escape(got)}</tr>'
         for name, expected, got in rows
     )
-    return f"<table><thead><tr><th><th>expected<th>got</tr></thead><tbody>{body}</tbody></table>"
+    return (
+        '<div class="p4c-wide" tabindex=0 role=region aria-label="Expected and got"><table>'
+        f"<thead><tr><td><th>expected<th>got</tr></thead><tbody>{body}</tbody></table></div>"
+    )
 
 
 def _port(port: int | None) -> str:
@@ -149,4 +213,14 @@ def check(folder: Folder, part: str | None = None) -> Checked:
     task = Task(folder.lab, wanted(course), None)
     found, judged = check_here(folder.path, task)
     verdict = judged.verdict if judged else unread(course, "", found)
-    return Checked(course, verdict, part, found.changed)
+    progress = _progress(course, folder, verdict)
+    return Checked(course, verdict, part, folder, found, progress)
+
+
+def _progress(course: Course, folder: Folder, verdict: Verdict) -> str:
+    """What is done in the folder, this verdict included, or why that is not kept."""
+    try:
+        kept = recorded(course, folder.path, verdict)
+    except ProgressError as error:
+        return str(error)
+    return str(kept) if kept else ""

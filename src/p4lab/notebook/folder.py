@@ -10,6 +10,7 @@ from pathlib import Path
 from p4lab import _engine
 from p4lab.course.labs import home
 from p4lab.course.material import start, student
+from p4lab.course.renewal import RENEWED, begun_with, told
 from p4lab.paths import ROOT
 
 
@@ -32,6 +33,8 @@ class Folder:
     program: Path
     edit: tuple[Path, ...]
     files: tuple[Path, ...]
+    news: tuple[str, ...] = ()
+    """What opening the folder has done to files that were there."""
 
     @property
     def is_reference(self) -> bool:
@@ -50,20 +53,23 @@ class Folder:
 def lab_folder(lab: str, path: str | Path | None = None) -> Folder:
     """The folder with a student's files of a lab, begun if it is not there yet.
 
-    `path` says where; else the environment variable P4LAB_FOLDER; else it is in `work_folder`.
-    Nothing that is there is overwritten. Raises LabError, and OSError where the folder cannot be
+    `path` says where; else the environment variable P4LAB_FOLDER; else it is in `work_folder`. If
+    the lab has changed since the folder was begun, its changes get there as `start` brings them:
+    no work is overwritten. Raises LabError, and OSError where the folder cannot be
     written.
     """
     files = student(lab)
     place = Path(path or os.environ.get(ENVIRONMENT) or work_folder() / lab).expanduser().resolve()
     names = [*files.edit, *files.files]
-    if not all((place / name).is_file() for name in names):
-        for _ in start(lab, place):
-            pass
+    news = []
+    if begun_with(place) or not all((place / name).is_file() for name in names):
+        changes = [(place / name, state) for name, state in start(lab, place)]
+        news = [told(path, state) for path, state in changes if state in RENEWED]
     return Folder(
         lab,
         place,
         place / files.program,
         tuple(place / name for name in files.edit),
         tuple(place / name for name in names),
+        tuple(news),
     )

@@ -21,7 +21,7 @@ from p4lab.model.run import Plan
 from p4lab.model.system import System
 from p4lab.notebook.folder import Folder, lab_folder
 from p4lab.notebook.running import Running
-from p4lab.notebook.saying import DoesNotCompile, does_not_compile, say
+from p4lab.notebook.saying import does_not_compile, say
 from p4lab.session.run import MILLISECOND
 from p4lab.topology import Link, Topology
 from p4lab.widgets.known import known_link, known_router
@@ -30,7 +30,7 @@ from p4lab.widgets.sent import Cut, Ends, Sent
 
 if TYPE_CHECKING:
     from p4lab.notebook.checks import Checked
-    from p4lab.widgets.column import Column
+    from p4lab.widgets.links import LinkButtons
     from p4lab.widgets.losses import LossCounter
     from p4lab.widgets.packet import PacketView
     from p4lab.widgets.table import TableView
@@ -84,6 +84,7 @@ class Lab:
         if compilation.program is None:
             name = self.cell.name if self.cell else "Your program"
             raise does_not_compile(name, compilation, self.folder.path)
+        self._made_of = {os.path.normpath(file) for file in compilation.files}
         return compilation.program
 
     def __getattr__(self, name: str) -> Any:
@@ -126,6 +127,12 @@ class Lab:
         return self._running.down
 
     @property
+    def begins(self) -> Path | None:
+        """The first of the files with tasks that the running program is made of, if one is."""
+        own = (file for file in self.folder.edit if os.path.normpath(file) in self._made_of)
+        return next(own, None)
+
+    @property
     def own_files(self) -> frozenset[str]:
         """The files with tasks, or the cell's, as traces name them."""
         return frozenset([self.cell.own] if self.cell else map(str, self.folder.edit))
@@ -142,14 +149,30 @@ class Lab:
     def reload(self) -> None:
         """Compiles the files anew; the network begins anew, with its own table entries and all
         links up. Raises DoesNotCompile."""
-        age = self.folder.age()
         try:
-            running = self._begin()
-        except DoesNotCompile:
+            self._restart()
+        finally:
             self._tell()  # views show the errors in place of what they have
-            raise
+
+    def _restart(self) -> None:
+        age = self.folder.age()
+        running = self._begin()
         self._age, self._running = age, running
-        self._tell()
+
+    def again(self) -> Sent:
+        """What was sent last once more, in a network that begins anew with the files as they are
+        now. Links that are down stay down: who tries one thing after the other does not cut them
+        each time. Raises DoesNotCompile and NetworkError."""
+        down = self.down
+        of = [self.sent is not None and self.sent.is_of(one) for one in self.plan.streams]
+        try:
+            self._restart()
+        except Exception:
+            self._tell()
+            raise
+        for ends in down:
+            self._running.set_link(self.link(*ends), False)
+        return self._send(of.index(True) + 1 if True in of else 1, 1, None)
 
     def send(
         self,
@@ -247,6 +270,11 @@ class Lab:
         """The rows of a table of a running switch. Raises ValueError."""
         return self._running.entries(known_router(self.topology, router), table)
 
+    def read_cell(self, router: str, name: str, index: int) -> int:
+        """What a cell of a running switch's register holds, or the packets in one of a counter.
+        Raises ValueError."""
+        return self._running.read_cell(known_router(self.topology, router), name, index)
+
     def write(self, router: str, updates: list[_engine.Update]) -> None:
         """Changes rows of a running switch by hand, all or none. Raises ValueError."""
         self._running.write(known_router(self.topology, router), updates)
@@ -284,7 +312,7 @@ class Lab:
 
         return check(self.folder, part)
 
-    def link_buttons(self) -> Column:
+    def link_buttons(self) -> LinkButtons:
         """A button for every link between routers."""
         from p4lab.widgets.links import link_buttons
 
@@ -328,7 +356,9 @@ def open_lab(
         say(f"Running the finished program on {lab.topology.name}.")
     elif program is None:
         whose = "the reference solution" if lab.folder.is_reference else "your program"
-        say(f"Running {whose} on {lab.topology.name}:", lab.folder.edit[0])
+        say(f"Running {whose} on {lab.topology.name}:", lab.begins)
+        for news in lab.folder.news:
+            say(news)
         for changed in differing(name, lab.folder.path):
             say(f"{changed} differs from the starter's: lab.check() judges without it.")
     return lab

@@ -8,6 +8,7 @@ from typing import Any
 
 from p4lab import _engine
 from p4lab.engine import to_engine
+from p4lab.grading.toml import is_named
 from p4lab.model.control import Driver
 from p4lab.model.entries import Entries, TableEntry, Update
 from p4lab.model.run import Plan, Received
@@ -18,6 +19,9 @@ from p4lab.session.run import MILLISECOND, Session, virtual_network
 from p4lab.topology import Link
 from p4lab.tracing import follow
 from p4lab.widgets.sent import Cut, Ends, Sent
+
+REGISTERS = {"register", "Register"}
+"""What v1model and TNA call them"""
 
 MOST_ARRIVALS = 1500
 """At switches, for one packet sent: ten times what the largest of our networks needs"""
@@ -136,6 +140,16 @@ class Running:
     def entries(self, router: str, table: str) -> list[dict[str, Any]]:
         """The rows of a table as the switch has them. Raises ValueError for an unknown table."""
         return self.net.engine.entries(self._numbers[router], table)
+
+    def read_cell(self, router: str, name: str, index: int) -> int:
+        """What a cell of a register holds, or the packets in one of a counter. Raises ValueError
+        for what is not there."""
+        instances = self.program.summary["instances"]
+        kinds = {one["type"] for one in instances if is_named(one["name"], name)}
+        node = self._numbers[router]
+        if kinds & REGISTERS:
+            return self.net.engine.read_register(node, name, index)
+        return self.net.engine.read_counter(node, name, index)[0]
 
     def write(self, router: str, updates: Sequence[_engine.Update]) -> None:
         """Changes rows by hand, all or none. Raises ValueError with what the switch says."""

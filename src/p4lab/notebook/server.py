@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
-import shutil
 import socket
 import subprocess
 import sys
@@ -13,16 +13,22 @@ import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from p4lab.command import ENVIRONMENT as COMMAND
 from p4lab.command import command
 from p4lab.course.home import notebooks
 from p4lab.course.labs import LabError
-from p4lab.notebook.folder import work_folder
+from p4lab.notebook.copies import own
+from p4lab.notebook.folder import Folder, lab_folder, work_folder
 from p4lab.paths import ROOT
 
 EDITOR = ROOT / "editors" / "jupyterlab"  # all of it goes into a wheel, by the names of its folders
 CONFIG = ROOT / "editors" / "jupyterlab-config"
+
+LAYOUT = "P4LAB_LAYOUT"  # names the environment variable that jupyter_server_config.py reads
+
+KERNEL = "python3"  # the one of the Python that JupyterLab runs in
 
 FIRST_PORT, PORTS = 8888, 50
 START_SECONDS = 120  # a cold disk, a busy machine
@@ -42,28 +48,28 @@ def free_port() -> int:
     raise LabError(f"ports {FIRST_PORT} to {last} are all taken; choose one with --port.")
 
 
-def own_notebook(lab: str) -> Path:
-    """The student's copy of a lab's notebook, made if it is not there. Raises LabError, OSError."""
+def own_notebook(lab: str) -> tuple[Path, str]:
+    """The student's copy of a lab's notebook, and what is to be said of it, as `copies.own` gives
+    them. Raises LabError, OSError."""
     known = notebooks()
     if lab not in known:
         raise LabError(f"there is no notebook of a lab {lab!r}; there is {', '.join(known)}.")
-    original = known[lab]
-    copy = work_folder() / original.name
-    if not copy.exists():
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(original, copy)
-    return copy
+    return own(known[lab], work_folder())
 
 
 @dataclass(frozen=True)
 class Server:
-    """A JupyterLab that shows the files below `root` and opens `file`."""
+    """A JupyterLab that shows the files below `root` and opens `file`; `news` is what to say of it
+    first. With a student's folder of a lab it opens the P4 file beside the living network, and the
+    notebook in a tab."""
 
     root: Path
     file: Path
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(18))
     listen: str = "127.0.0.1"
+    news: str = ""
+    folder: Folder | None = None
 
     @property
     def origin(self) -> str:
@@ -72,8 +78,28 @@ class Server:
 
     @property
     def path(self) -> str:
-        """The notebook's place on the server."""
-        return f"/lab/tree/{self.file.relative_to(self.root).as_posix()}"
+        """What it opens: the notebook, or a lab's workspace, which JupyterLab keeps as the student
+        leaves it."""
+        if self.folder:
+            return f"/lab/workspaces/p4lab-{self.folder.lab}"
+        return f"/lab/tree/{self._named(self.file)}"
+
+    @property
+    def layout(self) -> Mapping[str, Any] | None:
+        """What stands where (`arrange` in editors/jupyterlab's live.js)."""
+        if self.folder is None:
+            return None
+        edit = self.folder.edit[0]
+        return {
+            "lab": self.folder.lab,
+            "session": self._named(self.file.parent / f"network-of-{self.folder.lab}"),
+            "edit": self._named(edit) if edit.is_relative_to(self.root) else None,
+            "beside": [self._named(self.file)],
+        }
+
+    def _named(self, path: Path) -> str:
+        """A file or folder as JupyterLab names it."""
+        return path.relative_to(self.root).as_posix()
 
     @property
     def url(self) -> str:
@@ -95,14 +121,30 @@ class Server:
         """Waits until it answers; False if it ended or took longer than two minutes."""
         deadline = time.monotonic() + START_SECONDS
         address = f"{self.origin}/api?token={self.token}"
-        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         while time.monotonic() < deadline and process.poll() is None:
             try:
-                direct.open(address, timeout=5).close()
+                self._direct().open(address, timeout=5).close()
                 return True
             except OSError:
                 time.sleep(0.2)
         return False
+
+    def warm(self) -> None:
+        """Starts the kernel of the living network, while the browser still loads the page, which
+        would start it otherwise. Raises OSError."""
+        if self.layout is None:
+            return
+        path = self.layout["session"]
+        kernel = {"name": KERNEL}
+        session = {"path": path, "name": Path(path).name, "type": "p4lab", "kernel": kernel}
+        address = f"{self.origin}/api/sessions?token={self.token}"
+        kind = {"Content-Type": "application/json"}
+        request = urllib.request.Request(address, json.dumps(session).encode(), kind)
+        self._direct().open(request, timeout=START_SECONDS).close()
+
+    def _direct(self) -> urllib.request.OpenerDirector:
+        """Asks this machine, whatever proxy there is for others."""
+        return urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     def _command(self) -> list[str]:
         """In the foreground; Ctrl-C ends it without a question."""
@@ -130,6 +172,7 @@ class Server:
             **({COMMAND: os.path.abspath(command())} if os.sep in command() else {}),
             "JUPYTER_TOKEN": self.token,
             "JUPYTER_CONFIG_PATH": os.pathsep.join(paths),
+            LAYOUT: json.dumps(self.layout),
         }
 
 
@@ -146,9 +189,10 @@ def student_server(
         if not token:
             raise LabError(f"{token_file} is empty; a JupyterLab without a token is open to all.")
     _check_address(listen)
-    notebook = own_notebook(lab)
+    notebook, news = own_notebook(lab)
     root = ROOT if notebook.is_relative_to(ROOT) else notebook.parent
-    return Server(root, notebook, port or free_port(), token, listen)
+    folder = lab_folder(lab)
+    return Server(root, notebook, port or free_port(), token, listen, news, folder)
 
 
 def _check_address(listen: str) -> None:

@@ -13,12 +13,14 @@ from pathlib import Path
 from p4lab.command import command
 
 DEFAULT_ADDRESS = "0.0.0.0:9559"
-MAX_PORT = 510  # 511 is where v1model drops
+DROP_PORT = 511  # of v1model
+MAX_PORT = DROP_PORT - 1
+QUEUES = 8
+"""Of every port, always"""
 
 # Options that say nothing here: name and whether a value follows.
 _IGNORED = {
     "--nanolog": True,
-    "--notifications-addr": True,
     "-L": True,
     "--log-level": True,
     "--log-flush": False,
@@ -26,18 +28,20 @@ _IGNORED = {
     "--dump-packet-data": True,
     "--disable-swap": False,
     "--enable-swap": False,
+    "--log-file-max-size": True,
+    "--log-file-max-files": True,
+    "--max-mc-groups": True,
+    "--max-l1-entries": True,
+    "--max-l2-entries": True,
 }
 # Options that a script relies on, and what there is instead.
 _REFUSED = {
-    "--thrift-port": "this switch has no Thrift port and no simple_switch_CLI; use P4Runtime",
     "--debugger": f"this switch has no debugger port; `{command()} trace` follows packets",
     "--debugger-addr": f"this switch has no debugger port; `{command()} trace` follows packets",
     "--use-files": f"this switch takes no packets from files; `{command()} stf` sends packets in",
     "--packet-in": "this switch takes packets from interfaces only; use -i PORT@INTERFACE",
     "--restore-state": "this switch restores no state from files; write it over P4Runtime",
     "--grpc-server-ssl": "this server speaks plain gRPC; put it behind a tunnel instead",
-    "--drop-port": "v1model's dropping port is 511 here and cannot be moved",
-    "--priority-queues": "queues cannot be set from the command line",
     "--load-modules": "this switch loads no extern modules",
 }
 
@@ -53,11 +57,16 @@ class Options:
     program: Path | None = None
     ports: tuple[tuple[int, str], ...] = ()
     device_id: int = 0
-    address: str = DEFAULT_ADDRESS
+    address: str | None = DEFAULT_ADDRESS
+    """Of P4Runtime; None: no server"""
     cpu_port: int | None = None
     log_file: Path | None = None
     log_console: bool = False
     pcap: Path | None = None
+    bmv2_compat: bool = False
+    thrift_port: int | None = None
+    notifications: str | None = None
+    """Where digests are told to clients of Thrift; None: where bmv2 does"""
     ignored: tuple[str, ...] = ()
 
 
@@ -83,12 +92,24 @@ def parse(words: Sequence[str]) -> Options:
         elif name == "--cpu-port":
             port = _number(name, given or rest.value(name), MAX_PORT + 1)
             options = replace(options, cpu_port=port or None)
+        elif name == "--drop-port":
+            _number(name, given or rest.value(name), DROP_PORT + 1, DROP_PORT)
+        elif name == "--priority-queues":
+            if _number(name, given or rest.value(name), QUEUES + 1, 1) > 1:
+                options = replace(options, ignored=(*options.ignored, name))
+        elif name == "--bmv2-compat":
+            options = replace(options, bmv2_compat=True)
         elif name == "--log-file":
             options = replace(options, log_file=Path(given or rest.value(name)))
         elif name == "--log-console":
             options = replace(options, log_console=True)
         elif name == "--pcap":
             options = replace(options, pcap=Path(given or rest.folder() or "."))
+        elif name == "--thrift-port":
+            port = _number(name, given or rest.value(name), 2**16)
+            options = replace(options, thrift_port=port)
+        elif name == "--notifications-addr":
+            options = replace(options, notifications=given or rest.value(name))
         elif name == "--no-p4":
             waits = True
         elif name.startswith("-") and name != "-":
@@ -149,13 +170,14 @@ def _split(word: str) -> tuple[str, str | None]:
     return word, None
 
 
-def _number(option: str, text: str, below: int) -> int:
+def _number(option: str, text: str, below: int, least: int = 0) -> int:
     try:
         number = int(text, 0)
     except ValueError:
         number = -1
-    if not 0 <= number < below:
-        raise CommandLineError(f"{option} {text}: a number from 0 to {below - 1} is needed.")
+    if not least <= number < below:
+        wanted = f"a number from {least} to {below - 1}" if least < below - 1 else str(least)
+        raise CommandLineError(f"{option} {text}: {wanted} is needed.")
     return number
 
 

@@ -7,13 +7,16 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TextIO
 
 from p4lab import _engine
+from p4lab.p4runtime.carried import compile_carried, source_in
 from p4lab.p4runtime.command_line import Options
+from p4lab.p4runtime.paced import hold, rates
 from p4lab.p4runtime.pcap import Captures
 
 LINK_SECONDS = 0.1  # how often the interfaces' state is looked at
@@ -26,6 +29,28 @@ class SwitchError(Exception):
     """Why the switch cannot run, in one sentence."""
 
 
+def load(program: Path, *, bmv2_compat: bool = False) -> _engine.Program:
+    """The program in P4 source or in p4c's JSON, which carries it or tells where it is. Raises
+    SwitchError with what is wrong with it."""
+    found = source_in(_json(program)) if program.suffix == ".json" and program.is_file() else None
+    if found is not None:
+        name, source = found
+        result = compile_carried(name, source, bmv2_compat=bmv2_compat)
+    else:
+        file = source_of(program)
+        name, result = str(file), _engine.compile(str(file), bmv2_compat=bmv2_compat)
+    if result.program is None:
+        raise SwitchError(f"{name} does not run:\n{result.render()}")
+    return result.program
+
+
+def _json(program: Path) -> object:
+    try:
+        return json.loads(program.read_text())
+    except (OSError, ValueError) as error:
+        raise SwitchError(f"{program} is no JSON of p4c: {error}") from error
+
+
 def source_of(program: Path) -> Path:
     """The P4 source of a program: itself, or for p4c's JSON the file that it records, or the one
     of its name beside it. Raises SwitchError."""
@@ -33,10 +58,10 @@ def source_of(program: Path) -> Path:
         raise SwitchError(f"{program}: no such file.")
     if program.suffix != ".json":
         return program
-    try:
-        recorded = json.loads(program.read_text()).get("program")
-    except (OSError, ValueError, AttributeError) as error:
-        raise SwitchError(f"{program} is no JSON of p4c: {error}") from error
+    config = _json(program)
+    if not isinstance(config, dict):
+        raise SwitchError(f"{program} is no JSON of p4c: it holds no object.")
+    recorded = config.get("program")
     names = [Path(name) for name in (recorded, f"{program.stem}.p4") if isinstance(name, str)]
     for name in names:
         for folder in _folders(program):
@@ -54,17 +79,11 @@ def _folders(program: Path) -> list[Path]:
     return [Path.cwd(), program.parent, program.parent.parent]
 
 
-def compiled(source: Path) -> _engine.Program:
-    """The program; raises SwitchError with what is wrong with it."""
-    result = _engine.compile(str(source))
-    if result.program is None:
-        raise SwitchError(f"{source} does not run:\n{result.render()}")
-    return result.program
-
-
 def run(options: Options, ended: threading.Event, ready: threading.Event | None = None) -> None:
     """Runs a switch until `ended` is set. Raises SwitchError, and OSError without root."""
-    program = compiled(source_of(options.program)) if options.program else None
+    program = None
+    if options.program:
+        program = load(options.program, bmv2_compat=options.bmv2_compat)
     with ExitStack() as stack:
         log = stack.enter_context(_log(options))
         inbox = _engine.Inbox()
@@ -76,24 +95,66 @@ def run(options: Options, ended: threading.Event, ready: threading.Event | None 
         if options.pcap:
             names = [interface for _, interface in options.ports]
             stack.enter_context(Captures(options.pcap, names))
-        near = _folders(options.program) if options.program else [Path.cwd(), Path.cwd() / "build"]
-        try:
-            server = _engine.P4RuntimeServer(options.address, folders=near)
-        except ValueError as error:
-            raise SwitchError(f"--grpc-server-addr: {error}") from error
-        stack.callback(server.close)
-        try:
-            server.add(options.device_id, forwarder)
-        except ValueError as error:
-            raise SwitchError(f"{options.program}: {error}") from error
+        if options.address is not None:
+            address = _serve(options, options.address, forwarder, stack)
+            print(f"Server listening on {address}", flush=True)  # what scripts wait for
+            log(f"P4Runtime for device {options.device_id} on {address}")
+        if options.thrift_port is not None:
+            log(f"Thrift on port {_thrift(stack, options, forwarder, program)}")
+            log("Thrift server was started")  # in bmv2's words: what scripts wait for
         for name in options.ignored:
             log(f"{name} means nothing here and is left out")
         for port, (backend_name, note) in sorted(forwarder.backends.items()):
             log(f"port {port}: {dict(options.ports)[port]} ({backend_name}{_because(note)})")
-        log(f"P4Runtime for device {options.device_id} on {server.address}")
         if ready is not None:
             ready.set()
         _watch(options, forwarder, ended, log)
+
+
+def _serve(options: Options, address: str, forwarder: _engine.Forwarder, stack: ExitStack) -> str:
+    """Starts P4Runtime for the switch until the stack is left; gives HOST:PORT."""
+    near = _folders(options.program) if options.program else [Path.cwd(), Path.cwd() / "build"]
+    try:
+        server = _engine.P4RuntimeServer(address, folders=near, bmv2_compat=options.bmv2_compat)
+    except ValueError as error:
+        raise SwitchError(f"--grpc-server-addr: {error}") from error
+    stack.callback(server.close)
+    try:
+        server.add(options.device_id, forwarder)
+    except ValueError as error:
+        raise SwitchError(f"{options.program}: {error}") from error
+    return server.address
+
+
+def _thrift(
+    stack: ExitStack,
+    options: Options,
+    forwarder: _engine.Forwarder,
+    program: _engine.Program | None,
+) -> int:
+    """Serves the runtime API over Thrift, too; gives its port."""
+    if find_spec("thrift") is None:
+        raise SwitchError("--thrift-port needs the Python package thrift (pip install thrift).")
+    from p4lab.thrift.publisher import AddressError
+    from p4lab.thrift.serving import serving  # heavy: thrift, which need not be installed
+
+    own = options.program
+    config = own.read_text() if own is not None and own.suffix == ".json" else None
+    served = serving(
+        forwarder,
+        program,
+        port=options.thrift_port or 0,
+        config=config,
+        ports=dict(options.ports),
+        device_id=options.device_id,
+        notifications=options.notifications,
+    )
+    try:
+        return stack.enter_context(served)
+    except AddressError as error:
+        raise SwitchError(f"--notifications-addr: {error}") from error
+    except OSError as error:
+        raise SwitchError(f"--thrift-port {options.thrift_port}: {error}") from error
 
 
 def _because(note: str | None) -> str:
@@ -134,10 +195,13 @@ def _watch(
 ) -> None:
     """Tells the switch which ports are up, and the log what packets met."""
     state: dict[int, bool] = {}
+    runtime, held = _engine.Runtime(forwarder), rates(options.ports)
     tracing = log.wanted
     if tracing:
         forwarder.trace(True)
     while not ended.wait(LINK_SECONDS):
+        with suppress(ValueError):  # there is no program yet
+            hold(runtime, held)
         for port, interface in options.ports:
             up = _is_up(interface)
             if state.setdefault(port, True) != up:

@@ -7,6 +7,7 @@ from ipaddress import IPv4Address, IPv6Address
 
 ETHERTYPE_IPV4 = 0x0800
 ETHERTYPE_IPV6 = 0x86DD
+ETHERTYPE_VLAN = 0x8100
 PROTOCOL_HOP_BY_HOP = 0
 PROTOCOL_ICMP = 1
 PROTOCOL_IGMP = 2
@@ -139,3 +140,8 @@ def ethernet(destination: int, source: int, ether_type: int, payload: bytes) -> 
     """An Ethernet frame without FCS and padding; addresses are 48-bit numbers."""
     addresses = destination.to_bytes(6, "big") + source.to_bytes(6, "big")
     return addresses + ether_type.to_bytes(2, "big") + payload
+
+
+def tagged(frame: bytes, vlan: int) -> bytes:
+    """An Ethernet frame with the tag of a virtual network (IEEE 802.1Q), priority 0."""
+    return frame[:12] + struct.pack("!HH", ETHERTYPE_VLAN, vlan) + frame[12:]

@@ -123,6 +123,8 @@ class Outcome:
     why: str = ""
     unreplayed: dict[str, Any] = field(default_factory=dict)
     """A counterexample that the engine does not confirm: a mistake in the prover"""
+    seconds: float = field(default=0.0, compare=False)
+    """What it took, by the solver's clock"""
 
     @property
     def is_for_all_journeys(self) -> bool:
@@ -150,7 +152,9 @@ def compare(
     # Another difference may be behind the one that noise does not show.
     zeros = replace(bounds, undefined=False)
     other = _proved(reference, student, Solver(), zeros, seconds - solver.clock())
-    return replace(other, bounds=bounds) if other.example is not None else outcome
+    seconds = solver.clock() + other.seconds
+    outcome = replace(other, bounds=bounds) if other.example is not None else outcome
+    return replace(outcome, seconds=seconds)
 
 
 def _proved(
@@ -174,7 +178,8 @@ def _proved(
         )
         for stage in found["stages"]
     )
-    outcome = Outcome(found["verdict"], bounds, stages, why=found.get("why", ""))
+    why = found.get("why", "")
+    outcome = Outcome(found["verdict"], bounds, stages, why=why, seconds=solver.clock())
     if outcome.verdict == "equal" and _registers(reference) != _registers(student):
         why = "the programs keep other registers, which the next packet would meet"
         return replace(outcome, verdict="undecided", why=why)

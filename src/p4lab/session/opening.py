@@ -65,7 +65,7 @@ def _run_on_bmv2(plan: Plan, network: str, pcap: Path | None, say: Say) -> Repor
             report = session.report("bmv2", notes)
             if report.ok or not pace.is_lossy(paced, session.net.observed()):
                 break
-            say("packets were lost: once more, and slower")
+            say("packets were lost: again, more slowly")
     return report
 
 

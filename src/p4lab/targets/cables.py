@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import select
 import socket
+import struct
 import subprocess
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from p4lab.network.counting import ETH_P_ALL, PACKET_OUTGOING
 
 MTU = 9000
+
+# What Python's socket module lacks (linux/if_packet.h).
+SOL_PACKET, PACKET_AUXDATA = 263, 8
+VLAN_VALID = 1 << 4
+_AUXDATA = struct.Struct("=IIIHHHH")  # status, two lengths, two offsets, tag, its EtherType
 Frames = list[tuple[int, bytes]]
 
 
@@ -40,6 +46,7 @@ class Cables:
     def add(self, port: int, cable: socket.socket) -> None:
         """A cable that is there already, by the socket at our end."""
         cable.setblocking(False)
+        cable.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
         self._far[port] = cable
 
     def forget(self, port: int) -> None:
@@ -94,8 +101,18 @@ def _drained(cable: socket.socket) -> list[bytes]:
     frames = []
     while True:
         try:
-            frame, address = cable.recvfrom(MTU + 100)
+            frame, told, _, address = cable.recvmsg(MTU + 100, socket.CMSG_SPACE(_AUXDATA.size))
         except BlockingIOError:
             return frames
         if address[2] != PACKET_OUTGOING:
-            frames.append(frame)
+            frames.append(_whole(frame, told))
+
+
+def _whole(frame: bytes, told: Sequence[tuple[int, int, bytes]]) -> bytes:
+    """A frame with its VLAN header, which the kernel takes off and tells beside it."""
+    for level, kind, data in told:
+        if (level, kind) == (SOL_PACKET, PACKET_AUXDATA):
+            status, _, _, _, _, tag, ether_type = _AUXDATA.unpack(data)
+            if status & VLAN_VALID:
+                return frame[:12] + struct.pack("!HH", ether_type, tag) + frame[12:]
+    return frame

@@ -73,6 +73,7 @@ class PacketView(RouterView):
         hop = sent.hop(self._router)
         self._title = f"{self._router} got no packet"
         self._variants: list[tuple[str, list[Header]]] = []
+        self._targets: list[str] = []
         if hop is not None:
             self._title = f"{self._router}: what came from {hop.source}, and what left"
             self._variants = list(self._compared(hop))
@@ -81,8 +82,8 @@ class PacketView(RouterView):
         self.data = {
             "title": self._title,
             "variants": [
-                {"label": label, "headers": [header.to_json() for header in headers]}
-                for label, headers in self._variants
+                {"label": label, "to": to, "headers": [header.to_json() for header in headers]}
+                for to, (label, headers) in zip(self._targets, self._variants, strict=True)
             ],
         }
 
@@ -95,6 +96,7 @@ class PacketView(RouterView):
                 to = self._lab.topology.neighbour(hop.router, fate["port"]) or "nobody"
                 carried = self._lab.system.carried(self._lab.plan, emits(packet))
                 what = f" with {carried.said}" if carried else ""
+                self._targets.append(to)
                 label = f"to {to}, port {fate['port']}{what}"
                 found.append((label, compare(before, self._headers(emits(packet)))))
         return found

@@ -36,6 +36,14 @@ class TableView(View):
 
     def __init__(self, lab: Lab, router: str, table: str) -> None:
         self._lab = lab
+        super().__init__()
+        self.look_at(router, table)
+        lab.watch(self.refresh)
+        self.on_msg(self._message)
+
+    def look_at(self, router: str, table: str) -> None:
+        """Shows another table. Raises ValueError."""
+        lab = self._lab
         self._router = known_router(lab.topology, router)
         found = [one for one in lab.program.summary["tables"] if _is(one["name"], table)]
         if len(found) != 1:
@@ -53,11 +61,8 @@ class TableView(View):
         }
         self._actions = {name: params.get(name, []) for name in found[0]["actions"]}
         self._ternary = any(key.kind in ("ternary", "range", "optional") for key in self._keys)
-        self._bits = max(router.own("bfr_id") for router in lab.topology.routers)
-        super().__init__()
+        self.message = {}
         self.refresh()
-        lab.watch(self.refresh)
-        self.on_msg(self._message)
 
     def refresh(self) -> None:
         """Reads the rows from the switch; those that the last packet met are marked."""

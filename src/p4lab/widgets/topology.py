@@ -18,16 +18,25 @@ from p4lab.widgets.view import SentView, script
 
 class TopologyView(SentView):
     """Plays what one `send` put on the links, the last unless told. `follow`: shows later ones as
-    they are sent."""
+    they are sent. `playing`: begins by itself."""
 
     _esm = script("topology.js")
     down = traitlets.List().tag(sync=True)
     """Links that are down now, as pairs of names"""
+    playing = traitlets.Bool().tag(sync=True)
 
-    def __init__(self, lab: Lab, sent: Sent | None = None, *, follow: bool = False) -> None:
+    def __init__(
+        self,
+        lab: Lab,
+        sent: Sent | None = None,
+        *,
+        follow: bool = False,
+        playing: bool = False,
+    ) -> None:
         self._follow = follow
         self._places: Places | None = None
         super().__init__(lab, sent)
+        self.playing = playing
         self._watch()
         lab.watch(self._watch)
         self.on_msg(self._message)
@@ -40,11 +49,11 @@ class TopologyView(SentView):
             "width": self._places.width,
             "height": self._places.height,
             "size": self._places.size,
+            "title": f"The network {sent.topology.name}",
             "nodes": _nodes(sent, self._places),
             "links": [[link.a, link.b] for link in sent.topology.links],
             "flights": [flight.to_json() for flight in self._flights[:MAX_FLIGHTS]],
             "events": _events(sent, self._flights[:MAX_FLIGHTS]),
-            "bits": max(router.own("bfr_id") for router in sent.topology.routers),
             "summary": self.told(),
             "ok": sent.ok,
         }
@@ -55,16 +64,20 @@ class TopologyView(SentView):
             self.show(self._lab.sent)
 
     def _message(self, _: object, content: dict[str, Any], __: object) -> None:
-        """The button: send one more packet of the same stream and show it."""
-        if content.get("do") == "send":
-            of = [self._sent.is_of(stream) for stream in self._lab.plan.streams]
-            try:
+        """A click: send one more packet of the same stream and show it, or cut or mend a link; a
+        view that plays by itself shows at once what comes of that."""
+        what = content.get("do")
+        try:
+            if what == "link":
+                a, b = content["ends"]
+                self._lab.set_link(a, b, up=frozenset((a, b)) in self._lab.down)
+            if what == "send" or self.playing:
+                of = [self._sent.is_of(stream) for stream in self._lab.plan.streams]
                 sent = self._lab.send(of.index(True) + 1)
-            except Exception as error:  # a click has no cell where a traceback could stand
-                self.send({"error": str(error)})
-            else:
                 if sent is not self._sent:
                     self.show(sent)
+        except Exception as error:  # a click has no cell where a traceback could stand
+            self.send({"error": str(error)})
 
     def told(self) -> str:
         left_out = len(self._flights) - MAX_FLIGHTS
@@ -81,15 +94,19 @@ class TopologyView(SentView):
 
 def _nodes(sent: Sent, places: Places) -> list[dict[str, Any]]:
     receivers = {host.name for host in sent.stream.receivers}
+    marks = sent.system.marks(sent.plan)
     nodes = []
     for router in sent.topology.routers:
         x, y = places.nodes[router.name]
-        nodes.append({"name": router.name, "kind": "router", "x": x, "y": y, "note": ""})
+        mark = marks.get(router.name, "")
+        node = {"name": router.name, "kind": "router", "x": x, "y": y, "note": "", "mark": mark}
+        nodes.append(node)
     for host in sent.topology.hosts:
         x, y = places.nodes[host.name]
         role = "source" if host.name == sent.stream.source.name else ""
         role = "receiver" if host.name in receivers else role
-        nodes.append({"name": host.name, "kind": "host", "x": x, "y": y, "note": role})
+        node = {"name": host.name, "kind": "host", "x": x, "y": y, "note": role, "mark": role}
+        nodes.append(node)
     return nodes
 
 

@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anywidget
 import traitlets
@@ -22,14 +22,21 @@ _EXPORT = re.compile(r"^export (?=function|const)", re.MULTILINE)
 
 @lru_cache
 def script(name: str, folder: Path = _JS) -> str:
-    """The module `name` of a folder with the modules that it imports put in front of it: a notebook
+    """The module `name` of a folder with all modules that it needs put in front of it: a notebook
     loads one text, which cannot import others. What is imported is one of ours."""
     text = (folder / name).read_text(encoding="utf-8")
-    parts = [
-        _EXPORT.sub("", (_JS / found["file"]).read_text(encoding="utf-8"))
-        for found in _IMPORT.finditer(text)
-    ]
-    return "".join([*parts, _IMPORT.sub("", text)])
+    parts: dict[str, str] = {}
+    _gather(text, parts)
+    return "".join([*parts.values(), _IMPORT.sub("", text)])
+
+
+def _gather(text: str, parts: dict[str, str]) -> None:
+    """Adds what a module imports to `parts`, each once and after what it imports itself."""
+    for found in _IMPORT.finditer(text):
+        if found["file"] not in parts:
+            own = (_JS / found["file"]).read_text(encoding="utf-8")
+            _gather(own, parts)
+            parts[found["file"]] = _EXPORT.sub("", _IMPORT.sub("", own))
 
 
 @lru_cache
@@ -68,6 +75,8 @@ class SentView(View):
     """A view of what was sent. Subclasses fill `data` in `draw`, and make what is seen without
     scripts in `drawn` and `told`. Their scripts show `old` (`ageing` in common.js)."""
 
+    label: ClassVar[str] = ""
+    """What it shows, where it is one of several"""
     old = traitlets.Unicode().tag(sync=True)
     """Says that the program is not any more what the packets ran through; empty if it is"""
     broken = traitlets.Bool().tag(sync=True)
@@ -78,6 +87,11 @@ class SentView(View):
         self._lab = lab
         self.show(sent)
         lab.watch(self._look_at_age)
+
+    @property
+    def sent(self) -> Sent:
+        """What it shows."""
+        return self._sent
 
     def show(self, sent: Sent | None) -> None:
         """Shows something that was sent; without that, the last. Raises ValueError for packets of
@@ -120,3 +134,8 @@ class RouterView(SentView):
     def __init__(self, lab: Lab, router: str, sent: Sent | None = None) -> None:
         self._router = known_router(lab.topology, router)
         super().__init__(lab, sent)
+
+    def look_at(self, router: str) -> None:
+        """Shows another router. Raises ValueError."""
+        self._router = known_router(self._lab.topology, router)
+        self.show(self._sent)

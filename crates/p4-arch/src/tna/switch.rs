@@ -91,7 +91,7 @@ impl Switch {
         }
         let mut machine = Machine::new(&image.prepared);
         if let Some(seed) = config.undefined {
-            machine.show_undefined(seed);
+            machine.show_undefined(&image.prepared, seed);
         }
         Ok(Switch {
             externs: Externs::new(&image, state, config.seed),

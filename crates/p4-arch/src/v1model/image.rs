@@ -185,6 +185,12 @@ impl Image {
         self.program().keeps_invalid
     }
 
+    /// Calls whose CRC can be set ([`super::Switch::set_crc`]): names and widths.
+    pub fn custom_crcs(&self) -> impl Iterator<Item = (&str, u32)> {
+        let customs = self.customs.iter();
+        customs.map(|custom| (custom.name.as_str(), custom.width))
+    }
+
     pub fn program(&self) -> &Program {
         self.prepared.program()
     }

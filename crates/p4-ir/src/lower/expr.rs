@@ -172,9 +172,11 @@ impl<'a> Lowerer<'a, '_> {
                 }
             }
             (Type::Stack(..), "lastIndex") => {
-                let Some(Loc::Static { slot, .. }) = self.place(base) else {
+                let Some(place) = self.place(base) else {
+                    self.refuse("E0603", base.span, "this value cannot be used at run time");
                     return self.number(0);
                 };
+                let slot = self.looked_at(&place);
                 let one = self.number(1);
                 let d = self.scratch(1);
                 self.emit(Op::Alu {

@@ -27,6 +27,13 @@ pub(super) enum Loc {
         ty: Type,
         valid: Option<u32>,
     },
+    /// `at`, a place in the words from `copy` on, which a value of the place `of` is copied to and
+    /// back from: an element of an array that lies in an element picked at run time
+    Inside {
+        of: Box<Loc>,
+        copy: Slot,
+        at: Box<Loc>,
+    },
     /// Bits `lo .. lo+width-1` of a place
     Slice { of: Box<Loc>, lo: u32, width: u32 },
 }
@@ -44,6 +51,7 @@ impl Loc {
     pub fn ty(&self) -> Type {
         match self {
             Loc::Static { ty, .. } | Loc::Dynamic { ty, .. } => ty.clone(),
+            Loc::Inside { at, .. } => at.ty(),
             Loc::Slice { width, .. } => Type::Bit(*width),
         }
     }
@@ -72,18 +80,21 @@ impl<'a> Lowerer<'a, '_> {
                     let number = self.eval(index)?.as_int()?.to_string();
                     return self.field(place, &number);
                 }
-                let Loc::Static {
-                    slot, ty: stack, ..
-                } = place
-                else {
-                    return None;
-                };
-                if let Some(value) = self.eval(index) {
-                    let number: u32 = value.as_int()?.try_into().ok()?;
-                    return self.element(slot, &stack, number);
+                let stack = place.ty();
+                match place {
+                    Loc::Static { slot, .. } => self.picked(slot, &stack, index),
+                    Loc::Slice { .. } => None,
+                    Loc::Dynamic { .. } | Loc::Inside { .. } => {
+                        let n = self.words_of(&stack);
+                        let copy = self.alloc(n); // stacks are at fixed slots
+                        let at = self.picked(copy, &stack, index)?;
+                        Some(Loc::Inside {
+                            of: Box::new(place),
+                            copy,
+                            at: Box::new(at),
+                        })
+                    }
                 }
-                let idx = self.narrow_index(index);
-                self.dynamic(slot, &stack, idx)
             }
             ExprKind::Slice(base, hi, lo) => {
                 let of = self.place(base)?;
@@ -107,6 +118,47 @@ impl<'a> Lowerer<'a, '_> {
             }
             _ => None,
         }
+    }
+
+    /// The element of the stack at `slot` that an index names.
+    fn picked(&mut self, slot: Slot, stack: &Type, index: &'a Expr) -> Option<Loc> {
+        if let Some(value) = self.eval(index) {
+            let number: u32 = value.as_int()?.try_into().ok()?;
+            return self.element(slot, stack, number);
+        }
+        let idx = self.narrow_index(index);
+        self.dynamic(slot, stack, idx)
+    }
+
+    /// Where the value of a place lies: there, or in a copy that is made now.
+    pub(super) fn looked_at(&mut self, place: &Loc) -> Slot {
+        if let Loc::Static { slot, .. } = place {
+            return *slot;
+        }
+        let n = self.words_of(&place.ty());
+        let copy = self.alloc(n); // stacks are at fixed slots
+        self.take_out(place, copy);
+        copy
+    }
+
+    /// Works on an entry of [`Program::stacks`] for the stack at a place; one that was picked at run
+    /// time is taken out and put back.
+    pub(super) fn edit_stack(&mut self, place: &Loc, work: impl FnOnce(&mut Self, u32)) {
+        let slot = self.looked_at(place);
+        let Some(stack) = self.stack_at(slot, &place.ty(), "") else {
+            return;
+        };
+        work(self, stack);
+        if !matches!(place, Loc::Static { .. }) {
+            self.write(place, slot);
+        }
+    }
+
+    /// Copies the value at `of` to `copy`.
+    pub(super) fn take_out(&mut self, of: &Loc, copy: Slot) {
+        let n = self.words_of(&of.ty());
+        let whole = self.read(of);
+        self.move_words(copy, whole, n);
     }
 
     /// An index that is only known at run time, as one word; anything too large stays too large.
@@ -134,9 +186,9 @@ impl<'a> Lowerer<'a, '_> {
 
     /// `stack.next`, `stack.last`
     fn stack_member(&mut self, base: &'a Expr, name: &str) -> Option<Loc> {
-        let Loc::Static { slot, ty, .. } = self.place(base)? else {
-            return None;
-        };
+        let place = self.place(base)?;
+        let ty = place.ty();
+        let slot = self.looked_at(&place);
         let idx = self.scratch(1);
         match name {
             "next" => {
@@ -148,7 +200,15 @@ impl<'a> Lowerer<'a, '_> {
             }
             _ => return None,
         }
-        self.dynamic(slot, &ty, idx)
+        let at = self.dynamic(slot, &ty, idx)?;
+        Some(match place {
+            Loc::Static { .. } => at,
+            of => Loc::Inside {
+                of: Box::new(of),
+                copy: slot,
+                at: Box::new(at),
+            },
+        })
     }
 
     pub(super) fn element(&mut self, slot: Slot, stack: &Type, number: u32) -> Option<Loc> {
@@ -215,6 +275,11 @@ impl<'a> Lowerer<'a, '_> {
                 ty: ty.clone(),
                 valid: if is_header { Some(offset) } else { valid },
             },
+            Loc::Inside { of, copy, at } => Loc::Inside {
+                of,
+                copy,
+                at: Box::new(self.field(*at, name)?),
+            },
             Loc::Slice { .. } => return None,
         })
     }
@@ -266,6 +331,10 @@ impl<'a> Lowerer<'a, '_> {
                 self.emit(Op::LoadAt { r, d, idx: *idx });
                 d
             }
+            Loc::Inside { of, copy, at } => {
+                self.take_out(of, *copy);
+                self.read(at)
+            }
             Loc::Slice { of, lo, width } => {
                 let of_width = self.width_of(&of.ty());
                 let whole = self.read(of);
@@ -315,6 +384,11 @@ impl<'a> Lowerer<'a, '_> {
             } => {
                 let r = self.dynamic_ref(*base, stack, *offset, ty, *valid);
                 self.emit(Op::StoreAt { r, s, idx: *idx });
+            }
+            Loc::Inside { of, copy, at } => {
+                self.take_out(of, *copy);
+                self.write(at, s);
+                self.write(of, *copy);
             }
             Loc::Slice { of, lo, width } => {
                 let ty = of.ty();

@@ -536,10 +536,10 @@ impl<'a> Lowerer<'a, '_> {
 
     /// Whether the place of argument `i` shares words with another argument's.
     fn overlaps(&mut self, i: usize, places: &[Option<Loc>]) -> bool {
-        let mut range = |place: &Loc| match place {
+        let mut range = |place: &Loc| match outermost(place) {
             Loc::Static { slot, ty, .. } => Some((*slot, *slot + self.words_of(ty))),
             Loc::Dynamic { base, stack, .. } => Some((*base, *base + self.words_of(stack))),
-            Loc::Slice { .. } => None,
+            Loc::Inside { .. } | Loc::Slice { .. } => None,
         };
         let Some((from, to)) = places[i].as_ref().and_then(&mut range) else {
             return true;
@@ -548,5 +548,13 @@ impl<'a> Lowerer<'a, '_> {
             Some(other) if i != j => range(other).is_none_or(|(a, b)| a < to && from < b),
             _ => false,
         })
+    }
+}
+
+/// The place in the frame that another lies in.
+fn outermost(place: &Loc) -> &Loc {
+    match place {
+        Loc::Inside { of, .. } => outermost(of),
+        other => other,
     }
 }

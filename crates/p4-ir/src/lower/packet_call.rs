@@ -36,15 +36,14 @@ impl<'a> Lowerer<'a, '_> {
                     .as_int()?
                     .try_into()
                     .unwrap_or(i32::MAX);
-                if let Loc::Static { slot, ty, .. } = &place {
-                    let stack = self.stack_at(*slot, ty, "")?;
-                    let by = if builtin == Builtin::PushFront {
-                        count
-                    } else {
-                        -count
-                    };
-                    self.emit(Op::StackShift { stack, by });
-                }
+                let by = if builtin == Builtin::PushFront {
+                    count
+                } else {
+                    -count
+                };
+                self.edit_stack(&place, |this, stack| {
+                    this.emit(Op::StackShift { stack, by });
+                });
             }
             Builtin::Size => {}
         }
@@ -86,6 +85,11 @@ impl<'a> Lowerer<'a, '_> {
                     .then(|| (slot, (*element).clone()));
                 work(self, slot + offset, ty.clone(), union);
                 self.write(&whole, slot);
+            }
+            Loc::Inside { of, copy, at } => {
+                self.take_out(of, *copy);
+                self.edit(at, work);
+                self.write(of, *copy);
             }
             Loc::Slice { .. } => {}
         }
@@ -164,17 +168,15 @@ impl<'a> Lowerer<'a, '_> {
         }
         if let ExprKind::Member(stack, member) = &header.kind {
             if let (Type::Stack(..), "next") = (self.type_of(stack), &*member.name) {
-                let Some(Loc::Static { slot, ty, .. }) = self.place(stack) else {
-                    return;
+                let Some(place) = self.place(stack) else {
+                    return self.refuse("E0603", stack.span, "nothing can be extracted into this");
                 };
-                let Some(stack) = self.stack_at(slot, &ty, "") else {
-                    return;
-                };
-                match bits {
-                    Some(bits) => self.emit(Op::ExtractNextVar { stack, bits }),
-                    None => self.emit(Op::ExtractNext { stack }),
-                };
-                return;
+                return self.edit_stack(&place, |this, stack| {
+                    match bits {
+                        Some(bits) => this.emit(Op::ExtractNextVar { stack, bits }),
+                        None => this.emit(Op::ExtractNext { stack }),
+                    };
+                });
             }
         }
         let Some(place) = self.place(header) else {

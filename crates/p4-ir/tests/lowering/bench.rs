@@ -84,6 +84,10 @@ impl Bench {
         }
     }
 
+    pub fn show_undefined(&mut self, seed: u64) {
+        self.machine.show_undefined(&self.prepared, seed);
+    }
+
     pub fn program(&self) -> &Program {
         self.prepared.program()
     }

@@ -100,6 +100,88 @@ fn stacks_shift_and_new_elements_are_invalid() {
     assert_eq!(run("s[meta.x].v = 99;", 1), [7, 99]);
 }
 
+/// Two rows of three headers: their values, `None` where a header is invalid, and a sum that tells
+/// them all apart.
+type Rows = [[Option<u8>; 3]; 2];
+
+fn sum_of(rows: &Rows) -> u64 {
+    let headers = rows.iter().flatten();
+    let sum = headers.fold(0u8, |sum, header| {
+        let value = header.map_or(0, |value| value.wrapping_add(1));
+        sum.wrapping_mul(31).wrapping_add(value)
+    });
+    u64::from(sum)
+}
+
+/// 8.18, for arrays in arrays: what is written to an element picked by two indices would get
+/// elsewhere, or nowhere. An index beyond its array does nothing.
+#[test]
+fn elements_of_arrays_in_arrays_are_picked_at_run_time() {
+    let declarations = "header l_t { bit<8> v; }
+        void raise(inout l_t l) { l.v = l.v + 1; }
+        bit<8> counted(inout bit<8> n) { n = n + 1; return n - 1; }";
+    let fill = "l_t[3][2] a;
+        a[0][0] = {10}; a[0][1] = {11}; a[0][2] = {12}; a[1][0] = {20}; a[1][2] = {22};
+        bit<8> i = meta.x >> 4; bit<8> j = meta.x & 15;";
+    let mut read = String::from("meta.y = 0;");
+    for place in [
+        "a[0][0]", "a[0][1]", "a[0][2]", "a[1][0]", "a[1][1]", "a[1][2]",
+    ] {
+        read += &format!(
+            "meta.y = meta.y * 31; if ({place}.isValid()) {{ meta.y = meta.y + {place}.v + 1; }}"
+        );
+    }
+    type Change = fn(&mut Option<u8>);
+    let changes: [(&str, Change); 8] = [
+        ("a[i][j].v = 99;", |h| *h = h.map(|_| 99)),
+        ("a[i][j] = {98};", |h| *h = Some(98)),
+        ("a[i][j].v[7:4] = 5;", |h| *h = h.map(|v| v & 15 | 0x50)),
+        ("a[i][j].v += a[i][j].v;", |h| {
+            *h = h.map(|v| v.wrapping_mul(2))
+        }),
+        ("a[i][j].setValid();", |h| *h = h.or(Some(0))),
+        ("a[i][j].setInvalid();", |h| *h = None),
+        ("raise(a[i][j]);", |h| *h = h.map(|v| v + 1)),
+        // Each index is computed once: a second time would be another element.
+        ("a[i][counted(j)].v = 97;", |h| *h = h.map(|_| 97)),
+    ];
+    let filled = [[Some(10), Some(11), Some(12)], [Some(20), None, Some(22)]];
+    for (change, model) in changes {
+        let body = format!("{fill} {change} {read}");
+        for i in 0..3 {
+            for j in 0..4 {
+                let mut rows: Rows = filled;
+                if let Some(header) = rows.get_mut(i).and_then(|row| row.get_mut(j)) {
+                    model(header);
+                }
+                let x = (i << 4 | j) as u64;
+                let got = after(declarations, "", &body, x, &["y"]);
+                assert_eq!(got, [sum_of(&rows)], "{change} at [{i}][{j}]");
+            }
+        }
+    }
+    for (i, row) in filled.iter().enumerate() {
+        for (j, header) in row.iter().enumerate() {
+            let body = format!("{fill} meta.y = a[i][j].v; meta.b = a[i][j].isValid();");
+            let x = (i << 4 | j) as u64;
+            let want = [u64::from(header.unwrap_or(0)), u64::from(header.is_some())];
+            assert_eq!(after(declarations, "", &body, x, &["y", "b"]), want);
+        }
+    }
+    let shifted = format!("{fill} a[i].push_front(1); {read}");
+    let rows = [[None, Some(10), Some(11)], filled[1]];
+    assert_eq!(
+        after(declarations, "", &shifted, 0, &["y"]),
+        [sum_of(&rows)]
+    );
+    let shifted = format!("{fill} a[i].pop_front(2); {read}");
+    let rows = [filled[0], [Some(22), None, None]];
+    assert_eq!(
+        after(declarations, "", &shifted, 16, &["y"]),
+        [sum_of(&rows)]
+    );
+}
+
 /// 8.10 and 8.11: results of functions come as tuples and lists.
 #[test]
 fn tuples_and_structs_are_values() {

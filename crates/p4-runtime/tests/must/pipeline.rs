@@ -53,6 +53,38 @@ fn p4_source_is_a_device_configuration() {
     assert_eq!(lab.send(1, &frame(5, 1, 1))[0].0, 3);
 }
 
+/// As p4lang's tutorials send it: `reassign` and `device_data` of p4.tmp.P4DeviceConfig.
+fn wrapped(data: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![0x08, 0x01, 0x1a];
+    prost::encoding::encode_varint(data.len() as u64, &mut bytes);
+    bytes.extend(data);
+    bytes
+}
+
+#[test]
+fn a_program_is_found_in_json_and_in_a_wrapper() {
+    let carried = serde_json::json!({
+        "program": "elsewhere.p4",
+        "p4lab": {"name": "elsewhere.p4", "source": PROGRAM},
+    });
+    let json = carried.to_string();
+    let info = info(&crate::support::lab());
+    for device in [
+        json.as_bytes().to_vec(),
+        wrapped(json.as_bytes()),
+        wrapped(PROGRAM.as_bytes()),
+    ] {
+        let lab = empty_lab();
+        let _client = lab.arbitrated(1);
+        let config = PipelineConfig {
+            p4info: Some(info.clone()),
+            p4_device_config: device,
+            cookie: None,
+        };
+        set(&lab, ConfigAction::VerifyAndCommit, Some(config)).expect("a pipeline");
+    }
+}
+
 #[test]
 fn a_configuration_is_found_by_its_p4info_or_its_json() {
     let lab = lab();

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from p4lab.grading.blame.asked import asked, unasked
@@ -14,7 +14,7 @@ from p4lab.grading.culprit import Culprit
 from p4lab.grading.probes import ProbedProgram
 from p4lab.grading.record import Story
 from p4lab.grading.story import source_of
-from p4lab.grading.ways import Stretch, ignored, partings, stretches, unscoped
+from p4lab.grading.ways import Parting, Stretch, ignored, partings, stretches, unscoped
 from p4lab.grading.work import Work
 
 MOST_STRETCHES = 20_000
@@ -24,11 +24,15 @@ _INTRINSIC = ("standard_metadata", "ig_", "eg_")
 
 def pointed(course: Course, judged: Judged, work: Work, story: Story) -> Story:
     """The story of a case with the line that its packets' ways lead to, if they lead to one."""
-    found = _looked_for(course, judged, work)
-    return story if found is None else replace(story, place=found[0], why=found[1])
+    found = searched(course, judged, work)
+    if found is None:
+        return story
+    (place, why), _ = found
+    return replace(story, place=place, why=why)
 
 
-def _looked_for(course: Course, judged: Judged, work: Work) -> Culprit | None:
+def searched(course: Course, judged: Judged, work: Work) -> tuple[Culprit, Parting] | None:
+    """The statement to blame in a case, and where the ways part that lead to it."""
     case = judged.case
     if case.network is not None or work.compiled(case.defines).program is None:
         return None
@@ -43,28 +47,36 @@ def _looked_for(course: Course, judged: Judged, work: Work) -> Culprit | None:
 
 def _found(
     course: Course, judged: Judged, work: Work, right: ProbedProgram, own: ProbedProgram
-) -> Culprit | None:
+) -> tuple[Culprit, Parting] | None:
     case = judged.case
     usual = _usual(course, judged, right)
     mine = _ways(course, judged, right) if usual.ways is None else usual.ways
-    headers = course.headers(case.defines)
-
-    def matters(name: str) -> bool:
-        parts = unscoped(name).split(".")
-        if len(parts) < 2:
-            return name in usual.names
-        if ignored(name, case.ignore):
-            return False
-        return name in usual.names or parts[-2] in headers or parts[0].startswith(_INTRINSIC)
-
+    matters = mattering(usual.names, course.headers(case.defines), case.ignore)
     source = source_of(course, work.runnable(case.defines), work)
     for parting in partings(mine, _ways(course, judged, own), matters):
         statements = own.statements, right.statements
         names = parting.names
         found = blamed(Ways(parting, *statements, source, names, names, _changed))
         if found is not None:
-            return found
+            return found, parting
     return None
+
+
+def mattering(
+    usual: Container[str], headers: Container[str], ignore: frozenset[str]
+) -> Callable[[str], bool]:
+    """Whether it matters what a variable holds: headers do, and the `usual` ones, which the
+    reference writes."""
+
+    def matters(name: str) -> bool:
+        parts = unscoped(name).split(".")
+        if len(parts) < 2:
+            return name in usual
+        if ignored(name, ignore):
+            return False
+        return name in usual or parts[-2] in headers or parts[0].startswith(_INTRINSIC)
+
+    return matters
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from p4lab.grading.alike import Alike
+from p4lab.grading.asked import Asked
 from p4lab.grading.record import Verdict
 from p4lab.grading.roster import Person
 from p4lab.grading.writers import (
@@ -34,13 +35,14 @@ FORMATS = ("gradescope", "prairielearn", "junit", "canvas", "moodle", "dolos")
 
 @dataclass(frozen=True)
 class Graded:
-    """A verdict, what was left out of the submission, how the grader failed, if it did, and the
-    files that were judged."""
+    """A verdict, what was left out of the submission, how the grader failed, if it did, the files
+    that were judged, and the hints that were asked for, if the lab counts them."""
 
     verdict: Verdict
     notes: tuple[str, ...] = ()
     detail: str = ""
     files: Mapping[str, str] = field(default_factory=dict)
+    asked: Asked | None = None
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,13 @@ def _for_platforms(
 
 def _records(lab: str, rows: Sequence[Graded]) -> str:
     """Every verdict with its hidden cases, one per line."""
-    records = [{**row.verdict.to_json(), "notes": list(row.notes)} for row in rows]
+    records = [
+        {
+            **row.verdict.to_json(),
+            "notes": list(row.notes),
+            **({"hints": row.asked.to_json()} if row.asked else {}),
+        }
+        for row in rows
+    ]
     lines = ",\n".join(json.dumps(record) for record in records)
     return f'{{"lab": {json.dumps(lab)}, "verdicts": [\n{lines}\n]}}\n'

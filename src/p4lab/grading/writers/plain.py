@@ -18,7 +18,7 @@ WARNINGS = "The compiler warns, which costs no points:"
 HIDDEN = "All public cases are right; a hidden case is not."
 NOISE = (
     "Hidden cases draw every field of a packet that a check does not fix, and put noise where P4 "
-    "leaves a value undefined, such as a variable that nobody has written."
+    "leaves a value undefined, such as a variable that was never written."
 )
 PROVED = "All cases are right; a proof found a packet that is not."
 RESULTS = {"passed": "passed", "failed": "failed", "skipped": "not run"}

@@ -26,11 +26,11 @@ COMMON = 10
 SAMPLE_CHARACTERS = 80
 ALIKE = (
     "Lines that few of the class have, and that are neither in the starter nor in an answer kept "
-    "with the lab; or nearly all lines of such an answer. A reason to look, no proof."
+    "with the lab; or nearly all lines of such an answer. A reason to look, not a proof."
 )
 STATISTICS = (
-    "Difficulty is the share of the points that the class got; discrimination how much those got "
-    "more who are good elsewhere, from -1 to 1. A check with less than 0.2 tells little, and one "
+    "Difficulty is the share of the points that the class got; discrimination how much more those "
+    "got who are good elsewhere, from -1 to 1. A check with less than 0.2 tells little, and one "
     "with less than 0 may be wrong."
 )
 MOST_NAMES = 12
@@ -155,7 +155,7 @@ def _markdown(
             figures = (statistics.shown(item.difficulty), statistics.shown(item.discrimination))
             yield f"| {markdown(item.title)} | {number(item.points)} | {' | '.join(figures)} |"
     if changed:
-        yield from ("", "## Other points than before", "")
+        yield from ("", "## Changed points", "")
         yield from ("| student | before | now | by |", "|---|---:|---:|---|")
         for change in changed:
             points = f"{_maybe(change.before)} | {_maybe(change.after)}"
@@ -220,7 +220,7 @@ def _html(
         yield "</table>"
     yield from _statistics_html(verdicts)
     if changed:
-        yield "<h2>Other points than before</h2><table><tr><th>student</th>"
+        yield "<h2>Changed points</h2><table><tr><th>student</th>"
         yield '<th class="n">before</th><th class="n">now</th><th>by</th></tr>'
         for change in changed:
             why = escaped("; ".join((*change.checks, *change.why)))

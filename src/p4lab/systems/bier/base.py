@@ -56,6 +56,11 @@ class BierSystem(System):
 
     settings: ClassVar[type[Settings]] = BierSettings
     notation: ClassVar[Notation] = NOTATION
+    followed: ClassVar[Mapping[str, str]] = {
+        "bit_string": "BitString",
+        "remaining": "remaining",
+        "fbm": "F-BM",
+    }
     router_numbers: ClassVar[tuple[str, ...]] = ("bfr_id",)
     hints: ClassVar[Mapping[str, str]] = HINTS
     views: ClassVar[Mapping[str, str]] = {"bit_view": "p4lab.systems.bier.views.bits:BitView"}
@@ -104,6 +109,16 @@ class BierSystem(System):
             return Carried(bit_numbers(value), f"{value:0{digits}b}", "digits")
         count = value.bit_count()
         return Carried(bit_numbers(value), f"{count} bit{'' if count == 1 else 's'}")
+
+    def marks(self, plan: Plan) -> Mapping[str, str]:
+        """The bit of each BFR; with several sets as SI and bit, 7:52, as RFC 8279 has it."""
+        bsl, several = plan.settings.bsl, _highest(plan) > plan.settings.bsl
+        found = {}
+        for router in plan.topology.routers:
+            if number := router.own("bfr_id"):
+                index, bit = divmod(number - 1, bsl)
+                found[router.name] = f"{index}:{bit + 1}" if several else f"bit {bit + 1}"
+        return found
 
     def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Any:
         return sent_by_port(plan.topology, drivers, layouts, inner=(RECIRC_PORT,))

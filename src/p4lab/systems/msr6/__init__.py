@@ -35,6 +35,13 @@ class Msr6(System):
     name: ClassVar[str] = "msr6"
     settings: ClassVar[type[Settings]] = Msr6Settings
     notation: ClassVar[Notation] = NOTATION
+    followed: ClassVar[Mapping[str, str]] = {
+        "ipv6.dst_addr": "destination",
+        "routing.segments_left": "segments left",
+        "bits": "bits",
+        "bit_string": "bit string",
+        "child": "children served",
+    }
     experiments: ClassVar[Mapping[str, str]] = {
         "encodings": "p4lab.systems.msr6.experiments.verbs:encodings",
         "msr6-cost": "p4lab.systems.msr6.experiments.cost_verb:msr6_cost",

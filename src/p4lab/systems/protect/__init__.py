@@ -45,6 +45,12 @@ class Protect(System):
     name: ClassVar[str] = "protect"
     settings: ClassVar[type[Settings]] = ProtectSettings
     notation: ClassVar[Notation] = NOTATION
+    followed: ClassVar[Mapping[str, str]] = {
+        "protection.cid": "connection",
+        "protection.sn": "sequence number",
+        "last": "last accepted",
+        "newest": "newest",
+    }
     views: ClassVar[Mapping[str, str]] = {
         "circle_view": "p4lab.systems.protect.views.circle:CircleView",
         "time_view": "p4lab.systems.protect.views.times:TimeView",

@@ -107,7 +107,7 @@ class PortAgents:
         if self._reroute and not link.is_access:  # hosts stay where they are
             self.plane.link_changed(time.monotonic_ns(), link, not self._down & _ends(link))
         state = "is up again" if news.up else "has no link"
-        way = "routes are computed anew" if self._reroute else "backups take over"
+        way = "routes are recomputed" if self._reroute else "backups take over"
         self._say(f"{news.router}: the port to {neighbour} {state}; {way}")
 
     # ---- As a network tells its controller

@@ -53,7 +53,7 @@ def _switch(
     yield from _processes(setup, target, hardware.name)
     yield f"{name}: subscribe, and bind to the program {hardware.name}."
     if target == "wedge":
-        yield f"{name}: put back what an earlier run has left, if it has left anything."
+        yield f"{name}: put back what an earlier run may have left."
         yield f"{name}: before each first change of a row, write down how it was."
     yield f"{name}: make {len(setup.ports)} ports, disabled:"
     yield from (f"    {_port(port)}" for port in setup.ports)
@@ -61,7 +61,7 @@ def _switch(
     yield from _rows(f"{name}: recirculation ports and port metadata", settings)
     status = status_rows(setup, hardware.program, hardware.status)
     yield from _rows(f"{name}: no port is down yet", status)
-    yield f"{name}: ask to be told when a port gets or loses its link."
+    yield f"{name}: subscribe to ports that get or lose their link."
     groups = [row for row in rows if row.table in (NODE, GROUP)]
     sessions = [row for row in rows if row.table == MIRROR]
     tables = [row for row in rows if row.table not in (NODE, GROUP, MIRROR)]
@@ -87,7 +87,7 @@ def _processes(setup: SwitchSetup, target: str, program: str) -> Iterator[str]:
         yield _command(tools.switchd_command(HOME, config))
         return
     yield f"{name}: connect to bf_switchd at {setup.server}."
-    yield f"{name}: if nobody listens there and it is this machine, start it, which takes"
+    yield f"{name}: if nothing listens there and it is this machine, start it, which takes"
     yield f"    {tools.HUGE_PAGES} huge pages of 2 MiB:"
     yield _command(tools.switchd_command(HOME, config, setup.port))
 
@@ -113,7 +113,7 @@ def _end(target: str, status: str) -> Iterator[str]:
         yield from _failure(status, routes=False)
         yield "Then models and drivers end, and nothing is left of them."
         return
-    yield "Give links ten seconds; those that do not come up are taken for down."
+    yield "Give links ten seconds; those that do not come up count as down."
     yield "Wait until Ctrl-C: packets come from the hosts in the rack."
     yield from _failure(status, routes=True)
     yield "Read the counters: frames of ports and loops, drops of loops, the program's own."
@@ -128,7 +128,7 @@ def _failure(status: str, *, routes: bool) -> Iterator[str]:
     if routes:
         yield "    backups take over. Then write the rows of routes around it, and back in the end."
     else:
-        yield "    backups take over, and nobody computes other routes."
+        yield "    backups take over, and no other routes are computed."
 
 
 def _command(words: Sequence[str]) -> str:

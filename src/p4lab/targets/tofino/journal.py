@@ -70,7 +70,7 @@ class Journal:
             head = json.loads(lines[0])
             if head["version"] != VERSION or head["program"] != self.program:
                 raise BfrtError(
-                    f"{self.path} is of a run with {head['program']}; the switch runs "
+                    f"{self.path} is from a run with {head['program']}; the switch runs "
                     f"{self.program} now: if nothing of that run is left, delete the file."
                 )
             for line in lines[1:-1]:
@@ -80,7 +80,8 @@ class Journal:
             if len(lines) <= 1:  # not even the first line: nothing was changed
                 return {}
             raise BfrtError(
-                f"{self.path} is no journal of p4lab ({error}): look at the switch, then delete it."
+                f"{self.path} is not a journal of p4lab ({error}): look at the switch, then "
+                f"delete it."
             ) from error
         return found
 
@@ -259,7 +260,7 @@ def _steps(now: Row | None, wanted: Row | None, name: Name) -> list[tuple[Verb, 
 
 def _port_steps(now: Row | None, wanted: Row) -> list[tuple[Verb, Row]]:
     """Speed and FEC are a port's from its birth, and its loopback begins when it is enabled. So it
-    is made anew, disabled, and then enabled, unless that is all that changes."""
+    is made again, disabled, and then enabled, unless that is all that changes."""
     on = bool(dict(wanted.data).get(ENABLE))
     switched: list[tuple[Verb, Row]] = [("modify", _enabled(wanted, on))]
     if now is not None and _holds(now, _with(wanted, bool(dict(now.data).get(ENABLE)))):

@@ -165,7 +165,7 @@ class ModelSwitches:
     def __init__(self, hardware: Hardware) -> None:
         """Compiles. Raises TargetError."""
         sde_ = tools.find(self.target)
-        self.notes: tuple[str, ...] = ("the model has no clock: its rates and delays are none.",)
+        self.notes: tuple[str, ...] = ("the model has no clock: it has no rates or delays.",)
         self._hardware = hardware
         self._temporary = tempfile.TemporaryDirectory(prefix="p4lab-tofino-")
         self._folder = Path(self._temporary.name)

@@ -186,7 +186,7 @@ class Rack:
         for j, port in enumerate(row.recirculation):
             if port not in found.recirculation or port in row.recirculation[:j]:
                 known = ", ".join(map(str, found.recirculation))
-                told = f"{port} is no recirculation port of its own of {found.name}: {known}"
+                told = f"{port} is not a separate recirculation port of {found.name}: {known}"
                 self._wrong(("switch", i, "recirculation", j), told)
         loops = len(row.recirculation) + sum(loop.switch == row.router for loop in self._file.loop)
         if loops > MOST_LOOPS:
@@ -268,7 +268,7 @@ class Rack:
         if lacking:
             told.append(f"no cable for {_some(lacking)}: add [[cable]] rows")
         return (
-            f"the topology {topology.name} needs what this rack has not: {'; '.join(told)}, "
+            f"the topology {topology.name} needs what this rack does not have: {'; '.join(told)}, "
             "or run another topology (--topology)"
         )
 

@@ -70,7 +70,7 @@ def connect(
     deadline = time.monotonic() + patience
     while not listens(address, CALL):
         if not alive() or time.monotonic() > deadline:
-            raise BfrtError(f"{address}: nobody answers there; is bf_switchd running?")
+            raise BfrtError(f"{address}: nothing answers there; is bf_switchd running?")
         time.sleep(min(PAUSE, patience))
     while True:
         try:

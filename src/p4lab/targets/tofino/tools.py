@@ -130,8 +130,8 @@ def huge_pages() -> str:
     if free >= HUGE_PAGES:
         return ""
     return (
-        f"A driver wants {HUGE_PAGES} huge pages of 2 MiB, and {free} are free: "
-        f"sudo sysctl -w vm.nr_hugepages={total + HUGE_PAGES} (for each driver as many)"
+        f"A driver needs {HUGE_PAGES} huge pages of 2 MiB, and {free} are free: "
+        f"sudo sysctl -w vm.nr_hugepages={total + HUGE_PAGES} (that many for each driver)"
     )
 
 

@@ -114,7 +114,7 @@ def _drivers(
     for setup in asleep:
         if setup.server.rpartition(":")[0] not in LOCAL:
             raise TargetError(
-                f"{setup.server}: nobody listens there: start bf_switchd on {setup.router} with "
+                f"{setup.server}: nothing listens there: start bf_switchd on {setup.router} with "
                 f"the program {hardware.name} (docs/hardware.md)."
             )
     sde_ = tools.find("wedge", start=bool(asleep))

@@ -22,11 +22,15 @@ export function svg(tag, attributes = {}, ...children) {
   return fill(document.createElementNS(SVG, tag), attributes, children);
 }
 
-// The box of a view. Keys typed in it are its own: JupyterLab's shortcuts stay out.
+// The box of a view. Keys typed in it are its own: JupyterLab's shortcuts stay out, and it must not
+// take the arrow keys from a slider, which it does while they are on their way up.
 export function box(name, label, ...children) {
+  const own = (event) => {
+    if (["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) event.stopPropagation();
+  };
   return html(
     "section",
-    { class: `p4v ${name}`, role: "group", "aria-label": label, "data-lm-suppress-shortcuts": "true" },
+    { class: `p4v ${name}`, role: "group", "aria-label": label, "data-lm-suppress-shortcuts": "true", onkeydown: own },
     ...children,
   );
 }
@@ -44,6 +48,23 @@ export function ageing(model) {
   look();
   queueMicrotask(look); // by then it stands in its view
   return [line, () => model.off("change:old change:broken", look)];
+}
+
+// What the views of one lab look at together: `chosen`, a router (`router`) and perhaps the copy that
+// it sent to a neighbour (`to`), and `time`, in nanoseconds of the network, which is over when `ended`.
+export function focusing() {
+  const listeners = new Set();
+  const tell = (what, ...values) => { for (const one of listeners) one[what]?.(...values); };
+  return {
+    chosen: null,
+    time: 0,
+    ended: false,
+    choose(chosen) { this.chosen = chosen; tell("chosen", chosen); },
+    set(time, ended) { this.time = time; this.ended = ended; tell("time", time, ended); },
+    seek(time) { tell("sought", time); },
+    // Calls `chosen`, `time` and `sought` of a listener; gives what ends that.
+    listen(listener) { listeners.add(listener); return () => listeners.delete(listener); },
+  };
 }
 
 // A button with a sign, and words for those who do not see it.

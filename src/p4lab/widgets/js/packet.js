@@ -1,8 +1,8 @@
-import { ageing, box, html } from "./common.js";
+import { ageing, box, focusing, html } from "./common.js";
 
 const SIGNS = { added: "added", removed: "removed", changed: "changed", same: "unchanged" };
 
-function render({ model, el }) {
+function render({ model, el, focus = focusing() }) {
   let data;
   let chosen = 0;
 
@@ -17,9 +17,10 @@ function render({ model, el }) {
 
   function build() {
     data = model.get("data");
-    chosen = 0;
+    chosen = Math.max(0, data.variants.findIndex(({ to }) => to === focus.chosen?.to));
     title.textContent = data.title;
     choice.replaceChildren(...data.variants.map((variant) => html("option", {}, variant.label)));
+    choice.selectedIndex = chosen;
     choice.hidden = data.variants.length < 2;
     every.style.display = data.variants.length ? "" : "none";
     draw();
@@ -58,11 +59,13 @@ function render({ model, el }) {
     return html("td", {}, changed ? html("mark", {}, text) : text);
   }
 
+  const unlisten = focus.listen({ chosen: build });
   model.on("change:data", build);
   el.append(root);
   build();
   return () => {
     stopAgeing();
+    unlisten();
     model.off("change:data", build);
   };
 }

@@ -24,7 +24,7 @@ function render({ model, el }) {
     const names = [
       ...data.keys.map((key) => html("th", { scope: "col" }, key.name, html("i", {}, key.kind))),
       data.priorities && html("th", { scope: "col" }, "priority"),
-      html("th", { scope: "col" }, "action"), html("th", { scope: "col" }, "parameters"), html("th", {}),
+      html("th", { scope: "col" }, "action"), html("th", { scope: "col" }, "parameters"), html("td"),
     ];
     return html("thead", {}, html("tr", {}, names.filter(Boolean)));
   }

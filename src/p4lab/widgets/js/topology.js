@@ -1,6 +1,7 @@
-import { ageing, box, button, html, keys, svg } from "./common.js";
+import { ageing, box, button, focusing, html, keys, svg } from "./common.js";
 
 const FLIGHT_SECONDS = 1.1; // a usual flight, on the screen
+const SLOWEST_FRAME = 80; // milliseconds: on a busy machine a flight takes longer, and is still seen
 const CELL = 7.5; // width of a digit in a packet
 const LETTER = 6; // width of a letter
 
@@ -35,15 +36,16 @@ function milliseconds(nanoseconds) {
   return `${(Math.max(0, nanoseconds) / 1e6).toFixed(2)} ms`;
 }
 
-function render({ model, el }) {
+// `focus` is what several views of one lab look at; alone, a view has its own.
+function render({ model, el, focus = focusing() }) {
   let data, time, first, last, stops, speed;
   let running = null;
   const at = {};
-  let lines, trails, counts, flying, glyphs, nodes;
+  let lines, touched, trails, counts, flying, glyphs, nodes;
   const tipId = `p4v-tip-${Math.random().toString(36).slice(2)}`; // views on one page share ids
 
   const scene = html("div", { class: "p4v-scene" });
-  const log = html("ol", { class: "p4v-log", "aria-label": "What happened" });
+  const log = html("ol", { class: "p4v-log", "aria-label": "What happened", tabindex: 0 });
   const clock = html("output", { class: "p4v-clock" });
   const verdict = html("p", { class: "p4v-verdict", role: "status" });
   const slider = html("input", {
@@ -80,9 +82,9 @@ function render({ model, el }) {
     stops.push(last);
     const lengths = data.flights.map((flight) => flight.end - flight.start).sort((a, b) => a - b);
     speed = (lengths[lengths.length >> 1] || last - first) / FLIGHT_SECONDS; // ns per second
-    lines = data.links.map(([a, b]) => svg("line", {
-      class: "p4v-link", "data-link": `${a} ${b}`, x1: at[a][0], y1: at[a][1], x2: at[b][0], y2: at[b][1],
-    }));
+    lines = data.links.map(([a, b]) => svg("line", { class: "p4v-link", "data-link": `${a} ${b}`, ...between(a, b) }));
+    const routers = new Set(data.nodes.filter(({ kind }) => kind === "router").map(({ name }) => name));
+    touched = data.links.filter((ends) => ends.every((end) => routers.has(end))).map(touchable);
     trails = svg("g");
     counts = svg("g");
     flying = svg("g");
@@ -95,26 +97,63 @@ function render({ model, el }) {
     );
     scene.replaceChildren(svg(
       "svg",
-      { viewBox: `0 0 ${data.width} ${data.height}`, class: data.size < 17 ? "p4v-net large" : "p4v-net", role: "img", "aria-label": data.summary },
-      svg("defs", {}, tip), lines, trails, [...nodes.values()], counts, flying,
+      { viewBox: `0 0 ${data.width} ${data.height}`, class: data.size < 17 ? "p4v-net large" : "p4v-net", role: "group", "aria-label": data.title },
+      svg("defs", {}, tip), lines, trails, touched, [...nodes.values()], counts, flying,
     ));
     log.replaceChildren(...data.events.map((event) => html("li", {
       onclick: () => { pause(); seek(stops.find((stop) => stop > event.time) ?? last); },
     }, event.text)));
-    verdict.textContent = data.summary;
-    verdict.classList.toggle("bad", !data.ok);
     links();
+    look();
   }
 
-  function drawNode({ name, kind, x, y, note }) {
+  function between(a, b) {
+    return { x1: at[a][0], y1: at[a][1], x2: at[b][0], y2: at[b][1] };
+  }
+
+  // What is to be clicked, or pressed with Enter: `act` is called with what happened.
+  function pressed(act) {
+    const choose = (event) => { event.stopPropagation(); act(); };
+    return {
+      tabindex: 0, onclick: choose,
+      onkeydown: (event) => { if (event.key === "Enter") { event.preventDefault(); choose(event); } },
+    };
+  }
+
+  // A link is thin: what is clicked is wider than what is seen.
+  function touchable([a, b]) {
+    const name = svg("title");
+    const line = svg("line", { class: "p4v-touch", role: "button", "data-touch": `${a} ${b}`, ...between(a, b),
+      ...pressed(() => model.send({ do: "link", ends: [a, b] })) }, name);
+    return line;
+  }
+
+  function drawNode({ name, kind, x, y, note, mark }) {
     const shape = kind === "router"
       ? svg("circle", { cx: x, cy: y, r: data.size })
       : svg("rect", { x: x - data.size, y: y - data.size * 0.8, width: 2 * data.size, height: 1.6 * data.size, rx: data.size / 3 });
     return svg(
       "g",
-      { class: `p4v-node ${kind} ${note}`, "data-node": name },
-      svg("title", {}, `${name}, ${note || kind}`), shape, svg("text", { x, y: y + data.size / 4 }, name),
+      { class: `p4v-node ${kind} ${note}`, "data-node": name,
+        ...(kind === "router" ? { role: "button", "aria-label": [`router ${name}`, mark].filter(Boolean).join(", "),
+          ...pressed(() => focus.choose({ router: name })) } : {}) },
+      svg("title", {}, [name, note || kind, mark].filter(Boolean).join(", ")), shape,
+      svg("text", { x, y: y + data.size / 4 }, name),
+      mark && data.size >= 17 ? svg("text", { class: "p4v-mark", x, y: y + data.size + 12 }, mark) : null,
     );
+  }
+
+  // The router or the packet that all views look at.
+  function look() {
+    const { router, to } = focus.chosen ?? {};
+    for (const [name, node] of nodes) {
+      node.classList.toggle("chosen", name === router);
+      if (node.getAttribute("role")) node.setAttribute("aria-pressed", String(name === router));
+    }
+    for (const [number, glyph] of glyphs) {
+      const { source, target } = data.flights[number];
+      glyph.classList.toggle("chosen", source === router && target === to);
+    }
   }
 
   // What is true of the links now, not when the packets flew.
@@ -123,7 +162,13 @@ function render({ model, el }) {
     for (const line of lines) {
       const is = down.has(line.dataset.link.split(" ").sort().join(" "));
       line.classList.toggle("down", is);
-      line.setAttribute("aria-label", is ? `${line.dataset.link}: down` : line.dataset.link);
+    }
+    for (const line of touched) {
+      const ends = line.dataset.touch.split(" ");
+      const is = down.has([...ends].sort().join(" "));
+      line.setAttribute("aria-pressed", String(is));
+      line.setAttribute("aria-label", `cut the link ${ends.join(" to ")}`);
+      line.firstChild.textContent = `${ends.join(" – ")}: click to ${is ? "mend" : "cut"}`;
     }
   }
 
@@ -163,6 +208,7 @@ function render({ model, el }) {
         (flight) => flight.target === name && !flight.lost && flight.end <= time));
     }
     current();
+    focus.set(time, time >= last);
   }
 
   function place(number, flight, done, row) {
@@ -173,6 +219,10 @@ function render({ model, el }) {
         glyph.append(svg("text", { class: "p4v-cross", y: 9 }, "✕"), svg("title", {}, flight.lost));
       }
       glyph.dataset.way = `${flight.source} ${flight.target}`;
+      // A frame of a host is looked at where it arrives.
+      const [router, to] = nodes.get(flight.source).classList.contains("router")
+        ? [flight.source, flight.target] : [flight.target, null];
+      glyph.addEventListener("click", () => { pause(); focus.choose({ router, to, what: "packet" }); });
       glyphs.set(number, glyph);
       flying.append(glyph);
     }
@@ -209,13 +259,15 @@ function render({ model, el }) {
     let chosen = null;
     data.events.forEach((event, index) => {
       const happened = event.time < time || time >= last;
-      log.children[index].classList.toggle("past", happened);
+      log.children[index].hidden = !happened; // what is to come is not given away
       log.children[index].removeAttribute("aria-current");
       if (happened) chosen = log.children[index];
     });
+    verdict.textContent = time >= last ? data.summary : "";
+    verdict.classList.toggle("bad", time >= last && !data.ok);
     if (!chosen) return;
     chosen.setAttribute("aria-current", "step");
-    log.scrollTop = Math.max(0, chosen.offsetTop - log.offsetTop - log.clientHeight + chosen.offsetHeight + 4);
+    log.scrollTop = Math.max(0, chosen.offsetTop - log.clientHeight + chosen.offsetHeight + 4);
   }
 
   function step(way) {
@@ -230,7 +282,7 @@ function render({ model, el }) {
     let before = performance.now();
     play.firstChild.data = "❚❚ pause";
     const frame = (now) => {
-      seek(time + ((now - before) / 1000) * speed);
+      seek(time + (Math.min(now - before, SLOWEST_FRAME) / 1000) * speed);
       before = now;
       if (time < last) running = requestAnimationFrame(frame);
       else pause();
@@ -254,12 +306,18 @@ function render({ model, el }) {
   model.on("change:data", restart);
   model.on("change:down", links);
   const problem = ({ error }) => { if (error) verdict.textContent = error; };
+  const unlisten = focus.listen({ chosen: look, sought: (to) => { pause(); seek(to); } });
   model.on("msg:custom", problem);
   el.append(root);
-  build();
-  seek(stops[0] ?? last);
+  if (model.get("playing") && !matchMedia("(prefers-reduced-motion: reduce)").matches) {
+    restart();
+  } else {
+    build();
+    seek(stops[0] ?? last);
+  }
   return () => {
     stopAgeing();
+    unlisten();
     pause();
     model.off("change:data", restart);
     model.off("change:down", links);

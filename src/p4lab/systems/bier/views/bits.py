@@ -18,6 +18,7 @@ _HERE = Path(__file__).parent
 class BitView(RouterView):
     """Steps through what a router did with the bits of a packet, beside the lines that did it."""
 
+    label = "bits"
     _esm = script("bits.js", _HERE)
     _css = style(_HERE / "bits.css")
 

@@ -82,7 +82,8 @@ def measure(
     say: Callable[[str], None] = lambda text: None,
 ) -> list[Measurement]:
     """Runs each (next hops, recirculation ports) for so long. A run in which the machine was too
-    busy for the pace is made anew, a few times; the least disturbed one counts. Raises TargetError.
+    busy for the pace is made again, a few times; the least disturbed one counts. Raises
+    TargetError.
     """
     if reason := missing():
         raise TargetError(reason)

@@ -20,8 +20,8 @@ from p4lab.systems.bier_tna.recirculation.limits import ARBITRATIONS
 from p4lab.systems.bier_tna.recirculation.measured import Measurement
 from p4lab.systems.bier_tna.recirculation.simulation import Setup
 
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figures and CSV go.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="Of every run.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the figures and CSV.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="Seed of every run.")]
 Arbitrations = Annotated[
     str,
     typer.Option(
@@ -45,7 +45,7 @@ OnBmv2 = Annotated[
     bool, typer.Option("--bmv2/--no-bmv2", help="Also measure on bmv2, where it is installed.")
 ]
 Bmv2Seconds = Annotated[
-    float, typer.Option("--bmv2-seconds", min=1, max=600, help="Of each run on bmv2.")
+    float, typer.Option("--bmv2-seconds", min=1, max=600, help="Seconds of each run on bmv2.")
 ]
 Bmv2Pps = Annotated[
     int, typer.Option("--bmv2-pps", min=50, max=5000, help="Packets per second of a port of bmv2.")

@@ -2,74 +2,138 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from html import escape
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import ipywidgets
-
 from p4lab.systems.bier_tna.recirculation.equations import INTERNAL, PORTS, Provision
 from p4lab.systems.bier_tna.recirculation.mixes import Calculation, Mix, Part, calculate
+from p4lab.widgets.view import View, script, style
 
 MIX = MappingProxyType({2: 0.05, 4: 0.05, 8: 0.0, 16: 0.0})
-WIDTH, CELL, ROW = 560, 35, 16  # of the picture, in units of it
-COLOURS = {"traffic": "#1f77b4", "loop": "#ff7f0e", "unused": "#dddddd", "lost": "#d62728"}
+MOST_USED, STEP_USED = 10.0, 0.1
+_HERE = Path(__file__).parent
+
+BFIR, BFER, UTILISATION, LOOPBACK = "bfir", "bfer", "utilisation", "loopback"
 
 
-class Provisioning(ipywidgets.VBox):
+@dataclass(frozen=True)
+class Slider:
+    """A number to be chosen: what it is, in which unit, and from where to where."""
+
+    name: str
+    label: str
+    unit: str
+    least: float
+    most: float
+    step: float
+
+    def shown(self, value: float) -> str:
+        """The value with its unit."""
+        if self.unit == "%":
+            return f"{value:.1%}"
+        number = f"{value:g}"
+        return f"{number} {self.unit}".strip()
+
+
+class Provisioning(View):
     """Sliders for shares of the packets that go to so many next hops, what is encapsulated and
-    decapsulated here, U and loopback ports; below them the ports and the losses."""
+    decapsulated here, how often a recirculation port may be used, and loopback ports; below them
+    the ports and the losses."""
+
+    _esm = script("provisioning.js", _HERE)
+    _css = style(_HERE / "provisioning.css")
 
     def __init__(self, mix: Mapping[int, float], utilisation: float, ports: int) -> None:
+        super().__init__()
         self._ports = ports
-        self._shares = {
-            hops: _slider(f"to {hops} next hops", share, 1.0, 0.005, ".1%")
-            for hops, share in sorted(mix.items())
-        }
-        self._bfir = _slider("encapsulated here", 0.0, 1.0, 0.005, ".1%")
-        self._bfer = _slider("decapsulated here", 0.0, 1.0, 0.005, ".1%")
-        self._utilisation = _slider("U", utilisation, 10.0, 0.1, ".1f", least=0.5)
-        self._loopback = ipywidgets.IntSlider(
-            description="loopback ports", value=0, max=ports, style={"description_width": "11em"}
-        )
-        self._rule = ipywidgets.Checkbox(
-            description="as many loopback ports as the rule wants", value=True, indent=False
-        )
-        self._view = ipywidgets.HTML()
-        sliders = [*self._shares.values(), self._bfir, self._bfer, self._utilisation]
-        for control in (*sliders, self._loopback, self._rule):
-            control.observe(lambda _: self._paint(), "value")
-        super().__init__([*sliders, self._rule, self._loopback, self._view])
-        self._paint()
+        self._hops = sorted(mix)
+        self._sliders = [
+            *(Slider(f"to {n}", f"to {n} next hops", "%", 0, 1, 0.005) for n in self._hops),
+            Slider(BFIR, "encapsulated here", "%", 0, 1, 0.005),
+            Slider(BFER, "decapsulated here", "%", 0, 1, 0.005),
+            Slider(
+                UTILISATION,
+                "U: how many times as much a recirculation port may be used as others",
+                "times",
+                0.5,
+                MOST_USED,
+                STEP_USED,
+            ),
+            Slider(LOOPBACK, "ports in loopback mode", "ports", 0, ports, 1),
+        ]
+        self._values = {f"to {n}": share for n, share in mix.items()}
+        self._values |= {BFIR: 0.0, BFER: 0.0, UTILISATION: utilisation, LOOPBACK: 0}
+        self._by_rule = True
+        self._refresh()
+        self.on_msg(self._message)
+
+    def set(self, name: str, value: float) -> None:
+        """Moves a slider: `to 4`, bfir, bfer, utilisation, or loopback, which no rule chooses
+        then. Raises ValueError for a slider that is not there."""
+        slider = next((one for one in self._sliders if one.name == name), None)
+        if slider is None:
+            names = ", ".join(one.name for one in self._sliders)
+            raise ValueError(f"there is no slider {name!r}; there is {names}.")
+        self._values[name] = min(slider.most, max(slider.least, value))
+        self._by_rule = self._by_rule and name != LOOPBACK
+        self._refresh()
+
+    def follow_the_rule(self, by_rule: bool) -> None:
+        """Whether as many ports are in loopback mode as the rule wants."""
+        self._by_rule = by_rule
+        self._refresh()
+
+    def _message(self, _: object, content: dict[str, Any], __: object) -> None:
+        if "rule" in content:
+            self.follow_the_rule(bool(content["rule"]))
+        else:
+            self.set(content["name"], float(content["value"]))
 
     @property
     def calculation(self) -> Calculation:
         """What the sliders say now. Raises ValueError if the shares are more than everything."""
-        parts = tuple(Part(slider.value, hops) for hops, slider in self._shares.items())
-        mix = Mix(parts, self._bfir.value, self._bfer.value)
-        loopback = None if self._rule.value else self._loopback.value
-        return calculate(mix, self._utilisation.value, self._ports, INTERNAL, loopback)
+        parts = tuple(Part(self._values[f"to {n}"], n) for n in self._hops)
+        mix = Mix(parts, self._values[BFIR], self._values[BFER])
+        loopback = None if self._by_rule else int(self._values[LOOPBACK])
+        return calculate(mix, self._values[UTILISATION], self._ports, INTERNAL, loopback)
 
-    def _paint(self) -> None:
-        self._loopback.disabled = self._rule.value
-        self._view.value = self._html()
-
-    def _html(self) -> str:
+    def _refresh(self) -> None:
         try:
-            return picture(self.calculation)
+            found = self.calculation
         except ValueError as error:
-            return f"<p>{escape(str(error))}</p>"
+            said, drawn = str(error), f"<p>{escape(str(error))}</p>"
+        else:
+            said, drawn = summary(found), picture(found)
+            if self._by_rule:
+                self._values[LOOPBACK] = found.needed.physical
+        self.data = {
+            "sliders": [
+                {
+                    **{"name": one.name, "label": one.label, "step": one.step},
+                    **{"least": one.least, "most": one.most},
+                    "value": self._values[one.name],
+                    "shown": one.shown(self._values[one.name]),
+                    "still": one.name == LOOPBACK and self._by_rule,
+                }
+                for one in self._sliders
+            ],
+            "rule": self._by_rule,
+            "said": said,
+            "drawn": drawn,
+        }
 
     def __str__(self) -> str:
-        try:
-            return summary(self.calculation)
-        except ValueError as error:
-            return str(error)
+        return self.data["said"]
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
-        live = super()._repr_mimebundle_(**kwargs) or {}
-        return {**live, "text/html": self._html(), "text/plain": str(self)}
+    def summary(self) -> str:
+        return self.data["said"]
+
+    def picture(self) -> str:
+        return self.data["drawn"]
 
 
 def provisioning(
@@ -100,70 +164,48 @@ def summary(found: Calculation) -> str:
 
 def picture(found: Calculation) -> str:
     """The front of the switch, and for each part of the mix how much its last next hop misses, as
-    SVG in HTML."""
+    HTML."""
     fewer = found.with_fewer
     use = found.needed
     if fewer is not None:
         loopback = fewer.loops - found.internal
         use = Provision(found.ports - loopback, fewer.loops, loopback, 0)
+    legend = (
+        ("traffic", f"{use.traffic} with traffic"),
+        ("loop", f"{use.physical} in loopback mode (and {found.internal} inside)"),
+        ("unused", f"{use.unused} unused"),
+    )
     kinds = ["traffic"] * use.traffic + ["loop"] * use.physical + ["unused"] * use.unused
-    columns = WIDTH // CELL
-    cells = [_cell(number, kind, columns) for number, kind in enumerate(kinds)]
-    height = -(-len(kinds) // columns) * CELL + 6
-    bars = []
-    if fewer is not None:
-        bars = [_bar(height + place * ROW, *lost) for place, lost in enumerate(fewer.lost)]
-    height += len(bars) * ROW + 4
-    legend = " ".join(
-        f'<span style="color:{COLOURS[kind]}">■</span> {escape(word)}'
-        for kind, word in (
-            ("traffic", f"{use.traffic} with traffic"),
-            ("loop", f"{use.physical} in loopback mode (and {found.internal} inside)"),
-            ("unused", f"{use.unused} unused"),
-        )
+    cells = "".join(
+        f'<span class="p4v-port {kind}">{number}{_SIGNS[kind]}</span>'
+        for number, kind in enumerate(kinds, 1)
     )
-    text = escape(summary(found)).replace("\n", "<br>")
+    keys = "".join(
+        f'<span><i class="p4v-port {kind}">{_SIGNS[kind] or "&nbsp;"}</i> {escape(text)}</span>'
+        for kind, text in legend
+    )
+    front = "The ports at the front: " + ", ".join(text for _, text in legend)
+    bars = "".join(_bars(found))
     return (
-        f'<div><p>{text}</p><svg xmlns="http://www.w3.org/2000/svg" role="img" '
-        f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
-        f'font-family="sans-serif" font-size="11">{"".join(cells)}{"".join(bars)}</svg>'
-        f"<p>{legend}</p></div>"
+        f"<p>{escape(summary(found)).replace(chr(10), '<br>')}</p>"
+        f'<div class="p4v-front" role="img" aria-label="{escape(front)}">{cells}</div>'
+        f'<p class="p4v-legend" aria-hidden="true">{keys}</p>{bars}'
     )
 
 
-def _cell(number: int, kind: str, columns: int) -> str:
-    row, column = divmod(number, columns)
-    x, y = column * CELL + 2, row * CELL + 2
-    middle = CELL / 2
-    ink = "#555555" if kind == "unused" else "#ffffff"
-    return (
-        f'<rect x="{x}" y="{y}" width="{CELL - 4}" height="{CELL - 4}" rx="3" '
-        f'fill="{COLOURS[kind]}"/><text x="{x + middle - 2}" y="{y + middle + 2}" fill="{ink}" '
-        f'text-anchor="middle">{number + 1}</text>'
+_SIGNS = {"traffic": "", "loop": "↺", "unused": ""}
+
+
+def _bars(found: Calculation) -> Iterator[str]:
+    """What the last next hop of each part of the mix misses, if there are too few ports."""
+    if found.with_fewer is None:
+        return
+    rows = "".join(
+        f'<tr><th scope="row">{part.next_hops} next hops<td><span class="p4v-meter">'
+        f'<i style="width:{lost:.1%}"></i></span><td class="n">{lost:.1%} lost</tr>'
+        for part, lost in found.with_fewer.lost
     )
-
-
-def _bar(y: float, part: Part, lost: float) -> str:
-    left, width = 110, WIDTH - 180
-    return (
-        f'<text x="2" y="{y + 12}">{part.next_hops} next hops</text>'
-        f'<rect x="{left}" y="{y + 3}" width="{width}" height="{ROW - 6}" fill="#eeeeee"/>'
-        f'<rect x="{left}" y="{y + 3}" width="{width * lost:.1f}" height="{ROW - 6}" '
-        f'fill="{COLOURS["lost"]}"/>'
-        f'<text x="{left + width + 6}" y="{y + 12}">{lost:.1%} lost</text>'
-    )
-
-
-def _slider(
-    what: str, value: float, most: float, step: float, form: str, least: float = 0.0
-) -> ipywidgets.FloatSlider:
-    return ipywidgets.FloatSlider(
-        description=what,
-        value=value,
-        min=least,
-        max=most,
-        step=step,
-        readout_format=form,
-        style={"description_width": "11em"},
-        layout={"width": "34em"},
+    yield (
+        '<table class="p4v-lost-by"><caption>Packets that never reach the last next hop</caption>'
+        f"<tbody>{rows}</tbody></table>"
     )

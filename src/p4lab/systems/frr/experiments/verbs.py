@@ -23,12 +23,14 @@ from p4lab.topology import Topology, TopologyError
 if TYPE_CHECKING:
     from rich.table import Table
 
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figure and CSV go.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the figure and CSV.")]
 Runs = Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs, each with its own seed.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="Of the first run.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="Seed of the first run.")
+]
 Rate = Annotated[int, typer.Option("--pps", min=1000, max=1_000_000, help="Probes per second.")]
-Ip = Annotated[float, typer.Option("--ip-ms", help="Until unicast is restored by the controller.")]
-Bier = Annotated[float, typer.Option("--bier-ms", help="Until BIER is restored by the controller.")]
+Ip = Annotated[float, typer.Option("--ip-ms", help="Time until the controller restores unicast.")]
+Bier = Annotated[float, typer.Option("--bier-ms", help="Time until the controller restores BIER.")]
 Sweeps = Annotated[
     bool, typer.Option("--sweeps/--no-sweeps", help="Also vary distance and network size.")
 ]
@@ -39,7 +41,7 @@ Detection = Annotated[
     typer.Option(
         "--detection",
         metavar="link|heartbeat",
-        help="What sees a failure: the ends of the link, or heartbeats in the data plane.",
+        help="What detects a failure: the ends of the link, or heartbeats in the data plane.",
     ),
 ]
 HeartbeatMs = Annotated[
@@ -48,12 +50,14 @@ HeartbeatMs = Annotated[
         "--heartbeat-ms",
         min=0.001,
         max=1000,
-        help="Between two heartbeats [restoration: 0.2, storm: 1; on Linux hosts: 20].",
+        help="Time between two heartbeats [restoration: 0.2, storm: 1; on Linux hosts: 20].",
     ),
 ]
 TopologyName = Annotated[
     str,
-    typer.Option("--topology", metavar="NAME", help="A topology of topologies/, or a .toml file."),
+    typer.Option(
+        "--topology", metavar="NAME", help="A topology from topologies/, or a .toml file."
+    ),
 ]
 
 LONGEST_MS = 60_000.0

@@ -17,11 +17,11 @@ from p4lab.systems.msr6.experiments.clones import Copy
 from p4lab.systems.msr6.experiments.cost import Encapsulation, Program
 from p4lab.systems.msr6.experiments.figures import NOT_AN_IETF_FORMAT
 
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figure and CSV go.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the figure and CSV.")]
 Packets = Annotated[
     int, typer.Option("--packets", min=1, max=100_000, help="Packets of each measurement.")
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 31) - 1, help="Of all pauses.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 31) - 1, help="Seed of all pauses.")]
 Compiled = Annotated[
     Path | None,
     typer.Option(

@@ -19,8 +19,10 @@ from p4lab.systems.msr6.experiments.stages import estimates
 from p4lab.systems.msr6.experiments.summary import records
 from p4lab.systems.msr6.settings import SEGMENTS, Shape
 
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figures and CSV go.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 31) - 1, help="Of the first draw.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the figures and CSV.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=(1 << 31) - 1, help="Seed of the first draw.")
+]
 Draws = Annotated[
     int, typer.Option("--draws", min=1, max=1000, help="Draws of each network, with their seeds.")
 ]
@@ -35,11 +37,11 @@ TreeShape = Annotated[
     typer.Option(
         "--tree",
         metavar="cheapest|steiner",
-        help="What TE, RLB, RBS and RTS encode; bit strings go as unicast goes.",
+        help="What TE, RLB, RBS and RTS encode; bit strings follow unicast.",
     ),
 ]
 Payload = Annotated[
-    int, typer.Option("--payload", min=0, max=9000, help="Bytes of a packet behind its headers.")
+    int, typer.Option("--payload", min=0, max=9000, help="Bytes of a packet after its headers.")
 ]
 Chosen = Annotated[
     list[str] | None,
@@ -51,7 +53,7 @@ Map = Annotated[
 ]
 Runs = Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs, each with its own seed.")]
 FirstRun = Annotated[
-    int, typer.Option("--seed", min=0, max=(1 << 31) - 1, help="Of the first run.")
+    int, typer.Option("--seed", min=0, max=(1 << 31) - 1, help="Seed of the first run.")
 ]
 Rate = Annotated[int, typer.Option("--pps", min=1000, max=100_000, help="Packets per second.")]
 Sweeps = Annotated[

@@ -26,9 +26,11 @@ from p4lab.systems.protect.experiments import (
 from p4lab.systems.protect.experiments.goodput import GIGABIT, HOST_RATE
 from p4lab.systems.protect.experiments.setup import Mode
 
-Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Where figure and CSV go.")]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the figure and CSV.")]
 Runs = Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs, each with its own seed.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 31) - 1, help="Of the first run.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=(1 << 31) - 1, help="Seed of the first run.")
+]
 Packets = Annotated[
     int, typer.Option("--packets", min=60, max=100_000, help="Packets of each stream.")
 ]
@@ -37,15 +39,14 @@ Rate = Annotated[int, typer.Option("--pps", min=1000, max=1_000_000, help="Packe
 Frames = Annotated[
     int, typer.Option("--frames", min=100, max=1_000_000, help="Frames of each measurement.")
 ]
-Native = Annotated[
-    bool, typer.Option("--native/--no-native", help="Measure native code beside the interpreter.")
-]
+Native = Annotated[bool, typer.Option("--native/--no-native", help="Also measure native code.")]
 HostRate = Annotated[
     float,
-    typer.Option("--host-gbps", min=10, max=100, help="What a host can make; virtual time only."),
+    typer.Option("--host-gbps", min=10, max=100, help="What a host can send; virtual time only."),
 ]
 Seconds = Annotated[
-    int, typer.Option("--seconds", min=1, max=600, help="Of each measurement on Linux hosts.")
+    int,
+    typer.Option("--seconds", min=1, max=600, help="Seconds of each measurement on Linux hosts."),
 ]
 
 

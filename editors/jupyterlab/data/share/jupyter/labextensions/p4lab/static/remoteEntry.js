@@ -1,9 +1,11 @@
-// P4 in JupyterLab: the file type, and how files and `%%p4` cells are coloured.
+// P4 in JupyterLab: the file type, how files and `%%p4` cells are coloured, and the living network
+// (live.js).
 //
 // JupyterLab loads extensions as containers of webpack's module federation. This one is small enough
 // to be written by hand: `init` receives the packages that all extensions share, `get` gives the
-// plugin.
+// plugins.
 (() => {
+  const HERE = document.currentScript.src;
   const words = (text) => new Set(text.split(" "));
   const KEYWORDS = words(
     "abstract action actions apply break const continue control default else entries enum exit " +
@@ -123,7 +125,11 @@
       const codemirror = await shared(scope, "@jupyterlab/codemirror");
       const language = await shared(scope, "@codemirror/language");
       const notebook = await shared(scope, "@jupyterlab/notebook");
-      const exports = { __esModule: true, default: plugin(codemirror, language, notebook) };
+      const coreutils = await shared(scope, "@jupyterlab/coreutils");
+      const widgets = await shared(scope, "@lumino/widgets");
+      const { live } = await import(new URL("live.js", HERE));
+      const plugins = [plugin(codemirror, language, notebook), live({ coreutils, widgets })];
+      const exports = { __esModule: true, default: plugins };
       return () => exports;
     },
   };

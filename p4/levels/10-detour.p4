@@ -1,0 +1,24 @@
+// Puzzle: a detour. Fast reroute does this before anybody else has noticed.
+//
+// Everything leaves by port 2. Cell 2 of `down` holds 1 while the link there is down: then packets
+// take the detour by port 3. But what came in by port 3 must not go back there while port 2 is down.
+// It would come again, and again: drop it.
+
+control Level(inout headers_t hdr, inout standard_metadata_t std) {
+    register<bit<1>>(512) down;
+
+    apply {
+        std.egress_spec = 2;
+        bit<1> is_down;
+        down.read(is_down, 2);
+        // BEGIN SOLUTION detour: where to, if port 2 is down? And what if it came from there?
+        if (is_down == 1) {
+            if (std.ingress_port == 3) {
+                mark_to_drop(std);
+            } else {
+                std.egress_spec = 3;
+            }
+        }
+        // END SOLUTION
+    }
+}

@@ -1,0 +1,23 @@
+// Level 7: a register.
+//
+// A register keeps numbers from packet to packet. Each port may send three packets; what it sends
+// after that is dropped. The first three leave by port 2.
+
+const bit<8> ALLOWED = 3;
+
+control Level(inout headers_t hdr, inout standard_metadata_t std) {
+    register<bit<8>>(512) sent;
+
+    apply {
+        std.egress_spec = 2;
+        // BEGIN SOLUTION register: sent.read(VARIABLE, INDEX), sent.write(INDEX, VALUE); cells begin at 0
+        bit<8> before;
+        sent.read(before, (bit<32>) std.ingress_port);
+        if (before < ALLOWED) {
+            sent.write((bit<32>) std.ingress_port, before + 1);
+        } else {
+            mark_to_drop(std);
+        }
+        // END SOLUTION
+    }
+}

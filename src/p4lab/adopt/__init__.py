@@ -1,0 +1,1 @@
+"""Exercises with a starter and a solution become labs."""

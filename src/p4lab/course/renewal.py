@@ -1,0 +1,168 @@
+"""A lab that has changed under a student's work: what was theirs stays, what is new gets to them.
+
+A folder remembers the starter it began with (`.p4lab/starter.json`). With it, a file in which
+nothing was written can be told from work, and work can be merged with a newer starter.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+State = Literal["new", "unchanged", "kept", "updated", "merged", "beside"]
+"""What became of a file: it was not there; it is the lab's; it stays as the student has it; the
+student had not touched it, and it is now the newer one; both hands are in it, and `before(path)`
+is what the student had; or both changed the same lines, and the newer one is `beside(path)`."""
+
+RENEWED = frozenset[State]({"updated", "merged", "beside"})
+"""What a newer lab does to files that are there"""
+
+MEMORY = Path(".p4lab") / "starter.json"
+_LONGEST = 1 << 22  # bytes of a file that is read
+_MERGE_TIME = 20  # seconds for git to merge one file
+
+
+def beside(path: Path) -> Path:
+    """Where a newer starter is laid that cannot be merged."""
+    return path.with_name(f"{path.name}.new")
+
+
+def before(path: Path) -> Path:
+    """Where a student's file stays as it was before it was merged."""
+    return path.with_name(f"{path.name}.before")
+
+
+def told(path: Path, state: State) -> str:
+    """What became of a file, for its student."""
+    words = {
+        "new": "new",
+        "unchanged": "already there",
+        "kept": "kept as you have it",
+        "updated": "updated: the lab has a newer one, and you had not changed yours",
+        "merged": f"merged with the lab's newer one; as you had it: {before(path).name}",
+        "beside": f"kept as you have it; the lab has a newer one: {beside(path).name}",
+    }
+    return f"{path}  {words[state]}"
+
+
+def begun_with(folder: Path) -> dict[str, str]:
+    """The starter that a folder began with: the text of each file by its path; empty if it does not
+    remember. What a student has made of that file is not trusted: anything else is empty, too."""
+    try:
+        found = json.loads(_small(folder / MEMORY))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    return {name: text for name, text in found.items() if isinstance(text, str)}
+
+
+def remember(folder: Path, files: Mapping[str, str]) -> None:
+    """Keeps what `begun_with` gives. Raises OSError."""
+    if begun_with(folder) != files:
+        path = folder / MEMORY
+        path.parent.mkdir(exist_ok=True)
+        _replace(path, (json.dumps(dict(files), indent=1) + "\n").encode())
+
+
+def place(path: Path, text: str, base: str | None) -> State:
+    """Puts a starter's file where a student works. `base` is the text that the student began with,
+    None if nobody knows it. Raises OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    data = text.encode()
+    try:
+        with path.open("xb") as file:
+            file.write(data)
+    except FileExistsError:
+        return _renew(path, data, base)
+    return "new"
+
+
+def _renew(path: Path, data: bytes, base: str | None) -> State:
+    try:
+        mine = _small(path)
+    except OSError:
+        return "kept"
+    if mine == data:
+        return "unchanged"
+    if base is None or base.encode() == data:
+        return "kept"
+    if mine == base.encode():
+        _replace(path, data)
+        return "updated"
+    merged = _merged(mine, base.encode(), data)
+    if merged is None:
+        return "beside" if _lay(beside(path), data) else "kept"
+    if not _lay(before(path), mine):
+        return "kept"
+    _replace(path, merged)
+    return "merged"
+
+
+def _small(path: Path) -> bytes:
+    """What is in a file. Raises OSError for links, pipes, devices, and what no starter is as long
+    as."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(handle, "rb") as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "not a file", str(path))
+        data = file.read(_LONGEST + 1)
+    if len(data) > _LONGEST:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG), str(path))
+    return data
+
+
+def _merged(mine: bytes, base: bytes, newer: bytes) -> bytes | None:
+    """Both changes in one text, None if they meet in the same lines, or if there is no git."""
+    if (git := shutil.which("git")) is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="p4lab-") as made:
+        names = ("mine", "base", "newer")
+        for name, text in zip(names, (mine, base, newer), strict=True):
+            (Path(made) / name).write_bytes(text)
+        command = [git, "merge-file", "--stdout", "--quiet", *names]
+        try:
+            ran = subprocess.run(
+                command, cwd=made, capture_output=True, timeout=_MERGE_TIME, check=False
+            )
+        except subprocess.TimeoutExpired:
+            return None
+    return ran.stdout if ran.returncode == 0 else None
+
+
+def _lay(path: Path, data: bytes) -> bool:
+    """Writes a file beside a student's; False if something of another text is there already, which
+    may be the student's."""
+    try:
+        with path.open("xb") as file:
+            file.write(data)
+    except FileExistsError:
+        try:
+            return _small(path) == data
+        except OSError:
+            return False
+    return True
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Writes a file at once or not at all. Raises OSError."""
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        if path.exists():
+            shutil.copymode(path, name)
+        else:
+            os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise

@@ -1,0 +1,110 @@
+"""Hints in three steps, on request: where to look, what to think of, and nearly the code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from p4lab.grading import asked
+from p4lab.grading.course import Check, Course
+from p4lab.grading.record import CheckResult, Story, Verdict
+
+TITLES = ("Where", "What", "Almost the code")
+
+_BEFORE_ALL = {
+    "compiles": "Take the compiler's first error alone: later ones are often its consequences.",
+    "contract": "Take the declaration in question from the starter, and change what it does, not "
+    "what it is called.",
+}
+"""What there is to say of checks that no lab writes hints for, by their stage"""
+
+
+@dataclass(frozen=True)
+class Help:
+    """The steps of a check that a student has asked for so far; without any, `why` says why."""
+
+    check: str
+    title: str
+    steps: tuple[str, ...] = ()
+    why: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "of": asked.STEPS}
+
+
+def ask(
+    course: Course,
+    verdict: Verdict,
+    wanted: str | None,
+    folder: Path,
+    before: Mapping[str, int] | None,
+) -> Help:
+    """One step more than `before` for a failed check, or for the first that fails; kept in the
+    student's folder. Raises OSError if it cannot be kept."""
+    failed = [one for one in verdict.checks if one.story is not None]
+    if verdict.trouble:
+        return Help("", "", why=verdict.trouble)
+    if wanted is None and not failed:
+        return Help("", "", why="Nothing fails: there is nothing to say.")
+    chosen = wanted or failed[0].id
+    result = next(one for one in verdict.checks if one.id == chosen)
+    if result.story is None:
+        return Help(result.id, result.title, why=_no_need(course, result))
+    known = dict(before or {})
+    count = min(asked.STEPS, known.get(result.id, 0) + 1)
+    asked.write(folder, {**known, result.id: count})
+    check = next(one for one in course.checks if one.id == result.id)
+    return Help(result.id, result.title, steps(course, check, result.story)[:count])
+
+
+def steps(course: Course, check: Check, story: Story) -> tuple[str, str, str]:
+    """All three for a failed check."""
+    field = _field(story)
+    return (
+        _where(course, check, story),
+        story.hint or _what(course, check, story, field),
+        course.almost(check, story.signature, field) or _before(check),
+    )
+
+
+def _field(story: Story) -> str:
+    """The field that a story is about; empty if it is about none."""
+    named = (one.field for told in story.differences for one in told.shown)
+    return next((name for name in named if name in story.summary), "")
+
+
+def _where(course: Course, check: Check, story: Story) -> str:
+    if story.place is not None:
+        line = f"\n{story.place.line:>6} | {story.place.text}" if story.place.text else ""
+        where = f"{story.place.file}:{story.place.line}"
+        return f"{where}: {story.why}{line}" if story.why else f"{where}{line}"
+    files = " and ".join(course.student.edit)
+    at = f" at {story.router}" if story.router else ""
+    part = next((one for one in course.parts if one.id == check.part), None)
+    if part is None:
+        return f"In {files}; the story{at} says what is missed."
+    return (
+        f"No single line is to blame{at}. In {part.file or files}, look at your lines for the "
+        f"part {part.title}."
+    )
+
+
+def _what(course: Course, check: Check, story: Story, field: str) -> str:
+    return course.hint(check, story.signature, field) or (
+        "Read the story from the top: which of its numbers should your program have used?"
+    )
+
+
+def _before(check: Check) -> str:
+    return _BEFORE_ALL.get(check.stage or "", "")
+
+
+def _no_need(course: Course, result: CheckResult) -> str:
+    if result.status == "passed":
+        return "This check passes: it needs no hint."
+    if result.waits_for:
+        title = next(one.title for one in course.checks if one.id == result.waits_for[0])
+        return f"This check waits for another one, which fails: {title}."
+    return f"This target lacks {result.beyond}: the check cannot run."

@@ -1,0 +1,1 @@
+"""Names under which controllers import messages."""

@@ -1,0 +1,1 @@
+"""The part of p4runtime-shell that controllers catch errors of."""

@@ -1,0 +1,59 @@
+import { box, button, html } from "./common.js";
+import { player } from "./player.js";
+
+const STEPS = ["Where", "What", "Almost the code"];
+
+function render({ model, el }) {
+  const body = html("div", {});
+  const screen = player();
+  const hints = html("div", { class: "p4v-hints", role: "status", "aria-live": "polite" });
+  const root = box("p4v-checks", "What the checks say", body, hints, screen.root);
+
+  function build() {
+    body.innerHTML = model.get("data").html;
+    hints.replaceChildren();
+    for (const { id, title } of model.get("data").failed) {
+      const cell = body.querySelector(`tr[data-check="${id}"] td:last-child`);
+      cell?.append(
+        button("watch it", `Watch it: ${title}`, () => model.send({ do: "watch", check: id }), { "data-watch": id }),
+        button("hint", `A hint: ${title}`, () => model.send({ do: "hint", check: id }), { "data-hint": id }),
+      );
+    }
+  }
+
+  function showFilm() {
+    const film = model.get("film");
+    const there = Boolean(film && film.check !== undefined);
+    screen.root.style.display = there ? "" : "none";
+    if (!there) return;
+    screen.show(film);
+    screen.root.focus();
+  }
+
+  function showHints() {
+    const found = model.get("hints");
+    if (!found || found.check === undefined) return;
+    const left = found.steps.length < STEPS.length && !found.why ? ` (${found.steps.length} of ${STEPS.length})` : "";
+    hints.replaceChildren(
+      html("b", {}, `${found.title}${left}`),
+      found.why ? html("p", {}, found.why) : html("ol", {}, found.steps.map((step, index) =>
+        html("li", {}, html("b", {}, STEPS[index]), html("pre", { tabindex: 0 }, step.trim())))),
+    );
+  }
+
+  model.on("change:data", build);
+  model.on("change:film", showFilm);
+  model.on("change:hints", showHints);
+  el.append(root);
+  build();
+  showFilm();
+  showHints();
+  return () => {
+    screen.stop();
+    model.off("change:data", build);
+    model.off("change:film", showFilm);
+    model.off("change:hints", showHints);
+  };
+}
+
+export default { render };

@@ -1,0 +1,188 @@
+"""The views by themselves, in both themes and in a narrow pane: who cannot see well, or has no
+mouse, or a small screen, can work with them, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+
+from playwright.sync_api import Browser, expect
+
+from book import chromium
+from p4lab.course.home import HERE
+from p4lab.course.material import start
+from p4lab.notebook import open_lab
+from p4lab.notebook.checks import check
+from p4lab.notebook.folder import lab_folder
+from p4lab.systems.bier_tna.views.provisioning import provisioning
+from stage import NARROW, WIDE, Stage, opened
+
+BROWSER = chromium()
+
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian: chromium)"),
+    pytest.mark.beside(seconds=40),
+]
+
+RIGHT, WRONG = "carried.remaining & fbm;", "carried.remaining;"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    assert BROWSER is not None
+    with opened(BROWSER) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A student's folder of lab 01 with one mistake."""
+    folder = tmp_path_factory.mktemp("mine") / "01-bier"
+    list(start("01-bier", folder))
+    text = (HERE.sources / "bier" / "bier.p4").read_text()
+    assert text.count(RIGHT) == 1
+    (folder / "bier" / "bier.p4").write_text(text.replace(RIGHT, WRONG))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def views(mine: Path) -> dict[str, Callable[[], Any]]:
+    """Each view in a state that shows most of it."""
+    frr = open_lab("02-frr", folder=HERE.sources)
+
+    def links() -> Any:
+        view = frr.link_buttons()
+        if not frr.down:
+            view.press("r1", "r2")
+        return view
+
+    def losses() -> Any:
+        counter = frr.loss_counter(packets=3)
+        if not frr.down:
+            frr.link_buttons().press("r1", "r2")
+        counter.send()
+        return counter
+
+    def verdict() -> Any:
+        view = check(lab_folder("01-bier", mine)).view()
+        view._message(None, {"do": "watch", "check": "forward-one"}, None)
+        view._message(None, {"do": "hint", "check": "forward-one"}, None)
+        return view
+
+    def calculator() -> Any:
+        view = provisioning({4: 0.2, 16: 0.1})
+        view.set("loopback", 3)
+        return view
+
+    return {"links": links, "losses": losses, "verdict": verdict, "calculator": calculator}
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["links", "losses", "verdict", "calculator"])
+def test_everybody_can_use_it(
+    browser: Browser, views: dict[str, Callable[[], Any]], name: str, dark: bool, width: int
+) -> None:
+    page = browser.new_page()
+    stage = Stage(page, views[name](), dark=dark, width=width)
+    assert stage.complaints() == []
+    page.close()
+
+
+def test_a_press_breaks_a_link_and_nothing_moves(browser: Browser) -> None:
+    lab = open_lab("02-frr", folder=HERE.sources)
+    stage = Stage(browser.new_page(), lab.link_buttons())
+    button = stage.page.get_by_role("button", name="r2 – r3")
+    before = button.bounding_box()
+    button.focus()
+    stage.page.keyboard.press("Enter")
+    stage.settle()
+    assert lab.down == {frozenset(("r2", "r3"))}
+    expect(stage.page.get_by_role("button", name="r2 – r3 down: mend it")).to_be_focused()
+    assert button.bounding_box() == before
+    stage.page.get_by_label("tell the control plane").check()
+    stage.settle()
+    assert stage.view.tell
+    stage.page.close()
+
+
+def test_the_counter_sends_and_forgets(browser: Browser) -> None:
+    lab = open_lab("02-frr", folder=HERE.sources)
+    lab.set_link("r1", "r2", False, seen=False)
+    stage = Stage(browser.new_page(), lab.loss_counter(packets=4))
+    table = stage.page.locator("table")
+    before = table.bounding_box()
+    stage.click(stage.page.get_by_role("button", name="send 4 packets"))
+    expect(stage.page.get_by_role("status")).to_contain_text("4 packets sent to 239.1.1.1, 12 lost")
+    expect(table.locator("tr[data-host=h2] td.bad")).to_have_text("4")
+    assert table.bounding_box() == before
+    stage.click(stage.page.get_by_role("button", name="count from 0"))
+    expect(stage.page.get_by_role("status")).to_contain_text("0 lost")
+    stage.page.close()
+
+
+def test_the_calculator_answers_its_sliders(browser: Browser) -> None:
+    stage = Stage(browser.new_page(), provisioning())
+    answer = stage.page.get_by_role("status")
+    expect(answer).to_contain_text("31 ports with traffic, 1 in loopback mode")
+    slider = stage.page.get_by_role("slider", name="to 16 next hops")
+    slider.focus()
+    for _ in range(10):
+        stage.page.keyboard.press("ArrowRight")
+    stage.settle()
+    expect(answer).not_to_contain_text("31 ports with traffic")
+    expect(slider).to_have_attribute("aria-valuetext", "5.0%")
+    expect(slider).to_be_focused()
+    rule = stage.page.get_by_label("as many ports in loopback mode as the rule wants")
+    stage.click(rule)
+    loopback = stage.page.get_by_role("slider", name="ports in loopback mode")
+    expect(loopback).to_be_enabled()
+    loopback.focus()
+    stage.page.keyboard.press("Home")
+    stage.settle()
+    expect(answer).to_contain_text("% lost")
+    stage.page.close()
+
+
+def test_a_failed_check_is_watched_up_to_where_it_goes_wrong(browser: Browser, mine: Path) -> None:
+    stage = Stage(browser.new_page(), check(lab_folder("01-bier", mine)).view())
+    page = stage.page
+    expect(page.locator(".p4v-film")).to_be_hidden()
+    stage.click(page.locator("button[data-watch=forward-one]"))
+    film = page.locator(".p4v-film")
+    expect(film).to_be_focused()
+    place = film.locator(".p4v-clock")
+    last = int(place.text_content().split("/")[1])
+    height = film.locator("table").bounding_box()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    expect(place).to_have_text(f"{last - 1} / {last}")
+    expect(film.get_by_role("status").first).to_contain_text("Here it goes wrong.")
+    expect(film.locator(".p4v-code .here")).to_contain_text("hdr.bier.bit_string = carried")
+    sides = {}
+    for side in ("expected", "got"):
+        cells = film.locator(f"tr.differs[data-side={side}] td.bit")
+        sides[side] = "".join(cells.all_text_contents())
+    assert sides == {"expected": "1000001", "got": "1101001"}
+    assert film.locator("table").bounding_box() == height
+    page.keyboard.press("Home")
+    expect(place).to_have_text(f"1 / {last}")
+    page.close()
+
+
+def test_each_press_of_hint_says_more(browser: Browser, mine: Path) -> None:
+    (mine / "hints.toml").unlink(missing_ok=True)
+    stage = Stage(browser.new_page(), check(lab_folder("01-bier", mine)).view())
+    hints = stage.page.locator(".p4v-hints li")
+    for count in (1, 2, 3, 3):
+        stage.click(stage.page.locator("button[data-hint=forward-one]"))
+        expect(hints).to_have_count(count)
+    expect(hints.last).to_contain_text("___")
+    assert "forward-one = 3" in (mine / "hints.toml").read_text()
+    stage.page.close()
