@@ -18,7 +18,7 @@ use std::rc::Rc;
 
 /// How often the solver may say of a branch that no packet takes it on this path, before it is asked
 /// no more
-const MOST_REFUSALS: u32 = 6;
+const MOST_REFUSALS: u32 = 3;
 
 /// Bytes of a long packet
 const LONG: u64 = 256;

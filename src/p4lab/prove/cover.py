@@ -17,8 +17,8 @@ from p4lab import _engine
 from p4lab.prove.compare import PICOSECONDS, Bounds, Example, replay, switch_of
 from p4lab.prove.solver import Solver
 
-SHARE = 1 / 3
-"""Of the time for a comparison, what is for branches"""
+SHARE = 1 / 2
+"""Of the time for a comparison, what is for branches at the most"""
 MOST_TIMES = 300
 """How often one packet is sent to programs with registers of their own"""
 MOST_VISITS = 24
