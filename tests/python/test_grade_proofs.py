@@ -356,7 +356,7 @@ def test_check_says_that_it_had_too_little_time(tmp_path, right):
     (tmp_path / FILE).write_text(right.replace(TTL, SAME_TTL))
     told = p4lab("check", LAB, tmp_path, "--prove", "--seconds", "0.1")
     assert told.returncode == 0, told.stderr
-    assert "Sampled, not proven: the time is up" in told.stdout
+    assert "Sampled, not proven: the time is up (with BSL=64)." in told.stdout
 
 
 def test_prove_tells_a_story_and_its_check(tmp_path, right):
