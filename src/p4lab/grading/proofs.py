@@ -214,8 +214,12 @@ class Compared:
             yield from (f"{front}{line}" for line in covered(one.outcome))
 
 
-def _row(names: Sequence[str]) -> str:
-    *most, last = names
+def _row(macros: Sequence[str]) -> str:
+    """Sets of macros in a row, as in "BSL=64, 128 and 256" if they are sets of one macro."""
+    named = [one.partition("=") for one in macros]
+    if len({name for name, _, _ in named}) == 1 and not any(" " in one for one in macros):
+        macros = [macros[0], *(value for _, _, value in named[1:])]
+    *most, last = macros
     return f"{', '.join(most)} and {last}" if most else last
 
 
