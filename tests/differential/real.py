@@ -34,6 +34,10 @@ class RealError(Exception):
     """What kept the real tools from answering, in a sentence."""
 
 
+class EntryError(RealError):
+    """A line that the switch refused: p4c leaves out tables that it takes for unreachable."""
+
+
 def missing() -> list[str]:
     """The names of the tools that are not installed."""
     return [tool for tool in (COMPILER, SWITCH, SHELL) if shutil.which(tool) is None]
@@ -58,7 +62,7 @@ def compiled(program: Path, config: Path) -> str:
 def answers(config: Path, lines: Sequence[str], packets: Sequence[Packet]) -> list[list[bytes]]:
     """What comes out of each port when a switch with these CLI lines gets these packets.
 
-    Raises RealError if a line is refused or the switch dies."""
+    Raises EntryError if a line is refused, RealError if the switch dies."""
     with tempfile.TemporaryDirectory(prefix="p4lab-bmv2-") as name:
         folder = Path(name)
         with _pipes(folder) as pipes, _running(config, folder) as (process, thrift):
@@ -130,7 +134,7 @@ def _configure(process: subprocess.Popen[bytes], thrift: int, lines: Sequence[st
     )
     refused = [row for row in done.stdout.splitlines() if "Error" in row or "Invalid" in row]
     if done.returncode or refused:
-        raise RealError(f"simple_switch_CLI: {'; '.join(refused[:3]) or done.stderr.strip()}")
+        raise EntryError(f"simple_switch_CLI: {'; '.join(refused[:3]) or done.stderr.strip()}")
 
 
 def _feed(pipes: Mapping[int, BinaryIO], packets: Iterable[Packet]) -> None:

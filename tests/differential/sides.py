@@ -39,7 +39,11 @@ def on_bmv2(file: File, folder: Path) -> list[Answer]:
     path.write_text(file.text())
     if said := real.compiled(path, config):
         raise RefusedError(said)
-    return by_packet(real.answers(config, file.lines(), file.packets), file.packets)
+    try:
+        ports = real.answers(config, file.lines(), file.packets)
+    except real.EntryError as error:
+        raise RefusedError(str(error)) from error
+    return by_packet(ports, file.packets)
 
 
 def by_packet(ports: Sequence[Sequence[bytes]], sent: Sequence[tuple[int, bytes]]) -> list[Answer]:

@@ -43,7 +43,7 @@ impl<'a> Checker<'a> {
                         format!("`@{}` is given twice", annotation.name.name),
                     )
                     .label(first.span, "first given here")
-                    .hint("an annotation with `[...]` can stand once on a declaration"),
+                    .hint("an annotation with `[...]` can appear once on a declaration"),
                 );
             }
         }

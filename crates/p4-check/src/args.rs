@@ -239,7 +239,7 @@ impl<'a> Checker<'a> {
                         "E0339",
                         arg.span,
                         format!(
-                            "`_` can stand for an `out` argument only, and `{}` is not one",
+                            "`_` can only stand for an `out` argument, and `{}` is not one",
                             param.name.name
                         ),
                     );

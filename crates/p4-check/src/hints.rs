@@ -45,7 +45,7 @@ pub(crate) fn usual(code: &str) -> Option<&'static str> {
         "E0343" => "declare the instance in the control, above the action",
         "E0346" => "to leave a control use `return`, to end all processing use `exit`",
         "E0347" => "use `return` in a function, and `transition reject` in a parser",
-        "E0349" => "each label stands once, and `default` last",
+        "E0349" => "each label appears once, and `default` comes last",
         "E0350" => "run over a range, as in `for (bit<8> i in 0 .. 7)`",
         "E0351" => "a function returns a value of its type, an action or `apply` block none",
         "E0356" => "give the method the parameters and the result that the extern declares",

@@ -117,7 +117,7 @@ impl<'a> Checker<'a> {
                     decl.span,
                     format!("`{}` cannot be made among statements", decl.name.name),
                 )
-                .hint("declare the instance above, beside the actions and tables"),
+                .hint("declare the instance above, next to the actions and tables"),
             );
         }
     }
@@ -215,7 +215,7 @@ impl<'a> Checker<'a> {
                             Diagnostic::error(
                                 "E0349",
                                 label.span,
-                                "this label stands twice in the switch",
+                                "this label appears twice in the switch",
                             )
                             .label(first, "the first is here"),
                         );

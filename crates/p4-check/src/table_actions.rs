@@ -225,7 +225,7 @@ impl<'a> Checker<'a> {
                         "this differs from what the `actions` list gives the action",
                     )
                     .label(first.span, "given here")
-                    .hint("repeat it as it stands there, or leave it out"),
+                    .hint("repeat it unchanged, or leave it out"),
                 );
             }
         }

@@ -33,7 +33,7 @@ pub(crate) fn graph(checked: &Checked<'_>) -> Result<Graph, String> {
         .main
         .ok_or("The program has no `main`, so there is nothing to place.")?;
     let Type::Named(Kind::Package, _, package, _) = checked.expr_type(main.id) else {
-        return Err("`main` is no package.".to_string());
+        return Err("`main` is not a package.".to_string());
     };
     let whole = made_by(checked, main).ok_or("`main` is not made with arguments.")?;
     let parts = parts(checked, &whole);

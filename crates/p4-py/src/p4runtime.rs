@@ -197,7 +197,7 @@ impl P4RuntimeServer {
         bmv2_compat: bool,
     ) -> PyResult<P4RuntimeServer> {
         let wrong =
-            || PyValueError::new_err(format!("{address:?} is no address; HOST:PORT is one"));
+            || PyValueError::new_err(format!("{address:?} is not an address; write HOST:PORT"));
         let mut found = address.to_socket_addrs().map_err(|_| wrong())?;
         let socket = found.next().ok_or_else(wrong)?;
         let sources = Sources {

@@ -413,7 +413,7 @@ impl<'a> Runner<'a> {
             if let Some(packet) = self.received.first() {
                 let line = packet.cause;
                 let message = format!(
-                    "{} packets came out that nobody judges: the script expects none, but checks counters or registers",
+                    "{} packets came out that the script does not check: the script expects none, but checks counters or registers",
                     self.received.len()
                 );
                 self.note(Place { line, column: 1 }, message);
@@ -447,7 +447,7 @@ impl<'a> Runner<'a> {
         let behind = described.map_or(0, |described| packet.data.len() - described);
         if behind > 0 {
             let message = format!(
-                "behind these data came the last {behind} bytes of the packet sent in line {}; end the data in $ to forbid that",
+                "these data were followed by the last {behind} bytes of the packet sent in line {}; end the data in $ to forbid that",
                 packet.cause
             );
             self.note(expected.place, message);

@@ -84,7 +84,7 @@ impl Switch {
         let Some(padded) = self.padded(block, given) else {
             return error;
         };
-        follow.note("the packet ends too early: zeros are read behind it".to_string());
+        follow.note("the packet ends too early: zeros are read after it".to_string());
         self.restart(&padded);
         self.run_block(block, follow.tracer(block));
         error

@@ -362,7 +362,7 @@ impl<'a> Reader<'a> {
 
     fn checksum(&self, update: bool, payload: bool) -> Result<Call, ArchError> {
         if self.algorithm(3)? == Algorithm::Random {
-            return Err(self.error("a random number is no checksum; use csum16 or another"));
+            return Err(self.error("a random number is not a checksum; use csum16 or another"));
         }
         Ok(Call::Checksum(Checksum {
             condition: self.slot(0)?,

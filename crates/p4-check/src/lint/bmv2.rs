@@ -87,7 +87,7 @@ impl<'a> Bmv2<'_, 'a> {
             self.found.warn(
                 "W0602",
                 decl.name.span,
-                format!("not portable to bmv2: the header `{}` has {bits} bits, which are no whole bytes", decl.name.name),
+                format!("not portable to bmv2: the header `{}` has {bits} bits, which is not a whole number of bytes", decl.name.name),
                 "add a field that fills up the last byte",
             );
         }
@@ -146,7 +146,7 @@ impl<'a> Bmv2<'_, 'a> {
                     "W0614",
                     param.span,
                     format!(
-                        "not portable to bmv2: the control plane cannot give `{}` there, which is no number",
+                        "not portable to bmv2: the control plane cannot give `{}` there, because it is not a number",
                         param.name.name
                     ),
                     "use bit<1> in place of bool, and one number for each part of a struct",

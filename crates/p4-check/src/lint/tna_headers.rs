@@ -42,7 +42,7 @@ impl Headers<'_, '_> {
                 "W0731",
                 decl.name.span,
                 format!("not portable to Tofino: there are no header unions there, such as `{}`", decl.name.name),
-                "declare its headers one beside the other, and extract the one that is there; the chip's compiler says `Unsupported type`",
+                "declare its headers next to each other, and extract the one that is present; the chip's compiler says `Unsupported type`",
             );
         }
     }
@@ -208,7 +208,7 @@ impl Headers<'_, '_> {
                 };
                 self.varbit(
                     call,
-                    "nothing is extracted behind a varbit field in the same state there",
+                    "nothing is extracted after a varbit field in the same state there",
                     hint,
                 );
             }

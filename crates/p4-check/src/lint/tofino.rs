@@ -75,7 +75,7 @@ impl<'a> Tofino<'_, 'a> {
             self.found.warn(
                 "W0716",
                 decl.name.span,
-                format!("not portable to Tofino: the header `{}` has {bits} bits, which are no whole bytes", decl.name.name),
+                format!("not portable to Tofino: the header `{}` has {bits} bits, which is not a whole number of bytes", decl.name.name),
                 "add a field that fills up the last byte",
             );
         }

@@ -151,7 +151,7 @@ fn members(args: &[String]) -> Result<(Vec<u16>, Vec<u64>)> {
     for arg in &args[..bar] {
         match small(arg) {
             Ok(port @ 0..=511) => ports.push(port as u16),
-            _ => return Err(format!("`{arg}` is no port; a port must be 0 to 511")),
+            _ => return Err(format!("`{arg}` is not a port; a port must be 0 to 511")),
         }
     }
     ports.sort_unstable();

@@ -278,7 +278,7 @@ impl Cli {
             "table_indirect_add" | "table_indirect_add_with_group" => {
                 let (key, values) = entry_key(target, &table, &args[1..])?;
                 let [member] = values else {
-                    return Err("one handle must stand behind `=>`".to_string());
+                    return Err("`=>` must be followed by one handle".to_string());
                 };
                 let member = small(member)? as u32;
                 let leads = match line.name {

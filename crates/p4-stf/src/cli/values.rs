@@ -82,7 +82,7 @@ pub fn matched(key: &KeySchema, text: &str) -> Result<Match> {
             let (value, length) = pair("/")?;
             let length: u32 = length
                 .parse()
-                .map_err(|_| format!("`{length}` is no prefix length"))?;
+                .map_err(|_| format!("`{length}` is not a prefix length"))?;
             let low = key.width.saturating_sub(length);
             Ok(Match::Lpm {
                 value: (of(value)? >> low) << low,

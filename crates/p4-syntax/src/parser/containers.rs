@@ -374,7 +374,7 @@ impl Parser {
     }
 
     fn misplaced_statement(&mut self) -> Failed {
-        let message = "A statement cannot stand here.".to_string();
+        let message = "A statement cannot be here.".to_string();
         let hint = "Move it into the `apply { }` of this control, or into an action.";
         self.report_misplaced(self.span(), message, hint);
         Failed

@@ -220,7 +220,7 @@ impl Parser {
             let message = format!("`{}` is not a value.", self.token().text);
             let error = Diagnostic::error("E0105", self.span(), message);
             return self.fail(error.hint(
-                "It may stand alone in a keyset or as an argument, where it means \"anything\".",
+                "It may be alone in a keyset or as an argument, where it means \"anything\".",
             ));
         }
         if self.begins_type() {

@@ -140,7 +140,7 @@ impl Parser {
             ),
         };
         let span = head.start.to(self.span());
-        self.report_misplaced(span, format!("{what} cannot stand here."), hint);
+        self.report_misplaced(span, format!("{what} cannot be here."), hint);
         Failed
     }
 
@@ -367,7 +367,7 @@ impl Parser {
         if place == Place::TopLevel && matches!(self.kind(), TokenKind::Semi) {
             let span = self.span_from(head.start);
             let error =
-                Diagnostic::error("E0110", span, "A variable cannot stand at the top level.");
+                Diagnostic::error("E0110", span, "A variable cannot be at the top level.");
             self.report(
                 error.hint(
                     "Make it a `const`, or declare it in the parser or control that uses it.",

@@ -101,7 +101,7 @@ fn bad_number(token: &Token) -> Diagnostic {
     } else if text.contains(['w', 's']) {
         "A number with a width is written `8w255` or `8w0xFF`: width, `w` or `s`, value."
     } else if text.starts_with("0") {
-        "Numbers are written 10, 0x0A, 0b1010, 0o12 or 0d10; `_` may stand between digits."
+        "Numbers are written 10, 0x0A, 0b1010, 0o12 or 0d10; `_` may separate digits."
     } else {
         "A name cannot begin with a digit; a number is written 10, 0x0A, 0b1010 or 8w10."
     };

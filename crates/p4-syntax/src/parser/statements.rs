@@ -59,7 +59,7 @@ impl Parser {
             }
             Transition => {
                 let error =
-                    Diagnostic::error("E0120", self.span(), "`transition` cannot stand here.");
+                    Diagnostic::error("E0120", self.span(), "`transition` cannot be here.");
                 Err(self
                     .fail(error.hint(
                         "It is the last statement of a parser state, not of an inner block.",
@@ -208,7 +208,7 @@ impl Parser {
             }
             return self.rest_of_condition(cond, keyword);
         }
-        let message = format!("The condition of `{keyword}` must stand in parentheses.");
+        let message = format!("The condition of `{keyword}` must be in parentheses.");
         let error = Diagnostic::error("E0100", self.span(), message);
         self.report(error.hint(format!("Write `{keyword} (condition)`.")));
         let cond = self.expression()?;
@@ -235,7 +235,7 @@ impl Parser {
     /// `(a) && (b)`: the outer parentheses are missing; reported, and read as if they were there.
     fn rest_of_condition(&mut self, cond: Expr, keyword: &str) -> Parse<Expr> {
         if self.operator().is_some() {
-            let message = format!("The whole condition of `{keyword}` must stand in parentheses.");
+            let message = format!("The whole condition of `{keyword}` must be in parentheses.");
             let error = Diagnostic::error("E0100", self.span(), message);
             self.report(error.hint(format!("Write `{keyword} ((a) && (b))`.")));
             self.bump();
@@ -561,7 +561,7 @@ fn instead_of(target: &Expr) -> &'static str {
             return "`isValid()` only asks: call `setValid()` or `setInvalid()` of the header.";
         }
     }
-    "On the left of `=` stands a variable, a field, an element or a slice."
+    "The left side of `=` is a variable, a field, an element or a slice."
 }
 
 fn is_assignable(expr: &Expr) -> bool {

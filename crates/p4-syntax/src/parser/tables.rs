@@ -68,7 +68,7 @@ impl Parser {
                 self.behind(),
                 "This key does not say how it is matched.",
             );
-            return Err(self.fail(error.hint("Write `: exact`, `: lpm` or `: ternary` behind it.")));
+            return Err(self.fail(error.hint("Write `: exact`, `: lpm` or `: ternary` after it.")));
         }
         self.bump();
         let match_kind = self.name("the kind of match, such as `exact`")?;

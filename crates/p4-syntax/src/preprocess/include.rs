@@ -183,7 +183,7 @@ impl Preprocessor<'_> {
     fn not_found(&mut self, target: &Target, candidates: &[String], place: Span) {
         let message = format!("I cannot find the file `{}`.", target.path);
         let hint = if candidates.is_empty() {
-            "There are no include directories; name one with `-I DIR`, or write \"...\" for a file beside this one."
+            "There are no include directories; name one with `-I DIR`, or write \"...\" for a file next to this one."
                 .to_string()
         } else {
             let list: Vec<String> = candidates.iter().map(|path| format!("`{path}`")).collect();

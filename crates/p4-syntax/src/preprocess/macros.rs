@@ -204,7 +204,7 @@ impl Preprocessor<'_> {
                     Diagnostic::error(
                         "E0029",
                         token.span,
-                        "`#` must stand before a parameter of the macro.",
+                        "`#` must be followed by a parameter of the macro.",
                     )
                     .hint("`#x` makes a string of the argument `x`."),
                 );
@@ -319,7 +319,7 @@ impl Preprocessor<'_> {
                     let message = format!("The arguments of the macro `{}` do not end.", name.text);
                     self.report(
                         Diagnostic::error("E0017", name.span, message)
-                            .hint("Write `)` behind the last argument."),
+                            .hint("Write `)` after the last argument."),
                     );
                     return None;
                 }
@@ -486,7 +486,7 @@ impl Preprocessor<'_> {
         let message = format!("`##` makes `{text}` of its two sides, which is not one token.");
         self.report(
             Diagnostic::error("E0018", span, message)
-                .hint("Without `##` the two stand side by side."),
+                .hint("Without `##` the two are written side by side."),
         );
         result.extend([left, right]);
     }
