@@ -140,8 +140,8 @@ def _left_out(
             if not source.is_new(place(own, source.files)):
                 line = _last_right(change, pair, source)
                 if line is not None:
-                    return line, f"behind this nothing {changes}"
-            what = "behind this look-up nothing" if own["kind"] == "table" else "nothing here"
+                    return line, f"after this nothing {changes}"
+            what = "after this look-up nothing" if own["kind"] == "table" else "nothing here"
             return place(own, source.files), f"{what} {changes}"
     return None, f"no line of the program {changes}"
 

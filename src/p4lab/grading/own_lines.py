@@ -36,7 +36,7 @@ def moved(
     if special is not None:
         return special, f"this leads to: {why}, in {line.file}:{line.line}"
     if last is not None:
-        return last, f"behind this, the last of your lines: {why}, in {line.file}:{line.line}"
+        return last, f"after this, the last of your lines: {why}, in {line.file}:{line.line}"
     return line, f"{why} (in a file that you were given)"
 
 
@@ -70,8 +70,8 @@ def turned(
             break
         near = here or near
     if last is None:
-        return near and (near, f"behind this: {why}, in {line.file}:{line.line}")
-    return last, f"behind this, the last of your lines: {why}, in {line.file}:{line.line}"
+        return near and (near, f"after this: {why}, in {line.file}:{line.line}")
+    return last, f"after this, the last of your lines: {why}, in {line.file}:{line.line}"
 
 
 def strayed(found: Culprit, reference: Packets, student: Packets, source: Source) -> Culprit | None:

@@ -97,7 +97,7 @@ def _instead_read(ways: Ways) -> Culprit | None:
     found = next((ran for ran in silent if is_own(ways, ran.statement)), None)
     if found is None:
         return None
-    return place_of(ways, found), "here something else is read than there is"
+    return place_of(ways, found), "this reads something other than what is there"
 
 
 def _parsed(ways: Ways) -> Culprit | None:
@@ -113,4 +113,4 @@ def _parsed(ways: Ways) -> Culprit | None:
     last = (mine or ran)[-1:] if own.sync[0] == "extract" else ran[-1:]
     if not last:
         return None
-    return place_of(ways, last[0]), "behind this the parser finds something else than there is"
+    return place_of(ways, last[0]), "after this the parser finds something other than what is there"

@@ -56,7 +56,7 @@ def kept(ways: Ways, wanted: Iterable[Statement]) -> Culprit | None:
 def _decided(ways: Ways, guard: Statement, holds: bool) -> Culprit:
     word = "holds" if holds else "does not hold"
     line = Place(guard.file, guard.line, line_of(ways, guard))
-    return line, f"this condition {word} here, and the packet takes a way that it should not take"
+    return line, f"this condition {word} here, and the packet takes a path that it should not"
 
 
 def _misled(ways: Ways, names: tuple[str, ...]) -> Culprit | None:

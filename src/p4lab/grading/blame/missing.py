@@ -95,7 +95,7 @@ def behind(ways: Ways, missing: Ran | None, what: str) -> Culprit | None:
     own = ways.parting.theirs.ran
     like = [ran for ran in own if any(text in done for text in _texts(ran))]
     if missing is None:
-        return (place_of(ways, like[-1]), f"behind this {what}") if like else None
+        return (place_of(ways, like[-1]), f"after this {what}") if like else None
     where = missing.statement
     near = [ran for ran in like if _beside(ran.statement, where)]
     if not near and _runs(ways, where.around) and (line := _head(ways, where)) is not None:
@@ -112,14 +112,14 @@ def behind(ways: Ways, missing: Ran | None, what: str) -> Culprit | None:
     depth = len(where.branches)
     if len(last.statement.branches) > depth:
         around = ways.statements[last.statement.branches[depth][0]]
-        return _closing(ways, around), f"behind this {what}"
+        return _closing(ways, around), f"after this {what}"
     if near and following and len(last.statement.branches) < depth:
         after = following[0].statement
         if _beside(after, where) and len(after.branches) == depth:
             return place_of(ways, following[0]), f"before this {what}"
     if last.statement.kind == "if":
-        return _closing(ways, last.statement), f"behind this {what}"
-    return place_of(ways, last), f"behind this {what}"
+        return _closing(ways, last.statement), f"after this {what}"
+    return place_of(ways, last), f"after this {what}"
 
 
 def _beside(one: Statement, other: Statement) -> bool:
