@@ -242,9 +242,8 @@ impl<D: Device> Worker<D> {
     fn leave(&mut self) {
         let (now, exits) = (self.clock.now(), &mut self.exits);
         if self.device.next_departure().is_some_and(|due| due <= now) {
-            self.device.advance(now, &mut |port, _, data| {
-                exits.push(now, port, data)
-            });
+            self.device
+                .advance(now, &mut |port, _, data| exits.push(now, port, data));
         }
     }
 

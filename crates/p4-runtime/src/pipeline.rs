@@ -63,7 +63,9 @@ pub fn find(
     let device = &*unwrapped;
     let json = json(device);
     let text = |value: Option<&serde_json::Value>| value?.as_str().map(str::to_string);
-    let carried = json.as_ref().and_then(|json| text(json.get("p4lab")?.get("source")));
+    let carried = json
+        .as_ref()
+        .and_then(|json| text(json.get("p4lab")?.get("source")));
     let recorded = json.as_ref().and_then(|json| text(json.get("program")));
     let asked = match (&carried, &recorded, source(device)) {
         (Some(text), _, _) => Some(DeviceConfig::Source(text)),

@@ -366,8 +366,7 @@ impl Parser {
         self.scopes.declare_object(&name.name);
         if place == Place::TopLevel && matches!(self.kind(), TokenKind::Semi) {
             let span = self.span_from(head.start);
-            let error =
-                Diagnostic::error("E0110", span, "A variable cannot be at the top level.");
+            let error = Diagnostic::error("E0110", span, "A variable cannot be at the top level.");
             self.report(
                 error.hint(
                     "Make it a `const`, or declare it in the parser or control that uses it.",

@@ -58,8 +58,7 @@ impl Parser {
                 Ok(StmtKind::Decl(Box::new(decl)))
             }
             Transition => {
-                let error =
-                    Diagnostic::error("E0120", self.span(), "`transition` cannot be here.");
+                let error = Diagnostic::error("E0120", self.span(), "`transition` cannot be here.");
                 Err(self
                     .fail(error.hint(
                         "It is the last statement of a parser state, not of an inner block.",
