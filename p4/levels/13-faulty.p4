@@ -9,7 +9,7 @@ control Level(inout headers_t hdr, inout standard_metadata_t std) {
     apply {
         std.egress_spec = 2;
         bit<8> before;
-        bit<32> cell = (bit<32>) std.ingress_port[2:0];
+        bit<32> cell = (bit<32>)std.ingress_port[2:0];
         sent.read(before, cell);
         if (before < ALLOWED) {
             sent.write(cell, before + 1);

@@ -10,7 +10,7 @@ control Level(inout headers_t hdr, inout standard_metadata_t std) {
         std.egress_spec = 2;
         // BEGIN SOLUTION counter: arrived.count(INDEX) counts in a cell; an index has 32 bits, a port 9
         if (hdr.ipv4.isValid()) {
-            arrived.count((bit<32>) std.ingress_port);
+            arrived.count((bit<32>)std.ingress_port);
         }
         // END SOLUTION
     }

@@ -12,9 +12,9 @@ control Level(inout headers_t hdr, inout standard_metadata_t std) {
         std.egress_spec = 2;
         // BEGIN SOLUTION register: sent.read(VARIABLE, INDEX), sent.write(INDEX, VALUE); cells begin at 0
         bit<8> before;
-        sent.read(before, (bit<32>) std.ingress_port);
+        sent.read(before, (bit<32>)std.ingress_port);
         if (before < ALLOWED) {
-            sent.write((bit<32>) std.ingress_port, before + 1);
+            sent.write((bit<32>)std.ingress_port, before + 1);
         } else {
             mark_to_drop(std);
         }

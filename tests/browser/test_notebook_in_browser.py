@@ -68,7 +68,7 @@ def test_the_compiler_speaks_in_place(book: Book) -> None:
     expect(cell.locator(".p4d-one.error")).to_contain_text("E0305")
     expect(cell.locator(".p4d-caret")).to_have_text("^^^")
     cell.locator("summary").click()
-    expect(cell.locator("details")).to_contain_text("Behind the dot")
+    expect(cell.locator("details")).to_contain_text("The name after the dot")
 
 
 def test_the_stepper_goes_forward_and_back(book: Book) -> None:

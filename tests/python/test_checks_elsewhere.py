@@ -69,8 +69,10 @@ def test_what_a_switch_cannot_do_is_skipped_and_never_imitated() -> None:
 
 def test_checks_that_need_such_a_one_run_all_the_same() -> None:
     verdict, other = judged(0, "slots-forget", "tag-number")
-    assert [check.status for check in verdict.checks] == ["skipped", "passed"]
-    assert other.carried_out == verdict.checks[1].cases
+    judged_ones = {check.id: check for check in verdict.checks}
+    assert judged_ones["slots-forget"].status == "skipped"
+    assert judged_ones["tag-number"].status == "passed"
+    assert other.carried_out == judged_ones["tag-number"].cases
 
 
 def test_registers_are_written_there_and_counters_read_there() -> None:

@@ -76,7 +76,7 @@ def test_include_directories_and_macros_reach_the_program(tmp_path: Path) -> Non
         (["nowhere.p4"], "nowhere.p4: no such P4 program"),
         ([str(BIER.parent)], "no such P4 program"),
         ([str(BIER), "-I", "nowhere"], "nowhere: no such directory"),
-        ([str(BIER), "-D", "6=7"], "'6' is no macro name"),
+        ([str(BIER), "-D", "6=7"], "'6' is not a macro name"),
     ],
 )
 def test_bad_input_is_one_sentence_and_status_2(arguments: list[str], sentence: str) -> None:

@@ -19,7 +19,7 @@ def test_the_class_is_the_same_every_time_and_nobody_is_like_another():
 def test_a_class_is_graded_and_timed():
     heard: list[str] = []
     took, rate = grading.grading(0, heard.append, submissions=6)
-    assert took.goal == 60 and took.at_most and took.value > 0
+    assert took.goal == 30 and took.at_most and took.value > 0
     assert rate.value == 6 / took.value
     assert heard[-1] == "grading: 6 of 6"
     right = int(took.name.split()[2])

@@ -214,7 +214,7 @@ def test_what_was_judged_is_not_judged_again(tmp_path, number):
     process.send_signal(number)
     _, told = process.communicate(timeout=120)
     assert process.returncode == 130, told
-    assert "the same command goes on from there" in told
+    assert "the same command continues from there" in told
     assert "Traceback" not in told and "BrokenPipe" not in told
     (tmp_path / "class" / "bob.p4").write_text("x")
     again = p4lab(*arguments, "--seconds", "3600")

@@ -330,7 +330,7 @@ def test_an_edit_of_a_lab_is_not_called_what_it_is_not(lab: str, least: int) -> 
     """Little time, so that most edits of the larger programs are left open."""
     own = trial(lab)
     bounds = bounds_of(lab)
-    reference = own.program
+    reference = own.programs[own.course.defines]
     samples = _engine.sample(reference, Solver(), bounds, 20.0, 100, SEED)
     said: Counter[str] = Counter()
     for mutant in random.Random(f"{SEED}/{lab}").sample(own.mutants, 10):

@@ -75,7 +75,7 @@ def case_of(course: Course, example: Mapping[str, Any], base: Scenario) -> Case:
         expected=None,
         ignore=frozenset(base.ignore),
         others=base.others == "ignore",
-        undefined=0,
+        undefined=example.get("undefined") or 0,
     )
 
 
@@ -93,7 +93,7 @@ def text_of(course: Course, case: Case, say: str, why: str) -> str:
     if case.ignore:
         lines.append(f"ignore = {json.dumps(sorted(case.ignore))}")
     if case.undefined is not None:
-        lines.append("undefined = true")
+        lines.append(f"undefined = {case.undefined or 'true'}")
     if case.others:
         lines.append('others = "ignore"')
     defines = ", ".join(f"{name} = {quoted(value)}" for name, value in case.defines)

@@ -107,7 +107,7 @@ def _scenario(course: Course, example: Example, check: Check, defines: Defines) 
     data["defines"] = dict(defines)
     data |= fixed(example, program, layout)
     if example.undefined is not None:
-        data["undefined"] = True
+        data["undefined"] = example.undefined
     counters = sorted({counter for counter, _ in example.counts})
     if counters and lens.count:
         data["count"] = [

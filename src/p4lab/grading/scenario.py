@@ -112,7 +112,7 @@ class Scenario(Configuration, _Table):
     all the same (`bier.tc`, or all of a header: `bier.*`) and headers that may be there or not
     (`bier`), and `others = "ignore"` allows packets that nobody expects. Noise stands for what P4
     leaves undefined, such as a field that was never written, in hidden cases always, and with
-    `undefined` in those that students read, too."""
+    `undefined` in those that students read, too; a number is the seed of that noise."""
 
     say: str
     defines: dict[str, Written] = {}
@@ -124,7 +124,7 @@ class Scenario(Configuration, _Table):
     expect: list[Expect] | None = None
     ignore: list[str] = []
     others: Literal["forbid", "ignore"] = "forbid"
-    undefined: bool = False
+    undefined: bool | int = False
     network: Network | None = None
 
 
@@ -274,6 +274,15 @@ class Layouts(Protocol):
         """Header to field to width."""
 
 
+def _noise(scenario: Scenario, seed: str, hidden: bool) -> int | None:
+    """The seed of a case's noise, None if it has none."""
+    if not isinstance(scenario.undefined, bool):
+        return scenario.undefined
+    if hidden or scenario.undefined:
+        return random.Random(f"{seed}/undefined").getrandbits(32)
+    return None
+
+
 def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: bool) -> Case:
     chance = random.Random(seed)
     macros = _macros(kit, chance, hidden)
@@ -281,8 +290,7 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: boo
     say = drawing.filled(scenario.say, names)
     given = {**macros, **scenario.defines}
     defines = tuple((name, str(drawing.value(item, names))) for name, item in given.items())
-    noise = random.Random(f"{seed}/undefined").getrandbits(32)
-    undefined = noise if hidden or scenario.undefined else None
+    undefined = _noise(scenario, seed, hidden)
     network = scenario.network
     if network is not None:
         case = NetworkCase(

@@ -5,7 +5,7 @@ control Level(inout headers_t hdr, inout standard_metadata_t std) {
 
     apply {
         bit<2> so_far;
-        bit<32> port = (bit<32>) std.ingress_port;
+        bit<32> port = (bit<32>)std.ingress_port;
         used.read(so_far, port);
         used.write(port, so_far |+| 1);
         std.egress_spec = 2;
