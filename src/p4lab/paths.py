@@ -15,5 +15,5 @@ SHIMS_MARK = ".p4lab-shims"
 def without_shims(path: str) -> str:
     """A search path without such folders: who looks for the real bmv2 must not find p4lab."""
     places = [place for place in path.split(os.pathsep) if place]
-    # os.path's question is no more than that: a place that may not be looked into is not one of ours.
+    # os.path is content with a place that may not be looked into: it is not one of ours.
     return os.pathsep.join(p for p in places if not os.path.isfile(Path(p, SHIMS_MARK)))

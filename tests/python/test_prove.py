@@ -322,7 +322,7 @@ def test_a_field_that_nobody_fills_in_is_told_apart() -> None:
 
 
 def test_a_value_that_no_noise_meets_is_not_told() -> None:
-    """But another mistake behind it is. (Noise is often a number of the program; a square is not.)"""
+    """But another mistake after it is. Noise is often a number of the program, but not its root."""
     rare = ("egress_spec = 7; }", "egress_spec = 7; bit<32> v; if (v * v == 5929) { drop(); } }")
     outcome = compare(small(), edited([rare]), Bounds(passes=2), 60)
     assert (outcome.verdict, outcome.why) == ("undecided", proofs.UNDEFINED)
