@@ -25,6 +25,7 @@ SAVED = "a save, lab 01 on tree10, until the new picture", "ms", 500.0
 """Name, unit and goal of what is measured"""
 SAVES = 7
 PATIENCE_MS = 60_000
+PAUSE_MS = 1_000  # JupyterLab leaves out a save that is asked for while it still saves
 
 # From the key press to the frame after the one in which the view was drawn: by then it is seen.
 _WATCH = """() => {
@@ -124,10 +125,8 @@ def _waited(page: Any) -> list[float]:
     editor.click()
     page.evaluate(_WATCH)
     for number in range(SAVES):
+        page.wait_for_timeout(PAUSE_MS)
         page.keyboard.type(" ")  # the file is another one, the program is not
         page.keyboard.press("Control+s")
         page.wait_for_function("many => window.p4labWaited.length > many", arg=number)
-        # JupyterLab leaves out a save that is asked for while it still saves.
-        unsaved = page.locator(".lm-TabBar-tab.jp-mod-dirty", has_text="bier.p4")
-        unsaved.wait_for(state="detached")
     return page.evaluate("window.p4labWaited")
