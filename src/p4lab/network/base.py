@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol
 
@@ -53,8 +54,9 @@ class Network(Protocol):
         """Lets time pass until what is under way has arrived, as far as switches may be slower than
         the streams."""
 
-    def observed(self) -> Observed:
-        """What has been sent, received and carried so far."""
+    def observed(self, streams: Sequence[Stream] | None = None) -> Observed:
+        """What has been sent, received and carried so far: of all streams, or of some, where the
+        others cost nothing."""
 
     def __enter__(self) -> Network: ...
 

@@ -6,7 +6,7 @@ it has been sent, a count when all streams have. Streams are sent side by side:
     {"do": "join" | "leave", "group": "239.1.1.1" or "ff3e::4:1"}
     {"do": "send", "to": "10.0.2.1", "flow": n, "packets": n, "interval": seconds, "length": bytes,
      "ttl": of IPv4}
-    {"do": "count"}
+    {"do": "count", "flows": [n, ...] if only these are asked about}
 
 The end of standard input ends the agent, so that none outlives its network. What arrives at the
 kernel's UDP socket counts as received; what reaches the network card, but neither an address of the
@@ -63,6 +63,15 @@ class Counter:
         if probe.sequence in numbers:
             self.duplicates[probe.flow] = self.duplicates.get(probe.flow, 0) + 1
         numbers.add(probe.sequence)
+
+    def of(self, flows: Sequence[int] | None) -> Counter:
+        """What was seen of some flows; of all for None."""
+        if flows is None:
+            return self
+        part = Counter()
+        part.seen = {flow: self.seen[flow] for flow in flows if flow in self.seen}
+        part.duplicates = {flow: n for flow, n in self.duplicates.items() if flow in flows}
+        return part
 
     def report(self) -> dict[str, list[int]]:
         """Flow to different and repeated numbers."""
@@ -227,15 +236,15 @@ class Agent:
         elif self.sendings:
             self.waiting.append(command)
             return
-        self.answer()
+        self.answer(command.get("flows"))
 
-    def answer(self) -> None:
-        """Says what has been counted so far."""
+    def answer(self, flows: Sequence[int] | None = None) -> None:
+        """Says what has been counted so far, of all flows or of some."""
         counts = {
-            "sent": self.sent,
-            "received": self.received.report(),
-            "unwanted": self.unwanted.report(),
-            "gaps": self.received.gaps(),
+            "sent": {f: n for f, n in self.sent.items() if flows is None or f in flows},
+            "received": self.received.of(flows).report(),
+            "unwanted": self.unwanted.of(flows).report(),
+            "gaps": self.received.of(flows).gaps(),
         }
         print(json.dumps(counts), flush=True)
 

@@ -274,12 +274,16 @@ class MininetNetwork:
                 }
             )
 
-    def observed(self) -> Observed:
-        """What has been sent, received and carried; waits for streams that are still under way."""
+    def observed(self, streams: Sequence[Stream] | None = None) -> Observed:
+        """What has been sent, received and carried, of all streams or of some; waits for streams that
+        are still under way."""
+        command: dict[str, Any] = {"do": "count"}
+        if streams is not None:
+            command["flows"] = [stream.flow for stream in streams]
         sent: dict[int, int] = {}
         received: dict[tuple[str, int], Received] = {}
         for name, agent in self._agents.items():
-            counts = agent.ask({"do": "count"})
+            counts = agent.ask(command)
             sent |= {int(flow): number for flow, number in counts["sent"].items()}
             for kind in ("received", "unwanted"):
                 for flow, (unique, duplicates) in counts[kind].items():

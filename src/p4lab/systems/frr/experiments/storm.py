@@ -190,8 +190,9 @@ class Storm:
         if isinstance(self._session.controller, LinkAgents):
             self._session.controller.link_changed(self.net.now, link, up)
 
-    def _judge(self, number: int, link: Link, up: bool, load: int, probes: int) -> Event:
-        received = self.net.observed().received
+    def _judge(self, number: int, link: Link, up: bool, sent: Stream, tried: Stream) -> Event:
+        received = self.net.observed((sent, tried)).received
+        load, probes = sent.flow, tried.flow
         nothing = Received(0, 0)
 
         def of(host: str, flow: int) -> Received:
@@ -223,10 +224,10 @@ class Storm:
         interval = self._pace.interval
         return Stream(self._flow, GROUP, self.source, self.subscribers, packets, interval)
 
-    def _send(self, packets: int) -> tuple[int, int]:
-        """Starts a stream; gives its number and the moment of its first packet."""
+    def _send(self, packets: int) -> tuple[Stream, int]:
+        """Starts a stream; gives it and the moment of its first packet."""
         stream = self._stream(packets)
-        return stream.flow, self._session.begin((stream,))
+        return stream, self._session.begin((stream,))
 
     def _wait(self) -> None:
         """Until the control plane has done its work, and knows every subscriber with a cable."""
