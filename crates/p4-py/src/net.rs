@@ -429,7 +429,9 @@ impl Network {
         let reports = match flows {
             None => self.inner.report(node(host)),
             Some(pairs) => {
-                let flows = pairs.into_iter().map(|(flow, sender)| Flow { flow, sender });
+                let flows = pairs
+                    .into_iter()
+                    .map(|(flow, sender)| Flow { flow, sender });
                 self.inner.report_of(node(host), &flows.collect::<Vec<_>>())
             }
         };

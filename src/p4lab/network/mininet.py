@@ -275,7 +275,7 @@ class MininetNetwork:
             )
 
     def observed(self, streams: Sequence[Stream] | None = None) -> Observed:
-        """What has been sent, received and carried, of all streams or of some; waits for streams that
+        """What has been sent, received and carried, of all streams or of some; waits for those that
         are still under way."""
         command: dict[str, Any] = {"do": "count"}
         if streams is not None:
