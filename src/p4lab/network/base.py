@@ -10,7 +10,7 @@ from p4lab.model.control import Controller, CountingDriver
 from p4lab.model.run import Address, Observed, Stream
 from p4lab.topology import Host, Link
 
-NAMES = ("virtual", "mininet")
+NAMES = ("virtual", "linux")
 
 ENGINES = {"interpreter": "interpreter", "native": "jit", "auto": None}
 """What runs the programs of our switches: names for users, and those of `_engine.Switch`"""

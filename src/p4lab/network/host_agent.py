@@ -32,6 +32,7 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 from itertools import pairwise
 from typing import Any
 
+from p4lab.network.buffers import enlarge
 from p4lab.packets.ip import (
     ETHERTYPE_IPV4,
     ETHERTYPE_IPV6,
@@ -46,7 +47,6 @@ RECEIVE_BUFFER = 8 << 20
 ETHERNET_BYTES, IPV4_BYTES = 14, 20
 HOPS = 64
 # What Python's socket module lacks.
-SO_RCVBUFFORCE = 33
 PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC = 1, 1
 SOL_PACKET = 263
 
@@ -107,7 +107,7 @@ def open_udp(interface: int, address: Address) -> socket.socket:
     `interface` the number of the only one it has."""
     is_v6 = address.version == 6
     udp = socket.socket(socket.AF_INET6 if is_v6 else socket.AF_INET, socket.SOCK_DGRAM)
-    udp.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
+    enlarge(udp, RECEIVE_BUFFER)
     if is_v6:
         udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, interface)
@@ -126,7 +126,7 @@ def open_card(interface: int, name: str, ether_type: int) -> socket.socket:
     """The socket that sees all frames of an EtherType that come in by an interface, known by its
     number and name."""
     card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ether_type))
-    card.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
+    enlarge(card, RECEIVE_BUFFER)
     card.bind((name, ether_type))
     promiscuous = struct.pack("iHH8s", interface, PACKET_MR_PROMISC, 0, b"")
     card.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, promiscuous)

@@ -37,7 +37,7 @@ def open_network(
         return VirtualNetwork(
             topology, program, cpu_port=cpu_port, seed=seed, pcap=pcap, engine=runs
         )
-    if name == "mininet":
+    if name == "linux":
         # Faster ways pass the captures by.
         backend = "socket" if pcap else None
         switches = EngineSwitches(
