@@ -69,7 +69,7 @@ class Knob:
 KNOBS = (
     Knob("user.max_user_namespaces", "0", "10000"),
     Knob("kernel.unprivileged_userns_clone", "0", "1"),  # Debian's, and others' after it
-    Knob("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),  # Ubuntu's, since 23.10
+    Knob("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),  # Ubuntu's
 )
 CONTAINER = "start the container with --privileged"
 
