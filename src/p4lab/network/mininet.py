@@ -203,6 +203,9 @@ class MininetNetwork:
         """Starts a program in a host; `how` is as for `subprocess.Popen`. Who starts it ends it."""
         return self._inside[host.name].popen(list(command), **how)
 
+    def attach(self) -> None:
+        """The hosts' own programs dial in, which run since the network began."""
+
     def join(self, host: Host, group: Address) -> None:
         """The host subscribes through a socket; its kernel speaks IGMP or MLD."""
         self._agents[host.name].ask({"do": "join", "group": str(group)})

@@ -114,6 +114,7 @@ def _open_engine(plan: Plan, network: str, engine: str, pcap: Path | None, say: 
             pcap=pcap,
             engine=engine,
             hosts=linux_hosts(plan),
+            attachments=registry.find(plan.system).attachments(plan),
         )
     except ValueError as error:
         raise NetworkError(f"--engine {engine}: {error}") from error
