@@ -33,3 +33,8 @@ A client that begins LCP again is asked for its name again: V4Down, V6Down, Auth
 Several AuthenticationAsked never wait at once: a repeated request is not passed on while the first
 has no answer. An empty name is refused here.
 """
+
+from p4lab.systems.bng.ppp.link import Link
+from p4lab.systems.bng.ppp.settings import CHAP, CLIENT, PAP, SERVER, Settings
+
+__all__ = ["CHAP", "CLIENT", "PAP", "SERVER", "Link", "Settings"]

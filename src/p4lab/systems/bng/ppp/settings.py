@@ -12,6 +12,8 @@ CHAP = "chap"
 SERVER = "server"
 CLIENT = "client"
 
+GATEWAY = IPv4Address("192.0.2.1")
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -28,7 +30,7 @@ class Settings:
     """A client's user name; a server's name in its challenge"""
     secret: bytes = b""
     """A client's password"""
-    address: IPv4Address = IPv4Address("192.0.2.1")
+    address: IPv4Address = GATEWAY
     """A server's own address"""
     v4: bool = True
     """Whether a client wants IPv4"""
@@ -39,7 +41,7 @@ class Settings:
     max_terminate: int = 2
     max_failure: int = 5
     keepalive: float = 30.0
-    """Between two Echo-Requests; 0 for none"""
+    """Between two Echo-Requests"""
     misses: int = 3
     """Echo-Requests in a row that may stay without an answer before the link is lost"""
     patience: float = 60.0
@@ -48,4 +50,4 @@ class Settings:
     """Control packets heard; those beyond are dropped"""
     packets_at_once: int = 100
     openings: int = 8
-    """How often a link may be negotiated again at once; one more every `patience`"""
+    """How often a protocol that was open may be negotiated again; once more every `patience`"""
