@@ -56,6 +56,7 @@ class Lab:
         host = self.topology.host(host)
         frame = host_frame(host, build(host.ip, GROUP, *args))
         self.plane.packet_in(now, host.router, host.port, frame)
+        self.plane.timer(now)
 
     def tables(self):
         return {name: frozenset(switch.table.values()) for name, switch in self.switches.items()}
@@ -117,6 +118,19 @@ def test_a_failed_link_is_routed_around_and_used_again(lab):
     assert links["r1", "r2"] == 0
     lab.plane.link_changed(3, link, True)
     assert lab.tables() == bier_entries(lab.topology, members, 64)
+
+
+def test_joins_of_one_moment_are_one_push(lab):
+    """A class of subscribers that tune in at once costs one computation, not one each."""
+    before = {name: switch.batches for name, switch in lab.switches.items()}
+    for name in ("h1", "h2", "h3"):
+        host = lab.topology.host(name)
+        lab.plane.packet_in(5, host.router, host.port, host_frame(host, join_v2(host.ip, GROUP)))
+    assert lab.plane.next_timer() == 5
+    lab.plane.timer(5)
+    pushed = [switch.batches - before[name] for name, switch in lab.switches.items()]
+    assert max(pushed) == 1
+    assert lab.receivers("h4") == {"h1", "h2", "h3"}
 
 
 def test_a_host_whose_cable_is_pulled_is_asked_again_when_it_is_back(lab):

@@ -71,6 +71,7 @@ class Lab:
         host = self.topology.host(name)
         frame = mld.host_frame(host, build(link_local(host.mac), GROUP))
         self.plane.packet_in(now, host.router, host.port, frame)
+        self.plane.timer(now)
 
     def told(self, now: int, router: str, port: int, packet: bytes) -> IPv6 | None:
         """What the router answers to a packet that its switch has refused."""

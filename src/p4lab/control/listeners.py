@@ -58,7 +58,8 @@ def cut_off(plan: Plan) -> dict[tuple[str, int], str]:
 class ListeningPlane(EntryPlane):
     """A control plane whose entries follow from what hosts say they listen to: `membership`.
 
-    A subclass says which protocol that is.
+    A subclass says which protocol that is. What is heard in one moment changes the entries once, by
+    the timer of that moment.
     """
 
     ether_type: ClassVar[int]
@@ -69,6 +70,7 @@ class ListeningPlane(EntryPlane):
     def __init__(self, topology: Topology, driver_for_router: Callable[[str], Driver]) -> None:
         """Raises what `compute` raises."""
         self.membership: Membership = frozenset()
+        self._heard: int | None = None  # when the membership changed that is not in the entries yet
         super().__init__(topology, driver_for_router)
         self._queriers = {
             router.name: self.querier(
@@ -76,6 +78,7 @@ class ListeningPlane(EntryPlane):
             )
             for router in topology.routers
         }
+        self._due: dict[str, int] = {}  # when each of them has something to do, if ever
 
     @abstractmethod
     def querier(self, router: Router, ports: list[int]) -> Any:
@@ -89,26 +92,26 @@ class ListeningPlane(EntryPlane):
         """Write the entries that need no membership and ask all hosts what they listen to."""
         super().start(now)
         for router, querier in self._queriers.items():
-            self._apply(router, querier.start(now))
+            self._apply(now, router, querier.start(now))
 
     def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
         """An Ethernet frame that `router` received on `port` and sent to its CPU port."""
         if int.from_bytes(frame[12:14], "big") != self.ether_type:
             self.ignored[self.not_ours] += 1
             return
-        self._apply(router, self._queriers[router].handle(now, port, frame[14:]))
+        self._apply(now, router, self._queriers[router].handle(now, port, frame[14:]))
 
     def timer(self, now: int) -> None:
         """Do what is due at `now`."""
-        for router, querier in self._queriers.items():
-            due = querier.next_timer()
-            if due is not None and due <= now:
-                self._apply(router, querier.timer(now))
+        for router in [router for router, due in self._due.items() if due <= now]:
+            self._apply(now, router, self._queriers[router].timer(now))
+        if self._heard is not None:
+            self._recompute()
 
     def next_timer(self) -> int | None:
         """When `timer` has to be called at the latest, in nanoseconds; None before the start."""
-        due = [at for one in self._queriers.values() if (at := one.next_timer()) is not None]
-        return min(due, default=None)
+        heard = [] if self._heard is None else [self._heard]
+        return min([*self._due.values(), *heard], default=None)
 
     def link_changed(self, now: int, link: Link, up: bool) -> None:
         """A link has failed or is back: route around it, or forget who listened behind it."""
@@ -117,19 +120,28 @@ class ListeningPlane(EntryPlane):
         if link.is_access:
             querier = self._queriers[link.a]
             change = querier.port_up if up else querier.port_down
-            self._apply(link.a, change(now, link.a_port))
+            self._apply(now, link.a, change(now, link.a_port))
         self._recompute()
 
     def listeners(self, router: str) -> Any:
         """The state machine of a router, to look at."""
         return self._queriers[router]
 
-    def _apply(self, router: str, effects: Effects) -> None:
+    def _recompute(self) -> None:
+        self._heard = None
+        super()._recompute()
+
+    def _apply(self, now: int, router: str, effects: Effects) -> None:
+        due = self._queriers[router].next_timer()
+        if due is None:
+            self._due.pop(router, None)
+        else:
+            self._due[router] = due
         if effects.joins or effects.leaves:
             joined = {Member(router, port, group) for port, group in effects.joins}
             left = {Member(router, port, group) for port, group in effects.leaves}
             self.membership = self.membership - left | joined
-            self._recompute()
+            self._heard = now
         for port, packet in effects.packets:
             self._drivers[router].packet_out(
                 port, self.frame(self.topology.router(router), port, packet)

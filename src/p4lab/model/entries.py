@@ -12,30 +12,30 @@ from dataclasses import dataclass
 from typing import Literal
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Exact:
     value: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Lpm:
     value: int
     prefix_len: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Ternary:
     value: int
     mask: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Range:
     low: int
     high: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Optional:
     value: int
 
@@ -43,7 +43,7 @@ class Optional:
 Match = Exact | Lpm | Ternary | Range | Optional
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TableEntry:
     """A row of a table: its key fields and its action's parameters, in the program's order."""
 
@@ -54,7 +54,7 @@ class TableEntry:
     priority: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class DefaultAction:
     """What a table runs where no row fits. It is always there: it changes, and without one of ours
     it is the program's."""
@@ -64,7 +64,7 @@ class DefaultAction:
     params: tuple[tuple[str, int], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MulticastGroup:
     """What the packet replication engine makes of a group: one copy per (port, instance)."""
 
@@ -72,7 +72,7 @@ class MulticastGroup:
     replicas: tuple[tuple[int, int], ...]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CloneSession:
     """Where clones of a session go, as (port, instance); `truncate` in bytes, 0 for whole."""
 
@@ -81,7 +81,7 @@ class CloneSession:
     truncate: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class RegisterCell:
     """What a cell of a register is to hold, in all pipes; without one of ours it is 0."""
 
@@ -94,7 +94,7 @@ Entity = TableEntry | DefaultAction | MulticastGroup | CloneSession | RegisterCe
 Entries = frozenset[Entity]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Update:
     """One step of a write batch."""
 
@@ -121,6 +121,8 @@ def diff(old: Set[Entity], new: Set[Entity]) -> list[Update]:
     Groups and sessions are made before the rows that use them and removed after those, and cells
     come behind all rows, so that the batch is sound even where a target applies it step by step.
     """
+    if not old:
+        return sorted((Update("insert", entity) for entity in new), key=_order)
     gone = {key(entity): entity for entity in old - new}
     fresh = {key(entity): entity for entity in new - old}
     inserts = [Update("insert", entity) for name, entity in fresh.items() if name not in gone]
@@ -130,11 +132,26 @@ def diff(old: Set[Entity], new: Set[Entity]) -> list[Update]:
 
 
 def _order(update: Update) -> tuple[object, ...]:
+    """Numbers and names, so that large batches are sorted quickly."""
     entity = update.entity
-    if isinstance(entity, RegisterCell):
-        kind = 2
-    else:
-        kind = int(isinstance(entity, TableEntry | DefaultAction))
+    match entity:
+        case TableEntry(table, keys, _, _, priority):
+            kind, name = 1, (table, tuple([_numbers(one) for _, one in keys]), priority)
+        case DefaultAction(table):
+            kind, name = 1, (table, (), -1)
+        case RegisterCell(register, index):
+            kind, name = 2, (register, (), index)
+        case MulticastGroup(number):
+            kind, name = 0, ("multicast_group", (), number)
+        case CloneSession(number):
+            kind, name = 0, ("clone_session", (), number)
     phases = {"insert": (0, 2, 4), "modify": (1, 3, 4), "delete": (7, 6, 5)}
-    phase = phases[update.kind][kind]
-    return (phase, repr(key(update.entity)))
+    return (phases[update.kind][kind], name)
+
+
+def _numbers(match: Match) -> tuple[int, ...]:
+    match match:
+        case Exact(value) | Optional(value):
+            return (value,)
+        case Lpm(value, more) | Ternary(value, more) | Range(value, more):
+            return (value, more)

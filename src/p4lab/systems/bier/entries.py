@@ -22,6 +22,7 @@ from p4lab.model.entries import (
     Entity,
     Entries,
     Exact,
+    Match,
     TableEntry,
     Ternary,
 )
@@ -171,18 +172,28 @@ def bit_priority(own: int, bsl: int) -> int:
 def _bift(topology: Topology, igp: Igp, router: Router, bsl: int) -> Iterable[Entity]:
     """One row per reachable BFER (RFC 8279, section 6.4); the lowest bit has precedence."""
     masks = forwarding_masks(topology, igp, router.name, bsl)
-    reachable = [other for other in topology.routers if igp.reaches(router.name, other.name)]
-    for bfer in reachable:
-        si, own = set_identifier(bfer.own("bfr_id"), bsl), bit(bfer.own("bfr_id"), bsl)
+    params = {
+        (si, next_hop): (("fbm", mask), ("port", topology.port(router.name, next_hop)))
+        for (si, next_hop), mask in masks.items()
+        if next_hop is not None
+    }
+    for bfer in topology.routers:
+        if not igp.reaches(router.name, bfer.name):
+            continue
+        si, own, match, priority = _bit_row(bfer.own("bfr_id"), bsl)
         next_hop = igp.next_hop(router.name, bfer.name)
-        match = (("bift_id", Exact(bift_id(bsl, si))), ("remaining", Ternary(own, own)))
-        priority = bit_priority(own, bsl)
         if next_hop is None:
             yield TableEntry("bift", match, "decapsulate", (("fbm", own),), priority)
         else:
-            port = topology.port(router.name, next_hop)
-            params = (("fbm", masks[si, next_hop]), ("port", port))
-            yield TableEntry("bift", match, "forward", params, priority)
+            yield TableEntry("bift", match, "forward", params[si, next_hop], priority)
+
+
+@lru_cache(maxsize=1 << 16)
+def _bit_row(bfr_id: int, bsl: int) -> tuple[int, int, tuple[tuple[str, Match], ...], int]:
+    """SI, bit, key and priority of the row for a BFER, which are the same on every router."""
+    si, own = set_identifier(bfr_id, bsl), bit(bfr_id, bsl)
+    match = (("bift_id", Exact(bift_id(bsl, si))), ("remaining", Ternary(own, own)))
+    return si, own, match, bit_priority(own, bsl)
 
 
 def _encapsulation(router: Router, strings: dict[int, dict[int, int]], bsl: int) -> list[Entity]:

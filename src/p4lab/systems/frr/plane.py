@@ -154,7 +154,7 @@ class FrrControlPlane(BierControlPlane):
         self.failures = Failures(links)
         if link.is_access:
             igmp = self._queriers[link.a]
-            self._apply(link.a, (igmp.port_up if up else igmp.port_down)(now, link.a_port))
+            self._apply(now, link.a, (igmp.port_up if up else igmp.port_down)(now, link.a_port))
         if not self._busy:
             self._react(now)
             self._agenda.run(now)
