@@ -144,4 +144,29 @@ enum bit<8> reason_t {
 
 const bit<8> FIRST_DROPPED = 32;
 
+// What the gateway knows about a packet when it arrives.
+struct arrival_t {
+    bit<9>  port;
+    bit<48> mac;               // the gateway's own address on this interface
+    bool    ipv4_checksum_ok;
+    bit<16> owner;             // the session that has its source address, downstream its
+                               // destination. 0: none has it
+}
+
+// What it shall do with the packet.
+// BEGIN QUOTE decision
+struct decision_t {
+    reason_t reason;           // NONE: send it
+    bool     upstream;         // it came from a subscriber
+    bit<16>  line;             // on this line, 0: on none that is known,
+    bit<16>  session;          // and it belongs to this session, 0: to none
+    bit<9>   egress_port;      // where to send it,
+    bit<16>  mcast_grp;        // or, if not 0, to all subscribers of this group
+    bit<2>   class;            // downstream: its class of service,
+    bit<3>   priority;         // and what tags and labels say of it
+    bool     ipv4_changed;     // the checksum has to be computed anew
+    bool     as_it_is;         // the control plane sent it: nothing is looked at
+}
+// END QUOTE
+
 #endif
