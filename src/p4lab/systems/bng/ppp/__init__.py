@@ -11,6 +11,7 @@
     link.refused(now, message)                 # the other answer; Down follows
     link.close(now, reason, cause)             # Terminate-Request; Down follows in 6 s at most
     link.over                                  # True from Down on: forget the link
+    link.settled                               # packets flow, nothing more is being negotiated
     link.peer_mru                              # the largest packet that may be sent
 
 `now` is float seconds of any clock that does not run backwards. Nothing that is heard raises an

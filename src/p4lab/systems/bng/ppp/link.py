@@ -102,6 +102,17 @@ class Link:
             due = self.ipv6cp.deadline
         return due
 
+    @property
+    def settled(self) -> bool:
+        """Whether packets flow, and no further protocol is being negotiated."""
+        if not (self.v4_open or self.v6_open):
+            return False
+        layers = (self.ipcp, self.ipv6cp)
+        return all(
+            layer is None or layer.state == State.OPENED or layer.state <= State.STOPPED
+            for layer in layers
+        )
+
     def start(self, now: float) -> None:
         """PPPoE has a session: negotiate."""
         settings = self.settings

@@ -1,0 +1,136 @@
+"""A gateway for the tests of its subscribers: concentrator and links, every password is "wonder"."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import IPv4Address
+from random import Random
+
+from p4lab.systems.bng.ppp import SERVER, Link, Settings
+from p4lab.systems.bng.ppp.authentication import proof_of
+from p4lab.systems.bng.ppp.codes import LCP
+from p4lab.systems.bng.ppp.events import AuthenticationAsked, Down, Event
+from p4lab.systems.bng.pppoe import Closed, Concentrator, Offer, Opened, Session
+from p4lab.systems.bng.pppoe.packets import DISCOVERY
+from p4lab.systems.bng.subscriber.access import Line, inner_of
+
+GATEWAY_MAC = bytes.fromhex("02000000fe01")
+DNS = (IPv4Address("192.0.2.53"),)
+PASSWORD = b"wonder"
+
+
+def right(event: AuthenticationAsked) -> bool:
+    """Whether the password was right."""
+    if event.method == "chap":
+        return event.proof == proof_of(event.identifier, PASSWORD, event.challenge)
+    return event.proof == PASSWORD
+
+
+def address_of(session_id: int) -> IPv4Address:
+    """What a session is given."""
+    return IPv4Address("100.69.0.0") + session_id
+
+
+class Gateway:
+    """Answers frames of any line; what surrounds them is given to `heard` as a Line."""
+
+    def __init__(
+        self,
+        random: Random,
+        settings: Settings | None = None,
+        offer: Offer | None = None,
+        *,
+        wait: float = 0.0,
+    ) -> None:
+        """`wait` is how long RADIUS takes, in seconds."""
+        self.random, self.settings = random, settings or Settings()
+        self.concentrator = Concentrator(offer or Offer(), random)
+        self.wait = wait
+        self.waiting: list[tuple[float, Link, Callable[[float], None]]] = []
+        self.lines: dict[int, Line] = {}
+        self.events: list[tuple[Session, Event]] = []
+
+    def heard(self, now: float, number: int, line: Line, frame: bytes) -> None:
+        """A frame from line `number`."""
+        self.lines[number] = line
+        inner = inner_of(frame)
+        assert inner is not None
+        concentrator = self.concentrator
+        if inner.ethertype == DISCOVERY:
+            event = concentrator.discovery(
+                now, number, inner.destination, inner.source, inner.packet
+            )
+            if isinstance(event, Opened):
+                link = Link(SERVER, self.settings, self.random)
+                event.session.link = link
+                link.start(now)
+                self.pump(now, event.session)
+            elif isinstance(event, Closed):
+                event.session.link = None
+        else:
+            found = concentrator.session(number, inner.source, inner.packet)
+            if found is not None:
+                session, protocol, body = found
+                session.link.heard(now, protocol, body)
+                self.pump(now, session)
+
+    def pump(self, now: float, session: Session) -> None:
+        """What a link has to say."""
+        link = session.link
+        for event in link.happened():
+            self.events.append((session, event))
+            if isinstance(event, AuthenticationAsked):
+                self._judge(now, session, event)
+            elif isinstance(event, Down):
+                self._send(session)
+                self.concentrator.close(session, event.reason)
+                return
+        self._send(session)
+
+    def _send(self, session: Session) -> None:
+        for protocol, body in session.link.take():
+            self.concentrator.send(session, protocol, body)
+
+    def _judge(self, now: float, session: Session, event: AuthenticationAsked) -> None:
+        link = session.link
+
+        def answer(then: float) -> None:
+            if right(event):
+                link.authenticated(then, address_of(session.id), DNS, 0)
+            else:
+                link.refused(then, "wrong name or password")
+            if session.link is link:
+                self.pump(then, session)
+
+        if self.wait:
+            self.waiting.append((now + self.wait, link, answer))
+        else:
+            answer(now)
+
+    def tick(self, now: float) -> None:
+        """Let RADIUS answer, and the links do what is due."""
+        due = [entry for entry in self.waiting if entry[0] <= now]
+        self.waiting = [entry for entry in self.waiting if entry[0] > now]
+        for _, _, answer in due:
+            answer(now)
+        for session in list(self.concentrator.sessions.values()):
+            if session.link.deadline <= now:
+                session.link.tick(now)
+                self.pump(now, session)
+
+    def take(self) -> list[tuple[int, bytes]]:
+        """Frames to be sent, each with the number of its line."""
+        return [
+            (number, self.lines[number].frame(mac, GATEWAY_MAC, ethertype, packet))
+            for number, mac, ethertype, packet in self.concentrator.take()
+        ]
+
+    @property
+    def up(self) -> int:
+        """Sessions whose link carries packets."""
+        return sum(each.link.settled for each in self.concentrator.sessions.values())
+
+
+def lcp_of(packets: list[tuple[int, bytes]]) -> list[bytes]:
+    """The LCP packets among what a link sends."""
+    return [body for protocol, body in packets if protocol == LCP]
