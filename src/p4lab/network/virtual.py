@@ -275,8 +275,7 @@ class VirtualNetwork:
         kind, node, time, data = event
         name = self._names[node]
         if kind == "packet_in":
-            port, frame = self.cpu.packet_in(data)
-            controller.packet_in(time // PICOSECONDS, name, port, frame)
+            controller.packet_in(time // PICOSECONDS, name, self.cpu.packet_in(data))
             return
         inner: bytes | None = data
         if name in self._attachments:
