@@ -98,7 +98,7 @@ class Program:
         return p4r.Update(type=p4r.Update.MODIFY, entity=p4r.Entity(meter_entry=message))
 
     def entity(self, entity: Entity) -> p4r.Entity:
-        """An entry as a message, default actions and rates of meters excepted. Raises ValueError."""
+        """An entry as a message, but for what only changes. Raises ValueError."""
         if isinstance(entity, TableEntry):
             return p4r.Entity(table_entry=self._entry(entity))
         if isinstance(entity, RegisterCell):
