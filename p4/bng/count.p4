@@ -31,7 +31,7 @@ control Count(in decision_t decision) {
             dropped.count(reason);
             // BEGIN SOLUTION count: which sessions wanted more than they have paid for?
             if (decision.reason == reason_t.RED_CLASS || decision.reason == reason_t.RED_SESSION
-                    || decision.reason == reason_t.RED_UPSTREAM) {
+                || decision.reason == reason_t.RED_UPSTREAM) {
                 policed.count(session);
             }
             // END SOLUTION

@@ -124,7 +124,7 @@ control Downstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision
 
         // A group's frame has a group's address (behind labels, the gateway's).
         if (decision.reason == reason_t.NONE && hdr.ethernet.dst_addr != arrival.mac
-                && !(to_many && hdr.ethernet.dst_addr[40:40] == 1)) {
+            && !(to_many && hdr.ethernet.dst_addr[40:40] == 1)) {
             decision.reason = reason_t.WRONG_MAC;
         }
 

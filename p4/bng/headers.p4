@@ -3,8 +3,6 @@
 #ifndef BNG_HEADERS_P4
 #define BNG_HEADERS_P4
 
-#include "../include/headers.p4"
-
 // ---- Sizes, chosen when the program is compiled -------------------------------------------------
 
 // Sessions and lines are numbered from 1; so many less one fit.
@@ -14,10 +12,18 @@
 
 const bit<32> CLASSES = 4;         // of service, for each session
 
-const bit<9> NO_PORT = 511;
+// ---- Ports --------------------------------------------------------------------------------------
+
+#ifdef TOFINO
+const bit<9> CPU_PORT = 64;        // leads to the control plane
+#else
+const bit<9> CPU_PORT = 510;
+#endif
+const bit<9> NO_PORT  = 511;
 
 // ---- Numbers from the standards -----------------------------------------------------------------
 
+const bit<16> ETHERTYPE_IPV4      = 0x0800;
 const bit<16> ETHERTYPE_ARP       = 0x0806;
 const bit<16> ETHERTYPE_VLAN      = 0x8100;  // IEEE 802.1Q
 const bit<16> ETHERTYPE_QINQ      = 0x88A8;  // IEEE 802.1ad: the outer of two tags
@@ -29,6 +35,8 @@ const bit<16> ETHERTYPE_SESSION   = 0x8864;  // PPPoE: a session's packets
 const bit<16> PPP_IPV4 = 0x0021;
 const bit<16> PPP_IPV6 = 0x0057;
 
+const bit<8> IP_PROTOCOL_IGMP = 2;
+
 const bit<48> BROADCAST = 0xFFFFFFFFFFFF;
 
 const bit<16> PPP_BYTES  = 2;    // the protocol field, which PPPoE's length includes
@@ -37,6 +45,12 @@ const bit<16> IPV6_BYTES = 40;
 const bit<8> LABEL_TTL = 64;
 
 // ---- Headers ------------------------------------------------------------------------------------
+
+header ethernet_t {
+    bit<48> dst_addr;
+    bit<48> src_addr;
+    bit<16> ether_type;     // of what follows
+}
 
 header mpls_t {
     bit<20> label;
@@ -64,6 +78,24 @@ header ppp_t {
     bit<16> protocol;       // of what follows
 }
 
+header ipv4_t {
+    bit<4>      version;
+    bit<4>      ihl;         // header length in units of 4 bytes: 5 without options
+    bit<8>      diffserv;    // DSCP 6, ECN 2
+    bit<16>     total_len;   // with this header
+    bit<16>     identification;
+    bit<3>      flags;
+    bit<13>     frag_offset;
+    bit<8>      ttl;
+    bit<8>      protocol;
+    bit<16>     hdr_checksum;
+    bit<32>     src_addr;
+    bit<32>     dst_addr;
+#ifndef TOFINO
+    varbit<320> options;     // 0 to 40 bytes. On Tofino they are payload.
+#endif
+}
+
 header ipv6_t {
     bit<4>   version;
     bit<8>   traffic_class;
@@ -79,7 +111,7 @@ header ipv6_t {
 // frame behind it is whole: it goes up as it came in, and leaves as the control plane wrote it.
 
 @controller_header("packet_in")
-header bng_packet_in_t {
+header packet_in_header_t {
     bit<9>  ingress_port;   // where the packet came in
     bit<7>  reason;         // why it is here: reason_t
     bit<16> line;           // on which access line, 0: on none
@@ -87,24 +119,24 @@ header bng_packet_in_t {
 }
 
 @controller_header("packet_out")
-header bng_packet_out_t {
+header packet_out_header_t {
     bit<9> egress_port;     // where the control plane wants it to leave
     bit<7> _pad;
 }
 
 struct bng_headers_t {
-    bng_packet_in_t  packet_in;
-    bng_packet_out_t packet_out;
-    ethernet_t       ethernet;
-    mpls_t           label0;      // access, and core if there are any
-    mpls_t           label1;
-    ethernet_t       inner;       // access with labels: that of the subscriber
-    vlan_t           outer_tag;   // labels: the line. QinQ: the S-tag
-    vlan_t           inner_tag;   // labels: the service, if there is one. QinQ: the C-tag
-    pppoe_t          pppoe;
-    ppp_t            ppp;
-    ipv4_t           ipv4;
-    ipv6_t           ipv6;
+    packet_in_header_t  packet_in;
+    packet_out_header_t packet_out;
+    ethernet_t          ethernet;
+    mpls_t              label0;      // access, and core if there are any
+    mpls_t              label1;
+    ethernet_t          inner;       // access with labels: that of the subscriber
+    vlan_t              outer_tag;   // labels: the line. QinQ: the S-tag
+    vlan_t              inner_tag;   // labels: the service, if there is one. QinQ: the C-tag
+    pppoe_t             pppoe;
+    ppp_t               ppp;
+    ipv4_t              ipv4;
+    ipv6_t              ipv6;
 }
 
 // ---- What the controls tell each other ----------------------------------------------------------
