@@ -13,17 +13,21 @@ from typing import NamedTuple
 
 VLAN = 0x8100
 SERVICE_VLAN = 0x88A8
-TAGS = (VLAN, SERVICE_VLAN)
 MPLS = 0x8847
 BOTTOM = 0x100
 """The S bit of a label's 32 bits (RFC 3032)"""
 MOST_LABELS = 8
 MOST_TAGS = 4
 
+_LABEL = struct.Struct("!I")
+_TAG = struct.Struct("!HH")
+
 
 class Inner(NamedTuple):
-    """A subscriber's frame without what surrounds it."""
+    """A subscriber's frame, and the numbers of what surrounded it, from the outside in."""
 
+    labels: tuple[int, ...]
+    vlans: tuple[int, ...]
     destination: bytes
     source: bytes
     ethertype: int
@@ -37,7 +41,7 @@ class Line:
     gateway's and the access node's address of the frame that carries them.
     """
 
-    __slots__ = ("_front", "_tags", "labels", "outer", "tags")
+    __slots__ = ("_front", "_tags", "labels", "outer", "tags", "vlans")
 
     def __init__(
         self,
@@ -46,10 +50,11 @@ class Line:
         outer: tuple[bytes, bytes] = (bytes(6), bytes(6)),
     ) -> None:
         self.tags, self.labels, self.outer = tags, labels, outer
-        self._tags = b"".join([struct.pack("!HH", kind, number) for kind, number in tags])
-        stack = [struct.pack("!I", label << 12 | 64) for label in labels]
+        self.vlans = tuple(number for _, number in tags)
+        self._tags = b"".join([_TAG.pack(kind, number) for kind, number in tags])
+        stack = [_LABEL.pack(label << 12 | 64) for label in labels]
         if stack:
-            stack[-1] = struct.pack("!I", labels[-1] << 12 | BOTTOM | 64)
+            stack[-1] = _LABEL.pack(labels[-1] << 12 | BOTTOM | 64)
             stack.insert(0, outer[0] + outer[1] + MPLS.to_bytes(2, "big"))
         self._front = b"".join(stack)
 
@@ -66,48 +71,33 @@ class Line:
             )
         )
 
-    def carries(self, frame: bytes) -> bool:
-        """Whether a frame has the labels and VLAN numbers of this line, and no others."""
-        labels, at = _labels(frame)
-        return labels == self.labels and _vlans(frame, at) == tuple(vid for _, vid in self.tags)
-
-
-def _labels(frame: bytes) -> tuple[tuple[int, ...], int]:
-    """The labels of a frame, and where the Ethernet header begins that belongs to its packet."""
-    labels: list[int] = []
-    at = 14
-    if frame[12:14] != b"\x88\x47":
-        return (), 0
-    while at + 4 <= len(frame) and len(labels) < MOST_LABELS:
-        entry = int.from_bytes(frame[at : at + 4], "big")
-        labels.append(entry >> 12)
-        at += 4
-        if entry & BOTTOM:
-            break
-    return tuple(labels), at
-
-
-def _vlans(frame: bytes, at: int) -> tuple[int, ...]:
-    """The VLAN numbers of the Ethernet header at `at`."""
-    numbers: list[int] = []
-    at += 12
-    while (
-        at + 4 <= len(frame)
-        and len(numbers) < MOST_TAGS
-        and int.from_bytes(frame[at : at + 2], "big") in TAGS
-    ):
-        numbers.append(int.from_bytes(frame[at + 2 : at + 4], "big") & 0xFFF)
-        at += 4
-    return tuple(numbers)
+    def carries(self, inner: Inner) -> bool:
+        """Whether a frame had the labels and VLAN numbers of this line, and no others."""
+        return inner.vlans == self.vlans and inner.labels == self.labels
 
 
 def inner_of(frame: bytes) -> Inner | None:
     """A frame without labels and tags, whatever line it is from; None if it is cut off."""
-    _, start = _labels(frame)
-    at = start + 12 + 4 * len(_vlans(frame, start))
-    if at + 2 > len(frame):
+    labels: tuple[int, ...] = ()
+    start, end = 0, len(frame)
+    if frame[12:14] == b"\x88\x47":
+        start = 14
+        while start + 4 <= end and len(labels) < MOST_LABELS:
+            (entry,) = _LABEL.unpack_from(frame, start)
+            labels += (entry >> 12,)
+            start += 4
+            if entry & BOTTOM:
+                break
+    at = start + 12
+    vlans: tuple[int, ...] = ()
+    while at + 4 <= end and len(vlans) < MOST_TAGS:
+        kind, number = _TAG.unpack_from(frame, at)
+        if kind not in (VLAN, SERVICE_VLAN):
+            break
+        vlans += (number & 0xFFF,)
+        at += 4
+    if at + 2 > end:
         return None
-    ethertype = int.from_bytes(frame[at : at + 2], "big")
-    return Inner(
-        frame[start : start + 6], frame[start + 6 : start + 12], ethertype, frame[at + 2 :]
-    )
+    ethertype = frame[at] << 8 | frame[at + 1]
+    destination, source = frame[start : start + 6], frame[start + 6 : start + 12]
+    return Inner(labels, vlans, destination, source, ethertype, frame[at + 2 :])

@@ -14,7 +14,7 @@ from p4lab.systems.bng.ppp.codes import IPV4, IPV6
 from p4lab.systems.bng.ppp.events import USER_REQUEST, Down, Packet, V4Down, V4Up, V6Down, V6Up
 from p4lab.systems.bng.pppoe import Dialer
 from p4lab.systems.bng.pppoe.packets import DISCOVERY, PLAIN_MRU, SESSION, data, data_of
-from p4lab.systems.bng.subscriber.access import Line, inner_of
+from p4lab.systems.bng.subscriber.access import Inner, Line, inner_of
 
 
 class State(Enum):
@@ -171,9 +171,14 @@ class Subscriber:
 
     def heard(self, now: float, frame: bytes) -> None:
         """A frame from the line; those for others are ignored."""
-        dialer = self.dialer
         inner = inner_of(frame)
-        if dialer is None or inner is None or inner.destination != self.account.mac:
+        if inner is not None and inner.destination == self.account.mac:
+            self.heard_inner(now, inner)
+
+    def heard_inner(self, now: float, inner: Inner) -> None:
+        """The same for a frame to our MAC address without what surrounds it."""
+        dialer = self.dialer
+        if dialer is None:
             return
         if inner.ethertype == DISCOVERY:
             dialer.heard(now, inner.source, inner.packet)

@@ -143,14 +143,14 @@ class Crowd:
         self._heard += 1
         inner = inner_of(frame)
         number = None if inner is None else self._by_mac.get(inner.destination)
-        if number is None:
+        if inner is None or number is None:
             self._stray += 1
             return
         subscriber = self.subscribers[number]
-        if not subscriber.account.line.carries(frame):
+        if not subscriber.account.line.carries(inner):
             self._wrong_line += 1
             return
-        subscriber.heard(now, frame)
+        subscriber.heard_inner(now, inner)
         self._look(now, number)
 
     def take(self) -> list[tuple[int, bytes]]:
