@@ -1,4 +1,4 @@
-"""A gateway for the tests of its subscribers: concentrator and links, every password is "wonder"."""
+"""Peers for the tests of subscribers and links; every password is "wonder"."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from ipaddress import IPv4Address
 from random import Random
 
-from p4lab.systems.bng.ppp import SERVER, Link, Settings
+from p4lab.systems.bng.ppp import CLIENT, SERVER, Link, Settings
 from p4lab.systems.bng.ppp.authentication import proof_of
 from p4lab.systems.bng.ppp.codes import LCP
 from p4lab.systems.bng.ppp.events import AuthenticationAsked, Down, Event
@@ -17,6 +17,7 @@ from p4lab.systems.bng.subscriber.access import Line, inner_of
 GATEWAY_MAC = bytes.fromhex("02000000fe01")
 DNS = (IPv4Address("192.0.2.53"),)
 PASSWORD = b"wonder"
+ADDRESS = IPv4Address("100.69.0.1")
 
 
 def right(event: AuthenticationAsked) -> bool:
@@ -134,3 +135,79 @@ class Gateway:
 def lcp_of(packets: list[tuple[int, bytes]]) -> list[bytes]:
     """The LCP packets among what a link sends."""
     return [body for protocol, body in packets if protocol == LCP]
+
+
+class Pair:
+    """A server's link and a client's, joined; whoever needs one end alone leaves the other out of
+    it. `loss` is the share of packets that is lost."""
+
+    def __init__(
+        self,
+        server: Settings | None = None,
+        client: Settings | None = None,
+        *,
+        random: Random,
+        loss: float = 0.0,
+        address: IPv4Address | None = ADDRESS,
+        interface_id: int | None = 0,
+    ) -> None:
+        self.random, self.loss = random, loss
+        self.address, self.interface_id = address, interface_id
+        self.server = Link(SERVER, server or Settings(), random)
+        self.client = Link(CLIENT, client or Settings(name=b"alice", secret=PASSWORD), random)
+        self.now = 0.0
+        self.sent: list[tuple[str, int, bytes]] = []
+        self.server_events: list[Event] = []
+        self.client_events: list[Event] = []
+
+    def start(self) -> None:
+        """Both begin."""
+        self.server.start(self.now)
+        self.client.start(self.now)
+
+    def exchange(self) -> None:
+        """Until both have nothing to say; raises AssertionError when that does not come."""
+        for _ in range(200):
+            up, down = self.client.take(), self.server.take()
+            for name, packets, peer in (("c", up, self.server), ("s", down, self.client)):
+                for protocol, body in packets:
+                    self.sent.append((name, protocol, body))
+                    if self.random.random() >= self.loss:
+                        peer.heard(self.now, protocol, body)
+            self._look()
+            if not (self.client.out or self.server.out):
+                return
+        raise AssertionError("the two ends do not stop talking")
+
+    def _look(self) -> None:
+        for event in self.server.happened():
+            self.server_events.append(event)
+            if isinstance(event, AuthenticationAsked):
+                if right(event):
+                    self.server.authenticated(self.now, self.address, DNS, self.interface_id)
+                else:
+                    self.server.refused(self.now, "wrong name or password")
+        self.client_events += self.client.happened()
+
+    def run(self, seconds: float) -> None:
+        """Let time pass, from deadline to deadline."""
+        end = self.now + seconds
+        self.exchange()
+        while (due := min(self.server.deadline, self.client.deadline)) <= end:
+            self.now = max(self.now, due)
+            self.server.tick(self.now)
+            self.client.tick(self.now)
+            self._look()
+            self.exchange()
+        self.now = end
+
+    def dial(self) -> None:
+        """Set up, and check that it is."""
+        self.start()
+        self.exchange()
+        assert self.server.settled and self.client.settled
+
+
+def kinds(events: list[Event]) -> list[str]:
+    """Names of events."""
+    return [type(event).__name__ for event in events]

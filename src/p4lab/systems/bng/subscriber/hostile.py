@@ -96,7 +96,6 @@ def broken_options() -> Iterator[bytes]:
         yield packet(CONFIGURE_REQUEST, 2, option(5, b"\1\2\3\4") + bytes((1, length)))
     yield packet(CONFIGURE_REQUEST, 3, b"\1")
     yield packet(CONFIGURE_REQUEST, 4, option(1, b"\5\xd4") * 2)
-    yield packet(CONFIGURE_REQUEST, 5, bytes((77, 255)) + bytes(253))
 
 
 def broken_tags(code: int = PADI) -> Iterator[bytes]:
