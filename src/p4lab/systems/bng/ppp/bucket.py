@@ -13,10 +13,12 @@ class Bucket:
 
     def allows(self, now: float) -> bool:
         """Whether once more is within the bound; if so, it counts."""
-        level = self.level + (now - self.stamp) * self.rate
-        if level > self.burst:
-            level = self.burst
-        self.stamp = now
+        level = self.level
+        if now > self.stamp:
+            level += (now - self.stamp) * self.rate
+            if level > self.burst:
+                level = self.burst
+            self.stamp = now
         if level < 1:
             self.level = level
             return False
