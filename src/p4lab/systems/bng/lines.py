@@ -43,7 +43,7 @@ def _subscriptions(topology: Topology, settings: GatewaySettings) -> Iterator[Su
     subscribers = [host for host in topology.hosts if host.name not in settings.core_hosts]
     for number, host in enumerate(subscribers, 1):
         node, vid = number // LINES_OF_A_NODE + 1, number % LINES_OF_A_NODE + 1
-        has_labels = settings.access == "labels" or settings.access == "mixed" and number % 2 == 1
+        has_labels = settings.access == "labels" or (settings.access == "mixed" and number % 2 == 1)
         if has_labels:
             labels = (FIRST_LABEL + host.router_number, FIRST_LABEL + node)
             tags = ((VLAN, vid), (VLAN, SERVICE_VID))
