@@ -6,10 +6,12 @@ from collections.abc import Callable
 from ipaddress import IPv4Address
 from random import Random
 
+from p4lab.systems.bng.addresses.router import Advertisement, advertisement, is_solicitation
+from p4lab.systems.bng.entries import Net
 from p4lab.systems.bng.ppp import CLIENT, SERVER, Link, Settings
 from p4lab.systems.bng.ppp.authentication import proof_of
-from p4lab.systems.bng.ppp.codes import LCP
-from p4lab.systems.bng.ppp.events import AuthenticationAsked, Down, Event
+from p4lab.systems.bng.ppp.codes import IPV6, LCP
+from p4lab.systems.bng.ppp.events import AuthenticationAsked, Down, Event, Packet
 from p4lab.systems.bng.pppoe import Closed, Concentrator, Offer, Opened, Session
 from p4lab.systems.bng.pppoe.packets import DISCOVERY
 from p4lab.systems.bng.subscriber.access import Line, inner_of
@@ -30,6 +32,11 @@ def right(event: AuthenticationAsked) -> bool:
 def address_of(session_id: int) -> IPv4Address:
     """What a session is given."""
     return IPv4Address("100.69.0.0") + session_id
+
+
+def prefix_of(session_id: int) -> Net:
+    """What a session is told in router advertisements."""
+    return Net(6, 0x20010DB8 << 96 | session_id << 64, 64)
 
 
 class Gateway:
@@ -82,11 +89,18 @@ class Gateway:
             self.events.append((session, event))
             if isinstance(event, AuthenticationAsked):
                 self._judge(now, session, event)
+            elif isinstance(event, Packet) and is_solicitation(event.body):
+                self._advertise(session)
             elif isinstance(event, Down):
                 self._send(session)
                 self.concentrator.close(session, event.reason)
                 return
         self._send(session)
+
+    def _advertise(self, session: Session) -> None:
+        own = int.from_bytes(session.link.ipv6cp.own, "big")
+        said = Advertisement(False, False, prefix_of(session.id), 1492)
+        self.concentrator.send(session, IPV6, advertisement(own, said))
 
     def _send(self, session: Session) -> None:
         for protocol, body in session.link.take():

@@ -152,6 +152,18 @@ def test_a_repeated_request_is_asked_once_and_answered_twice():
     assert link.happened() == []
 
 
+@pytest.mark.parametrize("identifier", [0, 1, 255])
+def test_nobody_is_authenticated_before_lcp_is_open(identifier):
+    link = server(methods=(PAP,))
+    link.heard(0.0, PAP_PROTOCOL, packet(1, identifier, b"\5alice\6wonder"))
+    assert link.happened() == []
+    for method, protocol, code in ((PAP, PAP_PROTOCOL, 2), (CHAP, CHAP_PROTOCOL, 3)):
+        client = Link(CLIENT, Settings(name=b"alice", methods=(method,)), Random(1))
+        client.start(0.0)
+        client.heard(0.0, protocol, packet(code, identifier, b"\0"))
+        assert not client.network
+
+
 def test_an_answer_that_comes_too_late_lets_nobody_in():
     link = opened(methods=(PAP,))
     link.heard(0.0, PAP_PROTOCOL, packet(1, 1, b"\5alice\6wonder"))

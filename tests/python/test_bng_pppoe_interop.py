@@ -15,18 +15,19 @@ import stat
 import subprocess
 import sys
 import time
+from ipaddress import IPv6Address
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from bng_hdlc import Reader, framed
-from bng_peers import GATEWAY_MAC, PASSWORD, Gateway, address_of
-from linux_stacks import ENVIRONMENT, PATH, NoNamespacesError, open_room
+from bng_peers import GATEWAY_MAC, PASSWORD, Gateway, address_of, prefix_of
+from linux_stacks import ENVIRONMENT, PATH, NoNamespacesError, echo_request, open_room
 from p4lab.packets.ip import PROTOCOL_ICMP, checksum, ipv4
 from p4lab.paths import ROOT
 from p4lab.systems.bng.ppp import CLIENT, Link, Settings
-from p4lab.systems.bng.ppp.codes import IPV4
+from p4lab.systems.bng.ppp.codes import IPV4, IPV6
 from p4lab.systems.bng.subscriber import Account, Line, State, Subscriber
 from p4lab.systems.bng.subscriber.card import PACKET_AUXDATA, SOL_PACKET, whole
 
@@ -80,6 +81,10 @@ class Cable:
                 found.append(frame)
         self.frames += found
         return found
+
+    def answered(self, last):
+        """Whether the host has sent a frame that ends so."""
+        return any(frame.endswith(last) for frame in self.frames)
 
     def serve(self, gateway, until, line=None, besides=lambda now: None):
         """Answer as a gateway until something is true. Raises AssertionError if it never is."""
@@ -207,13 +212,20 @@ def test_a_linux_host_is_online_through_our_client(room, vlans):
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        bufsize=0,
     )
     with client:
         try:
             cable.serve(gateway, lambda: gateway.up == 1 or client.poll() is not None, line)
-            assert client.poll() is None, client.stderr.read()
-            said = json.loads(client.stdout.readline())
+            assert client.poll() is None, client.stderr.read().decode()
+            os.set_blocking(client.stdout.fileno(), False)
+            text = []
+
+            def listen(_):
+                text.append(client.stdout.read() or b"")
+
+            cable.serve(gateway, lambda: b"".join(text).count(b"\n") == 2, line, listen)
+            said, there = map(json.loads, b"".join(text).splitlines())
             (session,) = gateway.concentrator.sessions.values()
             address = address_of(session.id)
             assert said["state"] == "up" and said["address"] == str(address)
@@ -221,12 +233,13 @@ def test_a_linux_host_is_online_through_our_client(room, vlans):
             assert f"{address}/32" in shown
             assert "mtu 1492" in cable.stack.run("ip", "link", "show", "dev", "ppp0")
             assert "ppp0" in cable.stack.run("ip", "route", "show", "default")
-            gateway.concentrator.send(session, IPV4, ping(address, b"are you there?"))
-            cable.serve(
-                gateway,
-                lambda: any(frame.endswith(b"are you there?") for frame in cable.frames),
-                line,
-            )
+            own = prefix_of(session.id).address | int.from_bytes(session.link.ipv6cp.peer, "big")
+            assert there["state"] == "addressed" and there["address"] == str(IPv6Address(own))
+            ping4, ping6 = b"are you there?", b"and with IPv6?"
+            gateway.concentrator.send(session, IPV4, ping(address, ping4))
+            source = IPv6Address("2001:db8:ffff::1")
+            gateway.concentrator.send(session, IPV6, echo_request(source, IPv6Address(own), ping6))
+            cable.serve(gateway, lambda: cable.answered(ping4) and cable.answered(ping6), line)
         finally:
             client.send_signal(signal.SIGTERM)
         cable.serve(gateway, lambda: client.poll() is not None, line)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 PAP_REQUEST, PAP_ACK, PAP_NAK = 1, 2, 3
 CHALLENGE, RESPONSE, SUCCESS, FAILURE = 1, 2, 3, 4
+PROTOCOLS = {BY_PAP: PAP, BY_CHAP: CHAP}
 CHALLENGE_BYTES = 16
 PROOF_BYTES = 16
 """Of MD5"""
@@ -51,6 +52,7 @@ class Judge:
     def __init__(self, link: Link) -> None:
         self.link = link
         self.method = ""
+        """What the client has agreed to; nothing while LCP is not open"""
         self.identifier = link.random.getrandbits(8)
         self.deadline = inf
         self.challenge = self.verdict = b""
@@ -87,7 +89,7 @@ class Judge:
     def heard(self, protocol: int, body: bytes) -> None:
         """A request (PAP) or a response (CHAP)."""
         found = framed(body)
-        if found is None or protocol != (CHAP if self.method == BY_CHAP else PAP):
+        if found is None or protocol != PROTOCOLS.get(self.method):
             return
         code, identifier, data = found
         if self.method == BY_CHAP:
@@ -148,13 +150,15 @@ class Applicant:
     def __init__(self, link: Link) -> None:
         self.link = link
         self.method = ""
-        self.identifier = 0
+        """What the server wants; nothing while LCP is not open"""
+        self.identifier = -1
+        """That of what we have said last; -1 if we have not"""
         self.deadline = inf
         self.tries = 0
 
     def start(self, now: float, method: str) -> None:
         """LCP is open and the server wants this."""
-        self.method = method
+        self.method, self.identifier = method, -1
         self.tries = self.link.settings.max_configure
         if method == BY_PAP:
             self._request(now)
@@ -182,7 +186,7 @@ class Applicant:
     def heard(self, now: float, protocol: int, body: bytes) -> None:
         """A verdict, or a challenge."""
         found = framed(body)
-        if found is None or protocol != (CHAP if self.method == BY_CHAP else PAP):
+        if found is None or protocol != PROTOCOLS.get(self.method):
             return
         code, identifier, data = found
         if self.method == BY_CHAP and code == CHALLENGE:

@@ -8,6 +8,7 @@ import signal
 import sys
 from random import Random
 
+from p4lab.systems.bng.addresses.client import AddressClient
 from p4lab.systems.bng.subscriber.access import SERVICE_VLAN, VLAN, Line
 from p4lab.systems.bng.subscriber.card import Card, Tunnel
 from p4lab.systems.bng.subscriber.client import Account, Subscriber
@@ -94,8 +95,16 @@ def main(words: list[str] | None = None) -> int:
         circuit_id=said.circuit_id.encode(),
         remote_id=said.remote_id.encode(),
     )
-    subscriber = Subscriber(account, Random(os.urandom(16)))
-    connection = Connection(subscriber, card, tunnel, default=not said.no_route, once=said.once)
+    random = Random(os.urandom(16))
+    addresses = AddressClient(random)
+    connection = Connection(
+        Subscriber(account, random, addresses),
+        addresses,
+        card,
+        tunnel,
+        default=not said.no_route,
+        once=said.once,
+    )
     signal.signal(signal.SIGTERM, connection.end)
     signal.signal(signal.SIGINT, connection.end)
     try:

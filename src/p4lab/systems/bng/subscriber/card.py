@@ -108,6 +108,12 @@ class Tunnel:
         address = IPv6Address(0xFE80 << 112 | interface_id)
         _ip("-6", "address", "replace", f"{address}/64", "dev", self.name, "nodad")
 
+    def raise_prefix(self, address: IPv6Address, *, default: bool) -> None:
+        """An address of the prefix that the gateway advertises."""
+        _ip("-6", "address", "replace", f"{address}/128", "dev", self.name, "nodad")
+        if default:
+            _ip("-6", "route", "replace", "default", "dev", self.name)
+
     def lower(self) -> None:
         """Nothing is ours any more."""
         _ip("address", "flush", "dev", self.name)

@@ -203,7 +203,7 @@ class Subscriber:
             self._discover(now)
         if self.link is not None:
             self.link.tick(now)
-            if self.addresses is not None and now >= self.addresses.deadline:
+            if self.addresses is not None and self.interface_id:
                 self.addresses.tick(now)
             self._pump(now)
 

@@ -6,9 +6,11 @@ import json
 import select
 import sys
 import time
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network
 from typing import Any
 
+from p4lab.systems.bng.addresses.client import AddressClient
+from p4lab.systems.bng.entries import Net
 from p4lab.systems.bng.subscriber.card import Card, Tunnel
 from p4lab.systems.bng.subscriber.client import State, Subscriber
 
@@ -23,18 +25,30 @@ class Connection:
     """Keeps one subscriber online. Each change is reported as a line of JSON on standard output:
 
     {"state": "up", "address": "100.69.0.1", "dns": [...], "interface": "ppp0", "mtu": 1492}
+    {"state": "addressed", "address": "2001:db8::1", "delegated": "2001:db8:100::/56"}
     {"state": "down", "reason": "..."}
     """
 
     def __init__(
-        self, subscriber: Subscriber, card: Card, tunnel: Tunnel, *, default: bool, once: bool
+        self,
+        subscriber: Subscriber,
+        addresses: AddressClient,
+        card: Card,
+        tunnel: Tunnel,
+        *,
+        default: bool,
+        once: bool,
     ) -> None:
-        """`default`: a default route through the session; `once`: no second attempt."""
-        self.subscriber, self.card, self.tunnel = subscriber, card, tunnel
+        """`addresses` are the subscriber's; `default`: a default route through the session;
+        `once`: no second attempt."""
+        self.subscriber, self.addresses = subscriber, addresses
+        self.card, self.tunnel = card, tunnel
         self.default, self.once = default, once
         self._state = State.IDLE
         self._address: IPv4Address | None = None
         self._interface_id = 0
+        self._prefix: Net | None = None
+        self._delegated: Net | None = None
         self._redial = time.monotonic()
         self._wait = REDIAL
         self._ending = False
@@ -97,8 +111,13 @@ class Connection:
         if subscriber.address != self._address or subscriber.interface_id != self._interface_id:
             self._address, self._interface_id = subscriber.address, subscriber.interface_id
             self._readdress()
-        if subscriber.state == self._state:
-            return
+        if subscriber.state != self._state:
+            self._changed(now)
+        if self._state == State.UP:
+            self._look_at_prefixes()
+
+    def _changed(self, now: float) -> None:
+        subscriber = self.subscriber
         self._state = subscriber.state
         if self._state == State.UP:
             self._wait = REDIAL
@@ -121,6 +140,23 @@ class Connection:
             self.tunnel.raise_v4(self._address, mtu, default=self.default)
         if self._interface_id:
             self.tunnel.raise_v6(self._interface_id, mtu)
+        self._prefix = self._delegated = None
+
+    def _look_at_prefixes(self) -> None:
+        prefix, delegated = self.addresses.prefix, self.addresses.delegated
+        if not self._interface_id or (prefix, delegated) == (self._prefix, self._delegated):
+            return
+        self._prefix, self._delegated = prefix, delegated
+        address = None
+        if prefix is not None and prefix.length == 64:
+            address = IPv6Address(prefix.address | self._interface_id)
+            self.tunnel.raise_prefix(address, default=self.default)
+        whole = None if delegated is None else IPv6Network(delegated[1:])
+        self._report(
+            state="addressed",
+            address=None if address is None else str(address),
+            delegated=None if whole is None else str(whole),
+        )
 
     @staticmethod
     def _report(**what: Any) -> None:
