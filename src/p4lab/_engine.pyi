@@ -452,9 +452,11 @@ class Network:
         sender_received, receiver_sent, receiver_received (frames of this connection at the two
         hosts), done (the sender writes no more and the receiver has read all of it)."""
     def sent(self, flow: int, sender: int) -> int: ...
-    def report(self, host: int) -> list[dict[str, Any]]:
-        """Per flow: flow, sender, sent, received, duplicates, missing, out_of_order, unwanted,
-        first, last."""
+    def report(
+        self, host: int, flows: Sequence[tuple[int, int]] | None = None
+    ) -> list[dict[str, Any]]:
+        """Of all flows, or of some, each a (flow, sender). Per flow: flow, sender, sent, received,
+        duplicates, missing, out_of_order, unwanted, first, last."""
     def node_stats(self, number: int) -> tuple[int, int]:
         """Frames that a node could not place: sent to a port without a cable, filtered."""
     def write(self, switch: int, updates: Sequence[Update]) -> None: ...

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 import pytest
 from typer.testing import CliRunner
 
-from p4lab import doctor, registry
+from p4lab import doctor, registry, rights
 from p4lab.cli import app
-from p4lab.doctor import Finding, kernel, machine, tools
+from p4lab.doctor import Finding, kernel, machine, networks, tools
 
 NOTHING_WRONG = Finding("system", "ok", "Debian GNU/Linux 12 (bookworm), Linux 6.1, x86_64")
 NO_NETEM = Finding("netem", "missing", "Error: Specified qdisc kind is unknown.", "Nothing to do.")
@@ -82,7 +82,8 @@ def test_a_probe_that_fails_is_a_line_and_not_a_crash(monkeypatch):
 
 NAMES = [
     *("system", "Python", "engine", "memory", "disk", "port 8888", "port 9559"),
-    *("privileges", "veth", "offloads", "interfaces", "netem", "AF_XDP"),
+    *("virtual time", "user namespace", "root"),
+    *("veth", "offloads", "interfaces", "netem", "AF_XDP"),
     *("JupyterLab", "Mininet", "Wireshark", "Chromium", "p4c", "bmv2", "Tofino SDE"),
 ]
 
@@ -124,8 +125,9 @@ def test_it_works_for_a_user_who_is_not_root():
     assert done.returncode == 0, done.stderr
     states = json.loads(done.stdout)
     assert list(states)[: len(NAMES)] == NAMES
-    assert states["privileges"] == "missing"
-    assert "broken" not in [states[name] for name in ("veth", "offloads", "netem", "AF_XDP")]
+    assert (states["virtual time"], states["root"]) == ("ok", "missing")
+    tried = ("user namespace", "veth", "offloads", "netem", "AF_XDP")
+    assert "broken" not in [states[name] for name in tried]
 
 
 def test_a_system_has_lines_of_its_own_and_one_if_it_cannot_be_used(tmp_path, monkeypatch):
@@ -214,13 +216,19 @@ def test_an_interface_that_merges_frames_is_named_with_the_command(path, monkeyp
 
 def test_root_of_a_container_may_lack_the_right(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(kernel, "STATUS", tmp_path / "status")
+    monkeypatch.setattr(rights, "STATUS", tmp_path / "status")
+    monkeypatch.setattr(rights, "MAP", tmp_path / "map")
+    monkeypatch.setattr(networks, "in_namespace", lambda _: None)
     (tmp_path / "status").write_text("Name:\tpython\nCapEff:\t00000000a80425fb\n")  # docker's own
-    assert "CAP_NET_ADMIN" in kernel.privileges().detail
+    assert networks.root().state == "missing" and "--privileged" in networks.root().fix
     (tmp_path / "status").write_text("CapEff:\t000001ffffffffff\n")
-    assert kernel.privileges().state == "ok"
+    (tmp_path / "map").write_text("         0          0 4294967295\n")
+    assert networks.root().state == "ok"
+    (tmp_path / "map").write_text("         0       1000          1\n")
+    assert "user namespace" in networks.root().detail
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert "virtual time" in kernel.privileges().detail
+    (tmp_path / "status").write_text("CapEff:\t0000000000000000\n")
+    assert networks.root().detail == "you are not root"
 
 
 def test_too_little_memory_or_disk_is_broken(tmp_path, monkeypatch):

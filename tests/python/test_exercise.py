@@ -100,7 +100,7 @@ def test_commands_come_from_a_pipe_and_controllers_find_the_switches(folder: Pat
     ("words", "said"),
     [
         (["--packets", "3"], "--packets is for labs"),
-        (["--net", "mininet"], "--net is for labs"),
+        (["--net", "linux"], "--net is for labs"),
         (["--undefined", "1"], "--undefined is for labs"),
         (["--bmv2-compat", "--target", "bmv2"], "--bmv2-compat is for our own"),
     ],

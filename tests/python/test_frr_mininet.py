@@ -63,8 +63,8 @@ def test_what_nobody_says() -> None:
 @needs_root
 @needs_mininet
 def test_a_storm_on_linux_hosts() -> None:
-    """`p4lab experiment storm --net mininet --events 100` is the long one."""
-    with Storm(Topology.load("ring"), 5, "mininet") as storm:
+    """`p4lab experiment storm --net linux --events 100` is the long one."""
+    with Storm(Topology.load("ring"), 5, "linux") as storm:
         events = list(storm.events(4))
         assert [event for event in events if not event.ok] == []
         assert storm.tables() == storm.fresh_tables()
@@ -74,7 +74,7 @@ def test_a_storm_on_linux_hosts() -> None:
 @needs_mininet
 def test_a_storm_with_heartbeats_on_linux_hosts() -> None:
     """Cables fail in the middle, where no interface loses its carrier."""
-    with Storm(Topology.load("ring"), 5, "mininet", heartbeat=HEARTBEATS["mininet"]) as storm:
+    with Storm(Topology.load("ring"), 5, "linux", heartbeat=HEARTBEATS["linux"]) as storm:
         events = list(storm.events(3))
         assert [event for event in events if not event.ok] == []
         assert storm.tables() == storm.fresh_tables()

@@ -69,7 +69,7 @@ needs_seg6 = pytest.mark.skipif(
     not Path("/proc/sys/net/ipv6/conf/all/seg6_enabled").exists(),
     reason="this kernel has no SRv6",
 )
-NETWORKS = ["virtual", pytest.param("mininet", marks=needs_mininet)]
+NETWORKS = ["virtual", pytest.param("linux", marks=needs_mininet)]
 
 
 @pytest.fixture
@@ -475,7 +475,7 @@ def test_a_linux_host_can_be_told_to_be_the_end_of_a_segment(tmp_path: Path) -> 
     segment, mac = f"128w{int(SEGMENT):#x}", f"48w{h2.mac:#x}"
     program = load_program(file, (("SEGMENT", segment), ("HOST", mac)))
     hosts = LinuxHosts(True, {"h2": end_of(SEGMENT, h2)})
-    with open_network("mininet", PAIR, program, hosts=hosts) as net:
+    with open_network("linux", PAIR, program, hosts=hosts) as net:
         plane = Silent(PAIR, net.driver)
         net.join(h2, GROUP)
         for flow, group in ((1, GROUP), (2, GROUP + 1)):
@@ -514,7 +514,7 @@ def test_a_command_that_fails_in_a_host_is_told(
     program = load_program(plan.program)
     hosts = LinuxHosts(True, {"h3": [["true"], command]})
     with pytest.raises(NetworkError) as error:
-        open_network("mininet", plan.topology, program, hosts=hosts)
+        open_network("linux", plan.topology, program, hosts=hosts)
     text = str(error.value)
     assert text.startswith(f"host h3: `{' '.join(command)}` fails: ") and told in text
     assert "\n" not in text
@@ -592,7 +592,7 @@ def test_hosts_of_ipv4_say_nothing_in_ipv6() -> None:
 def test_hosts_of_ipv6_ask_for_no_router_later(course: Path) -> None:
     """A kernel that may believe routers repeats its question, seconds after the first."""
     plan = load_plan(LAB)
-    with open_session(plan, "mininet") as session:
+    with open_session(plan, "linux") as session:
         for host in plan.topology.hosts:
             knob = f"/proc/sys/net/ipv6/conf/{host.interface}/accept_ra"
             asked = session.net.popen(host, ["cat", knob], stdout=subprocess.PIPE)

@@ -80,13 +80,13 @@ def test_virtual_rerouting_saves_all_but_what_was_on_the_link() -> None:
 
 
 @needs_mininet
-def test_mininet_outage_hits_those_behind_the_link_only() -> None:
-    missing = outage("mininet", rerouted=False)
+def test_linux_outage_hits_those_behind_the_link_only() -> None:
+    missing = outage("linux", rerouted=False)
     assert 0 < missing["h2"] < PACKETS and missing["h3"] == missing["h2"]
     assert missing["h5"] == missing["h6"] == 0
 
 
 @needs_mininet
-def test_mininet_rerouting_loses_less_than_the_outage() -> None:
-    without, with_it = (outage("mininet", rerouted=choice) for choice in (False, True))
+def test_linux_rerouting_loses_less_than_the_outage() -> None:
+    without, with_it = (outage("linux", rerouted=choice) for choice in (False, True))
     assert with_it["h2"] < without["h2"]

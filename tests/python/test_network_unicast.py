@@ -26,7 +26,7 @@ TOOLS = ("mnexec", "ifconfig", "ip", "ethtool")
 NETWORKS = [
     "virtual",
     pytest.param(
-        "mininet",
+        "linux",
         marks=pytest.mark.skipif(
             os.geteuid() != 0 or any(shutil.which(tool) is None for tool in TOOLS),
             reason="Mininet needs root and its tools",

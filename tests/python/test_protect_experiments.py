@@ -309,7 +309,7 @@ TOOLS = ("mnexec", "ifconfig", "ip", "ethtool", "iperf3")
 def test_iperf3_downloads_through_a_tunnel() -> None:
     """Hosts learn by ICMP that the tunnel's MTU is less than theirs."""
     found = goodput_linux.run("protected", 1, 1, 1)
-    assert (found.network, found.pairs) == ("mininet", 1)
+    assert (found.network, found.pairs) == ("linux", 1)
     assert found.goodput > 0
 
 
@@ -379,7 +379,7 @@ def test_a_verb_writes_figure_table_and_json(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("protection-goodput", "--net", "nowhere"), "there is virtual and mininet"),
+        (("protection-goodput", "--net", "nowhere"), "there is virtual and linux"),
         (("protection-failure", "--out", "/dev/null/x"), "give another folder"),
         (("protection-cost", "--runs", "0"), "--runs"),
     ],

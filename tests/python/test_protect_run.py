@@ -89,7 +89,7 @@ def test_what_cannot_be_run_is_refused_in_a_sentence(
 @needs_mininet
 @pytest.mark.parametrize("accept", ["highest", "slots", "vector"])
 def test_linux_hosts_lose_nothing_when_a_path_is_down(accept: str) -> None:
-    done = p4lab("run", "03-protect", "--net", "mininet", "--packets", "200", "--accept", accept,
+    done = p4lab("run", "03-protect", "--net", "linux", "--packets", "200", "--accept", accept,
                  "--down", "r1-r2", "--json")  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
@@ -101,7 +101,7 @@ def test_linux_hosts_lose_nothing_when_a_path_is_down(accept: str) -> None:
 def test_a_cable_that_breaks_meanwhile_is_not_felt_by_linux_hosts() -> None:
     plan = load_plan("03-protect", packets=300, accept="slots")
     plan = replace(plan, streams=tuple(replace(s, interval_ns=2 * MS) for s in plan.streams))
-    with open_session(plan, "mininet") as session:
+    with open_session(plan, "linux") as session:
         session.start()
         start = session.begin()
         session.net.run_until(start + 300 * MS, session.controller)
@@ -130,7 +130,7 @@ print(s.getsockopt(socket.IPPROTO_IP, MTU))
 def test_linux_learns_from_the_answer_how_much_fits() -> None:
     """Path MTU discovery as the kernel does it: 1,500 less 28 for the tunnel."""
     plan = load_plan("03-protect", packets=1)
-    with open_session(plan, "mininet") as session:
+    with open_session(plan, "linux") as session:
         session.start()
         (host,) = [shell for shell in session.net._shells if shell.name == "h1"]
         process = host.popen([sys.executable, "-c", TOO_LONG], stdout=subprocess.PIPE)

@@ -27,7 +27,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="Mininet needs root")
 def test_lab_01_runs_on_bmv2_as_on_the_engine(topology: str) -> None:
     reports = {}
     for target in ("engine", "bmv2"):
-        arguments = ("--net", "mininet", "--target", target, "--topology", topology)
+        arguments = ("--net", "linux", "--target", target, "--topology", topology)
         done = p4lab("run", "01-bier", *arguments, "--packets", "100", "--json")
         assert done.returncode == 0, done.stdout + done.stderr
         reports[target] = json.loads(done.stdout)
@@ -88,7 +88,7 @@ def test_the_checks_of_lab_01_hold_on_bmv2(tmp_path: Path) -> None:
 def test_lab_03_runs_on_bmv2_as_on_the_engine(arguments: tuple[str, ...]) -> None:
     reports = {}
     for target in ("engine", "bmv2"):
-        how = ("--net", "mininet", "--target", target, "--packets", "50", "--reset", "10 s")
+        how = ("--net", "linux", "--target", target, "--packets", "50", "--reset", "10 s")
         done = p4lab("run", "03-protect", *how, *arguments, "--json")
         twice = "none" in arguments
         assert done.returncode == twice, done.stdout + done.stderr
@@ -175,7 +175,7 @@ def test_a_mistake_in_lab_03_is_found_on_bmv2() -> None:
 def test_lab_04_runs_on_bmv2_as_on_the_engine(arguments: tuple[str, ...]) -> None:
     reports = {}
     for target in ("engine", "bmv2"):
-        how = ("--net", "mininet", "--target", target, "--packets", "20")
+        how = ("--net", "linux", "--target", target, "--packets", "20")
         done = p4lab("run", "04-msr6", *how, *arguments, "--json")
         assert done.returncode == 0, done.stdout + done.stderr
         reports[target] = json.loads(done.stdout)
@@ -196,7 +196,7 @@ def test_the_checks_of_lab_04_hold_on_bmv2() -> None:
 
 @pytest.mark.skipif(not MISSING, reason="bmv2 is installed")
 def test_without_bmv2_the_run_says_what_to_install() -> None:
-    done = p4lab("run", "01-bier", "--net", "mininet", "--target", "bmv2")
+    done = p4lab("run", "01-bier", "--net", "linux", "--target", "bmv2")
     assert done.returncode == 2
     assert "p4c-bm2-ss" in done.stderr
     assert "Install" in done.stderr
@@ -208,8 +208,8 @@ def test_without_bmv2_the_run_says_what_to_install() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--target", "bmv2"), "add --net mininet"),
-        (("--target", "bmv2", "--net", "mininet", "--undefined", "1"), "--undefined"),
+        (("--target", "bmv2"), "add --net linux"),
+        (("--target", "bmv2", "--net", "linux", "--undefined", "1"), "--undefined"),
         (("--target", "wedge99"), "engine, bmv2, tofino-model, wedge"),
     ],
 )

@@ -1,6 +1,6 @@
 """A TNA switch on Linux interfaces tells its control plane what hosts say.
 
-Without its port to the CPU it drops IGMP, and no host of `--net mininet` gets anything.
+Without its port to the CPU it drops IGMP, and no host of `--net linux` gets anything.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def test_a_course_is_named_on_the_command_line(
     assert wrong.returncode == 2 and "has no folder labs" in wrong.stderr
 
 
-@pytest.mark.parametrize("net", ["virtual", pytest.param("mininet", marks=needs_root)])
+@pytest.mark.parametrize("net", ["virtual", pytest.param("linux", marks=needs_root)])
 def test_every_host_gets_its_packets(net: str) -> None:
     done = p4lab("run", LAB, "--net", net, "--json", "--packets", "20")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -85,7 +85,7 @@ def test_a_run_speaks_of_hosts_and_not_of_groups() -> None:
 @needs_root
 @needs_bmv2
 def test_it_runs_on_the_real_bmv2(work: Path) -> None:
-    done = p4lab("run", LAB, "--net", "mininet", "--target", "bmv2", "--packets", "20")
+    done = p4lab("run", LAB, "--net", "linux", "--target", "bmv2", "--packets", "20")
     assert done.returncode == 0, done.stdout + done.stderr
     checked = p4lab("check", LAB, SOLVED, "--target", "bmv2")
     assert checked.returncode == 0, checked.stdout + checked.stderr

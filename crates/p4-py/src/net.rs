@@ -417,9 +417,25 @@ impl Network {
         self.inner.sent(Flow { flow, sender })
     }
 
-    /// What a host got of every stream: a list of dictionaries.
-    fn report<'py>(&self, py: Python<'py>, host: u32) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let reports = self.inner.report(node(host)).map_err(refused)?;
+    /// What a host got of every stream, or of some, each a flow and its sender: a list of
+    /// dictionaries.
+    #[pyo3(signature = (host, flows=None))]
+    fn report<'py>(
+        &self,
+        py: Python<'py>,
+        host: u32,
+        flows: Option<Vec<(u32, u32)>>,
+    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let reports = match flows {
+            None => self.inner.report(node(host)),
+            Some(pairs) => {
+                let flows = pairs
+                    .into_iter()
+                    .map(|(flow, sender)| Flow { flow, sender });
+                self.inner.report_of(node(host), &flows.collect::<Vec<_>>())
+            }
+        };
+        let reports = reports.map_err(refused)?;
         reports.iter().map(|report| flow_dict(py, report)).collect()
     }
 

@@ -45,7 +45,7 @@ Target = Annotated[
     typer.Option(
         "--target",
         metavar="engine|bmv2|tofino-model",
-        help="What runs your program; others than the engine need root.",
+        help="What runs your program; tofino-model needs root.",
     ),
 ]
 
@@ -113,12 +113,15 @@ def check(
     """
     from rich.console import Console  # heavy: rich, for nothing but a report
 
+    from p4lab.cli.hosts import linux_hosts
     from p4lab.grading.apart import unread
     from p4lab.grading.text import of_part, render
 
     course = _course(lab)
     wanted = _part(course, part)
     _may_be(target, course)
+    if target == "bmv2":
+        linux_hosts()
     if prove and target != "engine":
         fail("a proof is about the program, on whatever target it runs: leave out --target.")
     if watch_it is not None and target != "engine":

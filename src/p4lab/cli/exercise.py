@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from p4lab.cli.errors import fail
+from p4lab.cli.hosts import hosts_refused
 from p4lab.cli.running import reporting
 from p4lab.exercise.files import Exercise, ExerciseError, read_exercise
-from p4lab.exercise.run import ExerciseNetwork, Loaded, Reached, load, makers, may_run
+from p4lab.exercise.run import ExerciseNetwork, Loaded, Reached, load, makers
 from p4lab.exercise.service import ADDRESS, Service
 
 if TYPE_CHECKING:
@@ -33,15 +34,14 @@ def run_exercise(
     over to Mininet's command line, and controllers reach the switches."""
     from rich.console import Console  # heavy: rich
 
+    refused = hosts_refused()
     try:
         exercise = read_exercise(folder, topology, program)
         with reporting() as say:
             loaded = load(exercise, say, bmv2_compat=bmv2_compat)
-            if not may_run():
-                fail(
-                    f"{folder} is in order: its programs compile and its entries fit. Running it "
-                    "makes Linux hosts, which needs root: start it with sudo."
-                )
+            if refused:
+                order = f"{folder} is in order: its programs compile and its entries fit."
+                fail(f"{order} {refused}")
             switches = makers(loaded, target, say)
             say("building the network")
             served = cli and target == "engine"

@@ -10,11 +10,11 @@ import typer
 
 from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail
+from p4lab.cli.hosts import linux_hosts
 from p4lab.cli.options import Json
 from p4lab.cli.running import reporting
 from p4lab.exercise import scoreboard
 from p4lab.exercise.files import ExerciseError
-from p4lab.exercise.run import may_run
 from p4lab.exercise.scoreboard import Row, Version
 from p4lab.exercise.taught import TUTORIALS, Taught, read_taught
 
@@ -38,7 +38,7 @@ def exercises(
     """A scoreboard: does each exercise's solution behave here as it is taught, and does its starter
     not? Exits 0 if all do or have a reason not to.
 
-    Runs every exercise twice on Linux hosts, which takes some minutes and needs root.
+    Runs every exercise twice on Linux hosts, which takes some minutes.
 
     The JSON object has ok and exercises (name, ok, exception, complaints, solution and starter,
     each with passed, checks and refused).
@@ -55,8 +55,7 @@ def exercises(
     try:
         taught = read_taught(checks or TUTORIALS)
         wanted = [folder for folder in folders if not only or folder.name in only]
-        if not may_run():
-            fail("the exercises run on Linux hosts, which needs root: start it with sudo.")
+        linux_hosts()
         rows = _rows(wanted, taught)
     except ExerciseError as error:
         fail(str(error))

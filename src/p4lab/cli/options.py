@@ -23,7 +23,7 @@ Defines = Annotated[
 Lab = Annotated[str, typer.Argument(metavar="LAB", help="The lab, such as 01-bier.")]
 NetworkName = Annotated[
     str,
-    typer.Option("--net", metavar="virtual|mininet", help="In virtual time, or on Linux hosts."),
+    typer.Option("--net", metavar="virtual|linux", help="In virtual time, or on Linux hosts."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")]
 

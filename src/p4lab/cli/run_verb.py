@@ -12,6 +12,7 @@ from p4lab.cli import tofino
 from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.exercise import run_exercise
+from p4lab.cli.hosts import choose_network
 from p4lab.cli.options import Bmv2Compat, Json, NetworkName, Undefined
 from p4lab.cli.running import plan_or_fail, reporting, tell_of_given
 from p4lab.cli.settings import SystemOptions, no_settings
@@ -46,7 +47,7 @@ TargetName = Annotated[
     typer.Option(
         "--target",
         metavar="TARGET",
-        help="What runs the program: engine, bmv2 (with --net mininet), tofino-model or wedge "
+        help="What runs the program: engine, bmv2 (with --net linux), tofino-model or wedge "
         "(docs/hardware.md).",
     ),
 ]
@@ -132,6 +133,8 @@ def run(
     neighbour, port, packets, bytes) and down.
     """
     exercise = is_exercise(Path(lab))
+    if not exercise:
+        choose_network(net)
     if engine != "interpreter" and (exercise or target != "engine"):
         fail("--engine is for labs on our own switches: leave it out.")
     if exercise:
@@ -174,7 +177,7 @@ def run(
         if dry_run or target == "wedge":
             tofino.run(plan, target, wired, dry_run=dry_run, undo=undo, as_json=as_json)
             return
-        net = "mininet"
+        net = "linux"
     with reporting() as say:
         report = run_plan(plan, net, target=target, engine=engine, pcap=pcap, rack=wired, say=say)
     if as_json:

@@ -14,7 +14,7 @@ VERBS = (
     ("{} start 01-bier DIR", "your files, in your own folder"),
     ("{} check 01-bier DIR", "what works, and where it goes wrong"),
     ("{} run 01-bier", "send multicast through a BIER network"),
-    ("sudo {} run 01-bier --net mininet", "the same between real Linux hosts"),
+    ("{} run 01-bier --net linux", "the same between real Linux hosts"),
     ("{} trace 01-bier", "one packet, step by step and hop by hop"),
     ("{} compile PROG.p4", "check a P4 program"),
     ("{} stf PROG.p4 TEST.stf", "send it packets, check what comes out"),

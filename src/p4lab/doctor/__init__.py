@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from p4lab.doctor import kernel, machine, systems, tools
+from p4lab.doctor import kernel, machine, networks, systems, tools
 from p4lab.doctor.finding import WORDS, Finding, Probe, State
 
 __all__ = ["WORDS", "Finding", "Probe", "State", "all_probes", "examine", "lines"]
@@ -18,7 +18,7 @@ __all__ = ["WORDS", "Finding", "Probe", "State", "all_probes", "examine", "lines
 
 def all_probes() -> tuple[Probe, ...]:
     """What is looked at, in the order in which it is shown."""
-    return (*machine.PROBES, *kernel.PROBES, *tools.PROBES, *systems.probes())
+    return (*machine.PROBES, *networks.PROBES, *kernel.PROBES, *tools.PROBES, *systems.probes())
 
 
 def examine(

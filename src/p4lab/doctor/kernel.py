@@ -12,11 +12,10 @@ from pathlib import Path
 from p4lab.doctor.finding import Finding
 
 AF_XDP = 44
-CAP_NET_ADMIN = 12
-ROOT_FIX = "Only for --net mininet: start with sudo."
+ROOT_FIX = "Only for --net linux: start with sudo."
+SLOWER = "Nothing to do: p4lab falls back to packet sockets, which are slower."
 SYSTEM_FOLDERS = ":/usr/sbin:/sbin"  # of ip, tc and ethtool; users' PATHs often lack them
 INTERFACES = Path("/sys/class/net")
-STATUS = Path("/proc/self/status")
 # What merges or splits frames on their way, by the names that ethtool prints and takes.
 MERGING = {
     "tcp-segmentation-offload": "tso",
@@ -24,23 +23,6 @@ MERGING = {
     "generic-receive-offload": "gro",
     "large-receive-offload": "lro",
 }
-
-
-def privileges() -> Finding:
-    """privileges."""
-    if os.geteuid() != 0:
-        return Finding("privileges", "missing", "no root: virtual time only", ROOT_FIX)
-    if not _capabilities() >> CAP_NET_ADMIN & 1:
-        fix = "Only for --net mininet: give the container more (docker run --privileged)."
-        return Finding("privileges", "missing", "root, but without CAP_NET_ADMIN", fix)
-    return Finding("privileges", "ok", "root: real Linux hosts can be made")
-
-
-def _capabilities() -> int:
-    for line in STATUS.read_text().splitlines():
-        if line.startswith("CapEff:"):
-            return int(line.split()[1], 16)
-    return 0
 
 
 def veth() -> Finding:
@@ -125,10 +107,9 @@ def af_xdp() -> Finding:
     try:
         socket.socket(AF_XDP, socket.SOCK_RAW, 0).close()
     except PermissionError:
-        return Finding("AF_XDP", "missing", "not for this user", ROOT_FIX)
+        return Finding("AF_XDP", "missing", "not for this user", SLOWER)
     except OSError as error:
-        fix = "Nothing to do: p4lab falls back to packet sockets, which are slower."
-        return Finding("AF_XDP", "missing", error.strerror or str(error), fix)
+        return Finding("AF_XDP", "missing", error.strerror or str(error), SLOWER)
     return Finding("AF_XDP", "ok", "sockets can be opened")
 
 
@@ -164,4 +145,4 @@ def in_namespace(command: str) -> str | None:
     return (done.stderr.strip() or f"exit status {done.returncode}").splitlines()[0]
 
 
-PROBES = (privileges, veth, offloads, interfaces, netem, af_xdp)
+PROBES = (veth, offloads, interfaces, netem, af_xdp)

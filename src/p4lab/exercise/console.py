@@ -14,6 +14,8 @@ from mininet.cli import CLI
 from mininet.log import lg, output, setLogLevel
 from mininet.net import Mininet
 
+from p4lab import rights
+
 IPERF_STARTS = 0.5  # seconds until its server listens
 IPERF_PATIENCE = 10
 """Seconds beyond those of the test; a client that has not come through then never will"""
@@ -53,7 +55,7 @@ class Console(CLI):
         known = [self.mn[name] for name in line.split() if name in self.mn] or self.mn.hosts
         output("There is no display. In another terminal, each of these is a shell in a host:\n")
         for node in known:
-            output(f"  sudo mnexec -a {node.pid} bash   # {node.name}\n")
+            output(f"  {rights.shell(node.pid)}   # {node.name}\n")
 
 
 class _Built(Mininet):

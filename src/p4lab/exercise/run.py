@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import sys
@@ -64,7 +63,8 @@ def load(
 
 
 class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
-    """The running network. Needs root; leaving it leaves nothing behind."""
+    """The running network. Needs root, or a user namespace (p4lab.rights); leaving it
+    leaves nothing behind."""
 
     def __init__(
         self,
@@ -223,17 +223,12 @@ def makers(
         program = item.switch.program
         if program in found:
             continue
+        cpu_port = item.switch.cpu_port or CPU_PORT
         if target == "engine":
-            cpu_port = item.switch.cpu_port or CPU_PORT
             found[program] = EngineSwitches(item.program, cpu_port=cpu_port)
         elif target == "bmv2":
             say(f"compiling {program.name} ({bmv2.COMPILER})")
-            found[program] = bmv2.Bmv2Switches(bmv2.compile_program(program, ()))
+            found[program] = bmv2.Bmv2Switches(bmv2.compile_program(program, ()), cpu_port)
         else:
             raise NetworkError(f"there is no target called {target!r}; there is engine and bmv2.")
     return found
-
-
-def may_run() -> bool:
-    """Whether this user can make Linux hosts."""
-    return os.geteuid() == 0

@@ -99,7 +99,7 @@ def exercises_of(checkout: Path) -> list[Path]:
 
 
 def score(folder: Path, taught: Taught | None, say: Say = lambda _: None) -> Row:
-    """Judges one exercise on Linux hosts. Needs root; raises NetworkError."""
+    """Judges one exercise on Linux hosts, which have to be allowed; raises NetworkError."""
     if taught is None or not taught.checks:
         return Row(folder.name, taught)
     versions = [_judge(folder, taught, version, say) for version in (SOLUTION, "starter")]

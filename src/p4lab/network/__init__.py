@@ -1,4 +1,4 @@
-"""Networks that run our switches, behind one interface: `virtual` and `mininet`.
+"""Networks that run our switches, behind one interface: `virtual` and `linux`.
 
 A network is built from a topology and a program. It owns switches and hosts; a controller gets
 its frames from it and gives it entries. Times are nanoseconds since the network began.

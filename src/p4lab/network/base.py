@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Protocol
 
@@ -9,7 +10,7 @@ from p4lab.model.control import Controller, CountingDriver
 from p4lab.model.run import Address, Observed, Stream
 from p4lab.topology import Host, Link
 
-NAMES = ("virtual", "mininet")
+NAMES = ("virtual", "linux")
 
 ENGINES = {"interpreter": "interpreter", "native": "jit", "auto": None}
 """What runs the programs of our switches: names for users, and those of `_engine.Switch`"""
@@ -56,8 +57,9 @@ class Network(Protocol):
         """Lets time pass until what is under way has arrived, as far as switches may be slower than
         the streams."""
 
-    def observed(self) -> Observed:
-        """What has been sent, received and carried so far."""
+    def observed(self, streams: Sequence[Stream] | None = None) -> Observed:
+        """What has been sent, received and carried so far: of all streams, or of some, where the
+        others cost nothing."""
 
     def __enter__(self) -> Network: ...
 

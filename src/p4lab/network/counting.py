@@ -8,12 +8,12 @@ import threading
 from collections.abc import Sequence
 
 from p4lab.network.base import NetworkError
+from p4lab.network.buffers import enlarge
 from p4lab.packets.probe import Probe
 
 ETH_P_ALL = 3
 PACKET_OUTGOING = 4
 SOL_PACKET, PACKET_STATISTICS = 263, 6
-SO_RCVBUFFORCE = 33
 BUFFER = 32 << 20  # bytes of every socket
 LONGEST = 10_000  # bytes of a frame
 LOOK = 0.1  # seconds between looks at whether to stop
@@ -28,7 +28,7 @@ class ProbeCounter:
         self._sockets: dict[int, tuple[str, socket.socket]] = {}
         for name in interfaces:
             seen = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_ALL))
-            seen.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER)
+            enlarge(seen, BUFFER)
             seen.bind((name, ETH_P_ALL))
             seen.setblocking(False)
             self._sockets[seen.fileno()] = (name, seen)

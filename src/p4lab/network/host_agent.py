@@ -6,7 +6,7 @@ it has been sent, a count when all streams have. Streams are sent side by side:
     {"do": "join" | "leave", "group": "239.1.1.1" or "ff3e::4:1"}
     {"do": "send", "to": "10.0.2.1", "flow": n, "packets": n, "interval": seconds, "length": bytes,
      "ttl": of IPv4}
-    {"do": "count"}
+    {"do": "count", "flows": [n, ...] if only these are asked about}
 
 The end of standard input ends the agent, so that none outlives its network. What arrives at the
 kernel's UDP socket counts as received; what reaches the network card, but neither an address of the
@@ -32,6 +32,7 @@ from ipaddress import IPv6Address, IPv6Network, ip_address
 from itertools import pairwise
 from typing import Any
 
+from p4lab.network.buffers import enlarge
 from p4lab.packets.ip import (
     ETHERTYPE_IPV4,
     ETHERTYPE_IPV6,
@@ -46,7 +47,6 @@ RECEIVE_BUFFER = 8 << 20
 ETHERNET_BYTES, IPV4_BYTES = 14, 20
 HOPS = 64
 # What Python's socket module lacks.
-SO_RCVBUFFORCE = 33
 PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC = 1, 1
 SOL_PACKET = 263
 
@@ -63,6 +63,15 @@ class Counter:
         if probe.sequence in numbers:
             self.duplicates[probe.flow] = self.duplicates.get(probe.flow, 0) + 1
         numbers.add(probe.sequence)
+
+    def of(self, flows: Sequence[int] | None) -> Counter:
+        """What was seen of some flows; of all for None."""
+        if flows is None:
+            return self
+        part = Counter()
+        part.seen = {flow: self.seen[flow] for flow in flows if flow in self.seen}
+        part.duplicates = {flow: n for flow, n in self.duplicates.items() if flow in flows}
+        return part
 
     def report(self) -> dict[str, list[int]]:
         """Flow to different and repeated numbers."""
@@ -98,7 +107,7 @@ def open_udp(interface: int, address: Address) -> socket.socket:
     `interface` the number of the only one it has."""
     is_v6 = address.version == 6
     udp = socket.socket(socket.AF_INET6 if is_v6 else socket.AF_INET, socket.SOCK_DGRAM)
-    udp.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
+    enlarge(udp, RECEIVE_BUFFER)
     if is_v6:
         udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
         udp.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_IF, interface)
@@ -117,7 +126,7 @@ def open_card(interface: int, name: str, ether_type: int) -> socket.socket:
     """The socket that sees all frames of an EtherType that come in by an interface, known by its
     number and name."""
     card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ether_type))
-    card.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, RECEIVE_BUFFER)
+    enlarge(card, RECEIVE_BUFFER)
     card.bind((name, ether_type))
     promiscuous = struct.pack("iHH8s", interface, PACKET_MR_PROMISC, 0, b"")
     card.setsockopt(SOL_PACKET, PACKET_ADD_MEMBERSHIP, promiscuous)
@@ -227,15 +236,15 @@ class Agent:
         elif self.sendings:
             self.waiting.append(command)
             return
-        self.answer()
+        self.answer(command.get("flows"))
 
-    def answer(self) -> None:
-        """Says what has been counted so far."""
+    def answer(self, flows: Sequence[int] | None = None) -> None:
+        """Says what has been counted so far, of all flows or of some."""
         counts = {
-            "sent": self.sent,
-            "received": self.received.report(),
-            "unwanted": self.unwanted.report(),
-            "gaps": self.received.gaps(),
+            "sent": {f: n for f, n in self.sent.items() if flows is None or f in flows},
+            "received": self.received.of(flows).report(),
+            "unwanted": self.unwanted.of(flows).report(),
+            "gaps": self.received.of(flows).gaps(),
         }
         print(json.dumps(counts), flush=True)
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from p4lab import rights
 from p4lab.model.control import Controller, CountingDriver
 from p4lab.model.run import Address, Observed, Received, Stream
 from p4lab.network import linux_host, namespace
@@ -39,9 +40,9 @@ OFFLOADS = "tx off rx off sg off tso off gso off gro off"
 
 
 class MininetNetwork:
-    """Hosts in namespaces, and switches. Needs root."""
+    """Hosts in namespaces, and switches. Needs root, or a user namespace (p4lab.rights)."""
 
-    name = "mininet"
+    name = "linux"
 
     def __init__(
         self,
@@ -200,8 +201,11 @@ class MininetNetwork:
         return self._switches.driver(router)
 
     def popen(self, host: Host, command: Sequence[str], **how: Any) -> subprocess.Popen[bytes]:
-        """Starts a program in a host; `how` is as for `subprocess.Popen`. Who starts it ends it."""
-        return self._inside[host.name].popen(list(command), **how)
+        """Starts a program in a host; `how` is as for `subprocess.Popen`. Who starts it ends it; if
+        the thread that has started it ends first, the kernel does."""
+        inside = self._inside[host.name]
+        attach = ["setpriv", "--pdeathsig", "KILL", "mnexec", "-da", str(inside.pid)]
+        return inside.popen(list(command), mncmd=attach, **how)
 
     def attach(self) -> None:
         """The hosts' own programs dial in, which run since the network began."""
@@ -234,7 +238,7 @@ class MininetNetwork:
         """The source sends from `at` on, as soon as `run_until` gets there. Raises NetworkError
         for a stream with a tag, which no socket of a host puts there."""
         if stream.vlan is not None:
-            raise NetworkError("real hosts send no VLAN headers here: leave out --net mininet.")
+            raise NetworkError("real hosts send no VLAN headers here: leave out --net linux.")
         self._streams.append(stream)
         self._pending.append((at, stream))
 
@@ -277,12 +281,16 @@ class MininetNetwork:
                 }
             )
 
-    def observed(self) -> Observed:
-        """What has been sent, received and carried; waits for streams that are still under way."""
+    def observed(self, streams: Sequence[Stream] | None = None) -> Observed:
+        """What has been sent, received and carried, of all streams or of some; waits for those that
+        are still under way."""
+        command: dict[str, Any] = {"do": "count"}
+        if streams is not None:
+            command["flows"] = [stream.flow for stream in streams]
         sent: dict[int, int] = {}
         received: dict[tuple[str, int], Received] = {}
         for name, agent in self._agents.items():
-            counts = agent.ask({"do": "count"})
+            counts = agent.ask(command)
             sent |= {int(flow): number for flow, number in counts["sent"].items()}
             for kind in ("received", "unwanted"):
                 for flow, (unique, duplicates) in counts[kind].items():
@@ -395,11 +403,8 @@ class HostAgent:
 
 def check_system(pcap: Path | None) -> None:
     """Raises NetworkError with what is missing and how to get it."""
-    if os.geteuid() != 0:
-        raise NetworkError(
-            "Mininet makes network interfaces, which needs root: start it with sudo, or leave "
-            "--net mininet away for the network in virtual time."
-        )
+    if rights.held() is None:
+        raise NetworkError("Linux hosts need root or a user namespace: start it with sudo.")
     tools = {**TOOLS, "dumpcap": "tshark"} if pcap else TOOLS
     os.environ["PATH"] += ":/usr/sbin:/sbin"
     missing = sorted({package for tool, package in tools.items() if shutil.which(tool) is None})

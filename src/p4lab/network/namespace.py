@@ -10,6 +10,7 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from p4lab import rights
 from p4lab.network.base import NetworkError
 
 CLONE_NEWNET = 0x40000000
@@ -28,9 +29,17 @@ def enter_own() -> int:
 
 
 def leave(home: int) -> None:
-    """Goes back to where `enter_own` left. What was made in between goes with its last user."""
-    _libc("setns", home, CLONE_NEWNET)
-    os.close(home)
+    """Goes back to where `enter_own` left. What was made in between goes with its last user. Who is
+    root of a user namespace only may not go back into the machine's network, and gets an empty one
+    in its place."""
+    try:
+        _libc("setns", home, CLONE_NEWNET)
+    except NetworkError:
+        if rights.held() != "user namespace":
+            raise
+        _libc("unshare", CLONE_NEWNET)
+    finally:
+        os.close(home)
 
 
 def clear(shells: list[Any], home: int | None) -> None:

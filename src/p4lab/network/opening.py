@@ -47,7 +47,7 @@ def open_network(
             engine=runs,
             attachments=attachments,
         )
-    if name == "mininet":
+    if name == "linux":
         # Faster ways pass the captures by.
         backend = "socket" if pcap else None
         switches = EngineSwitches(

@@ -302,12 +302,14 @@ class VirtualNetwork:
     def settle(self, controller: Controller) -> None:
         """Nothing to wait for: these switches take none of the network's time."""
 
-    def observed(self) -> Observed:
-        """What has been sent, received and carried so far."""
-        sent = {s.flow: self.engine.sent(s.flow, s.source.id) for s in self._streams}
+    def observed(self, streams: Sequence[Stream] | None = None) -> Observed:
+        """What has been sent, received and carried so far, of all streams or of some."""
+        chosen = self._streams if streams is None else streams
+        sent = {s.flow: self.engine.sent(s.flow, s.source.id) for s in chosen}
+        flows = None if streams is None else [(s.flow, s.source.id) for s in streams]
         received = {}
         for name in self._hosts:
-            for row in self.engine.report(self._nodes[name]):
+            for row in self.engine.report(self._nodes[name], flows):
                 unique = row["received"] + row["unwanted"]
                 if unique or row["duplicates"]:
                     received[name, row["flow"]] = Received(unique, row["duplicates"])

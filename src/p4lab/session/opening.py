@@ -144,8 +144,8 @@ def _open_bmv2(plan: Plan, network: str, target: str, pcap: Path | None, say: Sa
 
 def check_bmv2(plan: Plan, network: str) -> None:
     """Raises NetworkError if a plan is not for bmv2, or bmv2 is not there."""
-    if network != "mininet":
-        raise NetworkError("the target bmv2 runs on real interfaces: add --net mininet.")
+    if network != "linux":
+        raise NetworkError("the target bmv2 runs on real interfaces: add --net linux.")
     if plan.undefined is not None or plan.bmv2_compat:
         raise NetworkError("--undefined and --bmv2-compat are for the engine, not for bmv2 itself.")
     bmv2.tools()

@@ -4,7 +4,7 @@ use p4_time::Time;
 
 use crate::agenda::Happening;
 use crate::error::NetError;
-use crate::host::{Flow, FlowReport, Mac, Verdict};
+use crate::host::{Flow, FlowReport, Host, Mac, Verdict};
 use crate::link::{End, ETHERNET_OVERHEAD};
 use crate::probe::{Probe, MIN_FRAME};
 use crate::replay::Recording;
@@ -194,10 +194,19 @@ impl<D: Device> Network<D> {
         let mut flows: Vec<Flow> = self.flows.all().chain(host.flows()).collect();
         flows.sort_unstable();
         flows.dedup();
-        Ok(flows
-            .into_iter()
-            .map(|flow| host.report(flow, self.sent(flow)))
-            .collect())
+        Ok(self.reports(host, &flows))
+    }
+
+    /// What a host got of these flows, in their order: the others cost nothing.
+    pub fn report_of(&self, host: NodeId, flows: &[Flow]) -> Result<Vec<FlowReport>, NetError> {
+        Ok(self.reports(self.host(host)?, flows))
+    }
+
+    fn reports(&self, host: &Host, flows: &[Flow]) -> Vec<FlowReport> {
+        flows
+            .iter()
+            .map(|&flow| host.report(flow, self.sent(flow)))
+            .collect()
     }
 
     pub(super) fn host_receive(&mut self, node_id: NodeId, data: &[u8]) {

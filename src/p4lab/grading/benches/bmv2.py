@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import tempfile
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from itertools import chain
 from pathlib import Path
 from types import TracebackType
 
+from p4lab import rights
 from p4lab.engine import from_engine
 from p4lab.grading.course import Course
 from p4lab.grading.elsewhere import Outcome, clock_lacks, counted
@@ -31,14 +31,15 @@ LONGEST = 3.0  # seconds for one packet, for programs that never end
 
 
 class Bmv2Bench:
-    """One switch at a time, with a cable at every port that a case uses. Needs root."""
+    """One switch at a time, with a cable at every port that a case uses. Needs root, or a user
+    namespace (p4lab.rights)."""
 
     name = "bmv2"
 
     def __init__(self, course: Course) -> None:
         """Raises TargetError with what is missing."""
         bmv2.tools()
-        if os.geteuid() != 0:
+        if rights.held() is None:
             raise TargetError("the target bmv2 makes network interfaces: start it with sudo.")
         self._course = course
         self._home = namespace.enter_own()

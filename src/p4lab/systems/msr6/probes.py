@@ -13,7 +13,7 @@ from p4lab.systems.msr6.sids import HOSTS, leaf
 NAME = "seg6local"
 KNOB = Path("/proc/sys/net/ipv6/conf/all/seg6_enabled")
 KERNEL_FIX = (
-    "Only for MSR6 with --net mininet: use a kernel with CONFIG_IPV6_SEG6_LWTUNNEL, "
+    "Only for MSR6 with --net linux: use a kernel with CONFIG_IPV6_SEG6_LWTUNNEL, "
     "or the VM: vagrant up"
 )
 PACKAGES_FIX = "sudo apt-get install iproute2 procps"

@@ -7,7 +7,6 @@ port k times as many: k recirculation ports that share their load evenly. It dro
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import subprocess
@@ -18,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from p4lab import rights
 from p4lab.network import namespace
 from p4lab.paths import ROOT
 from p4lab.systems.bier.entries import RECIRC_PORT, RECIRC_SESSION, bift_id, bit
@@ -70,7 +70,7 @@ def missing() -> str:
     names = bmv2.missing() + [name for name in (SWITCH, CLI) if shutil.which(name) is None]
     if names:
         return f"not measured on bmv2: {', '.join(names)} is not installed. {REMEDY}"
-    if os.geteuid() != 0:
+    if rights.held() is None:
         return "not measured on bmv2: it needs network interfaces of its own; start with sudo."
     return ""
 

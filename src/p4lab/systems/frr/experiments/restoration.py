@@ -52,7 +52,7 @@ DISTANCE = 100 * US  # "directly connected"
 ROW = 5 * MS  # one P4Runtime write in the logs published with the prototype
 TESTBED_ROUTERS = 3
 IP_ROWS, BIER_ROWS = 1, 2  # that change in a router of the testbed
-HEARTBEATS = {"virtual": Heartbeat(200 * US), "mininet": Heartbeat(20 * MS, 5)}
+HEARTBEATS = {"virtual": Heartbeat(200 * US), "linux": Heartbeat(20 * MS, 5)}
 """By network. In virtual time the longest silence is the paper's 0.6 ms; on Linux hosts a busy
 machine must not pass for a failure."""
 SPREAD = 0.1  # standard deviation of a delay over its mean
@@ -66,7 +66,7 @@ class ExperimentError(Exception):
 class Setting:
     """One run. Times in nanoseconds; `interval` between two probes; `delays` as they are drawn.
 
-    On the network "mininet" the kernel detects the failure, whatever `delays` says of it. With
+    On the network "linux" the kernel detects the failure, whatever `delays` says of it. With
     `heartbeat` the data plane does, on either network.
     """
 

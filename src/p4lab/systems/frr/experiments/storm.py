@@ -32,7 +32,7 @@ from p4lab.topology import Host, Link, Topology
 DELAYS = Delays(500 * US, 100 * US, 2 * MS, 3 * MS, 50 * US)
 MOST_DOWN = 4  # links at a time
 PATIENCE = 30_000 * MS  # a host whose cable is back answers a query within ten seconds
-HEARTBEATS = {"virtual": Heartbeat(1 * MS), "mininet": Heartbeat(20 * MS, 5)}  # by network
+HEARTBEATS = {"virtual": Heartbeat(1 * MS), "linux": Heartbeat(20 * MS, 5)}  # by network
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class Pace:
 
 PACES = {
     "virtual": Pace(100 * US, 200, 5, 5 * MS, 1),
-    "mininet": Pace(1 * MS, 300, 20, 200 * MS, 5),
+    "linux": Pace(1 * MS, 300, 20, 200 * MS, 5),
 }
 
 
@@ -118,7 +118,7 @@ class Storm:
         self._open.close()
 
     def _open_session(self, network: str) -> Session:
-        if network == "mininet":
+        if network == "linux":
             switches = EngineSwitches(program(), seed=self.seed)
             linux = self._open.enter_context(MininetNetwork(self.topology, switches, patched=True))
             session = self._session_on(linux, AT_ONCE, lambda plane: self._on_linux(plane, linux))
@@ -190,8 +190,9 @@ class Storm:
         if isinstance(self._session.controller, LinkAgents):
             self._session.controller.link_changed(self.net.now, link, up)
 
-    def _judge(self, number: int, link: Link, up: bool, load: int, probes: int) -> Event:
-        received = self.net.observed().received
+    def _judge(self, number: int, link: Link, up: bool, sent: Stream, tried: Stream) -> Event:
+        received = self.net.observed((sent, tried)).received
+        load, probes = sent.flow, tried.flow
         nothing = Received(0, 0)
 
         def of(host: str, flow: int) -> Received:
@@ -223,10 +224,10 @@ class Storm:
         interval = self._pace.interval
         return Stream(self._flow, GROUP, self.source, self.subscribers, packets, interval)
 
-    def _send(self, packets: int) -> tuple[int, int]:
-        """Starts a stream; gives its number and the moment of its first packet."""
+    def _send(self, packets: int) -> tuple[Stream, int]:
+        """Starts a stream; gives it and the moment of its first packet."""
         stream = self._stream(packets)
-        return stream.flow, self._session.begin((stream,))
+        return stream, self._session.begin((stream,))
 
     def _wait(self) -> None:
         """Until the control plane has done its work, and knows every subscriber with a cable."""

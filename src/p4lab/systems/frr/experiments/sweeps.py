@@ -26,7 +26,7 @@ HEARTBEATS_MS = (0.2, 0.5, 1, 2, 5, 10)
 SWEEP_RUNS = 5
 SWEEP_PPS = 10_000
 LINUX_PPS = 5_000
-RUN = {"virtual": restoration.run, "mininet": restoration_linux.run}
+RUN = {"virtual": restoration.run, "linux": restoration_linux.run}
 """How a setting is carried out, by network"""
 
 
@@ -91,7 +91,7 @@ def _parts(scope: Scope) -> Iterator[_Part]:
         "ip_restored": round(scope.ip_ms * MS),
         "bier_restored": round(scope.bier_ms * MS),
     }
-    linux = scope.network == "mininet"
+    linux = scope.network == "linux"
     pps = min(scope.pps, LINUX_PPS) if linux else scope.pps
     delays, beats = delays_for(3, **restored), scope.heartbeat
     yield _Part("figure 11", 3, lambda _: testbed(), delays, scope.runs, pps, beats)

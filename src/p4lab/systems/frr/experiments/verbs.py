@@ -11,8 +11,9 @@ import typer
 
 from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at, fail_in_file
+from p4lab.cli.hosts import choose_network
 from p4lab.cli.options import Json, NetworkName, output_folder
-from p4lab.network.base import NAMES, NetworkError
+from p4lab.network.base import NetworkError
 from p4lab.systems.frr.experiments import restoration as restored
 from p4lab.systems.frr.experiments.report import draw, summary, write_csv
 from p4lab.systems.frr.experiments.storm import HEARTBEATS, Storm
@@ -79,7 +80,7 @@ def restoration(
     """How long multicast stops after a link failure, with and without fast reroute (figure 11).
 
     Writes restoration.csv (one row per run) and restoration.svg. Exits 1 if a packet came twice.
-    On Linux hosts (--net mininet) the kernel detects the failure, there are no sweeps, and at most
+    On Linux hosts (--net linux) the kernel detects the failure, there are no sweeps, and at most
     5,000 probes a second. With --detection heartbeat a neighbour is down when three heartbeats are
     missing (on Linux hosts five), and the sweep is over the time between two of them.
     The JSON object has `modes`: each with mode, paper_ms, ours_ms, half_width_ms (of the 95 %
@@ -89,7 +90,7 @@ def restoration(
     """
     from rich.console import Console  # heavy: rich
 
-    _check_network(net)
+    choose_network(net)
     heartbeat = _heartbeat(detection, heartbeat_ms, restored.HEARTBEATS[net])
     sums = (_milliseconds("--ip-ms", ip_ms), _milliseconds("--bier-ms", bier_ms))
     scope = Scope(runs, seed, pps, *sums, sweeps, net, heartbeat)
@@ -137,13 +138,13 @@ def storm(
     """
     from rich.console import Console
 
+    choose_network(net)
     try:
         network = Topology.load(topology)
     except TopologyError as error:
         fail_in_file(error)
     if len(network.hosts) < 2:
         fail(f"the topology {network.name!r} has fewer than two hosts: add some.")
-    _check_network(net)
     heartbeat = _heartbeat(detection, heartbeat_ms, HEARTBEATS[net])
     done, failed, lost = 0, [], 0
     try:
@@ -183,11 +184,6 @@ def storm(
         )
     if not ok:
         raise typer.Exit(VERDICT_NO)
-
-
-def _check_network(name: str) -> None:
-    if name not in NAMES:
-        fail(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")
 
 
 def _milliseconds(option: str, value: float) -> float:

@@ -70,7 +70,7 @@ def run(mode: Mode, pairs: int, seed: int, seconds: int) -> Outcome:
             clients = [(client, _download(server, seconds)) for server, client in hosts]
             with _started(net, clients) as running:
                 answers = _wait(session, running, seconds)
-    return Outcome("mininet", mode, pairs, seed, sum(map(_received, answers)))
+    return Outcome("linux", mode, pairs, seed, sum(map(_received, answers)))
 
 
 def _download(server: Host, seconds: int) -> tuple[str, ...]:

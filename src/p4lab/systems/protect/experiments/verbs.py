@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from p4lab.cli.errors import fail
+from p4lab.cli.hosts import choose_network
 from p4lab.cli.options import Json, NetworkName
 from p4lab.cli.results import carefully, seeds_of, show, with_status, write
-from p4lab.network.base import NAMES
 from p4lab.systems.protect.experiments import (
     cost,
     cost_report,
@@ -126,14 +126,13 @@ def protection_goodput(
     """TCP goodput of 1 to 4 pairs of hosts over two lines of 100 Gb/s (figure 3).
 
     Writes goodput.csv (one row per run), goodput.png and .svg. Exits 1 if a mean in virtual time is
-    off its formula by more than 1 %. With --net mininet it is iperf3 on Linux hosts, at the scale
+    off its formula by more than 1 %. With --net linux it is iperf3 on Linux hosts, at the scale
     of this machine, where links have no rate.
     The JSON object has `goodput` (mode, pairs, runs, gbps, half_width, formula_gbps and paper_gbps,
     which may be null), `wrong`, `csv` and `figures`.
     """
-    if net not in NAMES:
-        fail(f"there is no network called {net!r}; there is {' and '.join(NAMES)}.")
-    if net == "mininet" and (reason := goodput_linux.missing()):
+    choose_network(net)
+    if net == "linux" and (reason := goodput_linux.missing()):
         fail(reason)
     rate = round(host_gbps * GIGABIT)
 
