@@ -34,7 +34,6 @@ class Profile(NamedTuple):
     idle_timeout: int | None = None
     interim: int | None = None
     dns: tuple[int, ...] = ()
-    routes: tuple[str, ...] = ()
     classes: tuple[bytes, ...] = ()
     message: str = ""
 
@@ -49,8 +48,6 @@ def profile_of(attributes: Iterable[tuple[int, bytes]]) -> Profile:
     for kind, value in attributes:
         if kind == Kind.CLASS:
             found["classes"] = (*found.get("classes", ()), value)  # type: ignore[misc]
-        elif kind == Kind.FRAMED_ROUTE:
-            found["routes"] = (*found.get("routes", ()), _text(kind, value))  # type: ignore[misc]
         elif kind == Kind.VENDOR_SPECIFIC:
             server = _dns(value)
             if server is not None:
