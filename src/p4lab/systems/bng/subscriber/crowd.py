@@ -84,6 +84,7 @@ class Crowd:
         self._stopping: set[int] = set()
         self._timers: list[tuple[float, int, int]] = []
         self._due = [inf] * len(subscribers)
+        self._redial = [inf] * len(subscribers)
         self._tie = count()
         self._setups = self._failures = self._sent = self._heard = 0
         self._packets = self._wrong_session = self._wrong_line = self._stray = 0
@@ -118,13 +119,33 @@ class Crowd:
             if len(self._outstanding) >= schedule.max_outstanding:
                 break
             self._next_start = max(self._next_start, now - CATCH_UP) + 1 / schedule.start_rate
-            self._dial(now, self._to_start.popleft())
+            self.dial(now, self._to_start.popleft())
         while self._to_stop and now >= self._next_stop:
             self._next_stop += 1 / schedule.stop_rate
-            number = self._to_stop.popleft()
-            self._stopping.add(number)
-            self.subscribers[number].hang_up(now)
-            self._look(now, number)
+            self.hang_up(now, self._to_stop.popleft())
+
+    def dial(self, now: float, number: int) -> None:
+        """Let one of them dial now, whatever the schedule says."""
+        if self._started is None:
+            self._started = now
+        self._stopping.discard(number)
+        self._up.discard(number)
+        self._outstanding.add(number)
+        self._redial[number] = inf
+        self.subscribers[number].dial(now)
+        self._look(now, number)
+
+    def hang_up(self, now: float, number: int) -> None:
+        """Let one of them hang up; it is not dialled again."""
+        self._stopping.add(number)
+        self.subscribers[number].hang_up(now)
+        self._look(now, number)
+
+    def vanish(self, now: float, number: int) -> None:
+        """Pull the cable of one of them; it is not dialled again."""
+        self._stopping.add(number)
+        self.subscribers[number].vanish()
+        self._look(now, number)
 
     def _do_timers(self, now: float) -> None:
         while self._timers and self._timers[0][0] <= now:
@@ -132,7 +153,8 @@ class Crowd:
             if due != self._due[number]:
                 continue  # It was put off.
             self._due[number] = inf
-            if self.subscribers[number].state in (State.IDLE, State.DOWN):
+            if self._redial[number] <= now:
+                self._redial[number] = inf
                 self._to_start.append(number)
             else:
                 self.subscribers[number].tick(now)
@@ -178,13 +200,6 @@ class Crowd:
             stray=self._stray,
         )
 
-    def _dial(self, now: float, number: int) -> None:
-        if self._started is None:
-            self._started = now
-        self._outstanding.add(number)
-        self.subscribers[number].dial(now)
-        self._look(now, number)
-
     def _look(self, now: float, number: int) -> None:
         """What a subscriber has sent and received, and how far it is."""
         subscriber = self.subscribers[number]
@@ -201,7 +216,7 @@ class Crowd:
         elif number in self._up:
             self._up.discard(number)
             self._outstanding.add(number)
-        self._watch(number, subscriber.deadline)
+        self._watch(number, min(subscriber.deadline, self._redial[number]))
 
     def _watch(self, number: int, due: float) -> None:
         """Keep one timer per subscriber: a later deadline is looked at when the earlier comes."""
@@ -238,4 +253,4 @@ class Crowd:
         self._failures += 1
         self._reasons[reason] += 1
         if self.schedule.redial is not None:
-            self._watch(number, now + self.schedule.redial)
+            self._redial[number] = now + self.schedule.redial
