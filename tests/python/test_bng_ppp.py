@@ -334,18 +334,29 @@ def test_who_begins_again_is_asked_again():
     assert pair.server.settled and again.settled
 
 
-def test_who_begins_again_without_end_is_slowed_down():
+@pytest.mark.parametrize("how", [packet(REQUEST, 1), packet(6, 1)])
+def test_who_begins_again_without_end_is_dropped(how):
+    """By a request, or a Terminate-Ack: eight times at once and one a minute."""
     link = authenticated()
-    link.heard(0.0, IPCP, packet(REQUEST, 1, option(3, ADDRESS.packed)))
-    begun = 0
-    for number, (protocol, body) in enumerate(hostile.restarts(Random(1), 2000)):
-        now, was = number / 100, link.lcp.state
-        link.heard(now, protocol, body)
-        begun += was == 9 and link.lcp.state != 9
+    fallen = 0
+    for number in range(2000):
+        now, was = number / 10, link.lcp.state
+        link.heard(now, LCP, how)
+        link.tick(now)
+        fallen += was == 9 and link.lcp.state != 9
         for sent, said in link.take():
             if sent == LCP and said[0] == REQUEST:
+                link.heard(now, LCP, packet(REQUEST, 2))
                 link.heard(now, LCP, packet(ACK, said[1], said[4:]))
-    assert 5 < begun <= 9, "eight at once and one a minute"
+    assert 5 < fallen <= 9 and link.over
+    assert kinds(link.happened())[-1] == "Down"
+
+
+def test_a_peer_that_rejects_the_codes_of_lcp_is_dropped():
+    link = authenticated()
+    assert [body[0] for _, body in answers(link, LCP, packet(7, 1, packet(1, 1)))] == [5]
+    link.heard(0.0, LCP, packet(6, 1))
+    assert kinds(link.happened()) == ["Down"]
 
 
 def test_a_looped_line_is_noticed():

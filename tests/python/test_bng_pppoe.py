@@ -151,9 +151,12 @@ def test_a_line_has_so_many_sessions_and_no_more():
 
 
 def test_there_are_only_so_many_sessions():
+    """Who was offered one in time is refused, who asks later hears nothing."""
     there = concentrator(sessions=1)
+    cookie = initiate(there, line=OTHER_LINE)[0].first(AC_COOKIE)
     opened(there)
-    _, (refusal,) = request(there, line=OTHER_LINE)
+    assert initiate(there, line=OTHER_LINE) == []
+    _, (refusal,) = request(there, line=OTHER_LINE, cookie=cookie)
     assert refusal.first(AC_SYSTEM_ERROR) == b"there is no room for a session"
 
 

@@ -221,8 +221,6 @@ class Automaton:
         options = options_of(body)
         if options is None or self.state in (State.INITIAL, State.STARTING):
             return
-        if self.state == State.OPENED and not self.link.may_reopen(now):
-            return
         rejects, naks = self.judge(options)
         if not rejects and not naks:
             self.failures = 0

@@ -233,8 +233,7 @@ class Link:
             if layer is not None:
                 layer.event(now, DOWN)
         self.ipcp = self.ipv6cp = None
-        if self.closing is None:
-            self.patience_ends = now + self.settings.patience
+        self._fallen(now)
 
     def accepted(self, now: float) -> None:
         """A client was let in."""
@@ -253,9 +252,14 @@ class Link:
         if not layers:
             self.close(now, "neither IPv4 nor IPv6 is granted", USER_ERROR)
 
-    def may_reopen(self, now: float) -> bool:
-        """Whether a protocol that is open may be negotiated again."""
-        return self.openings is not None and self.openings.allows(now)
+    def _fallen(self, now: float) -> None:
+        """A protocol that was open is not: it costs the owner something each time."""
+        if self.closing is not None or self.over:
+            return
+        if self.openings is not None and not self.openings.allows(now):
+            self.end("the peer begins again too often", USER_ERROR)
+        elif not self.v4_open and not self.v6_open:
+            self.patience_ends = now + self.settings.patience
 
     def network_up(self, event: V4Up | V6Up) -> None:
         """IPv4 or IPv6 carries packets."""
@@ -274,8 +278,8 @@ class Link:
             said, self.v6_open = self.v6_open, False
         if said:
             self.events.append(event)
-        if not self.v4_open and not self.v6_open and self.closing is None:
-            self.patience_ends = now + self.settings.patience
+        if self.network:
+            self._fallen(now)
 
     def network_finished(self, now: float, name: str) -> None:
         """IPv4 or IPv6 is not tried any more: the link lives on with the other one."""

@@ -50,4 +50,5 @@ class Settings:
     """Control packets heard; those beyond are dropped"""
     packets_at_once: int = 100
     openings: int = 8
-    """How often a protocol that was open may be negotiated again; once more every `patience`"""
+    """How often a protocol that was open may fall before the link ends; once more every
+    `patience`"""

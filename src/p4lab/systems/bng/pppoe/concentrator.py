@@ -228,6 +228,9 @@ class Concentrator:
         if len(wanted) != 1 or wanted[0] not in (b"", *self.offer.services):
             self.ignored += 1  # Another concentrator may have it.
             return
+        if len(self.sessions) >= self.offer.sessions:
+            self.ignored += 1
+            return
         others = [service for service in self.offer.services if service != wanted[0]]
         tags: Tags = [(AC_NAME, self.offer.name)]
         tags += [(SERVICE_NAME, service) for service in (wanted[0], *others)]
