@@ -189,6 +189,31 @@ def test_our_client_gets_a_session_from_debians_server(room, tmp_path):
             running.terminate()
 
 
+def kernel_has_ppp():
+    """Whether /dev/ppp can be opened, and not only made."""
+    try:
+        os.close(os.open("/dev/ppp", os.O_RDWR))
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not kernel_has_ppp(), reason="the kernel has no PPP (/dev/ppp)")
+def test_the_kernels_pppd_gets_a_session_from_our_gateway(room, tmp_path):
+    cable, gateway = Cable(room), Gateway(Random(1))
+    pty = f"{own_pppoe(tmp_path)} -I eth0"
+    words = ["pty", pty, "user", "alice", "password", "wonder", "noauth", "nodetach", "noaccomp"]
+    words += ["nopcomp", "default-asyncmap", "mru", "1492", "mtu", "1492", "+ipv6", "noproxyarp"]
+    pipe = subprocess.PIPE
+    with cable.run(program("pppd", "ppp"), *words, stdout=pipe, stderr=subprocess.STDOUT) as pppd:
+        try:
+            cable.serve(gateway, lambda: gateway.up == 1 or pppd.poll() is not None)
+            assert pppd.poll() is None, pppd.stdout.read().decode()
+        finally:
+            pppd.terminate()
+        cable.serve(gateway, lambda: not gateway.concentrator.sessions)
+
+
 def ping(address, data):
     """An ICMP echo request from the gateway's side."""
     body = b"\x08\0\0\0\0\1\0\1" + data
