@@ -156,6 +156,8 @@ def _order(update: Update) -> tuple[object, ...]:
             kind, name = 1, (table, (), -1)
         case RegisterCell(register, index):
             kind, name = 2, (register, (), index)
+        case MeterCell(meter, index):
+            kind, name = 2, (meter, (), index)
         case MulticastGroup(number):
             kind, name = 0, ("multicast_group", (), number)
         case CloneSession(number):
