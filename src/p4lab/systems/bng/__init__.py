@@ -1,16 +1,19 @@
-"""A broadband network gateway (P4-BNG): subscribers, their sessions, and the program in `p4/bng`."""
+"""A broadband network gateway (P4-BNG): subscribers and sessions; the program in `p4/bng`."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from p4lab.model.attachment import Attachment
 from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
+from p4lab.model.notation import Notation
 from p4lab.model.run import Plan
-from p4lab.model.system import Settings, System
+from p4lab.model.system import Carried, DriverOf, Seen, Settings, System
+from p4lab.systems.bng.notation import NOTATION, carried
+from p4lab.systems.bng.report import Collected, GatewayReport, collect, gateway_report, missing
 from p4lab.systems.bng.settings import GatewaySettings
 
 
@@ -19,6 +22,15 @@ class Bng(System):
 
     name: ClassVar[str] = "bng"
     settings: ClassVar[type[Settings]] = GatewaySettings
+    notation: ClassVar[Notation] = NOTATION
+    followed: ClassVar[Mapping[str, str]] = {
+        "pppoe.session_id": "session id",
+        "decision.line": "line",
+        "decision.session": "session",
+        "owner": "owner of the address",
+        "decision.class": "class",
+        "colour": "colour",
+    }
 
     def check(self, plan: Plan) -> None:
         names = {host.name for host in plan.topology.hosts}
@@ -49,7 +61,14 @@ class Bng(System):
         }
 
     def detached(self, plan: Plan, plane: Any) -> str:
-        waiting = [
-            one.host.name for one in plane.subscriptions if one.host.name not in plane.online
-        ]
-        return f"the sessions of {', '.join(waiting)}" if waiting else ""
+        return missing(plane)
+
+    def carried(self, plan: Plan, headers: Sequence[Mapping[str, Any]]) -> Carried | None:
+        """Whose session a frame is in."""
+        return carried(headers)
+
+    def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Collected:
+        return collect(plan, drivers)
+
+    def report(self, plan: Plan, seen: Seen) -> GatewayReport:
+        return gateway_report(plan, self.deliveries(plan, seen, ()), seen.collected)
