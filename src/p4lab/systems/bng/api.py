@@ -24,7 +24,9 @@ ApiError and changes nothing.
 
 from __future__ import annotations
 
-from p4lab.model.entries import Entity, MeterCell, Update, diff
+from ipaddress import IPv4Address
+
+from p4lab.model.entries import Entity, Entries, MeterCell, Update, diff
 from p4lab.systems.bng.entries import (
     DELEGATED_BITS,
     HOST_BITS,
@@ -42,6 +44,7 @@ from p4lab.systems.bng.entries import (
     access_rows,
     core_mac,
     core_row,
+    group_rows,
     hop_row,
     line_row,
     owner_row,
@@ -51,6 +54,8 @@ from p4lab.systems.bng.entries import (
     traffic_row,
 )
 
+GROUPS = 1024
+"""Multicast groups that the switch has room for"""
 BURST_SECONDS = 0.05
 LEAST_BURST = 3000
 """Bytes: a bucket must hold the longest packet (RFC 2698, section 3), here two"""
@@ -90,9 +95,15 @@ class Api:
         self._owners: dict[Net, int] = {}
         self._on_line: dict[int, int] = {}
         self._names: dict[tuple[int, int, int, int], int] = {}
+        self._regrouped: dict[int, Entries] = {}
+        self._watches: dict[int, set[int]] = {}
+        self._free_groups = list(range(GROUPS, 0, -1))
 
     def take(self) -> list[Update]:
         """What the switch has to be told since the last call, in this order."""
+        for group, before in self._regrouped.items():
+            self._changes += diff(before, self._rows_of(group))
+        self._regrouped.clear()
         changes, self._changes = self._changes, []
         return changes
 
@@ -199,6 +210,8 @@ class Api:
     def delete_session(self, index: int) -> None:
         """A session with all its addresses."""
         session = self._session(index)
+        for group in sorted(self._watches.get(index, ())):
+            self.unwatch(index, group)
         del self.known.sessions[index]
         del self._names[session[1:5]]
         left = self._on_line.pop(session.line) - 1
@@ -291,6 +304,42 @@ class Api:
         return [
             other for other in self.known.routes.values() if (other.port, other.label0) == place
         ]
+
+    # ---- Multicast
+
+    def watch(self, index: int, group: int) -> None:
+        """A session gets what is sent to a group, an IPv4 address as a number."""
+        self._session(index)
+        known = self.known
+        if group not in known.watched and not self._free_groups:
+            raise ApiError(f"the switch has room for {GROUPS} groups.")
+        self._regroup(group)
+        if group not in known.watched:
+            known.watched[group], known.numbers[group] = set(), self._free_groups.pop()
+        known.watched[group].add(index)
+        self._watches.setdefault(index, set()).add(group)
+
+    def unwatch(self, index: int, group: int) -> None:
+        """It does not any more."""
+        known = self.known
+        if index not in known.watched.get(group, ()):
+            raise ApiError(f"session {index} does not watch {IPv4Address(group)}.")
+        self._regroup(group)
+        known.watched[group].remove(index)
+        self._watches[index].remove(group)
+        if not known.watched[group]:
+            del known.watched[group]
+            self._free_groups.append(known.numbers.pop(group))
+        if not self._watches[index]:
+            del self._watches[index]
+
+    def _regroup(self, group: int) -> None:
+        """Before a group changes: what the switch holds of it until `take`."""
+        if group not in self._regrouped:
+            self._regrouped[group] = self._rows_of(group)
+
+    def _rows_of(self, group: int) -> Entries:
+        return frozenset(group_rows(self.known, group) if group in self.known.watched else ())
 
     # ---- Classes
 

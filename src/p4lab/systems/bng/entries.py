@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from p4lab.model.entries import Entity, Entries, Exact, Lpm, MeterCell, TableEntry
+from p4lab.model.entries import (
+    Entity,
+    Entries,
+    Exact,
+    Lpm,
+    MeterCell,
+    MulticastGroup,
+    TableEntry,
+)
 
 SESSIONS = 36864
 """Room for sessions and for lines; number 0 is nobody's"""
@@ -132,6 +140,10 @@ class Known:
     bandwidths: dict[str, Bandwidth] = field(default_factory=lambda: {"": UNLIMITED})
     traffic: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Class (0 to 3) and priority of a DSCP"""
+    watched: dict[int, set[int]] = field(default_factory=dict)
+    """The sessions that watch a multicast group, by its IPv4 address"""
+    numbers: dict[int, int] = field(default_factory=dict)
+    """The number of a group in the switch"""
 
 
 def entries(known: Known) -> Entries:
@@ -151,6 +163,8 @@ def entries(known: Known) -> Entries:
     rows.update(next_hops(known))
     for dscp, traffic in known.traffic.items():
         rows.add(traffic_row(dscp, traffic))
+    for group in known.watched:
+        rows.update(group_rows(known, group))
     return frozenset(rows)
 
 
@@ -284,3 +298,17 @@ def traffic_row(dscp: int, traffic: tuple[int, int]) -> TableEntry:
     """The class of traffic and the priority of a DSCP."""
     params = (("class", traffic[0]), ("priority", traffic[1]))
     return TableEntry("classes", (("dscp", Exact(dscp)),), "class_of", params)
+
+
+# ---- Multicast
+
+
+def group_rows(known: Known, group: int) -> tuple[MulticastGroup, TableEntry]:
+    """A group that somebody watches: a replica for each session, whose number the egress finds in
+    the replica's instance."""
+    sessions = [known.sessions[index] for index in sorted(known.watched[group])]
+    number = known.numbers[group]
+    replicas = tuple((known.lines[one.line].port, one.index) for one in sessions)
+    params = (("mcast_grp", number), ("mtu", min(one.mtu for one in sessions)))
+    row = TableEntry("ipv4_groups", (("group", Exact(group)),), "replicate", params)
+    return MulticastGroup(number, replicas), row

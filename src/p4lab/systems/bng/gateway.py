@@ -78,6 +78,7 @@ from p4lab.systems.bng.frames import (
     inner,
     overhead,
 )
+from p4lab.systems.bng.iptv import Listeners
 from p4lab.systems.bng.ppp import SERVER, Link, Settings
 from p4lab.systems.bng.ppp.codes import IPV4, IPV6
 from p4lab.systems.bng.ppp.events import (
@@ -103,10 +104,10 @@ from p4lab.systems.bng.store import Store
 
 SECOND = 10**9
 HEADER_BYTES = 6
-ON_DISCOVERY, ON_PPP, ON_PROTOCOL, ON_LINK_LOCAL = 1, 2, 3, 4
+ON_DISCOVERY, ON_PPP, ON_PROTOCOL, ON_LINK_LOCAL, ON_IGMP = 1, 2, 3, 4, 5
 ON_EXPIRED, ON_TOO_LONG, ON_ARP = 7, 8, 9
 """Reasons for which the program sends a packet here (p4/bng/README.md)"""
-TO_SUBSCRIBER = {ON_PPP, ON_PROTOCOL, ON_LINK_LOCAL}
+TO_SUBSCRIBER = {ON_PPP, ON_PROTOCOL, ON_LINK_LOCAL, ON_IGMP}
 
 IDLE_TIMEOUT, SESSION_TIMEOUT, PORT_PREEMPTED, NAS_REQUEST = 4, 5, 13, 10
 """Acct-Terminate-Cause (RFC 2866, section 5.10)"""
@@ -182,6 +183,7 @@ class Gateway:
         self._frames: list[tuple[int, bytes]] = []
         self._is_behind = False
         self._strangers = TokenBucket(STRANGERS_PER_SECOND, STRANGERS_AT_ONCE)
+        self._listeners = Listeners(options.address)
         self._errors: dict[int, TokenBucket] = {}
 
     # ---- What the owner calls
@@ -202,6 +204,8 @@ class Gateway:
         due = [at for at in (self.aaa.deadline, self.accounting.deadline) if at is not None]
         if self._timers:
             due.append(ceil(self._timers[0][0]))
+        if self._listeners.deadline is not None:
+            due.append(self._listeners.deadline)
         return min(due, default=None)
 
     def add_lines(self, lines: Iterable[Line]) -> None:
@@ -277,6 +281,7 @@ class Gateway:
         for found in self.aaa.tick(now):
             self._answer(now, found)
         self.accounting.tick(now)
+        self._listeners.tick(now)
         while self._timers and self._timers[0][0] <= now:
             due, _, caller = heapq.heappop(self._timers)
             if due == caller.due:
@@ -288,6 +293,7 @@ class Gateway:
         for caller in self._changed:
             if caller.changed:
                 self._apply(now, caller)
+        self._tune()
         self._write()
         self._keep(now)
         self.accounting.send(now)
@@ -404,6 +410,8 @@ class Gateway:
                 self._finish(now, caller, USER_REQUEST)
         elif isinstance(event, Packet) and event.protocol == IPV6:
             self._ipv6(caller, event.body)
+        elif isinstance(event, Packet) and caller.v4:
+            self._listeners.heard(now, caller.index, event.body)
 
     # ---- Who may come in
 
@@ -573,6 +581,7 @@ class Gateway:
         if caller.index in self.api.known.sessions:
             self.api.delete_session(caller.index)
         self._errors.pop(caller.index, None)
+        self._listeners.drop(caller.index)
         self._ended.append((copy(caller), cause, now))
         self._release(caller)
 
@@ -600,6 +609,24 @@ class Gateway:
         self._time(now, caller)
         self._apply(now, caller)
         self._watch(caller)
+        if caller.v4:
+            self._listeners.ask(caller.index)
+
+    # ---- What they watch
+
+    def _tune(self) -> None:
+        """Bring the groups of the switch to what is watched, and ask what there is to ask."""
+        for index, group, wanted in self._listeners.news():
+            if index not in self.api.known.sessions:
+                continue  # with the session its groups have gone
+            try:
+                (self.api.watch if wanted else self.api.unwatch)(index, group)
+            except ApiError as error:
+                self.ignored[str(error)] += 1
+        for index, packet in self._listeners.take():
+            caller = self._by_index.get(index)
+            if caller is not None:
+                self.concentrator.send(caller.session, IPV4, packet)
 
     # ---- Time
 

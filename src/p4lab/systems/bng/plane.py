@@ -86,11 +86,13 @@ class GatewayControlPlane:
         for host in self.topology.hosts:
             if host.name in settings.core_hosts:
                 self._reach(host)
+        lines = []
         for one in self.subscriptions:
             port = one.host.port
             api.enable_access_port(Access(port, one.label0, one.host.gateway_mac, one.host.mac))
             place = (port, one.label0, one.label1, one.outer_vid, one.inner_vid)
-            self.gateway.add_line(Line(one.number, *place))
+            lines.append(Line(one.number, *place))
+        self.gateway.add_lines(lines)
         self.gateway.start(now)
         self._flush(now)
 
