@@ -513,6 +513,7 @@ def test_whatever_is_heard_a_link_says_little_and_raises_nothing(is_server, stag
                 link.authenticated(now, ADDRESS, DNS, 0)
         link.tick(now)
         assert len(link.take()) <= 5
+        assert link.deadline > now, "the owner would ask again and again"
 
 
 @pytest.mark.parametrize("seed", range(40))
