@@ -112,6 +112,9 @@ class Api:
     def enable_access_port(self, access: Access) -> None:
         """Subscribers come in at a port, behind a label or (0) without."""
         self._check_interface(access.port, access.label)
+        for route in self.known.routes.values():
+            if (route.port, route.label0) == (access.port, access.label):
+                raise ApiError(f"a route to {route.net} uses port {access.port}: delete it first.")
         self.known.access[access.port, access.label] = access
         self._insert(*access_rows(access))
 
