@@ -1,4 +1,5 @@
-"""A bound on how often something is done for one subscriber."""
+"""A bound on how often something is done for one subscriber: in seconds, as PPP's timers are, and
+with rates below one a second."""
 
 from __future__ import annotations
 
