@@ -1,5 +1,5 @@
-"""How a simulated host is attached to its cable, where that takes more than Ethernet: a subscriber
-dials in before it has an address, and what it sends travels inside of what its line asks for."""
+"""How a host is attached to its cable, where that takes more than Ethernet: a subscriber dials in
+before it has an address, and what it sends travels inside of what its line asks for."""
 
 from __future__ import annotations
 
@@ -16,6 +16,14 @@ class Heard(NamedTuple):
     """What the attachment says to it, on the cable"""
     inner: bytes | None = None
     """The Ethernet frame that is in it for the host"""
+
+
+class Program(NamedTuple):
+    """What attaches a host that is a real one. It runs as long as the network, dials in by itself,
+    and makes an interface with the host's address."""
+
+    command: tuple[str, ...]
+    interface: str
 
 
 class Attachment(Protocol):

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from p4lab.model.attachment import Attachment
+from p4lab.model.attachment import Attachment, Program
 from p4lab.model.control import ControlPlane, Count, CountingDriver, Driver
 from p4lab.model.layout import CPU_PORT, TNA_CPU_PORT, Layouts
 from p4lab.model.notation import PLAIN, Notation
@@ -193,6 +193,10 @@ class System:
     def attachments(self, plan: Plan) -> Mapping[str, Attachment]:
         """How hosts that do not speak plain Ethernet are attached where they are simulated, by
         name. Streams to and from the others cross their cables as they are."""
+        return {}
+
+    def programs(self, plan: Plan) -> Mapping[str, Program]:
+        """What attaches these hosts where they are real ones, by name."""
         return {}
 
     def detached(self, plan: Plan, plane: Any) -> str:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from p4lab.model.attachment import Attachment
+from p4lab.model.attachment import Attachment, Program
 from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
 from p4lab.model.notation import Notation
@@ -59,6 +59,12 @@ class Bng(System):
             one.host.name: DialUp(one, random.Random(f"{one.host.name} {plan.seed}"))
             for one in subscriptions(plan.topology, plan.settings)
         }
+
+    def programs(self, plan: Plan) -> Mapping[str, Program]:
+        from p4lab.systems.bng.lines import subscriptions
+
+        found = subscriptions(plan.topology, plan.settings)
+        return {one.host.name: Program(one.command, one.interface) for one in found}
 
     def detached(self, plan: Plan, plane: Any) -> str:
         return missing(plane)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -30,6 +31,27 @@ class Subscription(NamedTuple):
     service_vid: int
     user: str
     password: str
+
+    @property
+    def interface(self) -> str:
+        """Where a real subscriber's packets come and go."""
+        return "ppp0"
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """What makes a real host the subscriber."""
+        client = (sys.executable, "-m", "p4lab.systems.bng.subscriber", self.host.interface)
+        who = ("--user", self.user, "--password", self.password, "--tun", self.interface)
+        words = (*client, *who, "--no-ipv6", "--mac", _written(self.host.mac))
+        for vlan in self.line.vlans:
+            words += ("--vlan", str(vlan))
+        for label in self.line.labels:
+            words += ("--label", str(label))
+        return words + (("--peer", _written(self.host.gateway_mac)) if self.line.labels else ())
+
+
+def _written(mac: int) -> str:
+    return mac.to_bytes(6, "big").hex(":")
 
 
 def subscriptions(topology: Topology, settings: GatewaySettings) -> tuple[Subscription, ...]:

@@ -31,6 +31,15 @@ def arguments() -> argparse.ArgumentParser:
         default=[],
         help="VLAN of the line; given twice, the first one is the outer one (802.1ad)",
     )
+    parser.add_argument(
+        "--label",
+        type=int,
+        action="append",
+        default=[],
+        help="MPLS label in front of the frames, where the access node is this interface, too; "
+        "given twice, the first one is the outer one",
+    )
+    parser.add_argument("--peer", help="MAC address of the gateway, behind labels")
     parser.add_argument("--mac", help="MAC address, instead of the interface's")
     parser.add_argument("--service", default="", help="name of the service")
     parser.add_argument("--circuit-id", default="", help="what an access node would add (TR-101)")
@@ -44,15 +53,19 @@ def arguments() -> argparse.ArgumentParser:
     return parser
 
 
-def line_of(vlans: list[int]) -> Line:
-    """The tags of a line. Raises ValueError for a number that no VLAN has."""
+def line_of(vlans: list[int], labels: list[int], outer: tuple[bytes, bytes]) -> Line:
+    """What surrounds the frames of a line; `outer` are the addresses of a frame with labels. Raises
+    ValueError for a number that no VLAN or label has."""
+    for label in labels:
+        if not 15 < label < 1 << 20:
+            raise ValueError(f"{label} is not a label: they go from 16 to {(1 << 20) - 1}.")
     for vlan in vlans:
         if not 0 < vlan < 4095:
             raise ValueError(f"{vlan} is not the number of a VLAN: they go from 1 to 4094.")
     if len(vlans) > 2:
         raise ValueError(f"a line has at most two VLAN tags, not {len(vlans)}.")
-    kinds = (SERVICE_VLAN, VLAN) if len(vlans) == 2 else (VLAN,)
-    return Line(tuple(zip(kinds, vlans, strict=False)))
+    kinds = (VLAN, VLAN) if labels or len(vlans) < 2 else (SERVICE_VLAN, VLAN)
+    return Line(tuple(zip(kinds, vlans, strict=False)), tuple(labels), outer)
 
 
 def mac_of(text: str) -> bytes:
@@ -68,8 +81,11 @@ def main(words: list[str] | None = None) -> int:
     parser = arguments()
     said = parser.parse_args(words)
     try:
-        line = line_of(said.vlan)
         mac = mac_of(said.mac) if said.mac else None
+        if said.label and not (said.peer and said.mac):
+            raise ValueError("behind labels, say --peer and --mac: the outer addresses.")
+        outer = (mac_of(said.peer), mac or b"") if said.peer else (bytes(6), bytes(6))
+        line = line_of(said.vlan, said.label, outer)
         if not 128 <= said.mru <= 1500:
             raise ValueError(f"an MRU goes from 128 to 1500 bytes, not {said.mru}.")
     except ValueError as problem:
