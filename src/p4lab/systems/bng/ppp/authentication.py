@@ -108,11 +108,10 @@ class Judge:
     def _ask(self, identifier: int, name: bytes, proof: bytes) -> None:
         link = self.link
         self.deadline = inf
+        self.identifier = identifier  # PAP: of the last request, which the client waits for
         if self.verdict:
-            self.identifier = identifier
             self._say(self.verdict[:1], self.verdict[1:])
         elif not link.asked:
-            self.identifier = identifier
             link.asked = True
             if name:
                 challenge = self.challenge if self.method == BY_CHAP else b""
