@@ -14,6 +14,7 @@ from p4lab.model.entries import (
     Exact,
     Lpm,
     Match,
+    MeterCell,
     MulticastGroup,
     Optional,
     Range,
@@ -71,7 +72,13 @@ def _update(update: Update) -> tuple[Any, ...]:
         return ("group", entity.group_id, None if gone else list(entity.replicas))
     if isinstance(entity, RegisterCell):
         return ("register", entity.register, entity.index, 0 if gone else entity.value)
+    if isinstance(entity, MeterCell):
+        return ("meter", entity.meter, entity.index, None if gone else _rates(entity))
     return ("session", entity.session_id, None if gone else _port(entity), None, entity.truncate)
+
+
+def _rates(cell: MeterCell) -> tuple[int, int, int, int]:
+    return cell.committed_rate, cell.committed_burst, cell.peak_rate, cell.peak_burst
 
 
 def _port(session: CloneSession) -> int:
@@ -111,6 +118,8 @@ def from_engine(update: _engine.Update) -> Entity:
         return CloneSession(update[1], ((update[2], 0),), update[4])
     if update[0] == "register":
         return RegisterCell(update[1], update[2], update[3])
+    if update[0] == "meter" and update[2] is not None and update[3] is not None:
+        return MeterCell(update[1], update[2], *update[3])
     raise ValueError(f"the {update[0]} {update[1]} cannot be written from here")
 
 

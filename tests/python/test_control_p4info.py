@@ -16,6 +16,7 @@ from p4lab.model.entries import (
     CloneSession,
     Exact,
     Lpm,
+    MeterCell,
     MulticastGroup,
     Range,
     TableEntry,
@@ -75,6 +76,23 @@ def test_a_ternary_key_is_canonical(mask: int, value: int, priority: int) -> Non
 def test_groups_and_sessions() -> None:
     for entity in (MulticastGroup(7, ((1, 0), (2, 1))), CloneSession(1, ((509, 0),), 64)):
         assert BIER.read(BIER.entity(entity)) == entity
+
+
+def test_rates_of_a_meter_change_and_go() -> None:
+    """A session that gets another class must get its rates, and none of the one before it."""
+    program = Program(load_program(ROOT / "p4/bng/v1model.p4").p4info())
+    cell = MeterCell("session_meter", 7, 1000, 3000, 2000, 6000)
+    for kind in ("insert", "modify"):
+        update = program.update(Update(kind, cell))
+        entry = update.entity.meter_entry
+        assert (update.type, entry.index.index) == (p4r.Update.MODIFY, 7)
+        rates = entry.config
+        assert (rates.cir, rates.cburst, rates.pir, rates.pburst) == (1000, 3000, 2000, 6000)
+    gone = program.update(Update("delete", cell)).entity.meter_entry
+    assert gone.index.index == 7
+    assert not gone.HasField("config")
+    with pytest.raises(ValueError, match="has 36864 cells, and none is number 36864"):
+        program.update(Update("insert", MeterCell("session_meter", 36864, 1, 1, 1, 1)))
 
 
 def test_kinds_of_match_that_bier_does_not_use(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from bier_oracle import send
 from p4lab.control.igmp import SECOND
 from p4lab.control.listeners import Member
+from p4lab.model.control import PacketIn
 from p4lab.model.entries import key
 from p4lab.packets.igmp import host_frame, join_v2, join_v3, leave_v2, parse
 from p4lab.systems.bier.entries import bier_entries
@@ -55,7 +56,7 @@ class Lab:
     def igmp(self, now, host, build, *args):
         host = self.topology.host(host)
         frame = host_frame(host, build(host.ip, GROUP, *args))
-        self.plane.packet_in(now, host.router, host.port, frame)
+        self.plane.packet_in(now, host.router, PacketIn(host.port, frame))
         self.plane.timer(now)
 
     def tables(self):
@@ -125,7 +126,8 @@ def test_joins_of_one_moment_are_one_push(lab):
     before = {name: switch.batches for name, switch in lab.switches.items()}
     for name in ("h1", "h2", "h3"):
         host = lab.topology.host(name)
-        lab.plane.packet_in(5, host.router, host.port, host_frame(host, join_v2(host.ip, GROUP)))
+        frame = host_frame(host, join_v2(host.ip, GROUP))
+        lab.plane.packet_in(5, host.router, PacketIn(host.port, frame))
     assert lab.plane.next_timer() == 5
     lab.plane.timer(5)
     pushed = [switch.batches - before[name] for name, switch in lab.switches.items()]
@@ -159,9 +161,10 @@ def test_a_switch_that_failed_gets_what_it_missed(lab):
 
 
 def test_other_packets_are_counted(lab):
-    lab.plane.packet_in(1, "r1", 1, b"")
-    lab.plane.packet_in(1, "r1", 1, bytes(60))
-    lab.plane.packet_in(1, "r1", 2, host_frame(lab.topology.host("h1"), join_v2(GROUP, GROUP)))
+    lab.plane.packet_in(1, "r1", PacketIn(1, b""))
+    lab.plane.packet_in(1, "r1", PacketIn(1, bytes(60)))
+    frame = host_frame(lab.topology.host("h1"), join_v2(GROUP, GROUP))
+    lab.plane.packet_in(1, "r1", PacketIn(2, frame))
     assert lab.plane.ignored == {"not an IPv4 frame": 2}
     assert lab.plane.listeners("r1").ignored == {"not from a host port": 1}
     assert lab.plane.membership == frozenset()

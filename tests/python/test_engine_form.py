@@ -13,6 +13,7 @@ from p4lab.model.entries import (
     DefaultAction,
     Exact,
     Lpm,
+    MeterCell,
     MulticastGroup,
     Optional,
     Range,
@@ -39,6 +40,7 @@ ENTITIES = st.one_of(
     st.builds(DefaultAction, NAMES, NAMES, PARAMS),
     st.builds(MulticastGroup, st.integers(1, 9), REPLICAS),
     st.builds(RegisterCell, NAMES, st.integers(0, 511), NUMBERS),
+    st.builds(MeterCell, NAMES, st.integers(0, 511), NUMBERS, NUMBERS, NUMBERS, NUMBERS),
     st.builds(
         CloneSession, st.integers(1, 9), st.tuples(st.tuples(st.integers(0, 511), st.just(0)))
     ),
@@ -63,6 +65,8 @@ def test_any_match_is_a_mask_of_nothing() -> None:
         ("default", "t", None, []),
         ("group", 1, None),
         ("session", 1, None, 2, 0),
+        ("meter", "m", 1, None),
+        ("meter", "m", None, (1, 1, 1, 1)),
     ],
 )
 def test_what_is_no_entry(update) -> None:

@@ -21,6 +21,7 @@ from cli_runner import p4lab
 from p4lab import _engine
 from p4lab.control.listeners import Member
 from p4lab.engine import load_program, to_engine
+from p4lab.model.control import PacketIn
 from p4lab.model.entries import Exact, TableEntry, diff
 from p4lab.model.layout import CPU_PORT
 from p4lab.model.tables import Tables
@@ -99,7 +100,7 @@ class Cables:
             now = self.now * PICOSECONDS
             for out_port, out in self.switches[here].process(port, data, now):
                 if out_port == CPU_PORT:
-                    told, inside = CPU.packet_in(out)
+                    told, inside, _ = CPU.packet_in(out)
                     down = found_down(inside)
                     assert down is not None
                     assert ((here, told) in self.believed) != down, "nothing new"
@@ -237,7 +238,7 @@ def agents(name: str, delays: Delays) -> SimpleNamespace:
 
     def answer(now: int, end: tuple[str, int], down: bool) -> None:
         frame = heartbeat_frame(topology, end, 1, down)
-        made.packet_in(now, *end, frame)
+        made.packet_in(now, end[0], PacketIn(end[1], frame))
 
     def until(end: int) -> None:
         while made.next_timer() <= end:

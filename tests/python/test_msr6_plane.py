@@ -17,6 +17,7 @@ from scapy.layers.l2 import Ether
 from p4lab import registry
 from p4lab.control.limit import SECOND
 from p4lab.control.listeners import Member
+from p4lab.model.control import PacketIn
 from p4lab.model.entries import TableEntry, key
 from p4lab.model.run import Stream
 from p4lab.packets import mld
@@ -70,14 +71,15 @@ class Lab:
     def mld(self, now: int, name: str, build) -> None:
         host = self.topology.host(name)
         frame = mld.host_frame(host, build(link_local(host.mac), GROUP))
-        self.plane.packet_in(now, host.router, host.port, frame)
+        self.plane.packet_in(now, host.router, PacketIn(host.port, frame))
         self.plane.timer(now)
 
     def told(self, now: int, router: str, port: int, packet: bytes) -> IPv6 | None:
         """What the router answers to a packet that its switch has refused."""
         switch = self.switches[router]
         before = len(switch.sent)
-        self.plane.packet_in(now, router, port, ethernet(2, 1, 0x86DD, packet))
+        frame = ethernet(2, 1, 0x86DD, packet)
+        self.plane.packet_in(now, router, PacketIn(port, frame))
         if len(switch.sent) == before:
             return None
         ((out, frame),) = switch.sent[before:]

@@ -26,7 +26,7 @@ from scapy.utils import wrpcap
 
 from p4lab import registry
 from p4lab.course.labs import load_plan
-from p4lab.model.control import NumberError
+from p4lab.model.control import NumberError, PacketIn
 from p4lab.model.entries import Entity, MulticastGroup, RegisterCell, Update
 from p4lab.model.layout import TnaLayout
 from p4lab.model.tables import Held
@@ -287,7 +287,7 @@ def answers(frames: Sequence[Ether], now: int = 0) -> tuple[list[Ether], Protect
     plane = ProtectControlPlane(PROTECT, lambda _: Sending(), [GOLD, V6])
     plane.start(now)
     for frame in frames:
-        plane.packet_in(now, "r1", 1, bytes(frame))
+        plane.packet_in(now, "r1", PacketIn(1, bytes(frame)))
     return sent, plane
 
 
@@ -376,8 +376,8 @@ def test_ports_are_called_as_the_chip_calls_them() -> None:
     layouts = {router.name: TnaLayout(port=lambda n: n + 128) for router in PROTECT.routers}
     plane = ProtectControlPlane(PROTECT, lambda _: Sending(), [GOLD], layouts=layouts)
     plane.start(0)
-    plane.packet_in(0, "r1", 129, bytes(v4()))
-    plane.packet_in(0, "r1", 1, bytes(v4()))
+    plane.packet_in(0, "r1", PacketIn(129, bytes(v4())))
+    plane.packet_in(0, "r1", PacketIn(1, bytes(v4())))
     ((port, answer),) = sent
     assert port == 129 and answer.src == "02:00:00:00:01:01"
     assert plane.ignored["no cable there"] == 1
@@ -388,7 +388,7 @@ def test_ports_are_called_as_the_chip_calls_them() -> None:
 @pytest.mark.parametrize("data", [b"", bytes(13), bytes(14), bytes(LONG) + b"\x45" + bytes(18)])
 def test_garbage_for_the_control_plane_is_counted(data: bytes) -> None:
     plane, _ = watched(PROTECT, [GOLD])
-    plane.packet_in(0, "r1", 1, data)
+    plane.packet_in(0, "r1", PacketIn(1, data))
     assert sum(plane.ignored.values()) == 1 and plane.answered == 0
 
 
@@ -401,7 +401,7 @@ def test_a_router_answers_a_hundred_times_a_second_at_most() -> None:
     """Whoever sends it long packets cannot make it talk."""
     plane, _ = watched(PROTECT, [GOLD])
     for number in range(10_000):  # 2 s
-        plane.packet_in(number * MS // 5, "r1", 1, bytes(v4()))
+        plane.packet_in(number * MS // 5, "r1", PacketIn(1, bytes(v4())))
     assert 200 <= plane.answered <= 212
     assert plane.ignored[planes.LIMITED] == 10_000 - plane.answered
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from p4lab.control.membership import Effects
 from p4lab.control.plane import EntryPlane
-from p4lab.model.control import Driver
+from p4lab.model.control import Driver, PacketIn
 from p4lab.model.run import Plan
 from p4lab.topology import Failures, Link, Router, Topology
 
@@ -94,12 +94,12 @@ class ListeningPlane(EntryPlane):
         for router, querier in self._queriers.items():
             self._apply(now, router, querier.start(now))
 
-    def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
-        """An Ethernet frame that `router` received on `port` and sent to its CPU port."""
-        if int.from_bytes(frame[12:14], "big") != self.ether_type:
+    def packet_in(self, now: int, router: str, packet: PacketIn) -> None:
+        """A packet that `router` has sent to its CPU port."""
+        if int.from_bytes(packet.frame[12:14], "big") != self.ether_type:
             self.ignored[self.not_ours] += 1
             return
-        self._apply(now, router, self._queriers[router].handle(now, port, frame[14:]))
+        self._apply(now, router, self._queriers[router].handle(now, packet.port, packet.frame[14:]))
 
     def timer(self, now: int) -> None:
         """Do what is due at `now`."""

@@ -20,6 +20,7 @@ from p4lab.model.entries import (
     Exact,
     Lpm,
     Match,
+    MeterCell,
     MulticastGroup,
     Optional,
     Range,
@@ -67,6 +68,8 @@ class Program:
         """One step of a batch. Raises ValueError for names that the program does not have."""
         if isinstance(update.entity, DefaultAction):
             return self._default(update.entity, gone=update.kind == "delete")
+        if isinstance(update.entity, MeterCell):
+            return self._meter(update.entity, gone=update.kind == "delete")
         return p4r.Update(type=KINDS[update.kind], entity=self.entity(update.entity))
 
     def _default(self, default: DefaultAction, *, gone: bool) -> p4r.Update:
@@ -79,12 +82,29 @@ class Program:
             message.ClearField("action")
         return p4r.Update(type=p4r.Update.MODIFY, entity=p4r.Entity(table_entry=message))
 
+    def _meter(self, cell: MeterCell, *, gone: bool) -> p4r.Update:
+        """A cell of a meter is always there: its rates change, and without rates everything is
+        green (P4Runtime, section 9.4)."""
+        meter = _named("meter", cell.meter, self.message.meters)
+        if not 0 <= cell.index < meter.size:
+            raise ValueError(
+                f"{cell.meter} has {meter.size} cells, and none is number {cell.index}"
+            )
+        message = p4r.MeterEntry(meter_id=meter.preamble.id)
+        message.index.index = cell.index
+        if not gone:
+            message.config.cir, message.config.cburst = cell.committed_rate, cell.committed_burst
+            message.config.pir, message.config.pburst = cell.peak_rate, cell.peak_burst
+        return p4r.Update(type=p4r.Update.MODIFY, entity=p4r.Entity(meter_entry=message))
+
     def entity(self, entity: Entity) -> p4r.Entity:
-        """An entry as a message, default actions excepted. Raises ValueError."""
+        """An entry as a message, but for what only changes. Raises ValueError."""
         if isinstance(entity, TableEntry):
             return p4r.Entity(table_entry=self._entry(entity))
         if isinstance(entity, RegisterCell):
             raise ValueError(f"the register {entity.register} cannot be written by P4Runtime here")
+        if isinstance(entity, MeterCell | DefaultAction):
+            raise ValueError(f"{type(entity).__name__} only ever changes: write it as an update")
         engine = p4r.PacketReplicationEngineEntry()
         if isinstance(entity, MulticastGroup):
             group = engine.multicast_group_entry

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 
-from p4lab.model.control import Driver, RefusedError
+from p4lab.model.control import Driver, PacketIn, RefusedError
 from p4lab.model.entries import Entries, diff
 from p4lab.topology import Failures, Link, Topology
 
@@ -44,8 +44,8 @@ class EntryPlane:
         """Write the entries."""
         self._push()
 
-    def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
-        """A frame that `router` received on `port` and sent to its CPU port: nobody wants it."""
+    def packet_in(self, now: int, router: str, packet: PacketIn) -> None:
+        """What `router` has sent to its CPU port: nobody wants it."""
         self.ignored["not expected"] += 1
 
     def timer(self, now: int) -> None:

@@ -128,6 +128,11 @@ def _update(update: Update, at: int, summary: Mapping[str, Any]) -> str:
         _, register, index, value = update
         lines = ["[[cell]]", f"register = {quoted(register)}", f"index = {index}"]
         lines += [f"value = {value}" if value < MOST else f'value = "={value:#x}"', *later]
+    elif kind == "meter":
+        _, meter, index, rates = update
+        names = ("rate", "burst", "peak_rate", "peak_burst")
+        lines = ["[[meter]]", f"meter = {quoted(meter)}", f"index = {index}"]
+        lines += [f"{name} = {value}" for name, value in zip(names, rates, strict=True)] + later
     elif kind == "default":
         _, table, action, params = update
         lines = ["[[default]]", *_row(table, None, 0, action, params, summary), *later]

@@ -17,6 +17,9 @@ from p4lab.steps import deparsers, emits, extracts, short
 
 PAYLOAD = "payload"
 
+COMPUTED = ("checksum", "length", "behind")
+"""What a 16-bit field may hold instead of a number"""
+
 Layout = Mapping[str, Mapping[str, int]]
 """Header to field to width in bits, in the order of the wire"""
 
@@ -112,8 +115,9 @@ def number(written: Any, width: int) -> int:
 def build(packet: Mapping[str, Any], layout: Layout) -> bytes:
     """The bytes of a packet given as header to fields, in the order of the wire, and `payload`.
 
-    A 16-bit field may be "checksum" (RFC 1071, over its header) or "length" (bytes from its header
-    to the end of the packet). Fields left out are 0. Raises FrameError.
+    A 16-bit field may be "checksum" (RFC 1071, over its header), "length" (bytes from its header to
+    the end of the packet) or "behind" (bytes behind its header). Fields left out are 0. Raises
+    FrameError.
     """
     parts: list[tuple[str, bytearray]] = []
     late: list[tuple[int, str, str]] = []
@@ -127,7 +131,7 @@ def build(packet: Mapping[str, Any], layout: Layout) -> bytes:
         for field, written in fields.items():
             if field not in known:
                 raise FrameError(f"{name} has no field {field}; it has {', '.join(known)}")
-            if written in ("checksum", "length"):
+            if written in COMPUTED:
                 late.append((len(parts), field, written))
                 continue
             try:
@@ -136,11 +140,14 @@ def build(packet: Mapping[str, Any], layout: Layout) -> bytes:
                 raise FrameError(f"{name}.{field}: {error}") from error
         parts.append((name, bytearray(packed(values, known))))
     # Lengths before checksums, which cover them.
-    for index, field, what in sorted(late, key=lambda item: item[2], reverse=True):
+    for index, field, what in sorted(late, key=lambda item: item[2] == "checksum"):
         name, data = parts[index]
         offset = _offset(layout[name], field)
-        length = sum(len(part) for _, part in parts[index:])
-        filled = length if what == "length" else checksum(bytes(data))
+        if what == "checksum":
+            filled = checksum(bytes(data))
+        else:
+            first = index if what == "length" else index + 1
+            filled = sum(len(part) for _, part in parts[first:])
         data[offset : offset + 2] = filled.to_bytes(2, "big")
     return b"".join(bytes(data) for _, data in parts)
 
@@ -171,7 +178,8 @@ def _offset(fields: Mapping[str, int], wanted: str) -> int:
     for field, width in fields.items():
         if field == wanted:
             if width != 16 or bits % 8:
-                raise FrameError(f'{wanted} has {width} bits: "checksum" and "length" need 16')
+                computed = ", ".join(COMPUTED)
+                raise FrameError(f"{wanted} has {width} bits: {computed} need 16")
             return bits // 8
         bits += width
     raise FrameError(f"there is no field {wanted}")

@@ -1,4 +1,4 @@
-"""What a scenario writes into a switch: rows, default actions, registers, groups, sessions.
+"""What a scenario writes into a switch: rows, default actions, registers, meters, groups, sessions.
 
 Each becomes an update in the engine's form and a step in words.
 """
@@ -61,6 +61,20 @@ class Cell(_Table):
     at: At = 1
 
 
+class Meter(_Table):
+    """The rates of a cell of a meter: bytes or packets per second, as the program has it. Without
+    `peak` there is one rate: what is not green is red."""
+
+    each: str | None = None
+    meter: str
+    index: Written
+    rate: Written
+    burst: Written
+    peak_rate: Written = None
+    peak_burst: Written = None
+    at: At = 1
+
+
 class Group(_Table):
     """A multicast group: one copy for each port. `instances` are the numbers by which egress knows
     the copies (v1model: egress_rid), 0, 1, 2 and so on unless told."""
@@ -87,6 +101,7 @@ class Configuration(_Table):
     entry: list[Entry] = []
     default: list[Default] = []
     cell: list[Cell] = []
+    meter: list[Meter] = []
     group: list[Group] = []
     session: list[Session] = []
 
@@ -155,6 +170,9 @@ def configure(
         index, value = (int(drawing.value(item, names)) for item in (cell.index, cell.value))
         update = ("register", cell.register_, index, value)
         yield cell.at, update, Step(f"register {cell.register_}[{index}] = {value}")
+    for meter in wanted.meter:
+        for inner in drawing.rounds(meter.each, names):
+            yield (meter.at, *_meter(meter, inner))
     for default in wanted.default:
         table = _named("table", default.table, summary["tables"])
         params = _params_of(default, table, summary)
@@ -169,6 +187,21 @@ def configure(
         _known(f"the table {entry.table}", "key", entry.match, keys)
         for inner in drawing.rounds(entry.each, names):
             yield (entry.at, *_entry(entry, keys, params, inner, notation))
+
+
+def _meter(meter: Meter, names: Mapping[str, Any]) -> tuple[tuple[Any, ...], Step]:
+    """The rates of a meter's cell, and how they read."""
+    index, rate, burst = (
+        int(drawing.value(item, names)) for item in (meter.index, meter.rate, meter.burst)
+    )
+    told = f"{rate} per second, {burst} at once"
+    peak_rate, peak_burst = rate, burst
+    if meter.peak_rate is not None or meter.peak_burst is not None:
+        peak_rate = int(drawing.value(meter.peak_rate or rate, names))
+        peak_burst = int(drawing.value(meter.peak_burst or burst, names))
+        told = f"{told}, at most {peak_rate} and {peak_burst}"
+    update = ("meter", meter.meter, index, (rate, burst, peak_rate, peak_burst))
+    return update, Step(f"meter {meter.meter}[{index}]: {told}")
 
 
 def _replicas(group: Group, names: Mapping[str, Any]) -> list[tuple[int, int]]:

@@ -467,7 +467,7 @@ def in_words(packet: Mapping[str, Any], known: frames.Headers) -> str:
         told = []
         for item, width in known.layout.get(name, {}).items():
             written = fields.get(item, 0)
-            if written in ("checksum", "length", 0):
+            if written in (*frames.COMPUTED, 0):
                 continue
             value = known.said(f"{name}.{item}", frames.number(written, width))
             told.append(f"{item}={value}")

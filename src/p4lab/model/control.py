@@ -24,7 +24,7 @@ class PacketIn(NamedTuple):
 
     port: int
     frame: bytes
-    header: bytes
+    header: bytes = b""
 
 
 class Count(NamedTuple):
@@ -59,8 +59,8 @@ class CountingDriver(Driver, Protocol):
 class Controller(Protocol):
     """What a network calls while time passes: a control plane, or what stands in front of it."""
 
-    def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
-        """`router` has sent a frame from `port` to its CPU port. `now` is in nanoseconds."""
+    def packet_in(self, now: int, router: str, packet: PacketIn) -> None:
+        """`router` has sent a packet to its CPU port. `now` is in nanoseconds."""
 
     def timer(self, now: int) -> None:
         """Do what is due at `now`."""

@@ -90,7 +90,20 @@ class RegisterCell:
     value: int
 
 
-Entity = TableEntry | DefaultAction | MulticastGroup | CloneSession | RegisterCell
+@dataclass(frozen=True)
+class MeterCell:
+    """The rates of a cell of a meter; without one of ours everything that it measures is green.
+    Rates are bytes or packets per second, as the program has it, bursts bytes or packets."""
+
+    meter: str
+    index: int
+    committed_rate: int
+    committed_burst: int
+    peak_rate: int
+    peak_burst: int
+
+
+Entity = TableEntry | DefaultAction | MulticastGroup | CloneSession | RegisterCell | MeterCell
 Entries = frozenset[Entity]
 
 
@@ -112,6 +125,8 @@ def key(entity: Entity) -> tuple[object, ...]:
         return ("multicast_group", entity.group_id)
     if isinstance(entity, RegisterCell):
         return ("register_cell", entity.register, entity.index)
+    if isinstance(entity, MeterCell):
+        return ("meter_cell", entity.meter, entity.index)
     return ("clone_session", entity.session_id)
 
 
@@ -141,6 +156,8 @@ def _order(update: Update) -> tuple[object, ...]:
             kind, name = 1, (table, (), -1)
         case RegisterCell(register, index):
             kind, name = 2, (register, (), index)
+        case MeterCell(meter, index):
+            kind, name = 2, (meter, (), index)
         case MulticastGroup(number):
             kind, name = 0, ("multicast_group", (), number)
         case CloneSession(number):

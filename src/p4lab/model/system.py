@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from p4lab.model.attachment import Attachment, Program
 from p4lab.model.control import ControlPlane, Count, CountingDriver, Driver
 from p4lab.model.layout import CPU_PORT, TNA_CPU_PORT, Layouts
 from p4lab.model.notation import PLAIN, Notation
@@ -188,6 +189,20 @@ class System:
     def assume(self, plan: Plan, plane: Any) -> None:
         """Tells the control plane what hosts would say that nobody can hear: behind the ports of a
         rack stand machines of which it knows nothing."""
+
+    def attachments(self, plan: Plan) -> Mapping[str, Attachment]:
+        """How hosts that do not speak plain Ethernet are attached where they are simulated, by
+        name. Streams to and from the others cross their cables as they are."""
+        return {}
+
+    def programs(self, plan: Plan) -> Mapping[str, Program]:
+        """What attaches these hosts where they are real ones, by name."""
+        return {}
+
+    def detached(self, plan: Plan, plane: Any) -> str:
+        """Which hosts have still to be attached before anybody joins a group or sends, as the
+        beginning of a sentence: "the sessions of h1 and h2"; empty if none."""
+        return ""
 
     def waiting(self, plan: Plan, plane: Any) -> str:
         """What the control plane has not heard yet and must before the streams begin, as the

@@ -32,6 +32,9 @@ class Network(Protocol):
     def driver(self, router: str) -> CountingDriver:
         """What writes a router's entries and reads its counters."""
 
+    def attach(self) -> None:
+        """Hosts that have to dial in before they can send begin to."""
+
     def join(self, host: Host, group: Address) -> None:
         """The host subscribes to the group, by IGMP or by MLD."""
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from p4lab import _engine
+from p4lab.model.control import PacketIn
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,12 @@ class _Header:
         bits = (port & (1 << self.width) - 1) << self.shift
         return bits.to_bytes(self.size // 8, "big") + frame
 
-    def split(self, data: bytes) -> tuple[int, bytes]:
-        """The port and the frame of what `before` made."""
+    def split(self, data: bytes) -> PacketIn:
+        """The port, the frame and the header of what `before` made."""
         length = self.size // 8
         bits = int.from_bytes(data[:length], "big")
-        return bits >> self.shift & (1 << self.width) - 1, data[length:]
+        port = bits >> self.shift & (1 << self.width) - 1
+        return PacketIn(port, data[length:], data[:length])
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,8 @@ class CpuPort:
         found = {one["preamble"]["name"]: _Header.of(one["metadata"]) for one in declared}
         return cls(number, found.get("packet_in", _Header()), found.get("packet_out", _Header()))
 
-    def packet_in(self, data: bytes) -> tuple[int, bytes]:
-        """The ingress port and the frame of what a switch has sent to its CPU port."""
+    def packet_in(self, data: bytes) -> PacketIn:
+        """The ingress port, the frame and the header of what a switch has sent to its CPU port."""
         return self.incoming.split(data)
 
     def packet_out(self, port: int, frame: bytes) -> bytes:
@@ -76,4 +78,4 @@ class CpuPort:
 
     def packet_out_of(self, data: bytes) -> tuple[int, bytes]:
         """Port and frame of what `packet_out` made."""
-        return self.outgoing.split(data)
+        return self.outgoing.split(data)[:2]

@@ -49,6 +49,7 @@ HOPS = 64
 # What Python's socket module lacks.
 PACKET_ADD_MEMBERSHIP, PACKET_MR_PROMISC = 1, 1
 SOL_PACKET = 263
+ARPHRD_ETHER = 1
 
 
 class Counter:
@@ -134,6 +135,14 @@ def open_card(interface: int, name: str, ether_type: int) -> socket.socket:
     return card
 
 
+def link_bytes(name: str) -> int:
+    """How much stands in front of an IP packet at an interface: on the end of a tunnel nothing."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as probe:
+        probe.bind((name, 0))
+        kind: int = probe.getsockname()[3]
+    return ETHERNET_BYTES if kind == ARPHRD_ETHER else 0
+
+
 def segments() -> list[IPv6Network]:
     """Where the kernel takes packets in as a node of SRv6, by its routes."""
     show = ["ip", "-6", "route", "show", "table", "all"]
@@ -191,6 +200,7 @@ class Agent:
             for version, address in self.addresses.items()
         }
         ether_types = {4: ETHERTYPE_IPV4, 6: ETHERTYPE_IPV6}
+        self.link_bytes = link_bytes(interface)
         self.cards = [
             open_card(self.interface, interface, ether_types[version]) for version in self.addresses
         ]
@@ -295,7 +305,7 @@ class Agent:
 
     def count_unwanted(self, frame: bytes, origin: tuple[Any, ...]) -> None:
         """A frame at the card counts only if nobody here wanted it."""
-        if origin[2] != socket.PACKET_OUTGOING and not self.wanted.takes(frame[ETHERNET_BYTES:]):
+        if origin[2] != socket.PACKET_OUTGOING and not self.wanted.takes(frame[self.link_bytes :]):
             self.count(frame, self.unwanted)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from p4lab.model.attachment import Program
 from p4lab.model.run import Address
 from p4lab.network.base import NetworkError
 from p4lab.topology import Host
@@ -40,6 +41,8 @@ class LinuxHosts:
     """Whether they speak IPv6"""
     commands: Mapping[str, Sequence[Command]] = field(default_factory=dict)
     """What is carried out in a host, by its name, once it has its addresses"""
+    programs: Mapping[str, Program] = field(default_factory=dict)
+    """What attaches hosts that have no address by themselves"""
 
 
 def prepare(host: Host, shell: Any, linux: LinuxHosts) -> None:
@@ -58,6 +61,9 @@ def prepare(host: Host, shell: Any, linux: LinuxHosts) -> None:
 def configure(host: Host, shell: Any, peers: Sequence[Host], linux: LinuxHosts) -> None:
     """Once it has it; `peers` are the hosts of its router. Raises NetworkError."""
     interface = host.interface
+    if host.name in linux.programs:  # its addresses come with its session
+        shell.cmd(f"echo 1 > /proc/sys/net/ipv6/conf/{interface}/disable_ipv6")
+        return
     version = 2 if host.number % 2 == 0 else 0  # 0 is the kernel's choice: version 3
     others = [peer for peer in peers if peer != host]
     shell.cmd(

@@ -70,6 +70,8 @@ class MininetNetwork:
         self._inside: dict[str, Any] = {}
         self._switches = switches
         self._captures: list[subprocess.Popen[bytes]] = []
+        self._programs: dict[str, subprocess.Popen[bytes]] = {}
+        self._notes: list[str] = []
         self._streams: list[Stream] = []
         self._pending: list[tuple[int, Stream]] = []
         self._home = namespace.enter_own()
@@ -102,7 +104,8 @@ class MininetNetwork:
         for host in self.topology.hosts:
             peers = self.topology.hosts_of(host.router)
             linux_host.configure(host, shells[host.name], peers, self._linux)
-            self._agents[host.name] = HostAgent(host, shells[host.name], self._linux.ipv6)
+            if host.name not in self._linux.programs:
+                self._agents[host.name] = self._agent(host, host.interface)
         for router in self.topology.routers:
             ports = self.topology.ports(router.name)
             interfaces = {port: _interface(router.name, port) for port in ports}
@@ -111,6 +114,9 @@ class MininetNetwork:
             self._emulate(link)
         for agent in self._agents.values():
             agent.answers()  # until it is ready, packets for its host are lost
+
+    def _agent(self, host: Host, interface: str) -> HostAgent:
+        return HostAgent(host, self._inside[host.name], interface, self._linux.ipv6)
 
     def _emulate(self, link: Link) -> None:
         """Rate, delay, jitter and loss of a link, by the switches at its ends: veth has none."""
@@ -207,9 +213,33 @@ class MininetNetwork:
         attach = ["setpriv", "--pdeathsig", "KILL", "mnexec", "-da", str(inside.pid)]
         return inside.popen(list(command), mncmd=attach, **how)
 
+    def attach(self) -> None:
+        """The programs of hosts that have to dial in begin to."""
+        package = str(Path(__file__).resolve().parents[2])
+        for name, program in self._linux.programs.items():
+            self._programs[name] = self.popen(
+                self.topology.host(name),
+                program.command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": package},
+            )
+
+    def _meet_attached(self) -> None:
+        """An agent for every host that has its address by now."""
+        for name in self._programs.keys() - self._agents.keys():
+            host, interface = self.topology.host(name), self._linux.programs[name].interface
+            shown = self._inside[name].cmd(f"ip -4 -o addr show dev {interface} 2>&1")
+            if f"{host.ip}/" in shown:
+                self._agents[name] = self._agent(host, interface)
+                self._agents[name].answers()
+
     def join(self, host: Host, group: Address) -> None:
         """The host subscribes through a socket; its kernel speaks IGMP or MLD."""
-        self._agents[host.name].ask({"do": "join", "group": str(group)})
+        self._meet_attached()
+        if host.name in self._agents:
+            self._agents[host.name].ask({"do": "join", "group": str(group)})
 
     def leave(self, host: Host, group: Address) -> None:
         """The host unsubscribes."""
@@ -236,6 +266,10 @@ class MininetNetwork:
         for a stream with a tag, which no socket of a host puts there."""
         if stream.vlan is not None:
             raise NetworkError("real hosts send no VLAN headers here: leave out --net linux.")
+        self._meet_attached()
+        if stream.source.name not in self._agents:
+            self._notes.append(f"{stream.source.name} sends nothing: it is not online.")
+            return
         self._streams.append(stream)
         self._pending.append((at, stream))
 
@@ -294,7 +328,8 @@ class MininetNetwork:
                     before = received.get((name, int(flow)), Received(0, 0))
                     unique, duplicates = unique + before.unique, duplicates + before.duplicates
                     received[name, int(flow)] = Received(unique, duplicates)
-        return Observed(sent, received, self._copies(), self._switches.notes)
+        notes = (*self._switches.notes, *self._notes)
+        return Observed(sent, received, self._copies(), notes)
 
     def entered(self, host: Host) -> int:
         """Probes that have come in from a host so far; does not wait for its streams to end."""
@@ -331,6 +366,10 @@ class MininetNetwork:
         for agent in self._agents.values():
             agent.stop()
         self._agents.clear()
+        for program in self._programs.values():
+            program.kill()
+            program.wait()
+        self._programs.clear()
         for capture in self._captures:
             capture.terminate()
             capture.wait()
@@ -340,15 +379,15 @@ class MininetNetwork:
 
 
 class HostAgent:
-    """The program inside a host (see host_agent), and the pipe to it."""
+    """The program inside a host (see host_agent), at an interface of it, and the pipe to it."""
 
-    def __init__(self, host: Host, shell: Any, ipv6: bool) -> None:
+    def __init__(self, host: Host, shell: Any, interface: str, ipv6: bool) -> None:
         self.host = host
         addresses = [str(host.ip), *([str(host.ip6)] if ipv6 else [])]
         module = [sys.executable, "-m", "p4lab.network.host_agent"]
         package = str(Path(__file__).resolve().parents[2])
         self._process = shell.popen(
-            [*module, host.interface, str(host.id), *addresses],
+            [*module, interface, str(host.id), *addresses],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from p4lab import _engine
+from p4lab.model.attachment import Attachment
 from p4lab.model.layout import CPU_PORT
 from p4lab.network.base import ENGINES, NAMES, Network, NetworkError
 from p4lab.network.linux_host import LinuxHosts
@@ -24,9 +26,11 @@ def open_network(
     pcap: Path | None = None,
     engine: str = "interpreter",
     hosts: LinuxHosts | None = None,
+    attachments: Mapping[str, Attachment] | None = None,
 ) -> Network:
     """The network called `name` with the engine's switches. With `pcap`, each link's frames go to
-    a file in that folder; `hosts` says what real hosts need.
+    a file in that folder; `hosts` says what real hosts need, `attachments` how simulated
+    ones dial in.
 
     Raises NetworkError, ValueError if there is no native code for the program.
     """
@@ -35,7 +39,13 @@ def open_network(
     runs = ENGINES[engine]
     if name == "virtual":
         return VirtualNetwork(
-            topology, program, cpu_port=cpu_port, seed=seed, pcap=pcap, engine=runs
+            topology,
+            program,
+            cpu_port=cpu_port,
+            seed=seed,
+            pcap=pcap,
+            engine=runs,
+            attachments=attachments,
         )
     if name == "linux":
         # Faster ways pass the captures by.

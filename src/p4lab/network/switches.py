@@ -7,7 +7,7 @@ from typing import Protocol
 
 from p4lab import _engine
 from p4lab.engine import to_engine
-from p4lab.model.control import Count, CountingDriver
+from p4lab.model.control import Count, CountingDriver, PacketIn
 from p4lab.model.entries import Entries, Update
 from p4lab.model.layout import CPU_PORT
 from p4lab.model.tables import Tables
@@ -16,8 +16,8 @@ from p4lab.network.cpu import CpuPort
 PICOSECONDS = 1000  # per nanosecond
 INBOX = 4096  # frames for the controller that may wait
 
-News = tuple[int, str, int, bytes]
-"""A frame for the controller: nanoseconds, router, the port it came in by, the frame"""
+News = tuple[int, str, PacketIn]
+"""A frame for the controller: nanoseconds, router, the frame and where it came in"""
 
 
 class Switches(Protocol):
@@ -120,8 +120,7 @@ class EngineSwitches:
         if found is None:
             return None
         switch, time, data = found
-        port, frame = self._cpu.packet_in(data)
-        return time // PICOSECONDS, self._names[switch], port, frame
+        return time // PICOSECONDS, self._names[switch], self._cpu.packet_in(data)
 
     def set_port(self, router: str, port: int, up: bool) -> None:
         self._forwarders[router].set_port(port, up)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 from p4lab import _engine
 from p4lab.command import command
 from p4lab.engine import to_engine
+from p4lab.model.attachment import Attachment
 from p4lab.model.control import Controller, Count
 from p4lab.model.entries import Entries, Update
 from p4lab.model.layout import CPU_PORT
@@ -52,10 +53,12 @@ class VirtualNetwork:
         pcap: Path | None = None,
         engine: str | None = "interpreter",
         overhead: int | None = None,
+        attachments: Mapping[str, Attachment] | None = None,
     ) -> None:
         """`cpu_port` is the number of the port to the control plane, `engine` as for
-        `_engine.Switch`, `overhead` as for `_engine.Network.connect`. Raises NetworkError if the
-        folder for captures cannot be made, ValueError if there is no native code for the program.
+        `_engine.Switch`, `overhead` as for `_engine.Network.connect`; `attachments` are those of
+        hosts that do not speak plain Ethernet, by name. Raises NetworkError if the folder for
+        captures cannot be made, ValueError if there is no native code for the program.
         """
         self.topology = topology
         self.cpu = CpuPort.of(program, cpu_port)
@@ -66,7 +69,9 @@ class VirtualNetwork:
         self._hosts: dict[str, dict[int, MembershipHost[Any]]] = {
             host.name: {4: IgmpHost(host), 6: MldHost(host)} for host in topology.hosts
         }
+        self._attachments = dict(attachments or {})
         self._streams: list[Stream] = []
+        self._notes: list[str] = []
         self._tables = {router.name: Tables() for router in topology.routers}
         for router in topology.routers:
             node = self.engine.add_switch(
@@ -122,6 +127,11 @@ class VirtualNetwork:
         """What writes a router's entries."""
         return VirtualDriver(self.engine, self._nodes[router], self._tables[router], self.cpu)
 
+    def attach(self) -> None:
+        """Hosts that have to dial in begin to."""
+        for name, attachment in self._attachments.items():
+            self._transmit(name, attachment.connect(self.now))
+
     def join(self, host: Host, group: Address) -> None:
         """The host subscribes by IGMP or MLD, now."""
         self.engine.join(self._nodes[host.name], multicast_mac(group))
@@ -149,8 +159,13 @@ class VirtualNetwork:
 
     def start(self, stream: Stream, at: int) -> None:
         """The stream's source sends its packets from `at` on; if there was one of the same flow,
-        after the last packet of that."""
-        templates = list(self._templates(stream))
+        after the last packet of that. A host that is not attached sends nothing, which is noted."""
+        self._streams.append(stream)
+        try:
+            templates = [self._wrap(stream.source, frame) for frame in self._templates(stream)]
+        except ValueError as error:
+            self._notes.append(f"{stream.source.name} sends nothing: {error}")
+            return
         interval = stream.interval_ns * PICOSECONDS
         for number, template in enumerate(templates):
             self.engine.start_stream(
@@ -162,7 +177,6 @@ class VirtualNetwork:
                 interval=len(templates) * interval,
                 count=len(range(number, stream.packets, len(templates))),
             )
-        self._streams.append(stream)
 
     def _templates(self, stream: Stream) -> Iterator[bytes]:
         """The frames that a stream's packets are made from, in turn.
@@ -179,7 +193,7 @@ class VirtualNetwork:
             yield frame if stream.vlan is None else tagged(frame, stream.vlan)
             return
         mine = (one for one in self._streams if (one.flow, one.source) == (flow, source))
-        first = sum(one.packets for one in mine)
+        first = sum(one.packets for one in mine) - stream.packets
         for number in range(first, first + min(stream.packets, CHECKSUM_PERIOD)):
             yield probe_frame(source, destination, flow, number)
 
@@ -199,10 +213,10 @@ class VirtualNetwork:
 
         The packets have no UDP checksum, of IPv6 either: which number comes next in which frame of
         the mix is drawn while they are sent. The hosts of this network do not look at it."""
-        mix = [
-            (_without_checksum(probe_frame(source, address, flow, 0, length=length)), weight)
-            for length, weight in lengths
-        ]
+        mix = []
+        for length, weight in lengths:
+            frame = _without_checksum(probe_frame(source, address, flow, 0, length=length))
+            mix.append((self._wrap(source, frame), weight))
         node = self._nodes[source.name]
         return self.engine.generate(node, mix, rate=rate, flow=flow, sender=source.id, **how)
 
@@ -232,7 +246,7 @@ class VirtualNetwork:
     def run_until(self, end: int, controller: Controller) -> None:
         """Let time pass up to `end`. Raises NetworkError if frames run in a loop."""
         while True:
-            due = controller.next_timer()
+            due = _earliest(controller, *self._attachments.values())
             target = end if due is None else min(end, max(due, self.now))
             try:
                 event = self.engine.run_until(target * PICOSECONDS)
@@ -241,24 +255,47 @@ class VirtualNetwork:
             if event is not None:
                 self._handle(event, controller)
             elif due is not None and due <= target:
-                controller.timer(self.now)
+                self._do_due(controller)
             elif target == end:
                 break
         for number, path in self._captures.items():
             with path.open("ab") as file:
                 file.write(self.engine.drain_capture(number))
 
+    def _do_due(self, controller: Controller) -> None:
+        due = controller.next_timer()
+        if due is not None and due <= self.now:
+            controller.timer(self.now)
+        for name, attachment in self._attachments.items():
+            due = attachment.next_timer()
+            if due is not None and due <= self.now:
+                self._transmit(name, attachment.timer(self.now))
+
     def _handle(self, event: tuple[str, int, int, bytes], controller: Controller) -> None:
         kind, node, time, data = event
         name = self._names[node]
         if kind == "packet_in":
-            port, frame = self.cpu.packet_in(data)
-            controller.packet_in(time // PICOSECONDS, name, port, frame)
-        else:
+            controller.packet_in(time // PICOSECONDS, name, self.cpu.packet_in(data))
+            return
+        inner: bytes | None = data
+        if name in self._attachments:
+            answers, inner = self._attachments[name].heard(time // PICOSECONDS, data)
+            self._transmit(name, answers)
+        if inner is not None:
             for speaker in self._hosts[name].values():
-                self._send(name, speaker.hear(data))
+                self._send(name, speaker.hear(inner))
 
     def _send(self, host: str, answers: Sequence[tuple[int, bytes]]) -> None:
+        """What the host says, inside of what its cable wants."""
+        owner = self.topology.host(host)
+        self._transmit(host, [(delay, self._wrap(owner, frame)) for delay, frame in answers])
+
+    def _wrap(self, host: Host, frame: bytes) -> bytes:
+        """A frame of the host as it is on its cable. Raises ValueError if it is not attached."""
+        attachment = self._attachments.get(host.name)
+        return attachment.wrap(frame) if attachment else frame
+
+    def _transmit(self, host: str, answers: Sequence[tuple[int, bytes]]) -> None:
         for delay, frame in answers:
             self.engine.send_at(self._nodes[host], self.engine.now + delay * PICOSECONDS, frame)
 
@@ -281,7 +318,7 @@ class VirtualNetwork:
             there, back = self.engine.link_stats(number)
             copies[link.a, link.b] = there["sent"]["probes"]
             copies[link.b, link.a] = back["sent"]["probes"]
-        return Observed(sent, received, dict(copies))
+        return Observed(sent, received, dict(copies), tuple(self._notes))
 
     def record(self, link: Link) -> None:
         """From now on `recorded` knows what a link carries."""
@@ -334,6 +371,11 @@ class VirtualNetwork:
         trace: TracebackType | None,
     ) -> None:
         """Nothing is left behind: everything was in this object."""
+
+
+def _earliest(*waiting: Controller | Attachment) -> int | None:
+    """When the first of them has something to do; None if none ever has."""
+    return min((due for one in waiting if (due := one.next_timer()) is not None), default=None)
 
 
 def switch_seed(seed: int, router: int) -> int:

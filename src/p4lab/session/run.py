@@ -70,14 +70,19 @@ class Session:
         self.plane.start(self.net.now)
 
     def converge(self, patience: int = PATIENCE) -> None:
-        """Every receiver joins its group, and time passes until the control plane knows all that
-        it must. Raises UnheardError after `patience` nanoseconds."""
+        """Hosts that dial in do, then every receiver joins its group, and time passes until the
+        control plane knows all that it must. Raises UnheardError after `patience` nanoseconds."""
+        self.net.attach()
+        self._wait_for(self.system.detached, patience)
         for stream in self.plan.streams:
             if stream.destination.is_multicast:
                 for host in stream.receivers:
                     self.net.join(host, stream.destination)
+        self._wait_for(self.system.waiting, patience)
+
+    def _wait_for(self, missing_of: Callable[[Plan, Any], str], patience: int) -> None:
         deadline = self.net.now + patience
-        while missing := self.system.waiting(self.plan, self.plane):
+        while missing := missing_of(self.plan, self.plane):
             if self.net.now >= deadline:
                 raise UnheardError(f"{missing} did not reach the control plane.")
             self.net.run_until(self.net.now + STEP, self.controller)
@@ -184,5 +189,9 @@ def open_virtual(plan: Plan, program: Any = None) -> Iterator[Session]:
 
 def virtual_network(plan: Plan, program: _engine.Program) -> VirtualNetwork:
     """The plan's network in virtual time, on whose switches a compiled program runs."""
-    cpu_port = registry.find(plan.system).cpu_port(program.summary["package"])
-    return VirtualNetwork(plan.topology, program, cpu_port=cpu_port, seed=plan.seed)
+    system = registry.find(plan.system)
+    cpu_port = system.cpu_port(program.summary["package"])
+    attachments = system.attachments(plan)
+    return VirtualNetwork(
+        plan.topology, program, cpu_port=cpu_port, seed=plan.seed, attachments=attachments
+    )

@@ -224,7 +224,7 @@ class Bmv2Switches:
 
     def start(self, router: str, number: int, ports: Mapping[int, str]) -> None:
         def heard(packet: PacketIn) -> None:
-            self._heard.put(router, packet.port, packet.frame)
+            self._heard.put(router, packet)
 
         self._ports |= {(router, port): interface for port, interface in ports.items()}
         self._counters.append(ProbeCounter(list(ports.values())))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import time
 
+from p4lab.model.control import PacketIn
 from p4lab.network.switches import News
 
 
@@ -19,9 +20,9 @@ class Heard:
     def now(self) -> int:
         return time.monotonic_ns() - self._began
 
-    def put(self, router: str, port: int, frame: bytes) -> None:
-        """`router` has sent a frame from `port` to its CPU port."""
-        self._queue.put((self.now, router, port, frame))
+    def put(self, router: str, packet: PacketIn) -> None:
+        """`router` has sent a packet to its CPU port."""
+        self._queue.put((self.now, router, packet))
 
     def next(self, timeout: float) -> News | None:
         """The oldest; None after `timeout` seconds without one."""

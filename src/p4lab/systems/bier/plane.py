@@ -2,7 +2,7 @@
 
     plane = BierControlPlane(topology, 64, driver_for_router)
     plane.start(now)
-    plane.packet_in(now, "r3", 1, frame)
+    plane.packet_in(now, "r3", PacketIn(1, frame))
 
 Time is passed in as nanoseconds since any fixed moment. The plane reads no clock, opens no
 connection and knows no target: a `Driver` per router does what it says.

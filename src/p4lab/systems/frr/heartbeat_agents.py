@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from p4lab.model.control import Driver
+from p4lab.model.control import Driver, PacketIn
 from p4lab.systems.frr.heartbeat import End, Heartbeat, ends, found_down, heartbeat_frame
 from p4lab.systems.frr.link_agents import PortNews
 from p4lab.systems.frr.plane import Agenda, FrrControlPlane, Step
@@ -65,13 +65,13 @@ class HeartbeatAgents:
         """Whether no switch takes a port for down, as far as we know."""
         return not self._down
 
-    def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
+    def packet_in(self, now: int, router: str, packet: PacketIn) -> None:
         """As a network tells its controller; heartbeats that come back are for us."""
-        down = found_down(frame)
+        down = found_down(packet.frame)
         if down is None:
-            self.plane.packet_in(now, router, port, frame)
-        elif ((router, port) in self._down) != down:
-            self._learn(now, (router, port), down)
+            self.plane.packet_in(now, router, packet)
+        elif ((router, packet.port) in self._down) != down:
+            self._learn(now, (router, packet.port), down)
 
     def _learn(self, now: int, end: End, down: bool) -> None:
         (self._down.add if down else self._down.discard)(end)

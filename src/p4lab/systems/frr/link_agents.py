@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from p4lab.model.control import Driver
+from p4lab.model.control import Driver, PacketIn
 from p4lab.systems.bier.plane import BierControlPlane
 from p4lab.systems.frr.entries import port_status
 
@@ -121,9 +121,9 @@ class LinuxLinkAgents:
                     self._drivers[router].packet_out(*port_status(port, not up))
                     self._waiting.put(PortNews(router, port, up, time.monotonic_ns()))
 
-    def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
+    def packet_in(self, now: int, router: str, packet: PacketIn) -> None:
         """As a network tells its controller."""
-        self.plane.packet_in(now, router, port, frame)
+        self.plane.packet_in(now, router, packet)
 
     def timer(self, now: int) -> None:
         """The controller looks whether there is something new."""

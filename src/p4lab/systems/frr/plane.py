@@ -27,7 +27,7 @@ from typing import Literal
 from p4lab.control.igmp import IgmpTimers
 from p4lab.control.igp import underlay
 from p4lab.control.listeners import Member
-from p4lab.model.control import Driver
+from p4lab.model.control import Driver, PacketIn
 from p4lab.model.entries import Entries, diff
 from p4lab.systems.bier.entries import bier_entries
 from p4lab.systems.bier.plane import BierControlPlane
@@ -320,9 +320,9 @@ class LinkAgents:
         """Whether all news have been seen, told, and turned into tables."""
         return self._agenda.due is None and self.plane.settled
 
-    def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
+    def packet_in(self, now: int, router: str, packet: PacketIn) -> None:
         """As a network tells its controller."""
-        self.plane.packet_in(now, router, port, frame)
+        self.plane.packet_in(now, router, packet)
 
     def timer(self, now: int) -> None:
         """Do what is due at `now`."""

@@ -8,7 +8,7 @@ from ipaddress import IPv6Address
 from p4lab.control.limit import TokenBucket
 from p4lab.control.listeners import ListeningPlane
 from p4lab.control.mld import MldRouter, MldTimers
-from p4lab.model.control import Driver
+from p4lab.model.control import Driver, PacketIn
 from p4lab.model.entries import Entries, Exact, TableEntry
 from p4lab.model.layout import Layouts
 from p4lab.packets.icmp import packet_too_big
@@ -70,14 +70,14 @@ class Msr6ControlPlane(ListeningPlane):
             return wanted
         return {name: chip.on_chip(rows, self._layouts[name]) for name, rows in wanted.items()}
 
-    def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
+    def packet_in(self, now: int, router: str, packet: PacketIn) -> None:
         """A packet of MLD, or one that the switch refuses: its sender is told, not too often."""
-        # Without the last byte: networks here know a copy by how it ends, and an error is none.
-        packet = frame[14:-1]
+        port, frame, _ = packet
         if not _is_refused(frame):
-            super().packet_in(now, router, port, frame)
+            super().packet_in(now, router, packet)
             return
-        answer = self._answer(router, packet)
+        # Without the last byte: networks here know a copy by how it ends, and an error is none.
+        answer = self._answer(router, frame[14:-1])
         if isinstance(answer, str):
             self.ignored[answer] += 1
         elif port not in self.topology.ports(router):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from p4lab.control.limit import TokenBucket
 from p4lab.control.plane import EntryPlane
 from p4lab.control.rows import PortOf, same_port
-from p4lab.model.control import Driver
+from p4lab.model.control import Driver, PacketIn
 from p4lab.model.entries import Entity, Entries
 from p4lab.model.layout import Layouts
 from p4lab.systems.protect.answers import BURST, PER_SECOND, too_long
@@ -74,20 +74,20 @@ class ProtectControlPlane(EntryPlane):
         self.placement.remove(name)
         self._recompute()
 
-    def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
+    def packet_in(self, now: int, router: str, packet: PacketIn) -> None:
         """A packet that is too long for the paths of its connection, on its way in."""
-        number = self._number_of(router, port)
+        number = self._number_of(router, packet.port)
         if number is None:
             self.ignored["no cable there"] += 1
             return
-        answer = too_long(self.topology.router(router), number, frame, self.placement)
+        answer = too_long(self.topology.router(router), number, packet.frame, self.placement)
         if isinstance(answer, str):
             self.ignored[answer] += 1
         elif not self._limits[router].allows(now):
             self.ignored[LIMITED] += 1
         else:
             self.answered += 1
-            self._drivers[router].packet_out(port, answer)
+            self._drivers[router].packet_out(packet.port, answer)
 
     def _number_of(self, router: str, port: int) -> int | None:
         """What the topology calls a port of a switch."""

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from p4lab.model.control import ControlPlane
+from p4lab.model.control import ControlPlane, PacketIn
 from p4lab.targets.tofino.driver import TofinoDriver
 from p4lab.topology import Link, Topology
 
@@ -112,9 +112,9 @@ class PortAgents:
 
     # ---- As a network tells its controller
 
-    def packet_in(self, now: int, router: str, port: int, frame: bytes) -> None:
+    def packet_in(self, now: int, router: str, packet: PacketIn) -> None:
         """`router` has sent a frame from `port` to its CPU port."""
-        self.plane.packet_in(now, router, port, frame)
+        self.plane.packet_in(now, router, packet)
 
     def timer(self, now: int) -> None:
         """Do what is due at `now`."""

@@ -198,9 +198,9 @@ class ModelSwitches:
                 continue
             if address[2] == PACKET_OUTGOING:
                 continue
-            port, inner = switch.header.packet_in(frame)
-            if port in numbers:
-                self._heard.put(switch.router, numbers[port], inner)
+            packet = switch.header.packet_in(frame)
+            if packet.port in numbers:
+                self._heard.put(switch.router, packet._replace(port=numbers[packet.port]))
 
     def driver(self, router: str) -> TofinoDriver:
         """Waits until the router's switch is up: minutes, for a model."""

@@ -13,6 +13,7 @@ from p4lab.model.entries import (
     Exact,
     Lpm,
     Match,
+    MeterCell,
     MulticastGroup,
     RegisterCell,
     TableEntry,
@@ -107,6 +108,10 @@ def entity_rows(entity: Entity, program: Program) -> list[Row]:
         return list(_group(entity))
     if isinstance(entity, RegisterCell):
         return [cell_row(program, entity.register, entity.index, entity.value)]
+    if isinstance(entity, MeterCell):
+        raise ValueError(
+            f"the meter {entity.meter} cannot be given rates on a Tofino from here yet"
+        )
     return [_session(entity)]
 
 

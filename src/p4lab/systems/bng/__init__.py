@@ -1,0 +1,91 @@
+"""A broadband network gateway (P4-BNG): subscribers and sessions; the program in `p4/bng`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar
+
+from p4lab.model.attachment import Attachment, Program
+from p4lab.model.control import Driver
+from p4lab.model.layout import Layouts
+from p4lab.model.notation import Notation
+from p4lab.model.run import Plan
+from p4lab.model.system import Carried, DriverOf, Seen, Settings, System
+from p4lab.systems.bng.notation import NOTATION, carried
+from p4lab.systems.bng.report import Collected, GatewayReport, collect, gateway_report, missing
+from p4lab.systems.bng.settings import GatewaySettings
+
+
+class Bng(System):
+    """The gateway on v1model."""
+
+    name: ClassVar[str] = "bng"
+    settings: ClassVar[type[Settings]] = GatewaySettings
+    notation: ClassVar[Notation] = NOTATION
+    followed: ClassVar[Mapping[str, str]] = {
+        "pppoe.session_id": "session id",
+        "decision.line": "line",
+        "decision.session": "session",
+        "owner": "owner of the address",
+        "decision.class": "class",
+        "colour": "colour",
+    }
+
+    def check(self, plan: Plan) -> None:
+        names = {host.name for host in plan.topology.hosts}
+        for name in plan.settings.core_hosts:
+            if name not in names:
+                raise ValueError(f"core: there is no host {name} in {plan.topology.name}.")
+        for stream in plan.streams:
+            ends = [stream.source, *stream.receivers]
+            if all(end.name not in plan.settings.core_hosts for end in ends):
+                raise ValueError(
+                    f"flow {stream.flow} stays among subscribers: here they talk to servers."
+                )
+
+    def control_plane(
+        self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
+    ) -> Any:
+        from p4lab.systems.bng.plane import GatewayControlPlane  # heavy: the store and RADIUS
+
+        return GatewayControlPlane(plan.topology, driver_for_router, plan.settings, plan.seed)
+
+    def attachments(self, plan: Plan) -> Mapping[str, Attachment]:
+        from p4lab.systems.bng.attachment import DialUp
+        from p4lab.systems.bng.lines import subscriptions
+
+        return {
+            one.host.name: DialUp(one, random.Random(f"{one.host.name} {plan.seed}"))
+            for one in subscriptions(plan.topology, plan.settings)
+        }
+
+    def programs(self, plan: Plan) -> Mapping[str, Program]:
+        from p4lab.systems.bng.lines import subscriptions
+
+        found = subscriptions(plan.topology, plan.settings)
+        return {one.host.name: Program(one.command, one.interface) for one in found}
+
+    def detached(self, plan: Plan, plane: Any) -> str:
+        return missing(plane)
+
+    def waiting(self, plan: Plan, plane: Any) -> str:
+        wanted = {
+            (int(stream.destination), plane.session_of(host.name))
+            for stream in plan.streams
+            if stream.destination.is_multicast
+            for host in stream.receivers
+        }
+        watched = plane.gateway.api.known.watched
+        missing = [one for one in wanted if one[1] not in watched.get(one[0], ())]
+        return f"{len(missing)} subscriptions" if missing else ""
+
+    def carried(self, plan: Plan, headers: Sequence[Mapping[str, Any]]) -> Carried | None:
+        """Whose session a frame is in."""
+        return carried(headers)
+
+    def collect(self, plan: Plan, drivers: DriverOf, layouts: Layouts | None = None) -> Collected:
+        return collect(plan, drivers)
+
+    def report(self, plan: Plan, seen: Seen) -> GatewayReport:
+        return gateway_report(plan, self.deliveries(plan, seen, ()), seen.collected)
