@@ -12,7 +12,6 @@ from p4lab.cli.welcome import show
 from p4lab.command import command
 from p4lab.paths import without_shims
 
-
 # A network of a thousand routers has millions of rows, which refer to nothing that refers to them:
 # with Python's own thresholds, a third of the time goes into looking for circles among them.
 COLLECT = (100_000, 50, 1000)
