@@ -65,23 +65,24 @@ def test_addresses_follow_from_the_strategy(
     neighbour = hosts[1].split("/")[0]
     assert (f"replace {neighbour} " in commands) == (strategy == "l2"), "one network, one ARP table"
     graph = json.loads(exercise.graph or "")
-    edge = next(one for one in graph["links"] if one["node2"] == "s2" and one["node1"] == "s1")
-    assert (edge["weight"], edge["intfName1"], edge["intfName2"]) == (7, "s1-eth2", "s2-eth2")
+    edge = next(one for one in graph["links"] if one["node1"] == "s2" and one["node2"] == "s1")
+    assert (edge["weight"], edge["intfName1"], edge["intfName2"]) == (7, "s2-eth2", "s1-eth2")
     if strategy == "l3":
-        assert (edge["ip1"], edge["ip2"]) == ("20.1.2.1/24", "20.1.2.2/24")
+        assert (edge["ip1"], edge["ip2"]) == ("20.2.1.1/24", "20.2.1.2/24")
 
 
-def test_ports_count_in_natural_order_and_the_cpu_is_last(tmp_path: Path) -> None:
-    links = [["s1", "s10"], ["s1", "s2"], ["h1", "s1"], ["s1", "h2", {"port1": 1}]]
+def test_ports_count_in_natural_order_and_so_does_the_cpus(tmp_path: Path) -> None:
+    """A link counts where its first node stands, so that a host named second comes late."""
+    links = [["s1", "s10"], ["s2", "s1"], ["h1", "s1"], ["s1", "h2", {"port1": 1}]]
     switches = {"s1": {"cpu_port": True}, "s2": {}, "s10": {}}
     app(tmp_path, "l2", links=links, switches=switches)
     exercise = read_exercise(tmp_path)
-    ends = {cable.a.node: cable.b for cable in exercise.cables if cable.b.node == "s1"}
+    ends = {one.a.node: one.b for one in exercise.cables if one.a.node in ("h1", "h2")}
     assert ends == {"h1": End("s1", 2), "h2": End("s1", 1)}
-    near = {cable.b.node: cable.a.port for cable in exercise.cables if cable.a.node == "s1"}
-    assert near == {"s2": 3, "s10": 4}
+    assert [cable.a for cable in exercise.cables if cable.b.node == "s10"] == [End("s1", 3)]
+    assert [cable.b for cable in exercise.cables if cable.a.node == "s2"] == [End("s1", 5)]
     first, second, tenth = exercise.switches
-    assert (first.cpu_interface, second.cpu_interface) == (5, None)
+    assert (first.cpu_interface, second.cpu_interface) == (4, None)
     assert [one.thrift_port for one in exercise.switches] == [9090, 9091, 9092]
     assert (tenth.name, tenth.device, tenth.p4runtime_port) == ("s10", 3, 9561)
 

@@ -8,7 +8,7 @@ Addresses follow from its `assignment_strategy`:
 - mixed: 10.S.S.N/24 as 10.<high byte>.<low byte>.N of its switch's number S, gateway .254;
 - l3: 10.S.N.2/24 at switch number S, gateway 10.S.N.1.
 
-Ports of switches count from 1 in the natural order of the links, a CPU port last.
+Ports of switches count from 1 in the natural order of the links as they are written.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ CPU = "sw-cpu"
 
 @dataclass(frozen=True)
 class _Link:
-    """Two nodes in natural order, their ports (0 at hosts), and what the file says of it."""
+    """Two nodes as they are written, their ports (0 at hosts), and what the file says of it."""
 
     a: str
     b: str
@@ -128,11 +128,7 @@ def _links(
         if {first, second} <= hosts or first == second:
             raise ExerciseError(f"{file}: the link {item[:2]} does not join two devices.")
         said = {**default, **(item[2] if len(item) > 2 else {})}
-        if second < first:
-            first, second = second, first
-            swapped = {"port1": "port2", "port2": "port1"}
-            said = {swapped.get(key, key): value for key, value in said.items()}
-        if (first, second) in pairs:
+        if {(first, second), (second, first)} & set(pairs):
             raise ExerciseError(f"{file}: {first} and {second} are joined twice.")
         pairs[first, second] = said
     for name, item in switches.items():
