@@ -296,12 +296,13 @@ def _notes(lab: Lab) -> str:
 
 
 def _mutants(lab: Lab, program: str) -> str:
-    """One wrong answer for each part: nothing of it is written."""
+    """One wrong answer for each region: what the starter has there."""
     lines = lab.pair.solution.splitlines()
     text = []
     for number, region in enumerate(lab.regions, start=1):
         code = "\n".join(lines[region.first : region.last + 1])
-        if lab.pair.solution.count(code) != 1 or "'''" in code:
+        before = "\n".join(region.before)
+        if lab.pair.solution.count(code) != 1 or "'''" in code + before:
             continue
         broken = _broken_by(lab, region)
         if broken:
@@ -311,7 +312,7 @@ def _mutants(lab: Lab, program: str) -> str:
                 f"title = {quoted(f'Not done: {region.task}')}",
                 f"file = {quoted(program)}",
                 f"find = '''\n{code}'''",
-                'replace = ""',
+                f"replace = '''\n{before}'''" if before else 'replace = ""',
                 f"breaks = [{', '.join(map(quoted, broken))}]",
                 *(
                     ['across = "The parts depend on each other."']
