@@ -240,3 +240,23 @@ def test_folders_that_make_no_lab_are_told_why(
         (folder / "solution" / "router.p4").unlink()
     with pytest.raises(AdoptError, match=says):
         made("x", read(folder), 2.0)
+
+
+def test_a_table_without_a_key_is_tried_with_what_a_controller_may_tell_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its default action does nothing: without another one, no packet shows what is missing."""
+    table = """
+    action mark(bit<8> with) { hdr.ipv4.diffserv = with; }
+    table marks { actions = { mark; NoAction; } default_action = NoAction(); }
+    apply {
+        marks.apply();
+"""
+    assert SOLUTION.count("    apply {\n        if (hdr.ipv4.isValid()) {") == 1
+    head, _, tail = SOLUTION.partition("    apply {\n        if (hdr.ipv4.isValid()) {")
+    solution = f"{head}{table}        if (hdr.ipv4.isValid()) {{{tail}"
+    starter = solution.replace("hdr.ipv4.diffserv = with;", "")
+    write(made("marks", read(exercise(tmp_path / "marks", starter, solution)), 10.0), tmp_path)
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
+    lab = load("marks")
+    assert [row.problem for row in rows(lab, answers(lab), SEED) if row.problem] == []

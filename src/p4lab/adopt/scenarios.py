@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Any
 
 from p4lab import _engine
@@ -280,7 +281,7 @@ def _drawn(data: Data, name: str, width: int, most: int | None = None) -> str:
     """A number of so many bits to be drawn; gives how it is written."""
     draw = data.setdefault("draw", {})
     own = name
-    while own in draw:
+    while own in draw or iskeyword(own):
         own += "_"
     draw[own] = {"from": 1, "to": most or (1 << width) - 1}
     return f"={own}"
