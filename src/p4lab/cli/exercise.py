@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
@@ -19,6 +21,7 @@ from p4lab.exercise.p4app import GRAPH
 from p4lab.exercise.run import ExerciseNetwork, Loaded, Reached, load, makers, may_run
 from p4lab.exercise.service import ADDRESS, Service
 from p4lab.network import namespace
+from p4lab.shims import folder as shims
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -66,24 +69,31 @@ def run_exercise(
                 )
             if cli:
                 _tell_ports(exercise, served)
-                with _graph(exercise):
+                with _for_controllers(exercise):
                     network.cli()
     except ExerciseError as error:
         fail(str(error))
 
 
 @contextmanager
-def _graph(exercise: Exercise) -> Iterator[None]:
-    """The file that controllers load, where they are started, while they may need it."""
-    file = exercise.folder / GRAPH
-    if exercise.graph is None or file.exists():
+def _for_controllers(exercise: Exercise) -> Iterator[None]:
+    """What controllers that are started inside find: their Python, and the file that they load."""
+    if exercise.graph is None:
         yield
         return
-    file.write_text(exercise.graph, encoding="utf-8")
-    try:
-        yield
-    finally:
-        file.unlink(missing_ok=True)
+    file, before = exercise.folder / GRAPH, dict(os.environ)
+    own = not file.exists()
+    with tempfile.TemporaryDirectory(prefix="p4lab-shims-") as tools:
+        shims.make_shims(Path(tools))
+        os.environ.update(shims.on_path(Path(tools), before))
+        if own:
+            file.write_text(exercise.graph, encoding="utf-8")
+        try:
+            yield
+        finally:
+            os.environ["PATH"] = before.get("PATH", "")
+            if own:
+                file.unlink(missing_ok=True)
 
 
 def _tell_ports(exercise: Exercise, served: bool) -> None:

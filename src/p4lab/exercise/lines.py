@@ -22,8 +22,8 @@ def check_thrift() -> None:
 def carry_out(file: Path, port: int) -> Iterator[str]:
     """Carries out the lines of a file at the switch that speaks Thrift at `port`; gives what is
     wrong with some of them. As with p4-utils, the others are carried out nevertheless."""
-    from p4lab.shims.remote import Known, Remote  # need the package thrift
-    from p4lab.shims.switch_cli import Console
+    from p4lab.shims.remote import Known, Remote  # heavy: thrift, which need not be installed
+    from p4lab.shims.switch_cli import Console  # heavy: thrift
 
     with Remote(ADDRESS, port) as remote:
         console = Console(remote, Known.of(remote("bm_get_config")))

@@ -189,7 +189,7 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
             self._service.add(switch, forwarder)
         if switch.commands is None and (switch.thrift_port is None or self._service is None):
             return
-        from p4lab.thrift.serving import serving  # needs the package thrift
+        from p4lab.thrift.serving import serving  # heavy: thrift, which need not be installed
 
         served = serving(
             forwarder,

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.protocol.TMultiplexedProtocol import TMultiplexedProtocol
 from thrift.Thrift import TApplicationException, TMessageType
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport, TTransportException
 
 from p4lab.thrift.interface import services
 from p4lab.thrift.shapes import Method, Struct, refusal, structs
@@ -162,11 +166,6 @@ def thrift_connect(
     host: str, port: int, wanted: list[tuple[str | None, Any]], out: Any = None
 ) -> list[Any]:
     """A client for each service, over one connection; ends the program where nobody answers."""
-    from thrift.protocol.TBinaryProtocol import TBinaryProtocol
-    from thrift.protocol.TMultiplexedProtocol import TMultiplexedProtocol
-    from thrift.transport.TSocket import TSocket
-    from thrift.transport.TTransport import TBufferedTransport, TTransportException
-
     transport = TBufferedTransport(TSocket(host, port))
     try:
         transport.open()

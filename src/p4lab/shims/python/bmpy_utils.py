@@ -3,6 +3,8 @@
 import sys
 from pathlib import Path
 
+from bm_runtime.standard import Standard
+
 from p4lab.thrift.stubs import thrift_connect
 
 __all__ = ["get_json_config", "thrift_connect", "thrift_connect_standard"]
@@ -10,8 +12,6 @@ __all__ = ["get_json_config", "thrift_connect", "thrift_connect_standard"]
 
 def thrift_connect_standard(thrift_ip, thrift_port, out=sys.stdout):
     """A client of the standard service."""
-    from bm_runtime.standard import Standard
-
     return thrift_connect(thrift_ip, thrift_port, [("standard", Standard.Client)])[0]
 
 
