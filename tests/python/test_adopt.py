@@ -67,8 +67,74 @@ def test_regions_are_widened_until_brackets_fit() -> None:
     inner = "if (valid) {\n            if (t.hit) {\n                n();\n            }\n        }"
     solution = frame.format(body=body.format(inside=inner))
     (region,) = regions(Pair("x", starter, solution, {}))
-    kept = cut(solution, [region])
-    assert kept.count("{") == kept.count("}") == 2
+    assert code_of(cut(solution, [region])) == code_of(starter)
+    assert marks.solution(marked(solution, [region]), "x.p4") == solution
+
+
+def code_of(text: str) -> list[str]:
+    """Lines with code, without indentation and comments."""
+    lines = [line.partition("//")[0].strip() for line in text.splitlines()]
+    return [line for line in lines if line]
+
+
+SELECT = """parser P() {{
+    state start {{
+        transition select(h.kind) {{
+{cases}
+        }}
+    }}{more}
+    state last {{ transition accept; }}
+}}
+"""
+FURTHER = """
+
+    state more {
+        transition select(h.more) {
+            1: last;
+            default: accept;
+        }
+    }"""
+
+
+@pytest.mark.parametrize(
+    ("starter", "solution"),
+    [
+        ("x = 1;", "y = 1;\n        z = 1;"),
+        ("x = 1;\n        y = 1;", "y = 1;"),
+        ("t.apply();", "if (valid) {\n            t.apply();\n        }"),
+        ("if (a) { x = 1; }", "if (a && b) { x = 1; }"),
+    ],
+)
+def test_code_that_the_solution_replaces_is_in_the_starter(starter: str, solution: str) -> None:
+    """Else students begin with a program that is not the exercise's, or none at all."""
+    frame = "control I() {{\n    apply {{\n        w = 1;\n        {}\n    }}\n}}\n"
+    begin, end = frame.format(starter), frame.format(solution)
+    found = regions(Pair("x", begin, end, {}))
+    assert code_of(cut(end, found)) == code_of(begin)
+    assert marks.solution(marked(end, found), "x.p4") == end
+
+
+def test_a_state_behind_a_select_is_found_as_a_whole() -> None:
+    """The lines before the new state look like its last ones."""
+    old = "            1 : last;\n            default : accept;"
+    new = "            7: more;\n            1: last;\n            default: accept;"
+    starter = SELECT.format(cases=old, more="")
+    solution = SELECT.format(cases=new, more=FURTHER)
+    found = regions(Pair("x", starter, solution, {}))
+    for region in found:
+        inside = solution.splitlines()[region.first : region.last + 1]
+        assert sum(line.count("{") - line.count("}") for line in inside) == 0
+        assert not inside[0].strip().startswith("}")
+    squeezed = ["".join(line.split()) for line in code_of(cut(solution, found))]
+    assert squeezed == ["".join(line.split()) for line in code_of(starter)]
+
+
+def test_fields_without_which_nothing_compiles_are_given(tmp_path: Path) -> None:
+    """The field is used outside of what students write."""
+    field = "    bit<8>  ttl;\n"
+    assert SOLUTION.count(field) == 1, "the router's header"
+    lab = made("x", read(exercise(tmp_path / "x", STARTER.replace(field, ""))), 10.0)
+    assert all(region.kind != "header" for region in lab.regions)
 
 
 def test_comments_and_blanks_are_no_difference() -> None:
@@ -174,3 +240,23 @@ def test_folders_that_make_no_lab_are_told_why(
         (folder / "solution" / "router.p4").unlink()
     with pytest.raises(AdoptError, match=says):
         made("x", read(folder), 2.0)
+
+
+def test_a_table_without_a_key_is_tried_with_what_a_controller_may_tell_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its default action does nothing: without another one, no packet shows what is missing."""
+    table = """
+    action mark(bit<8> with) { hdr.ipv4.diffserv = with; }
+    table marks { actions = { mark; NoAction; } default_action = NoAction(); }
+    apply {
+        marks.apply();
+"""
+    assert SOLUTION.count("    apply {\n        if (hdr.ipv4.isValid()) {") == 1
+    head, _, tail = SOLUTION.partition("    apply {\n        if (hdr.ipv4.isValid()) {")
+    solution = f"{head}{table}        if (hdr.ipv4.isValid()) {{{tail}"
+    starter = solution.replace("hdr.ipv4.diffserv = with;", "")
+    write(made("marks", read(exercise(tmp_path / "marks", starter, solution)), 10.0), tmp_path)
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
+    lab = load("marks")
+    assert [row.problem for row in rows(lab, answers(lab), SEED) if row.problem] == []

@@ -40,6 +40,20 @@ def test_a_solution_is_the_source_without_its_marks():
     assert marks.solution(SOURCE, "c.p4") == "".join(kept)
 
 
+def test_a_starter_may_have_code_where_a_solution_was():
+    text = """\
+    // BEGIN SOLUTION part: do it
+    right();
+    //- wrong();
+    //-     worse();
+    // END SOLUTION
+    //- stays
+"""
+    starter = "    // TODO part: do it\n    wrong();\n        worse();\n    //- stays\n"
+    assert marks.starter(text, "a.p4") == starter
+    assert marks.solution(text, "a.p4") == "    right();\n    //- stays\n"
+
+
 def test_a_quotation_is_dedented_and_never_shows_a_solution():
     assert marks.quotation(SOURCE, "c.p4", "whole") == (
         "apply {\n"

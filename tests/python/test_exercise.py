@@ -15,7 +15,8 @@ from cli_runner import ROOT, p4lab
 from little_exercise import DROP, route, write
 from p4lab.engine import load_program
 from p4lab.exercise.entries import entities
-from p4lab.exercise.files import ExerciseError, is_exercise, read_exercise
+from p4lab.exercise.files import ExerciseError
+from p4lab.exercise.folders import is_exercise, read_exercise
 from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
@@ -197,7 +198,7 @@ def test_an_entry_that_does_not_fit_is_named(folder: Path, change: dict, said: s
     [
         ({"hosts": {}}, "there are no hosts"),
         ({"hosts": {"h1": {"ip": 1}}}, "hosts.h1 needs a text ip"),
-        ({"switches": {"s1": {"cli_input": "x"}}}, "cli_input"),
+        ({"switches": {"s1": {"cli_input": "none.txt"}}}, "there is no"),
         ({"switches": {"s1": {"runtime_json": "none.json"}}}, "there is no"),
         ({"links": 3}, "links must be a list"),
         ({"links": [["h1", "h3"]]}, "joins two hosts"),

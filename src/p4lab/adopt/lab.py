@@ -49,8 +49,8 @@ class Lab:
 
 def made(name: str, pair: Pair, seconds: float) -> Lab:
     """The lab. Raises AdoptError if starter and solution do not differ in what can be checked."""
-    own = regions(pair)
     solution = _compiled(pair, pair.solution, "the solution")
+    own = _writable(pair, regions(pair))
     begun = _compiled(pair, cut(pair.solution, own), "the starter that is cut from the solution")
     starters = _starters(pair, own) or {own[0].part: begun}
     ways, idle = [], []
@@ -63,12 +63,27 @@ def made(name: str, pair: Pair, seconds: float) -> Lab:
         elif fails and len(ways) < MOST:
             ways.append(way)
     if not ways:
-        raise AdoptError("no packet was found that tells the starter from the solution.")
+        lines = pair.solution.splitlines()
+        about = "; ".join(lines[region.first].strip() for region in own)
+        raise AdoptError(
+            "no packet was found that tells the starter from the solution. They differ in: "
+            f"{about}. What shows only after other packets, in time or at a controller is not "
+            "found: write a lab by hand (docs/instructors.md)."
+        )
     ways = list(_shared(ways))
     left = {way.parts[0] for way in ways}
     others = {region.part for region in own} - left
     instead = {part: _instead(part, ways) for part in others}
     return Lab(name, pair, tuple(in_part(own, instead)), tuple(ways), tuple(idle))
+
+
+def _writable(pair: Pair, own: list[Region]) -> list[Region]:
+    """The regions; without the fields of headers if what is cut at all is no program, since the
+    rest of the code may need them: students get those."""
+    text = cut(pair.solution, own)
+    if _engine.compile_text(f"{pair.name}.p4", text, pair.included).program is not None:
+        return own
+    return [region for region in own if region.kind not in ("header", "struct")] or own
 
 
 def _starters(pair: Pair, own: Sequence[Region]) -> dict[str, _engine.Program]:
@@ -281,12 +296,13 @@ def _notes(lab: Lab) -> str:
 
 
 def _mutants(lab: Lab, program: str) -> str:
-    """One wrong answer for each part: nothing of it is written."""
+    """One wrong answer for each region: what the starter has there."""
     lines = lab.pair.solution.splitlines()
     text = []
     for number, region in enumerate(lab.regions, start=1):
         code = "\n".join(lines[region.first : region.last + 1])
-        if lab.pair.solution.count(code) != 1 or "'''" in code:
+        before = "\n".join(region.before)
+        if lab.pair.solution.count(code) != 1 or "'''" in code + before:
             continue
         broken = _broken_by(lab, region)
         if broken:
@@ -296,7 +312,7 @@ def _mutants(lab: Lab, program: str) -> str:
                 f"title = {quoted(f'Not done: {region.task}')}",
                 f"file = {quoted(program)}",
                 f"find = '''\n{code}'''",
-                'replace = ""',
+                f"replace = '''\n{before}'''" if before else 'replace = ""',
                 f"breaks = [{', '.join(map(quoted, broken))}]",
                 *(
                     ['across = "The parts depend on each other."']

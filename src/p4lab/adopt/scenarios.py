@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from keyword import iskeyword
 from typing import Any
 
 from p4lab import _engine
@@ -70,13 +71,39 @@ def _claimed(layouts: Layouts, seconds: float) -> Iterator[Data]:
     """The prover's packets, and those for the other entries of the program that they might hit."""
     program = layouts.compiled
     for claimed in _engine.follow(program, Solver(), BOUNDS, seconds, MOST):
-        if claimed["registers"]:
+        if any(value for _, _, value in claimed["registers"]):
             continue  # what packets before it have left behind is not drawn
         updates = tuple(claimed["updates"])
         example = Example(claimed["port"], claimed["packet"], updates, (), ([], []))
         data = {"say": "", **fixed(example, program, layouts.headers(()))}
         yield data
         yield from _for_entries(program, data)
+        yield from _for_defaults(layouts, data)
+
+
+def _for_defaults(layouts: Layouts, data: Data) -> Iterator[Data]:
+    """The packet with other default actions for those of its tables that have no key: such a table
+    does only what the control plane says."""
+    program = layouts.compiled
+    actions = {action["name"]: action for action in program.summary["actions"]}
+    try:
+        met = _way(program, _case(layouts, data, "1", False))[1]
+    except (ScenarioError, ValueError):  # a state that a scenario cannot write down
+        return
+    for table in program.summary["tables"]:
+        if table["keys"] or table["name"] not in met:
+            continue
+        for name in table["actions"]:
+            if not actions[name]["params"]:
+                continue
+            other = copy.deepcopy(data)
+            params = {
+                param["name"]: _drawn(other, param["name"].lower(), param["width"])
+                for param in actions[name]["params"]
+            }
+            row = {"table": table["name"], "action": name.rpartition(".")[2], "params": params}
+            other["default"] = [row]
+            yield other
 
 
 def _for_entries(program: _engine.Program, data: Data) -> Iterator[Data]:
@@ -254,7 +281,7 @@ def _drawn(data: Data, name: str, width: int, most: int | None = None) -> str:
     """A number of so many bits to be drawn; gives how it is written."""
     draw = data.setdefault("draw", {})
     own = name
-    while own in draw:
+    while own in draw or iskeyword(own):
         own += "_"
     draw[own] = {"from": 1, "to": most or (1 << width) - 1}
     return f"={own}"

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
-from contextlib import nullcontext
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +16,13 @@ import typer
 from p4lab.cli.errors import fail
 from p4lab.cli.hosts import hosts_refused
 from p4lab.cli.running import reporting
-from p4lab.exercise.files import Exercise, ExerciseError, read_exercise
+from p4lab.exercise.files import Exercise, ExerciseError
+from p4lab.exercise.folders import read_exercise
+from p4lab.exercise.p4app import GRAPH
 from p4lab.exercise.run import ExerciseNetwork, Loaded, Reached, load, makers
 from p4lab.exercise.service import ADDRESS, Service
+from p4lab.network import namespace
+from p4lab.shims import folder as shims
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -45,9 +53,12 @@ def run_exercise(
             switches = makers(loaded, target, say)
             say("building the network")
             served = cli and target == "engine"
-            service = Service(exercise, bmv2_compat=bmv2_compat) if served else None
+        with namespace.apart() if exercise.inside else nullcontext(), ExitStack() as stack:
+            service = None
+            if served:
+                service = stack.enter_context(Service(exercise, bmv2_compat=bmv2_compat))
             network = ExerciseNetwork(exercise, loaded, switches, service)
-        with service or nullcontext(), network:
+            stack.enter_context(network)
             with reporting() as say:
                 reached = network.ping(say)
             if as_json:
@@ -58,16 +69,42 @@ def run_exercise(
                 )
             if cli:
                 _tell_ports(exercise, served)
-                network.cli()
+                with _for_controllers(exercise):
+                    network.cli()
     except ExerciseError as error:
         fail(str(error))
+
+
+@contextmanager
+def _for_controllers(exercise: Exercise) -> Iterator[None]:
+    """What controllers that are started inside find: their Python, and the file that they load."""
+    if exercise.graph is None:
+        yield
+        return
+    file, before = exercise.folder / GRAPH, dict(os.environ)
+    own = not file.exists()
+    with tempfile.TemporaryDirectory(prefix="p4lab-shims-") as tools:
+        shims.make_shims(Path(tools))
+        os.environ.update(shims.on_path(Path(tools), before))
+        if own:
+            file.write_text(exercise.graph, encoding="utf-8")
+        try:
+            yield
+        finally:
+            os.environ["PATH"] = before.get("PATH", "")
+            if own:
+                file.unlink(missing_ok=True)
 
 
 def _tell_ports(exercise: Exercise, served: bool) -> None:
     if served:
         for switch in exercise.switches:
             place = f"{ADDRESS}:{switch.p4runtime_port}, device {switch.device}"
-            typer.echo(f"{switch.name}: P4Runtime on {place}")
+            thrift = f"Thrift on {ADDRESS}:{switch.thrift_port}, " if switch.thrift_port else ""
+            typer.echo(f"{switch.name}: {thrift}P4Runtime on {place}")
+    if exercise.inside:
+        shell = f"sudo nsenter --net=/proc/{threading.get_native_id()}/ns/net ./lab shell"
+        typer.echo(f"Controllers: `sh python3 CONTROLLER` here, or in another terminal {shell}")
     typer.echo("Mininet's command line: nodes, net, h1 ping h2, pingall, iperf h1 h2, exit")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,13 +16,18 @@ from p4lab.cli.options import Json
 from p4lab.cli.running import reporting
 from p4lab.exercise import scoreboard
 from p4lab.exercise.files import ExerciseError
+from p4lab.exercise.p4app import files_of
 from p4lab.exercise.scoreboard import Row, Version
-from p4lab.exercise.taught import TUTORIALS, Taught, read_taught
+from p4lab.exercise.taught import P4_LEARNING, TUTORIALS, Taught, read_taught
+from p4lab.network import namespace
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-Checkout = Annotated[Path, typer.Argument(metavar="DIR", help="A checkout of p4lang/tutorials.")]
+Checkout = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", help="A checkout of p4lang/tutorials or nsg-ethz/p4-learning."),
+]
 Only = Annotated[
     list[str] | None,
     typer.Option("--only", metavar="NAME", help="This exercise; several times for several."),
@@ -46,17 +52,16 @@ def exercises(
     if not checkout.is_dir():
         fail(f"{checkout}: no such folder; give the path from the folder you are in.")
     folders = scoreboard.exercises_of(checkout)
-    known = [folder.name for folder in folders]
     for name in only or ():
-        if name not in known:
-            fail(f"{checkout} has no exercise {name}; it has {', '.join(known) or 'none'}.")
+        if name not in folders:
+            fail(f"{checkout} has no exercise {name}; it has {', '.join(folders) or 'none'}.")
     if not folders:
-        fail(f"{checkout} has no folder with a topology.json and a solution.")
+        fail(f"{checkout} has no folder with a topology.json or p4app.json and a solution.")
     try:
-        taught = read_taught(checks or TUTORIALS)
-        wanted = [folder for folder in folders if not only or folder.name in only]
+        taught = read_taught(checks or _usual(folders.values()))
+        wanted = {name: place for name, place in folders.items() if not only or name in only}
         linux_hosts()
-        rows = _rows(wanted, taught)
+        rows = _rows(checkout, wanted, taught)
     except ExerciseError as error:
         fail(str(error))
     ok = all(row.ok for row in rows)
@@ -68,11 +73,20 @@ def exercises(
         raise typer.Exit(VERDICT_NO)
 
 
-def _rows(folders: list[Path], taught: dict[str, Taught]) -> list[Row]:
-    with reporting() as say, scoreboard.apart():
-        wanted = {one.name: taught[one.name] for one in folders if one.name in taught}
-        scoreboard.check_tools(wanted)
-        return [scoreboard.score(folder, wanted.get(folder.name), say) for folder in folders]
+def _usual(folders: Iterable[Path]) -> Path:
+    """Our checks for the course that these are from."""
+    return P4_LEARNING if any(map(files_of, folders)) else TUTORIALS
+
+
+def _rows(checkout: Path, folders: dict[str, Path], taught: dict[str, Taught]) -> list[Row]:
+    utils = scoreboard.place_of(checkout).parent / "utils"
+    found = utils if utils.is_dir() else None
+    with reporting() as say, namespace.apart():
+        scoreboard.check_tools({name: taught[name] for name in folders if name in taught})
+        return [
+            scoreboard.score(name, folder, taught.get(name), say, found)
+            for name, folder in folders.items()
+        ]
 
 
 def _json(row: Row) -> dict[str, object]:

@@ -6,8 +6,9 @@ The solution is the one source of a lab's code. A region between
     // END SOLUTION
 
 is what a student writes for that part of the lab; the starter has one line there,
-`// TODO part: what is to be done`. A region between `// BEGIN QUOTE name` and `// END QUOTE` is
-code that a handout shows. In files that are not P4 the marks begin with `#`.
+`// TODO part: what is to be done`. Lines in the region that begin with `//-` are code that the
+starter has behind that line, and the solution has not. A region between `// BEGIN QUOTE name` and
+`// END QUOTE` is code that a handout shows. In files that are not P4 the marks begin with `#`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 _MARK = re.compile(
     r"^(?P<indent>[ \t]*)(?P<sign>//|#) (?P<end>BEGIN|END) (?P<kind>SOLUTION|QUOTE)\b(?P<rest>.*)$"
 )
+_BEFORE = re.compile(r"^(?P<indent>[ \t]*)(?://|#)- ?(?P<code>.*\n?)$")
 _LOOSE = re.compile(r"\b(BEGIN|END)\s+(SOLUTION|QUOTE)\b", re.IGNORECASE)
 _BEGIN_SOLUTION = re.compile(r" (?P<name>[a-z][a-z0-9-]*): (?P<task>\S.*)$")
 _BEGIN_QUOTE = re.compile(r" (?P<name>[a-z][a-z0-9-]*)$")
@@ -99,8 +101,19 @@ def starter(text: str, file: str) -> str:
 
 def solution(text: str, file: str) -> str:
     """The solution as an instructor hands it out: all code, no marks. Raises MarkError."""
-    regions(text, file)
-    return "".join(line for line in text.splitlines(keepends=True) if _MARK.match(line) is None)
+    lines = text.splitlines(keepends=True)
+    before = {
+        number
+        for region in regions(text, file)
+        if region.kind == "SOLUTION"
+        for number in range(region.first, region.last)
+        if _BEFORE.match(lines[number - 1])
+    }
+    return "".join(
+        line
+        for number, line in enumerate(lines, 1)
+        if number not in before and _MARK.match(line) is None
+    )
 
 
 def quotation(text: str, file: str, name: str) -> str:
@@ -129,10 +142,13 @@ def _plain(lines: list[str], quote: Region, all_regions: list[Region]) -> list[s
 
 
 def _replace(lines: list[str], solutions: list[Region], start: int, end: int) -> list[str]:
-    """Lines `start`..`end` (from 0, end excluded) with a TODO for every solution."""
+    """Lines `start`..`end` (from 0, end excluded) with a TODO for every solution, and the code that
+    is there before it."""
     result, at = [], start
     for region in solutions:
         result += lines[at : region.first - 1]
         result.append(f"{region.indent}{region.sign} TODO {region.name}: {region.task}\n")
+        inside = map(_BEFORE.match, lines[region.first : region.last - 1])
+        result += [one["indent"] + one["code"] for one in inside if one is not None]
         at = region.last
     return result + lines[at:end]

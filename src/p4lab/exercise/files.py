@@ -34,6 +34,7 @@ class Host:
     ip: str
     mac: str
     commands: tuple[str, ...]
+    interface: str = "eth0"
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,13 @@ class Switch:
     runtime: Path | None
     cpu_port: int | None = None
     device: int = 0
-
-    @property
-    def p4runtime_port(self) -> int:
-        """The TCP port on which the tutorials' controllers look for it."""
-        return FIRST_P4RUNTIME_PORT + self.device
+    commands: Path | None = None
+    """Lines for simple_switch_CLI"""
+    p4runtime_port: int = FIRST_P4RUNTIME_PORT
+    """The TCP port on which controllers look for it"""
+    thrift_port: int | None = None
+    cpu_interface: int | None = None
+    """A port whose cable ends at an interface, where controllers listen"""
 
 
 @dataclass(frozen=True)
@@ -73,13 +76,16 @@ class Cable:
 
 @dataclass(frozen=True)
 class Exercise:
-    """A folder, read."""
+    """A folder, read. Controllers find its switches `inside` the network that is built for it,
+    where the interfaces are, or outside, on the machine; `graph` is what they load there."""
 
     folder: Path
     topology: Path
     hosts: tuple[Host, ...]
     switches: tuple[Switch, ...]
     cables: tuple[Cable, ...]
+    inside: bool = False
+    graph: str | None = None
 
     def ports(self, switch: str) -> list[int]:
         """The ports of a switch that have a cable."""
@@ -87,22 +93,22 @@ class Exercise:
         return sorted(end.port for end in ends if end.node == switch)
 
 
-def is_exercise(folder: Path) -> bool:
-    """Whether a folder looks like an exercise."""
+def is_tutorial(folder: Path) -> bool:
+    """Whether a folder looks like one of the tutorials'."""
     return folder.is_dir() and bool(_topologies(folder))
 
 
-def read_exercise(
+def read_tutorial(
     folder: Path, topology: str | None = None, program: str | None = None
 ) -> Exercise:
     """Reads a folder; topology and program are those of its Makefile unless told. Raises
     ExerciseError."""
     makefile = _makefile(folder)
     file = _topology_file(folder, topology or makefile.get("TOPO"))
-    data = _json(file)
+    data = read_json(file)
     source = _program_file(folder, program or makefile.get("DEFAULT_PROG"))
     hosts = tuple(_host(file, name, item) for name, item in _part(file, data, "hosts").items())
-    written = sorted(_part(file, data, "switches").items(), key=lambda item: _natural(item[0]))
+    written = sorted(_part(file, data, "switches").items(), key=lambda item: natural(item[0]))
     switches = tuple(
         _switch(folder, file, name, item, source, device)
         for device, (name, item) in enumerate(written)
@@ -115,8 +121,8 @@ def read_exercise(
     return Exercise(folder, file, hosts, switches, cables)
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
-    """Orders s2 before s10, as Mininet numbers switches."""
+def natural(name: str) -> list[tuple[int, str]]:
+    """A key that puts s2 before s10, as Mininet numbers switches."""
     parts = re.findall(r"\d+|\D+", name)
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
@@ -160,7 +166,8 @@ def _program_file(folder: Path, wanted: str | None) -> Path | None:
     return found[0] if len(found) == 1 else None
 
 
-def _json(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> dict[str, Any]:
+    """The object in a file. Raises ExerciseError."""
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
@@ -197,11 +204,6 @@ def _host(file: Path, name: str, item: Mapping[str, Any]) -> Host:
 def _switch(
     folder: Path, file: Path, name: str, item: Mapping[str, Any], source: Path | None, device: int
 ) -> Switch:
-    if "cli_input" in item:
-        raise ExerciseError(
-            f"{file}: switches.{name} has cli_input, lines for simple_switch_CLI; this network is "
-            "driven by P4Runtime: write them as a runtime_json."
-        )
     program = source
     if "program" in item:  # the JSON that p4c would make
         program = folder / f"{Path(str(item['program'])).stem}.p4"
@@ -209,10 +211,14 @@ def _switch(
         raise ExerciseError(f"{folder} has several P4 files: add --program FILE.")
     if not program.is_file():
         raise ExerciseError(f"{file}: switches.{name}: there is no program {program}.")
-    runtime = folder / str(item["runtime_json"]) if "runtime_json" in item else None
-    if runtime is not None and not runtime.is_file():
-        raise ExerciseError(f"{file}: switches.{name}: there is no {runtime}.")
-    return Switch(name, program, runtime, _cpu_port(file, name, item), device)
+    runtime, commands = (
+        folder / str(item[key]) if key in item else None for key in ("runtime_json", "cli_input")
+    )
+    for needed in (runtime, commands):
+        if needed is not None and not needed.is_file():
+            raise ExerciseError(f"{file}: switches.{name}: there is no {needed}.")
+    port = FIRST_P4RUNTIME_PORT + device
+    return Switch(name, program, runtime, _cpu_port(file, name, item), device, commands, port)
 
 
 def _cpu_port(file: Path, name: str, item: Mapping[str, Any]) -> int | None:
@@ -259,7 +265,7 @@ def _end(file: Path, name: str, hosts: set[str], switches: set[str]) -> End:
 
 def read_runtime(file: Path) -> dict[str, Any]:
     """A runtime file as plain data. Raises ExerciseError."""
-    data = _json(file)
+    data = read_json(file)
     if data.get("target", "bmv2") != "bmv2":
         raise ExerciseError(f"{file}: target is {data['target']!r}; only bmv2 can be run.")
     return data

@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -16,6 +16,7 @@ from p4lab import _engine
 from p4lab.engine import load_program
 from p4lab.exercise.entries import entities
 from p4lab.exercise.files import Cable, End, Exercise, ExerciseError, Switch
+from p4lab.exercise.lines import ADDRESS, carry_out, check_thrift
 from p4lab.exercise.service import Service
 from p4lab.model.entries import Update, diff
 from p4lab.model.layout import CPU_PORT
@@ -85,7 +86,12 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
         self.hosts: dict[str, Any] = {}
         self._switches: dict[str, Any] = {}
         self._links: list[Any] = []
-        self._home = namespace.enter_own()
+        self._thrift = ExitStack()
+        self._told: list[str] = []
+        if any(switch.commands or switch.thrift_port for switch in exercise.switches):
+            check_thrift()
+        # A network whose controllers live inside is built where this thread is.
+        self._home = None if exercise.inside else namespace.enter_own()
         try:
             self._build(loaded)
         except BaseException:
@@ -108,6 +114,9 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
             self._shells.append(self.hosts[host.name])
         for cable in self.exercise.cables:
             self._lay(cable)
+        for switch in self.exercise.switches:
+            if switch.cpu_interface is not None:
+                self._lay_cpu(switch)
         # Where scripts of the folder are started, and the Python that has scapy for them.
         place = shlex.quote(str(self.exercise.folder.resolve()))
         python = shlex.quote(str(Path(sys.executable).parent))
@@ -115,8 +124,10 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
             shell = self.hosts[host.name]
             shell.cmd(f"cd {place}; export PATH={python}:$PATH")
             shell.cmd("echo 1 > /proc/sys/net/ipv6/conf/all/disable_ipv6; ip link set lo up")
-            shell.cmd(f"ip link set eth0 address {host.mac}")
-            shell.cmd(f"ip addr add {host.ip} dev eth0; ip link set eth0 up")
+            shell.cmd(f"ip link set {host.interface} address {host.mac}")
+            shell.cmd(
+                f"ip addr add {host.ip} dev {host.interface}; ip link set {host.interface} up"
+            )
             shell.defaultIntf().updateIP()
             for command in host.commands:
                 shell.cmd(command)
@@ -124,7 +135,7 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
             self._start(number, item)
 
     def _lay(self, cable: Cable) -> None:
-        """A veth pair for a link; a host's end is its eth0."""
+        """A veth pair for a link."""
         from mininet.link import Link
 
         nodes = {**self._switches, **self.hosts}
@@ -137,13 +148,25 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
             node.cmd(f"ethtool -K {interface} {OFFLOADS} >/dev/null 2>&1")
             if node.name in self._switches:
                 node.cmd(f"ip link set {interface} mtu 9000 up")
-        if cable.a.node in self.hosts:
-            link.intf1.rename("eth0")
+        names = {host.name: host.interface for host in self.exercise.hosts}
+        if cable.a.node in names and names[cable.a.node] != link.intf1.name:
+            link.intf1.rename(names[cable.a.node])
+
+    def _lay_cpu(self, switch: Switch) -> None:
+        """A cable to an interface of ours, where controllers listen."""
+        near, far = (f"{switch.name}-cpu-eth{end}" for end in (0, 1))
+        shell = self._switches[switch.name]
+        shell.cmd(f"ip link add {near} type veth peer name {far}")
+        for interface in (near, far):
+            shell.cmd(f"ethtool -K {interface} {OFFLOADS} >/dev/null 2>&1")
+            shell.cmd(f"ip link set {interface} mtu 9000 up")
 
     def _start(self, number: int, item: Loaded) -> None:
         switch = item.switch
         maker = self._makers[switch.program]
         ports = {port: f"{switch.name}-eth{port}" for port in self.exercise.ports(switch.name)}
+        if switch.cpu_interface is not None:
+            ports[switch.cpu_interface] = f"{switch.name}-cpu-eth0"
         maker.start(switch.name, number, ports)
         try:
             maker.driver(switch.name).write(item.updates)
@@ -154,8 +177,34 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
             for end, far in ((cable.a, cable.b), (cable.b, cable.a)):
                 if end.node == switch.name and (cable.delay or cable.rate):
                     self._emulate(maker, cable, end, both=far.node in self.hosts)
-        if self._service is not None and isinstance(maker, EngineSwitches):
-            self._service.add(switch, maker.forwarder(switch.name))
+        if isinstance(maker, EngineSwitches):
+            self._open(item, maker.forwarder(switch.name), ports)
+        elif switch.commands is not None:
+            raise NetworkError("cli_input needs our own switch: leave --target bmv2 out.")
+
+    def _open(self, item: Loaded, forwarder: _engine.Forwarder, ports: Mapping[int, str]) -> None:
+        """Lets controllers in, and carries out the lines that are meant for the switch."""
+        switch = item.switch
+        if self._service is not None:
+            self._service.add(switch, forwarder)
+        if switch.commands is None and (switch.thrift_port is None or self._service is None):
+            return
+        from p4lab.thrift.serving import serving  # heavy: thrift, which need not be installed
+
+        served = serving(
+            forwarder,
+            item.program,
+            port=switch.thrift_port or 0 if self._service is not None else 0,
+            host=ADDRESS,
+            ports=ports,
+            device_id=switch.device,
+        )
+        with ExitStack() as stack:
+            port = stack.enter_context(served)
+            if switch.commands is not None:
+                self._told += carry_out(switch.commands, port)
+            if self._service is not None:
+                self._thrift.push(stack.pop_all())
 
     def _emulate(self, maker: Switches, cable: Cable, end: End, *, both: bool) -> None:
         """Gives a link what its topology says. Packets wait for a slow one in the switch, where
@@ -175,7 +224,8 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user must know about this run."""
-        return tuple(dict.fromkeys(note for maker in self._makers.values() for note in maker.notes))
+        notes = [note for maker in self._makers.values() for note in maker.notes]
+        return tuple(dict.fromkeys([*notes, *self._told]))
 
     def ping(self, say: Callable[[str], None] = lambda _: None) -> Reached:
         """Every host pings every other, once."""
@@ -208,6 +258,7 @@ class ExerciseNetwork(AbstractContextManager["ExerciseNetwork"]):
         self._stop()
 
     def _stop(self) -> None:
+        self._thrift.close()
         for maker in self._makers.values():
             maker.stop()
         home, self._home = self._home, None

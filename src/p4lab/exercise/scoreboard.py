@@ -10,14 +10,16 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager, nullcontext, redirect_stderr
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
 from p4lab.engine import ProgramError
 from p4lab.exercise.acts import Acts, Start, starts
-from p4lab.exercise.files import Exercise, ExerciseError, is_exercise, read_exercise
+from p4lab.exercise.files import Exercise, ExerciseError
+from p4lab.exercise.folders import is_exercise, read_exercise
+from p4lab.exercise.p4app import GRAPH
 from p4lab.exercise.run import ExerciseNetwork, Loaded, load, makers
 from p4lab.exercise.service import Service
 from p4lab.exercise.taught import CONTROLLER, Check, Expected, Pair, Taught
@@ -30,6 +32,11 @@ COMPILER = "p4c-bm2-ss"
 PINGS = ("-c", "2", "-i", "0.3", "-W", "1", "-q")
 IPERF_SECONDS = 5  # until a connection of one second must have come about
 IPERF_STARTS = 0.5
+
+PACKAGES = {
+    "p4utils": "git clone https://github.com/nsg-ethz/p4-utils, and set PYTHONPATH to that folder",
+}
+"""How packages are had that no `pip install` brings"""
 
 Say = Callable[[str], None]
 
@@ -89,34 +96,50 @@ class Row:
         return not self.complaints or bool(self.taught and self.taught.exception)
 
 
-def exercises_of(checkout: Path) -> list[Path]:
-    """The folders of exercises with a solution, below `exercises` if there is one."""
+def place_of(checkout: Path) -> Path:
+    """Where the exercises of a checkout are: below `exercises` if there is such a folder."""
     inner = checkout / "exercises"
-    place = inner if inner.is_dir() else checkout
-    return sorted(
-        folder for folder in place.iterdir() if is_exercise(folder) and (folder / SOLUTION).is_dir()
-    )
+    return inner if inner.is_dir() else checkout
 
 
-def score(folder: Path, taught: Taught | None, say: Say = lambda _: None) -> Row:
-    """Judges one exercise on Linux hosts, which have to be allowed; raises NetworkError."""
+def exercises_of(checkout: Path) -> dict[str, Path]:
+    """The folders of exercises with a solution, by their path in the checkout."""
+    place = place_of(checkout)
+    found = (solution.parent for solution in place.rglob(SOLUTION) if solution.is_dir())
+    return {
+        folder.relative_to(place).as_posix(): folder
+        for folder in sorted(found)
+        if is_exercise(folder)
+    }
+
+
+def score(
+    name: str,
+    folder: Path,
+    taught: Taught | None,
+    say: Say = lambda _: None,
+    utils: Path | None = None,
+) -> Row:
+    """Judges one exercise on Linux hosts, which have to be allowed; `utils` is what its scripts
+    find at `../../utils`. Raises NetworkError."""
     if taught is None or not taught.checks:
-        return Row(folder.name, taught)
-    versions = [_judge(folder, taught, version, say) for version in (SOLUTION, "starter")]
-    return Row(folder.name, taught, *versions)
+        return Row(name, taught)
+    versions = [_judge(folder, taught, version, say, utils) for version in (SOLUTION, "starter")]
+    return Row(name, taught, *versions)
 
 
-def _judge(folder: Path, taught: Taught, version: str, say: Say) -> Version:
+def _judge(folder: Path, taught: Taught, version: str, say: Say, utils: Path | None) -> Version:
     with tempfile.TemporaryDirectory(prefix="p4lab-exercise-") as name:
-        work = _copy(folder, Path(name), with_solution=version == SOLUTION)
+        work = _copy(folder, Path(name), utils, with_solution=version == SOLUTION)
         environment = _environment(Path(name))
         try:
-            _build(work)
-            exercise = read_exercise(work)
-            loaded = load(exercise, bmv2_compat=True)  # as on the switch they are written for
             outcomes = []
             for number, check in enumerate(taught.checks):
-                say(f"{folder.name}, {version}: {check.name}")
+                exercise = read_exercise(work, check.topology)
+                _build(exercise)
+                # As on the switch they are written for.
+                loaded = load(exercise, bmv2_compat=True)
+                say(f"{taught.name}, {version}: {check.name}")
                 records = Path(name) / f"records-{number}"
                 records.mkdir()
                 outcomes.append(_check(exercise, loaded, check, environment, records))
@@ -126,18 +149,15 @@ def _judge(folder: Path, taught: Taught, version: str, say: Say) -> Version:
         return Version(tuple(outcomes))
 
 
-def _copy(folder: Path, place: Path, *, with_solution: bool) -> Path:
-    """A copy to work in, where controllers find the checkout's utils; the solution's files in
-    the place of the starter's."""
+def _copy(folder: Path, place: Path, utils: Path | None, *, with_solution: bool) -> Path:
+    """A copy to work in; the solution's files in the place of the starter's."""
     work = place / folder.parent.name / folder.name
-    shutil.copytree(folder, work, ignore=shutil.ignore_patterns("build", "logs", "pcaps"))
-    utils = folder.parent.parent / "utils"
-    if utils.is_dir():
+    unwanted = shutil.ignore_patterns("build", "logs", "pcaps")
+    shutil.copytree(folder, work, ignore=unwanted)
+    if utils is not None:
         (place / "utils").symlink_to(utils.resolve())
     if with_solution:
-        for file in (work / SOLUTION).iterdir():
-            if file.is_file():
-                shutil.copy(file, work / file.name)
+        shutil.copytree(work / SOLUTION, work, ignore=unwanted, dirs_exist_ok=True)
     return work
 
 
@@ -147,23 +167,28 @@ def _environment(place: Path) -> dict[str, str]:
     return {**shims.on_path(place / "shims", os.environ), "PYTHONUNBUFFERED": "1"}
 
 
-def _build(work: Path) -> None:
-    """What `make` leaves for controllers. Raises ExerciseError."""
-    for name in ("build", "logs"):
-        (work / name).mkdir()
+def _build(exercise: Exercise) -> None:
+    """What `make` or p4-utils leaves for controllers. Raises ExerciseError."""
+    work = exercise.folder
+    if exercise.graph is not None:
+        (work / GRAPH).write_text(exercise.graph, encoding="utf-8")
+        for program in sorted({switch.program for switch in exercise.switches}):
+            built = program.with_suffix("")
+            _compile(program, Path(f"{built}.json"), Path(f"{built}_p4rt.txt"))
+        return
+    build = work / "build"
+    for folder in (build, work / "logs"):
+        folder.mkdir(exist_ok=True)
     for program in sorted(work.glob("*.p4")):
-        build = work / "build"
-        said = StringIO()
-        with redirect_stderr(said):
-            status = compiler.main(
-                COMPILER,
-                [
-                    *("--p4runtime-files", str(build / f"{program.name}.p4info.txtpb")),
-                    *("-o", str(build / f"{program.stem}.json"), str(program)),
-                ],
-            )
-        if status:
-            raise ExerciseError(f"{program.name} does not compile")
+        _compile(program, build / f"{program.stem}.json", build / f"{program.name}.p4info.txtpb")
+
+
+def _compile(program: Path, into: Path, p4info: Path) -> None:
+    with redirect_stderr(StringIO()):
+        words = ["--p4runtime-files", str(p4info), "-o", str(into), str(program)]
+        status = compiler.main(COMPILER, words)
+    if status:
+        raise ExerciseError(f"{program.name} does not compile")
 
 
 @contextmanager
@@ -184,7 +209,8 @@ def _check(
     environment: Mapping[str, str],
     records: Path,
 ) -> Outcome:
-    with _beside() as start, Service(exercise, bmv2_compat=True) as service:
+    around = namespace.apart() if exercise.inside else nullcontext()
+    with around, _beside() as start, Service(exercise, bmv2_compat=True) as service:
         network = ExerciseNetwork(exercise, loaded, makers(loaded, "engine"), service)
         with network:
             ways: dict[str, Start] = starts(network.hosts, environment)
@@ -207,7 +233,9 @@ def _faults(exercise: Exercise, network: ExerciseNetwork, acts: Acts, check: Che
     wanted = [expected for expected in check.expect if expected.least]
     while time.monotonic() < deadline and any(_fault(acts, one) for one in wanted):
         time.sleep(0.2)
-    return [*told, *filter(None, (_fault(acts, expected) for expected in check.expect))]
+    told += filter(None, (_fault(acts, expected) for expected in check.expect))
+    last = acts.heard(CONTROLLER).strip().splitlines()[-1:]
+    return [*told, f"its controller's last words: “{last[0]}”"] if told and last else told
 
 
 def _fault(acts: Acts, expected: Expected) -> str | None:
@@ -268,8 +296,11 @@ def _connects(exercise: Exercise, network: ExerciseNetwork, pair: Pair) -> bool:
 
 
 def check_tools(taught: Mapping[str, Taught]) -> None:
-    """Raises NetworkError if a check needs iperf and there is none."""
+    """Raises NetworkError if a check needs iperf or a Python package and there is none."""
     checks = [check for one in taught.values() for check in one.checks]
+    modules = sorted({module for one in taught.values() for module in one.needs})
+    for module in modules:
+        _check_module(module)
     needed = any(
         check.iperf or check.no_iperf or any("iperf" in act.run for act in check.listen)
         for check in checks
@@ -278,12 +309,12 @@ def check_tools(taught: Mapping[str, Taught]) -> None:
         raise NetworkError("the exercises' checks need iperf: apt-get install iperf")
 
 
-@contextmanager
-def apart() -> Iterator[None]:
-    """A network of our own: the ports of P4Runtime are free there, whoever else uses them."""
-    home = namespace.enter_own()
-    try:
-        namespace.set_up("lo", True)
-        yield
-    finally:
-        namespace.leave(home)
+def _check_module(module: str) -> None:
+    """With the Python that controllers get."""
+    with tempfile.TemporaryDirectory(prefix="p4lab-exercise-") as name:
+        environment = _environment(Path(name))
+        words = ["python3", "-c", f"import {module}"]
+        done = subprocess.run(words, env=environment, capture_output=True, check=False)
+    if done.returncode:
+        remedy = PACKAGES.get(module, f"pip install {module}")
+        raise NetworkError(f"controllers of these exercises need {module}: {remedy}")

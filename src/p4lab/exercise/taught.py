@@ -16,6 +16,7 @@ except ModuleNotFoundError:  # Python 3.10
     import tomli as tomllib
 
 TUTORIALS = Path(__file__).with_name("tutorials.toml")
+P4_LEARNING = Path(__file__).with_name("p4_learning.toml")
 CONTROLLER = "controller"
 """Where a controller runs, as `expect` names it"""
 
@@ -59,6 +60,8 @@ class Check:
     expect: tuple[Expected, ...] = ()
     within: float = 5
     starter: bool = False
+    topology: str | None = None
+    """The file that describes the network, where a folder has several"""
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class Taught:
     name: str
     checks: tuple[Check, ...]
     exception: str | None = None
+    needs: tuple[str, ...] = ()
+    """Python packages that its controllers import"""
 
 
 def read_taught(file: Path) -> dict[str, Taught]:
@@ -80,12 +85,12 @@ def read_taught(file: Path) -> dict[str, Taught]:
 
 
 def _taught(place: str, name: str, item: Any) -> Taught:
-    _only(place, item, {"check", "exception"})
+    _only(place, item, {"check", "exception", "needs"})
     checks = item.get("check", [])
     if not isinstance(checks, list) or not (checks or "exception" in item):
         raise ExerciseError(f"{place} has no [[{name}.check]].")
     made = tuple(_check(f"{place}: check {n}", one) for n, one in enumerate(checks, 1))
-    return Taught(name, made, item.get("exception"))
+    return Taught(name, made, item.get("exception"), tuple(item.get("needs", [])))
 
 
 def _check(place: str, item: Any) -> Check:
@@ -106,6 +111,7 @@ def _check(place: str, item: Any) -> Check:
             expect=tuple(_expected(one) for one in item.get("expect", [])),
             within=float(item.get("within", Check.within)),
             starter={"passes": True, "fails": False}[item.get("starter", "fails")],
+            topology=item.get("topology"),
         )
     except (KeyError, TypeError, ValueError, re.error) as error:
         raise ExerciseError(f"{place} ({item['name']}): {error!r}.") from error

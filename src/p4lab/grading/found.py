@@ -242,7 +242,7 @@ def as_toml(found: Found) -> str:
     lines = [f"{name} = {_toml(found.scenario[name])}" for name in plain]
     for name, index in found.cells:
         lines.append(f"# Afterwards {name}[{index}] should be as with the reference.")
-    for kind in ("session", "group", "cell", "entry", "send", "count"):
+    for kind in ("session", "group", "cell", "default", "entry", "send", "count"):
         for row in found.scenario.get(kind, []):
             lines += ["", f"[[{kind}]]", *_rows(row)]
     return "\n".join(lines) + "\n"

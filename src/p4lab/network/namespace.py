@@ -7,6 +7,8 @@ import fcntl
 import os
 import socket
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,18 @@ def leave(home: int) -> None:
         _libc("unshare", CLONE_NEWNET)
     finally:
         os.close(home)
+
+
+@contextmanager
+def apart() -> Iterator[None]:
+    """A network of our own while this is entered, with nothing but `lo`: ports and interfaces are
+    free there, whoever else uses them. Raises NetworkError."""
+    home = enter_own()
+    try:
+        set_up("lo", True)
+        yield
+    finally:
+        leave(home)
 
 
 def clear(shells: list[Any], home: int | None) -> None:

@@ -16,7 +16,7 @@ from p4lab.shims.switch import COMPAT
 from p4lab.shims.tools import CONSOLE, SWITCHES, TOOLS
 
 PYTHON_FOLDER = Path(__file__).parent / "python"
-"""The packages that controllers import: P4Runtime's messages under their usual names"""
+"""The packages that controllers import: P4Runtime's messages, bmv2's clients, under their names"""
 PACKAGE = Path(__file__).resolve().parents[2]
 NEEDED = ("mininet.net", "grpc", "p4.v1.p4runtime_pb2", "p4.tmp.p4config_pb2", "scapy", "psutil")
 """What the tutorials' scripts import"""
@@ -87,8 +87,9 @@ def _tool(tool: str, bmv2_compat: bool) -> str:
 
 
 def _python() -> str:
-    """Our Python with P4Runtime's messages, in front of what the user has asked for."""
-    packages = shlex.quote(str(PYTHON_FOLDER))
+    """Our Python with P4Runtime's messages and bmv2's clients, in front of what the user has asked
+    for."""
+    packages = shlex.quote(f"{PYTHON_FOLDER}{os.pathsep}{PACKAGE}")
     return (
         "#!/bin/sh\n"
         f'export PYTHONPATH={packages}"${{PYTHONPATH:+:$PYTHONPATH}}"\n'

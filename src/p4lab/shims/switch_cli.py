@@ -64,6 +64,10 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
+class UnknownError(Exception):
+    """A line that begins with no command."""
+
+
 class Console(cmd.Cmd):
     """One command a line, until the input ends."""
 
@@ -78,28 +82,37 @@ class Console(cmd.Cmd):
 
     def onecmd(self, line: str) -> bool:
         """Carries out a line; what is wrong with it is printed, and the next may follow."""
+        ended, wrong = self.attempt(line)
+        if wrong is not None:
+            print(wrong)
+        return ended
+
+    def attempt(self, line: str) -> tuple[bool, str | None]:
+        """Carries out a line; gives whether it is the last, and what is wrong with it."""
         try:
-            return bool(super().onecmd(line))
+            return bool(super().onecmd(line)), None
         except RefusedError as error:
             what, codes = next(
                 (own for start, own in _REFUSALS.items() if self._last.startswith(start)),
                 ("", None),
             )
             name = codes(error.code).name if codes else error.code
-            print(f"Invalid {what} operation ({name})")
+            return False, f"Invalid {what} operation ({name})"
+        except UnknownError as error:
+            return False, f"*** Unknown syntax: {error}"
         except RemoteError as error:
-            print(f"Error: {error}")
+            return False, f"Error: {error}"
         except (ValueError, IndexError):
-            print(f"Error: {line.split()[0]} is not written so: see `help {line.split()[0]}`")
-        return False
+            verb = line.split()[0]
+            return False, f"Error: {verb} is not written so: see `help {verb}`"
 
     def emptyline(self) -> bool:
         """An empty line does nothing, not the last command again."""
         return False
 
     def default(self, line: str) -> None:
-        """Says that there is no such command."""
-        print(f"*** Unknown syntax: {line}")
+        """There is no such command."""
+        raise UnknownError(line)
 
     def do_EOF(self, _: str) -> bool:
         """End."""

@@ -6,6 +6,7 @@ In front of a call's name stands its service, as the clients multiplex them: `st
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 
 from p4lab.thrift.shapes import Method, Struct, methods, refusal, structs
@@ -198,10 +199,7 @@ TYPES = structs("""
     Session: port i32, group i32
 """)
 
-_KNOWN = {**TYPES, **_REFUSALS}
-
-STANDARD = methods(
-    """
+_STANDARD = """
     ! table
     bm_mt_get_num_entries: context i32, table text -> i64
     bm_mt_clear_entries: context i32, table text, reset_default bool
@@ -295,12 +293,9 @@ STANDARD = methods(
     bm_reset_state:
     bm_get_config: -> text
     bm_get_config_md5: -> bytes
-    """,
-    _KNOWN,
-)
+"""
 
-SIMPLE_SWITCH = methods(
-    """
+_SIMPLE_SWITCH = """
     ! nothing
     mirroring_mapping_add: session i32, port i32 -> i32
     mirroring_mapping_delete: session i32 -> i32
@@ -318,9 +313,7 @@ SIMPLE_SWITCH = methods(
     mirroring_session_add: session i32, to Session
     mirroring_session_delete: session i32
     mirroring_session_get: session i32 -> Session
-    """,
-    _KNOWN,
-)
+"""
 
 _REPLICATION = """
     ! replication
@@ -332,28 +325,27 @@ _REPLICATION = """
     bm_mc_get_entries: context i32 -> text
 """
 
-SIMPLE_PRE = methods(
-    _REPLICATION
-    + """
+_SIMPLE_PRE = """
     bm_mc_node_create: context i32, rid i32, ports text -> i32
     bm_mc_node_update: context i32, node i32, ports text
-    """,
-    _KNOWN,
-)
+"""
 
-SIMPLE_PRE_LAG = methods(
-    _REPLICATION
-    + """
+_SIMPLE_PRE_LAG = """
     bm_mc_node_create: context i32, rid i32, ports text, lags text -> i32
     bm_mc_node_update: context i32, node i32, ports text, lags text
     bm_mc_set_lag_membership: context i32, lag i16, ports text
-    """,
-    _KNOWN,
-)
+"""
 
-SERVICES: dict[str, dict[str, Method]] = {
-    "standard": STANDARD,
-    "simple_switch": SIMPLE_SWITCH,
-    "simple_pre": SIMPLE_PRE,
-    "simple_pre_lag": SIMPLE_PRE_LAG,
-}
+
+def services(known: Mapping[str, Struct]) -> dict[str, dict[str, Method]]:
+    """The calls of each service, made of these classes."""
+    tables = {
+        "standard": _STANDARD,
+        "simple_switch": _SIMPLE_SWITCH,
+        "simple_pre": _REPLICATION + _SIMPLE_PRE,
+        "simple_pre_lag": _REPLICATION + _SIMPLE_PRE_LAG,
+    }
+    return {name: methods(table, known) for name, table in tables.items()}
+
+
+SERVICES = services({**TYPES, **_REFUSALS})

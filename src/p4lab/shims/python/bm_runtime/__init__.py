@@ -1,0 +1,1 @@
+"""bmv2's runtime API, as its clients import it."""

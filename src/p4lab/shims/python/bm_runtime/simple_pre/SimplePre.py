@@ -1,0 +1,6 @@
+"""Multicast."""
+
+from p4lab.thrift.stubs import TYPES, client
+
+globals().update(TYPES)
+Client = client("simple_pre")

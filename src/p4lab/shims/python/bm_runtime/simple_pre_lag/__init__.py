@@ -1,0 +1,1 @@
+"""Multicast with link aggregation."""

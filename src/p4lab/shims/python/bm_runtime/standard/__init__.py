@@ -1,0 +1,1 @@
+"""Tables, counters, registers and the rest."""

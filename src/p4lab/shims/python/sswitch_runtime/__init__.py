@@ -1,0 +1,1 @@
+"""What simple_switch adds: mirroring, queues, time."""
