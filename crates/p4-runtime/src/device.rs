@@ -247,11 +247,16 @@ impl Device {
         Ok(self.install(core, saved, *switch)?)
     }
 
-    fn install(&self, core: &mut Core, mut new: Active, switch: Switch) -> Result<(), Refusal> {
+    fn install(&self, core: &mut Core, mut new: Active, mut switch: Switch) -> Result<(), Refusal> {
         if let Some(old) = &core.active {
             new.store.down = old.store.down.clone();
         }
-        ask(&*self.plant, move |host| host.install(switch))?;
+        ask(&*self.plant, move |host| {
+            if let Some(old) = host.switch() {
+                switch.keep_queue_limits(old);
+            }
+            host.install(switch);
+        })?;
         core.active = Some(new);
         core.saved = None;
         self.refresh(core);

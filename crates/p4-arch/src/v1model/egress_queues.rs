@@ -99,6 +99,13 @@ impl EgressQueues {
         self.change(port, priority, |limits| limits.rate = rate);
     }
 
+    /// The limits of `old`, but not its packets.
+    pub fn keep_limits(&mut self, old: &EgressQueues) {
+        self.all = old.all;
+        self.own = old.own.clone();
+        self.limited = old.limited;
+    }
+
     /// Packets that wait at a port
     fn depth(&self, port: Port) -> u64 {
         let queues = self.queues.range((port, 0)..=(port, u8::MAX));

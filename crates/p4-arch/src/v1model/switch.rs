@@ -228,6 +228,11 @@ impl Switch {
         Ok(())
     }
 
+    /// Takes over depths and rates of queues, which are the switch's and no program's.
+    pub fn keep_queue_limits(&mut self, old: &Switch) {
+        self.held.keep_limits(&old.held);
+    }
+
     fn check_priority(&self, priority: Option<u8>) -> Result<(), ArchError> {
         let queues = self.priorities();
         match priority {

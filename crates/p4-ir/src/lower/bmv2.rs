@@ -100,6 +100,15 @@ impl<'a> Lowerer<'a, '_> {
         !calls && items.iter().any(|item| self.reads(item, words))
     }
 
+    /// Whether the index of an element that is assigned to is read after what is assigned has been
+    /// evaluated: p4c takes calls out of that first, and leaves the index where it is.
+    pub(super) fn index_comes_late(&mut self, place: &'a Expr, assigned: &'a Expr) -> bool {
+        self.binding.as_bmv2()
+            && self.has_side_effects(assigned)
+            && !self.has_side_effects(place)
+            && self.fixed_words(place).is_none()
+    }
+
     /// The words of a place; with an index known at run time only, those of the whole stack.
     fn words_around(&mut self, place: &'a Expr) -> Option<Words> {
         self.fixed_words(place).or_else(|| match &place.kind {

@@ -124,6 +124,12 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     fn assign(&mut self, lhs: &'a Expr, rhs: &'a Expr) {
+        if self.index_comes_late(lhs, rhs) {
+            let s = self.value(rhs);
+            if let Some(place) = self.place(lhs) {
+                return self.write(&place, s);
+            }
+        }
         // The left side's indices come first, then the right side.
         let Some(place) = self.place(lhs) else {
             return self.refuse(
@@ -167,6 +173,7 @@ impl<'a> Lowerer<'a, '_> {
     }
 
     fn assign_op(&mut self, op: BinOp, lhs: &'a Expr, rhs: &'a Expr) {
+        let early = self.index_comes_late(lhs, rhs).then(|| self.value(rhs));
         let Some(place) = self.place(lhs) else {
             return self.refuse(
                 "E0603",
@@ -178,7 +185,7 @@ impl<'a> Lowerer<'a, '_> {
         let right_type = self.target_type(rhs);
         let (left, right) = if self.binding.as_bmv2() {
             // p4c evaluates what may have side effects first.
-            let right = self.value(rhs);
+            let right = early.unwrap_or_else(|| self.value(rhs));
             (self.read(&place), right)
         } else {
             let old = self.read(&place);

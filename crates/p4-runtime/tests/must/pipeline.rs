@@ -3,7 +3,7 @@
 use crate::support::*;
 use p4_runtime::messages::p4info::P4Info;
 use p4_runtime::messages::*;
-use p4_runtime::{Code, Status};
+use p4_runtime::{Code, Job, Plant, Status};
 use prost::Message;
 
 const COOKIE: Option<Cookie> = Some(Cookie { cookie: 42 });
@@ -235,6 +235,28 @@ fn verify_and_commit_clears_the_state() {
     key.action = None;
     assert_eq!(lab.read(EntityKind::Table(key)), Ok(vec![]));
     assert_eq!(lab.send(1, &frame(1, 1, 1))[0].0, 0);
+}
+
+/// Queues are the switch's: a controller that sets a pipeline does not make its links faster.
+#[test]
+fn limits_of_queues_stay() {
+    let mut lab = lab();
+    let _client = lab.arbitrated(1);
+    let slow: Job = Box::new(|host| {
+        let switch = host.switch().expect("a switch");
+        switch.set_queue_rate(Some(3), None, 1).expect("a rate");
+        switch.set_queue_depth(None, None, 2).expect("a depth");
+    });
+    lab.bench.run(slow).expect("a switch");
+    for _ in 0..2 {
+        let config = source(&info(&lab), PROGRAM);
+        set(&lab, ConfigAction::VerifyAndCommit, config).expect("a pipeline");
+        lab.pipeline = compile(PROGRAM).ok();
+        lab.insert(EntityKind::Table(lab.l2(5, 3)))
+            .expect("an entry");
+        let sent = [1, 2].map(|_| lab.send(1, &frame(5, 1, 1)).len());
+        assert_eq!(sent, [1, 0], "the second packet waits for a second");
+    }
 }
 
 #[test]
