@@ -207,10 +207,12 @@ impl Fabric {
         let levels = levels(&flow, self.leaves.len(), &self.parameters)?;
         let number = self.sources.len() as u32;
         let first = self.nodes.len();
+        let increment = self.parameters.increment;
+        let lane = |level: usize| if increment { level } else { 0 };
         for ((port, children), level) in flow.tree.iter().zip(&levels) {
             let mut node = Node {
                 port: *port,
-                vl: vl_of(flow.class, *level),
+                vl: vl_of(flow.class, lane(*level)),
                 voqs: Vec::with_capacity(MOST_COPIES),
                 targets: Vec::with_capacity(MOST_COPIES),
             };
@@ -219,7 +221,7 @@ impl Fabric {
                     true => {
                         let place = flow.tree.iter().position(|(port, _)| port == child);
                         let place = place.unwrap_or_default(); // `levels` has seen that there is one
-                        (vl_of(flow.class, level + 1), (first + place) as u32)
+                        (vl_of(flow.class, lane(level + 1)), (first + place) as u32)
                     }
                     // The last hop is on the sender's lane again.
                     false => (
@@ -275,6 +277,11 @@ impl Fabric {
 
     pub fn flows(&self) -> impl Iterator<Item = &Flow> {
         self.sources.iter().map(|source| &source.flow)
+    }
+
+    /// The most payload that a port has held at a time, in buffer units.
+    pub fn most_payload(&self, port: PortId) -> u32 {
+        self.ports[port as usize].most_payload
     }
 
     /// One number for all deliveries so far: equal runs have equal ones.

@@ -58,6 +58,7 @@ parameters! {
         lossless_payload: u64 = "payload", stop: u64 = "stop", go: u64 = "go",
         server_cable: u64 = "cable_ps",
     }
+    lanes { increment: bool = "increment" }
     egress { egress_buffer: u64 = "buffer", quantum: u64 = "quantum" }
     errors { frame_loss: f64 = "frame_loss", retransmit: u64 = "timeout_ps" }
     qcn {
