@@ -123,7 +123,7 @@ impl Fabric {
         }
     }
 
-    /// Whether a copy gets a header, by its pool and its VOQ; a VOQ may drop another copy for it.
+    /// Whether a copy gets a header, by its pool and its VOQ.
     fn may_have_header(&mut self, frame: u32, voq: u32) -> bool {
         let (port, vl, backlog) = {
             let own = &self.voqs[voq as usize];
@@ -142,14 +142,15 @@ impl Fabric {
             return false;
         }
         let units = u64::from(self.frames[frame].units);
-        if self.parameters.voq_drop == VoqDrop::Off || backlog + units <= self.parameters.voq_most {
-            return true;
+        let full = backlog + units > self.parameters.voq_most;
+        match self.parameters.voq_drop {
+            VoqDrop::Tail if full => {
+                self.measures.totals.tail_dropped += 1;
+                false
+            }
+            VoqDrop::Head if full => self.drop_head(voq),
+            _ => true,
         }
-        if self.parameters.voq_drop == VoqDrop::Head && self.drop_head(voq) {
-            return true;
-        }
-        self.measures.totals.tail_dropped += 1;
-        false
     }
 
     fn make_header(&mut self, frame: u32, place: u8, voq: u32, target: u32) {
@@ -177,6 +178,9 @@ impl Fabric {
         if queue.first_open == NONE {
             queue.first_open = header;
         }
+        if queue.next_ask == NONE {
+            queue.next_ask = header;
+        }
         queue.queued += 1;
         queue.backlog += units;
         self.ports[queue.from as usize].pools[usize::from(queue.vl)].headers += 1;
@@ -200,52 +204,104 @@ impl Fabric {
         self.rows[first..first + own.units as usize].fill(Row { left, ..blank });
     }
 
-    /// Requests for as many of a VOQ's copies as may be asked for at a time.
+    /// Requests for as many of a VOQ's copies as may be asked for at a time; none while it waits for
+    /// its siblings, since credits that are not used are kept from others.
     pub(crate) fn ask(&mut self, voq: u32) {
-        let most = self.parameters.requests as u32;
+        let most = self.parameters.window as u32;
         let length = self.message(voq);
         loop {
             let own = &mut self.voqs[voq as usize];
-            if own.asked >= own.queued || own.asked >= most {
+            let next = own.next_ask;
+            if next == NONE || own.suspended {
+                return;
+            }
+            let units = self.frames[self.headers[next].frame].units;
+            if own.asked > 0 && own.asked_units + units > most {
                 return;
             }
             own.asked += 1;
+            own.asked_units += units;
+            own.next_ask = self.headers[next].next;
             self.measures.totals.requests += 1;
             self.after(length, Event::Request { voq });
         }
     }
 
-    /// Drops the first copy of a VOQ for which no credit was taken. It counts as sent.
+    /// Drops the next copy that a VOQ would begin, for a new one; it counts as sent. False if there is
+    /// none, or no other copy that could use its credits: the new one is dropped then.
     fn drop_head(&mut self, voq: u32) -> bool {
-        let queue = &mut self.voqs[voq as usize];
-        if queue.first_open == NONE {
-            return false;
-        }
-        let before = queue.last_granted;
-        let Some(header) = queue.list.take_after(before, &mut self.headers) else {
-            return false;
+        let queue = &self.voqs[voq as usize];
+        let first = queue.list.first;
+        let before = match first != NONE && self.headers[first].sent > 0 {
+            true => first,
+            false => NONE,
         };
-        queue.first_open = match before {
-            NONE => queue.list.first,
+        let header = match before {
+            NONE => first,
             _ => self.headers[before].next,
         };
-        let frame = self.headers[header].frame;
-        queue.queued -= 1;
-        queue.backlog -= self.frames[frame].units;
-        if queue.asked > queue.queued {
-            queue.asked -= 1;
-            match queue.waiting {
-                0 => queue.void += 1,
-                _ => queue.waiting -= 1,
-            }
+        if header == NONE || self.headers[header].granted && !self.has_heir(header) {
+            self.measures.totals.tail_dropped += 1;
+            return false;
         }
+        let units = self.frames[self.headers[header].frame].units;
+        match self.headers[header].granted {
+            true => self.pass_credits_on(voq),
+            false => self.pass_request_on(voq, header),
+        }
+        let queue = &mut self.voqs[voq as usize];
+        if queue.first_open == header {
+            queue.first_open = self.headers[header].next;
+        }
+        queue.list.take_after(before, &mut self.headers);
+        queue.queued -= 1;
+        queue.backlog -= units;
         self.measures.totals.head_dropped += 1;
-        self.frames[frame].made -= 1;
+        self.frames[self.headers[header].frame].made -= 1;
         self.leave_rows(header);
         self.dropped(header);
         self.release(header);
         self.forget(header);
         true
+    }
+
+    /// Whether the first copy without credits needs as many as this one has.
+    fn has_heir(&self, header: u32) -> bool {
+        let own = &self.headers[header];
+        let heir = self.voqs[own.voq as usize].first_open;
+        let units = |header: u32| self.frames[self.headers[header].frame].units;
+        heir != NONE && units(heir) == units(header)
+    }
+
+    /// The credits of a granted copy go to the first one that has none, whose own request is for
+    /// the next one.
+    fn pass_credits_on(&mut self, voq: u32) {
+        let queue = &mut self.voqs[voq as usize];
+        let heir = queue.first_open;
+        queue.first_open = self.headers[heir].next;
+        queue.last_granted = heir;
+        self.headers[heir].granted = true;
+        self.pass_request_on(voq, heir);
+    }
+
+    /// A copy needs no request any more: the one that it made, if any, is for the first copy that has
+    /// made none, or void.
+    fn pass_request_on(&mut self, voq: u32, header: u32) {
+        let queue = &mut self.voqs[voq as usize];
+        if queue.next_ask == NONE {
+            queue.asked -= 1;
+            queue.asked_units -= self.frames[self.headers[header].frame].units;
+            match queue.waiting {
+                0 => queue.void += 1,
+                _ => queue.waiting -= 1,
+            }
+            return;
+        }
+        let next = queue.next_ask;
+        queue.next_ask = self.headers[next].next;
+        let lost = self.frames[self.headers[header].frame].units;
+        queue.asked_units += self.frames[self.headers[next].frame].units;
+        queue.asked_units -= lost;
     }
 
     /// A copy that will not be sent leaves its cells to the others.

@@ -48,7 +48,7 @@ parameters! {
         sync: bool = "on", sync_entries: u64 = "entries", block: u64 = "block",
         resume: u64 = "resume", sync_timeout: u64 = "timeout_ps",
     }
-    voq { requests: u64 = "requests", voq_drop: VoqDrop = "drop", voq_most: u64 = "most" }
+    voq { window: u64 = "window", voq_drop: VoqDrop = "drop", voq_most: u64 = "most" }
     lossy { lossy_payload: u64 = "payload" }
     headers {
         header_order: HeaderOrder = "order", headers_high: u64 = "high",
@@ -260,9 +260,9 @@ impl Parameters {
                 "the CAM has 1 to 255 entries".into(),
             ),
             (
-                self.requests > 0 && self.requests <= 4096,
-                &["voq.requests"],
-                "a VOQ may ask for 1 to 4096 frames".into(),
+                (1..=1 << 20).contains(&self.window),
+                &["voq.window"],
+                "a VOQ that may not ask for anything sends nothing".into(),
             ),
             (
                 self.headers_low <= self.headers_high && self.headers_high > 0,

@@ -114,8 +114,10 @@ pub(crate) struct Voq {
     /// The last copy whose credits are taken, and the first whose are not
     pub(crate) last_granted: u32,
     pub(crate) first_open: u32,
-    /// Copies not sent for which a request was made
+    /// Copies not sent for which a request was made, their buffer units, and the first of the others
     pub(crate) asked: u32,
+    pub(crate) asked_units: u32,
+    pub(crate) next_ask: u32,
     /// Requests at the arbiter; requests on the way that no longer count
     pub(crate) waiting: u32,
     pub(crate) void: u32,
@@ -144,6 +146,8 @@ impl Voq {
             last_granted: NONE,
             first_open: NONE,
             asked: 0,
+            asked_units: 0,
+            next_ask: NONE,
             waiting: 0,
             void: 0,
             in_ring: false,

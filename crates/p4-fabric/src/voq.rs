@@ -43,9 +43,11 @@ impl Fabric {
             own.last_granted = NONE;
         }
         own.granted -= 1;
+        let units = self.frames[self.headers[header].frame].units;
         own.asked -= 1;
+        own.asked_units -= units;
         own.queued -= 1;
-        own.backlog -= self.frames[self.headers[header].frame].units;
+        own.backlog -= units;
         own.flight.append(header, &mut self.headers);
         self.ask(voq);
         self.set_sendable(voq);
@@ -114,6 +116,7 @@ impl Fabric {
     fn resume(&mut self, voq: u32) {
         if std::mem::take(&mut self.voqs[voq as usize].suspended) {
             self.set_sendable(voq);
+            self.ask(voq);
         }
     }
 
