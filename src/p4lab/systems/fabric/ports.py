@@ -23,8 +23,3 @@ def terminals(leaf: int) -> list[int]:
 def surrogate(leaf: int) -> int:
     """The port that loops frames back."""
     return leaf * PLACES + TERMINALS
-
-
-def written(port: int) -> str:
-    """`12.5`: leaf and place."""
-    return f"{port // PLACES}.{port % PLACES}"
