@@ -251,4 +251,4 @@ def test_the_page_has_its_pictures_contradictions_and_figures() -> None:
     for one in paper.CONTRADICTIONS:
         assert one.paper in text and one.right in text, one.where
     for name in verbs.figures(machine.Size()):
-        assert f"fabric {name}" in text or f"Figure {name}" in text, name
+        assert f"`{name}`" in text, name

@@ -38,9 +38,7 @@ def draw(figure: Figure, cells: Sequence[Cell], path: Path, note: str) -> None:
             axis.axis("off")
         title = f"Figure {figure.name}: {figure.title}"
         picture.suptitle(title, fontsize=9)
-        text = (
-            f"p4lab {__version__}, simulated, {note}. Lines without marks: formula. Stars: paper."
-        )
+        text = f"p4lab {__version__}, simulated, {note}. Without marks: formula. Stars: paper."
         picture.text(0.01, 0.025, text, fontsize=6, color="#555555")
         picture.text(0.01, 0.005, f"Paper: {SOURCE}", fontsize=5, color="#555555")
         picture.tight_layout(rect=(0, 0.04, 1, 0.98))
@@ -65,16 +63,23 @@ def _panel(axis: Any, figure: Figure, cells: Sequence[Cell], panel: str) -> None
                 marker=MARKERS[number % len(MARKERS)],
                 markersize=4,
                 linewidth=0.8,
+                linestyle="none" if figure.names else "-",
                 capsize=2,
                 **style,
             )
         formula = [(cell.x, cell.formula) for cell in own if cell.formula is not None]
         if formula:
-            step = {"drawstyle": "steps-post"} if figure.series else {}
-            axis.plot(*zip(*formula, strict=True), color=colour, linestyle="--", lw=0.8, **step)
+            look: dict[str, Any] = {"linestyle": "--", "linewidth": 0.8}
+            if figure.series:
+                look["drawstyle"] = "steps-post"
+            if figure.names:
+                look = {"linestyle": "none", "marker": "_", "markersize": 16}
+            axis.plot(*zip(*formula, strict=True), color=colour, **look)
         printed = [(cell.x, cell.paper) for cell in own if cell.paper is not None]
         if printed:
             axis.plot(*zip(*printed, strict=True), "*", color=colour, markersize=9, alpha=0.6)
+    if figure.names:
+        axis.set_xticks(range(1, len(figure.names) + 1), figure.names)
     if figure.log:
         axis.set_xscale("log")
     axis.set_xlabel(figure.x)

@@ -62,6 +62,8 @@ class Figure:
     """x is time: a table would have too many rows"""
     log: bool = False
     """The x axis is logarithmic"""
+    names: tuple[str, ...] = ()
+    """What x from 1 on stands for, where it is not a quantity"""
 
 
 class Points:

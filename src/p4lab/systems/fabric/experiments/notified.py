@@ -65,6 +65,7 @@ FIGURE_9 = Figure(
     measure_9,
     claims_9,
     len(POINTS),
+    names=("1", "2", "3", "4"),
 )
 
 
@@ -122,10 +123,11 @@ def claims_10(points: Points) -> Iterator[Claim]:
 
 FIGURE_10 = Figure(
     "10",
-    "two flows of one server; T1's first copy is congested (1 to 7: " + ", ".join(NAMES) + ")",
+    "two flows of one server; T1's first copy is congested",
     "flow or copy",
     "throughput [Gb/s]",
     measure_10,
     claims_10,
     len(SCHEMES),
+    names=NAMES,
 )
