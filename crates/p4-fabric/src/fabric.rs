@@ -126,7 +126,7 @@ pub struct Fabric {
     pub(crate) rng: Rng,
     seed: u64,
     pub(crate) moved: u64,
-    pub(crate) plan: crate::leaf::Plan,
+    pub(crate) plan: crate::plan::Plan,
 }
 
 /// Inputs of a leaf's crossbar as iSLIP sees them: lanes from the spines, then each port's payload
@@ -195,7 +195,7 @@ impl Fabric {
             rng: Rng::new(seed, 999_999),
             seed,
             moved: 0,
-            plan: crate::leaf::Plan::default(),
+            plan: crate::plan::Plan::default(),
             parameters,
         };
         fabric.queue.arrange(Time::ZERO, Event::Sample);
