@@ -138,6 +138,26 @@ def test_the_engine_refuses_a_loop() -> None:
         run(Scenario(2, (Flow(tree, 10),), 10, 0), 1)
 
 
+def test_a_leaf_can_be_looked_at_step_by_step() -> None:
+    """What a picture of a leaf shows: who waits for siblings, and whose cells are in the cache."""
+    fabric = _engine.Fabric(2)
+    fabric.add([(0, [1, 8])], 1522, 99_000)
+    ahead, full = 0, 0
+    while fabric.run(60_000_000, 50) == "paused":
+        seen = fabric.snapshot(0)
+        for voq in seen["voqs"]:
+            assert not voq["suspended"] or voq["ahead"] > 10, "it should have gone on"
+            assert voq["to"] == 1 or not voq["ahead"], "the remote copy is never ahead"
+            ahead = max(ahead, voq["ahead"] or 0)
+        full = max(full, len(seen["cache"]))
+        assert all(flow == 0 and left == 1 for flow, _, _, _, left in seen["cache"])
+    assert 18 < ahead <= 24, "one frame more than 18 cells"
+    assert 0 < full <= 24
+    assert seen["ports"][0]["payload"] > 0
+    with pytest.raises(ValueError, match="no leaf 2"):
+        fabric.snapshot(2)
+
+
 def test_a_part_of_the_machine_is_broadcast_to() -> None:
     """Figures 15 and 16 in small: the load arrives, and levels cost time."""
     points = machine.measure_broadcast(machine.Size(8, 60, 20), Scope(), 1)

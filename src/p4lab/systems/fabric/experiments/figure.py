@@ -34,7 +34,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Scope:
-    """How much is measured: shares of the full length, the user's parameters, and who is told."""
+    """The user's parameters as TOML, and who is told which run goes on and how much of it is over."""
 
     extra: str = ""
     say: Callable[[str, float], object] = lambda what, share: None
