@@ -34,7 +34,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Scope:
-    """The user's parameters as TOML, and who is told which run goes on and how much of it is over."""
+    """The user's parameters as TOML, and who hears which run goes on and how far it is."""
 
     extra: str = ""
     say: Callable[[str, float], object] = lambda what, share: None
