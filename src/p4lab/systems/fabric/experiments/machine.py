@@ -179,7 +179,8 @@ def claims_broadcast(points: Points) -> Iterator[Claim]:
         text = f"{octets} bytes: all receivers get the load, to within 3 %"
         yield Claim(text, off < 0.03, f"off by up to {off:.1%}")
     jumbo = points.at(RATE, "9022 bytes", 99.0)
-    yield Claim("9022 bytes: at 99 Gb/s they get 93", 91 < jumbo < 95, f"{jumbo:.1f} Gb/s")
+    text = "9022 bytes: at 99 Gb/s they get the paper's 93 at least"
+    yield Claim(text, jumbo > BROADCAST_JUMBO - 1, f"{jumbo:.1f} Gb/s")
     for octets in SIZES:
         panel = DELAY.format(octets)
         curves = [points.curve(panel, curve) for curve in points.curves(panel)]
