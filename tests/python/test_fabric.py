@@ -17,6 +17,7 @@ import pytest
 import typer
 
 from p4lab import _engine, registry
+from p4lab.bench import fabric as bench
 from p4lab.experiment import tidy
 from p4lab.paths import ROOT
 from p4lab.systems.fabric import paper, trees
@@ -248,6 +249,18 @@ def test_what_is_there_is_kept_when_one_stops(
     record = json.loads(capsys.readouterr().out)
     assert record["stopped"] == "2c"
     assert len(tidy.read_csv(tmp_path / "fabric.csv")) == 2
+
+
+def test_the_bench_says_what_a_broadcast_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a part of the machine: its tree has to reach all servers, its books to be right."""
+    monkeypatch.setattr(bench, "LEAVES", 20)
+    monkeypatch.setattr(bench, "LENGTHS", (10, 20))
+    monkeypatch.setattr(bench, "ROUNDS", 1)
+    assert receivers(bench._tree()) == receivers(trees.broadcast(20))
+    rate, whole, growth, memory = bench.broadcasting(1.0, lambda _: None)
+    assert rate.unit == "cells/s" and all(
+        measure.value for measure in (rate, whole, growth, memory)
+    )
 
 
 def test_the_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
