@@ -40,9 +40,9 @@ const DIGITS: usize = u64::BITS.div_ceil(DIGIT) as usize;
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct Entry<T> {
     time: u64,
-    what: Happening,
+    what: T,
     next: u32,
 }
 
@@ -60,7 +60,7 @@ impl List {
     };
 
     #[inline]
-    fn append(&mut self, id: u32, entries: &mut [Entry]) {
+    fn append<T>(&mut self, id: u32, entries: &mut [Entry<T>]) {
         match self.first {
             NONE => self.first = id,
             _ => entries[self.last as usize].next = id,
@@ -69,9 +69,12 @@ impl List {
     }
 }
 
-/// Two happenings at the same picosecond come in the order in which they were arranged; this is what
+/// The network's own queue
+pub(crate) type Agenda = EventQueue<Happening>;
+
+/// Two events at the same picosecond come in the order in which they were arranged; this is what
 /// makes a run repeatable.
-pub(crate) struct Agenda {
+pub struct EventQueue<T> {
     present: u64,
     /// What happens at `present`
     due: List,
@@ -84,14 +87,14 @@ pub(crate) struct Agenda {
     digits: u32,
     /// The first moment of all that is later, once somebody has looked
     soonest: Option<u64>,
-    entries: Vec<Entry>,
+    entries: Vec<Entry<T>>,
     /// Entries that may be used again
     free: u32,
 }
 
-impl Default for Agenda {
-    fn default() -> Agenda {
-        Agenda {
+impl<T> Default for EventQueue<T> {
+    fn default() -> EventQueue<T> {
+        EventQueue {
             present: 0,
             due: List::EMPTY,
             later: Box::new([[List::EMPTY; SLOTS]; DIGITS]),
@@ -104,10 +107,10 @@ impl Default for Agenda {
     }
 }
 
-impl Agenda {
+impl<T: Copy> EventQueue<T> {
     /// What is arranged for a moment before the last one that was popped happens at that one.
     #[inline]
-    pub(crate) fn arrange(&mut self, time: Time, what: Happening) {
+    pub fn arrange(&mut self, time: Time, what: T) {
         let time = time.picos();
         let id = self.keep(Entry {
             time,
@@ -124,7 +127,7 @@ impl Agenda {
     }
 
     #[inline]
-    fn keep(&mut self, entry: Entry) -> u32 {
+    fn keep(&mut self, entry: Entry<T>) -> u32 {
         let id = self.free;
         match self.entries.get_mut(id as usize) {
             Some(own) => {
@@ -171,7 +174,8 @@ impl Agenda {
         Some(first)
     }
 
-    pub(crate) fn next_time(&self) -> Option<Time> {
+    /// When the next event is.
+    pub fn next_time(&self) -> Option<Time> {
         let next = match self.due.first {
             NONE => self.first_moment(),
             _ => Some(self.present),
@@ -181,7 +185,7 @@ impl Agenda {
 
     /// What happens next, if it does until `end`.
     #[inline]
-    pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, Happening)> {
+    pub fn pop(&mut self, end: Time) -> Option<(Time, T)> {
         if self.due.first == NONE {
             self.advance(end.picos())?;
         } else if self.present > end.picos() {

@@ -65,6 +65,7 @@ mod sink;
 mod tcp;
 mod traffic;
 
+pub use agenda::EventQueue;
 pub use delay_line::DelayLine;
 pub use error::NetError;
 pub use failures::RandomFailures;
@@ -78,6 +79,7 @@ pub use p4_time::{Clock, Time};
 pub use probe::Probe;
 pub use queue::{PortConfig, QueueConfig, QueueStats, Shaper, MOST_QUEUES};
 pub use replay::{BadCapture, Recording};
+pub use rng::Rng;
 pub use sink::{FlowMeasures, Measured, Series, Window, MOST_WINDOWS};
 pub use tcp::{Address, Congestion, TcpConfig, Transfer, Transferred, BUFFERS, MTUS};
 pub use traffic::{Generated, Layer, Pattern, Spread, Traffic};

@@ -2,18 +2,20 @@
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014). Small, seedable, the same on every machine.
 #[derive(Clone, Debug)]
-pub(crate) struct Rng(u64);
+pub struct Rng(u64);
 
 impl Rng {
     /// A generator of its own for each `stream`, so that what happens on one link does not shift the
     /// draws of another.
-    pub(crate) fn new(seed: u64, stream: u64) -> Rng {
+    pub fn new(seed: u64, stream: u64) -> Rng {
         let mut rng = Rng(seed ^ stream.wrapping_mul(0xD6E8_FEB8_6659_FD93));
         rng.next();
         rng
     }
 
-    pub(crate) fn next(&mut self) -> u64 {
+    /// The next 64 bits.
+    #[allow(clippy::should_implement_trait)] // there is no end to iterate to
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -22,7 +24,7 @@ impl Rng {
     }
 
     /// True with the given probability (0 never, 1 always). Draws only if the outcome is open.
-    pub(crate) fn chance(&mut self, probability: f64) -> bool {
+    pub fn chance(&mut self, probability: f64) -> bool {
         if probability <= 0.0 {
             return false;
         }
@@ -31,7 +33,7 @@ impl Rng {
     }
 
     /// Uniform in `0..=limit`. Draws only if the outcome is open.
-    pub(crate) fn up_to(&mut self, limit: u64) -> u64 {
+    pub fn up_to(&mut self, limit: u64) -> u64 {
         if limit == 0 {
             return 0;
         }
@@ -40,7 +42,7 @@ impl Rng {
     }
 
     /// Exponentially distributed with mean `mean`, rounded to a picosecond.
-    pub(crate) fn exponential(&mut self, mean: f64) -> u64 {
+    pub fn exponential(&mut self, mean: f64) -> u64 {
         // In (0, 1]: of 53 bits, moved up by one, so that the logarithm is finite.
         let uniform = ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64;
         // A cast of what is too large saturates.

@@ -7,6 +7,7 @@ mod compile;
 mod conformance;
 mod engine;
 mod explain;
+mod fabric;
 mod files;
 mod fit;
 mod io;
@@ -39,6 +40,8 @@ mod _engine {
     use super::conformance::conformance;
     #[pymodule_export]
     use super::explain::{explain, explanations, nearest_codes};
+    #[pymodule_export]
+    use super::fabric::{fabric_parameters, Fabric};
     #[pymodule_export]
     use super::fit::{stage_graph, stage_graph_of_text};
     #[pymodule_export]

@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from p4lab.bench import engines, forwarding, grading, inprocess, p4runtime, scale, tables
+from p4lab.bench import (
+    engines,
+    fabric,
+    forwarding,
+    grading,
+    inprocess,
+    p4runtime,
+    scale,
+    tables,
+)
 from p4lab.bench.machine import Machine, describe
 from p4lab.bench.measure import Measure, Say
 
@@ -30,6 +39,7 @@ GROUPS: dict[str, tuple[Group, ...]] = {
     "engines": (engines.whole_packets, engines.packet_hops),
     "grade": (grading.grading,),
     "scale": (scale.speed, scale.growth),
+    "fabric": (fabric.broadcasting,),
 }
 
 __all__ = ["GROUPS", "Group", "Machine", "Measure", "Say", "describe", "measure_all"]

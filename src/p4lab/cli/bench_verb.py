@@ -23,6 +23,7 @@ class What(str, Enum):
     engines = "engines"
     grade = "grade"
     scale = "scale"
+    fabric = "fabric"
     notebook = "notebook"
 
 
@@ -31,7 +32,8 @@ Only = Annotated[
     typer.Argument(
         metavar="[WHAT]",
         help="engine; engines: native code next to the interpreter; grade: a class of 300; scale: "
-        "large networks in virtual time; notebook: from a save to the new picture.",
+        "large networks in virtual time; fabric: 640 ports of 100 Gb/s; notebook: from a save to "
+        "the new picture.",
         show_choices=False,
     ),
 ]
@@ -43,7 +45,8 @@ Seconds = Annotated[
 def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = False) -> None:
     """Measure the engine on this machine: compiling, processing, forwarding, memory; or its two
     engines, the interpreter and native code, on BIER and MSR6; or grading; or networks in virtual
-    time of up to 1,000 switches, next to ns-3; or JupyterLab, if Chromium is there.
+    time of up to 1,000 switches, next to ns-3; or a fabric of 640 ports; or JupyterLab, if Chromium
+    is there.
 
     What is measured and how: docs/speed.md. The JSON object has `machine` (processor, cores,
     kernel, load: programs that were busy before) and `measures`: each with group, name, unit, value

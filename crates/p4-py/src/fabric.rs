@@ -1,0 +1,203 @@
+//! The server-rack fabric (`p4-fabric`), for `src/p4lab/systems/fabric`.
+
+use p4_fabric::{Class, Flow, Outcome, Parameters, PortId, Setup, Spacing, Time};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+/// The file of all parameters, with the source of each.
+#[pyfunction]
+pub fn fabric_parameters() -> &'static str {
+    p4_fabric::DEFAULTS
+}
+
+/// Leaves and spines in virtual time; times are picoseconds, ports leaf x 8 + place.
+#[pyclass(module = "p4lab._engine")]
+pub struct Fabric {
+    fabric: p4_fabric::Fabric,
+}
+
+#[pymethods]
+impl Fabric {
+    /// `parameters` is TOML with what differs from `fabric_parameters`. ValueError with the line, as
+    /// "line 3: ...", for what is not possible.
+    #[new]
+    #[pyo3(signature = (leaves, *, parameters = "", seed = 1, warm = 0, interval = 50_000_000, watched = 0))]
+    fn new(
+        leaves: usize,
+        parameters: &str,
+        seed: u64,
+        warm: u64,
+        interval: u64,
+        watched: usize,
+    ) -> PyResult<Fabric> {
+        let setup = Setup {
+            parameters: Parameters::read(parameters).map_err(refused)?,
+            leaves,
+            seed,
+            warm: Time::from_picos(warm),
+            interval: Time::from_picos(interval),
+            watched,
+        };
+        let fabric = p4_fabric::Fabric::new(setup).map_err(refused)?;
+        Ok(Fabric { fabric })
+    }
+
+    /// Adds a flow; its number. `tree` has the sender first, and for each port that makes copies where
+    /// they go. ValueError for what is not a tree.
+    #[pyo3(signature = (tree, bytes, mbps, *, lossless = false, poisson = false, start = 0, stop = u64::MAX))]
+    #[allow(clippy::too_many_arguments)] // all are named, on Python's side
+    fn add(
+        &mut self,
+        tree: Vec<(PortId, Vec<PortId>)>,
+        bytes: u64,
+        mbps: u64,
+        lossless: bool,
+        poisson: bool,
+        start: u64,
+        stop: u64,
+    ) -> PyResult<u32> {
+        let class = if lossless {
+            Class::Lossless
+        } else {
+            Class::Lossy
+        };
+        let spacing = if poisson {
+            Spacing::Poisson
+        } else {
+            Spacing::Even
+        };
+        let (start, stop) = (Time::from_picos(start), Time::from_picos(stop));
+        let flow = Flow {
+            class,
+            bytes,
+            mbps,
+            spacing,
+            start,
+            stop,
+            tree,
+        };
+        self.fabric.add(flow).map_err(refused)
+    }
+
+    /// Lets time pass until `end`, or for so many events: "reached", "paused" or "deadlock".
+    #[pyo3(signature = (end, events = u64::MAX))]
+    fn run(&mut self, py: Python<'_>, end: u64, events: u64) -> &'static str {
+        let fabric = &mut self.fabric;
+        match py.detach(|| fabric.run_until(Time::from_picos(end), events)) {
+            Outcome::Reached => "reached",
+            Outcome::Paused => "paused",
+            Outcome::Deadlock => "deadlock",
+        }
+    }
+
+    /// RuntimeError if packets, cells or credits do not add up.
+    fn audit(&self) -> PyResult<()> {
+        self.fabric.audit().map_err(|found| {
+            let text = format!("{}: {}, not {}", found.what, found.counted, found.expected);
+            PyRuntimeError::new_err(text)
+        })
+    }
+
+    #[getter]
+    fn now(&self) -> u64 {
+        self.fabric.now().picos()
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> u64 {
+        self.fabric.fingerprint()
+    }
+
+    /// What each receiver got of each flow: a dict of numbers, `series` in bytes an interval.
+    fn sinks<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let list = PyList::empty(py);
+        let (measures, now) = (self.fabric.measures(), self.fabric.now());
+        for (number, sink) in measures.sinks.iter().enumerate() {
+            let dict = PyDict::new(py);
+            dict.set_item("flow", sink.flow)?;
+            dict.set_item("port", sink.port)?;
+            dict.set_item("level", sink.level)?;
+            dict.set_item("frames", sink.frames)?;
+            dict.set_item("gbps", measures.gbps(number, now))?;
+            dict.set_item(
+                "delay",
+                sink.delays
+                    .checked_div(sink.frames.into())
+                    .map(|ps| ps as u64),
+            )?;
+            dict.set_item("missing", sink.missing)?;
+            dict.set_item("disordered", sink.disordered)?;
+            dict.set_item("series", &sink.series)?;
+            list.append(dict)?;
+        }
+        Ok(list)
+    }
+
+    /// Counters of the whole run, by name.
+    fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, value) in self.fabric.measures().totals.named() {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+
+    /// Frames, mean and 99th percentile of the delay in ps, by the surrogates that were passed.
+    fn delays(&self) -> Vec<(u64, Option<u64>, Option<u64>)> {
+        let histograms = self.fabric.measures().delays.iter();
+        let picos = |time: Option<Time>| time.map(Time::picos);
+        histograms
+            .map(|one| (one.count(), picos(one.mean()), picos(one.percentile(99.0))))
+            .collect()
+    }
+
+    /// Lines in use of the watched leaf's cache, one number an interval.
+    fn cache(&self) -> Vec<u32> {
+        self.fabric.measures().cache.clone()
+    }
+
+    /// Ports that hold something, as leaf and place.
+    fn stuck(&self) -> Vec<(usize, usize)> {
+        self.fabric.stuck()
+    }
+
+    /// A leaf at this moment: dicts of its VOQs and ports, the cells in its cache (flow, port, number,
+    /// cell, copies to come), and cells that wait after a spine. ValueError if there is no such leaf.
+    fn snapshot<'py>(&self, py: Python<'py>, leaf: usize) -> PyResult<Bound<'py, PyDict>> {
+        let Some(state) = self.fabric.snapshot(leaf) else {
+            return Err(PyValueError::new_err(format!("there is no leaf {leaf}")));
+        };
+        let (voqs, ports, dict) = (PyList::empty(py), PyList::empty(py), PyDict::new(py));
+        for voq in &state.voqs {
+            let one = PyDict::new(py);
+            one.set_item("from", voq.from)?;
+            one.set_item("to", voq.to)?;
+            one.set_item("lane", voq.lane)?;
+            one.set_item("queued", voq.queued)?;
+            one.set_item("backlog", voq.backlog)?;
+            one.set_item("granted", voq.granted)?;
+            one.set_item("suspended", voq.suspended)?;
+            one.set_item("ahead", voq.ahead)?;
+            voqs.append(one)?;
+        }
+        for port in &state.ports {
+            let one = PyDict::new(py);
+            one.set_item("payload", port.payload)?;
+            one.set_item("headers", port.headers)?;
+            one.set_item("egress_free", port.egress_free)?;
+            one.set_item("stopping", port.stopping)?;
+            one.set_item("busy", port.busy)?;
+            ports.append(one)?;
+        }
+        dict.set_item("voqs", voqs)?;
+        dict.set_item("ports", ports)?;
+        dict.set_item("cache", state.cache)?;
+        dict.set_item("waiting", state.waiting)?;
+        Ok(dict)
+    }
+}
+
+fn refused(error: impl std::error::Error) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}

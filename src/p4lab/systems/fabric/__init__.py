@@ -1,0 +1,30 @@
+"""The multicast of a server-rack fabric with 640 ports of 100 Gb/s: docs/fabric.md.
+
+The paper's hardware is not a P4 switch, so this system has no P4 program: it is a model of its own
+in virtual time (crates/p4-fabric), with its experiments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from p4lab.model.run import Plan
+from p4lab.model.system import System
+
+
+class FabricSystem(System):
+    """The fabric of Chrysos et al., ANCS 2014."""
+
+    name: ClassVar[str] = "fabric"
+    experiments: ClassVar[Mapping[str, str]] = {
+        "fabric": "p4lab.systems.fabric.experiments.verbs:fabric",
+    }
+    verbs: ClassVar[Mapping[str, str]] = {
+        "fabric-parameters": "p4lab.systems.fabric.experiments.verbs:fabric_parameters",
+    }
+
+    def check(self, plan: Plan) -> None:
+        raise ValueError(
+            "the fabric has no P4 program to run: see `p4lab experiment fabric --help`."
+        )

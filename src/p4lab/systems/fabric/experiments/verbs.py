@@ -1,0 +1,164 @@
+"""`p4lab experiment fabric` and `p4lab fabric-parameters`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from p4lab.cli.errors import fail
+from p4lab.cli.options import Json, existing_file, output_folder
+from p4lab.cli.results import carefully, seeds_of, show, write
+from p4lab.systems.fabric.experiments import copies, drops, equations, machine, notified, report
+from p4lab.systems.fabric.experiments.drawing import draw
+from p4lab.systems.fabric.experiments.figure import Figure, Point, Scope, cells, judged, rows
+from p4lab.systems.fabric.parameters import parameters, read
+from p4lab.systems.fabric.ports import LEAVES
+
+Figures = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[FIGURE]...", help="Such as 2c or 15-16; without one, all."),
+]
+Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the figures and CSV.")]
+Runs = Annotated[int, typer.Option("--runs", min=1, max=100, help="Runs, each with its own seed.")]
+Seed = Annotated[
+    int, typer.Option("--seed", min=0, max=(1 << 31) - 1, help="Seed of the first run.")
+]
+File = Annotated[
+    Path | None,
+    typer.Option("--parameters", metavar="FILE", help="TOML with the parameters that differ."),
+]
+Leaves = Annotated[
+    int, typer.Option("--leaves", min=2, max=LEAVES, help="Leaves of the broadcast's machine.")
+]
+Micros = Annotated[
+    float, typer.Option("--micros", min=100, max=10_000, help="Length of a broadcast's run in us.")
+]
+
+
+def figures(size: machine.Size) -> dict[str, Figure]:
+    """All figures by name, in the paper's order."""
+    found = (
+        machine.IDLE,
+        copies.FIGURE_2C,
+        copies.FIGURE_4,
+        copies.FIGURE_4C,
+        drops.FIGURE_5,
+        drops.FIGURE_6,
+        notified.FIGURE_9,
+        notified.FIGURE_10,
+        machine.FIGURE_13,
+        machine.figure_broadcast(size),
+        equations.EQUATIONS,
+    )
+    return {figure.name: figure for figure in found}
+
+
+def fabric(
+    figure: Figures = None,
+    out: Out = Path("fabric"),
+    runs: Runs = 1,
+    seed: Seed = 1,
+    parameters: File = None,
+    leaves: Leaves = LEAVES,
+    micros: Micros = 200,
+    as_json: Json = False,
+) -> None:
+    """The multicast of a 640-port fabric: the paper's figures, simulated (docs/fabric.md).
+
+    Figures idle, 2c, 4ab, 4c, 5, 6, 9, 10, 13, 15-16 and equations. Writes fabric.csv (one row for
+    each seed and point: paper, formula, simulated) and a plot of each figure, .png and .svg. Ctrl-C
+    keeps what is there. Exits 1 if something that must hold does not.
+    The JSON object has `measured` (for each figure its cells, with _half_width of the 95 %
+    confidence interval, and claims), `seeds`, `stopped`, `csv`, `figures` and `wrong`.
+    """
+    known = figures(machine.Size(leaves, micros, 0.3 * micros))
+    if unknown := next((name for name in figure or () if name not in known), None):
+        fail(f"there is no figure {unknown!r}; there is {', '.join(known)}.")
+    chosen = [known[name] for name in known if name in (figure or known)]
+    extra = carefully(out, lambda: read(existing_file(parameters, "file"))) if parameters else ""
+    output_folder(out)
+    found, stopped = carefully(out, lambda: _measured(chosen, range(seed, seed + runs), extra))
+    seeds = seeds_of(seed, runs)
+    table_rows: list[dict[str, Any]] = []
+    plots: dict[str, Callable[[Path], None]] = {}
+    tables, records, wrong, judgements = [], [], [], []
+    for one in chosen:
+        by_seed = found.get(one.name, {})
+        if not by_seed:
+            continue
+        table_rows += rows(one, by_seed, extra)
+        merged = cells(by_seed)
+        plots[f"fabric-{one.name}"] = partial(_draw, one, merged, seeds)
+        judgement = [] if one.name == stopped else judged(one, by_seed)
+        if not one.series:
+            tables.append(report.table(one, merged))
+        records.append(report.record(one, merged, judgement))
+        judgements.append((one.name, judgement))
+        wrong += report.wrong(one.name, judgement)
+    if not records:
+        fail("stopped before there was anything to keep.")
+    files = write(out, "fabric", table_rows, plots)
+    note = [f"stopped in figure {stopped}: what was there is kept"] if stopped else []
+    record = {"measured": records, "seeds": seeds, "stopped": stopped, **files}
+    show(as_json, record, [*tables, report.claims_table(judgements)], [*note, seeds], wrong)
+
+
+def _draw(figure: Figure, merged: Sequence[Any], seeds: str, path: Path) -> None:
+    draw(figure, merged, path, seeds)
+
+
+def _measured(
+    chosen: Sequence[Figure], seeds: Sequence[int], extra: str
+) -> tuple[dict[str, dict[int, list[Point]]], str]:
+    """All points by figure and seed, and the figure in which Ctrl-C came, if it did."""
+    from rich.console import Console  # heavy: rich
+    from rich.progress import Progress
+
+    found: dict[str, dict[int, list[Point]]] = {}
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=sum(one.runs for one in chosen) * len(seeds))
+        before = -1
+
+        def say(what: str, share: float) -> None:
+            nonlocal before
+            before += share == 0.0
+            bar.update(task, description=what, completed=before + share)
+
+        scope = Scope(extra, say)
+        for one in chosen:
+            by_seed = found.setdefault(one.name, {})
+            try:
+                for seed in seeds:
+                    points = by_seed.setdefault(seed, [])
+                    points.extend(one.measure(scope, seed))
+            except KeyboardInterrupt:
+                return {name: _whole(runs) for name, runs in found.items()}, one.name
+    return found, ""
+
+
+def _whole(by_seed: dict[int, list[Point]]) -> dict[int, list[Point]]:
+    return {seed: points for seed, points in by_seed.items() if points}
+
+
+def fabric_parameters(as_json: Json = False) -> None:
+    """The parameters of the fabric: value, unit, source, and which of them are assumed.
+
+    The JSON array has an object for each, with the same fields.
+    """
+    found = parameters()
+    if as_json:
+        typer.echo(json.dumps([vars(one) for one in found], indent=2))
+        return
+    from rich.table import Table
+
+    from p4lab.cli.console import print_whole
+
+    table = Table("parameter", "value", "unit", "origin", "source")
+    for one in found:
+        table.add_row(one.name, str(one.value), one.unit, one.origin, one.source)
+    print_whole(table)

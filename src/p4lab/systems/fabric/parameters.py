@@ -1,0 +1,72 @@
+"""The fabric's parameters, each with its unit, source, and whether it is assumed."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from p4lab import _engine
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Value = int | float | str | bool
+Settings = Mapping[str, Value]
+"""What differs, by "section.name\""""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A line of crates/p4-fabric/parameters.toml."""
+
+    name: str
+    value: Value
+    unit: str
+    source: str
+    origin: str
+    """"paper", "assumed" or "calibrated\""""
+
+
+def parameters() -> list[Parameter]:
+    """All of them, in the order of the file."""
+    found = []
+    for section, entries in tomllib.loads(_engine.fabric_parameters()).items():
+        for name, entry in entries.items():
+            origin = next((word for word in ("assumed", "calibrated") if entry.get(word)), "paper")
+            source = entry.get("source", "")
+            found.append(
+                Parameter(f"{section}.{name}", entry["value"], entry["unit"], source, origin)
+            )
+    return found
+
+
+def written(settings: Settings) -> str:
+    """Settings as TOML, for the engine."""
+    lines = []
+    for name, value in settings.items():
+        section, key = name.split(".")
+        text = str(value).lower() if isinstance(value, bool) else repr(value).replace("'", '"')
+        lines += [f"[{section}]", f"{key} = {text}"]
+    return "\n".join(lines) + "\n"
+
+
+def condensed(text: str) -> str:
+    """All parameters of a run as one short word: the engine's file and what differs."""
+    whole = _engine.fabric_parameters() + text
+    return f"sha256:{hashlib.sha256(whole.encode()).hexdigest()[:16]}"
+
+
+def read(path: Path) -> str:
+    """A file of parameters, as text that the engine accepts. Raises OSError, and ValueError that
+    begins with the file and the line."""
+    text = path.read_text("utf-8")
+    try:
+        _engine.Fabric(1, parameters=text)
+    except ValueError as error:
+        raise ValueError(f"{path}, {error}") from None
+    return text

@@ -1,0 +1,112 @@
+"""One run of the fabric: what is asked of it, and what is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from p4lab import _engine
+from p4lab.systems.fabric.parameters import Settings, written
+from p4lab.systems.fabric.trees import Tree
+
+MICROSECOND = 1_000_000
+"""In picoseconds"""
+INTERVAL = 50
+"""Of series, in microseconds"""
+EVENTS = 500_000
+"""Between two signs of life"""
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Frames of one size from a terminal over a tree; times in microseconds."""
+
+    tree: Tree
+    gbps: float
+    bytes: int = 1522
+    lossless: bool = False
+    start: float = 0
+    stop: float | None = None
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A fabric and its flows. Throughput and delays count after `warm` microseconds."""
+
+    leaves: int
+    flows: tuple[Flow, ...]
+    micros: float
+    warm: float
+    settings: Settings = field(default_factory=dict)
+    extra: str = ""
+    """TOML of the user, which comes last"""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is left of a run."""
+
+    sinks: list[dict[str, Any]]
+    totals: Mapping[str, int]
+    delays: list[tuple[int, int | None, int | None]]
+    cache: list[int]
+    fingerprint: int
+    micros: float
+
+    def gbps(self, flow: int) -> list[float]:
+        """Of each receiver of a flow, after the warm-up."""
+        return [sink["gbps"] for sink in self.sinks if sink["flow"] == flow]
+
+    def series(self, sink: int) -> list[float]:
+        """Gb/s in each interval of a run."""
+        bins = round(self.micros / INTERVAL)
+        seen = [octets * 8 / (INTERVAL * 1000) for octets in self.sinks[sink]["series"]]
+        return [*seen, *([0.0] * (bins - len(seen)))][:bins]
+
+    def between(self, sink: int, start: float, stop: float) -> float:
+        """Mean Gb/s of a receiver from one moment to another, in microseconds."""
+        part = self.series(sink)[round(start / INTERVAL) : round(stop / INTERVAL)]
+        return sum(part) / len(part)
+
+
+class FabricError(ValueError):
+    """A run that cannot be believed: it is stuck, or its books are wrong."""
+
+
+def run(scenario: Scenario, seed: int, say: Callable[[float], object] = lambda share: None) -> Seen:
+    """Carries a scenario out; `say` is told how much of it is over, from 0 to 1. Raises ValueError
+    for what the engine refuses, and FabricError."""
+    text = written(scenario.settings) + scenario.extra
+    fabric = _engine.Fabric(
+        scenario.leaves,
+        parameters=text,
+        seed=seed,
+        warm=round(scenario.warm * MICROSECOND),
+        interval=INTERVAL * MICROSECOND,
+    )
+    for flow in scenario.flows:
+        times = {"start": round(flow.start * MICROSECOND)}
+        if flow.stop is not None:
+            times["stop"] = round(flow.stop * MICROSECOND)
+        mbps = round(flow.gbps * 1000)
+        fabric.add(flow.tree, flow.bytes, mbps, lossless=flow.lossless, **times)
+    end = round(scenario.micros * MICROSECOND)
+    while (outcome := fabric.run(end, EVENTS)) == "paused":
+        say(fabric.now / end)
+    if outcome == "deadlock":
+        places = ", ".join(f"{leaf}.{place}" for leaf, place in fabric.stuck())
+        now = fabric.now / MICROSECOND
+        raise FabricError(f"deadlock after {now:.0f} us: nothing moves at ports {places}.")
+    try:
+        fabric.audit()
+    except RuntimeError as error:
+        raise FabricError(f"the books of this run are wrong, please report it: {error}") from None
+    return Seen(
+        fabric.sinks(),
+        fabric.totals(),
+        fabric.delays(),
+        fabric.cache(),
+        fabric.fingerprint,
+        scenario.micros,
+    )
