@@ -72,6 +72,17 @@ class Bng(System):
     def detached(self, plan: Plan, plane: Any) -> str:
         return missing(plane)
 
+    def waiting(self, plan: Plan, plane: Any) -> str:
+        wanted = {
+            (int(stream.destination), plane.session_of(host.name))
+            for stream in plan.streams
+            if stream.destination.is_multicast
+            for host in stream.receivers
+        }
+        watched = plane.gateway.api.known.watched
+        missing = [one for one in wanted if one[1] not in watched.get(one[0], ())]
+        return f"{len(missing)} subscriptions" if missing else ""
+
     def carried(self, plan: Plan, headers: Sequence[Mapping[str, Any]]) -> Carried | None:
         """Whose session a frame is in."""
         return carried(headers)
