@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from p4lab.model.attachment import Attachment, Program
 from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
 from p4lab.model.notation import Notation
-from p4lab.model.run import Plan
+from p4lab.model.run import Plan, Stream
 from p4lab.model.system import Carried, DriverOf, Seen, Settings, System
 from p4lab.systems.bng.notation import NOTATION, carried
 from p4lab.systems.bng.report import Collected, GatewayReport, collect, gateway_report, missing
 from p4lab.systems.bng.settings import GatewaySettings
+from p4lab.topology import Topology
 
 
 class Bng(System):
@@ -35,12 +38,29 @@ class Bng(System):
         "dial_view": "p4lab.systems.bng.views.dial:DialView",
     }
 
+    def plan(
+        self,
+        lab: str,
+        program: Path,
+        topology: Topology,
+        settings: Any,
+        seed: int,
+        streams: tuple[Stream, ...],
+    ) -> Plan:
+        """Only subscribers watch television: a server joins no group."""
+        watched = tuple(_for_subscribers(stream, settings) for stream in streams)
+        return super().plan(lab, program, topology, settings, seed, watched)
+
     def check(self, plan: Plan) -> None:
         names = {host.name for host in plan.topology.hosts}
         for name in plan.settings.core_hosts:
             if name not in names:
                 raise ValueError(f"core: there is no host {name} in {plan.topology.name}.")
         for stream in plan.streams:
+            if not stream.receivers:
+                raise ValueError(
+                    f"flow {stream.flow}: no subscriber watches {stream.destination}: let all do."
+                )
             ends = [stream.source, *stream.receivers]
             if all(end.name not in plan.settings.core_hosts for end in ends):
                 raise ValueError(
@@ -92,3 +112,13 @@ class Bng(System):
 
     def report(self, plan: Plan, seen: Seen) -> GatewayReport:
         return gateway_report(plan, self.deliveries(plan, seen, ()), seen.collected)
+
+
+def _for_subscribers(stream: Stream, settings: GatewaySettings) -> Stream:
+    """The stream; one to a group without the servers that were drawn among its receivers."""
+    if not stream.destination.is_multicast:
+        return stream
+    servers = settings.core_hosts
+    return replace(
+        stream, receivers=tuple(host for host in stream.receivers if host.name not in servers)
+    )
