@@ -110,10 +110,9 @@ pub(crate) fn open(
                 opened.note = (!reasons.is_empty()).then(|| reasons.join("; "));
                 return Ok(opened);
             }
-            // Another back end has no better chance, and the slowest has the last word.
-            Err(error @ (IoError::NoInterface { .. } | IoError::NoPermission { .. })) => {
-                return Err(error)
-            }
+            // Another back end has no better chance. Where AF_XDP is not permitted, one may have:
+            // root of a user namespace may open packet sockets, but load no XDP program.
+            Err(error @ IoError::NoInterface { .. }) => return Err(error),
             Err(error) if forced || backend == Backend::Socket => return Err(error),
             Err(error) => reasons.push(format!("no {backend}: {error}")),
         }

@@ -140,11 +140,20 @@ pub(crate) fn packet_overruns(socket: &OwnedFd) -> u64 {
     statistics.map_or(0, |statistics| u64::from(statistics.drops))
 }
 
+/// Lets [`SOCKET_BUFFER`] bytes wait, or as many as every user may have (`net.core.rmem_max` and
+/// `wmem_max`): more is for the machine's root, which root of a user namespace is not.
+fn enlarge(socket: &OwnedFd, forced: c_int, usual: c_int) -> io::Result<()> {
+    let set = |option| sys::set_option(socket, libc::SOL_SOCKET, option, &SOCKET_BUFFER);
+    set(forced).or_else(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied => set(usual),
+        _ => Err(error),
+    })
+}
+
 impl PacketReceiver {
     pub(crate) fn open(interface: &str) -> Result<PacketReceiver, IoError> {
         let (socket, index) = receiving_socket(interface)?;
-        let size = libc::SO_RCVBUFFORCE;
-        sys::set_option(&socket, libc::SOL_SOCKET, size, &SOCKET_BUFFER)
+        enlarge(&socket, libc::SO_RCVBUFFORCE, libc::SO_RCVBUF)
             .map_err(|cause| IoError::at(interface, "enlarge the receive buffer", cause))?;
         receive_all(&socket, index, interface)?;
         Ok(PacketReceiver { socket })
@@ -328,13 +337,8 @@ impl PacketSender {
             &bypass,
         )
         .map_err(fail("bypass the queueing discipline"))?;
-        sys::set_option(
-            &socket,
-            libc::SOL_SOCKET,
-            libc::SO_SNDBUFFORCE,
-            &SOCKET_BUFFER,
-        )
-        .map_err(fail("enlarge the send buffer"))?;
+        enlarge(&socket, libc::SO_SNDBUFFORCE, libc::SO_SNDBUF)
+            .map_err(fail("enlarge the send buffer"))?;
         sys::bind_packet(&socket, index, 0).map_err(fail("bind"))?;
         Ok(PacketSender {
             socket,
