@@ -172,6 +172,8 @@ class Gateway:
         self._by_acct: dict[str, Caller] = {}
         self._indices = deque(range(1, SESSIONS))
         self._raw: dict[int, Raw] = {}
+        # Names of sessions differ from those of all other starts, even if the store was lost.
+        self._prefix = f"{wall // SECOND & 0xFFFFFFFF:08x}{store.boot & 0xFF:02x}"
         self._numbers = count(1)
         self._timers: list[tuple[float, int, Caller]] = []
         self._order = count()
@@ -419,7 +421,7 @@ class Gateway:
         self._finish(now, caller, USER_REQUEST)
         caller.asked += 1
         caller.user = asked.name
-        caller.acct_id = f"{self.store.boot:06x}{next(self._numbers):08x}"
+        caller.acct_id = f"{self._prefix}{next(self._numbers):06x}"
         if asked.challenge:
             response = bytes((asked.identifier,)) + asked.proof
             login = Login(asked.name, None, asked.challenge, response)
@@ -703,7 +705,7 @@ class Gateway:
 
     def _say_of_all(self, now: int, status: int) -> None:
         """On or Off: there are no sessions."""
-        name = f"{self.store.boot:06x}{0:08x}"
+        name = f"{self._prefix}{0:06x}"
         wall = now + self.accounting.wall_offset
         self._records.append((name, record_body(status, name, self.aaa.nas, wall)))
 

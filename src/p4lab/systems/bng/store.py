@@ -74,7 +74,7 @@ class Store:
         """Raises StoreError for a file that is no store, or that another process has open."""
         name = ":memory:" if path is None else str(path)
         try:
-            self._db = sqlite3.connect(name, isolation_level=None, timeout=2)
+            self._db = sqlite3.connect(name, isolation_level=None, timeout=0.2)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")
