@@ -208,9 +208,8 @@ def test_who_dials_again_from_the_same_line_gets_the_address_back() -> None:
     fixed = Profile(address=int(IPv4Address("100.69.0.1")))
     made = up(1, aaa=LocalUsers([User(name(1), "secret1", fixed)]))
     one = made.crowd.subscribers[0]
-    one.vanish()
-    one.dial(made.now / SECOND)
-    made.crowd._look(made.now / SECOND, 0)
+    made.crowd.vanish(made.now / SECOND, 0)
+    made.dial(0)
     made.run(10)
     assert str(one.address) == "100.69.0.1"
     assert statuses(made, name(1)) == [START, STOP, START]
@@ -245,9 +244,7 @@ def test_the_answer_to_an_attempt_that_was_given_up_lets_nobody_in() -> None:
     made = world(1, aaa=slow)
     made.crowd.start(0)
     made.run(1)
-    one = made.crowd.subscribers[0]
-    one.hang_up(1.0)
-    made.crowd._look(1.0, 0)
+    made.hang_up(0)
     made.run(10)
     assert made.gateway.sessions == 0 and records(made)[1:] == []
     assert len(made.gateway.concentrator.sessions) == 0
@@ -321,7 +318,7 @@ def test_a_session_ends_when_its_time_is_over(profile: Profile, cause: int) -> N
 
 def test_who_vanishes_is_billed_until_the_keepalive_misses_him() -> None:
     made = up(2)
-    made.crowd.subscribers[0].vanish()
+    made.crowd.vanish(made.now / SECOND, 0)
     made.run(200)
     assert statuses(made, name(1)) == [START, STOP]
     stop = records(made)[-1]
@@ -377,12 +374,10 @@ def test_sessions_outlive_the_control_plane(tmp_path: Path) -> None:
 def test_a_new_session_after_a_restart_takes_nothing_from_the_old_ones(tmp_path: Path) -> None:
     file = tmp_path / "store"
     made = up(10, store=Store(file))
-    made.crowd.subscribers[3].hang_up(made.now / SECOND)
-    made.crowd._look(made.now / SECOND, 3)
+    made.hang_up(3)
     made.run(10)
     again = restarted(made, file)
-    again.crowd.subscribers[3].dial(again.now / SECOND)
-    again.crowd._look(again.now / SECOND, 3)
+    again.dial(3)
     again.run(20)
     assert len({each.address for each in again.crowd.subscribers}) == 10
     assert statuses(again, name(4)) == [START, STOP, START]
@@ -486,11 +481,9 @@ def test_a_flood_of_padis_costs_the_others_nothing() -> None:
     attack(made, hostile.padi_flood(cable(1), Random(1), 2000))
     assert len(made.gateway.concentrator.sessions) == 2
     assert switch_of(made).entries() == rows
-    made.crowd.subscribers[1].hang_up(made.now / SECOND)
-    made.crowd._look(made.now / SECOND, 1)
+    made.hang_up(1)
     made.run(10)
-    made.crowd.subscribers[1].dial(made.now / SECOND)
-    made.crowd._look(made.now / SECOND, 1)
+    made.dial(1)
     made.run(15)
     assert made.crowd.subscribers[1].state is State.UP
 
