@@ -186,7 +186,6 @@ struct arrival_t {
 }
 
 // What it shall do with the packet.
-// BEGIN QUOTE decision
 struct decision_t {
     reason_t reason;           // NONE: send it
     bool     upstream;         // it came from a subscriber
@@ -199,6 +198,5 @@ struct decision_t {
     bool     ipv4_changed;     // the checksum has to be computed anew
     bool     as_it_is;         // the control plane sent it: nothing is looked at
 }
-// END QUOTE
 
 #endif
