@@ -36,6 +36,8 @@ class Bng(System):
     }
     views: ClassVar[Mapping[str, str]] = {
         "dial_view": "p4lab.systems.bng.views.dial:DialView",
+        "speed_view": "p4lab.systems.bng.views.speed:SpeedView",
+        "spoof_view": "p4lab.systems.bng.views.spoof:SpoofView",
     }
 
     def plan(

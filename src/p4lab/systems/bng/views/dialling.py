@@ -16,12 +16,11 @@ from p4lab.model.entries import Entries, Update
 from p4lab.model.run import Plan
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.session.run import MILLISECOND, Session
-from p4lab.steps import short
 from p4lab.systems.bng.addresses.client import AddressClient
 from p4lab.systems.bng.attachment import DialUp
 from p4lab.systems.bng.gateway import Gateway, Options
 from p4lab.systems.bng.lines import Subscription, subscriptions
-from p4lab.systems.bng.notation import IN_WORDS
+from p4lab.systems.bng.notation import ENUM, IN_WORDS
 from p4lab.systems.bng.plane import BEGAN, GatewayControlPlane
 from p4lab.systems.bng.radius.local import LocalUsers
 from p4lab.systems.bng.store import Store
@@ -142,8 +141,8 @@ def _reason(packets: Sequence[Mapping[str, Any]]) -> str:
     found = ""
     for packet in packets:
         for step in packet["steps"]:
-            if step["kind"] == "change" and short(step["name"]) == "reason":
-                found = str(step["after"]).rsplit(".", 1)[-1]
+            if step["kind"] == "change" and str(step["after"]).startswith(ENUM):
+                found = str(step["after"]).removeprefix(ENUM)
     return IN_WORDS.get(found, "")
 
 
