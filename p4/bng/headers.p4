@@ -14,11 +14,14 @@ const bit<32> CLASSES = 4;         // of service, for each session
 
 // ---- Ports --------------------------------------------------------------------------------------
 
+#ifndef CPU
 #ifdef TOFINO
-const bit<9> CPU_PORT = 64;        // leads to the control plane
+#define CPU 64
 #else
-const bit<9> CPU_PORT = 510;
+#define CPU 510
 #endif
+#endif
+const bit<9> CPU_PORT = CPU;       // leads to the control plane
 const bit<9> NO_PORT  = 511;
 
 // ---- Numbers from the standards -----------------------------------------------------------------
