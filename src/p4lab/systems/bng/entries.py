@@ -81,7 +81,7 @@ class Session(NamedTuple):
     `bandwidth` the name of its class.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]
     line: int
     service_vid: int
     mac: int

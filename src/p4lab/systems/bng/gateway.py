@@ -66,6 +66,7 @@ from p4lab.systems.bng.callers import (
     counted,
     granted_attributes,
     kept,
+    place_of,
     revived,
     station,
 )
@@ -225,7 +226,7 @@ class Gateway:
 
     def delete_line(self, number: int) -> None:
         """A line that is not there any more. Raises ApiError while it has sessions."""
-        if any(session.line[0] == number for session in self.concentrator.sessions.values()):
+        if any(place_of(session)[0] == number for session in self.concentrator.sessions.values()):
             raise ApiError(f"line {number} has sessions: end them first.")
         self.api.delete_line(number)
         self._wrappings = {key: one for key, one in self._wrappings.items() if key[0] != number}
@@ -235,9 +236,9 @@ class Gateway:
     def start(self, now: int) -> None:
         """Begin, or go on where the process before this one has ended. The tables of the switch
         become what is known."""
-        for row in self.store.lines():
-            if row[0] not in self.api.known.lines:
-                self.api.add_line(Line(*row))
+        for one in self.store.lines():
+            if one[0] not in self.api.known.lines:
+                self.api.add_line(Line(*one))
         rows = list(self.store.sessions())
         for row in rows:
             self._revive(now, revived(row, self._settings_of, self._random, now / SECOND))
@@ -548,7 +549,7 @@ class Gateway:
         caller.changed = False
         wanted, session = caller.nets, self.api.known.sessions.get(caller.index)
         if session is None:
-            line, service_vid = caller.session.line  # type: ignore[misc]
+            line, service_vid = place_of(caller.session)
             mac = int.from_bytes(caller.session.mac, "big")
             mtu = caller.link.peer_mru
             self.api.add_session(
@@ -684,7 +685,7 @@ class Gateway:
             self._raw[ended.index] = ended.raw
             self._indices.append(ended.index)
         for batch in (self._ended, self._records, self._kept, self._counted, self._changed):
-            batch.clear()  # type: ignore[attr-defined]
+            batch.clear()
 
     def _stop(self, ended: Caller, cause: int, now: int) -> bytes:
         self._add_up(ended, self._read((ended.index,))[ended.index])
@@ -716,7 +717,8 @@ class Gateway:
     def _read(self, cells: Sequence[int]) -> dict[int, Raw]:
         """What the switch has counted in some cells."""
         found = [self.switch.counters(name, cells) for name in COUNTERS]
-        return {cell: tuple(n for each in found for n in each[cell]) for cell in cells}  # type: ignore[misc]
+        up, down, copies = found
+        return {cell: (*up[cell], *down[cell], *copies[cell]) for cell in cells}
 
     def _add_up(self, caller: Caller, raw: Raw) -> None:
         """Add to a session's usage what was counted since the last time.
@@ -728,7 +730,7 @@ class Gateway:
             now - before if now >= before else now
             for now, before in zip(raw, caller.raw, strict=True)
         ]
-        line, service_vid = caller.session.line  # type: ignore[misc]
+        line, service_vid = place_of(caller.session)
         up = overhead(self.api.known.lines[line], service_vid)
         down = self._core_overhead
         caller.raw = raw
@@ -913,5 +915,4 @@ def _caller(session: PppoeSession) -> Caller:
 
 def _line(caller: Caller) -> int:
     """The number of a caller's line."""
-    number: int = caller.session.line[0]  # type: ignore[index]
-    return number
+    return place_of(caller.session)[0]

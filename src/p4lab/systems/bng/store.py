@@ -46,7 +46,7 @@ class KeptSession(NamedTuple):
     and what the switch's counters said."""
 
     acct_id: str
-    index: int
+    index: int  # type: ignore[assignment]
     line: int
     service_vid: int
     mac: bytes

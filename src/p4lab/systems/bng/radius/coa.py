@@ -227,4 +227,4 @@ def _is_of_now(packet: Packet, wall: int) -> bool:
         return True
     except (PacketError, ValueError):
         return False
-    return abs(stamps[0] * SECOND - wall) <= WINDOW
+    return bool(abs(stamps[0] * SECOND - wall) <= WINDOW)
