@@ -26,13 +26,15 @@ from p4lab.model.tables import Tables
 from p4lab.network.cpu import CpuPort
 from p4lab.network.virtual import PICOSECONDS, VirtualDriver
 from p4lab.packets.ip import PROTOCOL_UDP, ipv4
+from p4lab.packets.pcapng import frames
 from p4lab.packets.probe import Probe
 from p4lab.paths import ROOT
 from p4lab.systems.bng.api import Api
 from p4lab.systems.bng.entries import Access, Core, Line, Net, Route, Session
 from p4lab.systems.bng.frames import core_frame
 from p4lab.systems.bng.lines import FIRST_LABEL, LINES_OF_A_NODE, SERVICE_VID
-from p4lab.systems.bng.subscriber.access import VLAN
+from p4lab.systems.bng.pppoe.packets import data_of
+from p4lab.systems.bng.subscriber.access import VLAN, Inner, inner_of
 from p4lab.systems.bng.subscriber.access import Line as Cable
 
 SOURCE = (
@@ -209,3 +211,21 @@ def sessions(bandwidth: str, numbers: Sequence[int]) -> Iterator[Session]:
         nets = (Net(4, int(address(number)), 32),)
         owner = int.from_bytes(mac(number), "big")
         yield Session(number, number, SERVICE_VID, owner, number, bandwidth=bandwidth, nets=nets)
+
+
+def misplaced(capture: bytes) -> tuple[int, int]:
+    """Probes to subscribers of `sessions` in a capture of the access cable: how many there are, and
+    how many have the line, the MAC address or the session of another than their address."""
+    to = NODE_MAC.to_bytes(6, "big")
+    found = [one for _, one in frames(capture) if one[:6] == to and Probe.of(one)]
+    return len(found), sum(not _is_in_place(inner_of(frame)) for frame in found)
+
+
+def _is_in_place(found: Inner | None) -> bool:
+    said = None if found is None else data_of(found.packet)
+    if found is None or said is None:
+        return False
+    session, _, packet = said
+    number = int.from_bytes(packet[16:20], "big") - FIRST_ADDRESS
+    place = cable(number).carries(found)
+    return place and found.destination == mac(number) and session == number
