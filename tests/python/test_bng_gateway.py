@@ -6,6 +6,10 @@ for another's traffic, or one hostile subscriber costs the others something.
 
 from __future__ import annotations
 
+import shutil
+import socket
+import subprocess
+import time
 from dataclasses import replace
 from ipaddress import IPv4Address, IPv6Address
 from pathlib import Path
@@ -45,7 +49,7 @@ from p4lab.systems.bng.entries import Access, Core, Line, Net, Route, Session, e
 from p4lab.systems.bng.gateway import Gateway
 from p4lab.systems.bng.ppp.codes import IPV4, LCP
 from p4lab.systems.bng.pppoe.packets import PADT, data_of, discovery, discovery_of
-from p4lab.systems.bng.radius.coa import Change, ErrorCause, RefusedError
+from p4lab.systems.bng.radius.coa import Change, DynamicAuthorization, ErrorCause, RefusedError
 from p4lab.systems.bng.radius.local import LocalUsers
 from p4lab.systems.bng.radius.profile import Profile
 from p4lab.systems.bng.radius.users import User
@@ -459,6 +463,44 @@ def test_a_disconnect_removes_exactly_one() -> None:
     assert made.gateway.sessions == 9 and statuses(made, name(5)) == [START, STOP]
     assert number(records(made)[-1], Kind.ACCT_TERMINATE_CAUSE) == ADMIN_RESET
     assert made.crowd.subscribers[4].state is State.DOWN
+    check_tables(made)
+
+
+@pytest.mark.skipif(
+    shutil.which("radclient") is None, reason="radclient: sudo apt install freeradius-utils"
+)
+def test_radclient_changes_one_session_and_ends_another() -> None:
+    made = up(10)
+    server = DynamicAuthorization(b"secret", "p4lab", IPv4Address("127.0.0.1"), made.gateway)
+    changed, ended = (made.gateway.find({"User-Name": name(n)})[0].acct_id for n in (3, 7))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:
+        ours.bind(("127.0.0.1", 0))
+        ours.settimeout(5)
+        where = f"127.0.0.1:{ours.getsockname()[1]}"
+        for kind, values, said in (
+            ("coa", f'Acct-Session-Id="{changed}",Filter-Id="100M"', "CoA-ACK"),
+            ("coa", f'Acct-Session-Id="{changed}",Filter-Id="10T"', "Invalid-Attribute-Value"),
+            ("disconnect", f'Acct-Session-Id="{ended}"', "Disconnect-ACK"),
+            ("disconnect", 'User-Name="stranger"', "Session-Context-Not-Found"),
+        ):
+            with subprocess.Popen(
+                ["radclient", "-x", "-r", "1", where, kind, "secret"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            ) as asking:
+                assert asking.stdin is not None and asking.stdout is not None
+                asking.stdin.write(values)
+                asking.stdin.close()
+                request, source = ours.recvfrom(4096)
+                reply = server.heard(made.now, time.time_ns(), source, request)
+                assert reply is not None
+                ours.sendto(reply, source)
+                assert said in asking.stdout.read()
+    made.run(10)
+    known = made.gateway.api.known.sessions.values()
+    assert sorted(one.bandwidth for one in known) == [""] * 8 + ["100M"]
+    assert statuses(made, name(7)) == [START, STOP] and made.gateway.sessions == 9
     check_tables(made)
 
 
