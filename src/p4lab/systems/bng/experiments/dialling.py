@@ -82,8 +82,11 @@ class Outside(Protocol):
     def now(self, bench: Bench, idle: int) -> int:
         """The moment up to which time may pass next; `idle` is when something is due."""
 
-    def exchange(self, now: int, gateway: Gateway, datagrams: list[Datagram]) -> None:
-        """Send these, and let the gateway hear what has come."""
+    def soon(self, end: int, at: int) -> int:
+        """The same, after somebody has heard something at a moment: it has to be answered."""
+
+    def exchange(self, gateway: Gateway, now: int, datagrams: list[Datagram], busy: bool) -> None:
+        """Send these, and let the gateway hear what has come; wait a little unless busy."""
 
 
 class Virtual:
@@ -92,7 +95,10 @@ class Virtual:
     def now(self, bench: Bench, idle: int) -> int:
         return max(bench.now + STEP, idle)
 
-    def exchange(self, now: int, gateway: Gateway, datagrams: list[Datagram]) -> None:
+    def soon(self, end: int, at: int) -> int:
+        return min(end, at + STEP)
+
+    def exchange(self, gateway: Gateway, now: int, datagrams: list[Datagram], busy: bool) -> None:
         assert not datagrams
 
 
@@ -106,9 +112,12 @@ class Real:
     def now(self, bench: Bench, idle: int) -> int:
         return max(bench.now, time.monotonic_ns() - self._began)
 
-    def exchange(self, now: int, gateway: Gateway, datagrams: list[Datagram]) -> None:
+    def soon(self, end: int, at: int) -> int:
+        return end
+
+    def exchange(self, gateway: Gateway, now: int, datagrams: list[Datagram], busy: bool) -> None:
         self._sockets.send(datagrams)
-        for service, port, data in self._sockets.receive():
+        for service, port, data in self._sockets.receive(0 if busy else STEP / SECOND):
             gateway.answered(now, service, port, data)
 
 
@@ -207,7 +216,7 @@ class Exchange:
         self.gateway.api.add_class(bandwidth(CLASS, 50_000_000, 10_000_000))
         self.gateway.add_lines(line(number) for number in range(1, sessions + 1))
         self.gateway.start(0)
-        self.world.exchange(0, self.gateway, self.gateway.flush(0))
+        self.world.exchange(self.gateway, 0, self.gateway.flush(0), True)
 
     @property
     def now(self) -> int:
@@ -229,19 +238,19 @@ class Exchange:
         gateway.tick(self.now)
         datagrams = gateway.flush(self.now)
         watch.on("radius")
-        self.world.exchange(self.now, gateway, datagrams)
+        busy = bool(said or heard or datagrams)
+        self.world.exchange(gateway, self.now, datagrams, busy)
         watch.on("crowd")
         for frame in heard:
             self.crowd.heard(self.now / SECOND, frame)
 
     def _pass(self, end: int) -> list[bytes]:
-        """Let time pass; the gateway hears what is for it, and this is what subscribers hear. When
-        somebody hears something, the end comes soon: it has to be answered."""
+        """Let time pass; the gateway hears what is for it, and this is what subscribers hear."""
         bench, watch = self.bench, self.bench.watch
         heard = []
         while (event := bench.engine.run_until(end * PICOSECONDS)) is not None:
             kind, _, at, data = event
-            end = min(end, at // PICOSECONDS + STEP)
+            end = self.world.soon(end, at // PICOSECONDS)
             if kind == "packet_in":
                 watch.on("gateway")
                 self.gateway.heard(at // PICOSECONDS, bench.cpu.packet_in(data))
