@@ -38,6 +38,10 @@ class Bng(System):
         "dial_view": "p4lab.systems.bng.views.dial:DialView",
         "speed_view": "p4lab.systems.bng.views.speed:SpeedView",
         "spoof_view": "p4lab.systems.bng.views.spoof:SpoofView",
+        "counted": "p4lab.systems.bng.views.questions:counted",
+    }
+    answers: ClassVar[Mapping[str, str]] = {
+        "pppoe_length": "p4lab.systems.bng.views.questions:pppoe_length",
     }
 
     def plan(

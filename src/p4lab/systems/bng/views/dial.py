@@ -76,6 +76,11 @@ class DialView(SentView):
             before = rows
         return steps
 
+    @property
+    def answer(self) -> str:
+        """The first message that the gateway sends, in words."""
+        return next((found.title for message, found in self._told if not message.up), "nothing")
+
     def told(self) -> str:
         """Every message in a line, and what came of it."""
         lines = [f"{'→' if message.up else '←'} {found.title}" for message, found in self._told]

@@ -45,6 +45,10 @@ class SpeedView(SentView):
         assert self._traffic is not None
         return self._traffic.drives
 
+    def speed(self, who: str) -> str:
+        """What a subscriber has got of late, in whole Mbit/s."""
+        return f"{round(lately(self.drives[who].windows) / MEGABIT)} Mbit/s"
+
     def agree(self, who: str, limit: int | None) -> None:
         """Gives a subscriber a class of so many bits per second, or one without a limit, and lets
         time pass."""

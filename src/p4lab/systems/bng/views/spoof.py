@@ -53,6 +53,11 @@ class SpoofView(SentView):
             self._title = f"Nobody can send: {found.problem}"
         self.data = {"title": self._title, "html": self._shown() if found.attempts else ""}
 
+    @property
+    def arrived(self) -> int:
+        """Packets that got to the server."""
+        return sum(attempt.arrived for attempt in self._found.attempts)
+
     def _shown(self) -> str:
         """Picture and table. Both hold only what is escaped."""
         rows = "".join(self._row(attempt) for attempt in self._found.attempts)
@@ -82,8 +87,7 @@ class SpoofView(SentView):
         found = self._found
         height = HEAD + ROW * len(found.attempts)
         ends = [*STATIONS, found.server]
-        parts = [text((FIRST - 44, 16), found.who, "p4d-end subscriber")]
-        parts += [
+        parts = [
             text((FIRST + STEP * number, 16), name, "p4d-station")
             for number, name in enumerate(ends)
         ]
