@@ -11,7 +11,7 @@ import socket
 import subprocess
 import time
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -182,6 +182,34 @@ def test_a_subscriber_gets_what_the_profile_says_and_no_more() -> None:
     record = next(each for each in aaa.records if b"user1" in each)
     said = [value for kind, value in attributes(bytes(20) + record) if kind == Kind.CLASS]
     assert said == [b"gold", b"silver"]
+    check_tables(made)
+
+
+def test_a_pool_that_the_server_names_is_taken() -> None:
+    """And one that is not there lets nobody in."""
+    people = [
+        User(name(1), "secret1", Profile(pool="business", delegated_pool="homes")),
+        User(name(2), "secret2", Profile(pool="homes")),
+        User(name(3), "secret3", Profile(pool="business")),
+        User(name(4), "secret4", Profile(pool="business")),
+    ]
+    pools = {
+        "business": (IPv4Network("198.51.100.0/30"), 32),
+        "homes": (IPv6Network("2001:db8:aa00::/48"), 56),
+    }
+    made = world(4, aaa=LocalUsers(people), pools=pools)
+    for number in (0, 1, 2, 3):
+        made.dial(number)
+        made.run(2 * number + 2)
+    found = [str(each.address) for each in made.crowd.subscribers]
+    assert found == ["198.51.100.1", "None", "198.51.100.2", "None"]
+    reasons = [made.crowd.subscribers[number].reason for number in (1, 3)]
+    assert "no pool homes of /32" in reasons[0] and "empty" in reasons[1]
+    made.hang_up(0)
+    made.run(12)
+    made.dial(3)
+    made.run(15)
+    assert str(made.crowd.subscribers[3].address) == "198.51.100.1"
     check_tables(made)
 
 

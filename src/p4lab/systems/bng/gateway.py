@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -117,6 +117,8 @@ STRANGERS_PER_SECOND, STRANGERS_AT_ONCE = 200, 200
 """PADTs to those who send in sessions that we do not know"""
 
 
+KINDS = ((4, 32), (6, 64), (6, 56))
+"""Version and length of what a subscriber gets: address, prefix of the link, prefix to delegate"""
 OWN4, OWN6 = IPv4Address("192.0.2.1"), IPv6Address("2001:db8::1")
 
 
@@ -124,7 +126,8 @@ OWN4, OWN6 = IPv4Address("192.0.2.1"), IPv6Address("2001:db8::1")
 class Options:
     """What the operator says. Pools may be missing: then the RADIUS server names all addresses.
 
-    `dns` are for IPv4, `dns6` for IPv6.
+    `pools` are those that a server names (Framed-Pool and its like for IPv6), each with the length
+    of what a subscriber gets: 32, 64 or 56. `dns` are for IPv4, `dns6` for IPv6.
     """
 
     address: IPv4Address = OWN4
@@ -134,6 +137,7 @@ class Options:
     hosts: IPv4Network | None = None
     links: IPv6Network | None = None
     delegations: IPv6Network | None = None
+    pools: Mapping[str, tuple[IPv4Network | IPv6Network, int]] = field(default_factory=dict)
     dns: tuple[IPv4Address, ...] = ()
     dns6: tuple[IPv6Address, ...] = ()
 
@@ -167,6 +171,7 @@ class Gateway:
             )
             if network is not None
         ]
+        self._named = {name: Pool(*each) for name, each in options.pools.items()}
         self._settings: dict[int, Settings] = {}
         self._wrappings: dict[tuple[int, int], Wrapping] = {}
         self._by_index: dict[int, Caller] = {}
@@ -470,12 +475,13 @@ class Gateway:
             profile.prefix is not None and Net(6, *profile.prefix),
             profile.delegated is not None and Net(6, *profile.delegated),
         )
+        pools = (profile.pool, profile.prefix_pool, profile.delegated_pool)
         found: list[Net | None] = []
         try:
-            for net, version, length in zip(wanted, (4, 6, 6), (32, 64, 56), strict=True):
-                if net and net[::2] != (version, length):
+            for net, kind, pool in zip(wanted, KINDS, pools, strict=True):
+                if net and net[::2] != kind:
                     raise PoolError(f"a prefix of {net.length} bits cannot be had here.")
-                found.append(self._this(now, caller, net) if net else self._any(version, length))
+                found.append(self._this(now, caller, net) if net else self._any(kind, pool))
         except PoolError as error:
             self._give_back(net for net in found if net)
             return str(error)
@@ -495,20 +501,26 @@ class Gateway:
             self._end(now, holder, "dialled again", PORT_PREEMPTED)
         elif self.api.owner(net):
             raise PoolError("the address is in use.")
-        for pool in self._pools:
+        for pool in (*self._pools, *self._named.values()):
             pool.take_this(net)
         return net
 
-    def _any(self, version: int, length: int) -> Net | None:
-        """An address from a pool, if there is one for these."""
+    def _any(self, kind: tuple[int, int], name: str | None) -> Net | None:
+        """An address from the pool of that name, or from that for its version and length, if there
+        is one. Raises PoolError for a pool that is not there or empty."""
+        if name is not None:
+            named = self._named.get(name)
+            if named is None or (named.version, named.length) != kind:
+                raise PoolError(f"there is no pool {name} of /{kind[1]}.")
+            return named.take()
         for pool in self._pools:
-            if (pool.version, pool.length) == (version, length):
+            if (pool.version, pool.length) == kind:
                 return pool.take()
         return None
 
     def _give_back(self, nets: Any) -> None:
         for net in nets:
-            for pool in self._pools:
+            for pool in (*self._pools, *self._named.values()):
                 pool.give_back(net)
 
     def _release(self, caller: Caller) -> None:
@@ -605,7 +617,7 @@ class Gateway:
     def _revive(self, now: int, caller: Caller) -> None:
         """A session from before a restart."""
         for net in caller.granted:
-            for pool in self._pools:
+            for pool in (*self._pools, *self._named.values()):
                 pool.take_this(net)
         self._by_index[caller.index] = caller
         self._by_acct[caller.acct_id] = caller
