@@ -43,6 +43,10 @@ class Bng(System):
     answers: ClassVar[Mapping[str, str]] = {
         "pppoe_length": "p4lab.systems.bng.views.questions:pppoe_length",
     }
+    experiments: ClassVar[Mapping[str, str]] = {
+        name: f"p4lab.systems.bng.experiments.verbs:{name.replace('-', '_')}"
+        for name in ("bng-latency", "bng-policing", "bng-setup", "bng-tables")
+    }
 
     def plan(
         self,

@@ -362,6 +362,19 @@ def resident() -> int:
     return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
+def measure(
+    chosen: Sequence[Aaa], sessions: int, seed: int, schedule: Schedule, say: Say
+) -> list[Outcome]:
+    """One run for each of these; after one that was stopped there is none. Raises FreeRadiusError,
+    ProgramError."""
+    found: list[Outcome] = []
+    for aaa in chosen:
+        found.append(run(aaa, sessions, seed, schedule, say))
+        if found[-1].stopped:
+            break
+    return found
+
+
 def run(aaa: Aaa, sessions: int, seed: int, schedule: Schedule, say: Say) -> Outcome:
     """All of them dial, then all have traffic, then one dials again. When it is stopped by the
     keyboard, what there is is the outcome. Raises FreeRadiusError, ProgramError."""

@@ -55,8 +55,6 @@ WARM_UP = 0.5
 """Of the frames that are measured: so many are sent before"""
 CHECKED = SECOND // 10_000
 """Nanoseconds at the end of a measurement in which every packet's session is looked at"""
-FLAT = 2.0
-"""How many times the engine's time of a packet with few subscribers it may be with many"""
 FLOW = 1
 QUANTILES = tuple((k + 0.5) / 20 for k in range(2000))
 """Percents: the engine tells no deviation, and that of so many quantiles is the same"""
@@ -101,8 +99,9 @@ def by_formula(pattern: Pattern, load: float) -> Formula:
     arrivals = load * GIGABIT / (8 * (LENGTH + ON_THE_WIRE))
     used = arrivals * SERVICE
     if used > 1:
-        waiting = floor(QUEUE / (LENGTH + GROWTH))
-        return Formula((waiting + 1) * SERVICE, 0.0, 1 - BOUND / load)
+        # Whoever finds a place comes at any moment of a gap after one has become free.
+        waiting, gap = floor(QUEUE / (LENGTH + GROWTH)), 1 / arrivals
+        return Formula((waiting + 1) * SERVICE - gap / 2, gap / sqrt(12), 1 - BOUND / load)
     if pattern == "constant":
         return Formula(SERVICE, 0.0, 0.0)
     wait = used * SERVICE / (2 * (1 - used))

@@ -77,6 +77,18 @@ def _origin(sessions: int) -> tidy.Origin:
     return tidy.origin(0, TNA_PROGRAM, [("SESSIONS", str(sessions))])
 
 
+COLUMNS = (
+    "sessions",
+    "fits",
+    "sram_percent",
+    "tcam_percent",
+    "stages",
+    "paper_sram_percent",
+    "extrapolated_sram_percent",
+    "paper_tcam_percent",
+)
+
+
 def records(found: Sequence[Outcome]) -> list[tidy.Row]:
     """One row per size."""
     return [
