@@ -676,7 +676,11 @@ class Gateway:
 
     def _keep(self, now: int) -> None:
         """What must be on disk before anybody is told."""
-        stops = [(ended, self._stop(ended, cause, at)) for ended, cause, at in self._ended]
+        read = self._read([ended.index for ended, _, _ in self._ended]) if self._ended else {}
+        stops = [
+            (ended, self._stop(ended, read[ended.index], cause, at))
+            for ended, cause, at in self._ended
+        ]
         work = stops or self._records or self._kept or self._counted or self.accounting.unkept
         if not work:
             return
@@ -699,8 +703,8 @@ class Gateway:
         for batch in (self._ended, self._records, self._kept, self._counted, self._changed):
             batch.clear()
 
-    def _stop(self, ended: Caller, cause: int, now: int) -> bytes:
-        self._add_up(ended, self._read((ended.index,))[ended.index])
+    def _stop(self, ended: Caller, raw: Raw, cause: int, now: int) -> bytes:
+        self._add_up(ended, raw)
         return self._record(ended, STOP, now, cause)
 
     def _record(
