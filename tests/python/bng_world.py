@@ -195,7 +195,7 @@ class World:
         return busy
 
     def datagrams(self, out: list[Any]) -> None:
-        """To RADIUS: nobody, with local users."""
+        """To RADIUS: no one, with local users."""
         assert not out
 
     def run(self, until: float) -> None:

@@ -1,6 +1,6 @@
 """The gateway as a whole: subscribers dial in, are billed, hang up, misbehave; all in memory.
 
-If these fail, a subscriber who has paid stays outside, one who has not gets in, somebody is billed
+If these fail, a subscriber who has paid stays outside, one who has not gets in, someone is billed
 for another's traffic, or one hostile subscriber costs the others something.
 """
 
@@ -78,7 +78,7 @@ def world(
 
 
 def up(count: int, **others: Any) -> World:
-    """The same, and everybody has dialled in."""
+    """The same, and everyone has dialled in."""
     made = world(count, **others)
     made.crowd.start(0)
     made.run(5)
@@ -186,7 +186,7 @@ def test_a_subscriber_gets_what_the_profile_says_and_no_more() -> None:
 
 
 def test_a_pool_that_the_server_names_is_taken() -> None:
-    """And one that is not there lets nobody in."""
+    """And one that is not there lets no one in."""
     people = [
         User(name(1), "secret1", Profile(pool="business", delegated_pool="homes")),
         User(name(2), "secret2", Profile(pool="homes")),
@@ -388,7 +388,7 @@ def restarted(made: World, file: Path, switch: MemorySwitch | None = None) -> Wo
 
 
 def test_sessions_outlive_the_control_plane(tmp_path: Path) -> None:
-    """Nobody has to dial again, nobody is billed anew, and hanging up still works."""
+    """Nobody has to dial again, no one is billed anew, and hanging up still works."""
     file = tmp_path / "store"
     made = up(10, store=Store(file))
     written = switch_of(made).entries()
@@ -536,7 +536,7 @@ def test_radclient_changes_one_session_and_ends_another() -> None:
 
 
 def attack(made: World, frames: Any, number: int = 1) -> None:
-    """Frames from the line `number`, while everybody else goes on."""
+    """Frames from the line `number`, while everyone else goes on."""
     for frame in frames:
         packet = packet_in(number, frame)
         if packet is not None:

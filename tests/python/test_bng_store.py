@@ -1,7 +1,7 @@
 """What outlives the control plane: kill -9 in the middle of 1,000 set-ups, a RADIUS server that is
 gone, a switch that has lost everything.
 
-If these fail, somebody is billed twice after a crash, or somebody surfs without being billed.
+If these fail, someone is billed twice after a crash, or someone surfs without being billed.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ def check_bills(server: FreeRadius, running: Any) -> None:
 @needs_freeradius
 @pytest.mark.beside(seconds=12, group="radius")
 def test_kill_9_during_a_thousand_set_ups(server: FreeRadius, tmp_path: Path) -> None:
-    """Nothing is billed twice, nobody surfs without a Start, and everybody gets in in the end."""
+    """Nothing is billed twice, no one surfs without a Start, and everyone gets in in the end."""
     command = [sys.executable, __file__, str(tmp_path)]
     command += [str(server.access_port), str(server.accounting_port)]
     paths = os.pathsep.join(path for path in sys.path if path)
@@ -244,7 +244,7 @@ def test_kill_9_during_a_thousand_set_ups(server: FreeRadius, tmp_path: Path) ->
         assert made.gateway.sessions == 1000
         assert switch.entries() == entries(made.gateway.api.known)
         check_bills(server, made.gateway.running)
-        made.is_cut = True  # Else everybody dials again.
+        made.is_cut = True  # Else everyone dials again.
         made.gateway.close(made.now)
         made.until(lambda: made.gateway.accounting.waiting == 0)
         check_bills(server, [])
@@ -275,7 +275,7 @@ def test_freeradius_goes_and_comes_back(server: FreeRadius, tmp_path: Path) -> N
                 made.dial(number)
         made.until(lambda: made.gateway.sessions >= 50 and made.gateway.accounting.waiting == 0)
         check_bills(server, made.gateway.running)
-        made.is_cut = True  # Else everybody dials again.
+        made.is_cut = True  # Else everyone dials again.
         made.gateway.close(made.now)
         made.until(lambda: made.gateway.accounting.waiting == 0)
         check_bills(server, [])

@@ -189,7 +189,7 @@ def counted(caller: Caller) -> bytes:
 def revived(
     row: KeptSession, settings_of: Callable[[int], Settings], random: Random, now: float
 ) -> Caller:
-    """A caller from the disk. Its link is as it was, and asks soon whether anybody is there.
+    """A caller from the disk. Its link is as it was, and asks soon whether anyone is there.
     `settings_of` are those of a link that carries so many bytes."""
     state: dict[str, Any] = json.loads(row.state)
     circuit_id, remote_id = (bytes.fromhex(value) for value in state["ids"])

@@ -9,7 +9,7 @@
     for datagram in gateway.flush(now): ...            # to the RADIUS server
 
 Whatever the gateway wants to say waits for `flush`, which writes the switch's tables, then the
-store, and only then sends: nobody is told of a session that a crash could make undone. Many packets
+store, and only then sends: no one is told of a session that a crash could make undone. Many packets
 may be heard before one flush; that is what makes 1,000 set-ups a second cheap.
 
 Times are nanoseconds of any clock that does not run backwards, and `wall` is the time of day at
@@ -601,7 +601,7 @@ class Gateway:
         self._release(caller)
 
     def _over(self, now: int, caller: Caller, cause: int) -> None:
-        """The link is gone, and nobody waits for an answer any more."""
+        """The link is gone, and no one waits for an answer any more."""
         self._finish(now, caller, cause)
         caller.asked += 1
         caller.due = inf
@@ -675,7 +675,7 @@ class Gateway:
     # ---- Accounting
 
     def _keep(self, now: int) -> None:
-        """What must be on disk before anybody is told."""
+        """What must be on disk before anyone is told."""
         read = self._read([ended.index for ended, _, _ in self._ended]) if self._ended else {}
         stops = [
             (ended, self._stop(ended, read[ended.index], cause, at))

@@ -1,4 +1,4 @@
-"""What must outlive the control plane: lines, sessions, and accounting that nobody has taken yet.
+"""What must outlive the control plane: lines, sessions, and accounting that no one has taken yet.
 
     store = Store(path)                # or Store() in memory
     with store.batch():                # one transaction; nothing is answered before it is over
@@ -9,7 +9,7 @@
 
 SQLite with a write-ahead log: after kill -9 every batch is there as a whole or not at all. The log
 is not flushed to the disk with each batch, so a power cut may take the last batches; that costs the
-sessions of the last moments their accounting, and bills nobody twice.
+sessions of the last moments their accounting, and bills no one twice.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def _free_ports() -> tuple[int, int]:
         return one.getsockname()[1], other.getsockname()[1]
 
 
-# `reject_delay` is a second by default, so that nobody can guess passwords quickly; here it would
+# `reject_delay` is a second by default, so that no one can guess passwords quickly; here it would
 # be what tests measure. Until 3.2.5 the server signs no answer of its own accord: `update reply`
 # makes it.
 _CONFIGURATION = """\
