@@ -395,6 +395,7 @@ def run(aaa: Aaa, sessions: int, seed: int, schedule: Schedule, say: Say) -> Out
         watch.on("crowd")
         wall, seconds = time.perf_counter() - began, dict(watch.seconds)
         memory, report = resident(), exchange.crowd.report()
+        rows = len(exchange.bench.entries)
         if not stopped:
             say(f"{aaa}: a packet to and from each of {report.established} sessions ...")
             down, up, _ = exchange.traffic(0.2)
@@ -418,7 +419,7 @@ def run(aaa: Aaa, sessions: int, seed: int, schedule: Schedule, say: Say) -> Out
             down=down,
             up=up,
             stray=exchange.crowd.report().stray + exchange.crowd.report().wrong_line,
-            rows=len(exchange.bench.entries),
+            rows=rows,
             disturbed=disturbed,
             stopped=stopped,
         )
