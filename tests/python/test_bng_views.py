@@ -300,3 +300,13 @@ def test_what_the_notebook_asks(lab: Lab) -> None:
     sent = lab.send(1)
     assert sent.pppoe_length("r1", "alice") == str(2 + FRAME - 14), "PPP counts, PPPoE does not"
     assert sent.pppoe_length("r1", "web") == "no PPPoE"
+
+
+def test_a_session_may_end_in_a_notebook() -> None:
+    """The gateway reads its counters then, for the bill."""
+    lab = open_lab("06-bng", folder=HERE.sources)
+    lab.set_link("r1", "alice", False)
+    session = lab._running._session
+    session.net.run_until(200 * 10**9, session.controller)  # longer than anyone asks for an echo
+    assert "alice" not in session.plane.online
+    assert lab.send(3).ok, "bob does not notice"

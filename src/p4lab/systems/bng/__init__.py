@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from p4lab.model.attachment import Attachment, Program
-from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
 from p4lab.model.notation import Notation
 from p4lab.model.run import Plan, Stream
@@ -78,8 +77,9 @@ class Bng(System):
                 )
 
     def control_plane(
-        self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
+        self, plan: Plan, driver_for_router: Callable[[str], Any], layouts: Layouts | None = None
     ) -> Any:
+        """Its driver has to count, or nobody could be billed."""
         from p4lab.systems.bng.plane import GatewayControlPlane  # heavy: the store and RADIUS
 
         return GatewayControlPlane(plan.topology, driver_for_router, plan.settings, plan.seed)
