@@ -5,11 +5,12 @@ sessions by the time from the first start to the last establishment. Three ways 
 
     local       users in the gateway, virtual time
     slow        the same, and an answer takes 2 to 5 s: virtual time, too
-    freeradius  a FreeRADIUS on this machine, real time
+    freeradius  a FreeRADIUS on this machine; time is what this process has of the processor,
+                and what it waits for the server
 
 In virtual time the rate is that of the schedule; how long this machine took for it is
-measured apart, by part. With FreeRADIUS everything is on one clock and one processor: subscribers,
-switch and gateway share a process.
+measured apart, by part. With FreeRADIUS the rate is that of this machine, where subscribers,
+switch and gateway share one process on one processor.
 """
 
 from __future__ import annotations
@@ -103,22 +104,26 @@ class Virtual:
 
 
 class Real:
-    """A server's sockets, and this machine's clock."""
+    """A server's sockets. Time is what this process has of the processor, and what it waits for the
+    server: a machine that has other things to do does not make its subscribers impatient."""
 
     def __init__(self, sockets: Sockets) -> None:
         self._sockets = sockets
-        self._began = time.monotonic_ns()
+        self._began = time.process_time_ns()
+        self._waited = 0
 
     def now(self, bench: Bench, idle: int) -> int:
-        return max(bench.now, time.monotonic_ns() - self._began)
+        return max(bench.now, time.process_time_ns() - self._began + self._waited)
 
     def soon(self, end: int, at: int) -> int:
         return end
 
     def exchange(self, gateway: Gateway, now: int, datagrams: list[Datagram], busy: bool) -> None:
         self._sockets.send(datagrams)
+        since = time.monotonic_ns()
         for service, port, data in self._sockets.receive(0 if busy else STEP / SECOND):
             gateway.answered(now, service, port, data)
+        self._waited += 0 if busy else time.monotonic_ns() - since
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ MEGABYTE = 10**6
 
 
 def by_formula(one: Outcome) -> float | None:
-    """Calls per second: the schedule's, or what so many that wait at once allow. None on a real
-    clock, where the machine says it."""
+    """Calls per second: the schedule's, or what so many that wait at once allow. None with
+    FreeRADIUS, where the machine says it."""
     if one.aaa == "freeradius":
         return None
     if one.aaa == "local":
@@ -169,7 +169,7 @@ def _draw_sessions(axis: Any, *, found: Sequence[Outcome]) -> None:
     for one in found:
         times = [0.0, *(point.seconds for point in one.points)]
         counts = [0, *(point.sessions for point in one.points)]
-        clock = "real time" if one.aaa == "freeradius" else "virtual time"
+        clock = "processor time" if one.aaa == "freeradius" else "virtual time"
         label = f"{one.aaa}, {clock}: {one.cps:.0f} a second"
         axis.plot(times, counts, ".-", color=COLOURS[one.aaa], label=label)
     axis.set_xlabel("time since the first dialled [s]")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import Annotated
 
 import typer
 
 from p4lab.cli.errors import fail
-from p4lab.cli.options import Json
+from p4lab.cli.hosts import choose_network
+from p4lab.cli.options import Json, NetworkName
 from p4lab.cli.results import seeds_of, show, with_status, write
 from p4lab.systems.bng.experiments import (
+    bench,
     dialling,
     dialling_report,
     latency,
+    latency_linux,
     latency_report,
     policing,
     tables,
@@ -24,7 +27,7 @@ from p4lab.systems.bng.radius.freeradius import MISSING, FreeRadiusError
 from p4lab.systems.bng.radius.freeradius import program as freeradius
 from p4lab.systems.bng.subscriber.crowd import Schedule
 
-Users = Enum("Users", {name: name for name in get_args(Aaa)}, type=str)
+Users = Enum("Users", {"local": "local", "slow": "slow", "freeradius": "freeradius"})
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the figure and CSV.")]
 Seed = Annotated[
@@ -48,7 +51,7 @@ Who = Annotated[
     typer.Option("--users", help="Who knows the users; several times for several runs."),
 ]
 Seconds = Annotated[
-    float, typer.Option("--seconds", min=0.1, max=60, help="Virtual seconds that are measured.")
+    float, typer.Option("--seconds", min=0.1, max=60, help="Seconds that are measured.")
 ]
 
 
@@ -57,18 +60,26 @@ def bng_latency(
     runs: Runs = 3,
     packets: Packets = 50_000,
     seed: Seed = 1,
+    net: NetworkName = "virtual",
+    seconds: Seconds = 1.0,
     as_json: Json = False,
 ) -> None:
     """Latency, deviation and loss, by load and number of subscribers (figure 7, tables II, III).
 
     Downstream, 532 bytes, 10 Gb/s, in virtual time. Writes latency.csv (one row per run),
     latency.png and .svg. Exits 1 if a latency or a loss is off its formula, a packet is in a wrong
-    session, or latencies are not the same for all numbers of subscribers.
+    session, or latencies are not the same for all numbers of subscribers. With --net linux it is
+    the engine beside the kernel's forwarding on Linux hosts, --seconds for each load.
     The JSON object has `latency` (pattern, load_gbps, subscribers, runs; latency_us with
     half_width_us, deviation_us and loss, each with its formula; processor_ns, wrong_session),
     `flatness` and `processor_flatness` (greatest by least over subscribers), `bound_gbps`, `wrong`,
-    `csv` and `figures`.
+    `csv` and `figures`; on Linux hosts `latency` (forwarder, load_mbps, offered_mbps, sent,
+    received, loss, latency_us, median_us, deviation_us) and `ratio` (of medians), `csv`, `figures`.
     """
+    choose_network(net)
+    if net == "linux":
+        _on_linux(out, seed, seconds, as_json)
+        return
     found = with_status(out, lambda say: latency.measure(runs, packets, seed, say))
     rows, seeds = latency_report.summary(found), seeds_of(seed, runs)
     note = (
@@ -97,6 +108,21 @@ def bng_latency(
     )
 
 
+def _on_linux(out: Path, seed: int, seconds: float, as_json: bool) -> None:
+    found = with_status(out, lambda say: latency_linux.measure(seed, seconds, say))
+    rows = latency_linux.records(found, seed)
+    note = f"one machine for hosts, gateway and Linux; {latency.LENGTH} bytes, {seconds:g} s each"
+    files = write(
+        out, "latency", rows, {"latency": lambda path: latency_linux.draw(found, path, note)}
+    )
+    names = list(rows[0])[len(bench.origin(seed)) :]
+    shown = [{name: row[name] for name in names} for row in rows]
+    ratio = latency_linux.ratio(found)
+    said = f"median latency, engine by Linux: {ratio:.1f}" if ratio else "nothing came"
+    record = {"latency": shown, "ratio": ratio, **files}
+    show(as_json, record, [latency_linux.table(rows)], [said, note])
+
+
 def bng_setup(
     out: Out = Path("bng-setup"),
     sessions: Sessions = 5000,
@@ -108,7 +134,7 @@ def bng_setup(
 ) -> None:
     """Calls per second and memory, with local users, slow ones (2 to 5 s) and FreeRADIUS.
 
-    Local and slow users in virtual time, FreeRADIUS on this machine's clock. Ctrl-C ends a run, and
+    Local and slow users in virtual time, FreeRADIUS in processor time. Ctrl-C ends a run, and
     what it has is kept. Writes setup.csv (one row per point on the way), setup.png and .svg. Exits
     1 if a session does not come up, a packet is lost or comes to a wrong session, one that dials
     again disturbs another, or the process takes more than 1 GB.
