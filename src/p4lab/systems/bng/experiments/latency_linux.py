@@ -76,7 +76,6 @@ class Side(EngineSwitches):
     """The engine's switches, and the kernel in place of the second."""
 
     topology: Topology
-    notes: tuple[str, ...] = ()
 
     def start(self, router: str, number: int, ports: Mapping[int, str]) -> None:
         if router != LINUX:
