@@ -32,7 +32,9 @@ pytest.importorskip("bitwuzla")
 pytestmark = pytest.mark.beside(seconds=50)
 
 GRADED = [lab for lab in names() if load(lab).checks]
-PROMISING = [lab for lab in GRADED if "\n[prove]\n" in (ROOT / "labs" / lab / "lab.toml").read_text()]
+PROMISING = [
+    lab for lab in GRADED if "\n[prove]\n" in (ROOT / "labs" / lab / "lab.toml").read_text()
+]
 """Labs that say what entries there are: of the others, no survivor can be called equal"""
 
 SEED = 15  # of the sample; any will do
