@@ -31,10 +31,14 @@ class DialView(SentView):
     def __init__(self, lab: Lab, sent: Sent | None = None, *, who: str = "") -> None:
         """Raises ValueError if nobody has this name."""
         self._who = who
+        self._shown: tuple[object, str] = None, ""
         super().__init__(lab, sent)
 
     def draw(self, sent: Sent) -> None:
         name = self._who or _subscriber_of(sent)
+        shown, self._shown = self._shown, (sent.program, name)
+        if shown == self._shown:
+            return  # the same call
         self._call = call = dial(sent.plan, sent.program, name)
         self._told = [(message, decoded(message.frame)) for message in call.messages]
         self._title = f"{name} dials in on line {call.subscription.number}"

@@ -48,6 +48,7 @@ class Traffic:
 
     def __init__(self, plan: Plan, program: _engine.Program, limit: int | None) -> None:
         self.problem = ""
+        self.program = program
         self._net = virtual_network(plan, program)
         self._session = Session(plan, self._net)
         self._server = _server(plan)

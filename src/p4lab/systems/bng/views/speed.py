@@ -35,6 +35,8 @@ class SpeedView(SentView):
         self.on_msg(self._message)
 
     def draw(self, sent: Sent) -> None:
+        if self._traffic is not None and sent.program is self._traffic.program:
+            return  # one more packet of the lab's: classes and what has been stay
         self._traffic = Traffic(sent.plan, sent.program, FIRST_LIMIT)
         self._offered = FIRST_OFFER
         self.run()

@@ -42,9 +42,13 @@ class SpoofView(SentView):
     ) -> None:
         """Raises ValueError for a name that no subscriber has."""
         self._who, self._whom = who, whom
+        self._program: object = None
         super().__init__(lab, sent)
 
     def draw(self, sent: Sent) -> None:
+        if sent.program is self._program:
+            return  # the same attempts
+        self._program = sent.program
         names = [one.host.name for one in subscriptions(sent.plan.topology, sent.plan.settings)]
         who, whom = self._who or names[1], self._whom or names[0]
         self._found = found = spoof(sent.plan, sent.program, who, whom)
