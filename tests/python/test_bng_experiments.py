@@ -180,6 +180,7 @@ def test_tables_grow_with_sessions_and_the_chip_is_full_somewhere() -> None:
     assert (small.sram or 0) < (low.sram or 0) < (high.sram or 0)
     assert low.tcam == high.tcam  # as in the paper: sessions take exact tables
     assert large.stages is None and large.sram is None
+    assert large.why_not and not high.why_not
     assert tables.extrapolated(4096) == pytest.approx(12.81)
     assert tables.extrapolated(35_000) == pytest.approx(36.4, abs=0.1)
 

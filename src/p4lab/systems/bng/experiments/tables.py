@@ -33,12 +33,14 @@ TCAMS = chip.TCAM_COLUMNS * chip.TCAM_ROWS
 
 @dataclass(frozen=True)
 class Outcome:
-    """Percent of the chip's blocks, and stages; None if there is no place in twelve stages."""
+    """Percent of the chip's blocks, and stages; None if there is no place in twelve stages, and why
+    not."""
 
     sessions: int
     sram: float | None = None
     tcam: float | None = None
     stages: int | None = None
+    why_not: str | None = None
 
 
 def extrapolated(sessions: float) -> float:
@@ -58,9 +60,10 @@ def measure(say: Callable[[str], object], sizes: Sequence[int] = SIZES) -> list[
 
 def _fit(sessions: int) -> Outcome:
     (pipe,) = estimate_file(TNA_PROGRAM, defines=[("SESSIONS", str(sessions))]).pipes
-    if not pipe.fits:
-        return Outcome(sessions)
     units = [unit for gress in pipe.gresses for unit in gress.units]
+    if not pipe.fits:
+        reasons = (unit.why_not for unit in units if unit.why_not)
+        return Outcome(sessions, why_not=next(reasons, "it takes too many stages"))
     return Outcome(
         sessions,
         100 * sum(unit.srams for unit in units) / (chip.STAGES * chip.SRAMS),
@@ -83,6 +86,7 @@ COLUMNS = (
     "sram_percent",
     "tcam_percent",
     "stages",
+    "why_not",
     "paper_sram_percent",
     "extrapolated_sram_percent",
     "paper_tcam_percent",
@@ -99,6 +103,7 @@ def records(found: Sequence[Outcome]) -> list[tidy.Row]:
             "sram_percent": one.sram,
             "tcam_percent": one.tcam,
             "stages": one.stages,
+            "why_not": one.why_not,
             "paper_sram_percent": PAPER_SRAM.get(one.sessions),
             "extrapolated_sram_percent": extrapolated(one.sessions),
             "paper_tcam_percent": PAPER_TCAM.get(one.sessions),

@@ -200,7 +200,7 @@ def bng_tables(out: Out = Path("bng-tables"), as_json: Json = False) -> None:
     """What sessions take of a Tofino's memory, from 1,000 to 64,000, beside table V.
 
     By `p4lab fit` of p4/bng/tna.p4. Writes tables.csv (one row per size), tables.png and .svg.
-    The JSON object has `tables` (sessions, fits, sram_percent, tcam_percent, stages,
+    The JSON object has `tables` (sessions, fits, sram_percent, tcam_percent, stages, why_not,
     paper_sram_percent, extrapolated_sram_percent, paper_tcam_percent), `slopes` (percent of SRAM
     for 1,000 sessions more: paper, ours), `csv` and `figures`.
     """
@@ -211,10 +211,11 @@ def bng_tables(out: Out = Path("bng-tables"), as_json: Json = False) -> None:
     files = write(out, "tables", rows, {"tables": lambda path: tables.draw(found, path, note)})
     shown = [{name: value for name, value in row.items() if name in tables.COLUMNS} for row in rows]
     said = f"1,000 sessions more take {paper:.2f} % of the SRAM in the paper and {ours:.2f} % here"
+    full = [f"{one.sessions:,}: {one.why_not}" for one in found if one.why_not]
     slopes = {"paper": paper, "ours": ours}
     show(
         as_json,
         {"tables": shown, "slopes": slopes, **files},
         [tables.table(found)],
-        [said, note],
+        [said, *full, note],
     )
