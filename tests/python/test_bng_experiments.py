@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from p4lab.paths import ROOT
+from p4lab.systems.bng import Bng
 from p4lab.systems.bng.experiments import (
     dialling,
     dialling_report,
@@ -33,6 +36,7 @@ from p4lab.systems.bng.radius.freeradius import MISSING
 from p4lab.systems.bng.radius.freeradius import program as freeradius
 from p4lab.systems.bng.subscriber.crowd import Schedule
 
+PAGE = ROOT / "docs" / "bng.md"
 SCHEDULE = Schedule(start_rate=1000, max_outstanding=100)
 
 
@@ -216,3 +220,27 @@ def test_figure_7_is_drawn(tmp_path: Path) -> None:
     latency_report.draw(rows, tmp_path / "latency.svg", "a note")
     assert (tmp_path / "latency.svg").read_text().count("<path") > 20
     assert len(latency_report.tables(rows)) == 2
+
+
+# ---- The page
+
+
+def test_the_page_has_every_experiment_and_its_pictures() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    for name in Bng.experiments:
+        assert f"experiment {name}" in text
+    pictures = re.findall(r"\]\((pictures/[^)]+)\)", text)
+    assert len(pictures) == 3
+    for picture in pictures:
+        assert (PAGE.parent / picture).is_file()
+
+
+def test_the_page_says_what_the_formula_says() -> None:
+    """Formula beside measured: the first of both can be held to the code."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert f"**{latency.BOUND:.3f} Gb/s**" in text
+    for load in (5.0, 8.0, 9.0):
+        found = latency.by_formula("poisson", load)
+        assert f"| {load:g} | Poisson | | {found.mean * 1e6:.3f} |" in text
+    for size in (1024, 4096, 8192, 16_384, 36_864):
+        assert f"| {tables.extrapolated(size):.1f} |" in text
