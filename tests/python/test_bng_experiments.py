@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +17,7 @@ from p4lab.systems.bng.experiments import (
     dialling,
     dialling_report,
     latency,
+    latency_linux,
     latency_report,
     policing,
     tables,
@@ -94,6 +97,19 @@ def test_a_packet_in_a_wrong_session_is_seen() -> None:
         bench.driver.packet_out(ACCESS_PORT, frame)
     bench.engine.run_until(10**9)
     assert misplaced(bench.engine.drain_capture(bench.cables[ACCESS_PORT])) == (2, 1)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="Mininet needs root")
+@pytest.mark.skipif(shutil.which("mnexec") is None, reason="not installed: mininet")
+def test_gateway_and_kernel_both_forward_on_linux_hosts() -> None:
+    """Otherwise one is compared with nothing."""
+    found = latency_linux.measure(1, 0.2, silent, (1.0,))
+    assert [one.forwarder for one in found] == ["engine", "linux"]
+    for one in found:
+        assert one.received > 0.5 * one.sent and (one.median or 0) > 0
+    ratio = latency_linux.ratio(found)
+    assert ratio is not None
+    assert len(latency_linux.records(found, 1)) == 2
 
 
 # ---- Policing
