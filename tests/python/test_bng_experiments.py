@@ -246,7 +246,7 @@ def test_the_page_has_every_experiment_and_its_pictures() -> None:
     for name in Bng.experiments:
         assert f"experiment {name}" in text
     pictures = re.findall(r"\]\((pictures/[^)]+)\)", text)
-    assert len(pictures) == 3
+    assert len(pictures) == 4
     for picture in pictures:
         assert (PAGE.parent / picture).is_file()
 
