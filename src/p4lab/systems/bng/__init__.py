@@ -12,7 +12,7 @@ from p4lab.model.attachment import Attachment, Program
 from p4lab.model.layout import Layouts
 from p4lab.model.notation import Notation
 from p4lab.model.run import Plan, Stream
-from p4lab.model.system import Carried, DriverOf, Seen, Settings, System
+from p4lab.model.system import FIRST_GROUPS, Carried, DriverOf, Seen, Settings, System
 from p4lab.systems.bng.notation import NOTATION, carried
 from p4lab.systems.bng.report import Collected, GatewayReport, collect, gateway_report, missing
 from p4lab.systems.bng.settings import GatewaySettings
@@ -75,6 +75,24 @@ class Bng(System):
                 raise ValueError(
                     f"flow {stream.flow} stays among subscribers: here they talk to servers."
                 )
+
+    def draw(self, plan: Plan, chance: random.Random, streams: int, packets: int) -> Plan:
+        """Between a subscriber and a server, either way, or from a server to a group."""
+        core = [h for h in plan.topology.hosts if h.name in plan.settings.core_hosts]
+        homes = [h for h in plan.topology.hosts if h.name not in plan.settings.core_hosts]
+        interval, found = plan.streams[0].interval_ns, []
+        for flow in range(1, streams + 1):
+            home, server = chance.choice(homes), chance.choice(core)
+            kind = (flow + chance.randrange(3)) % 3
+            if kind == 0:
+                group = FIRST_GROUPS[4] + flow
+                viewers = chance.sample(homes, chance.randint(1, len(homes)))
+                receivers = tuple(sorted(viewers, key=lambda host: host.id))
+                found.append(Stream(flow, group, server, receivers, packets, interval))
+            else:
+                ends = (home, server) if kind == 1 else (server, home)
+                found.append(Stream(flow, ends[1].ip, ends[0], ends[1:], packets, interval))
+        return replace(plan, streams=tuple(found))
 
     def control_plane(
         self, plan: Plan, driver_for_router: Callable[[str], Any], layouts: Layouts | None = None
