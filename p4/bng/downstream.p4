@@ -136,7 +136,7 @@ control Downstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision
                 decision.session = arrival.owner;
                 subscribers.apply();
                 if (decision.reason == reason_t.NONE) {
-                    // BEGIN SOLUTION downstream-headers: what if it has no hop left, or is longer than session_mtu?
+                    // BEGIN SOLUTION downstream: what if it has no hop left, or is longer than session_mtu?
                     if (hops <= 1) {
                         decision.reason = reason_t.TTL_EXPIRED;
                     } else if (bytes > session_mtu) {
@@ -148,7 +148,7 @@ control Downstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision
         }
 
         if (decision.reason == reason_t.NONE) {
-            // BEGIN SOLUTION downstream-headers: one hop less, whatever the version
+            // BEGIN SOLUTION downstream: one hop less, whatever the version
             if (hdr.ipv4.isValid()) {
                 hdr.ipv4.ttl = hops - 1;
                 decision.ipv4_changed = true;
@@ -163,7 +163,6 @@ control Downstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision
 // ---- Egress: the headers of the line ------------------------------------------------------------
 
 // How to reach the subscriber of a session.
-// BEGIN QUOTE tunnel
 struct tunnel_t {
     bool    has_labels;     // in front: two labels and the subscriber's Ethernet header
     bool    has_inner_tag;  // a tag behind the outer one: of the service, or QinQ's C-tag
@@ -174,7 +173,6 @@ struct tunnel_t {
     bit<16> session_id;
     bit<48> mac;            // of the subscriber
 }
-// END QUOTE
 
 control ToSubscriber(inout bng_headers_t hdr, in bit<16> session, in bit<3> priority,
                      out bool is_known) {
@@ -243,7 +241,7 @@ control ToSubscriber(inout bng_headers_t hdr, in bit<16> session, in bit<3> prio
 
         // From the inside out: PPPoE and PPP, tags, and whatever is in front of those.
         // BEGIN QUOTE push
-        // BEGIN SOLUTION downstream-headers: PPPoE and PPP. What counts as PPPoE's length?
+        // BEGIN SOLUTION downstream: PPPoE and PPP. What counts as PPPoE's length?
         hdr.pppoe.setValid();
         hdr.pppoe.version = 1;
         hdr.pppoe.type = 1;
@@ -259,7 +257,7 @@ control ToSubscriber(inout bng_headers_t hdr, in bit<16> session, in bit<3> prio
         }
         // END SOLUTION
 
-        // BEGIN SOLUTION downstream-headers: one tag or two, with the priority of the packet's class
+        // BEGIN SOLUTION downstream: one tag or two, with the priority of the packet's class
         hdr.outer_tag.setValid();
         hdr.outer_tag.pcp = priority;
         hdr.outer_tag.dei = 0;
@@ -276,7 +274,7 @@ control ToSubscriber(inout bng_headers_t hdr, in bit<16> session, in bit<3> prio
         // END SOLUTION
 
         if (tunnel.has_labels) {
-            // BEGIN SOLUTION downstream-headers: the subscriber's Ethernet header, and two labels in front
+            // BEGIN SOLUTION downstream: the subscriber's Ethernet header, and two labels in front
             hdr.inner.setValid();
             hdr.inner.dst_addr = tunnel.mac;
             hdr.inner.src_addr = 0;   // `links` knows it
@@ -294,7 +292,7 @@ control ToSubscriber(inout bng_headers_t hdr, in bit<16> session, in bit<3> prio
             hdr.ethernet.ether_type = ETHERTYPE_MPLS;
             // END SOLUTION
         } else {
-            // BEGIN SOLUTION downstream-headers: QinQ has one Ethernet header, and it is the subscriber's
+            // BEGIN SOLUTION downstream: QinQ has one Ethernet header, and it is the subscriber's
             hdr.ethernet.dst_addr = tunnel.mac;
             hdr.ethernet.ether_type = ETHERTYPE_QINQ;
             // END SOLUTION

@@ -14,11 +14,14 @@ const bit<32> CLASSES = 4;         // of service, for each session
 
 // ---- Ports --------------------------------------------------------------------------------------
 
+#ifndef CPU
 #ifdef TOFINO
-const bit<9> CPU_PORT = 64;        // leads to the control plane
+#define CPU 64
 #else
-const bit<9> CPU_PORT = 510;
+#define CPU 510
 #endif
+#endif
+const bit<9> CPU_PORT = CPU;       // leads to the control plane
 const bit<9> NO_PORT  = 511;
 
 // ---- Numbers from the standards -----------------------------------------------------------------
@@ -186,7 +189,6 @@ struct arrival_t {
 }
 
 // What it shall do with the packet.
-// BEGIN QUOTE decision
 struct decision_t {
     reason_t reason;           // NONE: send it
     bool     upstream;         // it came from a subscriber
@@ -199,6 +201,5 @@ struct decision_t {
     bool     ipv4_changed;     // the checksum has to be computed anew
     bool     as_it_is;         // the control plane sent it: nothing is looked at
 }
-// END QUOTE
 
 #endif

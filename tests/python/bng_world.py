@@ -166,6 +166,14 @@ class World:
         self.data: list[tuple[int, bytes]] = []
         self.is_cut = False
 
+    def dial(self, number: int) -> None:
+        """One of the crowd dials."""
+        self.crowd.dial(self.now / SECOND, number)
+
+    def hang_up(self, number: int) -> None:
+        """One of the crowd hangs up, and does not dial again by itself."""
+        self.crowd.hang_up(self.now / SECOND, number)
+
     def step(self) -> bool:
         """Everything that can happen at this moment; whether anything did."""
         busy = False
@@ -187,7 +195,7 @@ class World:
         return busy
 
     def datagrams(self, out: list[Any]) -> None:
-        """To RADIUS: nobody, with local users."""
+        """To RADIUS: no one, with local users."""
         assert not out
 
     def run(self, until: float) -> None:

@@ -201,6 +201,19 @@ def test_a_prefix_that_is_not_his_any_more_gets_the_lifetime_zero() -> None:
     assert client.delegated == other
 
 
+def test_a_prefix_that_nobody_renews_is_given_up() -> None:
+    """The server is gone: after its valid lifetime the prefix may be another's."""
+    client = bound(True)
+    while client.deadline < 86400:
+        client.tick(client.deadline)
+        assert client.delegated == DELEGATED
+    client.tick(client.deadline)
+    assert client.delegated is None and client.state is State.SEARCHING
+    client.out = client.out[-1:]
+    served(client, GRANTED, 90000)
+    assert client.delegated == DELEGATED
+
+
 def test_who_gets_no_prefix_is_told_so() -> None:
     client = bound(True, Delegation(None))
     assert client.delegated is None and client.state is not State.BOUND

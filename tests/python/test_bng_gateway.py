@@ -1,13 +1,17 @@
 """The gateway as a whole: subscribers dial in, are billed, hang up, misbehave; all in memory.
 
-If these fail, a subscriber who has paid stays outside, one who has not gets in, somebody is billed
+If these fail, a subscriber who has paid stays outside, one who has not gets in, someone is billed
 for another's traffic, or one hostile subscriber costs the others something.
 """
 
 from __future__ import annotations
 
+import shutil
+import socket
+import subprocess
+import time
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv6Address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -45,7 +49,7 @@ from p4lab.systems.bng.entries import Access, Core, Line, Net, Route, Session, e
 from p4lab.systems.bng.gateway import Gateway
 from p4lab.systems.bng.ppp.codes import IPV4, LCP
 from p4lab.systems.bng.pppoe.packets import PADT, data_of, discovery, discovery_of
-from p4lab.systems.bng.radius.coa import Change, ErrorCause, RefusedError
+from p4lab.systems.bng.radius.coa import Change, DynamicAuthorization, ErrorCause, RefusedError
 from p4lab.systems.bng.radius.local import LocalUsers
 from p4lab.systems.bng.radius.profile import Profile
 from p4lab.systems.bng.radius.users import User
@@ -74,7 +78,7 @@ def world(
 
 
 def up(count: int, **others: Any) -> World:
-    """The same, and everybody has dialled in."""
+    """The same, and everyone has dialled in."""
     made = world(count, **others)
     made.crowd.start(0)
     made.run(5)
@@ -181,6 +185,34 @@ def test_a_subscriber_gets_what_the_profile_says_and_no_more() -> None:
     check_tables(made)
 
 
+def test_a_pool_that_the_server_names_is_taken() -> None:
+    """And one that is not there lets no one in."""
+    people = [
+        User(name(1), "secret1", Profile(pool="business", delegated_pool="homes")),
+        User(name(2), "secret2", Profile(pool="homes")),
+        User(name(3), "secret3", Profile(pool="business")),
+        User(name(4), "secret4", Profile(pool="business")),
+    ]
+    pools = {
+        "business": (IPv4Network("198.51.100.0/30"), 32),
+        "homes": (IPv6Network("2001:db8:aa00::/48"), 56),
+    }
+    made = world(4, aaa=LocalUsers(people), pools=pools)
+    for number in (0, 1, 2, 3):
+        made.dial(number)
+        made.run(2 * number + 2)
+    found = [str(each.address) for each in made.crowd.subscribers]
+    assert found == ["198.51.100.1", "None", "198.51.100.2", "None"]
+    reasons = [made.crowd.subscribers[number].reason for number in (1, 3)]
+    assert "no pool homes of /32" in reasons[0] and "empty" in reasons[1]
+    made.hang_up(0)
+    made.run(12)
+    made.dial(3)
+    made.run(15)
+    assert str(made.crowd.subscribers[3].address) == "198.51.100.1"
+    check_tables(made)
+
+
 def test_a_class_that_nobody_knows_lets_nobody_in() -> None:
     """Better outside than without a limit."""
     made = world(1, aaa=LocalUsers([User(name(1), "secret1", Profile(service="10T"))]))
@@ -208,9 +240,8 @@ def test_who_dials_again_from_the_same_line_gets_the_address_back() -> None:
     fixed = Profile(address=int(IPv4Address("100.69.0.1")))
     made = up(1, aaa=LocalUsers([User(name(1), "secret1", fixed)]))
     one = made.crowd.subscribers[0]
-    one.vanish()
-    one.dial(made.now / SECOND)
-    made.crowd._look(made.now / SECOND, 0)
+    made.crowd.vanish(made.now / SECOND, 0)
+    made.dial(0)
     made.run(10)
     assert str(one.address) == "100.69.0.1"
     assert statuses(made, name(1)) == [START, STOP, START]
@@ -245,9 +276,7 @@ def test_the_answer_to_an_attempt_that_was_given_up_lets_nobody_in() -> None:
     made = world(1, aaa=slow)
     made.crowd.start(0)
     made.run(1)
-    one = made.crowd.subscribers[0]
-    one.hang_up(1.0)
-    made.crowd._look(1.0, 0)
+    made.hang_up(0)
     made.run(10)
     assert made.gateway.sessions == 0 and records(made)[1:] == []
     assert len(made.gateway.concentrator.sessions) == 0
@@ -321,7 +350,7 @@ def test_a_session_ends_when_its_time_is_over(profile: Profile, cause: int) -> N
 
 def test_who_vanishes_is_billed_until_the_keepalive_misses_him() -> None:
     made = up(2)
-    made.crowd.subscribers[0].vanish()
+    made.crowd.vanish(made.now / SECOND, 0)
     made.run(200)
     assert statuses(made, name(1)) == [START, STOP]
     stop = records(made)[-1]
@@ -359,7 +388,7 @@ def restarted(made: World, file: Path, switch: MemorySwitch | None = None) -> Wo
 
 
 def test_sessions_outlive_the_control_plane(tmp_path: Path) -> None:
-    """Nobody has to dial again, nobody is billed anew, and hanging up still works."""
+    """Nobody has to dial again, no one is billed anew, and hanging up still works."""
     file = tmp_path / "store"
     made = up(10, store=Store(file))
     written = switch_of(made).entries()
@@ -377,12 +406,10 @@ def test_sessions_outlive_the_control_plane(tmp_path: Path) -> None:
 def test_a_new_session_after_a_restart_takes_nothing_from_the_old_ones(tmp_path: Path) -> None:
     file = tmp_path / "store"
     made = up(10, store=Store(file))
-    made.crowd.subscribers[3].hang_up(made.now / SECOND)
-    made.crowd._look(made.now / SECOND, 3)
+    made.hang_up(3)
     made.run(10)
     again = restarted(made, file)
-    again.crowd.subscribers[3].dial(again.now / SECOND)
-    again.crowd._look(again.now / SECOND, 3)
+    again.dial(3)
     again.run(20)
     assert len({each.address for each in again.crowd.subscribers}) == 10
     assert statuses(again, name(4)) == [START, STOP, START]
@@ -467,11 +494,49 @@ def test_a_disconnect_removes_exactly_one() -> None:
     check_tables(made)
 
 
+@pytest.mark.skipif(
+    shutil.which("radclient") is None, reason="radclient: sudo apt install freeradius-utils"
+)
+def test_radclient_changes_one_session_and_ends_another() -> None:
+    made = up(10)
+    server = DynamicAuthorization(b"secret", "p4lab", IPv4Address("127.0.0.1"), made.gateway)
+    changed, ended = (made.gateway.find({"User-Name": name(n)})[0].acct_id for n in (3, 7))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as ours:
+        ours.bind(("127.0.0.1", 0))
+        ours.settimeout(5)
+        where = f"127.0.0.1:{ours.getsockname()[1]}"
+        for kind, values, said in (
+            ("coa", f'Acct-Session-Id="{changed}",Filter-Id="100M"', "CoA-ACK"),
+            ("coa", f'Acct-Session-Id="{changed}",Filter-Id="10T"', "Invalid-Attribute-Value"),
+            ("disconnect", f'Acct-Session-Id="{ended}"', "Disconnect-ACK"),
+            ("disconnect", 'User-Name="stranger"', "Session-Context-Not-Found"),
+        ):
+            with subprocess.Popen(
+                ["radclient", "-x", "-r", "1", where, kind, "secret"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            ) as asking:
+                assert asking.stdin is not None and asking.stdout is not None
+                asking.stdin.write(values)
+                asking.stdin.close()
+                request, source = ours.recvfrom(4096)
+                reply = server.heard(made.now, time.time_ns(), source, request)
+                assert reply is not None
+                ours.sendto(reply, source)
+                assert said in asking.stdout.read()
+    made.run(10)
+    known = made.gateway.api.known.sessions.values()
+    assert sorted(one.bandwidth for one in known) == [""] * 8 + ["100M"]
+    assert statuses(made, name(7)) == [START, STOP] and made.gateway.sessions == 9
+    check_tables(made)
+
+
 # ---- Hostile subscribers
 
 
 def attack(made: World, frames: Any, number: int = 1) -> None:
-    """Frames from the line `number`, while everybody else goes on."""
+    """Frames from the line `number`, while everyone else goes on."""
     for frame in frames:
         packet = packet_in(number, frame)
         if packet is not None:
@@ -486,11 +551,9 @@ def test_a_flood_of_padis_costs_the_others_nothing() -> None:
     attack(made, hostile.padi_flood(cable(1), Random(1), 2000))
     assert len(made.gateway.concentrator.sessions) == 2
     assert switch_of(made).entries() == rows
-    made.crowd.subscribers[1].hang_up(made.now / SECOND)
-    made.crowd._look(made.now / SECOND, 1)
+    made.hang_up(1)
     made.run(10)
-    made.crowd.subscribers[1].dial(made.now / SECOND)
-    made.crowd._look(made.now / SECOND, 1)
+    made.dial(1)
     made.run(15)
     assert made.crowd.subscribers[1].state is State.UP
 

@@ -222,15 +222,27 @@ def ping(address, data):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/net/tun"), reason="there is no /dev/net/tun here")
-@pytest.mark.parametrize("vlans", [[], [7], [100, 7]])
-def test_a_linux_host_is_online_through_our_client(room, vlans):
-    """The host's own IP stack answers a ping through the session, whatever tags its line has."""
+@pytest.mark.parametrize(
+    ("tags", "labels"),
+    [
+        ((), ()),
+        (((0x8100, 7),), ()),
+        (((0x88A8, 100), (0x8100, 7)), ()),
+        (((0x8100, 7),), (16, 17)),
+    ],
+    ids=["cable", "tag", "qinq", "labels"],
+)
+def test_a_linux_host_is_online_through_our_client(room, tags, labels):
+    """The host's own IP stack answers a ping through the session, whatever its line looks like."""
     cable, gateway = Cable(room), Gateway(Random(1))
-    kinds = [0x88A8, 0x8100][-len(vlans) :] if vlans else []
-    line = Line(tuple(zip(kinds, vlans, strict=True)))
-    tags = [word for vlan in vlans for word in ("--vlan", str(vlan))]
+    mac = MAC.to_bytes(6, "big")
+    line = Line(tags, labels, (GATEWAY_MAC, mac))
+    words = [word for _, vlan in tags for word in ("--vlan", str(vlan))]
+    if labels:
+        words += ["--peer", GATEWAY_MAC.hex(":"), "--mac", mac.hex(":")]
+        words += [word for label in labels for word in ("--label", str(label))]
     command = [sys.executable, "-m", "p4lab.systems.bng.subscriber", "eth0", "--user", "alice"]
-    command += ["--password", "wonder", *tags]
+    command += ["--password", "wonder", *words]
     environment = {**ENVIRONMENT, "PYTHONPATH": str(ROOT / "src")}
     client = subprocess.Popen(
         [*cable.stack._inside, *command],

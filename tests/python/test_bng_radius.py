@@ -231,7 +231,7 @@ def test_more_than_256_requests_are_open_at_once() -> None:
 
 
 def test_a_server_that_dies_and_comes_back() -> None:
-    """Nobody waits for ever, nobody comes in, and a dead server is not flooded."""
+    """Nobody waits for ever, no one comes in, and a dead server is not flooded."""
     one = client(access=Patience(timeout=SECOND, tries=3, failures=2, waiting=5 * SECOND))
     for subscriber in ("a", "b", "c"):
         one.access(0, subscriber, Login(b"alice", b"x"), b"")

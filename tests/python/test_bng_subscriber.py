@@ -24,6 +24,7 @@ from p4lab.systems.bng.subscriber import Account, Crowd, Line, Schedule, State, 
 from p4lab.systems.bng.subscriber.__main__ import line_of, mac_of, main
 from p4lab.systems.bng.subscriber.access import inner_of
 
+MACS = "02:00:00:00:00:01"
 STEP = 0.01
 """Seconds between two looks at what is due"""
 
@@ -427,6 +428,9 @@ def test_a_frame_is_taken_apart_as_it_was_put_together():
         (["--vlan", "4095"], "4095 is not the number of a VLAN"),
         (["--vlan", "1", "--vlan", "2", "--vlan", "3"], "at most two VLAN tags, not 3"),
         (["--mac", "01:00:00:00:00:01"], "is not a MAC address of a host"),
+        (["--mac", "0z:00:00:00:00:01"], "is not a MAC address of a host"),
+        (["--label", "3", "--peer", "02:00:00:00:00:01"], "behind labels, say --peer and --mac"),
+        (["--label", "3", "--peer", MACS, "--mac", MACS], "3 is not a label"),
         (["--mru", "9000"], "an MRU goes from 128 to 1500 bytes, not 9000"),
     ],
 )
@@ -443,6 +447,10 @@ def test_an_interface_that_is_not_there_is_named(capsys):
 
 
 def test_the_command_knows_lines_and_addresses():
-    assert line_of([7]).tags == ((0x8100, 7),)
-    assert line_of([100, 7]).tags == ((0x88A8, 100), (0x8100, 7))
+    outer = (GATEWAY_MAC, mac_of_number(0))
+    assert line_of([7], [], outer).tags == ((0x8100, 7),)
+    assert line_of([100, 7], [], outer).tags == ((0x88A8, 100), (0x8100, 7))
+    labelled = line_of([100, 7], [16, 17], outer)
+    assert (labelled.tags, labelled.labels) == (((0x8100, 100), (0x8100, 7)), (16, 17))
+    assert labelled.frame(*[b""] * 2, 0, b"")[:14] == GATEWAY_MAC + mac_of_number(0) + b"\x88\x47"
     assert mac_of("02:00:00:00:00:0a") == b"\2\0\0\0\0\x0a"

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scapy.layers.inet import IP, UDP
 from scapy.layers.l2 import Ether
+from scapy.layers.ppp import PPP, PPPoE
 
 from p4lab import _engine
 from p4lab.engine import load_program
@@ -68,6 +69,22 @@ def test_the_programs_own_parser_finds_what_was_built(bits: int, ttl: int) -> No
     assert list(headers) == ["ethernet", "bier", "ipv4"]
     assert {name: headers["bier"][name] for name in fields} == fields
     assert headers["ipv4"]["dst_addr"] == 0xEF010101
+
+
+def test_a_length_may_count_what_is_behind_its_header() -> None:
+    """PPPoE's does, and includes PPP; IPv4's includes its own header (RFC 2516, section 4)."""
+    layout = layout_of(load_program(ROOT / "p4/bng/v1model.p4"))
+    made = build(
+        {
+            "pppoe": {"version": 1, "type": 1, "session_id": 7, "len": "behind"},
+            "ppp": {"protocol": 0x21},
+            "ipv4": {"version": 4, "ihl": 5, "total_len": "length", "hdr_checksum": "checksum"},
+            "payload": "hex:00010203",
+        },
+        layout,
+    )
+    inner = bytes(IP(id=0, ttl=0, proto=0, src="0.0.0.0", dst="0.0.0.0") / b"\0\1\2\3")
+    assert made == bytes(PPPoE(sessionid=7) / PPP(proto=0x21) / inner)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from p4lab.grading.scenario import Scenario, ScenarioError
 from p4lab.grading.story import compare
 from p4lab.grading.work import Work
 
-LABS = ("01-bier", "02-frr", "03-protect", "04-msr6", "05-recirculation")
+LABS = ("01-bier", "02-frr", "03-protect", "04-msr6", "05-recirculation", "06-bng")
 SEEDS = (1, 2, 3)
 
 IPV4 = "with another number it is no IPv4 header, and no parser takes it for one"
@@ -77,6 +77,21 @@ FIXED = {
         "ipv4.total_len": ENDS,
         "ipv4.dst_addr": "lab 01 judges what becomes of unicast",
         "packet_out.egress_port": "front ports of a pipe are its first 64",
+    },
+    "06-bng": {
+        "ethernet.ether_type": "a few numbers",
+        "inner.ether_type": ONE_KIND,
+        "inner_tag.ether_type": ONE_KIND,
+        "ipv4.ihl": IPV4,
+        "ipv4.total_len": ENDS,
+        "ipv4.version": IPV4,
+        "ipv6.version": IPV4,
+        "label0.s": ONE_KIND,
+        "label1.s": ONE_KIND,
+        "outer_tag.ether_type": ONE_KIND,
+        "pppoe.len": ENDS,
+        "pppoe.type": ONE_KIND,
+        "pppoe.version": ONE_KIND,
     },
 }
 """Fields of which some bit is the same in all hidden cases, and why"""
@@ -155,6 +170,7 @@ PORTS = {
     "03-protect": (0, 509, 8),
     "04-msr6": (0, 508, 8),
     "05-recirculation": (0, 511, 4),
+    "06-bng": (0, 508, 8),
 }
 """The first and the last port, and into how many parts of the switch they are counted: pipes"""
 
@@ -187,6 +203,8 @@ def ttls(lab: str, field: str) -> set[int]:
         ("04-msr6", "inner.hop_limit"),
         ("05-recirculation", "bier.ttl"),
         ("05-recirculation", "ipv4.ttl"),
+        ("06-bng", "ipv4.ttl"),
+        ("06-bng", "ipv6.hop_limit"),
     ],
 )
 def test_the_ends_of_a_ttl_are_met(lab: str, field: str) -> None:

@@ -32,6 +32,10 @@ pytest.importorskip("bitwuzla")
 pytestmark = pytest.mark.beside(seconds=50)
 
 GRADED = [lab for lab in names() if load(lab).checks]
+PROMISING = [
+    lab for lab in GRADED if "\n[prove]\n" in (ROOT / "labs" / lab / "lab.toml").read_text()
+]
+"""Labs that say what entries there are: of the others, no survivor can be called equal"""
 
 SEED = 15  # of the sample; any will do
 SAMPLE = 20  # mutants of a lab, for about 10 s of a core
@@ -47,7 +51,7 @@ def mutant(lab: str, title: str) -> Mutant:
     return next(mutant for mutant in trial(lab).mutants if mutant.title == title)
 
 
-@pytest.mark.parametrize("lab", GRADED)
+@pytest.mark.parametrize("lab", PROMISING)
 def test_nothing_survives_that_is_not_equal_to_the_solution(lab: str) -> None:
     chosen = sample(trial(lab).mutants, SAMPLE, random.Random(SEED))
     fates = [(mutant, trial(lab).fate(mutant)) for mutant in chosen]

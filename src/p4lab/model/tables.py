@@ -15,17 +15,19 @@ class Tables:
 
     def apply(self, updates: Sequence[Update]) -> None:
         """As a switch does: no insert of what is there, no change of what is not."""
-        entities = dict(self._entities)
+        wanted: dict[tuple[object, ...], Entity | None] = {}
         for update in updates:
             name = key(update.entity)
-            if (name in entities) == (update.kind == "insert"):
+            is_there = (wanted[name] if name in wanted else self._entities.get(name)) is not None
+            if is_there == (update.kind == "insert"):
                 state = "is there already" if update.kind == "insert" else "is not there"
                 raise ValueError(f"{update.kind} of {name}, which {state}")
-            if update.kind == "delete":
-                del entities[name]
+            wanted[name] = None if update.kind == "delete" else update.entity
+        for name, entity in wanted.items():
+            if entity is None:
+                self._entities.pop(name, None)
             else:
-                entities[name] = update.entity
-        self._entities = entities
+                self._entities[name] = entity
 
     @property
     def entries(self) -> Entries:

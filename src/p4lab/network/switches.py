@@ -68,7 +68,7 @@ class EngineSwitches:
     """The engine's, in threads of this process."""
 
     target = "engine"
-    notes = ()
+    notes: tuple[str, ...] = ()
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from typing import Any
 from p4lab import _engine
 from p4lab.engine import to_engine
 from p4lab.grading.toml import is_named
-from p4lab.model.control import Driver
+from p4lab.model.control import Count, CountingDriver, Driver
 from p4lab.model.entries import Entries, TableEntry, Update
 from p4lab.model.run import Plan, Received
 from p4lab.model.tables import Tables
@@ -188,7 +188,7 @@ class _Reconciled:
 
     def __init__(
         self,
-        driver: Driver,
+        driver: CountingDriver,
         write: Callable[[Sequence[Update]], None],
         hand: _ByHand,
         has: Callable[[str], bool],
@@ -223,3 +223,7 @@ class _Reconciled:
 
     def packet_out(self, port: int, frame: bytes) -> None:
         self._driver.packet_out(port, frame)
+
+    def counters(self, name: str, cells: Sequence[int]) -> dict[int, Count]:
+        """What the switch has counted: hands do not change that."""
+        return self._driver.counters(name, cells)

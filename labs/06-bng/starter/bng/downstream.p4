@@ -136,13 +136,13 @@ control Downstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision
                 decision.session = arrival.owner;
                 subscribers.apply();
                 if (decision.reason == reason_t.NONE) {
-                    // TODO downstream-headers: what if it has no hop left, or is longer than session_mtu?
+                    // TODO downstream: what if it has no hop left, or is longer than session_mtu?
                 }
             }
         }
 
         if (decision.reason == reason_t.NONE) {
-            // TODO downstream-headers: one hop less, whatever the version
+            // TODO downstream: one hop less, whatever the version
         }
     }
 }
@@ -227,14 +227,14 @@ control ToSubscriber(inout bng_headers_t hdr, in bit<16> session, in bit<3> prio
         tunnels.apply();
 
         // From the inside out: PPPoE and PPP, tags, and whatever is in front of those.
-        // TODO downstream-headers: PPPoE and PPP. What counts as PPPoE's length?
+        // TODO downstream: PPPoE and PPP. What counts as PPPoE's length?
 
-        // TODO downstream-headers: one tag or two, with the priority of the packet's class
+        // TODO downstream: one tag or two, with the priority of the packet's class
 
         if (tunnel.has_labels) {
-            // TODO downstream-headers: the subscriber's Ethernet header, and two labels in front
+            // TODO downstream: the subscriber's Ethernet header, and two labels in front
         } else {
-            // TODO downstream-headers: QinQ has one Ethernet header, and it is the subscriber's
+            // TODO downstream: QinQ has one Ethernet header, and it is the subscriber's
         }
     }
 }

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from p4lab.model.attachment import Attachment, Program
-from p4lab.model.control import Driver
 from p4lab.model.layout import Layouts
 from p4lab.model.notation import Notation
-from p4lab.model.run import Plan
-from p4lab.model.system import Carried, DriverOf, Seen, Settings, System
+from p4lab.model.run import Plan, Stream
+from p4lab.model.system import FIRST_GROUPS, Carried, DriverOf, Seen, Settings, System
 from p4lab.systems.bng.notation import NOTATION, carried
 from p4lab.systems.bng.report import Collected, GatewayReport, collect, gateway_report, missing
 from p4lab.systems.bng.settings import GatewaySettings
+from p4lab.topology import Topology
 
 
 class Bng(System):
@@ -31,6 +33,32 @@ class Bng(System):
         "decision.class": "class",
         "colour": "colour",
     }
+    views: ClassVar[Mapping[str, str]] = {
+        "dial_view": "p4lab.systems.bng.views.dial:DialView",
+        "speed_view": "p4lab.systems.bng.views.speed:SpeedView",
+        "spoof_view": "p4lab.systems.bng.views.spoof:SpoofView",
+        "counted": "p4lab.systems.bng.views.questions:counted",
+    }
+    answers: ClassVar[Mapping[str, str]] = {
+        "pppoe_length": "p4lab.systems.bng.views.questions:pppoe_length",
+    }
+    experiments: ClassVar[Mapping[str, str]] = {
+        name: f"p4lab.systems.bng.experiments.verbs:{name.replace('-', '_')}"
+        for name in ("bng-latency", "bng-policing", "bng-setup", "bng-tables")
+    }
+
+    def plan(
+        self,
+        lab: str,
+        program: Path,
+        topology: Topology,
+        settings: Any,
+        seed: int,
+        streams: tuple[Stream, ...],
+    ) -> Plan:
+        """Only subscribers watch television: a server joins no group."""
+        watched = tuple(_for_subscribers(stream, settings) for stream in streams)
+        return super().plan(lab, program, topology, settings, seed, watched)
 
     def check(self, plan: Plan) -> None:
         names = {host.name for host in plan.topology.hosts}
@@ -38,15 +66,38 @@ class Bng(System):
             if name not in names:
                 raise ValueError(f"core: there is no host {name} in {plan.topology.name}.")
         for stream in plan.streams:
+            if not stream.receivers:
+                raise ValueError(
+                    f"flow {stream.flow}: no subscriber watches {stream.destination}: let all do."
+                )
             ends = [stream.source, *stream.receivers]
             if all(end.name not in plan.settings.core_hosts for end in ends):
                 raise ValueError(
                     f"flow {stream.flow} stays among subscribers: here they talk to servers."
                 )
 
+    def draw(self, plan: Plan, chance: random.Random, streams: int, packets: int) -> Plan:
+        """Between a subscriber and a server, either way, or from a server to a group."""
+        core = [h for h in plan.topology.hosts if h.name in plan.settings.core_hosts]
+        homes = [h for h in plan.topology.hosts if h.name not in plan.settings.core_hosts]
+        interval, found = plan.streams[0].interval_ns, []
+        for flow in range(1, streams + 1):
+            home, server = chance.choice(homes), chance.choice(core)
+            kind = (flow + chance.randrange(3)) % 3
+            if kind == 0:
+                group = FIRST_GROUPS[4] + flow
+                viewers = chance.sample(homes, chance.randint(1, len(homes)))
+                receivers = tuple(sorted(viewers, key=lambda host: host.id))
+                found.append(Stream(flow, group, server, receivers, packets, interval))
+            else:
+                ends = (home, server) if kind == 1 else (server, home)
+                found.append(Stream(flow, ends[1].ip, ends[0], ends[1:], packets, interval))
+        return replace(plan, streams=tuple(found))
+
     def control_plane(
-        self, plan: Plan, driver_for_router: Callable[[str], Driver], layouts: Layouts | None = None
+        self, plan: Plan, driver_for_router: Callable[[str], Any], layouts: Layouts | None = None
     ) -> Any:
+        """Its driver has to count, or nobody could be billed."""
         from p4lab.systems.bng.plane import GatewayControlPlane  # heavy: the store and RADIUS
 
         return GatewayControlPlane(plan.topology, driver_for_router, plan.settings, plan.seed)
@@ -89,3 +140,13 @@ class Bng(System):
 
     def report(self, plan: Plan, seen: Seen) -> GatewayReport:
         return gateway_report(plan, self.deliveries(plan, seen, ()), seen.collected)
+
+
+def _for_subscribers(stream: Stream, settings: GatewaySettings) -> Stream:
+    """The stream; one to a group without the servers that were drawn among its receivers."""
+    if not stream.destination.is_multicast:
+        return stream
+    servers = settings.core_hosts
+    return replace(
+        stream, receivers=tuple(host for host in stream.receivers if host.name not in servers)
+    )

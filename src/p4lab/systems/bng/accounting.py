@@ -1,6 +1,6 @@
 """Accounting: every session has one Start and one Stop, and the server gets both.
 
-A record is in the store before anybody is told what it bills, and leaves it when the server has
+A record is in the store before anyone is told what it bills, and leaves it when the server has
 acknowledged it. Until then it is sent again, each time with its age in Acct-Delay-Time. After a
 crash the server may so get a record twice; it knows it by Acct-Session-Id, status and
 Event-Timestamp, which are those of the first time.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ipaddress import IPv4Address
 from math import inf
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 from p4lab.systems.bng.accounting import Usage
 from p4lab.systems.bng.entries import Line, Net
@@ -106,12 +106,17 @@ class Caller:
         return tuple(net for net in nets if net)
 
 
+def place_of(session: PppoeSession) -> tuple[int, int]:
+    """The number of a session's line, and its service tag: what the gateway calls a line to the
+    concentrator."""
+    return cast("tuple[int, int]", session.line)
+
+
 def station(session: PppoeSession, line: Line) -> bytes:
     """Where a subscriber is, as RADIUS attributes: for access and for accounting."""
     mac = session.mac.hex("-")
     single = not line.label0 and not line.inner_vid
-    service_vid = session.line[1]  # type: ignore[index]
-    inner_vid = service_vid if line.label0 else line.inner_vid
+    inner_vid = place_of(session)[1] if line.label0 else line.inner_vid
     place = f"eth{line.port}.{line.outer_vid}:{inner_vid}"
     found = (
         number(Kind.NAS_PORT, line.number)
@@ -161,7 +166,7 @@ def kept(caller: Caller) -> KeptSession:
         "ids": [session.circuit_id.hex(), session.remote_id.hex()],
         "offered": session.service.hex(),
     }
-    line, service_vid = session.line  # type: ignore[misc]
+    line, service_vid = place_of(session)
     return KeptSession(
         caller.acct_id,
         caller.index,
@@ -184,7 +189,7 @@ def counted(caller: Caller) -> bytes:
 def revived(
     row: KeptSession, settings_of: Callable[[int], Settings], random: Random, now: float
 ) -> Caller:
-    """A caller from the disk. Its link is as it was, and asks soon whether anybody is there.
+    """A caller from the disk. Its link is as it was, and asks soon whether anyone is there.
     `settings_of` are those of a link that carries so many bytes."""
     state: dict[str, Any] = json.loads(row.state)
     circuit_id, remote_id = (bytes.fromhex(value) for value in state["ids"])
@@ -207,7 +212,7 @@ def revived(
     caller.session_timeout, caller.idle, caller.interim = state["timeouts"]
     caller.v4, caller.v6 = state["up"]
     usage, raw = json.loads(row.counted)
-    caller.usage, caller.raw = Usage(*usage), tuple(raw)  # type: ignore[assignment]
+    caller.usage, caller.raw = Usage(*usage), tuple(raw)
     caller.gateway_id = state["gateway"]
     _reopen(caller, state["mru"], now)
     session.link = caller

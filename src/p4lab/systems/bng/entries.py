@@ -22,7 +22,7 @@ from p4lab.model.entries import (
 )
 
 SESSIONS = 36864
-"""Room for sessions and for lines; number 0 is nobody's"""
+"""Room for sessions and for lines; number 0 is no one's"""
 MTU = 1492
 HOST_BITS = {4: 32, 6: 128}
 LINK_BITS, DELEGATED_BITS = 64, 56
@@ -81,7 +81,7 @@ class Session(NamedTuple):
     `bandwidth` the name of its class.
     """
 
-    index: int
+    index: int  # type: ignore[assignment]
     line: int
     service_vid: int
     mac: int
@@ -304,7 +304,7 @@ def traffic_row(dscp: int, traffic: tuple[int, int]) -> TableEntry:
 
 
 def group_rows(known: Known, group: int) -> tuple[MulticastGroup, TableEntry]:
-    """A group that somebody watches: a replica for each session, whose number the egress finds in
+    """A group that someone watches: a replica for each session, whose number the egress finds in
     the replica's instance."""
     sessions = [known.sessions[index] for index in sorted(known.watched[group])]
     number = known.numbers[group]

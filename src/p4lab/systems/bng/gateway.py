@@ -9,7 +9,7 @@
     for datagram in gateway.flush(now): ...            # to the RADIUS server
 
 Whatever the gateway wants to say waits for `flush`, which writes the switch's tables, then the
-store, and only then sends: nobody is told of a session that a crash could make undone. Many packets
+store, and only then sends: no one is told of a session that a crash could make undone. Many packets
 may be heard before one flush; that is what makes 1,000 set-ups a second cheap.
 
 Times are nanoseconds of any clock that does not run backwards, and `wall` is the time of day at
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
@@ -66,6 +66,7 @@ from p4lab.systems.bng.callers import (
     counted,
     granted_attributes,
     kept,
+    place_of,
     revived,
     station,
 )
@@ -116,6 +117,8 @@ STRANGERS_PER_SECOND, STRANGERS_AT_ONCE = 200, 200
 """PADTs to those who send in sessions that we do not know"""
 
 
+KINDS = ((4, 32), (6, 64), (6, 56))
+"""Version and length of what a subscriber gets: address, prefix of the link, prefix to delegate"""
 OWN4, OWN6 = IPv4Address("192.0.2.1"), IPv6Address("2001:db8::1")
 
 
@@ -123,7 +126,8 @@ OWN4, OWN6 = IPv4Address("192.0.2.1"), IPv6Address("2001:db8::1")
 class Options:
     """What the operator says. Pools may be missing: then the RADIUS server names all addresses.
 
-    `dns` are for IPv4, `dns6` for IPv6.
+    `pools` are those that a server names (Framed-Pool and its like for IPv6), each with the length
+    of what a subscriber gets: 32, 64 or 56. `dns` are for IPv4, `dns6` for IPv6.
     """
 
     address: IPv4Address = OWN4
@@ -133,6 +137,7 @@ class Options:
     hosts: IPv4Network | None = None
     links: IPv6Network | None = None
     delegations: IPv6Network | None = None
+    pools: Mapping[str, tuple[IPv4Network | IPv6Network, int]] = field(default_factory=dict)
     dns: tuple[IPv4Address, ...] = ()
     dns6: tuple[IPv6Address, ...] = ()
 
@@ -166,12 +171,15 @@ class Gateway:
             )
             if network is not None
         ]
+        self._named = {name: Pool(*each) for name, each in options.pools.items()}
         self._settings: dict[int, Settings] = {}
         self._wrappings: dict[tuple[int, int], Wrapping] = {}
         self._by_index: dict[int, Caller] = {}
         self._by_acct: dict[str, Caller] = {}
         self._indices = deque(range(1, SESSIONS))
         self._raw: dict[int, Raw] = {}
+        # Names of sessions differ from those of all other starts, even if the store was lost.
+        self._prefix = f"{wall // SECOND & 0xFFFFFFFF:08x}{store.boot & 0xFF:02x}"
         self._numbers = count(1)
         self._timers: list[tuple[float, int, Caller]] = []
         self._order = count()
@@ -223,7 +231,7 @@ class Gateway:
 
     def delete_line(self, number: int) -> None:
         """A line that is not there any more. Raises ApiError while it has sessions."""
-        if any(session.line[0] == number for session in self.concentrator.sessions.values()):
+        if any(place_of(session)[0] == number for session in self.concentrator.sessions.values()):
             raise ApiError(f"line {number} has sessions: end them first.")
         self.api.delete_line(number)
         self._wrappings = {key: one for key, one in self._wrappings.items() if key[0] != number}
@@ -233,9 +241,9 @@ class Gateway:
     def start(self, now: int) -> None:
         """Begin, or go on where the process before this one has ended. The tables of the switch
         become what is known."""
-        for row in self.store.lines():
-            if row[0] not in self.api.known.lines:
-                self.api.add_line(Line(*row))
+        for one in self.store.lines():
+            if one[0] not in self.api.known.lines:
+                self.api.add_line(Line(*one))
         rows = list(self.store.sessions())
         for row in rows:
             self._revive(now, revived(row, self._settings_of, self._random, now / SECOND))
@@ -419,7 +427,7 @@ class Gateway:
         self._finish(now, caller, USER_REQUEST)
         caller.asked += 1
         caller.user = asked.name
-        caller.acct_id = f"{self.store.boot:06x}{next(self._numbers):08x}"
+        caller.acct_id = f"{self._prefix}{next(self._numbers):06x}"
         if asked.challenge:
             response = bytes((asked.identifier,)) + asked.proof
             login = Login(asked.name, None, asked.challenge, response)
@@ -467,12 +475,13 @@ class Gateway:
             profile.prefix is not None and Net(6, *profile.prefix),
             profile.delegated is not None and Net(6, *profile.delegated),
         )
+        pools = (profile.pool, profile.prefix_pool, profile.delegated_pool)
         found: list[Net | None] = []
         try:
-            for net, version, length in zip(wanted, (4, 6, 6), (32, 64, 56), strict=True):
-                if net and net[::2] != (version, length):
+            for net, kind, pool in zip(wanted, KINDS, pools, strict=True):
+                if net and net[::2] != kind:
                     raise PoolError(f"a prefix of {net.length} bits cannot be had here.")
-                found.append(self._this(now, caller, net) if net else self._any(version, length))
+                found.append(self._this(now, caller, net) if net else self._any(kind, pool))
         except PoolError as error:
             self._give_back(net for net in found if net)
             return str(error)
@@ -492,20 +501,26 @@ class Gateway:
             self._end(now, holder, "dialled again", PORT_PREEMPTED)
         elif self.api.owner(net):
             raise PoolError("the address is in use.")
-        for pool in self._pools:
+        for pool in (*self._pools, *self._named.values()):
             pool.take_this(net)
         return net
 
-    def _any(self, version: int, length: int) -> Net | None:
-        """An address from a pool, if there is one for these."""
+    def _any(self, kind: tuple[int, int], name: str | None) -> Net | None:
+        """An address from the pool of that name, or from that for its version and length, if there
+        is one. Raises PoolError for a pool that is not there or empty."""
+        if name is not None:
+            named = self._named.get(name)
+            if named is None or (named.version, named.length) != kind:
+                raise PoolError(f"there is no pool {name} of /{kind[1]}.")
+            return named.take()
         for pool in self._pools:
-            if (pool.version, pool.length) == (version, length):
+            if (pool.version, pool.length) == kind:
                 return pool.take()
         return None
 
     def _give_back(self, nets: Any) -> None:
         for net in nets:
-            for pool in self._pools:
+            for pool in (*self._pools, *self._named.values()):
                 pool.give_back(net)
 
     def _release(self, caller: Caller) -> None:
@@ -546,7 +561,7 @@ class Gateway:
         caller.changed = False
         wanted, session = caller.nets, self.api.known.sessions.get(caller.index)
         if session is None:
-            line, service_vid = caller.session.line  # type: ignore[misc]
+            line, service_vid = place_of(caller.session)
             mac = int.from_bytes(caller.session.mac, "big")
             mtu = caller.link.peer_mru
             self.api.add_session(
@@ -586,7 +601,7 @@ class Gateway:
         self._release(caller)
 
     def _over(self, now: int, caller: Caller, cause: int) -> None:
-        """The link is gone, and nobody waits for an answer any more."""
+        """The link is gone, and no one waits for an answer any more."""
         self._finish(now, caller, cause)
         caller.asked += 1
         caller.due = inf
@@ -602,7 +617,7 @@ class Gateway:
     def _revive(self, now: int, caller: Caller) -> None:
         """A session from before a restart."""
         for net in caller.granted:
-            for pool in self._pools:
+            for pool in (*self._pools, *self._named.values()):
                 pool.take_this(net)
         self._by_index[caller.index] = caller
         self._by_acct[caller.acct_id] = caller
@@ -660,8 +675,12 @@ class Gateway:
     # ---- Accounting
 
     def _keep(self, now: int) -> None:
-        """What must be on disk before anybody is told."""
-        stops = [(ended, self._stop(ended, cause, at)) for ended, cause, at in self._ended]
+        """What must be on disk before anyone is told."""
+        read = self._read([ended.index for ended, _, _ in self._ended]) if self._ended else {}
+        stops = [
+            (ended, self._stop(ended, read[ended.index], cause, at))
+            for ended, cause, at in self._ended
+        ]
         work = stops or self._records or self._kept or self._counted or self.accounting.unkept
         if not work:
             return
@@ -682,10 +701,10 @@ class Gateway:
             self._raw[ended.index] = ended.raw
             self._indices.append(ended.index)
         for batch in (self._ended, self._records, self._kept, self._counted, self._changed):
-            batch.clear()  # type: ignore[attr-defined]
+            batch.clear()
 
-    def _stop(self, ended: Caller, cause: int, now: int) -> bytes:
-        self._add_up(ended, self._read((ended.index,))[ended.index])
+    def _stop(self, ended: Caller, raw: Raw, cause: int, now: int) -> bytes:
+        self._add_up(ended, raw)
         return self._record(ended, STOP, now, cause)
 
     def _record(
@@ -703,7 +722,7 @@ class Gateway:
 
     def _say_of_all(self, now: int, status: int) -> None:
         """On or Off: there are no sessions."""
-        name = f"{self.store.boot:06x}{0:08x}"
+        name = f"{self._prefix}{0:06x}"
         wall = now + self.accounting.wall_offset
         self._records.append((name, record_body(status, name, self.aaa.nas, wall)))
 
@@ -714,7 +733,8 @@ class Gateway:
     def _read(self, cells: Sequence[int]) -> dict[int, Raw]:
         """What the switch has counted in some cells."""
         found = [self.switch.counters(name, cells) for name in COUNTERS]
-        return {cell: tuple(n for each in found for n in each[cell]) for cell in cells}  # type: ignore[misc]
+        up, down, copies = found
+        return {cell: (*up[cell], *down[cell], *copies[cell]) for cell in cells}
 
     def _add_up(self, caller: Caller, raw: Raw) -> None:
         """Add to a session's usage what was counted since the last time.
@@ -726,7 +746,7 @@ class Gateway:
             now - before if now >= before else now
             for now, before in zip(raw, caller.raw, strict=True)
         ]
-        line, service_vid = caller.session.line  # type: ignore[misc]
+        line, service_vid = place_of(caller.session)
         up = overhead(self.api.known.lines[line], service_vid)
         down = self._core_overhead
         caller.raw = raw
@@ -911,5 +931,4 @@ def _caller(session: PppoeSession) -> Caller:
 
 def _line(caller: Caller) -> int:
     """The number of a caller's line."""
-    number: int = caller.session.line[0]  # type: ignore[index]
-    return number
+    return place_of(caller.session)[0]

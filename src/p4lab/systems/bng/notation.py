@@ -43,6 +43,8 @@ DROPPED = {
 }
 REASONS = {**TO_CONTROL_PLANE, **DROPPED}
 """`reason_t` of p4/bng/headers.p4: the cells of its counters"""
+ENUM = "reason_t."
+"""What stands before their names in a trace"""
 
 IN_WORDS = {
     "DISCOVERY": "PPPoE discovery",

@@ -81,8 +81,8 @@ class GatewayControlPlane:
     def start(self, now: int) -> None:
         """Ports, lines, routes and classes; sessions come when somebody dials."""
         api, settings = self.gateway.api, self._settings
-        down, up = rate_bits_per_second(settings.down), rate_bits_per_second(settings.up)
-        api.add_class(bandwidth(EVERYBODY, down, up))
+        rates = map(rate_bits_per_second, (settings.downstream, settings.upstream))
+        api.add_class(bandwidth(EVERYBODY, *rates))
         for host in self.topology.hosts:
             if host.name in settings.core_hosts:
                 self._reach(host)

@@ -13,17 +13,17 @@ from p4lab.topology.units import rate_bits_per_second
 class GatewaySettings(Settings):
     """`core` are the hosts on the side of the Internet, all others are subscribers. `access` is
     what stands in front of a subscriber's frames; mixed is one line with labels, the next with
-    tags. `down` and `up` are what a subscriber may receive and send."""
+    tags. `downstream` and `upstream` are what a subscriber may receive and send."""
 
     core: Annotated[str, Field(description="hosts that are not subscribers")] = "web"
     access: Annotated[
         Literal["mixed", "labels", "tags"],
         Field(description="in front of a subscriber's frames: two MPLS labels, or two VLAN tags"),
     ] = "mixed"
-    down: Annotated[str, Field(description="what a subscriber may receive")] = "50 Mbit/s"
-    up: Annotated[str, Field(description="what a subscriber may send")] = "10 Mbit/s"
+    downstream: Annotated[str, Field(description="what a subscriber may receive")] = "50 Mbit/s"
+    upstream: Annotated[str, Field(description="what a subscriber may send")] = "10 Mbit/s"
 
-    @field_validator("down", "up")
+    @field_validator("downstream", "upstream")
     @classmethod
     def _is_a_rate(cls, text: str) -> str:
         rate_bits_per_second(text)

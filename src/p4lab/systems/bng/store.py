@@ -1,4 +1,4 @@
-"""What must outlive the control plane: lines, sessions, and accounting that nobody has taken yet.
+"""What must outlive the control plane: lines, sessions, and accounting that no one has taken yet.
 
     store = Store(path)                # or Store() in memory
     with store.batch():                # one transaction; nothing is answered before it is over
@@ -9,7 +9,7 @@
 
 SQLite with a write-ahead log: after kill -9 every batch is there as a whole or not at all. The log
 is not flushed to the disk with each batch, so a power cut may take the last batches; that costs the
-sessions of the last moments their accounting, and bills nobody twice.
+sessions of the last moments their accounting, and bills no one twice.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class KeptSession(NamedTuple):
     and what the switch's counters said."""
 
     acct_id: str
-    index: int
+    index: int  # type: ignore[assignment]
     line: int
     service_vid: int
     mac: bytes
@@ -74,7 +74,7 @@ class Store:
         """Raises StoreError for a file that is no store, or that another process has open."""
         name = ":memory:" if path is None else str(path)
         try:
-            self._db = sqlite3.connect(name, isolation_level=None, timeout=2)
+            self._db = sqlite3.connect(name, isolation_level=None, timeout=0.2)
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = NORMAL")
             self._db.execute(f"PRAGMA cache_size = -{CACHE_KIBIBYTES}")

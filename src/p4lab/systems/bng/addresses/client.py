@@ -69,6 +69,7 @@ class AddressClient:
         self._server = b""
         self._wait = FIRST_WAIT
         self._since = 0.0
+        self._expires = inf
 
     def start(self, now: float, interface_id: int) -> None:
         """Begin, whatever there was."""
@@ -104,6 +105,9 @@ class AddressClient:
             return
         if self.state == State.SOLICITING:
             self._solicit_router(now)
+        elif self.delegated is not None and now >= self._expires:
+            self.delegated, self.state = None, State.SEARCHING
+            self._begin(now, Message.SOLICIT)
         elif self.state == State.BOUND:
             self.state = State.RENEWING
             self._begin(now, Message.RENEW)
@@ -159,5 +163,5 @@ class AddressClient:
         if granted is None:
             self.delegated, self.state, self.deadline = None, State.ALONE, inf
             return
-        self.delegated, first, _ = granted
-        self.state, self.deadline = State.BOUND, now + first
+        self.delegated, first, valid = granted
+        self.state, self.deadline, self._expires = State.BOUND, now + first, now + valid

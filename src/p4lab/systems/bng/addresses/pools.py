@@ -15,7 +15,7 @@ class PoolError(ValueError):
 class Pool:
     """All networks of `length` bits in a larger one; of IPv4 with /32 without its first and last.
 
-    What was given back longest ago is used again first, so that late packets find nobody.
+    What was given back longest ago is used again first, so that late packets find no one.
     """
 
     __slots__ = ("_free", "_next", "_taken", "end", "first", "length", "step", "version")
@@ -39,7 +39,7 @@ class Pool:
         return (self.end - self.first) // self.step - len(self._taken)
 
     def take(self) -> Net:
-        """One that nobody has. Raises PoolError if all are taken."""
+        """One that no one has. Raises PoolError if all are taken."""
         while self._next < self.end:
             address, self._next = self._next, self._next + self.step
             if address not in self._taken:
@@ -51,7 +51,7 @@ class Pool:
         raise PoolError("the pool is empty.")
 
     def take_this(self, net: Net) -> None:
-        """Take a certain one, so that nobody else gets it. One that is not of the pool is not the
+        """Take a certain one, so that no one else gets it. One that is not of the pool is not the
         pool's business."""
         if self._has(net):
             self._taken.add(net.address)

@@ -100,7 +100,7 @@ class Client:
     """See above."""
 
     def __init__(self, settings: ClientSettings, random: Callable[[int], bytes] = urandom) -> None:
-        """`random` gives so many bytes that nobody can guess."""
+        """`random` gives so many bytes that no one can guess."""
         self.settings = settings
         self.auth = Exchange(settings.secret, settings.access, settings.ports)
         self.acct = Exchange(settings.secret, settings.accounting, settings.ports, anew=True)
@@ -116,7 +116,7 @@ class Client:
         return min((at for at in due if at is not None), default=None)
 
     def access(self, now: int, token: Any, login: Login, station: bytes) -> Answer | None:
-        """Ask whether somebody may come in; `station` are attributes that say where they are.
+        """Ask whether someone may come in; `station` are attributes that say where they are.
 
         Gives an answer at once, and sends nothing, for a login that no server has to see: without
         a name, or with more than RADIUS carries.
@@ -184,7 +184,7 @@ class Client:
 
 
 def _answer(token: Any, packet: bytes) -> Answer:
-    """An Access-Accept that cannot be read lets nobody in, nor does a challenge (EAP)."""
+    """An Access-Accept that cannot be read lets no one in, nor does a challenge (EAP)."""
     try:
         profile = profile_of(attributes(packet))
     except WireError as error:

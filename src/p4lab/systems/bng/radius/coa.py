@@ -134,7 +134,7 @@ class DynamicAuthorization:
         return reply
 
     def _read(self, datagram: bytes) -> CoAPacket | None:
-        """A request of somebody who knows the secret."""
+        """A request of someone who knows the secret."""
         try:
             packet = CoAPacket(packet=datagram, dict=self._dictionary, secret=self._secret)
             is_ours = packet.code in _ANSWERS and packet.VerifyCoARequest()
@@ -227,4 +227,4 @@ def _is_of_now(packet: Packet, wall: int) -> bool:
         return True
     except (PacketError, ValueError):
         return False
-    return abs(stamps[0] * SECOND - wall) <= WINDOW
+    return bool(abs(stamps[0] * SECOND - wall) <= WINDOW)

@@ -17,6 +17,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from p4lab.systems.bng.radius.users import User, users_file
+from p4lab.systems.bng.radius.wire import Code, signed_request
 
 PROGRAMS = ("freeradius", "radiusd")
 SHARED = Path("/usr/share/freeradius")
@@ -25,7 +26,7 @@ MISSING = (
     "FreeRADIUS is not installed, so local users answer instead; "
     "`sudo apt install freeradius freeradius-utils` brings it."
 )
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS, WAIT_SECONDS = 10.0, 0.05
 
 
 class FreeRadiusError(RuntimeError):
@@ -77,9 +78,8 @@ class FreeRadius:
             self._process = subprocess.Popen(command, stdout=output, stderr=output)
         end = time.monotonic() + PATIENCE_SECONDS
         while time.monotonic() < end and self._process.poll() is None:
-            if not any(_is_free(port) for port in (self.access_port, self.accounting_port)):
+            if all(self._answers(port) for port in (self.access_port, self.accounting_port)):
                 return
-            time.sleep(0.02)
         self.stop()
         raise FreeRadiusError(f"FreeRADIUS did not start:\n{self._last_words()}")
 
@@ -96,6 +96,20 @@ class FreeRadius:
         assert self._process is not None
         pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
         return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
+    def _answers(self, port: int) -> bool:
+        """Whether the server says on a port that it lives (RFC 5997)."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+            one.settimeout(WAIT_SECONDS)
+            one.connect(("127.0.0.1", port))
+            try:
+                one.send(signed_request(Code.STATUS_SERVER, 0, os.urandom(16), b"", self.secret))
+                return bool(one.recv(4096))
+            except TimeoutError:
+                return False
+            except ConnectionRefusedError:
+                time.sleep(WAIT_SECONDS)
+                return False
 
     def _last_words(self) -> str:
         log = self.folder / "radius.log"
@@ -128,16 +142,7 @@ def _free_ports() -> tuple[int, int]:
         return one.getsockname()[1], other.getsockname()[1]
 
 
-def _is_free(port: int) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
-        try:
-            one.bind(("127.0.0.1", port))
-        except OSError:
-            return False
-    return True
-
-
-# `reject_delay` is a second by default, so that nobody can guess passwords quickly; here it would
+# `reject_delay` is a second by default, so that no one can guess passwords quickly; here it would
 # be what tests measure. Until 3.2.5 the server signs no answer of its own accord: `update reply`
 # makes it.
 _CONFIGURATION = """\

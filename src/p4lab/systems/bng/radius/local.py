@@ -43,7 +43,7 @@ class LocalUsers:
         return self._due[0][0] if self._due else None
 
     def access(self, now: int, token: Any, login: Login, station: bytes) -> Answer | None:
-        """Whether somebody may come in: at once, or by `tick`."""
+        """Whether someone may come in: at once, or by `tick`."""
         user = self._users.get(login.user)
         right = user is not None and _proves(login, user.password.encode())
         if user is None or not right:

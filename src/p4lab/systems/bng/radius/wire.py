@@ -153,7 +153,7 @@ def signed_request(
 ) -> bytes:
     """An Access-Request or Status-Server: attributes `body` behind a Message-Authenticator.
 
-    That stands first, so that nobody can put bytes of their choice in front of it (BlastRADIUS).
+    That stands first, so that no one can put bytes of their choice in front of it (BlastRADIUS).
     """
     length = HEADER_BYTES + 18 + len(body)
     head = _HEADER.pack(code, identifier, length, authenticator)
@@ -176,7 +176,7 @@ def accounting_request(identifier: int, body: bytes, secret: bytes) -> bytes:
 
 
 def is_answer(packet: bytes, request: bytes, secret: bytes) -> bool:
-    """Whether a packet is the answer of somebody who knows the secret: by its authenticator, and
+    """Whether a packet is the answer of someone who knows the secret: by its authenticator, and
     by its Message-Authenticator, without which nothing but an accounting response is believed."""
     if packet[1] != request[1]:
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import signal
 import sys
 from random import Random
@@ -70,10 +71,9 @@ def line_of(vlans: list[int], labels: list[int], outer: tuple[bytes, bytes]) -> 
 
 def mac_of(text: str) -> bytes:
     """A MAC address. Raises ValueError if it is none, or that of a group."""
-    parts = text.split(":")
-    if len(parts) != 6 or any(len(part) != 2 for part in parts) or int(parts[0], 16) & 1:
+    if re.fullmatch(r"[0-9a-fA-F][02468aceACE](:[0-9a-fA-F]{2}){5}", text) is None:
         raise ValueError(f"{text!r} is not a MAC address of a host, such as 02:00:00:00:00:01.")
-    return bytes(int(part, 16) for part in parts)
+    return bytes.fromhex(text.replace(":", ""))
 
 
 def main(words: list[str] | None = None) -> int:

@@ -1,0 +1,77 @@
+"""The gateway's views by themselves, in both themes and in a narrow pane: everyone can read them
+and use them without a mouse, and what is pressed has its effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytest.importorskip("axe_playwright_python", reason="axe-playwright-python is not installed")
+
+from playwright.sync_api import Browser, expect
+
+from book import chromium
+from p4lab.course.home import HERE
+from p4lab.notebook import Lab, open_lab
+from stage import NARROW, WIDE, Stage, opened
+
+BROWSER = chromium()
+
+pytestmark = [
+    pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian: chromium)"),
+    pytest.mark.beside(seconds=15),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    assert BROWSER is not None
+    with opened(BROWSER) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def lab() -> Lab:
+    return open_lab("06-bng", folder=HERE.sources)
+
+
+@pytest.mark.parametrize(("dark", "width"), [(False, WIDE), (True, NARROW)], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["dial_view", "speed_view", "spoof_view"])
+def test_everyone_can_use_it(browser: Browser, lab: Lab, name: str, dark: bool, width: int) -> None:
+    page = browser.new_page()
+    stage = Stage(page, getattr(lab, name)(), dark=dark, width=width)
+    assert stage.complaints() == []
+    page.close()
+
+
+def test_a_call_is_stepped_through_by_keys(browser: Browser, lab: Lab) -> None:
+    stage = Stage(browser.new_page(), lab.dial_view(who="alice"))
+    page = stage.page
+    said = page.get_by_role("status")
+    expect(said).to_contain_text("alice sends PADI")
+    page.locator(".p4d-view").focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(said).to_contain_text("the gateway sends PADS")
+    expect(page.locator(".p4d-known td.new").first).to_contain_text("session")
+    page.keyboard.press("End")
+    expect(page.locator(".p4d-message.now")).to_contain_text("DHCPv6 Reply")
+    page.locator("[data-step='0']").click()
+    expect(said).to_contain_text("PADI")
+    assert stage.errors == []
+    page.close()
+
+
+def test_another_class_moves_one_needle(browser: Browser, lab: Lab) -> None:
+    stage = Stage(browser.new_page(), lab.speed_view())
+    card = stage.page.locator(".p4d-card")
+    expect(card.nth(1)).to_contain_text("gets 10 of 20 Mbit/s")
+    stage.page.locator("select[data-who=bob]").select_option("5 Mbit/s")
+    stage.settle()
+    expect(card.nth(1)).to_contain_text("gets 5 of 20 Mbit/s")
+    expect(card.nth(0)).to_contain_text("gets 10 of 20 Mbit/s")
+    expect(stage.page.get_by_role("status")).to_contain_text("0.4 s")
+    assert stage.errors == []
+    stage.page.close()
