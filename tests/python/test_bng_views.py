@@ -127,7 +127,7 @@ def test_what_is_too_much_is_in_the_report() -> None:
     plan = load_plan("06-bng", packets=400)
     first = plan.streams[0]
     fast = replace(plan, streams=(replace(first, interval_ns=1000),))
-    settings = fast.settings.model_copy(update={"down": "1 Mbit/s"})
+    settings = fast.settings.model_copy(update={"downstream": "1 Mbit/s"})
     report = report_of(replace(fast, settings=settings))
     row = report.subscribers[0]
     assert row.policed is not None and row.down is not None
