@@ -154,8 +154,8 @@ class Kettle(System):
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"litres": 0}, "litres of water must be greater than or equal to 1, not 0."),
-        ({"litres": "some"}, "litres of water must be a valid integer, not some."),
+        ({"litres": 0}, "litres must be greater than or equal to 1, not 0 (litres of water)."),
+        ({"litres": "some"}, "litres must be a valid integer, not some (litres of water)."),
         ({"cups": 3}, "cups 3: cups come in pairs."),
         ({"cups": 6}, "--cups 6: a litre is four cups."),
         ({"sugar": 1}, "90-tea does not know --sugar; its system has --litres, --cups."),

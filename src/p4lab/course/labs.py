@@ -200,13 +200,15 @@ _OWN_WORDS = "Value error, "
 def _refused(model: type[Settings], name: str, value: Any, told: str) -> str:
     """Why a field cannot have a value; `told` is what pydantic says."""
     field = model.model_fields[name]
-    what = field.description or name
+    about = f" ({field.description})" if field.description else ""
+    said = name.replace("_", "-")
     if choices := getattr(field.annotation, "__args__", ()):
-        return f"{what} can be {', '.join(map(str, choices[:-1]))} or {choices[-1]}, not {value}."
+        named = f"{', '.join(map(str, choices[:-1]))} or {choices[-1]}"
+        return f"{said} can be {named}, not {value}{about}."
     if told.startswith(_OWN_WORDS):
-        return f"{what} {value}: {told.removeprefix(_OWN_WORDS)}."
+        return f"{said} {value}: {told.removeprefix(_OWN_WORDS)}."
     wanted = told.removeprefix("Input should be ").partition(", ")[0]
-    return f"{what} must be {wanted}, not {value}."
+    return f"{said} must be {wanted}, not {value}{about}."
 
 
 def _known_numbers(network: Topology) -> None:

@@ -224,7 +224,8 @@ def _nodes(plan: Plan) -> list[str]:
 def _host_problem(row: HostRow) -> str:
     parts = []
     if row.missing:
-        parts.append(f"misses {row.missing} of {row.sent} packets")
+        sent = max(row.sent, row.missing)  # what was to be sent, where its source could not
+        parts.append(f"misses {row.missing} of {sent} packets")
     if row.duplicates:
         parts.append(f"got {row.duplicates} duplicates")
     if row.unwanted:

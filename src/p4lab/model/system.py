@@ -200,8 +200,8 @@ class System:
         return {}
 
     def detached(self, plan: Plan, plane: Any) -> str:
-        """Which hosts have still to be attached before anybody joins a group or sends, as the
-        beginning of a sentence: "the sessions of h1 and h2"; empty if none."""
+        """Which hosts have still to be attached before anybody joins a group or sends, as a
+        sentence without its full stop: "h1 never came online"; empty if none."""
         return ""
 
     def waiting(self, plan: Plan, plane: Any) -> str:

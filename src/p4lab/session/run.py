@@ -73,18 +73,20 @@ class Session:
         """Hosts that dial in do, then every receiver joins its group, and time passes until the
         control plane knows all that it must. Raises UnheardError after `patience` nanoseconds."""
         self.net.attach()
-        self._wait_for(self.system.detached, patience)
+        self._wait_for(self.system.detached, "{}.", patience)
         for stream in self.plan.streams:
             if stream.destination.is_multicast:
                 for host in stream.receivers:
                     self.net.join(host, stream.destination)
-        self._wait_for(self.system.waiting, patience)
+        self._wait_for(self.system.waiting, "{} did not reach the control plane.", patience)
 
-    def _wait_for(self, missing_of: Callable[[Plan, Any], str], patience: int) -> None:
+    def _wait_for(
+        self, missing_of: Callable[[Plan, Any], str], sentence: str, patience: int
+    ) -> None:
         deadline = self.net.now + patience
         while missing := missing_of(self.plan, self.plane):
             if self.net.now >= deadline:
-                raise UnheardError(f"{missing} did not reach the control plane.")
+                raise UnheardError(sentence.format(missing))
             self.net.run_until(self.net.now + STEP, self.controller)
 
     def converge_or_go_on(self) -> str:

@@ -57,7 +57,8 @@ def _found(
         statements = own.statements, right.statements
         names = parting.names
         found = blamed(Ways(parting, *statements, source, names, names, _changed))
-        if found is not None:
+        # Nobody can mend a line of a file that is given; further on there may be one of their own.
+        if found is not None and (found[0] is None or found[0].file in course.student.edit):
             return found, parting
     return None
 

@@ -136,7 +136,7 @@ def header_lines(packet: PacketDifference) -> Iterator[str]:
     """The headers; both rows only if they differ."""
     both = packet.expected_headers and packet.got_headers
     if both and packet.expected_headers == packet.got_headers:
-        yield f"headers: {', '.join(packet.got_headers)}"
+        yield f"headers compared: {', '.join(packet.got_headers)}"
         return
     if packet.expected_headers:
         yield f"headers expected: {', '.join(packet.expected_headers)}"

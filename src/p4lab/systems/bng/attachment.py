@@ -44,7 +44,8 @@ class DialUp:
 
     def wrap(self, frame: bytes) -> bytes:
         if self.subscriber.state is not State.UP or not self.subscriber.send(frame[14:]):
-            reason = self.subscriber.reason or f"its session is {self.subscriber.state.value}"
+            reached = self.subscriber.state.value
+            reason = self.subscriber.reason or f"it got as far as {reached}"
             raise ValueError(f"it is not online ({reason}).")
         return self.subscriber.out.pop()
 

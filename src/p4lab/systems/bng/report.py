@@ -197,13 +197,16 @@ def _said(count: Count | None) -> str:
 
 
 def missing(plane: Any) -> str:
-    """The sessions that are not up, and how far each has come, as the beginning of a sentence;
-    empty if there are none."""
+    """Who is not online, and how far each has come: a sentence without its full stop, empty if
+    there is no one."""
     online = plane.online
     waiting = [one for one in plane.subscriptions if one.host.name not in online]
     if not waiting:
         return ""
-    return f"the sessions of {_listed(f'{one.host.name} ({_far(plane, one)})' for one in waiting)}"
+    names: dict[str, list[str]] = {}
+    for one in waiting:
+        names.setdefault(_far(plane, one), []).append(one.host.name)
+    return "; ".join(f"{_listed(who)} never came online: {far}" for far, who in names.items())
 
 
 def _far(plane: Any, one: Subscription) -> str:
@@ -211,7 +214,8 @@ def _far(plane: Any, one: Subscription) -> str:
     sessions = plane.gateway.concentrator.sessions.values()
     own = next((each for each in sessions if each.line[0] == one.number), None)
     if own is None:
-        return f"no PADR from line {one.number} was granted"
+        known = {line[0] for line in plane.gateway.concentrator.heard}
+        return "no PADR was granted" if one.number in known else "the gateway heard no PADI"
     link = own.link.link
     if link.lcp.state != State.OPENED:
         return f"LCP is in the state {state_name(link.lcp.state)}"

@@ -15,17 +15,25 @@ class GatewaySettings(Settings):
     what stands in front of a subscriber's frames; mixed is one line with labels, the next with
     tags. `downstream` and `upstream` are what a subscriber may receive and send."""
 
-    core: Annotated[str, Field(description="hosts that are not subscribers")] = "web"
+    core: Annotated[str, Field(description='hosts that are servers, not subscribers: "web tv"')] = (
+        "web"
+    )
     access: Annotated[
         Literal["mixed", "labels", "tags"],
         Field(description="in front of a subscriber's frames: two MPLS labels, or two VLAN tags"),
     ] = "mixed"
-    downstream: Annotated[str, Field(description="what a subscriber may receive")] = "50 Mbit/s"
-    upstream: Annotated[str, Field(description="what a subscriber may send")] = "10 Mbit/s"
+    downstream: Annotated[str, Field(description="what a subscriber may receive: 50 Mbit/s")] = (
+        "50 Mbit/s"
+    )
+    upstream: Annotated[str, Field(description="what a subscriber may send: 10 Mbit/s")] = (
+        "10 Mbit/s"
+    )
 
-    @field_validator("downstream", "upstream")
+    @field_validator("downstream", "upstream", mode="before")
     @classmethod
-    def _is_a_rate(cls, text: str) -> str:
+    def _is_a_rate(cls, text: object) -> object:
+        if not isinstance(text, str):  # 10 what?
+            raise ValueError('write a rate such as "50 Mbit/s"')
         rate_bits_per_second(text)
         return text
 

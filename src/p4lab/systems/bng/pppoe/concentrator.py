@@ -143,6 +143,11 @@ class Concentrator:
         self._lines: dict[Line, list[Session]] = {}
         self._buckets: dict[Line, Bucket] = {}
 
+    @property
+    def heard(self) -> Iterable[Line]:
+        """Lines that discovery has come from."""
+        return self._buckets.keys()
+
     def take(self) -> list[Frame]:
         """What is to be sent, in order."""
         out, self.out = self.out, []

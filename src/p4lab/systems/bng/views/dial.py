@@ -138,7 +138,7 @@ def _ending(name: str, call: Call) -> str:
     if call.problem:
         return f"The control plane stopped: {call.problem}"
     if call.online:
-        return f"{name} is online: the rows of its session are in the switch."
+        return f"{name} is online: the rows of this session are in the switch."
     if not call.messages:
         return f"{name} said nothing."
     if call.messages[-1].arrived is None:

@@ -74,7 +74,7 @@ class Traffic:
         plan, plane, system = self._session.plan, self._plane, self._session.system
         while (missing := system.detached(plan, plane)) and self._net.now < PATIENCE:
             self._net.run_until(self._net.now + WINDOW, self._session.controller)
-        return f"{missing} did not reach the control plane." if missing else ""
+        return f"{missing}." if missing else ""
 
     @property
     def elapsed(self) -> int:

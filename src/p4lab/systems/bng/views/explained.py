@@ -4,7 +4,7 @@ from __future__ import annotations
 
 EXPLAINED = {
     "PADI": "To everybody: who offers a session?",
-    "PADO": "The gateway offers one. It keeps nothing yet: the cookie proves later that it did.",
+    "PADO": "The gateway offers one, and keeps no note of it: its cookie will prove the offer.",
     "PADR": "The subscriber takes the offer, and returns the cookie.",
     "PADS": "From here on the session has a number.",
     "PADT": "The session is over.",
@@ -13,7 +13,7 @@ EXPLAINED = {
     "CHAP Success": "The proof is right.",
     "CHAP Failure": "The proof is wrong.",
     "Router Solicitation": "Is there a router on this link?",
-    "Router Advertisement": "There is, with a prefix for the link.",
+    "Router Advertisement": "The gateway names itself as the router, and a prefix for the link.",
     "DHCPv6 Solicit": "Who has a prefix for the networks behind the subscriber?",
     "DHCPv6 Advertise": "The gateway has one.",
     "DHCPv6 Request": "The subscriber takes it.",
@@ -24,7 +24,7 @@ CONTROL = {
     "Configure-Request": "That is how the sender wants the link to be.",
     "Configure-Ack": "The other side agrees to all of that.",
     "Configure-Nak": "Not with this value, but with that one.",
-    "Configure-Reject": "These options are not to be had here at all.",
+    "Configure-Reject": "The gateway does not offer these options at all.",
     "Terminate-Request": "The sender wants to end it.",
     "Terminate-Ack": "So it ends.",
     "Echo-Request": "Are you still there?",
