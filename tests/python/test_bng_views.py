@@ -310,3 +310,10 @@ def test_a_session_may_end_in_a_notebook() -> None:
     session.net.run_until(200 * 10**9, session.controller)  # longer than anyone asks for an echo
     assert "alice" not in session.plane.online
     assert lab.send(3).ok, "bob does not notice"
+
+
+def test_a_cell_of_a_counter_is_called_what_it_counts() -> None:
+    """Nobody knows what dropped[36] is."""
+    assert NOTATION.meaning("dropped", 36) == "UNKNOWN_SESSION"
+    assert NOTATION.meaning("punted", 1) == "DISCOVERY"
+    assert NOTATION.meaning("upstream_sent", 1) == ""

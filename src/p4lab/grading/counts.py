@@ -16,7 +16,9 @@ def story(course: Course, check: Check, judged: Judged, found: tuple[int, ...]) 
     case = judged.case
     for (name, cell), wanted, got in zip(case.counts, judged.counted, found, strict=True):
         if wanted != got:
-            summary = f"In the end the counter {name}[{cell}] holds {got}, not {wanted}."
+            called = course.system.notation.meaning(name, cell)
+            place = f"{name}[{cell}], {called}," if called else f"{name}[{cell}]"
+            summary = f"In the end the counter {place} holds {got}, not {wanted}."
             hint = course.hint(check, WRONG_COUNT, f"{name}[{cell}]")
             return Story(case.told(len(case.sendings)), summary, WRONG_COUNT, hint)
     return None

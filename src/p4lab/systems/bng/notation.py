@@ -138,6 +138,9 @@ NUMBERED = (
 )
 """Fields, keys and parameters that are numbers of something, however large"""
 
+BY_REASON = ("dropped", "dropped_copies", "punted")
+"""Counters with a cell for each reason"""
+
 NOTATION = Notation(
     {
         **dict.fromkeys(NUMBERED, DECIMAL),
@@ -151,6 +154,7 @@ NOTATION = Notation(
         ("ether_type", 0x8864): "PPPoE session",
         ("ether_type", 0x88A8): "S-tag",
         **{("code", code): name for code, name in DISCOVERY_CODES.items()},
+        **{(counter, cell): name for counter in BY_REASON for cell, name in REASONS.items()},
     },
 )
 
