@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import astuple
 from typing import Any
 
 import pytest
@@ -94,7 +95,7 @@ def fitting(row: Row, info: dict[str, Any]) -> str:
             continue
         match = keys_[name]
         kind = {"EXACT": Exact, "TERNARY": Ternary}[field["matchType"]]
-        if type(match) is not kind or any(n >> field["bitwidth"] for n in vars(match).values()):
+        if type(match) is not kind or any(n >> field["bitwidth"] for n in astuple(match)):
             return f"{name} = {match}"
     offered = {ref["id"] for ref in table["actionRefs"]}
     actions = [a for a in info["actions"] if a["preamble"]["name"] == row.action]

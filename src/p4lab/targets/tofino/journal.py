@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
@@ -298,9 +298,7 @@ def _written(name: Name, before: Row | None) -> dict[str, Any]:
     table, key = name
     item: dict[str, Any] = {
         "table": table,
-        "key": [
-            [field, type(match).__name__.lower(), *vars(match).values()] for field, match in key
-        ],
+        "key": [[field, type(match).__name__.lower(), *astuple(match)] for field, match in key],
         "before": None,
     }
     if before is not None:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from pathlib import Path
 
 from p4lab import _engine, registry
@@ -177,7 +177,7 @@ def row_text(row: Row) -> str:
 
 
 def _match(name: str, match: Match) -> str:
-    values = [_value(name, value) for value in vars(match).values()]
+    values = [_value(name, value) for value in astuple(match)]
     return ("/" if hasattr(match, "prefix_len") else "&&&").join(values)
 
 

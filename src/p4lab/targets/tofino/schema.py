@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
 from p4lab import _engine
@@ -237,7 +237,7 @@ def fits(field: Field, match: Match) -> str:
     wanted = {"EXACT": Exact, "LPM": Lpm, "TERNARY": Ternary, "RANGE": Range}.get(field.kind)
     if wanted is None or not isinstance(match, wanted):
         return f"key {field.name} is {field.kind.lower()}, and this is {type(match).__name__}"
-    numbers = [value for name, value in vars(match).items() if name != "prefix_len"]
+    numbers = [value for name, value in asdict(match).items() if name != "prefix_len"]
     if isinstance(match, Lpm) and match.prefix_len > field.bits:
         return f"key {field.name} has {field.bits} bits, not {match.prefix_len}"
     for number in numbers:
