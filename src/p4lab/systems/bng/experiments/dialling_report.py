@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
+from p4lab.experiment.panels import BLUE, GREEN, ORANGE
 from p4lab.systems.bng.experiments.bench import SECOND, origin
 from p4lab.systems.bng.experiments.dialling import SLOW, Outcome
-from p4lab.systems.bng.experiments.figures import BLUE, GREEN, ORANGE, save
+from p4lab.systems.bng.experiments.figures import save
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -162,7 +163,9 @@ def table(found: Sequence[Outcome]) -> Table:
 
 def draw(found: Sequence[Outcome], path: Path, note: str) -> None:
     """Sessions over time, and memory over sessions. Raises OSError, ValueError."""
-    save(path, [partial(_draw_sessions, found=found), partial(_draw_memory, found=found)], note)
+    save(
+        path, [partial(_draw_sessions, found=found), partial(_draw_memory, found=found)], note=note
+    )
 
 
 def _draw_sessions(axis: Any, *, found: Sequence[Outcome]) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from p4lab.experiment import tidy
+from p4lab.experiment.panels import BLUE, GREY
 from p4lab.network.base import NetworkError
 from p4lab.network.mininet import MininetNetwork
 from p4lab.network.switches import EngineSwitches
@@ -34,7 +35,7 @@ from p4lab.systems.bng.experiments.bench import (
     sessions,
     to_subscriber,
 )
-from p4lab.systems.bng.experiments.figures import BLUE, GREY, save
+from p4lab.systems.bng.experiments.figures import save
 from p4lab.systems.bng.experiments.latency import LENGTH
 from p4lab.topology import Host, Topology
 
@@ -241,7 +242,7 @@ def table(rows: Sequence[tidy.Row]) -> Table:
 
 def draw(found: Sequence[Outcome], path: Path, note: str) -> None:
     """Median latency by load. Raises OSError, ValueError."""
-    save(path, [partial(_draw, found=found)], note)
+    save(path, [partial(_draw, found=found)], note=note)
 
 
 def _draw(axis: Any, *, found: Sequence[Outcome]) -> None:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
 from p4lab.experiment.confidence import mean
+from p4lab.experiment.panels import BLUE, GREY, ORANGE, RED
 from p4lab.systems.bng.experiments.bench import origin
-from p4lab.systems.bng.experiments.figures import BLUE, GREY, ORANGE, RED, save
+from p4lab.systems.bng.experiments.figures import save
 from p4lab.systems.bng.experiments.latency import (
     BOUND,
     LENGTH,
@@ -185,7 +186,7 @@ def tables(rows: Sequence[dict[str, Any]]) -> list[Table]:
 
 def draw(rows: Sequence[dict[str, Any]], path: Path, note: str) -> None:
     """Latency by load, and by number of subscribers. Raises OSError, ValueError."""
-    save(path, [partial(_draw_loads, rows=rows), partial(_draw_subscribers, rows=rows)], note)
+    save(path, [partial(_draw_loads, rows=rows), partial(_draw_subscribers, rows=rows)], note=note)
 
 
 def _draw_loads(axis: Any, *, rows: Sequence[dict[str, Any]]) -> None:

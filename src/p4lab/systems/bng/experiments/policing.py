@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
+from p4lab.experiment.panels import BLUE, GREY
 from p4lab.network.virtual import PICOSECONDS
 from p4lab.systems.bng.api import Api, bandwidth
 from p4lab.systems.bng.experiments.bench import (
@@ -32,7 +33,7 @@ from p4lab.systems.bng.experiments.bench import (
     sessions,
     to_subscriber,
 )
-from p4lab.systems.bng.experiments.figures import BLUE, GREY, save
+from p4lab.systems.bng.experiments.figures import save
 from p4lab.systems.bng.ppp.codes import IPV4
 from p4lab.systems.bng.pppoe.packets import SESSION, data
 
@@ -214,7 +215,7 @@ def table(rows: Sequence[tidy.Row]) -> Table:
 
 def draw(rows: Sequence[tidy.Row], path: Path, note: str) -> None:
     """Offered, by formula and delivered of every case. Raises OSError, ValueError."""
-    save(path, [partial(_draw_bars, rows=rows)], note)
+    save(path, [partial(_draw_bars, rows=rows)], note=note)
 
 
 def _draw_bars(axis: Any, *, rows: Sequence[tidy.Row]) -> None:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
+from p4lab.experiment.panels import BLUE, GREY, RED
 from p4lab.fit import chip, estimate_file
 from p4lab.systems.bng.experiments.bench import PROGRAM
-from p4lab.systems.bng.experiments.figures import BLUE, GREY, RED, save
+from p4lab.systems.bng.experiments.figures import save
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -157,7 +158,7 @@ def _percent(value: float | None) -> str:
 
 def draw(found: Sequence[Outcome], path: Path, note: str) -> None:
     """SRAM and TCAM by sessions. Raises OSError, ValueError."""
-    save(path, [partial(_draw, found=found)], note)
+    save(path, [partial(_draw, found=found)], note=note)
 
 
 def _draw(axis: Any, *, found: Sequence[Outcome]) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
 from p4lab.experiment.confidence import mean
+from p4lab.experiment.panels import BLUE, GREEN, ORANGE
 from p4lab.systems.protect.experiments.cost import (
     ENDS,
     ENGINES,
@@ -20,7 +21,7 @@ from p4lab.systems.protect.experiments.cost import (
     End,
     Timing,
 )
-from p4lab.systems.protect.experiments.figures import BLUE, GREEN, ORANGE, save
+from p4lab.systems.protect.experiments.figures import save
 from p4lab.systems.protect.experiments.setup import MODES, PLAIN, PROGRAM, origin
 from p4lab.systems.protect.settings import ProtectSettings
 

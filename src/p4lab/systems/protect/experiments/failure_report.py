@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
 from p4lab.experiment.confidence import mean
+from p4lab.experiment.panels import BLUE, GREEN, GREY, RED
 from p4lab.systems.frr.experiments import plan as frr
 from p4lab.systems.protect.experiments.failure import WAYS, Outcome, Way, state
-from p4lab.systems.protect.experiments.figures import BLUE, GREEN, GREY, RED, save
+from p4lab.systems.protect.experiments.figures import save
 from p4lab.systems.protect.experiments.setup import origin
 
 if TYPE_CHECKING:

@@ -1,47 +1,13 @@
-"""What all figures of these experiments share: colours, the line at the bottom, the file."""
+"""What all figures of these experiments share: colours of modes, and the paper."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from functools import partial
 
-from p4lab import __version__
+from p4lab.experiment import panels
+from p4lab.experiment.panels import BLUE, GREY, RED
 from p4lab.systems.protect.experiments.setup import SOURCE
 
-GREY, BLUE, RED, GREEN, ORANGE = "#777777", "#1f77b4", "#d62728", "#2ca02c", "#ff7f0e"
 MODE_COLOURS = {"plain": GREY, "unprotected": BLUE, "protected": RED}
 
-
-def save(
-    path: Path,
-    drawings: Sequence[Callable[[Any], None]],
-    *,
-    note: str,
-    size: tuple[float, float] = (4.8, 3.9),
-    widths: Sequence[float] | None = None,
-) -> None:
-    """Lets each function draw into an axis of its own, side by side, and writes the whole into a
-    file in the format that its name ends in. `note` says what has been assumed; `size` is that of
-    one axis in inches. Raises OSError, ValueError."""
-    import matplotlib  # heavy: matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    ratios = list(widths or [1] * len(drawings))
-    with pyplot.rc_context({"font.size": 8}):
-        figure, axes = pyplot.subplots(
-            1,
-            len(drawings),
-            figsize=(size[0] * sum(ratios), size[1]),
-            squeeze=False,
-            width_ratios=ratios,
-        )
-        for axis, draw in zip(axes[0], drawings, strict=True):
-            draw(axis)
-    figure.text(0.01, 0.055, note, fontsize=7, color="#555555")
-    figure.text(0.01, 0.015, f"p4lab {__version__}; paper: {SOURCE}", fontsize=6, color="#555555")
-    figure.tight_layout(rect=(0, 0.09, 1, 1))
-    figure.savefig(path, dpi=130)
-    pyplot.close(figure)
+save = partial(panels.save, source=SOURCE)

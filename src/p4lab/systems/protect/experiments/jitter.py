@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
 from p4lab.experiment.confidence import mean
-from p4lab.systems.protect.experiments.figures import BLUE, GREY, RED, save
+from p4lab.experiment.panels import BLUE, GREY, RED
+from p4lab.systems.protect.experiments.figures import save
 from p4lab.systems.protect.experiments.pings import ping
 from p4lab.systems.protect.experiments.setup import (
     US,

@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
+from p4lab.experiment.panels import GREY, RED
 from p4lab.systems.protect.experiments.events import Event, Outcome, run
-from p4lab.systems.protect.experiments.figures import GREY, RED, save
+from p4lab.systems.protect.experiments.figures import save
 from p4lab.systems.protect.experiments.setup import origin
 
 if TYPE_CHECKING:

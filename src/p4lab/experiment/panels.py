@@ -1,0 +1,48 @@
+"""Figures of experiments whose axes stand side by side: colours, and the lines at the bottom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from p4lab import __version__
+
+GREY, BLUE, RED, GREEN, ORANGE = "#777777", "#1f77b4", "#d62728", "#2ca02c", "#ff7f0e"
+
+
+def save(
+    path: Path,
+    drawings: Sequence[Callable[[Any], None]],
+    *,
+    note: str,
+    source: str,
+    size: tuple[float, float] = (4.8, 3.9),
+    widths: Sequence[float] | None = None,
+    source_font: float = 6,
+) -> None:
+    """Lets each function draw into an axis of its own, side by side, and writes the whole into a
+    file in the format that its name ends in. `note` says what has been assumed, `source` names the
+    paper; `size` is that of one axis in inches. Raises OSError, ValueError."""
+    import matplotlib  # heavy: matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    ratios = list(widths or [1] * len(drawings))
+    with pyplot.rc_context({"font.size": 8}):
+        figure, axes = pyplot.subplots(
+            1,
+            len(drawings),
+            figsize=(size[0] * sum(ratios), size[1]),
+            squeeze=False,
+            width_ratios=ratios,
+        )
+        for axis, draw in zip(axes[0], drawings, strict=True):
+            draw(axis)
+    figure.text(0.01, 0.055, note, fontsize=7, color="#555555")
+    said = f"p4lab {__version__}; paper: {source}"
+    figure.text(0.01, 0.015, said, fontsize=source_font, color="#555555")
+    figure.tight_layout(rect=(0, 0.09, 1, 1))
+    figure.savefig(path, dpi=130)
+    pyplot.close(figure)
