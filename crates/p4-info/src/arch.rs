@@ -29,6 +29,12 @@ pub(crate) struct Arch {
     pub units: [&'static str; 3],
     /// Extern functions make room for type information, used or not.
     pub functions_touch_types: bool,
+    /// Entries that tables have room for where a program does not say
+    pub default_size: i64,
+    /// Instances that P4Runtime has no message for are listed, too.
+    pub lists_externs: bool,
+    /// Properties that name such instances
+    pub direct_properties: &'static [&'static str],
 }
 
 static V1MODEL: Arch = Arch {
@@ -53,6 +59,9 @@ static V1MODEL: Arch = Arch {
     register_index: None,
     units: ["packets", "bytes", "packets_and_bytes"],
     functions_touch_types: true,
+    default_size: 1024,
+    lists_externs: false,
+    direct_properties: &[],
 };
 
 const PORTABLE: Arch = Arch {
@@ -77,6 +86,9 @@ const PORTABLE: Arch = Arch {
     register_index: Some(1),
     units: ["PACKETS", "BYTES", "PACKETS_AND_BYTES"],
     functions_touch_types: false,
+    default_size: 1024,
+    lists_externs: false,
+    direct_properties: &[],
 };
 
 static PSA: Arch = PORTABLE;
@@ -90,11 +102,27 @@ static PNA: Arch = Arch {
     ..PORTABLE
 };
 
+static TNA: Arch = Arch {
+    name: "tna",
+    counter_size: "size",
+    meter_size: "size",
+    counters_property: "counters",
+    meters_property: "meters",
+    implementation_property: "implementation",
+    timeout_property: "idle_timeout",
+    units: ["PACKETS", "BYTES", "PACKETS_AND_BYTES"],
+    default_size: 512,
+    lists_externs: true,
+    direct_properties: &["registers", "filters"],
+    ..PORTABLE
+};
+
 /// The architecture of a package; v1model for packages of the program's own, as in p4c.
 pub(crate) fn of_package(package: &str) -> &'static Arch {
     match package {
         "PSA_Switch" => &PSA,
         "PNA_NIC" => &PNA,
+        "Switch" => &TNA,
         _ => &V1MODEL,
     }
 }

@@ -9,7 +9,7 @@ use crate::types::Types;
 use num_traits::ToPrimitive;
 use p4_check::types::{Kind, Type};
 use p4_check::value::Value;
-use p4_check::{sentence, Checked};
+use p4_check::{sentence, CallKind, Checked};
 use p4_syntax::ast::{Annotation, Decl, DeclKind, Direction, NodeId, Param};
 use p4_syntax::{Diagnostic, SourceMap, Span};
 use std::collections::{HashMap, HashSet};
@@ -42,6 +42,9 @@ pub(crate) fn build(checked: &Checked<'_>, sources: &SourceMap) -> Result<P4Info
     builder.symbols.assign();
     builder.add(&items);
     builder.pkg_info();
+    if builder.program.arch.lists_externs {
+        builder.ingress_parsers();
+    }
     let mut info = builder.info;
     info.type_info = builder.types.info;
     let mut diagnostics = builder.types.diagnostics;
@@ -421,6 +424,36 @@ impl<'a, 'c> Builder<'a, 'c> {
             )
             .hint("Use bit<W>, a struct with fields of bit<W>, or an enum with a type."),
         );
+    }
+
+    /// The parsers through which a Tofino's packets come in.
+    fn ingress_parsers(&mut self) {
+        let mut calls = self.checked().calls.values();
+        let unpacked = calls.find_map(|call| match call.kind {
+            CallKind::ExternFunction(decl) if &*decl.name.name == "port_metadata_unpack" => {
+                call.type_args.first().cloned()
+            }
+            _ => None,
+        });
+        for (pipeline, blocks) in self.program.instances_of("Pipeline") {
+            let Some((parser, DeclKind::Parser { proto, .. })) =
+                blocks.first().map(|decl| (decl, &decl.kind))
+            else {
+                continue;
+            };
+            let intrinsic = proto.params.iter().find(|param| {
+                let ty = self.checked().type_ref(param.ty.id);
+                matches!(ty, Type::Named(_, _, name, _) if &**name == "ingress_intrinsic_metadata_t")
+            });
+            let span = parser.name.span;
+            let own = IngressParser {
+                pipeline: pipeline.name.name.to_string(),
+                parser: parser.name.name.to_string(),
+                intrinsic: intrinsic.map_or(String::new(), |param| param.name.name.to_string()),
+                port_metadata: unpacked.as_ref().map(|ty| self.types.describe(ty, span)),
+            };
+            self.info.ingress_parsers.push(own);
+        }
     }
 
     fn pkg_info(&mut self) {

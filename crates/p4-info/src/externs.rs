@@ -44,8 +44,8 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    /// The argument for the constructor parameter `name`.
-    fn argument(&self, item: &ExternItem<'a>, name: &str) -> Option<&'a Expr> {
+    /// The parameters of the constructor that makes an instance.
+    fn constructor(&self, item: &ExternItem<'a>) -> Option<&'a [Param]> {
         let DeclKind::ExternObject { methods, .. } = &item.extern_type.kind else {
             return None;
         };
@@ -57,9 +57,13 @@ impl<'a> Builder<'a, '_> {
             } => Some(proto.params.as_slice()),
             _ => None,
         });
-        let params: &'a [Param] = constructors
-            .into_iter()
-            .find(|params| params.len() == item.info.args.len())?;
+        let mut constructors = constructors.into_iter();
+        constructors.find(|params: &&'a [Param]| params.len() == item.info.args.len())
+    }
+
+    /// The argument for the constructor parameter `name`.
+    fn argument(&self, item: &ExternItem<'a>, name: &str) -> Option<&'a Expr> {
+        let params = self.constructor(item)?;
         let at = params.iter().position(|p| &*p.name.name == name)?;
         match item.info.args.get(at)? {
             Some(index) => item.args.get(*index).map(|arg| &arg.value),
@@ -128,7 +132,12 @@ impl<'a> Builder<'a, '_> {
                 self.info.meters.push(meter);
             }
             Some(Sort::Register) => self.register(item),
-            Some(Sort::ActionProfile) => self.action_profile(item),
+            Some(Sort::ActionProfile) => {
+                self.action_profile(item);
+                if arch.lists_externs && &*item.extern_type.name.name == arch.action_selector {
+                    self.other_extern(item);
+                }
+            }
             Some(Sort::Digest) => {
                 let ty = self.type_argument(item, 0).unwrap_or(Type::Unknown);
                 let type_spec = self.types.describe(&ty, Self::span_of(item));
@@ -138,8 +147,39 @@ impl<'a> Builder<'a, '_> {
                     type_spec,
                 });
             }
+            None if arch.lists_externs => self.other_extern(item),
             _ => {}
         }
+    }
+
+    fn other_extern(&mut self, item: &ExternItem<'a>) {
+        let extern_type = item.extern_type.name.name.to_string();
+        let has_cells = matches!(&*extern_type, "DirectRegister" | "RegisterParam");
+        let ty = self.type_argument(item, 0).filter(|_| has_cells);
+        let data = ty.map(|ty| self.types.describe(&ty, Self::span_of(item)));
+        let (mut numbers, mut instances) = (Vec::new(), Vec::new());
+        for param in self.constructor(item).unwrap_or_default() {
+            let name = &*param.name.name;
+            let Some(expr) = self.argument(item, name) else {
+                continue;
+            };
+            let value = self.program.eval(&item.env, expr);
+            if let Some(number) = value.and_then(|value| value.as_int()?.to_i64()) {
+                numbers.push((name.to_string(), number));
+            } else if let Some(other) = self.program.extern_named(&item.env, expr) {
+                instances.push((name.to_string(), other.name.clone()));
+            }
+        }
+        let instance = Extern {
+            name: item.name.clone(),
+            extern_type,
+            notes: self.notes(item.annotations, &[]),
+            data,
+            numbers,
+            instances,
+            table_id: None,
+        };
+        self.info.externs.push(instance);
     }
 
     fn register(&mut self, item: &ExternItem<'a>) {

@@ -17,6 +17,10 @@ pub struct P4Info {
     pub value_sets: Vec<ValueSet>,
     pub registers: Vec<Register>,
     pub digests: Vec<Digest>,
+    /// Instances that P4Runtime has no message for: filters, hashes and the like of TNA
+    pub externs: Vec<Extern>,
+    /// The ingress parsers of TNA's pipelines
+    pub ingress_parsers: Vec<IngressParser>,
     /// `None` when nothing in the program could have a type worth describing
     pub type_info: Option<TypeInfo>,
 }
@@ -241,6 +245,36 @@ pub struct Register {
 pub struct Digest {
     pub preamble: Preamble,
     pub type_spec: DataType,
+}
+
+/// An extern instance of an architecture's own, or an action selector that has a profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Extern {
+    /// The full name, without a leading dot
+    pub name: String,
+    /// What it is an instance of
+    pub extern_type: String,
+    pub notes: Notes,
+    /// What is in the cells of registers
+    pub data: Option<DataType>,
+    /// Constructor arguments that are numbers, by their parameters
+    pub numbers: Vec<(String, i64)>,
+    /// Those that are other instances, with the full names of these
+    pub instances: Vec<(String, String)>,
+    /// The table that it belongs to, for direct ones
+    pub table_id: Option<u32>,
+}
+
+/// What stands between a port of a Tofino and the packets of that port.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IngressParser {
+    /// The name of the pipeline's instance
+    pub pipeline: String,
+    pub parser: String,
+    /// What the parser calls the ingress' intrinsic metadata
+    pub intrinsic: String,
+    /// As what it unpacks the port's metadata; `None`: it skips them
+    pub port_metadata: Option<DataType>,
 }
 
 /// The declarations behind the type names that P4Info mentions.

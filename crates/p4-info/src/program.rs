@@ -195,6 +195,25 @@ impl<'a, 'c> Program<'a, 'c> {
         params.iter().zip(&info.args).filter_map(value).collect()
     }
 
+    /// The instances of the package `kind`, with the declarations of their parsers and controls in
+    /// the order of its parameters.
+    pub fn instances_of(&self, kind: &str) -> Vec<(&'a Decl, Vec<&'a Decl>)> {
+        let decls = self.checked.program.decls.iter();
+        let instances = decls.filter_map(|decl| {
+            let DeclKind::Instance { args, .. } = &decl.kind else {
+                return None;
+            };
+            let is = matches!(self.checked.expr_type(decl.id), Type::Named(_, _, name, _) if &**name == kind);
+            let blocks = self.package_args(decl.id, args).into_iter();
+            let blocks = blocks.filter_map(|arg| match self.checked.calls.get(&arg.id)?.kind {
+                CallKind::Construct(block) => Some(block),
+                _ => None,
+            });
+            is.then(|| (decl, blocks.collect()))
+        });
+        instances.collect()
+    }
+
     fn package_block(&self, arg: &'a Expr, args: &'a [Arg], items: &mut Items<'a>) {
         let Some(info) = self.checked.calls.get(&arg.id) else {
             return;
@@ -334,7 +353,8 @@ impl<'a, 'c> Program<'a, 'c> {
     }
 
     /// The extern instance that an expression names.
-    fn extern_named(&self, env: &Rc<Env<'a>>, expr: &'a Expr) -> Option<Rc<ExternItem<'a>>> {
+    /// The instance that an expression names.
+    pub fn extern_named(&self, env: &Rc<Env<'a>>, expr: &'a Expr) -> Option<Rc<ExternItem<'a>>> {
         match self.checked.defs.get(&expr.id)? {
             Def::Param(param) => env.given.get(&param.id).cloned(),
             Def::Instance(decl) => self.extern_decl(env, decl),

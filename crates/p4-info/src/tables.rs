@@ -14,9 +14,6 @@ use p4_syntax::ast::{
 };
 use p4_syntax::Diagnostic;
 
-/// What a table without a size of its own has room for.
-const DEFAULT_SIZE: i64 = 1024;
-
 impl<'a> Builder<'a, '_> {
     /// Adds a table, with the counters and meters of its entries.
     pub fn table(&mut self, table: &TableItem<'a>) {
@@ -65,6 +62,18 @@ impl<'a> Builder<'a, '_> {
             let resource = self.direct_meter(&item, id);
             described.direct_resource_ids.push(resource);
         }
+        for name in arch.direct_properties {
+            let item = property(table.decl, name).and_then(|(property, expr)| {
+                self.program.property_extern(&table.env, property, expr)
+            });
+            let own = item.and_then(|item| {
+                let mut externs = self.info.externs.iter_mut();
+                externs.find(|own| own.name == item.name)
+            });
+            if let Some(own) = own {
+                own.table_id = Some(id);
+            }
+        }
     }
 
     fn size(&self, table: &TableItem<'a>) -> i64 {
@@ -72,7 +81,7 @@ impl<'a> Builder<'a, '_> {
             .and_then(|(_, expr)| self.program.eval(&table.env, expr))
             .and_then(|value| value.as_int()?.to_i64());
         match size {
-            None | Some(0) => DEFAULT_SIZE,
+            None | Some(0) => self.program.arch.default_size,
             Some(size) => size,
         }
     }

@@ -1,0 +1,176 @@
+//! The tables of a program, as `bf-rt.json` lists them.
+
+mod build;
+mod fields;
+mod hash;
+mod json;
+mod tables;
+
+/// What a program shows to its clients.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Schema {
+    pub tables: Vec<Table>,
+    pub learn_filters: Vec<LearnFilter>,
+}
+
+/// What a table is of; the names are those of `table_type`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    MatchActionDirect,
+    MatchActionIndirect,
+    MatchActionIndirectSelector,
+    Action,
+    Selector,
+    SelectorGetMember,
+    Counter,
+    Meter,
+    Register,
+    RegisterParam,
+    Lpf,
+    Wred,
+    ParserValueSet,
+    PortMetadata,
+    TblDbgCnt,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// With the pipeline in front: `pipe.Ingress.forward`
+    pub name: String,
+    pub id: u32,
+    pub kind: Kind,
+    /// Entries that it has room for
+    pub size: i64,
+    /// As written: `@mode("fair")`. `None`: the list is left out, as bf-p4c does for some kinds.
+    pub annotations: Option<Vec<String>>,
+    /// Ids of tables that must have what this one names
+    pub depends_on: Vec<u32>,
+    /// Whether the program forbids another default action; `None` where there is none
+    pub const_default: Option<bool>,
+    pub key: Vec<KeyField>,
+    pub actions: Option<Vec<ActionSpec>>,
+    pub data: Vec<Data>,
+    pub operations: Vec<&'static str>,
+    pub attributes: Vec<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Match {
+    Exact,
+    Lpm,
+    Ternary,
+    Range,
+    Optional,
+    /// The number of a partition of an algorithmic TCAM
+    Atcam,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyField {
+    pub id: u32,
+    pub name: String,
+    pub annotations: Vec<Annotation>,
+    pub mandatory: bool,
+    pub match_type: Match,
+    pub field_type: FieldType,
+}
+
+/// A name, for some with a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Annotation {
+    pub name: String,
+    pub value: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    TableAndDefault,
+    TableOnly,
+    DefaultOnly,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct ActionSpec {
+    pub id: u32,
+    /// Without the pipeline
+    pub name: String,
+    pub scope: Scope,
+    pub annotations: Vec<String>,
+    /// Its parameters, all of which must be given
+    pub data: Vec<Field>,
+}
+
+/// One field of an entry, or several of which an entry has one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Data {
+    pub mandatory: bool,
+    pub read_only: bool,
+    pub one_of: Vec<Field>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Field {
+    pub id: u32,
+    pub name: String,
+    pub repeated: bool,
+    pub annotations: Vec<String>,
+    pub field_type: FieldType,
+}
+
+/// What a field holds, and what it is where nobody says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FieldType {
+    /// Bits
+    Bytes {
+        width: i32,
+        default: Option<i64>,
+    },
+    Uint {
+        bits: u32,
+        default: Option<u64>,
+    },
+    Bool {
+        default: Option<bool>,
+    },
+    Float,
+    /// One of these; any text if there are none
+    Text {
+        choices: &'static [&'static str],
+        default: Option<&'static str>,
+    },
+}
+
+/// A digest.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LearnFilter {
+    pub name: String,
+    pub id: u32,
+    pub annotations: Vec<String>,
+    pub fields: Vec<Field>,
+}
+
+impl Schema {
+    pub fn table(&self, id: u32) -> Option<&Table> {
+        self.tables.iter().find(|table| table.id == id)
+    }
+
+    pub fn table_named(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+}
+
+impl FieldType {
+    pub(crate) const fn bytes(width: i32) -> FieldType {
+        FieldType::Bytes {
+            width,
+            default: None,
+        }
+    }
+
+    pub(crate) const fn uint(bits: u32) -> FieldType {
+        FieldType::Uint {
+            bits,
+            default: None,
+        }
+    }
+}
