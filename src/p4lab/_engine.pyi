@@ -93,6 +93,9 @@ class Compilation:
         """What stands in the way of P4Info in a program that is otherwise right."""
     def p4info(self, *, json: bool = False) -> str:
         """P4Info in protobuf's text format or as JSON; ValueError if there is none."""
+    def bfrt(self) -> str:
+        """What a TNA program shows to clients of BF Runtime, as bf-p4c's `bf-rt.json`; ValueError
+        if there is no P4Info, or if the program is for another architecture."""
     def render(self, *, color: bool = False) -> str: ...
 
 def compile(

@@ -7,6 +7,8 @@
 //! No thread, file, socket or clock here.
 #![forbid(unsafe_code)]
 
+pub mod messages;
 pub mod schema;
+pub mod server;
 
 pub use schema::Schema;

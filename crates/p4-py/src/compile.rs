@@ -62,6 +62,18 @@ impl Compilation {
         }
     }
 
+    /// What a TNA program shows to clients of BF Runtime, as bf-p4c's `bf-rt.json`. ValueError if
+    /// there is no P4Info, or if the program is for another architecture.
+    fn bfrt(&self) -> PyResult<String> {
+        match &self.p4info {
+            Some(Ok(info)) if info.ingress_parsers.is_empty() => Err(PyValueError::new_err(
+                "BF Runtime is for Tofino: the program has no Pipeline of TNA",
+            )),
+            Some(Ok(info)) => Ok(p4_bfrt::Schema::of(info).json()),
+            _ => self.p4info(true),
+        }
+    }
+
     /// What stands in the way of P4Info in a program that is otherwise right.
     #[getter]
     fn p4info_diagnostics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {

@@ -32,6 +32,15 @@ P4Info = Annotated[
     ),
 ]
 
+Bfrt = Annotated[
+    Path | None,
+    typer.Option(
+        "--bfrt",
+        metavar="FILE",
+        help="Also write what a TNA program shows to BF Runtime, as bf-p4c's bf-rt.json.",
+    ),
+]
+
 Lint = Annotated[
     str | None,
     typer.Option(
@@ -48,13 +57,14 @@ def compile_program(
     define: Defines = None,
     as_json: Json = False,
     p4info: P4Info = None,
+    bfrt: Bfrt = None,
     lint: Lint = None,
 ) -> None:
     """Check a P4 program: prints errors and warnings, exits 1 if there is an error.
 
     The JSON object has `ok`, `program` (its path), `diagnostics` (each with severity, code,
-    message, hint, file, line, column, end_line, end_column, labels). With `--p4info` also what
-    only the control plane would stumble over is an error.
+    message, hint, file, line, column, end_line, end_column, labels). With `--p4info` and
+    `--bfrt` also what only the control plane would stumble over is an error.
     """
     existing_file(program, "P4 program")
     dirs, macros = existing_dirs(include), split_defines(define)
@@ -65,13 +75,20 @@ def compile_program(
         fail(f"--lint: {error}.")
     diagnostics, ok = result.diagnostics, result.ok
     text = result.render(color=sys.stderr.isatty())
-    if p4info is not None and ok:
+    if (p4info is not None or bfrt is not None) and ok:
         refused = result.p4info_diagnostics
         diagnostics, ok = diagnostics + refused, not refused
         try:
-            write_text(p4info, result.p4info(json=p4info.suffix == ".json"))
+            described = result.p4info(json=p4info is not None and p4info.suffix == ".json")
         except ValueError as error:
             text += str(error)
+    if p4info is not None and ok:
+        write_text(p4info, described)
+    if bfrt is not None and ok:
+        try:
+            write_text(bfrt, result.bfrt())
+        except ValueError as error:
+            fail(f"--bfrt: {error}.")
     if as_json:
         report = {
             "ok": ok,

@@ -383,6 +383,7 @@ impl<'i> Build<'i> {
                     true => "f1".to_string(),
                     false => field.name.clone(),
                 },
+                source: field.name.clone(),
                 annotations: Vec::new(),
                 mandatory: false,
                 match_type: match field.match_type {

@@ -10,10 +10,10 @@ pub const ACTION_MEMBER_ID: u32 = 65539;
 pub const SELECTOR_GROUP_ID: u32 = 65540;
 pub const ENTRY_TTL: u32 = 65543;
 pub const ENTRY_HIT_STATE: u32 = 65544;
-const METER_BYTES: u32 = 65545;
-const METER_PACKETS: u32 = 65549;
-const COUNTER_BYTES: u32 = 65553;
-const COUNTER_PACKETS: u32 = 65554;
+pub const METER_BYTES: u32 = 65545;
+pub const METER_PACKETS: u32 = 65549;
+pub const COUNTER_BYTES: u32 = 65553;
+pub const COUNTER_PACKETS: u32 = 65554;
 pub const METER_INDEX: u32 = 65555;
 pub const COUNTER_INDEX: u32 = 65556;
 pub const REGISTER_INDEX: u32 = 65557;
@@ -71,6 +71,7 @@ pub fn key(id: u32, name: &str, bits: u32) -> KeyField {
     KeyField {
         id,
         name: name.to_string(),
+        source: name.to_string(),
         annotations: Vec::new(),
         mandatory: true,
         match_type: Match::Exact,

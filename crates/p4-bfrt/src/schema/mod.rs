@@ -1,7 +1,7 @@
 //! The tables of a program, as `bf-rt.json` lists them.
 
 mod build;
-mod fields;
+pub(crate) mod fields;
 mod hash;
 mod json;
 mod tables;
@@ -69,6 +69,8 @@ pub enum Match {
 pub struct KeyField {
     pub id: u32,
     pub name: String,
+    /// What the program calls it: `hdr.vlan[1].vid` for `hdr.vlan$1.vid`
+    pub source: String,
     pub annotations: Vec<Annotation>,
     pub mandatory: bool,
     pub match_type: Match,
@@ -147,6 +149,32 @@ pub struct LearnFilter {
     pub id: u32,
     pub annotations: Vec<String>,
     pub fields: Vec<Field>,
+}
+
+impl Table {
+    /// The name without the pipeline, as the program has it.
+    pub fn source(&self) -> &str {
+        self.name
+            .split_once('.')
+            .map_or(&*self.name, |(_, own)| own)
+    }
+
+    /// The field of an entry with this id: a parameter of its action, or of any entry.
+    pub fn field(&self, action: u32, id: u32) -> Option<&Field> {
+        let actions = self.actions.iter().flatten();
+        let params = actions.filter(|own| own.id == action);
+        let params = params.flat_map(|own| &own.data);
+        let own = self.data.iter().flat_map(|data| &data.one_of);
+        params.chain(own).find(|field| field.id == id)
+    }
+
+    pub fn action(&self, id: u32) -> Option<&ActionSpec> {
+        self.actions.iter().flatten().find(|own| own.id == id)
+    }
+
+    pub fn action_named(&self, name: &str) -> Option<&ActionSpec> {
+        self.actions.iter().flatten().find(|own| own.name == name)
+    }
 }
 
 impl Schema {

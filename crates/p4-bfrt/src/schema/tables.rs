@@ -34,6 +34,7 @@ pub fn match_key(info: &model::Table) -> Vec<KeyField> {
         KeyField {
             id: own.id,
             name: key_name(&own.name),
+            source: own.name.clone(),
             annotations,
             mandatory: false,
             match_type: match_type(&own.match_type),

@@ -1,0 +1,282 @@
+//! The messages of BF Runtime, field by field with the numbers of `bfruntime.proto`.
+//!
+//! Only what the server reads or writes has a field; prost skips the others.
+
+use prost::{Enumeration, Message, Oneof};
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct TargetDevice {
+    #[prost(uint32, tag = "1")]
+    pub device_id: u32,
+    /// 0xffff: all of them
+    #[prost(uint32, tag = "2")]
+    pub pipe_id: u32,
+    #[prost(uint32, tag = "3")]
+    pub direction: u32,
+    #[prost(uint32, tag = "4")]
+    pub prsr_id: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Enumeration)]
+#[repr(i32)]
+pub enum Atomicity {
+    ContinueOnError = 0,
+    RollbackOnError = 1,
+    DataplaneAtomic = 2,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct WriteRequest {
+    #[prost(message, optional, tag = "1")]
+    pub target: Option<TargetDevice>,
+    #[prost(uint32, tag = "2")]
+    pub client_id: u32,
+    #[prost(message, repeated, tag = "3")]
+    pub updates: Vec<Update>,
+    #[prost(enumeration = "Atomicity", tag = "4")]
+    pub atomicity: i32,
+    #[prost(string, tag = "5")]
+    pub p4_name: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct WriteResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub status: Vec<Error>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct ReadRequest {
+    #[prost(message, optional, tag = "1")]
+    pub target: Option<TargetDevice>,
+    #[prost(uint32, tag = "2")]
+    pub client_id: u32,
+    #[prost(message, repeated, tag = "3")]
+    pub entities: Vec<Entity>,
+    #[prost(string, tag = "4")]
+    pub p4_name: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct ReadResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub entities: Vec<Entity>,
+    #[prost(message, repeated, tag = "2")]
+    pub status: Vec<Error>,
+}
+
+/// What became of one update or entity.
+#[derive(Clone, PartialEq, Message)]
+pub struct Error {
+    #[prost(int32, tag = "1")]
+    pub canonical_code: i32,
+    #[prost(string, tag = "2")]
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Enumeration)]
+#[repr(i32)]
+pub enum UpdateType {
+    Unspecified = 0,
+    Insert = 1,
+    Modify = 2,
+    /// Adds to what lists hold, or takes from it
+    ModifyInc = 3,
+    Delete = 4,
+    InsertOrModify = 5,
+    /// The default entry, or all cells, as the program has them
+    Reset = 6,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Update {
+    #[prost(enumeration = "UpdateType", tag = "1")]
+    pub update_type: i32,
+    #[prost(message, optional, tag = "2")]
+    pub entity: Option<Entity>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Entity {
+    #[prost(oneof = "EntityKind", tags = "1, 2, 4")]
+    pub kind: Option<EntityKind>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub enum EntityKind {
+    #[prost(message, tag = "1")]
+    Entry(TableEntry),
+    #[prost(message, tag = "2")]
+    Usage(TableUsage),
+    #[prost(message, tag = "4")]
+    Operation(TableOperation),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct TableEntry {
+    #[prost(uint32, tag = "1")]
+    pub table_id: u32,
+    #[prost(oneof = "EntryName", tags = "2, 7")]
+    pub name: Option<EntryName>,
+    #[prost(message, optional, tag = "3")]
+    pub data: Option<TableData>,
+    #[prost(bool, tag = "4")]
+    pub is_default_entry: bool,
+    #[prost(message, optional, tag = "8")]
+    pub entry_tgt: Option<TargetDevice>,
+    #[prost(message, optional, tag = "9")]
+    pub table_flags: Option<TableFlags>,
+}
+
+/// Which entry of a table.
+#[derive(Clone, PartialEq, Oneof)]
+pub enum EntryName {
+    #[prost(message, tag = "2")]
+    Key(TableKey),
+    #[prost(uint32, tag = "7")]
+    Handle(u32),
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct TableFlags {
+    #[prost(bool, tag = "1")]
+    pub from_hw: bool,
+    #[prost(bool, tag = "2")]
+    pub key_only: bool,
+    #[prost(bool, tag = "3")]
+    pub mod_del: bool,
+    #[prost(bool, tag = "4")]
+    pub reset_ttl: bool,
+    #[prost(bool, tag = "5")]
+    pub reset_stats: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct TableUsage {
+    #[prost(uint32, tag = "1")]
+    pub table_id: u32,
+    #[prost(uint32, tag = "2")]
+    pub usage: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct TableOperation {
+    #[prost(uint32, tag = "1")]
+    pub table_id: u32,
+    /// One of `supported_operations` of the schema
+    #[prost(string, tag = "2")]
+    pub operation: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct TableData {
+    #[prost(uint32, tag = "1")]
+    pub action_id: u32,
+    #[prost(message, repeated, tag = "2")]
+    pub fields: Vec<DataField>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct DataField {
+    #[prost(uint32, tag = "1")]
+    pub field_id: u32,
+    #[prost(oneof = "DataValue", tags = "2, 3, 4, 5, 6, 8")]
+    pub value: Option<DataValue>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub enum DataValue {
+    /// A number, most significant byte first
+    #[prost(bytes, tag = "2")]
+    Stream(Vec<u8>),
+    #[prost(float, tag = "3")]
+    Float(f32),
+    #[prost(string, tag = "4")]
+    Text(String),
+    #[prost(message, tag = "5")]
+    Ints(IntArray),
+    #[prost(message, tag = "6")]
+    Bools(BoolArray),
+    #[prost(bool, tag = "8")]
+    Bool(bool),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct IntArray {
+    #[prost(uint32, repeated, tag = "1")]
+    pub val: Vec<u32>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct BoolArray {
+    #[prost(bool, repeated, tag = "1")]
+    pub val: Vec<bool>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct TableKey {
+    #[prost(message, repeated, tag = "1")]
+    pub fields: Vec<KeyField>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct KeyField {
+    #[prost(uint32, tag = "1")]
+    pub field_id: u32,
+    #[prost(oneof = "KeyValue", tags = "2, 3, 4, 5, 6")]
+    pub value: Option<KeyValue>,
+}
+
+/// Numbers have their most significant byte first.
+#[derive(Clone, PartialEq, Oneof)]
+pub enum KeyValue {
+    #[prost(message, tag = "2")]
+    Exact(Exact),
+    #[prost(message, tag = "3")]
+    Ternary(Ternary),
+    #[prost(message, tag = "4")]
+    Lpm(Lpm),
+    #[prost(message, tag = "5")]
+    Range(Range),
+    #[prost(message, tag = "6")]
+    Optional(Optional),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Exact {
+    #[prost(bytes = "vec", tag = "1")]
+    pub value: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Ternary {
+    #[prost(bytes = "vec", tag = "1")]
+    pub value: Vec<u8>,
+    #[prost(bytes = "vec", tag = "2")]
+    pub mask: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Lpm {
+    #[prost(bytes = "vec", tag = "1")]
+    pub value: Vec<u8>,
+    /// In bits
+    #[prost(int32, tag = "2")]
+    pub prefix_len: i32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Range {
+    #[prost(bytes = "vec", tag = "1")]
+    pub low: Vec<u8>,
+    #[prost(bytes = "vec", tag = "2")]
+    pub high: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Optional {
+    #[prost(bytes = "vec", tag = "1")]
+    pub value: Vec<u8>,
+    #[prost(bool, tag = "2")]
+    pub is_valid: bool,
+}
