@@ -671,6 +671,18 @@ class P4RuntimeServer:
     def close(self) -> None:
         """Ends all connections; the switches go on with what they have."""
 
+class BfrtServer:
+    """BF Runtime over gRPC, in threads of its own, for a TNA switch on Linux interfaces."""
+
+    def __init__(self, name: str, forwarder: Forwarder, address: str) -> None:
+        """Listens on HOST:PORT; port 0 takes a free one. Clients bind to the program under `name`.
+        Raises OSError, and ValueError for what is no address or no program of TNA."""
+    @property
+    def address(self) -> str:
+        """HOST:PORT; raises OSError once closed."""
+    def close(self) -> None:
+        """Ends all connections; the switch goes on with what it has."""
+
 class Runtime:
     """What a runtime API beside P4Runtime reads and writes of a switch on Linux interfaces.
 

@@ -2,6 +2,7 @@
 //!
 //! Only what the server reads or writes has a field; prost skips the others.
 
+use p4_runtime::messages::RpcStatus;
 use prost::{Enumeration, Message, Oneof};
 
 #[derive(Clone, Copy, PartialEq, Message)]
@@ -279,4 +280,141 @@ pub struct Optional {
     pub value: Vec<u8>,
     #[prost(bool, tag = "2")]
     pub is_valid: bool,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct StreamMessageRequest {
+    #[prost(uint32, tag = "1")]
+    pub client_id: u32,
+    #[prost(oneof = "StreamRequest", tags = "2, 3")]
+    pub update: Option<StreamRequest>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub enum StreamRequest {
+    #[prost(message, tag = "2")]
+    Subscribe(Subscribe),
+    #[prost(message, tag = "3")]
+    DigestAck(DigestListAck),
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct Subscribe {
+    #[prost(bool, tag = "1")]
+    pub is_master: bool,
+    #[prost(uint32, tag = "2")]
+    pub device_id: u32,
+    #[prost(message, optional, tag = "3")]
+    pub notifications: Option<Notifications>,
+    /// The server's answer
+    #[prost(message, optional, tag = "4")]
+    pub status: Option<RpcStatus>,
+}
+
+/// What a client wants to be told.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct Notifications {
+    #[prost(bool, tag = "1")]
+    pub learn: bool,
+    #[prost(bool, tag = "2")]
+    pub idle_timeout: bool,
+    #[prost(bool, tag = "3")]
+    pub port_status: bool,
+    #[prost(bool, tag = "4")]
+    pub entry_active: bool,
+    #[prost(bool, tag = "5")]
+    pub selector_update: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct DigestListAck {
+    #[prost(uint32, tag = "1")]
+    pub digest_id: u32,
+    #[prost(uint32, tag = "2")]
+    pub list_id: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct StreamMessageResponse {
+    #[prost(oneof = "StreamResponse", tags = "1")]
+    pub update: Option<StreamResponse>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub enum StreamResponse {
+    #[prost(message, tag = "1")]
+    Subscribe(Subscribe),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Enumeration)]
+#[repr(i32)]
+pub enum PipelineAction {
+    Bind = 0,
+    Verify = 1,
+    WarmInitBegin = 2,
+    WarmInitBeginAndEnd = 3,
+    WarmInitEnd = 4,
+    ReconcileAndWarmInitEnd = 5,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct SetPipelineRequest {
+    #[prost(uint32, tag = "1")]
+    pub device_id: u32,
+    #[prost(uint32, tag = "2")]
+    pub client_id: u32,
+    #[prost(enumeration = "PipelineAction", tag = "3")]
+    pub action: i32,
+    #[prost(message, repeated, tag = "6")]
+    pub config: Vec<PipelineConfig>,
+}
+
+/// Whether a warm restart has begun or has ended; the answer to a binding says neither.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct SetPipelineResponse {
+    #[prost(int32, tag = "1")]
+    pub response_type: i32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct PipelineConfig {
+    #[prost(string, tag = "1")]
+    pub p4_name: String,
+    /// `bf-rt.json`
+    #[prost(bytes = "vec", tag = "2")]
+    pub bfruntime_info: Vec<u8>,
+    #[prost(message, repeated, tag = "3")]
+    pub profiles: Vec<Profile>,
+}
+
+/// A pipeline, and the pipes that it runs on.
+#[derive(Clone, PartialEq, Message)]
+pub struct Profile {
+    #[prost(string, tag = "1")]
+    pub profile_name: String,
+    #[prost(uint32, repeated, tag = "4")]
+    pub pipe_scope: Vec<u32>,
+}
+
+/// The schema of what a chip has whatever its program.
+#[derive(Clone, PartialEq, Message)]
+pub struct NonP4Config {
+    #[prost(bytes = "vec", tag = "1")]
+    pub bfruntime_info: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct GetPipelineRequest {
+    #[prost(uint32, tag = "1")]
+    pub device_id: u32,
+    #[prost(uint32, tag = "2")]
+    pub client_id: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct GetPipelineResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub config: Vec<PipelineConfig>,
+    #[prost(message, optional, tag = "2")]
+    pub non_p4_config: Option<NonP4Config>,
 }

@@ -37,10 +37,10 @@ impl World {
             schema: &self.schema,
             pipe,
         };
-        match write(&mut self.switch, scope, &request) {
-            Ok(()) => Vec::new(),
-            Err(errors) => errors.iter().map(|error| error.canonical_code).collect(),
-        }
+        let results = write(&mut self.switch, scope, &request).into_iter();
+        results
+            .map(|result| result.map_or_else(|error| error.code as i32, |()| 0))
+            .collect()
     }
 
     fn write(&mut self, updates: Vec<Update>) -> Vec<i32> {

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bench_tables;
+mod bfrt;
 mod compile;
 mod conformance;
 mod engine;
@@ -34,6 +35,8 @@ use pyo3::prelude::*;
 mod _engine {
     #[pymodule_export]
     use super::bench_tables::bench_table;
+    #[pymodule_export]
+    use super::bfrt::BfrtServer;
     #[pymodule_export]
     use super::compile::{compile, compile_text, Compilation};
     #[pymodule_export]

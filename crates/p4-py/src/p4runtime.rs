@@ -8,7 +8,7 @@ use p4_arch::v1model::{Config, Image, Switch};
 use p4_arch::Image as AnyImage;
 use p4_io::{Handle, IoError, MonotonicClock};
 use p4_runtime::{Compiler, DeviceConfig, Gone, Host, Job, Pipeline, Plant, Server};
-use p4_runtime_grpc::Listener;
+use p4_runtime_grpc::{Api, Listener};
 use p4_syntax::{FileProvider, MemoryFiles, Options, Severity};
 use p4_time::{Clock, Time};
 use pyo3::exceptions::{PyOSError, PyValueError};
@@ -210,7 +210,8 @@ impl P4RuntimeServer {
             since.map_or(0, |since| since.as_nanos() as i64)
         };
         let server = Arc::new(Server::new(Arc::new(sources), Arc::new(epoch)));
-        let listener = Listener::start(Arc::clone(&server), socket)
+        let (api, ticking) = (Arc::clone(&server), Arc::clone(&server));
+        let listener = Listener::start(Api { server: api }, socket, move || ticking.tick())
             .map_err(|error| PyOSError::new_err(format!("cannot listen on {address}: {error}")))?;
         Ok(P4RuntimeServer {
             server,

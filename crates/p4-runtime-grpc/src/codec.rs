@@ -8,8 +8,8 @@ use tonic::Status;
 /// Sends `Out`, receives `In`.
 pub struct Protobuf<Out, In>(PhantomData<(Out, In)>);
 
-impl<Out, In> Protobuf<Out, In> {
-    pub fn new() -> Self {
+impl<Out, In> Default for Protobuf<Out, In> {
+    fn default() -> Self {
         Protobuf(PhantomData)
     }
 }

@@ -9,4 +9,6 @@ mod listener;
 mod service;
 mod stream;
 
+pub use codec::Protobuf;
 pub use listener::Listener;
+pub use service::{aside, grpc, status, Api};

@@ -1,13 +1,14 @@
 //! The socket and the threads behind it.
 
-use crate::service::Api;
-use p4_runtime::Server;
+use http::{Request, Response};
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
+use tonic::body::Body;
 use tonic::transport::server::TcpIncoming;
+use tower_service::Service;
 
 /// How often digests and idle entries are looked for.
 const TICK: Duration = Duration::from_millis(10);
@@ -30,11 +31,21 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens on `address`; port 0 takes any that is free.
-    pub fn start(server: Arc<Server>, address: SocketAddr) -> io::Result<Listener> {
+    /// Lets a service listen on `address`; port 0 takes any that is free. Every 10 ms `tick` is
+    /// called, for what nobody asks for.
+    pub fn start<S>(
+        service: S,
+        address: SocketAddr,
+        tick: impl Fn() + Send + 'static,
+    ) -> io::Result<Listener>
+    where
+        S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+        S: Clone + Send + 'static,
+        S::Future: Send,
+    {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)
-            .thread_name("p4runtime")
+            .thread_name("grpc")
             .enable_all()
             .build()?;
         let incoming = {
@@ -42,13 +53,12 @@ impl Listener {
             TcpIncoming::bind(address)?.with_nodelay(Some(true))
         };
         let address = incoming.local_addr()?;
-        let ticking = Arc::clone(&server);
         runtime.spawn(async move {
             let mut interval = tokio::time::interval(TICK);
             interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             loop {
                 interval.tick().await;
-                ticking.tick();
+                tick();
             }
         });
         let transport = tonic::transport::Server::builder()
@@ -58,7 +68,7 @@ impl Listener {
             .max_concurrent_streams(Some(STREAMS))
             .initial_stream_window_size(Some(CALL_WINDOW))
             .initial_connection_window_size(Some(CONNECTION_WINDOW));
-        runtime.spawn(transport.serve_with_incoming(Api { server }, incoming));
+        runtime.spawn(transport.serve_with_incoming(service, incoming));
         Ok(Listener {
             address,
             runtime: Some(runtime),

@@ -83,12 +83,13 @@ async fn route(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
     }
 }
 
-fn grpc<Out, In>() -> Grpc<Protobuf<Out, In>>
+/// A service whose method takes `In` and answers with `Out`.
+pub fn grpc<Out, In>() -> Grpc<Protobuf<Out, In>>
 where
     Out: Message + 'static,
     In: Message + Default + 'static,
 {
-    Grpc::new(Protobuf::new())
+    Grpc::new(Protobuf::default())
         .max_decoding_message_size(MAX_MESSAGE)
         .max_encoding_message_size(MAX_MESSAGE)
 }
@@ -186,6 +187,7 @@ pub async fn aside<T: Send + 'static>(
     done.map_err(|error| Status::internal(format!("the request could not be done: {error}")))
 }
 
+/// A refusal as gRPC sends it.
 pub fn status(status: p4_runtime::Status) -> Status {
     let code = Code::from_i32(status.code as i32);
     Status::with_details(code, status.message, status.details.into())

@@ -99,6 +99,12 @@ impl Status {
     /// The status of a batch of which a part was refused: `results` has one item for each part, in
     /// order. Specification, 12.3: code UNKNOWN and as many `p4.Error`s as there are parts.
     pub fn of_batch(what: &str, results: &[Result<(), Refusal>]) -> Status {
+        Status::of_batch_of(ERROR_TYPE, what, results)
+    }
+
+    /// The same with errors of another protocol: `error_type` is the name of a message whose first
+    /// field is a code and whose second is a text.
+    pub fn of_batch_of(error_type: &str, what: &str, results: &[Result<(), Refusal>]) -> Status {
         let failed = results
             .iter()
             .enumerate()
@@ -112,9 +118,9 @@ impl Status {
             message.push_str("; ...");
         }
         let mut status = Status::new(Code::Unknown, message);
-        status.details = details(&status.message, results, true);
+        status.details = details(error_type, &status.message, results, true);
         if status.details.len() > DETAILS {
-            status.details = details(&status.message, results, false);
+            status.details = details(error_type, &status.message, results, false);
         }
         status
     }
@@ -140,7 +146,12 @@ const DETAILS: usize = 5_500;
 
 const ERROR_TYPE: &str = "type.googleapis.com/p4.v1.Error";
 
-fn details(message: &str, results: &[Result<(), Refusal>], sentences: bool) -> Vec<u8> {
+fn details(
+    error_type: &str,
+    message: &str,
+    results: &[Result<(), Refusal>],
+    sentences: bool,
+) -> Vec<u8> {
     let any = |result: &Result<(), Refusal>| {
         let error = match result {
             Ok(()) => Error::default(),
@@ -154,7 +165,7 @@ fn details(message: &str, results: &[Result<(), Refusal>], sentences: bool) -> V
             },
         };
         Any {
-            type_url: ERROR_TYPE.to_string(),
+            type_url: error_type.to_string(),
             value: error.encode_to_vec(),
         }
     };

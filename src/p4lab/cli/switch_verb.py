@@ -31,6 +31,8 @@ def switch(words: Words = None) -> None:
     --log-file FILE, --pcap [DIR] (INTERFACE_in.pcap and INTERFACE_out.pcap), --thrift-port N (for
     simple_switch_CLI and p4-utils), --notifications-addr ADDRESS (for digests over nanomsg) and
     --bmv2-compat (do as bmv2 where P4 says otherwise).
+
+    --arch tna: a program for Tofino, driven over BF Runtime (0.0.0.0:50052) as by bf_switchd.
     """
     try:
         run_until_signalled(parse(words or []))

@@ -13,6 +13,9 @@ from pathlib import Path
 from p4lab.command import command
 
 DEFAULT_ADDRESS = "0.0.0.0:9559"
+BFRT_ADDRESS = "0.0.0.0:50052"
+"""Where bf_switchd listens, and so a switch of TNA"""
+V1MODEL, TNA = "v1model", "tna"
 DROP_PORT = 511  # of v1model
 MAX_PORT = DROP_PORT - 1
 QUEUES = 8
@@ -58,7 +61,8 @@ class Options:
     ports: tuple[tuple[int, str], ...] = ()
     device_id: int = 0
     address: str | None = DEFAULT_ADDRESS
-    """Of P4Runtime; None: no server"""
+    """Of P4Runtime, or with TNA of BF Runtime; None: no server"""
+    arch: str = V1MODEL
     cpu_port: int | None = None
     log_file: Path | None = None
     log_console: bool = False
@@ -97,6 +101,8 @@ def parse(words: Sequence[str]) -> Options:
         elif name == "--priority-queues":
             if _number(name, given or rest.value(name), QUEUES + 1, 1) > 1:
                 options = replace(options, ignored=(*options.ignored, name))
+        elif name == "--arch":
+            options = _with_arch(options, given or rest.value(name))
         elif name == "--bmv2-compat":
             options = replace(options, bmv2_compat=True)
         elif name == "--log-file":
@@ -120,11 +126,33 @@ def parse(words: Sequence[str]) -> Options:
             raise CommandLineError(f"one program is enough: {options.program} or {word}.")
         else:
             options = replace(options, program=Path(word))
+    if options.arch == TNA:
+        _check_tna(options)
+        if options.address == DEFAULT_ADDRESS:
+            options = replace(options, address=BFRT_ADDRESS)
     if waits and options.program is not None:
         raise CommandLineError(f"--no-p4 waits for a program; leave out {options.program}.")
     if not waits and options.program is None:
         raise CommandLineError("name a program, or wait for one of P4Runtime with --no-p4.")
     return options
+
+
+def _with_arch(options: Options, arch: str) -> Options:
+    if arch not in (V1MODEL, TNA):
+        raise CommandLineError(f"--arch is {V1MODEL} or {TNA}, not {arch}.")
+    return replace(options, arch=arch)
+
+
+def _check_tna(options: Options) -> None:
+    """What bmv2 has and a Tofino has not."""
+    for name, given in (
+        ("--thrift-port", options.thrift_port is not None),
+        ("--bmv2-compat", options.bmv2_compat),
+    ):
+        if given:
+            raise CommandLineError(f"{name} is bmv2's; with --arch {TNA} leave it out.")
+    if options.program is None:
+        raise CommandLineError(f"--arch {TNA} needs a program; --no-p4 is P4Runtime's.")
 
 
 class _Words(Iterator[str]):

@@ -15,7 +15,7 @@ from typing import TextIO
 
 from p4lab import _engine
 from p4lab.p4runtime.carried import compile_carried, source_in
-from p4lab.p4runtime.command_line import Options
+from p4lab.p4runtime.command_line import TNA, Options
 from p4lab.p4runtime.paced import hold, rates
 from p4lab.p4runtime.pcap import Captures
 
@@ -95,7 +95,11 @@ def run(options: Options, ended: threading.Event, ready: threading.Event | None 
         if options.pcap:
             names = [interface for _, interface in options.ports]
             stack.enter_context(Captures(options.pcap, names))
-        if options.address is not None:
+        if options.address is not None and options.arch == TNA:
+            address = _serve_bfrt(options, options.address, forwarder, stack)
+            print(f"Server listening on {address}", flush=True)
+            log(f"BF Runtime for {_name(options)} on {address}")
+        elif options.address is not None:
             address = _serve(options, options.address, forwarder, stack)
             print(f"Server listening on {address}", flush=True)  # what scripts wait for
             log(f"P4Runtime for device {options.device_id} on {address}")
@@ -123,6 +127,23 @@ def _serve(options: Options, address: str, forwarder: _engine.Forwarder, stack: 
         server.add(options.device_id, forwarder)
     except ValueError as error:
         raise SwitchError(f"{options.program}: {error}") from error
+    return server.address
+
+
+def _name(options: Options) -> str:
+    """What clients of BF Runtime call the program: as its file."""
+    return options.program.stem if options.program else ""
+
+
+def _serve_bfrt(
+    options: Options, address: str, forwarder: _engine.Forwarder, stack: ExitStack
+) -> str:
+    """Starts BF Runtime for the switch until the stack is left; gives HOST:PORT."""
+    try:
+        server = _engine.BfrtServer(_name(options), forwarder, address)
+    except ValueError as error:
+        raise SwitchError(f"--arch {TNA}: {error}.") from error
+    stack.callback(server.close)
     return server.address
 
 

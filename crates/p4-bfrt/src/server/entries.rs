@@ -1,11 +1,11 @@
 //! Entries of match-action tables: keys, actions and what else they have.
 
-use super::refusal::Refusal;
 use super::values;
 use crate::messages::{DataField, DataValue, EntryName, TableData, TableEntry, TableKey};
 use crate::schema::{fields, ActionSpec as Spec, Field, FieldType, Table};
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
+use p4_runtime::Refusal;
 use p4_state::{ActionSpec, Args, EntryKey, EntryView, Match, MeterConfig, Target};
 use std::collections::BTreeMap;
 

@@ -5,12 +5,14 @@
 
 mod entries;
 mod read;
-mod refusal;
+mod service;
+
 mod values;
 mod write;
 
 pub use read::read;
-pub use refusal::{Code, Refusal};
+pub use service::{Job, Plant, Server, Sink, Stream};
+
 pub use write::write;
 
 use crate::schema::Schema;

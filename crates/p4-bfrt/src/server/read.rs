@@ -1,6 +1,5 @@
 //! Reading.
 
-use super::refusal::{Code, Refusal};
 use super::{entries, values, write, Scope, ALL_PIPES, PIPES};
 use crate::messages::{
     DataField, Entity, EntityKind, EntryName, Exact, KeyField, KeyValue, TableData, TableEntry,
@@ -9,6 +8,7 @@ use crate::messages::{
 use crate::schema::{fields, Kind, Table};
 use num_bigint::BigUint;
 use p4_arch::tna::Switch;
+use p4_runtime::{Code, Refusal};
 use p4_state::Target;
 
 /// What a client asks for, one entity for each entry.

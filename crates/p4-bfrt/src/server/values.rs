@@ -1,10 +1,10 @@
 //! Numbers on the wire, and numbers of the engine.
 
-use super::refusal::Refusal;
 use crate::messages::{DataField, DataValue, KeyField as WireKey, KeyValue};
 use crate::messages::{Exact, Lpm, Optional, Range, Ternary};
 use crate::schema::{FieldType, KeyField, Match as Kind};
 use num_bigint::BigUint;
+use p4_runtime::Refusal;
 use p4_state::Match;
 
 /// A number of at most `width` bits; most significant byte first.

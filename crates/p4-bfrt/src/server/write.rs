@@ -1,63 +1,64 @@
 //! Writing.
 
-use super::refusal::{Code, Refusal};
 use super::{entries, values, Scope, ALL_PIPES};
 use crate::messages::{
-    Atomicity, EntityKind, EntryName, Error, TableData, TableEntry, TableKey, Update, UpdateType,
+    Atomicity, EntityKind, EntryName, TableData, TableEntry, TableKey, Update, UpdateType,
     WriteRequest,
 };
 use crate::schema::{fields, Kind, Table};
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
 use p4_arch::tna::Switch;
+use p4_runtime::{Code, Refusal};
 use p4_state as state;
 use p4_state::{Entry, Target};
 
 /// Carries a request out between two packets: every update for itself, or, if the client wants it,
-/// all of them or none. The errors are those of its updates, one for each; `Ok` if there is none.
+/// all of them or none. One result for each update.
 pub fn write(
     switch: &mut Switch,
     scope: Scope<'_>,
     request: &WriteRequest,
-) -> Result<(), Vec<Error>> {
-    let together = request.atomicity != Atomicity::ContinueOnError as i32;
-    let mut errors = vec![Error::default(); request.updates.len()];
-    let (mut all, mut owners) = (Vec::new(), Vec::new());
-    for (index, update) in request.updates.iter().enumerate() {
-        match translate(switch, scope, update) {
-            Ok(own) if together => {
-                owners.extend(own.iter().map(|_| index));
-                all.extend(own);
-            }
-            Ok(own) => {
-                let done = switch.write(&own);
-                if let Some((_, error)) = done.err().and_then(|all| all.errors.into_iter().next()) {
-                    errors[index] = refused(error.into());
-                }
-            }
-            Err(refusal) => errors[index] = refused(refusal),
-        }
+) -> Vec<Result<(), Refusal>> {
+    if request.atomicity != Atomicity::ContinueOnError as i32 {
+        return write_together(switch, scope, request);
     }
-    let failed = |errors: &[Error]| errors.iter().any(|error| error.canonical_code != 0);
-    if together && !failed(&errors) {
+    let updates = request.updates.iter();
+    let results = updates.map(|update| {
+        let own = translate(switch, scope, update)?;
+        let done = switch.write(&own);
+        match done.err().and_then(|all| all.errors.into_iter().next()) {
+            Some((_, error)) => Err(error.into()),
+            None => Ok(()),
+        }
+    });
+    results.collect()
+}
+
+fn write_together(
+    switch: &mut Switch,
+    scope: Scope<'_>,
+    request: &WriteRequest,
+) -> Vec<Result<(), Refusal>> {
+    let (mut all, mut owners) = (Vec::new(), Vec::new());
+    let updates = request.updates.iter().enumerate();
+    let mut results: Vec<Result<(), Refusal>> = updates
+        .map(|(index, update)| {
+            let own = translate(switch, scope, update)?;
+            owners.extend(own.iter().map(|_| index));
+            all.extend(own);
+            Ok(())
+        })
+        .collect();
+    if results.iter().all(Result::is_ok) {
         if let Err(wrong) = switch.write(&all) {
             for (at, error) in wrong.errors {
                 let owner = owners.get(at).copied().unwrap_or(0);
-                errors[owner] = refused(error.into());
+                results[owner] = Err(error.into());
             }
         }
     }
-    match failed(&errors) {
-        true => Err(errors),
-        false => Ok(()),
-    }
-}
-
-fn refused(refusal: Refusal) -> Error {
-    Error {
-        canonical_code: refusal.code as i32,
-        message: refusal.message,
-    }
+    results
 }
 
 /// An update in the engine's terms.

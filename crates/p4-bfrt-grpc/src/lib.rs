@@ -1,0 +1,183 @@
+//! The methods of `bfrt_proto.BfRuntime` over gRPC. What calls mean is [`p4_bfrt`]'s.
+#![forbid(unsafe_code)]
+
+use http::{Request, Response};
+use p4_bfrt::messages::{
+    GetPipelineRequest, GetPipelineResponse, ReadRequest, ReadResponse, SetPipelineRequest,
+    SetPipelineResponse, StreamMessageRequest, StreamMessageResponse, WriteRequest, WriteResponse,
+};
+use p4_bfrt::server::{Server, Sink, Stream};
+use p4_runtime_grpc::{aside, grpc, status};
+use prost::Message;
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::body::Body;
+use tonic::server::{ServerStreamingService, StreamingService, UnaryService};
+use tonic::{Status, Streaming};
+use tower_service::Service;
+
+/// Messages that wait for a client which does not read them.
+const QUEUE: usize = 2048;
+
+/// The service for one connection.
+#[derive(Clone)]
+pub struct Api {
+    pub server: Arc<Server>,
+}
+
+type Answer<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type Done<T> = Result<tonic::Response<T>, Status>;
+
+impl Service<Request<Body>> for Api {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answer<Result<Response<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let server = Arc::clone(&self.server);
+        Box::pin(async move { Ok(route(server, request).await) })
+    }
+}
+
+async fn route(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
+    let path = request.uri().path();
+    match path
+        .strip_prefix("/bfrt_proto.BfRuntime/")
+        .unwrap_or_default()
+    {
+        "Write" => {
+            unary(server, request, |server, message: WriteRequest| {
+                server.write(message) as Result<WriteResponse, _>
+            })
+            .await
+        }
+        "Read" => {
+            let mut grpc = grpc::<ReadResponse, ReadRequest>();
+            grpc.server_streaming(Reads(server), request).await
+        }
+        "SetForwardingPipelineConfig" => {
+            unary(server, request, |server, message: SetPipelineRequest| {
+                server.set_pipeline(&message) as Result<SetPipelineResponse, _>
+            })
+            .await
+        }
+        "GetForwardingPipelineConfig" => {
+            unary(server, request, |server, message: GetPipelineRequest| {
+                server.get_pipeline(&message) as Result<GetPipelineResponse, _>
+            })
+            .await
+        }
+        "StreamChannel" => {
+            let mut grpc = grpc::<StreamMessageResponse, StreamMessageRequest>();
+            grpc.streaming(Channels(server), request).await
+        }
+        _ => Status::unimplemented(format!("there is no method {path}")).into_http(),
+    }
+}
+
+async fn unary<In, Out>(
+    server: Arc<Server>,
+    request: Request<Body>,
+    method: fn(&Server, In) -> Result<Out, p4_runtime::Status>,
+) -> Response<Body>
+where
+    In: Message + Default + 'static,
+    Out: Message + 'static,
+{
+    let mut grpc = grpc::<Out, In>();
+    grpc.unary(Unary { server, method }, request).await
+}
+
+struct Unary<In, Out> {
+    server: Arc<Server>,
+    method: fn(&Server, In) -> Result<Out, p4_runtime::Status>,
+}
+
+impl<In: Send + 'static, Out: Send + 'static> UnaryService<In> for Unary<In, Out> {
+    type Response = Out;
+    type Future = Answer<Done<Out>>;
+
+    fn call(&mut self, request: tonic::Request<In>) -> Self::Future {
+        let (server, method) = (Arc::clone(&self.server), self.method);
+        let message = request.into_inner();
+        Box::pin(async move {
+            let answer = aside(move || method(&server, message)).await?;
+            answer.map(tonic::Response::new).map_err(status)
+        })
+    }
+}
+
+struct Reads(Arc<Server>);
+
+impl ServerStreamingService<ReadRequest> for Reads {
+    type Response = ReadResponse;
+    type ResponseStream = tokio_stream::Iter<std::vec::IntoIter<Result<ReadResponse, Status>>>;
+    type Future = Answer<Done<Self::ResponseStream>>;
+
+    fn call(&mut self, request: tonic::Request<ReadRequest>) -> Self::Future {
+        let server = Arc::clone(&self.0);
+        Box::pin(async move {
+            let found = aside(move || server.read(request.into_inner())).await?;
+            let parts = vec![Ok(found.map_err(status)?)];
+            Ok(tonic::Response::new(tokio_stream::iter(parts)))
+        })
+    }
+}
+
+struct Channels(Arc<Server>);
+
+type Messages = ReceiverStream<Result<StreamMessageResponse, Status>>;
+
+impl StreamingService<StreamMessageRequest> for Channels {
+    type Response = StreamMessageResponse;
+    type ResponseStream = Messages;
+    type Future = Answer<Done<Messages>>;
+
+    fn call(&mut self, request: tonic::Request<Streaming<StreamMessageRequest>>) -> Self::Future {
+        let messages = serve(Arc::clone(&self.0), request.into_inner());
+        Box::pin(async move { Ok(tonic::Response::new(messages)) })
+    }
+}
+
+/// The way to one client; what it does not read in time is lost to it.
+struct Client(mpsc::Sender<Result<StreamMessageResponse, Status>>);
+
+impl Sink for Client {
+    fn send(&self, message: StreamMessageResponse) {
+        // A client that has gone, or reads nothing, does not hear it.
+        let _ = self.0.try_send(Ok(message));
+    }
+}
+
+/// Starts to listen to a client; gives what it will be told.
+fn serve(server: Arc<Server>, mut requests: Streaming<StreamMessageRequest>) -> Messages {
+    let (queue, messages) = mpsc::channel(QUEUE);
+    tokio::spawn(async move {
+        let mut stream = Stream::open(server, Arc::new(Client(queue.clone())));
+        loop {
+            let message = tokio::select! {
+                message = requests.message() => message,
+                () = queue.closed() => return,
+            };
+            let done = match message {
+                Ok(Some(message)) => stream.receive(message).map_err(status),
+                Ok(None) => return,
+                Err(status) => Err(status),
+            };
+            if let Err(status) = done {
+                let _ = queue.try_send(Err(status));
+                return;
+            }
+        }
+    });
+    ReceiverStream::new(messages)
+}
