@@ -67,7 +67,7 @@ class Wrapping:
         own, front = access.mac.to_bytes(6, "big"), b""
         if line.label0:
             front = access.peer.to_bytes(6, "big") + own + struct.pack("!H", MPLS)
-            front += labels((line.label0, line.label1))
+            front += labels(line.label0, line.label1)
             tags = struct.pack("!HH", VLAN, line.outer_vid)
             inner_vid = service_vid
         else:
@@ -82,12 +82,9 @@ class Wrapping:
         return b"".join((self._front, mac, self._middle, ethertype.to_bytes(2, "big"), packet))
 
 
-def labels(numbers: tuple[int, ...]) -> bytes:
-    """A stack of labels; 0 stands for none."""
-    stack = [number << 12 | LABEL_TTL for number in numbers if number]
-    if stack:
-        stack[-1] |= BOTTOM
-    return b"".join(struct.pack("!I", entry) for entry in stack)
+def labels(first: int, second: int) -> bytes:
+    """A stack of two labels, as the data plane has it; the second may be 0, explicit null."""
+    return struct.pack("!II", first << 12 | LABEL_TTL, second << 12 | BOTTOM | LABEL_TTL)
 
 
 def core_packet(frame: bytes) -> bytes:
@@ -105,7 +102,7 @@ def core_frame(route: Route, mac: int, packet: bytes) -> bytes:
     """A frame with an IP packet by a route; `mac` is our own address there."""
     addresses = route.peer.to_bytes(6, "big") + mac.to_bytes(6, "big")
     if route.label0:
-        stack = labels((route.label0, route.label1))
+        stack = labels(route.label0, route.label1)
         return addresses + struct.pack("!H", MPLS) + stack + packet
     version = 0x86DD if packet[0] >> 4 == 6 else 0x0800
     return addresses + struct.pack("!H", version) + packet
