@@ -13,7 +13,8 @@ from p4lab.model.entries import Entity, Entries, Update, key
 from p4lab.systems.bng import frames
 from p4lab.systems.bng.api import bandwidth
 from p4lab.systems.bng.entries import Access, Core, Line, Net, Route
-from p4lab.systems.bng.gateway import Gateway, Options
+from p4lab.systems.bng.gateway import Gateway
+from p4lab.systems.bng.options import Options
 from p4lab.systems.bng.pppoe import Offer
 from p4lab.systems.bng.radius.local import LocalUsers
 from p4lab.systems.bng.radius.users import User

@@ -18,8 +18,9 @@ from p4lab.model.control import CountingDriver, NumberError, PacketIn
 from p4lab.model.entries import Entries
 from p4lab.systems.bng.api import bandwidth
 from p4lab.systems.bng.entries import Access, Core, Line, Net, Route, entries
-from p4lab.systems.bng.gateway import Gateway, Options
+from p4lab.systems.bng.gateway import Gateway
 from p4lab.systems.bng.lines import Subscription, subscriptions
+from p4lab.systems.bng.options import Options
 from p4lab.systems.bng.radius.local import LocalUsers
 from p4lab.systems.bng.radius.profile import Profile
 from p4lab.systems.bng.radius.users import User
