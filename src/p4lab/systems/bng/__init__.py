@@ -47,6 +47,8 @@ class Bng(System):
         for name in ("bng-latency", "bng-policing", "bng-setup", "bng-tables")
     }
 
+    verbs: ClassVar[Mapping[str, str]] = {"gateway": "p4lab.systems.bng.verbs:gateway"}
+
     def plan(
         self,
         lab: str,
