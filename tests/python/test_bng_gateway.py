@@ -442,6 +442,21 @@ def test_a_switch_that_has_lost_everything_is_filled_again(tmp_path: Path) -> No
     assert switch_of(again).entries() == written
 
 
+def test_nothing_is_lost_or_billed_twice_when_the_switch_counts_from_the_start_again() -> None:
+    """It has counted more since than before, so the counter alone does not show it."""
+    made = up(1, aaa=LocalUsers([User(name(1), "secret1", Profile(interim=10))]))
+    switch, index = switch_of(made), next(iter(made.gateway.api.known.sessions))
+    switch.cells["upstream_sent", index] = (5, 5 * 152)
+    made.run(15)
+    switch.rows.clear()
+    switch.cells.clear()
+    made.gateway.reconcile()
+    switch.cells["upstream_sent", index] = (50, 50 * 152)
+    made.gateway.disconnect(made.now, made.gateway.find({})[0])
+    made.run(20)
+    assert number(records(made)[-1], Kind.ACCT_INPUT_PACKETS) == 55
+
+
 def test_a_write_that_fails_is_made_good() -> None:
     made = world(2)
     switch = switch_of(made)

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 import p4runtime_switch as lab
-from linux_stacks import Room, Stack, open_room
+from linux_stacks import Room, Stack
 from p4lab.paths import ROOT
 from p4lab.systems.bng.lines import Subscription, subscriptions
 from p4lab.systems.bng.provision import EVERYBODY
@@ -238,7 +238,8 @@ BMV2 = pytest.mark.skipif(
 def test_sessions_outlive_a_gateway_that_is_killed(switch: Any, tmp_path: Path) -> None:
     lines = {one.host.name: one for one in subscriptions(TOPOLOGY, GatewaySettings(core="web tv"))}
     with ExitStack() as stack:
-        room = stack.enter_context(open_room())
+        room = Room()
+        stack.callback(room.close)
         homes = {name: Home(room, TOPOLOGY.host(name)) for name in ("alice", "bob", "web")}
         alice, bob, web = homes.values()
         web.serve()

@@ -64,8 +64,10 @@ class P4RuntimeDriver:
         self._device = device_id
         self._election = election_id
         self._on_packet = on_packet
+        self.on_restart: Callable[[], None] = lambda: None
+        """Called when a switch that had lost all has got it back: it counts from the start again"""
         self._config: bytes | None = None
-        self._held: dict[tuple[object, ...], Entity] = {}
+        self._entries: dict[tuple[object, ...], Entity] | None = None
         self._session: _Session | None = None
 
     def open(self, device_config: bytes | None = None, *, patience: float = PATIENCE) -> None:
@@ -73,7 +75,14 @@ class P4RuntimeDriver:
         program, unless it has it already. Raises P4RuntimeError."""
         self._config = device_config
         is_fresh = self._connect(patience)
-        self._held = self._read_all(but_meters=is_fresh)
+        self._entries = self._read_all(but_meters=True) if is_fresh else None
+
+    @property
+    def _held(self) -> dict[tuple[object, ...], Entity]:
+        """What the switch holds, read when it is first asked for."""
+        if self._entries is None:
+            self._entries = self._read_all()
+        return self._entries
 
     @property
     def is_connected(self) -> bool:
@@ -82,15 +91,22 @@ class P4RuntimeDriver:
 
     def restore(self, *, patience: float = PATIENCE) -> None:
         """Connects anew, and gives the switch what it had. Raises P4RuntimeError."""
-        goal = dict(self._held)
+        goal: _Wanted = dict(self._held)
         self._connect(patience)
-        self._held = self._read_all()
-        self._reach({**dict.fromkeys(self._held), **goal})
+        self._refill(goal, time.monotonic() + patience)
+
+    def _refill(self, goal: _Wanted, deadline: float) -> None:
+        """After a connection was lost: have these entries in the switch, and no others."""
+        self._entries = self._read_all()
+        has_lost_all = bool(goal) and not self._entries
+        self._reach({**dict.fromkeys(self._entries), **goal}, deadline)
+        if has_lost_all:
+            self.on_restart()
 
     def entries(self) -> frozenset[Entity]:
         """What the switch holds, read from it. Raises P4RuntimeError."""
-        self._held = self._read_all()
-        return frozenset(self._held.values())
+        self._entries = self._read_all()
+        return frozenset(self._entries.values())
 
     def write(self, updates: Sequence[Update]) -> None:
         """Applies a batch. An entry that is there already is modified, one that is gone needs no
@@ -99,29 +115,26 @@ class P4RuntimeDriver:
         for update in updates:
             gone = update.kind == "delete"
             wanted[key(update.entity)] = None if gone else update.entity
-        self._reach(wanted)
+        self._reach(wanted, time.monotonic() + PATIENCE)
 
-    def _reach(self, wanted: _Wanted) -> None:
+    def _reach(self, wanted: _Wanted, deadline: float) -> None:
         """Have these entries in the switch, and those that are None not."""
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            there = {self._held[name] for name in wanted if name in self._held}
-            batch = diff(there, {entity for entity in wanted.values() if entity is not None})
-            try:
-                for start in range(0, len(batch), MOST_UPDATES):
-                    self._call_write(batch[start : start + MOST_UPDATES])
-                break
-            except grpc.RpcError as error:
-                if error.code() not in (*_PASSING, _NOT_PRIMARY) or time.monotonic() > deadline:
-                    self._held = self._read_all()
-                    raise P4RuntimeError(f"{self.address}: {_refusal(error, batch)}") from error
-                goal = {**self._held, **wanted}
-                self._connect(max(0.0, deadline - time.monotonic()))
-                self._held = self._read_all()
-                wanted = {**dict.fromkeys(self._held), **goal}
-        self._held |= {name: one for name, one in wanted.items() if one is not None}
+        held = self._held
+        there = {held[name] for name in wanted if name in held}
+        batch = diff(there, {entity for entity in wanted.values() if entity is not None})
+        try:
+            for start in range(0, len(batch), MOST_UPDATES):
+                self._call_write(batch[start : start + MOST_UPDATES])
+        except grpc.RpcError as error:
+            if error.code() not in (*_PASSING, _NOT_PRIMARY) or time.monotonic() > deadline:
+                self._entries = self._read_all()
+                raise P4RuntimeError(f"{self.address}: {_refusal(error, batch)}") from error
+            self._connect(max(0.0, deadline - time.monotonic()))
+            self._refill({**held, **wanted}, deadline)
+            return
+        held |= {name: one for name, one in wanted.items() if one is not None}
         for name in [name for name, one in wanted.items() if one is None]:
-            self._held.pop(name, None)
+            held.pop(name, None)
 
     def _call_write(self, batch: Sequence[Update]) -> None:
         request = p4r.WriteRequest(device_id=self._device)

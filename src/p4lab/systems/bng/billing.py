@@ -6,7 +6,7 @@ bytes of IP of one session. What is said here waits for `keep`, which writes it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from itertools import count
 
@@ -60,6 +60,15 @@ class Billing:
     def look(self) -> None:
         """What do the cells of the switch hold? For a start that is not the first."""
         self._raw = self._read(range(1, SESSIONS))
+
+    def begin_anew(self, callers: Iterable[Caller]) -> None:
+        """The switch counts from the start again: what its cells hold now was not used since."""
+        self.look()
+        for caller in callers:
+            caller.raw = self._raw.pop(caller.index)
+            self._counted.append(caller)
+        for ended, _, _ in self._ended:
+            ended.raw = self._raw[ended.index]
 
     def began(self, caller: Caller) -> None:
         """A session is up."""

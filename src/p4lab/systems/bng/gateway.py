@@ -156,6 +156,11 @@ class Gateway:
         self._is_behind = True
         self._write()
 
+    def begin_anew(self) -> None:
+        """The switch has lost all that it held, and with it what it has counted."""
+        if self.sessions:
+            self._billing.begin_anew(self.online.by_index.values())
+
     def heard(self, now: int, packet: PacketIn) -> None:
         """A packet that the switch's program has sent to its control plane."""
         header = packet.header
@@ -232,7 +237,10 @@ class Gateway:
         """Tell the switch what has changed; after a write that failed, all that it lacks."""
         updates = self.api.take()
         if self._is_behind:
-            updates = diff(self.switch.entries(), entries(self.api.known))
+            there = self.switch.entries()
+            if not there:
+                self.begin_anew()
+            updates = diff(there, entries(self.api.known))
         self._is_behind = True
         if updates:
             self.switch.write(updates)

@@ -63,6 +63,7 @@ def serve(setup: Setup, is_over: Callable[[], bool], say: Callable[[str], object
         changes = stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         changes.bind(setup.coa)
         gateway = _gateway(setup, store, driver)
+        driver.on_restart = gateway.begin_anew
         authorization = DynamicAuthorization(setup.secret, NAS, setup.options.address, gateway)
         process = Process(gateway, driver, inbox, radius, authorization, changes)
         gc.freeze()  # The sessions from before are here to stay: no collection looks at them again.
