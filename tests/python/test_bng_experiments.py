@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from statistics import pstdev
 
 import pytest
 
@@ -80,6 +81,22 @@ def test_latency_does_not_depend_on_the_number_of_subscribers() -> None:
     flat, _ = latency_report.flatness(rows)
     assert flat == pytest.approx(1, abs=1e-6)
     assert latency_report.wrong(rows) == []
+
+
+def test_few_packets_are_measured_in_a_queue_that_has_settled() -> None:
+    """Or the smallest run says that a full queue is wrong."""
+    loads: list[tuple[Pattern, float]] = [("constant", 10.0), ("poisson", 9.0), ("constant", 9.4)]
+    points = [(pattern, load, 8) for pattern, load in loads]
+    rows = latency_report.summary(latency.measure(1, 1000, 1, silent, points))
+    assert latency_report.wrong(rows) == []
+    assert rows[0]["latency_us"] == pytest.approx(rows[0]["formula_us"], rel=0.01)
+
+
+@pytest.mark.parametrize("load", [5.0, 8.0])
+def test_chance_is_what_means_of_few_packets_differ_by(load: float) -> None:
+    """By what is measured again and again: the formula is one for heavy traffic."""
+    means = [latency.run("poisson", load, 8, 1000, seed).mean for seed in range(1, 31)]
+    assert pstdev(means) == pytest.approx(latency.chance("poisson", load, 1000), rel=0.6)
 
 
 def test_a_packet_in_a_wrong_session_is_seen() -> None:

@@ -144,7 +144,8 @@ class Street(Exchange):
         assert [number for number in arrived if number is not None] == sent
         arrived = list(self.captured(CORE_PORT, PEER_MAC))
         sources = {frame[FRONT + 12 : FRONT + 16] for frame in arrived}
-        assert [Probe.of(frame).flow for frame in arrived] == sent, "not the victim's alone"
+        probes = map(Probe.of, arrived)
+        assert [probe and probe.flow for probe in probes] == sent, "not the victim's alone"
         assert sources == {victim.address.packed}
         line = self.gateway.api.known.lines[VICTIM + 1]
         ahead = (overhead(line, LINE.vlans[1]), FRONT)
