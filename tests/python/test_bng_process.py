@@ -234,7 +234,7 @@ BMV2 = pytest.mark.skipif(
 
 
 @pytest.mark.parametrize("switch", [engine, pytest.param(bmv2, marks=BMV2)])
-@pytest.mark.beside(seconds=15, group="radius")
+@pytest.mark.beside(seconds=15)
 def test_sessions_outlive_a_gateway_that_is_killed(switch: Any, tmp_path: Path) -> None:
     lines = {one.host.name: one for one in subscriptions(TOPOLOGY, GatewaySettings(core="web tv"))}
     with ExitStack() as stack:
