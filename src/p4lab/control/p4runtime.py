@@ -65,7 +65,7 @@ class P4RuntimeDriver:
         self._election = election_id
         self._on_packet = on_packet
         self.on_restart: Callable[[], None] = lambda: None
-        """Called when a switch that had lost all has got it back: it counts from the start again"""
+        """Called before a switch that has lost all gets it back: it counts from the start again"""
         self._config: bytes | None = None
         self._entries: dict[tuple[object, ...], Entity] | None = None
         self._session: _Session | None = None
@@ -98,10 +98,9 @@ class P4RuntimeDriver:
     def _refill(self, goal: _Wanted, deadline: float) -> None:
         """After a connection was lost: have these entries in the switch, and no others."""
         self._entries = self._read_all()
-        has_lost_all = bool(goal) and not self._entries
-        self._reach({**dict.fromkeys(self._entries), **goal}, deadline)
-        if has_lost_all:
+        if goal and not self._entries:
             self.on_restart()
+        self._reach({**dict.fromkeys(self._entries), **goal}, deadline)
 
     def entries(self) -> frozenset[Entity]:
         """What the switch holds, read from it. Raises P4RuntimeError."""
@@ -335,7 +334,10 @@ def p4info_of(address: str, device_id: int, *, patience: float = PATIENCE) -> st
         except grpc.RpcError as error:
             if error.code() == grpc.StatusCode.FAILED_PRECONDITION:
                 return ""
-            raise P4RuntimeError(f"{address}: {_refusal(error)}") from error
+            told = _refusal(error)
+            if error.code() == grpc.StatusCode.DEADLINE_EXCEEDED:
+                told = f"no switch has answered there for {patience:g} s"
+            raise P4RuntimeError(f"{address}: {told}") from error
     return str(text_format.MessageToString(found.config.p4info))
 
 

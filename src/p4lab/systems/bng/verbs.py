@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from enum import Enum
 from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Annotated
@@ -63,8 +64,10 @@ Classes = Annotated[
     ),
 ]
 Core = Annotated[str, typer.Option("--core", help='Hosts that are servers: "web tv".')]
+Kinds = Enum("Kinds", {"mixed": "mixed", "labels": "labels", "tags": "tags"})
+MIXED = Kinds("mixed")
 Access = Annotated[
-    str, typer.Option("--access", metavar="mixed|labels|tags", help="In front of frames.")
+    Kinds, typer.Option("--access", help="In front of frames: two labels, or two VLAN tags.")
 ]
 
 
@@ -80,7 +83,7 @@ def gateway(
     pool: Pool = None,
     classes: Classes = None,
     core: Core = "web",
-    access: Access = "mixed",
+    access: Access = MIXED,
 ) -> None:
     """Run the broadband gateway's control plane beside a switch with p4/bng (docs/bng.md).
 
@@ -95,12 +98,10 @@ def gateway(
     except TopologyError as error:
         fail_in_file(error)
     try:
-        settings = GatewaySettings(core=core, access=access)  # type: ignore[arg-type]
+        settings = _settings(shape, core, access)
         server = _radius(radius)
         coa_at = _host_port(coa, "--coa")
-        options = Options(
-            address=only_router(shape).address, hosts=IPv4Network(pool) if pool else None
-        )
+        options = Options(address=only_router(shape).address, hosts=_pool(pool))
         sold = [_class(text) for text in classes or ()]
     except (NumberError, ValueError) as error:
         fail(str(error))
@@ -127,6 +128,22 @@ def gateway(
         serve(setup, lambda: bool(over), typer.echo)
     except (ValueError, StoreError, OSError) as error:
         fail(str(error))
+
+
+def _settings(topology: Topology, core: str, access: Kinds) -> GatewaySettings:
+    settings = GatewaySettings(core=core, access=access.value)
+    names = {host.name for host in topology.hosts}
+    for name in settings.core_hosts:
+        if name not in names:
+            raise ValueError(f"--core {name}: there is no such host in {topology.name}.")
+    return settings
+
+
+def _pool(text: str | None) -> IPv4Network | None:
+    try:
+        return None if text is None else IPv4Network(text)
+    except ValueError as error:
+        raise ValueError(f"--pool: {error}; write a prefix such as 100.64.0.0/16.") from None
 
 
 def _host_port(text: str, option: str) -> tuple[str, int]:
