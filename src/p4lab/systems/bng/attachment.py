@@ -39,7 +39,9 @@ class DialUp:
         self.subscriber.heard(now / SECOND, frame)
         packets, self.subscriber.received = self.subscriber.received, []
         if packets:
-            return Heard(self._said(), self._ethernet(packets[0]))
+            is_whole = len(packets[0]) >= int.from_bytes(packets[0][2:4], "big")
+            trouble = "" if is_whole else "PPPoE's length ends before the packet does"
+            return Heard(self._said(), self._ethernet(packets[0]), trouble)
         return Heard(self._said(), trouble=self._trouble(inner))
 
     def _trouble(self, inner: Inner) -> str:
