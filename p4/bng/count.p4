@@ -29,7 +29,7 @@ control Count(in decision_t decision) {
             punted.count(reason);
         } else {
             dropped.count(reason);
-            // BEGIN SOLUTION count: which sessions wanted more than they have paid for?
+            // BEGIN SOLUTION count: which packets were over a rate of their session?
             if (decision.reason == reason_t.RED_CLASS || decision.reason == reason_t.RED_SESSION
                 || decision.reason == reason_t.RED_UPSTREAM) {
                 policed.count(session);

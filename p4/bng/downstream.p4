@@ -148,7 +148,7 @@ control Downstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision
         }
 
         if (decision.reason == reason_t.NONE) {
-            // BEGIN SOLUTION downstream: one hop less, whatever the version
+            // BEGIN SOLUTION downstream: decrement the TTL or the hop limit
             if (hdr.ipv4.isValid()) {
                 hdr.ipv4.ttl = hops - 1;
                 decision.ipv4_changed = true;
@@ -165,7 +165,7 @@ control Downstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision
 // How to reach the subscriber of a session.
 struct tunnel_t {
     bool    has_labels;     // in front: two labels and the subscriber's Ethernet header
-    bool    has_inner_tag;  // a tag behind the outer one: of the service, or QinQ's C-tag
+    bool    has_inner_tag;  // a tag after the outer one: of the service, or QinQ's C-tag
     bit<20> label0;
     bit<20> label1;
     bit<12> outer_vid;
@@ -234,7 +234,7 @@ control ToSubscriber(inout bng_headers_t hdr, in bit<16> session, in bit<3> prio
 
     apply {
         is_known = true;
-        // What the core had in front ends here.
+        // The labels of the core end here.
         hdr.label0.setInvalid();
         hdr.label1.setInvalid();
         tunnels.apply();
@@ -277,7 +277,7 @@ control ToSubscriber(inout bng_headers_t hdr, in bit<16> session, in bit<3> prio
             // BEGIN SOLUTION downstream: the subscriber's Ethernet header, and two labels in front
             hdr.inner.setValid();
             hdr.inner.dst_addr = tunnel.mac;
-            hdr.inner.src_addr = 0;   // `links` knows it
+            hdr.inner.src_addr = 0;   // `links` sets it
             hdr.inner.ether_type = ETHERTYPE_VLAN;
             hdr.label0.setValid();
             hdr.label0.label = tunnel.label0;
@@ -292,7 +292,7 @@ control ToSubscriber(inout bng_headers_t hdr, in bit<16> session, in bit<3> prio
             hdr.ethernet.ether_type = ETHERTYPE_MPLS;
             // END SOLUTION
         } else {
-            // BEGIN SOLUTION downstream: QinQ has one Ethernet header, and it is the subscriber's
+            // BEGIN SOLUTION downstream: with QinQ the only Ethernet header is the subscriber's
             hdr.ethernet.dst_addr = tunnel.mac;
             hdr.ethernet.ether_type = ETHERTYPE_QINQ;
             // END SOLUTION

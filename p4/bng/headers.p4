@@ -5,12 +5,12 @@
 
 // ---- Sizes, chosen when the program is compiled -------------------------------------------------
 
-// Sessions and lines are numbered from 1; so many less one fit.
+// Sessions and lines are numbered from 1, so one less than these fit.
 #ifndef SESSIONS
 #define SESSIONS 36864
 #endif
 
-const bit<32> CLASSES = 4;         // of service, for each session
+const bit<32> CLASSES = 4;         // traffic classes of each session
 
 // ---- Ports --------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ header pppoe_t {
     bit<4>  type;           // 1
     bit<8>  code;           // 0: a session's packet
     bit<16> session_id;
-    bit<16> len;            // of everything behind these 6 bytes
+    bit<16> len;            // of everything after these 6 bytes
 }
 
 header ppp_t {
@@ -111,7 +111,7 @@ header ipv6_t {
 }
 
 // In front of every packet to and from the control plane (P4Runtime: PacketIn, PacketOut). The
-// frame behind it is whole: it goes up as it came in, and leaves as the control plane wrote it.
+// frame after it is whole: it goes up as it came in, and leaves as the control plane wrote it.
 
 @controller_header("packet_in")
 header packet_in_header_t {
@@ -142,7 +142,7 @@ struct bng_headers_t {
     ipv6_t              ipv6;
 }
 
-// ---- What the controls tell each other ----------------------------------------------------------
+// ---- What passes between the controls ----------------------------------------------------------
 
 // Why a packet is not forwarded. From 1 on it goes to the control plane, from 32 on it is dropped:
 // the index of the counters `punted` and `dropped`. A trace shows the name.
@@ -151,7 +151,7 @@ enum bit<8> reason_t {
     // To the control plane:
     DISCOVERY   = 1,    // PPPoE discovery
     PPP_CONTROL = 2,    // LCP, PAP, CHAP, IPCP, IPV6CP: a PPP protocol with its highest bit set
-    PROTOCOL    = 3,    // a PPP protocol of a session that is neither control, IPv4 nor IPv6
+    PROTOCOL    = 3,    // any other PPP protocol of a session, except IPv4 and IPv6
     LINK_LOCAL  = 4,    // IPv6 that stays on its link: neighbour discovery, DHCPv6, MLD
     IGMP        = 5,
     LOCAL       = 6,    // to an address of the gateway
@@ -164,13 +164,13 @@ enum bit<8> reason_t {
     UNKNOWN_LINE      = 34,
     WRONG_MAC         = 35,  // not addressed to the gateway
     UNKNOWN_SESSION   = 36,  // line, service, MAC and session id do not belong together
-    MALFORMED         = 37,  // a length, version or code that cannot be
+    MALFORMED         = 37,  // no IP packet, or an impossible length, version or code
     BAD_CHECKSUM      = 38,
     SPOOFED           = 39,  // the source address is not the session's
     MULTICAST         = 40,  // from a subscriber, or one that is too old or too long
     NO_ROUTE          = 41,
     NO_SUBSCRIBER     = 42,  // to an address that no session has
-    RED_CLASS         = 43,  // more than the class may send,
+    RED_CLASS         = 43,  // more than its class may get,
     RED_SESSION       = 44,  // or all classes of the session together
     RED_UPSTREAM      = 45,  // more than the subscriber may send
     RED_CONTROL       = 46,  // more than its line may send to the control plane
@@ -188,7 +188,7 @@ struct arrival_t {
                                // destination. 0: none has it
 }
 
-// What it shall do with the packet.
+// What to do with the packet.
 struct decision_t {
     reason_t reason;           // NONE: send it
     bool     upstream;         // it came from a subscriber
@@ -196,10 +196,10 @@ struct decision_t {
     bit<16>  session;          // and it belongs to this session, 0: to none
     bit<9>   egress_port;      // where to send it,
     bit<16>  mcast_grp;        // or, if not 0, to all subscribers of this group
-    bit<2>   class;            // downstream: its class of service,
-    bit<3>   priority;         // and what tags and labels say of it
-    bool     ipv4_changed;     // the checksum has to be computed anew
-    bool     as_it_is;         // the control plane sent it: nothing is looked at
+    bit<2>   class;            // downstream: its traffic class,
+    bit<3>   priority;         // and the priority of that in tags and labels
+    bool     ipv4_changed;     // the checksum has to be recomputed
+    bool     as_it_is;         // the control plane sent it: send it unchanged
 }
 
 #endif

@@ -16,7 +16,7 @@ parser BngParser(packet_in packet, out bng_headers_t hdr, in bit<9> ingress_port
         }
     }
 
-    // The control plane has said where this packet goes. Nobody needs to look into it.
+    // The control plane has decided where this packet goes. Nothing else needs to read it.
     state parse_packet_out {
         packet.extract(hdr.packet_out);
         transition accept;
@@ -77,7 +77,7 @@ parser BngParser(packet_in packet, out bng_headers_t hdr, in bit<9> ingress_port
         }
     }
 
-    // Behind the line's tag there may be one of a service.
+    // After the line's tag there may be one of a service.
     state parse_line_tag {
         packet.extract(hdr.outer_tag);
         transition select(hdr.outer_tag.ether_type) {

@@ -1,7 +1,7 @@
 // From a subscriber to the core.
 //
-// What sets up and ends sessions is for the control plane. Nothing else passes unless it belongs to
-// a session and comes from an address of that session.
+// Packets that set up or end sessions go to the control plane. Nothing else passes unless it
+// belongs to a session and comes from an address of that session.
 
 #ifndef BNG_UPSTREAM_P4
 #define BNG_UPSTREAM_P4
@@ -9,12 +9,12 @@
 #include "headers.p4"
 #include "check.p4"
 
-// What of a subscriber's frame says where it comes from. With labels in front it is the inner
+// The part of a subscriber's frame that tells where it comes from. With labels in front it is the inner
 // Ethernet header, and the second tag names a service; with QinQ both tags together name the line.
 struct access_t {
     bit<48> dst_addr;
     bit<48> src_addr;
-    bit<16> ether_type;   // behind the last tag: PPPoE discovery, or a session's packet
+    bit<16> ether_type;   // after the last tag: PPPoE discovery, or a packet of a session
     bit<20> label0;
     bit<20> label1;
     bit<12> outer_vid;
@@ -22,7 +22,7 @@ struct access_t {
     bit<12> service_vid;
 }
 
-// What there is to know of where an upstream packet goes.
+// Where an upstream packet goes.
 struct route_t {
     bool    found;
     bool    is_local;     // to the gateway itself
@@ -173,7 +173,7 @@ control FindRoute(in bng_headers_t hdr, in bit<8> service, inout route_t route) 
 control Demultiplex(in bng_headers_t hdr, in arrival_t arrival, in access_t access,
                     inout decision_t decision) {
     apply {
-        // BEGIN SOLUTION demultiplex: who may send what without a session? Set decision.reason
+        // BEGIN SOLUTION demultiplex: what may come without a session? Set decision.reason
         if (decision.line == 0) {
             decision.reason = reason_t.UNKNOWN_LINE;
         } else if (access.ether_type == ETHERTYPE_DISCOVERY) {
@@ -192,10 +192,10 @@ control Demultiplex(in bng_headers_t hdr, in arrival_t arrival, in access_t acce
     }
 }
 
-// And of a session's packets, which ones does the control plane answer?
+// And which packets of a session are for the control plane?
 control DemultiplexSession(in bng_headers_t hdr, inout decision_t decision) {
     apply {
-        // BEGIN SOLUTION demultiplex: what of a session is for the control plane?
+        // BEGIN SOLUTION demultiplex: which packets of a session are for the control plane?
         if (hdr.ppp.protocol != PPP_IPV4 && hdr.ppp.protocol != PPP_IPV6) {
             decision.reason = reason_t.PROTOCOL;
         } else if (hdr.ipv4.isValid() && hdr.ipv4.protocol == IP_PROTOCOL_IGMP) {
@@ -225,7 +225,7 @@ control Upstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision_t
     bool     to_many = false;  // its destination is a group, or broadcast
     reason_t wrong = reason_t.NONE;
 
-    // Only what the subscriber's own host has sent goes on, one hop older.
+    // Only the packet itself goes on, with one hop less.
     // BEGIN QUOTE terminate
     action terminate() {
         // BEGIN SOLUTION terminate: take off everything between Ethernet and the IP packet
@@ -267,7 +267,7 @@ control Upstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision_t
         }
 
         if (decision.reason == reason_t.NONE) {
-            // BEGIN SOLUTION anti-spoof: what if line, MAC address and session id do not fit?
+            // BEGIN SOLUTION anti-spoof: what if line, MAC address and session id do not belong together?
             if (decision.session == 0) {
                 decision.reason = reason_t.UNKNOWN_SESSION;
             }
@@ -310,7 +310,7 @@ control Upstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision_t
             } else if (route.is_local) {
                 decision.reason = reason_t.LOCAL;
             } else {
-                // BEGIN SOLUTION terminate: has it a hop left?
+                // BEGIN SOLUTION terminate: does it have a hop left?
                 if (hops <= 1) {
                     decision.reason = reason_t.TTL_EXPIRED;
                 }
@@ -322,7 +322,7 @@ control Upstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision_t
             decision.egress_port = route.port;
             terminate();
             if (hdr.ipv4.isValid()) {
-                // BEGIN SOLUTION terminate: one hop, the checksum, and what Ethernet announces
+                // BEGIN SOLUTION terminate: the TTL, the checksum and the EtherType
                 hdr.ipv4.ttl = hops - 1;
                 decision.ipv4_changed = true;
                 hdr.ethernet.ether_type = ETHERTYPE_IPV4;

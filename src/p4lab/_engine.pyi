@@ -328,6 +328,14 @@ class Network:
     def set_promiscuous(self, host: int, promiscuous: bool) -> None: ...
     def notify(self, host: int) -> None:
         """From now on frames for this host that are no probes end `run_until`."""
+    def read_ip(self, host: int, *, tagged: bool = False) -> None:
+        """From now on a probe counts only if the host's kernel would read its headers, behind a
+        VLAN tag if it may be `tagged`."""
+    def attach(self, host: int) -> None:
+        """From now on every frame that the host's card takes ends `run_until`; what is in it for
+        the host comes by `deliver`."""
+    def deliver(self, host: int, frame: bytes) -> bool:
+        """A frame reaches an attached host. Whether it ends in a probe."""
     def send_at(self, host: int, time: int, frame: bytes) -> None: ...
     def start_stream(
         self,
@@ -459,7 +467,8 @@ class Network:
         self, host: int, flows: Sequence[tuple[int, int]] | None = None
     ) -> list[dict[str, Any]]:
         """Of all flows, or of some, each a (flow, sender). Per flow: flow, sender, sent, received,
-        duplicates, missing, out_of_order, unwanted, first, last."""
+        duplicates, missing, out_of_order, unwanted, unreadable, trouble (why the first of those
+        could not be read, or empty), first, last."""
     def node_stats(self, number: int) -> tuple[int, int]:
         """Frames that a node could not place: sent to a port without a cable, filtered."""
     def write(self, switch: int, updates: Sequence[Update]) -> None: ...

@@ -10,15 +10,17 @@ from typing import Any
 
 from p4lab.model.control import Count, PacketIn
 from p4lab.model.entries import Entity, Entries, Update, key
+from p4lab.systems.bng import frames
 from p4lab.systems.bng.api import bandwidth
 from p4lab.systems.bng.entries import Access, Core, Line, Net, Route
-from p4lab.systems.bng.gateway import Gateway, Options
+from p4lab.systems.bng.gateway import Gateway
+from p4lab.systems.bng.options import Options
 from p4lab.systems.bng.pppoe import Offer
 from p4lab.systems.bng.radius.local import LocalUsers
 from p4lab.systems.bng.radius.users import User
 from p4lab.systems.bng.store import Store
-from p4lab.systems.bng.subscriber.access import VLAN, Inner, inner_of
-from p4lab.systems.bng.subscriber.access import Line as Cable
+from p4lab.systems.bng.subscriber import access
+from p4lab.systems.bng.subscriber.access import Inner, inner_of
 from p4lab.systems.bng.subscriber.client import Account
 from p4lab.systems.bng.subscriber.crowd import Crowd
 
@@ -26,6 +28,7 @@ SECOND = 10**9
 ACCESS_PORT, CORE_PORT = 1, 2
 OWN_MAC, NODE_MAC = 0x02_00_00_00_00_01, 0x02_00_00_00_00_02
 CORE_MAC, PEER_MAC = 0x02_00_00_00_00_03, 0x02_00_00_00_00_04
+OUTER = (OWN_MAC.to_bytes(6, "big"), NODE_MAC.to_bytes(6, "big"))
 ACCESS_LABEL, SERVICE_VID = 16, 7
 DISCOVERY, SESSION, IPV6 = 0x8863, 0x8864, 0x0057
 WALL = 1_700_000_000 * SECOND
@@ -70,12 +73,9 @@ def line(number: int) -> Line:
     return Line(number, ACCESS_PORT, ACCESS_LABEL, 17 + number // 16, number % 16 + 1, 0)
 
 
-def cable(number: int) -> Cable:
+def cable(number: int) -> access.Line:
     """The same line, from a subscriber's side."""
-    one = line(number)
-    outer = (OWN_MAC.to_bytes(6, "big"), NODE_MAC.to_bytes(6, "big"))
-    tags = ((VLAN, one.outer_vid), (VLAN, SERVICE_VID))
-    return Cable(tags, (one.label0, one.label1), outer)
+    return frames.cable(line(number), OUTER, SERVICE_VID)
 
 
 def mac(number: int) -> bytes:

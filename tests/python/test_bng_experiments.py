@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from statistics import pstdev
 
 import pytest
 
@@ -17,7 +18,6 @@ from p4lab.systems.bng.experiments import (
     dialling,
     dialling_report,
     latency,
-    latency_linux,
     latency_report,
     policing,
     tables,
@@ -38,6 +38,7 @@ from p4lab.systems.bng.experiments.latency import Pattern
 from p4lab.systems.bng.radius.freeradius import MISSING
 from p4lab.systems.bng.radius.freeradius import program as freeradius
 from p4lab.systems.bng.subscriber.crowd import Schedule
+from unprivileged import needs_user_namespace, run_as_user
 
 PAGE = ROOT / "docs" / "bng.md"
 SCHEDULE = Schedule(start_rate=1000, max_outstanding=100)
@@ -82,6 +83,22 @@ def test_latency_does_not_depend_on_the_number_of_subscribers() -> None:
     assert latency_report.wrong(rows) == []
 
 
+def test_few_packets_are_measured_in_a_queue_that_has_settled() -> None:
+    """Or the smallest run says that a full queue is wrong."""
+    loads: list[tuple[Pattern, float]] = [("constant", 10.0), ("poisson", 9.0), ("constant", 9.4)]
+    points = [(pattern, load, 8) for pattern, load in loads]
+    rows = latency_report.summary(latency.measure(1, 1000, 1, silent, points))
+    assert latency_report.wrong(rows) == []
+    assert rows[0]["latency_us"] == pytest.approx(rows[0]["formula_us"], rel=0.01)
+
+
+@pytest.mark.parametrize("load", [5.0, 8.0])
+def test_chance_is_what_means_of_few_packets_differ_by(load: float) -> None:
+    """By what is measured again and again: the formula is one for heavy traffic."""
+    means = [latency.run("poisson", load, 8, 1000, seed).mean for seed in range(1, 31)]
+    assert pstdev(means) == pytest.approx(latency.chance("poisson", load, 1000), rel=0.6)
+
+
 def test_a_packet_in_a_wrong_session_is_seen() -> None:
     """The oracle of all these: two frames as the gateway would send them, one with the address of
     somebody else."""
@@ -99,17 +116,28 @@ def test_a_packet_in_a_wrong_session_is_seen() -> None:
     assert misplaced(bench.engine.drain_capture(bench.cables[ACCESS_PORT])) == (2, 1)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="Mininet needs root")
+AS_USER = """
+import json
+from p4lab import rights
+from p4lab.systems.bng.experiments import latency_linux
+rights.enter()
+found = latency_linux.measure(1, 0.2, lambda _: None, (1.0,))
+print(json.dumps([latency_linux.records(found, 1), latency_linux.ratio(found)]))
+"""
+
+
+@needs_user_namespace
+@pytest.mark.beside(seconds=8, group="latency of hosts")
 @pytest.mark.skipif(shutil.which("mnexec") is None, reason="not installed: mininet")
 def test_gateway_and_kernel_both_forward_on_linux_hosts() -> None:
-    """Otherwise one is compared with nothing."""
-    found = latency_linux.measure(1, 0.2, silent, (1.0,))
-    assert [one.forwarder for one in found] == ["engine", "linux"]
-    for one in found:
-        assert one.received > 0.5 * one.sent and (one.median or 0) > 0
-    ratio = latency_linux.ratio(found)
-    assert ratio is not None
-    assert len(latency_linux.records(found, 1)) == 2
+    """Without root. Otherwise one is compared with nothing."""
+    done = run_as_user(sys.executable, "-c", AS_USER)
+    assert done.returncode == 0, done.stderr
+    rows, ratio = json.loads(done.stdout)
+    assert [row["forwarder"] for row in rows] == ["engine", "linux"]
+    for row in rows:
+        assert row["received"] > 0.5 * row["sent"] and row["median_us"] > 0
+    assert ratio > 0
 
 
 # ---- Policing

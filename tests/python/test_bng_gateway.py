@@ -48,6 +48,7 @@ from p4lab.systems.bng.api import Api, ApiError, bandwidth
 from p4lab.systems.bng.entries import Access, Core, Line, Net, Route, Session, entries
 from p4lab.systems.bng.gateway import Gateway
 from p4lab.systems.bng.ppp.codes import IPV4, LCP
+from p4lab.systems.bng.pppoe import Offer
 from p4lab.systems.bng.pppoe.packets import PADT, data_of, discovery, discovery_of
 from p4lab.systems.bng.radius.coa import Change, DynamicAuthorization, ErrorCause, RefusedError
 from p4lab.systems.bng.radius.local import LocalUsers
@@ -309,7 +310,7 @@ def test_what_is_billed_is_ip_and_counts_over_four_gigabytes() -> None:
 
 def test_who_gets_a_used_cell_does_not_pay_for_its_last_owner() -> None:
     made = up(1)
-    made.gateway._indices.clear()  # The next session has to take the same cell.
+    made.gateway.online.free.clear()  # The next session has to take the same cell.
     index = next(iter(made.gateway.api.known.sessions))
     switch_of(made).cells["upstream_sent", index] = (100, 100_000)
     for begin in (5, 15):
@@ -439,6 +440,21 @@ def test_a_switch_that_has_lost_everything_is_filled_again(tmp_path: Path) -> No
     assert switch_of(made).entries() == written
     again = restarted(made, file, MemorySwitch())
     assert switch_of(again).entries() == written
+
+
+def test_nothing_is_lost_or_billed_twice_when_the_switch_counts_from_the_start_again() -> None:
+    """It has counted more since than before, so the counter alone does not show it."""
+    made = up(1, aaa=LocalUsers([User(name(1), "secret1", Profile(interim=10))]))
+    switch, index = switch_of(made), next(iter(made.gateway.api.known.sessions))
+    switch.cells["upstream_sent", index] = (5, 5 * 152)
+    made.run(15)
+    switch.rows.clear()
+    switch.cells.clear()
+    made.gateway.reconcile()
+    switch.cells["upstream_sent", index] = (50, 50 * 152)
+    made.gateway.disconnect(made.now, made.gateway.find({})[0])
+    made.run(20)
+    assert number(records(made)[-1], Kind.ACCT_INPUT_PACKETS) == 55
 
 
 def test_a_write_that_fails_is_made_good() -> None:
@@ -578,6 +594,11 @@ def test_half_open_sessions_of_a_line_are_few() -> None:
     assert 0 < len(open_now) <= 8
     made.run(200)
     assert len(made.gateway.concentrator.sessions) == 1 and made.gateway.sessions == 1
+
+
+def test_there_are_no_more_sessions_than_the_switch_has_cells_for() -> None:
+    made = world(1, offer=Offer(sessions=65534))
+    assert len(made.gateway.online.free) == made.gateway.concentrator.offer.sessions
 
 
 def test_nobody_ends_or_enters_anothers_session() -> None:

@@ -36,11 +36,11 @@ SECONDS = 30.0
 LINE = 5
 
 
-def program(name: str, package: str) -> str:
-    """Where a program is, or the test is skipped."""
+def program(name: str, how: str) -> str:
+    """Where a program is, or the test is skipped and says how to get it."""
     found = shutil.which(name, path=PATH)
     if found is None:
-        pytest.skip(f"{name} is not installed (apt-get install {package})")
+        pytest.skip(f"{name} is not installed ({how})")
     return found
 
 
@@ -105,7 +105,7 @@ def own_pppoe(folder: Path) -> str:
     """A copy of Debian's `pppoe` that anyone may run: the original is for the group dip only."""
     copy = folder / "pppoe"
     try:
-        shutil.copyfile(program("pppoe", "pppoe"), copy)
+        shutil.copyfile(program("pppoe", "apt-get install pppoe"), copy)
     except PermissionError:
         pytest.skip("pppoe cannot be read here (it is for root and the group dip)")
     copy.chmod(0o755)
@@ -114,7 +114,15 @@ def own_pppoe(folder: Path) -> str:
 
 def test_debians_discovery_finds_our_concentrator(room):
     cable = Cable(room)
-    command = [program("pppoe-discovery", "ppp"), "-I", "eth0", "-a", "1", "-t", "2"]
+    command = [
+        program("pppoe-discovery", "apt-get install ppp"),
+        "-I",
+        "eth0",
+        "-a",
+        "1",
+        "-t",
+        "2",
+    ]
     with cable.run(*command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as asked:
         cable.serve(Gateway(Random(1)), lambda: asked.poll() is not None)
         said = asked.stdout.read()
@@ -151,7 +159,7 @@ def test_debians_pppoe_carries_a_session_with_our_concentrator(room, tmp_path):
 
 def test_our_client_gets_a_session_from_debians_server(room, tmp_path):
     cable = Cable(room)
-    server, pppoe = program("pppoe-server", "pppoe"), own_pppoe(tmp_path)
+    server, pppoe = program("pppoe-server", "apt-get install pppoe"), own_pppoe(tmp_path)
     script, options = tmp_path / "pppd", tmp_path / "options"
     places = f"{ROOT / 'src'}:{ROOT / 'tests' / 'python'}"
     peer = ROOT / "tests" / "python" / "bng_pppoe_server_peer.py"
@@ -198,20 +206,66 @@ def kernel_has_ppp():
     return True
 
 
-@pytest.mark.skipif(not kernel_has_ppp(), reason="the kernel has no PPP (/dev/ppp)")
+@pytest.mark.skipif(not kernel_has_ppp(), reason="the kernel has no PPP (modprobe ppp_generic)")
 def test_the_kernels_pppd_gets_a_session_from_our_gateway(room, tmp_path):
     cable, gateway = Cable(room), Gateway(Random(1))
     pty = f"{own_pppoe(tmp_path)} -I eth0"
     words = ["pty", pty, "user", "alice", "password", "wonder", "noauth", "nodetach", "noaccomp"]
     words += ["nopcomp", "default-asyncmap", "mru", "1492", "mtu", "1492", "+ipv6", "noproxyarp"]
     pipe = subprocess.PIPE
-    with cable.run(program("pppd", "ppp"), *words, stdout=pipe, stderr=subprocess.STDOUT) as pppd:
+    with cable.run(
+        program("pppd", "apt-get install ppp"), *words, stdout=pipe, stderr=subprocess.STDOUT
+    ) as pppd:
         try:
             cable.serve(gateway, lambda: gateway.up == 1 or pppd.poll() is not None)
             assert pppd.poll() is None, pppd.stdout.read().decode()
         finally:
             pppd.terminate()
         cable.serve(gateway, lambda: not gateway.concentrator.sessions)
+
+
+@pytest.mark.parametrize("method", ["pap", "chap"])
+def test_zouppps_clients_get_sessions_from_our_gateway(room, method):
+    cable, gateway = Cable(room), Gateway(Random(1))
+    found = program("zouppp", "go install github.com/hujun-open/zouppp@latest")
+    words = [found, "-i", "eth0", "-u", "alice", "-p", "wonder", "-n", "3", "-v6=false"]
+    words += ["-a=false", *(["-pap"] if method == "pap" else [])]
+    pipe = subprocess.PIPE
+    with cable.run(*words, stdout=pipe, stderr=subprocess.STDOUT) as clients:
+        try:
+            cable.serve(gateway, lambda: gateway.up == 3 or clients.poll() is not None)
+            assert gateway.up == 3, clients.stdout.read().decode()
+        finally:
+            clients.kill()
+
+
+@pytest.mark.parametrize("method", ["PAP", "CHAP"])
+def test_bng_blasters_sessions_are_established_by_our_gateway(room, tmp_path, method):
+    """It ends a session over anything that it does not expect."""
+    cable, gateway = Cable(room), Gateway(Random(1))
+    found = program("bngblaster", "its package is at github.com/rtbrick/bngblaster/releases")
+    file, report = tmp_path / "blaster.json", tmp_path / "report.json"
+    access = {"interface": "eth0", "type": "pppoe", "vlan-mode": "N:1"}
+    access["authentication-protocol"] = method
+    ppp = {
+        "authentication": {"username": "alice", "password": "wonder"},
+        "ipcp": {"request-dns1": True, "request-dns2": False},
+    }
+    said = {"interfaces": {"access": [access]}, "sessions": {"count": 3}, "ppp": ppp}
+    said |= {"pppoe": {"reconnect": False}, "dhcpv6": {"enable": False}}
+    file.write_text(json.dumps(said))
+    words = [found, "-C", str(file), "-J", str(report)]
+    pipe = subprocess.PIPE
+    with cable.run(*words, stdout=pipe, stderr=subprocess.STDOUT, cwd=tmp_path) as blaster:
+        try:
+            cable.serve(gateway, lambda: gateway.up == 3 or blaster.poll() is not None)
+            assert gateway.up == 3, blaster.stdout.read().decode()
+            blaster.send_signal(signal.SIGINT)
+            cable.serve(gateway, lambda: blaster.poll() is not None)
+        finally:
+            blaster.kill()
+    assert json.loads(report.read_text())["report"]["sessions-established"] == 3
+    assert not gateway.concentrator.sessions
 
 
 def ping(address, data):

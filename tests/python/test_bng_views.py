@@ -242,7 +242,7 @@ def test_each_gets_what_is_agreed_and_nobody_notices_the_others(lab: Lab) -> Non
     wanted = {"alice": FIRST_LIMIT, "bob": 5e6, "carol": FIRST_OFFER, "dave": FIRST_LIMIT}
     assert speeds == pytest.approx(wanted, rel=0.05)
     assert view.speed("bob") == "5 Mbit/s"
-    assert not any(one["over"] for one in view.data["subscribers"])
+    assert not any(one["bad"] for one in view.data["subscribers"])
     assert "bob: gets 5 of 20 Mbit/s; 5 are agreed" in view.summary()
 
 
@@ -251,7 +251,7 @@ def test_a_program_that_ignores_the_colour_is_seen(tmp_path: Path) -> None:
     lab = open_lab("06-bng", folder=changed(tmp_path, "police.p4", old, old + " colour = 0;"))
     view = lab.speed_view()
     assert mean(view, "alice") == pytest.approx(FIRST_OFFER, rel=0.05)
-    assert all(one["over"] for one in view.data["subscribers"])
+    assert all(one["bad"] for one in view.data["subscribers"])
 
 
 def test_nobody_online_gets_nothing(tmp_path: Path) -> None:

@@ -10,13 +10,14 @@ import pytest
 
 from p4lab import _engine
 from p4lab.control.listeners import Member
-from p4lab.control.p4runtime import P4RuntimeDriver, P4RuntimeError
+from p4lab.control.p4runtime import P4RuntimeDriver, P4RuntimeError, p4info_of
 from p4lab.engine import load_program
 from p4lab.model.entries import (
     DefaultAction,
     Entity,
     Entries,
     Exact,
+    MeterCell,
     TableEntry,
     Ternary,
     Update,
@@ -27,6 +28,7 @@ from p4lab.network.switches import ForwarderDriver
 from p4lab.systems.bier.entries import bier_entries
 from p4lab.systems.bier.plane import BierControlPlane
 from p4lab.topology import Topology
+from p4runtime_switch import DEVICE, serving
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = load_program(ROOT / "p4/bier/v1model.p4", [("BSL", "64")])
@@ -114,6 +116,39 @@ def test_a_switch_that_was_started_anew_gets_everything_again(
     one = min(wanted(), key=repr)
     driver.write([Update("delete", one)])
     assert driver.entries() == wanted() - {one}
+
+
+def test_who_counts_hears_of_a_switch_that_was_started_anew(
+    device: Device, driver: P4RuntimeDriver
+) -> None:
+    """Or what it has counted before is taken for what it counts now."""
+    heard = []
+    driver.on_restart = lambda: heard.append(driver.entries())
+    driver.write(inserts(wanted()))
+    device.stop()
+    device.start()
+    deadline = time.monotonic() + 10
+    while driver.is_connected:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    driver.restore()
+    assert driver.is_connected and heard == [frozenset()]
+    assert driver.entries() == wanted()
+
+
+def test_rates_are_read_back() -> None:
+    """Or a session gets the rates that another one had before a crash."""
+    cells = [MeterCell("policer", index, 1000, 3000, 2000, 6000) for index in (3, 7)]
+    with serving() as address:
+        driver = P4RuntimeDriver(address, p4info_of(address, DEVICE))
+        driver.open()
+        driver.write([Update("insert", cell) for cell in cells])
+        driver.close()
+        driver.open()
+        assert driver.entries() == frozenset(cells)
+        driver.write([Update("delete", cells[0])])
+        assert driver.entries() == frozenset(cells[1:])
+        driver.close()
 
 
 def test_a_controller_that_was_started_anew_finds_what_is_there(

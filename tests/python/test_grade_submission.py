@@ -57,6 +57,36 @@ def test_a_file_is_found_wherever_students_put_it(tmp_path, files, note):
     assert plain.files == {"bier/bier.p4": "mine"} and plain.told() == note
 
 
+@pytest.mark.parametrize("name", ["Two.P4", "two.p4.txt", "two (1).p4", "TWO-1.p4.txt"])
+def test_what_systems_do_to_a_name_does_not_lose_points(tmp_path, name):
+    edit = ("a/one.p4", "a/two.p4")
+    found = submission.read(folder(tmp_path / "ann", {"one.p4": "1", name: "2"}), Wanted(edit))
+    assert found.files == {"a/one.p4": "1", "a/two.p4": "2"}
+
+
+def test_a_zip_in_a_folder_is_opened_where_nothing_else_is_asked_for(tmp_path):
+    """Moodle makes a folder for each student, and students upload a zip."""
+    mine = zipped({"mylab/bier/bier.p4": b"mine"})
+    ann = folder(tmp_path / "ann", {"notes.txt": "see the zip"})
+    (ann / "mylab.zip").write_bytes(mine)
+    assert submission.read(ann, Wanted(EDIT)).files == {"bier/bier.p4": "mine"}
+    (ann / "again.zip").write_bytes(mine)
+    trouble = "2 zips may hold bier/bier.p4 (again.zip, mylab.zip); hand in one."
+    assert submission.read(ann, Wanted(EDIT)).trouble == trouble
+    folder(ann, {"bier.p4": "newer"})
+    assert submission.read(ann, Wanted(EDIT)).files == {"bier/bier.p4": "newer"}
+    (tmp_path / "bob.zip").write_bytes(zipped({"mylab.zip": mine}))
+    trouble = "The submission has no bier/bier.p4; a zip inside of a zip is not opened."
+    assert submission.read(tmp_path / "bob.zip", Wanted(EDIT)).trouble == trouble
+
+
+def test_a_zip_in_a_folder_is_no_way_out_of_it(tmp_path):
+    (tmp_path / "others.zip").write_bytes(zipped({"bier/bier.p4": b"not mine"}))
+    (tmp_path / "ann").mkdir()
+    (tmp_path / "ann" / "mine.zip").symlink_to(tmp_path / "others.zip")
+    assert "symbolic link" in submission.read(tmp_path / "ann", Wanted(EDIT)).trouble
+
+
 def test_a_single_file_may_have_any_name(tmp_path):
     (tmp_path / "smith_12_bier(2).p4").write_text("mine")
     found = submission.read(tmp_path / "smith_12_bier(2).p4", Wanted(EDIT))
@@ -79,7 +109,7 @@ def test_a_lab_with_two_files_knows_them_by_their_names(tmp_path):
     (tmp_path / "three.p4").write_text("3")
     assert (
         submission.read(tmp_path / "three.p4", Wanted(edit)).trouble
-        == "The submission has no a/one.p4."
+        == "The submission has no a/one.p4, only three.p4."
     )
 
 

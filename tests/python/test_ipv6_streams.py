@@ -478,8 +478,8 @@ def test_a_linux_host_can_be_told_to_be_the_end_of_a_segment(tmp_path: Path) -> 
     with open_network("linux", PAIR, program, hosts=hosts) as net:
         plane = Silent(PAIR, net.driver)
         net.join(h2, GROUP)
-        for flow, group in ((1, GROUP), (2, GROUP + 1)):
-            net.start(Stream(flow, group, h1, (h2,), 10, MS), net.now)
+        for flow, group, receivers in ((1, GROUP, (h2,)), (2, GROUP + 1, ())):
+            net.start(Stream(flow, group, h1, receivers, 10, MS), net.now)
         net.run_until(net.now + 500 * MS, plane)
         observed = net.observed()
         counts = net._agents["h2"].ask({"do": "count"})

@@ -6,6 +6,7 @@ use p4_time::Time;
 
 use crate::flows::Flows;
 use crate::probe::Probe;
+use crate::reading::{readable, Reads, Unreadable};
 use crate::sequences::Sequences;
 use crate::sink::Sink;
 use crate::tcp::TcpHost;
@@ -47,6 +48,10 @@ pub struct FlowReport {
     pub out_of_order: u64,
     /// Probes that reached the host though its card does not listen to their address.
     pub unwanted: u64,
+    /// Probes that its card took and that it could not read ([`crate::Network::read_ip`]).
+    pub unreadable: u64,
+    /// Why it could not read the first of them.
+    pub trouble: Option<Unreadable>,
     /// When the first and the last accepted copy came.
     pub first: Option<Time>,
     pub last: Option<Time>,
@@ -58,6 +63,8 @@ pub(crate) enum Verdict {
     Probe,
     Other,
     Filtered,
+    /// A probe that the host could not read
+    Unreadable,
 }
 
 /// How a probe came, next to those before it.
@@ -75,6 +82,8 @@ struct Tally {
     duplicates: u64,
     out_of_order: u64,
     unwanted: u64,
+    unreadable: u64,
+    trouble: Option<Unreadable>,
     highest: u64,
     first: Option<Time>,
     last: Option<Time>,
@@ -101,6 +110,10 @@ pub(crate) struct Host {
     mac: Mac,
     joined: BTreeSet<Mac>,
     promiscuous: bool,
+    /// What it reads; `None` if it counts probes whatever is in front of them.
+    pub(crate) reads: Option<Reads>,
+    /// Something stands between its card and it, which takes every frame.
+    pub(crate) attached: bool,
     tallies: BTreeMap<Flow, Tally>,
     /// Measures, if it is asked to.
     pub(crate) sink: Option<Box<Sink>>,
@@ -114,6 +127,8 @@ impl Host {
             mac,
             joined: BTreeSet::new(),
             promiscuous: false,
+            reads: None,
+            attached: false,
             tallies: BTreeMap::new(),
             sink: None,
             tcp: None,
@@ -136,8 +151,16 @@ impl Host {
         self.promiscuous = promiscuous;
     }
 
-    /// `flows` tells when probes were sent.
+    /// A frame on the cable. `flows` tells when probes were sent.
     pub(crate) fn receive(&mut self, now: Time, frame: &[u8], flows: &Flows) -> Verdict {
+        if self.attached && self.listens_to(frame) {
+            return Verdict::Other;
+        }
+        self.take(now, frame, flows)
+    }
+
+    /// A frame for the host itself.
+    pub(crate) fn take(&mut self, now: Time, frame: &[u8], flows: &Flows) -> Verdict {
         let wanted = self.listens_to(frame);
         let Some(probe) = Probe::of(frame) else {
             if !wanted {
@@ -152,6 +175,11 @@ impl Host {
         if !wanted {
             tally.unwanted += 1;
             return Verdict::Filtered;
+        }
+        if let Some(Err(trouble)) = self.reads.map(|reads| readable(frame, reads)) {
+            tally.unreadable += 1;
+            tally.trouble.get_or_insert(trouble);
+            return Verdict::Unreadable;
         }
         let arrival = tally.add(now, probe.sequence);
         if let Some(sink) = &mut self.sink {
@@ -179,6 +207,8 @@ impl Host {
             missing: sent - tally.seen.count_below(sent),
             out_of_order: tally.out_of_order,
             unwanted: tally.unwanted,
+            unreadable: tally.unreadable,
+            trouble: tally.trouble,
             first: tally.first,
             last: tally.last,
         }
@@ -241,6 +271,8 @@ mod tests {
             missing: 2,
             out_of_order: 1,
             unwanted: 1,
+            unreadable: 0,
+            trouble: None,
             first: Some(Time::from_nanos(1)),
             last: Some(Time::from_nanos(5)),
         };
@@ -259,5 +291,34 @@ mod tests {
         assert_eq!(take(&mut host, &frame(group, 1)), Verdict::Probe);
         assert_eq!(take(&mut host, &[0; 64]), Verdict::Other);
         assert_eq!(take(&mut host, &[]), Verdict::Other);
+    }
+
+    // If this fails, a host has "received" what its kernel throws away.
+    #[test]
+    fn what_cannot_be_read_is_not_received() {
+        let own = [2, 0, 0, 0, 0, 1];
+        let mut host = Host::new(own);
+        host.reads = Some(Reads { tagged: false });
+        let verdict = host.receive(Time::ZERO, &frame(own, 0), &Flows::default());
+        assert_eq!(verdict, Verdict::Unreadable);
+        let report = host.report(Flow { flow: 1, sender: 2 }, 1);
+        assert_eq!(
+            (report.received, report.missing, report.unreadable),
+            (0, 1, 1)
+        );
+        assert_eq!(report.trouble, Some(Unreadable::EtherType(0)));
+    }
+
+    #[test]
+    fn an_attached_host_counts_what_is_handed_to_it() {
+        let own = [2, 0, 0, 0, 0, 1];
+        let mut host = Host::new(own);
+        host.attached = true;
+        let flows = Flows::default();
+        let received = |host: &Host| host.report(Flow { flow: 1, sender: 2 }, 1).received;
+        let verdict = host.receive(Time::ZERO, &frame(own, 0), &flows);
+        assert_eq!((verdict, received(&host)), (Verdict::Other, 0));
+        let verdict = host.take(Time::ZERO, &frame(own, 0), &flows);
+        assert_eq!((verdict, received(&host)), (Verdict::Probe, 1));
     }
 }

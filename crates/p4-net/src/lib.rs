@@ -58,6 +58,7 @@ pub mod pcapng;
 mod pool;
 pub mod probe;
 mod queue;
+mod reading;
 mod replay;
 mod rng;
 mod sequences;
@@ -78,6 +79,7 @@ pub use network::{Device, Event, Exhausted, Limits, Network, NodeId, NodeStats, 
 pub use p4_time::{Clock, Time};
 pub use probe::Probe;
 pub use queue::{PortConfig, QueueConfig, QueueStats, Shaper, MOST_QUEUES};
+pub use reading::{Reads, Unreadable};
 pub use replay::{BadCapture, Recording};
 pub use rng::Rng;
 pub use sink::{FlowMeasures, Measured, Series, Window, MOST_WINDOWS};

@@ -15,7 +15,7 @@ use crate::tna;
 use crate::trace::arrival_dict;
 use crate::update;
 use num_bigint::BigUint;
-use p4_net::{Flow, LinkId, RandomFailures, Recording, Stream, Traffic, Transfer};
+use p4_net::{Flow, LinkId, RandomFailures, Reads, Recording, Stream, Traffic, Transfer};
 use p4_time::{Clock, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -227,6 +227,26 @@ impl Network {
     /// From now on frames for this host that are no probes end `run_until`.
     fn notify(&mut self, host: u32) -> PyResult<()> {
         self.inner.notify(node(host)).map_err(refused)
+    }
+
+    /// From now on a probe counts only if the host's kernel would read its headers, behind a VLAN
+    /// tag if it may be `tagged`.
+    #[pyo3(signature = (host, *, tagged = false))]
+    fn read_ip(&mut self, host: u32, tagged: bool) -> PyResult<()> {
+        self.inner
+            .read_ip(node(host), Reads { tagged })
+            .map_err(refused)
+    }
+
+    /// From now on every frame that the host's card takes ends `run_until`; what is in it for the
+    /// host comes by `deliver`.
+    fn attach(&mut self, host: u32) -> PyResult<()> {
+        self.inner.attach(node(host)).map_err(refused)
+    }
+
+    /// A frame reaches an attached host. Whether it ends in a probe.
+    fn deliver(&mut self, host: u32, frame: &[u8]) -> PyResult<bool> {
+        self.inner.deliver(node(host), frame).map_err(refused)
     }
 
     /// Lets a host send one frame.

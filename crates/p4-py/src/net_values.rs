@@ -89,6 +89,9 @@ pub fn flow_dict<'py>(py: Python<'py>, report: &FlowReport) -> PyResult<Bound<'p
     dict.set_item("missing", report.missing)?;
     dict.set_item("out_of_order", report.out_of_order)?;
     dict.set_item("unwanted", report.unwanted)?;
+    dict.set_item("unreadable", report.unreadable)?;
+    let trouble = report.trouble.map(|why| why.to_string());
+    dict.set_item("trouble", trouble.unwrap_or_default())?;
     dict.set_item("first", report.first.map(Time::picos))?;
     dict.set_item("last", report.last.map(Time::picos))?;
     Ok(dict)

@@ -14,6 +14,60 @@ impl Count {
     }
 }
 
+/// Cells of a page; a power of two.
+const PAGE: u64 = 64;
+
+/// An array whose cells are made a page at a time, when one of them is first written: a program may
+/// declare hundreds of thousands of meters, and a test of it use two.
+#[derive(Clone, Debug)]
+pub(crate) struct Array<T> {
+    size: u64,
+    /// What cells hold that have not been written
+    rest: T,
+    pages: Vec<Option<Box<[T; PAGE as usize]>>>,
+}
+
+impl<T: Copy> Array<T> {
+    /// `size` cells that all hold `value`.
+    pub fn new(size: u64, value: T) -> Array<T> {
+        Array {
+            size,
+            rest: value,
+            pages: vec![None; size.div_ceil(PAGE) as usize],
+        }
+    }
+
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// A cell; `None` beyond the end.
+    #[inline]
+    pub fn get(&self, index: u64) -> Option<&T> {
+        let page = self.pages.get(self.page(index)?)?;
+        Some(page.as_ref().map_or(&self.rest, |page| &page[place(index)]))
+    }
+
+    /// A cell to write; `None` beyond the end.
+    #[inline]
+    pub fn get_mut(&mut self, index: u64) -> Option<&mut T> {
+        let page = self.page(index)?;
+        let (rest, page) = (self.rest, self.pages.get_mut(page)?);
+        let page = page.get_or_insert_with(|| Box::new([rest; PAGE as usize]));
+        Some(&mut page[place(index)])
+    }
+
+    #[inline]
+    fn page(&self, index: u64) -> Option<usize> {
+        (index < self.size).then_some((index / PAGE) as usize)
+    }
+}
+
+#[inline]
+fn place(index: u64) -> usize {
+    (index % PAGE) as usize
+}
+
 /// A register array: `stride` words per cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Registers {
@@ -124,6 +178,24 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    // If this fails, a counter far up in its array counts for another, or a big program is slow to
+    // start.
+    #[test]
+    fn an_array_makes_the_pages_that_are_written() {
+        let mut array = Array::new(3 * PAGE + 1, 7);
+        let last = 3 * PAGE;
+        assert_eq!((array.get(0), array.get(last)), (Some(&7), Some(&7)));
+        assert_eq!((array.get(last + 1), array.get(u64::MAX)), (None, None));
+        assert!(array.get_mut(last + 1).is_none());
+        *array.get_mut(last).unwrap() = 1;
+        *array.get_mut(PAGE).unwrap() = 2;
+        let seen = [0, PAGE - 1, PAGE, PAGE + 1, last].map(|index| *array.get(index).unwrap());
+        assert_eq!(seen, [7, 7, 2, 7, 1]);
+        let made = array.pages.iter().filter(|page| page.is_some()).count();
+        assert_eq!((made, array.pages.len()), (2, 4));
+        assert_eq!(Array::new(0, 0).get(0), None);
+    }
 
     // If this fails, the policing labs mark the wrong packets. The colours are bmv2's.
     #[test]

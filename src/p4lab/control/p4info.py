@@ -59,6 +59,7 @@ class Program:
             raise ValueError(f"P4Info cannot be read: {error}") from error
         self._tables = {table.preamble.id: table for table in self.message.tables}
         self._actions = {action.preamble.id: action for action in self.message.actions}
+        self._meters = {meter.preamble.id: meter for meter in self.message.meters}
         self._metadata = {
             header.preamble.name: header.metadata
             for header in self.message.controller_packet_metadata
@@ -143,6 +144,8 @@ class Program:
         does not write: default entries, and entities of other kinds."""
         if entity.HasField("table_entry"):
             return self._read_entry(entity.table_entry)
+        if entity.HasField("meter_entry"):
+            return self._read_meter(entity.meter_entry)
         engine = entity.packet_replication_engine_entry
         if engine.HasField("multicast_group_entry"):
             group = engine.multicast_group_entry
@@ -167,6 +170,15 @@ class Program:
         return TableEntry(
             table.preamble.alias, matches, action.preamble.alias, params, entry.priority
         )
+
+    def _read_meter(self, cell: p4r.MeterEntry) -> MeterCell | None:
+        """A cell's rates; None for one that lets everything pass."""
+        meter = self._meters.get(cell.meter_id)
+        if meter is None or not cell.HasField("config"):
+            return None
+        rates = cell.config
+        numbers = (rates.cir, rates.cburst, rates.pir, rates.pburst)
+        return MeterCell(meter.preamble.alias, cell.index.index, *numbers)
 
     def counter_cell(self, name: str, index: int) -> p4r.Entity:
         """What asks for one cell of an indirect counter. Raises ValueError."""

@@ -43,6 +43,8 @@ COMPARED = 100
 """Most files of one name that are looked into to see whose they are."""
 PATH_CHARACTERS = 1_000
 """Longest path of a file inside a submission."""
+SHOWN_NAMES = 3
+"""Most files that are named to a reader who looks for another"""
 SHOWN_CHARACTERS = 80
 """Longest name that is repeated to the reader."""
 
@@ -69,6 +71,8 @@ _HANDED_OUT = ("labs", "solutions", "tests", "src", "docs", "crates")
 """Folders of a checkout in which nobody solves a lab"""
 _AGAIN = re.compile(r"(-\d+| ?\(\d+\))$")
 """What Canvas and browsers append to the name of a file that is there for the second time"""
+_APPENDED = ".txt"
+"""What editors on Windows append to a name, whose end is not shown there"""
 
 Source = Sequence[tuple[str, Path]]
 """What was handed in: one file or folder, or several files; the name of each and where it is"""
@@ -114,10 +118,12 @@ class _Refused(Exception):
 
 @dataclass(frozen=True)
 class _Found:
-    """A file inside a submission: its path, and how to get its bytes."""
+    """A file inside a submission: its path, how to get its bytes, and where it is if it is not in a
+    zip."""
 
     path: str
     read: Callable[[], bytes]
+    place: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -145,7 +151,8 @@ def read(source: Path | Source, wanted: Wanted) -> Submission:
     """What was handed in of the files that a lab asks for.
 
     A file is recognised by its path, at the top or below a folder that was handed in with it, or
-    else by its name if only one file has it. Files that are as the course hands them out are taken
+    else by its name if only one file has it. A zip is opened where there is no such file beside it,
+    and no other zip. Files that are as the course hands them out are taken
     only if there is nothing else. One of the files is enough: whoever judges takes the others from
     the starter. Never raises for what a student may have made.
     """
@@ -177,7 +184,7 @@ def _read(name: str, path: Path, wanted: Wanted) -> Submission:
     if stat.S_ISLNK(mode):
         raise _Refused("The submission is a symbolic link; hand in the files themselves.")
     if stat.S_ISDIR(mode):
-        return _choose(list(_in_folder(path)), wanted)
+        return _choose_or_open(list(_in_folder(path)), wanted)
     if not stat.S_ISREG(mode):
         raise _Refused(f"The submission is {_kind(mode)}; hand in a folder, a zip or a .p4 file.")
     suffix = PurePosixPath(name).suffix.lower()
@@ -200,13 +207,20 @@ def _single(name: str, path: Path, wanted: Wanted) -> Submission:
 
 
 def _several(source: Source, wanted: Wanted) -> Submission:
-    """Files that were handed in one by one. If none of them is asked for, and one of them is a zip,
-    it is in there."""
-    zips = [(name, path) for name, path in source if name.lower().endswith(".zip")]
-    found = [_Found(name, _reader(path)) for name, path in source]
-    if len(zips) == 1 and not any(_match(name, found, wanted.known) for name in wanted.edit):
-        return _read(*zips[0], wanted)
-    return _choose(found, wanted)
+    """Files that were handed in one by one."""
+    return _choose_or_open([_Found(name, _reader(path), path) for name, path in source], wanted)
+
+
+def _choose_or_open(found: Sequence[_Found], wanted: Wanted) -> Submission:
+    """If none of the files is asked for, and one of them is a zip, they are in there."""
+    zips = [(file.path, file.place) for file in found if file.path.lower().endswith(".zip")]
+    if not zips or any(_match(name, found, wanted.known) for name in wanted.edit):
+        return _choose(found, wanted)
+    name, place = zips[0]
+    if len(zips) > 1 or place is None:
+        places = ", ".join(sorted(shown(path) for path, _ in zips)[:3])
+        raise _Refused(f"{len(zips)} zips may hold {wanted.edit[0]} ({places}); hand in one.")
+    return _read(name, place, wanted)
 
 
 # ---- Where files are ----------------------------------------------------------------------------
@@ -231,7 +245,7 @@ def _in_folder(top: Path) -> Iterator[_Found]:
             files += 1
             if files > MEMBERS:
                 raise _Refused(_too_many())
-            yield _Found(str(name), _reader(Path(entry.path)))
+            yield _Found(str(name), _reader(Path(entry.path)), Path(entry.path))
 
 
 def _entries(folder: Path, inside: PurePosixPath) -> list[os.DirEntry[str]]:
@@ -380,6 +394,7 @@ def _match(wanted: str, found: Sequence[_Found], known: frozenset[str]) -> _Foun
         lambda path: path.endswith("/" + wanted),
         lambda path: PurePosixPath(path).name == name,
         lambda path: _first_name(path) == name,
+        lambda path: _first_name(path.lower().removesuffix(_APPENDED)) == name.lower(),
     )
     for fits in ways:
         hits = [file for file in found if fits(file.path)]
@@ -433,8 +448,11 @@ def _nothing(found: Sequence[_Found], wanted: str) -> str:
     if any(_CHECKOUT.fullmatch(file.path) for file in found):
         return f"The submission is a checkout of the course without a {wanted} of your own."
     if any(file.path.lower().endswith(".zip") for file in found):
-        return f"The submission has no {wanted}; a zip inside it is not opened."
-    return f"The submission has no {wanted}."
+        return f"The submission has no {wanted}; a zip inside of a zip is not opened."
+    programs = [file for file in found if file.path.lower().endswith(".p4")]
+    names = sorted(shown(file.path) for file in programs or found)
+    more = ", ..." if len(names) > SHOWN_NAMES else ""
+    return f"The submission has no {wanted}, only {', '.join(names[:SHOWN_NAMES])}{more}."
 
 
 def _text(name: str, file: _Found) -> str:

@@ -16,6 +16,8 @@ class Heard(NamedTuple):
     """What the attachment says to it, on the cable"""
     inner: bytes | None = None
     """The Ethernet frame that is in it for the host"""
+    trouble: str = ""
+    """Why there is none, if it carries something that the attachment cannot read"""
 
 
 class Program(NamedTuple):

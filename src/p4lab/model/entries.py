@@ -90,7 +90,7 @@ class RegisterCell:
     value: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class MeterCell:
     """The rates of a cell of a meter; without one of ours everything that it measures is green.
     Rates are bytes or packets per second, as the program has it, bursts bytes or packets."""
@@ -136,7 +136,7 @@ def diff(old: Set[Entity], new: Set[Entity]) -> list[Update]:
     Groups and sessions are made before the rows that use them and removed after those, and cells
     come behind all rows, so that the batch is sound even where a target applies it step by step.
     """
-    if not old:
+    if not old:  # A first fill, of millions of rows in the largest networks: nothing to compare.
         return sorted((Update("insert", entity) for entity in new), key=_order)
     gone = {key(entity): entity for entity in old - new}
     fresh = {key(entity): entity for entity in new - old}

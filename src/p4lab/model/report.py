@@ -239,8 +239,13 @@ def _is_group(row: HostRow) -> bool:
 
 
 def _groups(report: DeliveryReport) -> bool:
-    """Whether it is about multicast."""
+    """Whether groups are among the destinations."""
     return any(_is_group(row) for row in report.hosts)
+
+
+def _only_groups(report: DeliveryReport) -> bool:
+    """Whether all destinations are groups."""
+    return bool(report.hosts) and all(_is_group(row) for row in report.hosts)
 
 
 def _asked(report: DeliveryReport) -> str:
@@ -256,7 +261,7 @@ def _render(report: DeliveryReport, limit: int) -> RenderableType:
 
     most = ", on no more copies than needed" if any(row.ideal for row in report.links) else ""
     most = ", around what is down" if report.down else most
-    who = "subscribers" if _groups(report) else "receivers"
+    who = "subscribers" if _only_groups(report) else "receivers"
     who = f"all other {who}" if _spared(report) else f"all {who}"
     verdict = (
         Text(f"{who} got every packet exactly once{most}", "green")
@@ -298,7 +303,7 @@ def _host_table(report: DeliveryReport, limit: int) -> RenderableType:
 
     where = report.network if report.target == "engine" else f"{report.network}, {report.target}"
     table = Table(title=f"{report.lab} on {report.topology} ({where})", title_style="bold")
-    groups = _groups(report)
+    groups = _only_groups(report)
     table.add_column("group" if groups else "to", no_wrap=True)
     table.add_column("host")
     table.add_column("joined" if groups else "receiver")

@@ -100,6 +100,8 @@ class System:
     """Verbs of its own below `p4lab`"""
     probes: ClassVar[Mapping[str, str]] = {}
     """What `p4lab doctor` looks at for this system, beside what all need"""
+    takes_all: ClassVar[bool] = False
+    """Whether hosts take frames to any MAC address, since a switch may be no more than a cable"""
     reroutes: ClassVar[bool] = False
     """Whether a router that sees its link fail acts on it by itself"""
     port_status: ClassVar[str] = ""

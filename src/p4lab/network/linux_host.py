@@ -43,6 +43,8 @@ class LinuxHosts:
     """What is carried out in a host, by its name, once it has its addresses"""
     programs: Mapping[str, Program] = field(default_factory=dict)
     """What attaches hosts that have no address by themselves"""
+    takes_all: bool = False
+    """Whether probes to any MAC address count as received"""
 
 
 def prepare(host: Host, shell: Any, linux: LinuxHosts) -> None:

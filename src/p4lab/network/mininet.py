@@ -27,10 +27,12 @@ from p4lab.network import linux_host, namespace
 from p4lab.network.base import NetworkError
 from p4lab.network.linux_host import LinuxHosts
 from p4lab.network.switches import Switches
+from p4lab.network.taken import Taken
 from p4lab.topology import Host, Link, Topology
 
 PROBE_LENGTH = 100
 PANEL_MAC = 0x02 << 32  # what makes 02:02:... of a router's 02:00:...
+NOT_TAKEN = "the kernel found nothing in them for its host"
 QUIET = 300_000_000  # nanoseconds without a probe at any switch: none is under way
 LONGEST_QUEUE = 30_000_000_000  # nanoseconds that are waited for that
 CORE_MTU = 9000  # room for what encapsulation adds
@@ -319,17 +321,19 @@ class MininetNetwork:
         if streams is not None:
             command["flows"] = [stream.flow for stream in streams]
         sent: dict[int, int] = {}
-        received: dict[tuple[str, int], Received] = {}
+        taken = Taken(self._streams)
         for name, agent in self._agents.items():
             counts = agent.ask(command)
             sent |= {int(flow): number for flow, number in counts["sent"].items()}
-            for kind in ("received", "unwanted"):
-                for flow, (unique, duplicates) in counts[kind].items():
-                    before = received.get((name, int(flow)), Received(0, 0))
-                    unique, duplicates = unique + before.unique, duplicates + before.duplicates
-                    received[name, int(flow)] = Received(unique, duplicates)
-        notes = (*self._switches.notes, *self._notes)
-        return Observed(sent, received, self._copies(), notes)
+            for flow, got in counts["received"].items():
+                taken.add(name, int(flow), Received(*got), {})
+            for flow, (unique, _) in counts["unwanted"].items():
+                if self._linux.takes_all:
+                    taken.add(name, int(flow), Received(unique, 0), {})
+                else:
+                    taken.add(name, int(flow), Received(0, 0), {NOT_TAKEN: unique})
+        notes = (*self._switches.notes, *self._notes, *taken.notes)
+        return Observed(sent, taken.received, self._copies(), notes)
 
     def entered(self, host: Host) -> int:
         """Probes that have come in from a host so far; does not wait for its streams to end."""

@@ -27,10 +27,11 @@ def open_network(
     engine: str = "interpreter",
     hosts: LinuxHosts | None = None,
     attachments: Mapping[str, Attachment] | None = None,
+    takes_all: bool = False,
 ) -> Network:
     """The network called `name` with the engine's switches. With `pcap`, each link's frames go to
     a file in that folder; `hosts` says what real hosts need, `attachments` how simulated
-    ones dial in.
+    ones dial in and `takes_all` whether those take frames to any MAC address.
 
     Raises NetworkError, ValueError if there is no native code for the program.
     """
@@ -46,6 +47,7 @@ def open_network(
             pcap=pcap,
             engine=runs,
             attachments=attachments,
+            takes_all=takes_all,
         )
     if name == "linux":
         # Faster ways pass the captures by.

@@ -23,6 +23,7 @@ from p4lab.network.cpu import CpuPort
 from p4lab.network.igmp_host import IgmpHost
 from p4lab.network.membership_host import MembershipHost
 from p4lab.network.mld_host import MldHost
+from p4lab.network.taken import Taken
 from p4lab.packets import igmp, mld
 from p4lab.packets.ip import multicast_mac, tagged
 from p4lab.packets.pcapng import frames
@@ -54,10 +55,12 @@ class VirtualNetwork:
         engine: str | None = "interpreter",
         overhead: int | None = None,
         attachments: Mapping[str, Attachment] | None = None,
+        takes_all: bool = False,
     ) -> None:
         """`cpu_port` is the number of the port to the control plane, `engine` as for
         `_engine.Switch`, `overhead` as for `_engine.Network.connect`; `attachments` are those of
-        hosts that do not speak plain Ethernet, by name. Raises NetworkError if the folder for
+        hosts that do not speak plain Ethernet, by name; with `takes_all` hosts take frames to any
+        MAC address. Raises NetworkError if the folder for
         captures cannot be made, ValueError if there is no native code for the program.
         """
         self.topology = topology
@@ -71,7 +74,8 @@ class VirtualNetwork:
         }
         self._attachments = dict(attachments or {})
         self._streams: list[Stream] = []
-        self._notes: list[str] = []
+        self._silent: dict[int, str] = {}
+        self._refused: dict[tuple[str, int, int], dict[str, int]] = {}
         self._tables = {router.name: Tables() for router in topology.routers}
         for router in topology.routers:
             node = self.engine.add_switch(
@@ -84,7 +88,12 @@ class VirtualNetwork:
             self._add(router.name, node)
         for host in topology.hosts:
             self._add(host.name, self.engine.add_host(host.name, host.mac))
-            self.engine.notify(self._nodes[host.name])
+            self.engine.read_ip(self._nodes[host.name])
+            self.engine.set_promiscuous(self._nodes[host.name], takes_all)
+            if host.name in self._attachments:
+                self.engine.attach(self._nodes[host.name])
+            else:
+                self.engine.notify(self._nodes[host.name])
             for everybody in (igmp.ALL_SYSTEMS, mld.ALL_NODES):  # where queries go
                 self.engine.join(self._nodes[host.name], multicast_mac(everybody))
         for link in topology.links:
@@ -161,10 +170,13 @@ class VirtualNetwork:
         """The stream's source sends its packets from `at` on; if there was one of the same flow,
         after the last packet of that. A host that is not attached sends nothing, which is noted."""
         self._streams.append(stream)
+        if stream.vlan is not None:
+            for host in stream.receivers:
+                self.engine.read_ip(self._nodes[host.name], tagged=True)
         try:
             templates = [self._wrap(stream.source, frame) for frame in self._templates(stream)]
         except ValueError as error:
-            self._notes.append(f"{stream.source.name} sends nothing: {error}")
+            self._silent[stream.flow] = f"{stream.source.name} sends nothing: {error}"
             return
         interval = stream.interval_ns * PICOSECONDS
         for number, template in enumerate(templates):
@@ -277,13 +289,23 @@ class VirtualNetwork:
         if kind == "packet_in":
             controller.packet_in(time // PICOSECONDS, name, self.cpu.packet_in(data))
             return
-        inner: bytes | None = data
-        if name in self._attachments:
-            answers, inner = self._attachments[name].heard(time // PICOSECONDS, data)
-            self._transmit(name, answers)
+        inner = self._unwrapped(name, data) if name in self._attachments else data
         if inner is not None:
             for speaker in self._hosts[name].values():
                 self._send(name, speaker.hear(inner))
+
+    def _unwrapped(self, name: str, frame: bytes) -> bytes | None:
+        """What is in a frame for an attached host, unless it is a probe: those are counted."""
+        answers, inner, trouble = self._attachments[name].heard(self.now, frame)
+        self._transmit(name, answers)
+        if (probe := Probe.of(frame)) is None:
+            return inner
+        if inner is not None and self.engine.deliver(self._nodes[name], inner):
+            return None
+        reasons = self._refused.setdefault((name, probe.flow, probe.sender), {})
+        trouble = trouble or "the packet in the frame is cut off"
+        reasons[trouble] = reasons.get(trouble, 0) + 1
+        return None
 
     def _send(self, host: str, answers: Sequence[tuple[int, bytes]]) -> None:
         """What the host says, inside of what its cable wants."""
@@ -307,18 +329,21 @@ class VirtualNetwork:
         chosen = self._streams if streams is None else streams
         sent = {s.flow: self.engine.sent(s.flow, s.source.id) for s in chosen}
         flows = None if streams is None else [(s.flow, s.source.id) for s in streams]
-        received = {}
+        taken = Taken(self._streams)
         for name in self._hosts:
             for row in self.engine.report(self._nodes[name], flows):
-                unique = row["received"] + row["unwanted"]
-                if unique or row["duplicates"]:
-                    received[name, row["flow"]] = Received(unique, row["duplicates"])
+                came = Received(row["received"], row["duplicates"])
+                aside = dict(self._refused.get((name, row["flow"], row["sender"]), {}))
+                aside[row["trouble"]] = row["unreadable"]
+                aside["Ethernet has another destination"] = row["unwanted"]
+                taken.add(name, row["flow"], came, aside)
         copies: dict[tuple[str, str], int] = defaultdict(int)
         for number, link in self._links.items():
             there, back = self.engine.link_stats(number)
             copies[link.a, link.b] = there["sent"]["probes"]
             copies[link.b, link.a] = back["sent"]["probes"]
-        return Observed(sent, received, dict(copies), tuple(self._notes))
+        silent = dict.fromkeys(self._silent[s.flow] for s in chosen if s.flow in self._silent)
+        return Observed(sent, taken.received, dict(copies), (*silent, *taken.notes))
 
     def record(self, link: Link) -> None:
         """From now on `recorded` knows what a link carries."""

@@ -185,9 +185,12 @@ class Lab:
 
         `cut` is a link that fails on the way: its ends, so many milliseconds after the first packet
         has left, and when it works again; without that it stays down. What is on the link then is
-        lost, and nobody is told. Raises ValueError for a cut that cannot be, and DoesNotCompile if
-        the files have changed and no longer compile.
+        lost, and nobody is told. Raises ValueError for a stream that there is not and for a cut
+        that cannot be, and DoesNotCompile if the files have changed and no longer compile.
         """
+        count = len(self.plan.streams)
+        if not 1 <= stream <= count:
+            raise ValueError(f"this lab has the streams 1 to {count}; there is no stream {stream}.")
         failing = self._cut(*cut) if cut else None
         return self._send(stream, packets, failing)
 

@@ -82,13 +82,17 @@ class Running:
         self.net.trace(False)
         found = follow(self.plan.topology, arrivals)
         hops = tuple(hop for (flow, _), hop in found.items() if flow == self._flow)
-        seen = self.net.observed().received
+        observed = self.net.observed((chosen,))
+        seen = observed.received
         received = {
             host.name: seen.get((host.name, self._flow), Received(0, 0))
             for host in self.plan.topology.hosts
             if host in chosen.receivers or (host.name, self._flow) in seen
         }
-        return Sent(self.plan, self.program, chosen, start, hops, received, down, problem, cut)
+        notes = observed.notes
+        return Sent(
+            self.plan, self.program, chosen, start, hops, received, down, problem, cut, notes
+        )
 
     def _cut(self, link: Link, cut: Cut, start: int) -> None:
         """Lets a link fail, and come back if it shall, after `start`. Nobody is told."""

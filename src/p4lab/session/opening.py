@@ -115,6 +115,7 @@ def _open_engine(plan: Plan, network: str, engine: str, pcap: Path | None, say: 
             engine=engine,
             hosts=linux_hosts(plan),
             attachments=registry.find(plan.system).attachments(plan),
+            takes_all=registry.find(plan.system).takes_all,
         )
     except ValueError as error:
         raise NetworkError(f"--engine {engine}: {error}") from error
@@ -128,7 +129,8 @@ def cpu_port(plan: Plan, package: str = "V1Switch") -> int:
 def linux_hosts(plan: Plan) -> LinuxHosts:
     """What the plan's hosts need where they are real ones."""
     system = registry.find(plan.system)
-    return LinuxHosts(system.speaks_ipv6(plan), system.host_commands(plan), system.programs(plan))
+    commands, programs = system.host_commands(plan), system.programs(plan)
+    return LinuxHosts(system.speaks_ipv6(plan), commands, programs, system.takes_all)
 
 
 def _open_bmv2(plan: Plan, network: str, target: str, pcap: Path | None, say: Say) -> Network:

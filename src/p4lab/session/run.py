@@ -193,7 +193,11 @@ def virtual_network(plan: Plan, program: _engine.Program) -> VirtualNetwork:
     """The plan's network in virtual time, on whose switches a compiled program runs."""
     system = registry.find(plan.system)
     cpu_port = system.cpu_port(program.summary["package"])
-    attachments = system.attachments(plan)
     return VirtualNetwork(
-        plan.topology, program, cpu_port=cpu_port, seed=plan.seed, attachments=attachments
+        plan.topology,
+        program,
+        cpu_port=cpu_port,
+        seed=plan.seed,
+        attachments=system.attachments(plan),
+        takes_all=system.takes_all,
     )

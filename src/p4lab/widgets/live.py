@@ -44,6 +44,8 @@ class LiveView(anywidget.AnyWidget):
     title = traitlets.Unicode().tag(sync=True)
     parts = traitlets.List().tag(sync=True)
     """The parts: `id`, `title`, `status` (passed, failed, waits, checking) and `points`"""
+    cuts = traitlets.Bool().tag(sync=True)
+    """Whether there is a link between routers, which can be cut"""
     saves = traitlets.Int().tag(sync=True)
     """How many states of the files were looked at"""
 
@@ -64,6 +66,7 @@ class LiveView(anywidget.AnyWidget):
         with self.hold_sync():
             self.views = {NETWORK: network, **self._made, CHECKS: self.verdict}
             self.title = title
+            self.cuts = any(not link.is_access for link in lab.topology.links)
             self.chosen = {"router": router}
             self._tables: list[str] = []
             self._follow()

@@ -39,7 +39,8 @@ class Sent:
     `program` is what ran, and `stream` one of the plan's, with packets as they were sent. `hops`
     are the first hops of the packets, in the order in which they were sent; `received` is by host;
     `down` are the links that were down from the first packet on, and `cut` is one that failed
-    later; `problem` says why the network was stopped; `age` says when each file of the program was
+    later; `problem` says why the network was stopped; `notes` what else there is to say, such as
+    what hosts could not read; `age` says when each file of the program was
     last written, and `whose` which program it is, in words. A system may have more questions
     (`System.answers`), which are methods here.
     """
@@ -53,6 +54,7 @@ class Sent:
     down: frozenset[Ends]
     problem: str = ""
     cut: Cut | None = None
+    notes: tuple[str, ...] = ()
     age: Mapping[Path, int] = field(default_factory=dict)
     whose: str = ""
 
@@ -192,7 +194,7 @@ class Sent:
             parts.append(f"{_names(self.missing)} did not")
         if self.duplicates:
             parts.append(f"{_names(self.duplicates)} got duplicates")
-        return "; ".join(parts) + "."
+        return " ".join([f"{'; '.join(parts)}.", *self.notes])
 
 
 def _names(names: Sequence[str]) -> str:

@@ -9,6 +9,8 @@ from typing import Any
 
 import traitlets
 
+from p4lab.model.run import Stream
+from p4lab.topology import Topology
 from p4lab.widgets.flights import MAX_FLIGHTS, NO_PORT, UNCHOSEN, Flight, flights
 from p4lab.widgets.lab import Lab
 from p4lab.widgets.layout import Places, place
@@ -54,6 +56,8 @@ class TopologyView(SentView):
             "links": [[link.a, link.b] for link in sent.topology.links],
             "flights": [flight.to_json() for flight in self._flights[:MAX_FLIGHTS]],
             "events": _events(sent, self._flights[:MAX_FLIGHTS]),
+            "streams": [_ends(stream, sent.topology) for stream in sent.plan.streams],
+            "stream": self._stream(),
             "summary": self.told(),
             "ok": sent.ok,
         }
@@ -64,20 +68,23 @@ class TopologyView(SentView):
             self.show(self._lab.sent)
 
     def _message(self, _: object, content: dict[str, Any], __: object) -> None:
-        """A click: send one more packet of the same stream and show it, or cut or mend a link; a
-        view that plays by itself shows at once what comes of that."""
+        """A click: send one more packet, of the same stream or of another, and show it; or cut or
+        mend a link. A view that plays by itself shows at once what comes of that."""
         what = content.get("do")
         try:
             if what == "link":
                 a, b = content["ends"]
                 self._lab.set_link(a, b, up=frozenset((a, b)) in self._lab.down)
             if what == "send" or self.playing:
-                of = [self._sent.is_of(stream) for stream in self._lab.plan.streams]
-                sent = self._lab.send(of.index(True) + 1)
+                sent = self._lab.send(int(content.get("stream", self._stream())) + 1)
                 if sent is not self._sent:
                     self.show(sent)
         except Exception as error:  # a click has no cell where a traceback could stand
             self.send({"error": str(error)})
+
+    def _stream(self) -> int:
+        """Which of the plan's streams is shown."""
+        return [self._sent.is_of(stream) for stream in self._lab.plan.streams].index(True)
 
     def told(self) -> str:
         left_out = len(self._flights) - MAX_FLIGHTS
@@ -90,6 +97,13 @@ class TopologyView(SentView):
             f"{_svg(self.data, self._flights, self.down)}"
             f"<p>{escape(self.told())}</p><ol>{events}</ol>"
         )
+
+
+def _ends(stream: Stream, topology: Topology) -> str:
+    """From whom to whom, in a menu."""
+    names = {str(host.ip_of(stream.destination.version)): host.name for host in topology.hosts}
+    target = names.get(str(stream.destination), str(stream.destination))
+    return f"{stream.source.name} → {target}"
 
 
 def _nodes(sent: Sent, places: Places) -> list[dict[str, Any]]:

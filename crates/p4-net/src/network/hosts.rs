@@ -7,6 +7,7 @@ use crate::error::NetError;
 use crate::host::{Flow, FlowReport, Host, Mac, Verdict};
 use crate::link::{End, ETHERNET_OVERHEAD};
 use crate::probe::{Probe, MIN_FRAME};
+use crate::reading::Reads;
 use crate::replay::Recording;
 use crate::rng::Rng;
 use crate::sink::{Measured, Sink};
@@ -40,6 +41,33 @@ impl<D: Device> Network<D> {
     pub fn notify(&mut self, host: NodeId) -> Result<(), NetError> {
         *self.host_mut(host)?.1 = true;
         Ok(())
+    }
+
+    /// From now on a probe counts only if the host's kernel would read its headers: Ethernet and an
+    /// IP packet of the right version and length, with a right checksum.
+    pub fn read_ip(&mut self, host: NodeId, reads: Reads) -> Result<(), NetError> {
+        self.host_mut(host)?.0.reads = Some(reads);
+        Ok(())
+    }
+
+    /// Something is attached between a host and its card: every frame that the card accepts ends
+    /// the run with [`Event::HostFrame`], and what is in it for the host comes by
+    /// [`Network::deliver`].
+    pub fn attach(&mut self, host: NodeId) -> Result<(), NetError> {
+        let (host, notify) = self.host_mut(host)?;
+        host.attached = true;
+        *notify = true;
+        Ok(())
+    }
+
+    /// A frame reaches the host itself, now. Whether it ends in a probe, which is then counted.
+    pub fn deliver(&mut self, host: NodeId, frame: &[u8]) -> Result<bool, NetError> {
+        self.host_mut(host)?;
+        let (now, flows) = (self.now, &self.flows);
+        let Kind::Host { host, .. } = &mut self.nodes[host.0 as usize].kind else {
+            return Ok(false);
+        };
+        Ok(host.take(now, frame, flows) != Verdict::Other)
     }
 
     /// Lets a host send one frame at a moment not yet past.
@@ -221,7 +249,7 @@ impl<D: Device> Network<D> {
             }
         }
         match verdict {
-            Verdict::Probe => {}
+            Verdict::Probe | Verdict::Unreadable => {}
             Verdict::Filtered => node.stats.filtered += 1,
             Verdict::Other if *notify => self.news.push_back(Event::HostFrame {
                 node: node_id,

@@ -22,7 +22,7 @@ control Count(in decision_t decision) {
             punted.count(reason);
         } else {
             dropped.count(reason);
-            // TODO count: which sessions wanted more than they have paid for?
+            // TODO count: which packets were over a rate of their session?
         }
     }
 }

@@ -142,7 +142,7 @@ control Downstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision
         }
 
         if (decision.reason == reason_t.NONE) {
-            // TODO downstream: one hop less, whatever the version
+            // TODO downstream: decrement the TTL or the hop limit
         }
     }
 }
@@ -152,7 +152,7 @@ control Downstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision
 // How to reach the subscriber of a session.
 struct tunnel_t {
     bool    has_labels;     // in front: two labels and the subscriber's Ethernet header
-    bool    has_inner_tag;  // a tag behind the outer one: of the service, or QinQ's C-tag
+    bool    has_inner_tag;  // a tag after the outer one: of the service, or QinQ's C-tag
     bit<20> label0;
     bit<20> label1;
     bit<12> outer_vid;
@@ -221,7 +221,7 @@ control ToSubscriber(inout bng_headers_t hdr, in bit<16> session, in bit<3> prio
 
     apply {
         is_known = true;
-        // What the core had in front ends here.
+        // The labels of the core end here.
         hdr.label0.setInvalid();
         hdr.label1.setInvalid();
         tunnels.apply();
@@ -234,7 +234,7 @@ control ToSubscriber(inout bng_headers_t hdr, in bit<16> session, in bit<3> prio
         if (tunnel.has_labels) {
             // TODO downstream: the subscriber's Ethernet header, and two labels in front
         } else {
-            // TODO downstream: QinQ has one Ethernet header, and it is the subscriber's
+            // TODO downstream: with QinQ the only Ethernet header is the subscriber's
         }
     }
 }

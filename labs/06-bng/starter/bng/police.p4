@@ -7,8 +7,8 @@
 
 const bit<8> RED = V1MODEL_METER_COLOR_RED;
 
-// Downstream each class of a session has a rate, and all of them together have one, too. What its
-// class drops is not charged to the session. Multicast belongs to no session yet.
+// Downstream each class of a session has a rate, and all of them together have one, too. A packet
+// that its class drops is not charged to the session. Multicast does not belong to a session yet.
 control Police(inout decision_t decision) {
     meter(SESSIONS * CLASSES, MeterType.bytes) class_meter;
     meter(SESSIONS, MeterType.bytes) session_meter;

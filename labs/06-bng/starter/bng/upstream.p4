@@ -1,7 +1,7 @@
 // From a subscriber to the core.
 //
-// What sets up and ends sessions is for the control plane. Nothing else passes unless it belongs to
-// a session and comes from an address of that session.
+// Packets that set up or end sessions go to the control plane. Nothing else passes unless it
+// belongs to a session and comes from an address of that session.
 
 #ifndef BNG_UPSTREAM_P4
 #define BNG_UPSTREAM_P4
@@ -9,12 +9,12 @@
 #include "headers.p4"
 #include "check.p4"
 
-// What of a subscriber's frame says where it comes from. With labels in front it is the inner
+// The part of a subscriber's frame that tells where it comes from. With labels in front it is the inner
 // Ethernet header, and the second tag names a service; with QinQ both tags together name the line.
 struct access_t {
     bit<48> dst_addr;
     bit<48> src_addr;
-    bit<16> ether_type;   // behind the last tag: PPPoE discovery, or a session's packet
+    bit<16> ether_type;   // after the last tag: PPPoE discovery, or a packet of a session
     bit<20> label0;
     bit<20> label1;
     bit<12> outer_vid;
@@ -22,7 +22,7 @@ struct access_t {
     bit<12> service_vid;
 }
 
-// What there is to know of where an upstream packet goes.
+// Where an upstream packet goes.
 struct route_t {
     bool    found;
     bool    is_local;     // to the gateway itself
@@ -172,14 +172,14 @@ control FindRoute(in bng_headers_t hdr, in bit<8> service, inout route_t route) 
 control Demultiplex(in bng_headers_t hdr, in arrival_t arrival, in access_t access,
                     inout decision_t decision) {
     apply {
-        // TODO demultiplex: who may send what without a session? Set decision.reason
+        // TODO demultiplex: what may come without a session? Set decision.reason
     }
 }
 
-// And of a session's packets, which ones does the control plane answer?
+// And which packets of a session are for the control plane?
 control DemultiplexSession(in bng_headers_t hdr, inout decision_t decision) {
     apply {
-        // TODO demultiplex: what of a session is for the control plane?
+        // TODO demultiplex: which packets of a session are for the control plane?
     }
 }
 
@@ -199,7 +199,7 @@ control Upstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision_t
     bool     to_many = false;  // its destination is a group, or broadcast
     reason_t wrong = reason_t.NONE;
 
-    // Only what the subscriber's own host has sent goes on, one hop older.
+    // Only the packet itself goes on, with one hop less.
     action terminate() {
         // TODO terminate: take off everything between Ethernet and the IP packet
     }
@@ -219,7 +219,7 @@ control Upstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision_t
         }
 
         if (decision.reason == reason_t.NONE) {
-            // TODO anti-spoof: what if line, MAC address and session id do not fit?
+            // TODO anti-spoof: what if line, MAC address and session id do not belong together?
         }
         if (decision.reason == reason_t.NONE) {
             demultiplex_session.apply(hdr, decision);
@@ -252,7 +252,7 @@ control Upstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision_t
             } else if (route.is_local) {
                 decision.reason = reason_t.LOCAL;
             } else {
-                // TODO terminate: has it a hop left?
+                // TODO terminate: does it have a hop left?
             }
         }
 
@@ -260,7 +260,7 @@ control Upstream(inout bng_headers_t hdr, in arrival_t arrival, inout decision_t
             decision.egress_port = route.port;
             terminate();
             if (hdr.ipv4.isValid()) {
-                // TODO terminate: one hop, the checksum, and what Ethernet announces
+                // TODO terminate: the TTL, the checksum and the EtherType
             } else {
                 // TODO terminate: the same for IPv6
             }

@@ -47,6 +47,8 @@ class Bng(System):
         for name in ("bng-latency", "bng-policing", "bng-setup", "bng-tables")
     }
 
+    verbs: ClassVar[Mapping[str, str]] = {"gateway": "p4lab.systems.bng.verbs:gateway"}
+
     def plan(
         self,
         lab: str,
@@ -61,10 +63,20 @@ class Bng(System):
         return super().plan(lab, program, topology, settings, seed, watched)
 
     def check(self, plan: Plan) -> None:
-        names = {host.name for host in plan.topology.hosts}
+        shape = plan.topology
+        if len(shape.routers) != 1:
+            raise ValueError(
+                f"topology: the gateway is one router, and {shape.name} has {len(shape.routers)}: "
+                "choose one like topologies/bng.toml."
+            )
+        names = [host.name for host in shape.hosts]
         for name in plan.settings.core_hosts:
             if name not in names:
-                raise ValueError(f"core: there is no host {name} in {plan.topology.name}.")
+                shown = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+                raise ValueError(
+                    f"core: {shape.name} has no host {name}; its hosts are {shown}. Name those "
+                    "that are servers."
+                )
         for stream in plan.streams:
             if not stream.receivers:
                 raise ValueError(
@@ -73,7 +85,9 @@ class Bng(System):
             ends = [stream.source, *stream.receivers]
             if all(end.name not in plan.settings.core_hosts for end in ends):
                 raise ValueError(
-                    f"flow {stream.flow} stays among subscribers: here they talk to servers."
+                    f"core: flow {stream.flow} comes from {stream.source.name} and reaches no "
+                    f"server ({', '.join(plan.settings.core_hosts)}): subscribers talk to servers "
+                    "here."
                 )
 
     def draw(self, plan: Plan, chance: random.Random, streams: int, packets: int) -> Plan:

@@ -12,10 +12,6 @@ from typing import Any, cast
 from p4lab.systems.bng.accounting import Usage
 from p4lab.systems.bng.entries import Line, Net
 from p4lab.systems.bng.ppp import SERVER, Link, Settings
-from p4lab.systems.bng.ppp.automaton import State
-from p4lab.systems.bng.ppp.bucket import Bucket
-from p4lab.systems.bng.ppp.ipcp import Ipcp
-from p4lab.systems.bng.ppp.ipv6cp import Ipv6cp
 from p4lab.systems.bng.pppoe import Session as PppoeSession
 from p4lab.systems.bng.radius.profile import prefix_value
 from p4lab.systems.bng.radius.wire import Kind, attribute, number, text, vendor
@@ -214,24 +210,7 @@ def revived(
     usage, raw = json.loads(row.counted)
     caller.usage, caller.raw = Usage(*usage), tuple(raw)
     caller.gateway_id = state["gateway"]
-    _reopen(caller, state["mru"], now)
+    address = IPv4Address(caller.address.address) if caller.v4 and caller.address else None
+    caller.link.resume(now, state["mru"], address, caller.gateway_id if caller.v6 else None)
     session.link = caller
     return caller
-
-
-def _reopen(caller: Caller, mru: int, now: float) -> None:
-    """Put a new link into the state that the old one was in: open, and authenticated."""
-    link, settings = caller.link, caller.link.settings
-    link.packets = Bucket(settings.packets_per_second, settings.packets_at_once, now)
-    link.openings = Bucket(1 / settings.patience, settings.openings, now)
-    link.network, link.peer_mru = True, mru
-    link.lcp.state = State.OPENED
-    # Not all 35,000 in one moment.
-    link.lcp.echo_at = now + link.random.random() * settings.keepalive
-    if caller.v4 and caller.address:
-        link.ipcp = Ipcp(link, IPv4Address(caller.address.address))
-        link.ipcp.state, link.v4_open = State.OPENED, True
-    if caller.v6:
-        link.ipv6cp = Ipv6cp(link, 0)
-        link.ipv6cp.own = caller.gateway_id.to_bytes(8, "big")
-        link.ipv6cp.state, link.v6_open = State.OPENED, True

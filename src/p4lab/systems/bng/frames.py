@@ -7,12 +7,10 @@ from ipaddress import IPv4Address
 from typing import NamedTuple
 
 from p4lab.systems.bng.entries import Access, Line, Route
+from p4lab.systems.bng.subscriber import access
 
-MPLS, QINQ, VLAN = 0x8847, 0x88A8, 0x8100
 ARP = 0x0806
 TAGS = (b"\x81\x00", b"\x88\xa8")
-BOTTOM = 0x100
-LABEL_TTL = 64
 LABELS_END = 22
 """Where the inner Ethernet header begins: an Ethernet header and two labels"""
 REQUEST, REPLY = 1, 2
@@ -57,37 +55,29 @@ def overhead(line: Line, service_vid: int) -> int:
     return 14 + 4 + 4 * (line.inner_vid != 0) + 8
 
 
+def cable(line: Line, outer: tuple[bytes, bytes], service_vid: int) -> access.Line:
+    """What surrounds frames of a line and service, in either direction: `outer` are destination
+    and source of the frame around the labels, if there are any."""
+    if not line.label0:
+        kinds = ((access.SERVICE_VLAN, line.outer_vid), (access.VLAN, line.inner_vid))
+        return access.Line(kinds if line.inner_vid else kinds[:1])
+    kinds = ((access.VLAN, line.outer_vid), (access.VLAN, service_vid))
+    return access.Line(kinds if service_vid else kinds[:1], (line.label0, line.label1), outer)
+
+
 class Wrapping:
     """What surrounds all frames to a line and service; `port` is where they leave."""
 
-    __slots__ = ("_front", "_middle", "port")
+    __slots__ = ("_line", "_own", "port")
 
-    def __init__(self, line: Line, access: Access, service_vid: int) -> None:
-        self.port = line.port
-        own, front = access.mac.to_bytes(6, "big"), b""
-        if line.label0:
-            front = access.peer.to_bytes(6, "big") + own + struct.pack("!H", MPLS)
-            front += labels((line.label0, line.label1))
-            tags = struct.pack("!HH", VLAN, line.outer_vid)
-            inner_vid = service_vid
-        else:
-            tags = struct.pack("!HH", QINQ, line.outer_vid)
-            inner_vid = line.inner_vid
-        if inner_vid:
-            tags += struct.pack("!HH", VLAN, inner_vid)
-        self._front, self._middle = front, own + tags
+    def __init__(self, line: Line, interface: Access, service_vid: int) -> None:
+        self.port, self._own = line.port, interface.mac.to_bytes(6, "big")
+        outer = (interface.peer.to_bytes(6, "big"), self._own)
+        self._line = cable(line, outer, service_vid)
 
     def frame(self, mac: bytes, ethertype: int, packet: bytes) -> bytes:
         """A frame to the subscriber with this MAC address."""
-        return b"".join((self._front, mac, self._middle, ethertype.to_bytes(2, "big"), packet))
-
-
-def labels(numbers: tuple[int, ...]) -> bytes:
-    """A stack of labels; 0 stands for none."""
-    stack = [number << 12 | LABEL_TTL for number in numbers if number]
-    if stack:
-        stack[-1] |= BOTTOM
-    return b"".join(struct.pack("!I", entry) for entry in stack)
+        return self._line.frame(mac, self._own, ethertype, packet)
 
 
 def core_packet(frame: bytes) -> bytes:
@@ -105,8 +95,8 @@ def core_frame(route: Route, mac: int, packet: bytes) -> bytes:
     """A frame with an IP packet by a route; `mac` is our own address there."""
     addresses = route.peer.to_bytes(6, "big") + mac.to_bytes(6, "big")
     if route.label0:
-        stack = labels((route.label0, route.label1))
-        return addresses + struct.pack("!H", MPLS) + stack + packet
+        stack = access.stack((route.label0, route.label1))
+        return addresses + access.MPLS.to_bytes(2, "big") + stack + packet
     version = 0x86DD if packet[0] >> 4 == 6 else 0x0800
     return addresses + struct.pack("!H", version) + packet
 

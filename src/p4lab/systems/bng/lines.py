@@ -6,8 +6,10 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from p4lab.systems.bng import entries
+from p4lab.systems.bng.frames import cable
 from p4lab.systems.bng.settings import GatewaySettings
-from p4lab.systems.bng.subscriber.access import SERVICE_VLAN, VLAN, Line
+from p4lab.systems.bng.subscriber.access import Line
 from p4lab.topology import Host, Topology
 
 FIRST_LABEL = 16  # those below are reserved (RFC 3032, section 2.1)
@@ -66,12 +68,10 @@ def _subscriptions(topology: Topology, settings: GatewaySettings) -> Iterator[Su
     for number, host in enumerate(subscribers, 1):
         node, vid = number // LINES_OF_A_NODE + 1, number % LINES_OF_A_NODE + 1
         has_labels = settings.access == "labels" or (settings.access == "mixed" and number % 2 == 1)
-        if has_labels:
-            labels = (FIRST_LABEL + host.router_number, FIRST_LABEL + node)
-            tags = ((VLAN, vid), (VLAN, SERVICE_VID))
-            # The access node stands for its line here: it has the host's address, too.
-            outer = (host.gateway_mac.to_bytes(6, "big"), host.mac.to_bytes(6, "big"))
-            line, keys = Line(tags, labels, outer), (*labels, vid, 0, SERVICE_VID)
-        else:
-            line, keys = Line(((SERVICE_VLAN, node), (VLAN, vid))), (0, 0, node, vid, 0)
+        labels = (FIRST_LABEL + host.router_number, FIRST_LABEL + node)
+        place, service = ((*labels, vid, 0), SERVICE_VID) if has_labels else ((0, 0, node, vid), 0)
+        # The access node stands for its line here: it has the host's address, too.
+        outer = (host.gateway_mac.to_bytes(6, "big"), host.mac.to_bytes(6, "big"))
+        line = cable(entries.Line(number, host.port, *place), outer, service)
+        keys = (*place, service)
         yield Subscription(number, host, line, *keys, host.name, f"secret of {host.name}")

@@ -14,22 +14,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
-from p4lab.model.control import CountingDriver, NumberError, PacketIn
+from p4lab.model.control import CountingDriver, PacketIn
 from p4lab.model.entries import Entries
-from p4lab.systems.bng.api import bandwidth
-from p4lab.systems.bng.entries import Access, Core, Line, Net, Route, entries
-from p4lab.systems.bng.gateway import Gateway, Options
+from p4lab.systems.bng.entries import entries
+from p4lab.systems.bng.gateway import Gateway
 from p4lab.systems.bng.lines import Subscription, subscriptions
+from p4lab.systems.bng.options import Options
+from p4lab.systems.bng.provision import EVERYBODY, only_router, provision
 from p4lab.systems.bng.radius.local import LocalUsers
 from p4lab.systems.bng.radius.profile import Profile
 from p4lab.systems.bng.radius.users import User
 from p4lab.systems.bng.settings import GatewaySettings
 from p4lab.systems.bng.store import Store
-from p4lab.topology import Host, Link, Topology
-from p4lab.topology.units import rate_bits_per_second
+from p4lab.topology import Link, Topology
 
-EVERYBODY = "subscriber"
-"""The class that all subscribers of a run have"""
 BEGAN = 1_767_225_600 * 10**9
 """The time of day at which a run in virtual time begins: 1 January 2026, in nanoseconds"""
 
@@ -45,22 +43,17 @@ class GatewayControlPlane:
         seed: int,
     ) -> None:
         """Raises NumberError for a topology that is not one gateway with its hosts."""
-        if len(topology.routers) != 1:
-            raise NumberError(
-                f"{topology.name} has {len(topology.routers)} routers, and a gateway is one: "
-                "take a topology with one router and its hosts."
-            )
+        router = only_router(topology)
         self.topology = topology
         self.subscriptions = subscriptions(topology, settings)
         self._settings = settings
-        (self._router,) = topology.routers
         self._heard: int | None = None
         users = [_user(subscription) for subscription in self.subscriptions]
         self.gateway = Gateway(
-            Options(address=self._router.address),
+            Options(address=router.address),
             Store(),
             LocalUsers(users),
-            driver_for_router(self._router.name),
+            driver_for_router(router.name),
             Random(f"gateway {seed}"),
             0,
             BEGAN,
@@ -80,27 +73,9 @@ class GatewayControlPlane:
 
     def start(self, now: int) -> None:
         """Ports, lines, routes and classes; sessions come when somebody dials."""
-        api, settings = self.gateway.api, self._settings
-        rates = map(rate_bits_per_second, (settings.downstream, settings.upstream))
-        api.add_class(bandwidth(EVERYBODY, *rates))
-        for host in self.topology.hosts:
-            if host.name in settings.core_hosts:
-                self._reach(host)
-        lines = []
-        for one in self.subscriptions:
-            port = one.host.port
-            api.enable_access_port(Access(port, one.label0, one.host.gateway_mac, one.host.mac))
-            place = (port, one.label0, one.label1, one.outer_vid, one.inner_vid)
-            lines.append(Line(one.number, *place))
-        self.gateway.add_lines(lines)
+        provision(self.gateway, self.topology, self.subscriptions, self._settings)
         self.gateway.start(now)
         self._flush(now)
-
-    def _reach(self, host: Host) -> None:
-        """A server behind a port of its own."""
-        self.gateway.api.enable_core_port(Core(host.port, 0, host.gateway_mac))
-        route = Route(0, Net(4, int(host.ip), 32), host.port, peer=host.mac)
-        self.gateway.api.add_route(route)
 
     def packet_in(self, now: int, router: str, packet: PacketIn) -> None:
         """Something for the gateway itself."""

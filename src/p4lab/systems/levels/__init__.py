@@ -35,6 +35,7 @@ class Levels(System):
 
     name: ClassVar[str] = "levels"
     settings: ClassVar[type[Settings]] = LevelSettings
+    takes_all: ClassVar[bool] = True
     followed: ClassVar[Mapping[str, str]] = {
         "ipv4.src_addr": "source",
         "ipv4.dst_addr": "destination",

@@ -32,8 +32,7 @@ function render({ model, el }) {
   const wait = html("p", { class: "p4l-wait" });
   const panes = html("div", { class: "p4l-panes" });
   const details = html("div", { class: "p4l-details" }, html("div", { class: "p4v-bar" }, which, tabs), wait, panes);
-  const hint = html("p", { class: "p4l-hint" },
-    "Click a link to cut or mend it, a router for its tables, a packet for its headers.");
+  const hint = html("p", { class: "p4l-hint" });
   const root = box("p4l", "The living network", html("div", { class: "p4v-bar" }, title, parts), trouble,
     network, hint, details);
 
@@ -63,6 +62,8 @@ function render({ model, el }) {
     trouble.hidden = !trouble.textContent;
     const empty = !Object.keys(model.get("views") ?? {}).length;
     for (const one of [network, hint, details]) one.hidden = empty || !trouble.hidden;
+    const links = model.get("cuts") ? "a link to cut or mend it, " : "";
+    hint.textContent = `Click ${links}a router for its tables, a packet for its headers.`;
     title.textContent = model.get("title") ?? "";
     root.dataset.saves = model.get("saves");
   }

@@ -59,10 +59,14 @@ function render({ model, el, focus = focusing() }) {
     verdict.textContent = "sending…";
     model.send({ do: "send" });
   }, { class: "p4v-send" });
+  const stream = html("select", { "aria-label": "What is sent", class: "p4v-stream", onchange: () => {
+    verdict.textContent = "sending…";
+    model.send({ do: "send", stream: stream.selectedIndex });
+  } });
   const [old, stopAgeing] = ageing(model);
   const root = box(
     "p4v-topology", "The network and the packets on its links", old,
-    html("div", { class: "p4v-bar" }, send, back, play, next, slider, clock),
+    html("div", { class: "p4v-bar" }, stream, send, back, play, next, slider, clock),
     html("div", { class: "p4v-columns" }, scene, log),
     verdict,
   );
@@ -75,6 +79,9 @@ function render({ model, el, focus = focusing() }) {
   function build() {
     data = model.get("data");
     for (const node of data.nodes) at[node.name] = [node.x, node.y];
+    stream.replaceChildren(...data.streams.map((name) => html("option", {}, name)));
+    stream.selectedIndex = data.stream;
+    stream.hidden = data.streams.length < 2;
     first = Math.min(0, ...data.flights.map((flight) => flight.start));
     last = Math.max(1, ...data.flights.map((flight) => flight.end));
     const starts = [...new Set(data.flights.map((flight) => flight.start))].sort((a, b) => a - b);

@@ -26,16 +26,16 @@ from p4lab.model.tables import Tables
 from p4lab.network.cpu import CpuPort
 from p4lab.network.virtual import PICOSECONDS, VirtualDriver
 from p4lab.packets.ip import PROTOCOL_UDP, ipv4
-from p4lab.packets.pcapng import frames
+from p4lab.packets.pcapng import frames as captured
 from p4lab.packets.probe import Probe
 from p4lab.paths import ROOT
+from p4lab.systems.bng import frames
 from p4lab.systems.bng.api import Api
 from p4lab.systems.bng.entries import Access, Core, Line, Net, Route, Session
-from p4lab.systems.bng.frames import core_frame
 from p4lab.systems.bng.lines import FIRST_LABEL, LINES_OF_A_NODE, SERVICE_VID
 from p4lab.systems.bng.pppoe.packets import data_of
-from p4lab.systems.bng.subscriber.access import VLAN, Inner, inner_of
-from p4lab.systems.bng.subscriber.access import Line as Cable
+from p4lab.systems.bng.subscriber import access
+from p4lab.systems.bng.subscriber.access import Inner, inner_of
 
 SOURCE = (
     "Kundel, Nobach et al.: P4-BNG: Central Office Network Functions on Programmable Packet "
@@ -49,6 +49,7 @@ ON_THE_WIRE = 24
 ACCESS_PORT, CORE_PORT = 1, 2
 OWN_MAC, NODE_MAC = 0x02_00_00_00_00_01, 0x02_00_00_00_00_02
 CORE_MAC, PEER_MAC = 0x02_00_00_00_00_03, 0x02_00_00_00_00_04
+OUTER = (OWN_MAC.to_bytes(6, "big"), NODE_MAC.to_bytes(6, "big"))
 CORE_LABELS = (100, 101)
 SERVER = IPv4Address("203.0.113.1")
 FIRST_ADDRESS = int(IPv4Address("100.64.0.0"))
@@ -82,12 +83,9 @@ def line(number: int) -> Line:
     return Line(number, ACCESS_PORT, FIRST_LABEL, FIRST_LABEL + 1 + node, tag + 1, 0)
 
 
-def cable(number: int) -> Cable:
+def cable(number: int) -> access.Line:
     """The same line, from its subscriber's side."""
-    one = line(number)
-    outer = (OWN_MAC.to_bytes(6, "big"), NODE_MAC.to_bytes(6, "big"))
-    tags = ((VLAN, one.outer_vid), (VLAN, SERVICE_VID))
-    return Cable(tags, (one.label0, one.label1), outer)
+    return frames.cable(line(number), OUTER, SERVICE_VID)
 
 
 def mac(number: int) -> bytes:
@@ -112,7 +110,7 @@ def _probe(flow: int, length: int) -> bytes:
 
 def _to_gateway(packet: bytes) -> bytes:
     gateway = Route(0, Net(4, 0, 0), CORE_PORT, *CORE_LABELS, CORE_MAC)
-    return core_frame(gateway, PEER_MAC, packet)
+    return frames.core_frame(gateway, PEER_MAC, packet)
 
 
 class Watch:
@@ -217,7 +215,7 @@ def misplaced(capture: bytes) -> tuple[int, int]:
     """Probes to subscribers of `sessions` in a capture of the access cable: how many there are, and
     how many have the line, the MAC address or the session of another than their address."""
     to = NODE_MAC.to_bytes(6, "big")
-    found = [one for _, one in frames(capture) if one[:6] == to and Probe.of(one)]
+    found = [one for _, one in captured(capture) if one[:6] == to and Probe.of(one)]
     return len(found), sum(not _is_in_place(inner_of(frame)) for frame in found)
 
 

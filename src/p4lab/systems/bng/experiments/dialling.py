@@ -48,7 +48,8 @@ from p4lab.systems.bng.experiments.bench import (
     ports,
     to_subscriber,
 )
-from p4lab.systems.bng.gateway import Gateway, Options
+from p4lab.systems.bng.gateway import Gateway
+from p4lab.systems.bng.options import Options
 from p4lab.systems.bng.pppoe.packets import data_of
 from p4lab.systems.bng.radius.client import Client, ClientSettings, Datagram
 from p4lab.systems.bng.radius.freeradius import FreeRadius

@@ -14,7 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import floor, sqrt
+from math import ceil, floor, sqrt
 from statistics import pstdev
 from typing import Literal
 
@@ -52,7 +52,9 @@ POISSON_LOADS = (1.0, 3.0, 5.0, 7.0, 8.0, 9.0)
 SHAPED = 9.4
 """The load of table III"""
 WARM_UP = 0.5
-"""Of the frames that are measured: so many are sent before"""
+"""Of the frames that are measured: so many are sent before, and no fewer than `settled` says"""
+RELAXATIONS = 5
+"""How many times a queue's relaxation time is waited for: what was at the beginning is forgotten"""
 CHECKED = SECOND // 10_000
 """Nanoseconds at the end of a measurement in which every packet's session is looked at"""
 FLOW = 1
@@ -109,6 +111,25 @@ def by_formula(pattern: Pattern, load: float) -> Formula:
     return Formula(SERVICE + wait, sqrt(variance), 0.0)
 
 
+def settled(pattern: Pattern, load: float) -> int:
+    """Packets until the queue no longer shows that it was empty at the beginning: it is full, or
+    has had several relaxation times (Morse, Queues, Inventories and Maintenance, 1958)."""
+    used = load / BOUND
+    if used > 1:
+        return ceil(1.1 * QUEUE / (LENGTH + GROWTH) / (1 - 1 / used))
+    return 0 if pattern == "constant" else ceil(RELAXATIONS / (1 - sqrt(used)) ** 2)
+
+
+def chance(pattern: Pattern, load: float, packets: int) -> float:
+    """The standard deviation of the mean latency of so many packets, in seconds: packets that wait
+    in one queue are not independent of each other. In heavy traffic, for an M/D/1 queue: Whitt,
+    Planning Queueing Simulations, 1989."""
+    used = load / BOUND
+    if used > 1 or pattern == "constant":
+        return 0.0
+    return SERVICE * used / (sqrt(2 * packets) * (1 - used) ** 2)
+
+
 def points() -> Iterator[tuple[Pattern, float, int]]:
     """What is measured: pattern, load and number of subscribers."""
     for load in LOADS:
@@ -153,8 +174,9 @@ def run(pattern: Pattern, load: float, subscribers: int, packets: int, seed: int
         overhead=ON_THE_WIRE,
         pattern=pattern,
     )
-    lasts = packets * 8 * (LENGTH + ON_THE_WIRE) * SECOND * PICOSECONDS // rate
-    begin = int(WARM_UP * lasts)
+    gap = 8 * (LENGTH + ON_THE_WIRE) * SECOND * PICOSECONDS // rate
+    lasts = packets * gap
+    begin = max(int(WARM_UP * packets), settled(pattern, load)) * gap
     bench.engine.run_until(begin)
     before, _ = bench.engine.link_stats(bench.cables[ACCESS_PORT])
     bench.engine.measure(bench.access)

@@ -71,7 +71,8 @@ def bng_latency(
     session, or latencies are not the same for all numbers of subscribers. With --net linux it is
     the engine beside the kernel's forwarding on Linux hosts, --seconds for each load.
     The JSON object has `latency` (pattern, load_gbps, subscribers, runs; latency_us with
-    half_width_us, deviation_us and loss, each with its formula; processor_ns, wrong_session),
+    half_width_us, deviation_us and loss, each with its formula; chance_us, the standard deviation
+    of the mean; processor_ns, wrong_session),
     `flatness` and `processor_flatness` (greatest by least over subscribers), `bound_gbps`, `wrong`,
     `csv` and `figures`; on Linux hosts `latency` (forwarder, load_mbps, offered_mbps, sent,
     received, loss, latency_us, median_us, deviation_us) and `ratio` (of medians), `csv`, `figures`.

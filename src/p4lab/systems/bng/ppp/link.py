@@ -115,12 +115,35 @@ class Link:
 
     def start(self, now: float) -> None:
         """PPPoE has a session: negotiate."""
+        self._measure(now)
+        self.patience_ends = now + self.settings.patience
+        self.lcp.event(now, OPEN)
+        self.lcp.event(now, UP)
+
+    def resume(
+        self, now: float, mru: int, address: IPv4Address | None, interface_id: int | None
+    ) -> None:
+        """Instead of `start`: be open and authenticated, as a link was that a process before this
+        one had with the same peer. `mru` is the peer's, `address` the peer's if IPv4 was up, and
+        `interface_id` our own if IPv6 was."""
+        self._measure(now)
+        self.network, self.peer_mru = True, mru
+        self.lcp.state = State.OPENED
+        # Not all 35,000 in one moment.
+        self.lcp.echo_at = now + self.random.random() * self.settings.keepalive
+        if address is not None:
+            self.ipcp = Ipcp(self, address)
+            self.ipcp.state, self.v4_open = State.OPENED, True
+        if interface_id is not None:
+            self.ipv6cp = Ipv6cp(self, 0)
+            self.ipv6cp.own = interface_id.to_bytes(8, "big")
+            self.ipv6cp.state, self.v6_open = State.OPENED, True
+
+    def _measure(self, now: float) -> None:
+        """Begin to count what the peer costs us."""
         settings = self.settings
         self.packets = Bucket(settings.packets_per_second, settings.packets_at_once, now)
         self.openings = Bucket(1 / settings.patience, settings.openings, now)
-        self.patience_ends = now + settings.patience
-        self.lcp.event(now, OPEN)
-        self.lcp.event(now, UP)
 
     def heard(self, now: float, protocol: int, body: bytes) -> None:
         """A packet of the peer; `body` begins after the protocol field."""

@@ -16,6 +16,7 @@ SERVICE_VLAN = 0x88A8
 MPLS = 0x8847
 BOTTOM = 0x100
 """The S bit of a label's 32 bits (RFC 3032)"""
+LABEL_TTL = 64
 MOST_LABELS = 8
 MOST_TAGS = 4
 
@@ -38,7 +39,7 @@ class Line:
     """One line; MAC addresses are 6 bytes.
 
     `tags` are EtherType and VLAN number from the outside in; `labels` MPLS labels, and `outer` the
-    gateway's and the access node's address of the frame that carries them.
+    destination and source of the frame that carries them.
     """
 
     __slots__ = ("_front", "_tags", "labels", "outer", "tags", "vlans")
@@ -52,11 +53,7 @@ class Line:
         self.tags, self.labels, self.outer = tags, labels, outer
         self.vlans = tuple(number for _, number in tags)
         self._tags = b"".join([_TAG.pack(kind, number) for kind, number in tags])
-        stack = [_LABEL.pack(label << 12 | 64) for label in labels]
-        if stack:
-            stack[-1] = _LABEL.pack(labels[-1] << 12 | BOTTOM | 64)
-            stack.insert(0, outer[0] + outer[1] + MPLS.to_bytes(2, "big"))
-        self._front = b"".join(stack)
+        self._front = b"".join((*outer, MPLS.to_bytes(2, "big"), stack(labels))) if labels else b""
 
     def frame(self, destination: bytes, source: bytes, ethertype: int, packet: bytes) -> bytes:
         """A frame as it reaches the gateway, or the subscriber's line."""
@@ -74,6 +71,12 @@ class Line:
     def carries(self, inner: Inner) -> bool:
         """Whether a frame had the labels and VLAN numbers of this line, and no others."""
         return inner.vlans == self.vlans and inner.labels == self.labels
+
+
+def stack(labels: tuple[int, ...]) -> bytes:
+    """Labels from the outside in, at least one, as they follow an Ethernet header."""
+    above = [_LABEL.pack(label << 12 | LABEL_TTL) for label in labels[:-1]]
+    return b"".join((*above, _LABEL.pack(labels[-1] << 12 | BOTTOM | LABEL_TTL)))
 
 
 def inner_of(frame: bytes) -> Inner | None:

@@ -18,9 +18,10 @@ from p4lab.network.virtual import VirtualNetwork
 from p4lab.session.run import MILLISECOND, Session
 from p4lab.systems.bng.addresses.client import AddressClient
 from p4lab.systems.bng.attachment import DialUp
-from p4lab.systems.bng.gateway import Gateway, Options
+from p4lab.systems.bng.gateway import Gateway
 from p4lab.systems.bng.lines import Subscription, subscriptions
 from p4lab.systems.bng.notation import ENUM, IN_WORDS
+from p4lab.systems.bng.options import Options
 from p4lab.systems.bng.plane import BEGAN, GatewayControlPlane
 from p4lab.systems.bng.radius.local import LocalUsers
 from p4lab.systems.bng.store import Store

@@ -82,7 +82,7 @@ class Traffic:
         return self._net.now - self._start
 
     def agree(self, name: str, limit: int | None) -> None:
-        """A subscriber gets another class: bits per second, or none."""
+        """Agrees on another speed with a subscriber: bits per second, or no limit."""
         drive = self.drives[name]
         drive.limit = limit
         if drive.index is None:
@@ -123,7 +123,7 @@ class Traffic:
 
     def _packets_at(self, name: str) -> int:
         rows = self._net.engine.report(self._net.node(name), None)
-        return sum(row["received"] + row["unwanted"] for row in rows)
+        return sum(row["received"] for row in rows)
 
 
 def _server(plan: Plan) -> Host:

@@ -38,7 +38,7 @@ function render({ model, el }) {
     const picture = html("div", {});
     const said = html("p", {});
     grid.append(html("section", { class: "p4d-card", "aria-label": name }, html("b", {}, name), picture, said,
-      html("label", { class: "p4d-choice" }, "class ", choice)));
+      html("label", { class: "p4d-choice" }, "agreed ", choice)));
     return { choice, picture, said };
   }
 
@@ -56,7 +56,7 @@ function render({ model, el }) {
       picture.innerHTML = `<svg viewBox="0 0 ${data.width} ${data.height}" class="p4d" role="img">${one.picture}</svg>`;
       picture.firstElementChild.setAttribute("aria-label", `${one.name} ${one.said}`);
       said.textContent = one.said;
-      said.classList.toggle("bad", one.over);
+      said.classList.toggle("bad", one.bad);
     }
   }
 

@@ -23,7 +23,7 @@ WINDOWS = 10
 
 class SpeedView(SentView):
     """A network of its own with the program that has carried what was sent: a server sends to all
-    subscribers, while their classes and what is sent change."""
+    subscribers, while what is agreed and what is sent change."""
 
     label: ClassVar[str] = "speed"
     _esm = script("speed.js", _HERE)
@@ -36,7 +36,7 @@ class SpeedView(SentView):
 
     def draw(self, sent: Sent) -> None:
         if self._traffic is not None and sent.program is self._traffic.program:
-            return  # one more packet of the lab's: classes and what has been stay
+            return  # one more packet of the lab's: what is agreed and what has been stay
         self._traffic = Traffic(sent.plan, sent.program, FIRST_LIMIT)
         self._offered = FIRST_OFFER
         self.run()
@@ -52,8 +52,7 @@ class SpeedView(SentView):
         return f"{round(lately(self.drives[who].windows) / MEGABIT)} Mbit/s"
 
     def agree(self, who: str, limit: int | None) -> None:
-        """Gives a subscriber a class of so many bits per second, or one without a limit, and lets
-        time pass."""
+        """Sells a subscriber so many bits per second, or no limit, and lets time pass."""
         assert self._traffic is not None
         self._traffic.agree(who, limit)
         self.run()
@@ -94,7 +93,7 @@ class SpeedView(SentView):
                     "limit": LIMITS.index(drive.limit),
                     "picture": gauge(drive.windows, drive.limit),
                     "said": _said(drive),
-                    "over": _is_over(drive),
+                    "bad": _is_over(drive) or _gets_nothing(drive),
                 }
                 for name, drive in self.drives.items()
             ],
@@ -136,6 +135,11 @@ def _said(drive: Drive) -> str:
     said = f"gets {megabits(lately(drive.windows))} of {megabits(last.offered)} Mbit/s"
     agreed = "no limit" if last.limit is None else f"{megabits(last.limit)} are agreed"
     return f"{said}; {agreed}"
+
+
+def _gets_nothing(drive: Drive) -> bool:
+    """Whether nothing arrives of what is sent to a subscriber."""
+    return bool(drive.windows) and drive.windows[-1].offered > 0 and not lately(drive.windows)
 
 
 def _is_over(drive: Drive) -> bool:
