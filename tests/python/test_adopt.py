@@ -204,6 +204,13 @@ def test_header_fields_are_drawn(course: Path) -> None:
     assert "from = 1, to = 508" in longest, "ports over their whole range"
 
 
+def test_no_two_checks_have_one_title(course: Path) -> None:
+    """Else students cannot tell which of their cases fails."""
+    titles = re.findall(r'^title = "(.*)"', (course / "labs/router/lab.toml").read_text(), re.M)
+    assert len(set(titles)) == len(titles)
+    assert "A packet with ethernet (ether_type 0x0800) comes in: it is dropped" in titles
+
+
 def test_the_notebook_and_the_handout_name_the_lab(course: Path) -> None:
     notebook = json.loads((course / "notebooks/router.ipynb").read_text())
     assert 'open_lab("router")' in "".join("".join(cell["source"]) for cell in notebook["cells"])

@@ -10,7 +10,7 @@ from pathlib import Path
 from p4lab import _engine
 from p4lab.adopt.pair import AdoptError, Pair
 from p4lab.adopt.regions import Region, cut, in_part, marked, regions, slug
-from p4lab.adopt.scenarios import Data, Found, Layouts, scenarios, sent, told
+from p4lab.adopt.scenarios import Data, Found, Layouts, scenarios, sent
 from p4lab.grading import found as files
 from p4lab.grading.scenario import Kit, Scenario, make_case
 from p4lab.grading.toml import quoted
@@ -135,9 +135,8 @@ def _id(found: Found, taken: Sequence[str]) -> str:
 
 
 def _title(found: Found) -> str:
-    what = told(found).removesuffix(".")
     end = {"dropped": "is dropped", "sent": "is sent on"}.get(found.fate, f"is {found.fate}")
-    return f"{what}: it {end}"
+    return f"{found.about}: it {end}"
 
 
 def _shared(ways: Sequence[Way]) -> Iterator[Way]:
@@ -173,7 +172,7 @@ def written(lab: Lab) -> dict[str, str]:
     for path, text in lab.pair.included.items():
         texts[f"p4/{lab.name}/{path}"] = texts[f"{folder}/starter/{lab.name}/{path}"] = text
     for way in (*lab.ways, *lab.idle):
-        data: Data = {**way.found.data, "say": told(way.found)}
+        data: Data = {**way.found.data, "say": f"{way.found.about}."}
         texts[f"{folder}/checks/{way.id}.toml"] = files.as_toml(files.Found(way.id, data))
     return texts
 

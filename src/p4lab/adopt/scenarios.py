@@ -8,8 +8,8 @@ values of theirs lead elsewhere. So hidden cases draw all that may be drawn.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from keyword import iskeyword
 from typing import Any
 
@@ -19,6 +19,7 @@ from p4lab.grading.course import inject, inject_traced
 from p4lab.grading.found import fixed
 from p4lab.grading.frames import PAYLOAD
 from p4lab.grading.scenario import Case, Kit, Scenario, ScenarioError, make_case
+from p4lab.model.notation import Notation
 from p4lab.prove.compare import Bounds, Example
 from p4lab.prove.solver import Solver
 
@@ -49,11 +50,13 @@ class Layouts:
 
 @dataclass(frozen=True)
 class Found:
-    """A scenario, and what its packet meets: names of tables, and how it ends."""
+    """A scenario, and what its packet meets: names of tables, and how it ends. `about` is the
+    clause that tells it from the others."""
 
     data: Data
     tables: tuple[str, ...]
     fate: str
+    about: str = ""
 
 
 def scenarios(program: _engine.Program, seconds: float) -> list[Found]:
@@ -64,7 +67,8 @@ def scenarios(program: _engine.Program, seconds: float) -> list[Found]:
         loosened = _loosened(layouts, data)
         if loosened is not None:
             found.setdefault(loosened[0], loosened[1])
-    return [found[way] for way in sorted(found, key=lambda way: (-len(way), str(way)))]
+    ways = [found[way] for way in sorted(found, key=lambda way: (-len(way), str(way)))]
+    return list(_told_apart(ways, layouts.headers(())))
 
 
 def _claimed(layouts: Layouts, seconds: float) -> Iterator[Data]:
@@ -338,12 +342,40 @@ def _port(data: Data) -> None:
     data["send"][0]["port"] = _drawn(data, "port_in", 9, LAST_PORT)
 
 
-def told(found: Found) -> str:
-    """What a scenario is about, in a sentence."""
+def _told_apart(ways: Sequence[Found], widths: Mapping[str, Mapping[str, int]]) -> Iterator[Found]:
+    """What each is about. Of those that meet and become the same, it names the fields whose numbers
+    are not the same in all."""
+    alike: dict[tuple[str, str], list[Found]] = {}
+    for one in ways:
+        alike.setdefault((_told(one, {}), one.fate), []).append(one)
+    for one in ways:
+        others = [_decided(other) for other in alike[_told(one, {}), one.fate]]
+        named: dict[str, list[str]] = {}
+        for (header, field), value in _decided(one).items():
+            if any(other.get((header, field)) != value for other in others):
+                text = Notation().text(field, value, widths[header][field])
+                named.setdefault(header, []).append(f"{field} {text}")
+        yield replace(one, about=_told(one, named))
+
+
+def _decided(found: Found) -> dict[tuple[str, str], int]:
+    """The numbers in the packet that decide its way, by header and field."""
+    packet = found.data["send"][0]["packet"].items()
+    return {
+        (header, field): value
+        for header, fields in packet
+        if header != PAYLOAD and isinstance(fields, Mapping)
+        for field, value in fields.items()
+        if isinstance(value, int)
+    }
+
+
+def _told(found: Found, named: Mapping[str, Sequence[str]]) -> str:
     packet = [name for name in found.data["send"][0]["packet"] if name != PAYLOAD]
-    what = f"A packet with {', '.join(packet)} comes in" if packet else "A short packet comes in"
+    headers = [f"{one} ({', '.join(named[one])})" if one in named else one for one in packet]
+    what = f"A packet with {', '.join(headers)} comes in" if packet else "A short packet comes in"
     entries = list(dict.fromkeys(entry["table"] for entry in found.data.get("entry", [])))
     if not entries:
-        return f"{what}."
+        return what
     has = "has an entry" if len(entries) == 1 else "have entries"
-    return f"{what}; {' and '.join(entries)} {has}."
+    return f"{what}; {' and '.join(entries)} {has}"
