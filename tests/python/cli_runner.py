@@ -11,10 +11,10 @@ ROOT = Path(__file__).parents[2]
 
 
 def p4lab(
-    *arguments: object, timeout: float = 300, path: Path | None = None
+    *arguments: object, timeout: float = 300, path: Path | None = None, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """The finished process; it finds packages in the folder `path`, too. A traceback on standard
-    error is always a failure."""
+    """The finished process, begun in `cwd`; it finds packages in the folder `path`, too. A
+    traceback on standard error is always a failure."""
     found = os.pathsep.join(map(str, filter(None, [ROOT / "src", path])))
     env = {**os.environ, "PYTHONPATH": found, "NO_COLOR": "1", "COLUMNS": "100"}
     done = subprocess.run(
@@ -23,6 +23,7 @@ def p4lab(
         text=True,
         timeout=timeout,
         env=env,
+        cwd=cwd,
         stdin=subprocess.DEVNULL,
         check=False,
     )

@@ -204,6 +204,13 @@ def test_header_fields_are_drawn(course: Path) -> None:
     assert "from = 1, to = 508" in longest, "ports over their whole range"
 
 
+def test_no_two_checks_have_one_title(course: Path) -> None:
+    """Else students cannot tell which of their cases fails."""
+    titles = re.findall(r'^title = "(.*)"', (course / "labs/router/lab.toml").read_text(), re.M)
+    assert len(set(titles)) == len(titles)
+    assert "A packet with ethernet (ether_type 0x0800) comes in: it is dropped" in titles
+
+
 def test_the_notebook_and_the_handout_name_the_lab(course: Path) -> None:
     notebook = json.loads((course / "notebooks/router.ipynb").read_text())
     assert 'open_lab("router")' in "".join("".join(cell["source"]) for cell in notebook["cells"])
@@ -260,3 +267,20 @@ def test_a_table_without_a_key_is_tried_with_what_a_controller_may_tell_it(
     monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
     lab = load("marks")
     assert [row.problem for row in rows(lab, answers(lab), SEED) if row.problem] == []
+
+
+def test_a_branch_that_only_assigns_is_a_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No step of a trace but the assignment itself tells who took it."""
+    begins = "    apply {\n        if (hdr.ipv4.isValid()) {\n"
+    assert SOLUTION.count(begins) == 1
+    branch = "            if (hdr.ipv4.protocol == 17) { hdr.ipv4.diffserv = 46; }\n"
+    solution = SOLUTION.replace(begins, begins + branch)
+    write(made("marks", read(exercise(tmp_path / "marks", SOLUTION, solution)), 10.0), tmp_path)
+    monkeypatch.setenv(ENVIRONMENT, str(tmp_path))
+    lab = load("marks")
+    assert judge(lab, {"marks/router.p4": SOLUTION}, seed=SEED).points == 0
+    assert judge(lab, {"marks/router.p4": solution}, seed=SEED).points == 100
+    checks = (tmp_path / "labs/marks/checks").glob("*.toml")
+    assert any("protocol = 17" in check.read_text() for check in checks)

@@ -165,6 +165,7 @@ def test_two_verbs_of_one_name_are_a_sentence(humming: Path) -> None:
 
 BAD = [
     (["02-nothing"], "there is no lab named '02-nothing'"),
+    (["exercises/none"], "exercises/none: no such folder"),
     (["01-bier", "--topology", "nowhere"], "there is no topology 'nowhere'"),
     (["01-bier", "--bsl", "65"], "64, 128 or 256"),
     (["01-bier", "--bsl"], "--bsl needs a value; 01-bier has --bsl 64|128|256"),

@@ -268,6 +268,7 @@ def test_a_controller_sets_the_program_with_the_wrapper_of_the_tutorials(program
             -- --grpc-server-addr 127.0.0.1:0 > switch.log 2>&1 &
         trap "kill $!" EXIT
         while ! grep -q "Server listening on" switch.log; do sleep 0.1; done
+        echo "pkill finds $(cat /proc/$!/comm)"
         address=$(sed -n 's/^Server listening on //p' switch.log)
         python3 mycontroller.py $address l.p4info.txtpb l.json
     """
@@ -282,3 +283,4 @@ def test_a_controller_sets_the_program_with_the_wrapper_of_the_tutorials(program
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "the program is there: In.by_kind" in done.stdout
+    assert "pkill finds simple_switch" in done.stdout, "as scripts that end the switch look for it"

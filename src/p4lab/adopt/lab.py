@@ -10,14 +10,13 @@ from pathlib import Path
 from p4lab import _engine
 from p4lab.adopt.pair import AdoptError, Pair
 from p4lab.adopt.regions import Region, cut, in_part, marked, regions, slug
-from p4lab.adopt.scenarios import Data, Found, Layouts, scenarios, sent, told
+from p4lab.adopt.scenarios import is_told, scenarios
+from p4lab.adopt.titles import Data, Found
 from p4lab.grading import found as files
-from p4lab.grading.scenario import Kit, Scenario, make_case
 from p4lab.grading.toml import quoted
 
 POINTS = 100
 CASES, HIDDEN = 2, 5
-SEEDS = ("1", "2", "3")
 MOST = 12
 """Checks with points; the rest of the ways are for --prove"""
 
@@ -54,11 +53,12 @@ def made(name: str, pair: Pair, seconds: float) -> Lab:
     begun = _compiled(pair, cut(pair.solution, own), "the starter that is cut from the solution")
     starters = _starters(pair, own) or {own[0].part: begun}
     ways, idle = [], []
-    for found in scenarios(solution, seconds):
-        fails = tuple(part for part, one in starters.items() if _differs(solution, one, found))
+    without = [program for region in own if (program := _without(pair, [region])) is not None]
+    for found in scenarios(solution, [*without, begun], seconds):
+        fails = tuple(part for part, one in starters.items() if is_told(solution, one, found))
         names = [way.id for way in (*ways, *idle)]
         way = Way(_id(found, names), found, _title(found), fails)
-        if not _differs(solution, begun, found):
+        if not is_told(solution, begun, found):
             idle.append(way)
         elif fails and len(ways) < MOST:
             ways.append(way)
@@ -91,11 +91,15 @@ def _starters(pair: Pair, own: Sequence[Region]) -> dict[str, _engine.Program]:
     be left out alone."""
     found = {}
     for part in dict.fromkeys(region.part for region in own):
-        text = cut(pair.solution, [region for region in own if region.part == part])
-        program = _engine.compile_text(f"{pair.name}.p4", text, pair.included).program
+        program = _without(pair, [region for region in own if region.part == part])
         if program is not None:
             found[part] = program
     return found
+
+
+def _without(pair: Pair, own: Sequence[Region]) -> _engine.Program | None:
+    """The solution without regions, if that is a program."""
+    return _engine.compile_text(f"{pair.name}.p4", cut(pair.solution, own), pair.included).program
 
 
 def _compiled(pair: Pair, text: str, what: str) -> _engine.Program:
@@ -106,21 +110,6 @@ def _compiled(pair: Pair, text: str, what: str) -> _engine.Program:
             f"{result.render()}"
         )
     return result.program
-
-
-def _differs(solution: _engine.Program, other: _engine.Program, found: Found) -> bool:
-    """Whether a check with this scenario would fail."""
-    layouts = Layouts(solution)
-    scenario = Scenario.model_validate(found.data)
-    for hidden in (False, True):
-        for seed in SEEDS:
-            case = make_case(scenario, Kit({}, {}, {}), layouts, seed, hidden=hidden)
-            try:
-                if sent(solution, case) != sent(other, case):
-                    return True
-            except ValueError:  # tables that it has not
-                return True
-    return False
 
 
 def _id(found: Found, taken: Sequence[str]) -> str:
@@ -135,9 +124,8 @@ def _id(found: Found, taken: Sequence[str]) -> str:
 
 
 def _title(found: Found) -> str:
-    what = told(found).removesuffix(".")
     end = {"dropped": "is dropped", "sent": "is sent on"}.get(found.fate, f"is {found.fate}")
-    return f"{what}: it {end}"
+    return f"{found.about}: it {end}"
 
 
 def _shared(ways: Sequence[Way]) -> Iterator[Way]:
@@ -173,7 +161,7 @@ def written(lab: Lab) -> dict[str, str]:
     for path, text in lab.pair.included.items():
         texts[f"p4/{lab.name}/{path}"] = texts[f"{folder}/starter/{lab.name}/{path}"] = text
     for way in (*lab.ways, *lab.idle):
-        data: Data = {**way.found.data, "say": told(way.found)}
+        data: Data = {**way.found.data, "say": f"{way.found.about}."}
         texts[f"{folder}/checks/{way.id}.toml"] = files.as_toml(files.Found(way.id, data))
     return texts
 
@@ -332,13 +320,11 @@ def _is_across(lab: Lab, checks: Sequence[str]) -> bool:
 
 def _broken_by(lab: Lab, region: Region) -> list[str]:
     solution = _compiled(lab.pair, lab.pair.solution, "the solution")
-    without = _engine.compile_text(
-        f"{lab.pair.name}.p4", cut(lab.pair.solution, [region]), lab.pair.included
-    ).program
+    without = _without(lab.pair, [region])
     if without is None:
         return []
     ways = (*lab.ways, *lab.idle)
-    return [way.id for way in ways if _differs(solution, without, way.found)]
+    return [way.id for way in ways if is_told(solution, without, way.found)]
 
 
 def _notebook(lab: Lab) -> str:

@@ -8,28 +8,30 @@ values of theirs lead elsewhere. So hidden cases draw all that may be drawn.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from keyword import iskeyword
+from functools import partial
 from typing import Any
 
 from p4lab import _engine
+from p4lab.adopt.changes import changes, drawn, place
+from p4lab.adopt.titles import Data, Found, told_apart
 from p4lab.grading import frames
 from p4lab.grading.course import inject, inject_traced
 from p4lab.grading.found import fixed
-from p4lab.grading.frames import PAYLOAD
 from p4lab.grading.scenario import Case, Kit, Scenario, ScenarioError, make_case
-from p4lab.prove.compare import Bounds, Example
+from p4lab.prove.compare import Bounds, Example, compare
 from p4lab.prove.solver import Solver
 
-Data = dict[str, Any]
 Way = tuple[Any, ...]
+Shows = Callable[[Case, Data], bool]
+"""Whether a case shows what a scenario is for, by the trace of its first packet"""
+SEEDS = ("1", "2", "3")
 BOUNDS = Bounds(entries=1, passes=2, cables=(1, 508), undefined=False)
 MOST = 40  # ways that are looked at
+MISSED = 2  # of those tries that may show nothing by chance
 TRIES = 4  # other values, for students and for the grader, before a field counts as free
-LAST_PORT = 508
 MOST_SENT = 9  # packets of a scenario
-SHOWN_BITS = 8  # fields from this width on have numbers that students see
 _VALUES = {"change", "note", "undefined"}
 """Steps that there are or are not by the values: what is stored where it stands already is none"""
 
@@ -47,38 +49,109 @@ class Layouts:
         return frames.layout_of(self.compiled)
 
 
-@dataclass(frozen=True)
-class Found:
-    """A scenario, and what its packet meets: names of tables, and how it ends."""
-
-    data: Data
-    tables: tuple[str, ...]
-    fate: str
-
-
-def scenarios(program: _engine.Program, seconds: float) -> list[Found]:
-    """A scenario for each way, the longest ways first."""
+def scenarios(
+    program: _engine.Program, others: Sequence[_engine.Program], seconds: float
+) -> list[Found]:
+    """A scenario for each way, the longest ways first, and for each of the `others` that no such
+    scenario tells from the program."""
     layouts = Layouts(program)
     found: dict[Way, Found] = {}
     for data in _claimed(layouts, seconds):
         loosened = _loosened(layouts, data)
         if loosened is not None:
             found.setdefault(loosened[0], loosened[1])
-    return [found[way] for way in sorted(found, key=lambda way: (-len(way), str(way)))]
+    _add_branches(layouts, found, seconds)
+    _add_differences(layouts, found, others, seconds)
+    ways = [found[way] for way in sorted(found, key=lambda way: (-len(way), str(way)))]
+    return list(told_apart(ways, layouts.headers(())))
+
+
+def _add_branches(layouts: Layouts, found: dict[Way, Found], seconds: float) -> None:
+    """Ways to lines that none of those found reaches. The prover follows branches that only assign
+    as one way, and what they store decides which of them was taken."""
+    program = layouts.compiled
+    seen = {line for one in found.values() for line in _lines(layouts, one.data)}
+    visits = _engine.cover(program, program, Solver(), BOUNDS, seconds)["visits"]
+    for data in _written(layouts, visits):
+        lines = _lines(layouts, data) - seen
+        meets = partial(_meets, lines)
+        loosened = _loosened(layouts, data, meets) if lines else None
+        if loosened is not None:
+            found.setdefault((*loosened[0], *sorted(lines)), loosened[1])
+            seen |= lines
+
+
+def _add_differences(
+    layouts: Layouts, found: dict[Way, Found], others: Sequence[_engine.Program], seconds: float
+) -> None:
+    """What the prover finds to tell other programs from this one by."""
+    program = layouts.compiled
+    for number, other in enumerate(others):
+        if any(is_told(program, other, one) for one in found.values()):
+            continue
+        example = compare(program, other, BOUNDS, seconds).example
+        if example is None or example.before or any(cell[-1] for cell in example.registers):
+            continue
+        data = {"say": "", **fixed(example, program, layouts.headers(()))}
+        loosened = _loosened(layouts, data, partial(_tells, program, other))
+        if loosened is not None and is_told(program, other, loosened[1]):
+            found.setdefault((*loosened[0], number), loosened[1])
+
+
+def is_told(program: _engine.Program, other: _engine.Program, found: Found) -> bool:
+    """Whether a check with this scenario would fail with the other program."""
+    layouts = Layouts(program)
+    cases = (_case(layouts, found.data, seed, hidden) for hidden in (False, True) for seed in SEEDS)
+    return any(_tells(program, other, case, {}) for case in cases)
+
+
+def _tells(program: _engine.Program, other: _engine.Program, case: Case, _: Data) -> bool:
+    try:
+        return sent(program, case) != sent(other, case)
+    except ValueError:  # tables that it has not
+        return True
+
+
+def _meets(lines: Set[int], case: Case, trace: Data) -> bool:
+    return lines <= _met(trace)
+
+
+def _is_there(case: Case, trace: Data) -> bool:
+    return True
+
+
+def _lines(layouts: Layouts, data: Data) -> set[int]:
+    """The lines that the packet meets; none if its state cannot be written down."""
+    try:
+        case = _case(layouts, data, "1", False)
+        return _met(_traced(layouts.compiled, case))
+    except (ScenarioError, ValueError):
+        return set()
+
+
+def _met(trace: Data) -> set[int]:
+    steps = (step for packet in trace["packets"] for step in packet["steps"])
+    return {step["line"] for step in steps if "line" in step}
 
 
 def _claimed(layouts: Layouts, seconds: float) -> Iterator[Data]:
     """The prover's packets, and those for the other entries of the program that they might hit."""
     program = layouts.compiled
-    for claimed in _engine.follow(program, Solver(), BOUNDS, seconds, MOST):
-        if any(value for _, _, value in claimed["registers"]):
-            continue  # what packets before it have left behind is not drawn
-        updates = tuple(claimed["updates"])
-        example = Example(claimed["port"], claimed["packet"], updates, (), ([], []))
-        data = {"say": "", **fixed(example, program, layouts.headers(()))}
+    followed = _engine.follow(program, Solver(), BOUNDS, seconds, MOST)
+    for data in _written(layouts, followed):
         yield data
         yield from _for_entries(program, data)
         yield from _for_defaults(layouts, data)
+
+
+def _written(layouts: Layouts, claimed: Iterable[Data]) -> Iterator[Data]:
+    """Scenarios of the prover's packets. What packets before them have left behind is not drawn."""
+    program = layouts.compiled
+    for one in claimed:
+        if not any(value for _, _, value in one["registers"]):
+            updates = tuple(one["updates"])
+            example = Example(one["port"], one["packet"], updates, (), ([], []))
+            yield {"say": "", **fixed(example, program, layouts.headers(()))}
 
 
 def _for_defaults(layouts: Layouts, data: Data) -> Iterator[Data]:
@@ -87,7 +160,7 @@ def _for_defaults(layouts: Layouts, data: Data) -> Iterator[Data]:
     program = layouts.compiled
     actions = {action["name"]: action for action in program.summary["actions"]}
     try:
-        met = _way(program, _case(layouts, data, "1", False))[1]
+        met = _way(_traced(program, _case(layouts, data, "1", False)))[1]
     except (ScenarioError, ValueError):  # a state that a scenario cannot write down
         return
     for table in program.summary["tables"]:
@@ -98,7 +171,7 @@ def _for_defaults(layouts: Layouts, data: Data) -> Iterator[Data]:
                 continue
             other = copy.deepcopy(data)
             params = {
-                param["name"]: _drawn(other, param["name"].lower(), param["width"])
+                param["name"]: drawn(other, param["name"].lower(), param["width"])
                 for param in actions[name]["params"]
             }
             row = {"table": table["name"], "action": name.rpartition(".")[2], "params": params}
@@ -115,31 +188,27 @@ def _for_entries(program: _engine.Program, data: Data) -> Iterator[Data]:
             other = copy.deepcopy(data)
             packet = other["send"][0]["packet"]
             for key, match in entry["matches"].items():
-                header, field = _place(key)
+                header, field = place(key)
                 if match[0] != "any" and field in packet.get(header, {}):
                     packet[header][field] = match[1]
             if other != data:
                 yield other
 
 
-def _place(key: str) -> tuple[str, str]:
-    """Header and field of a key's name; of hdr.ipv4.ttl these are ipv4 and ttl."""
-    path, _, field = key.rpartition(".")
-    return path.rpartition(".")[2], field
-
-
-def _loosened(layouts: Layouts, data: Data) -> tuple[Way, Found] | None:
+def _loosened(layouts: Layouts, data: Data, shows: Shows = _is_there) -> tuple[Way, Found] | None:
+    """The way of a scenario, and the scenario with all let go that does not lead off the way and
+    `shows` what it is for."""
     try:
         case = _case(layouts, data, "1", False)
-        way, tables, fate = _way(layouts.compiled, case)
+        way, tables, fate = _way(_traced(layouts.compiled, case))
         if _is_vague(layouts.compiled, case):
             return None
     except (ScenarioError, ValueError):  # a state that a scenario cannot write down
         return None
-    for change in _changes(layouts.compiled, data):
+    for change in changes(layouts.compiled, data):
         other = copy.deepcopy(data)
         change(other)
-        if other != data and _leads(layouts, other, way):
+        if other != data and _leads(layouts, other, way, shows):
             data = other
     for send in _nearby(layouts, data):
         other = {**data, "send": [*data["send"], send]}
@@ -175,24 +244,32 @@ def _whole(data: Data) -> Data:
     return {**rest, "entry": left} if left else rest
 
 
-def _leads(layouts: Layouts, data: Data, way: Way) -> bool:
-    """Whether all that may be drawn of a scenario takes the same way."""
+def _leads(layouts: Layouts, data: Data, way: Way, shows: Shows) -> bool:
+    """Whether all that may be drawn of a scenario takes the same way, and nearly all of it shows
+    what it is for: what is stored where it stands already cannot be seen."""
+    missed = 0
     for hidden in (False, True):
         for seed in range(TRIES * (1 + 2 * hidden)):
             try:
                 case = _case(layouts, data, str(seed), hidden)
-                if _way(layouts.compiled, case)[0] != way or _is_vague(layouts.compiled, case):
+                trace = _traced(layouts.compiled, case)
+                if _way(trace)[0] != way or _is_vague(layouts.compiled, case):
                     return False
             except (ScenarioError, ValueError):
                 return False
-    return True
+            missed += not shows(case, trace)
+    return missed <= MISSED
 
 
-def _way(program: _engine.Program, case: Case) -> tuple[Way, tuple[str, ...], str]:
-    """What happens to the packet of a case, without values: where each step stands."""
+def _traced(program: _engine.Program, case: Case) -> dict[str, Any]:
     switch = _engine.Switch(program)
     switch.write(list(case.updates))
-    trace = inject_traced(switch, case.sendings[0])
+    return inject_traced(switch, case.sendings[0])
+
+
+def _way(trace: Data) -> tuple[Way, tuple[str, ...], str]:
+    """What happens to a packet, without values: where each step stands, which tables it meets, and
+    how it ends."""
     steps: list[Any] = []
     tables: dict[str, None] = {}
     for packet in trace["packets"]:
@@ -227,123 +304,3 @@ def sent(program: _engine.Program, case: Case) -> list[list[tuple[int, bytes]]]:
     switch = _engine.Switch(program)
     switch.write(list(case.updates))
     return [sorted(inject(switch, sending)) for sending in case.sendings]
-
-
-def _changes(program: _engine.Program, data: Data) -> Iterator[Any]:
-    """What may be let go, one after the other: keys with their fields, parameters, fields, port."""
-    widths = frames.layout_of(program)
-    params = {
-        action["name"].rsplit(".", 1)[-1]: {
-            param["name"]: param["width"] for param in action["params"]
-        }
-        for action in program.summary["actions"]
-    }
-    packet = data["send"][0]["packet"]
-    for kind in ("session", "group", "cell"):
-        yield _without(kind)
-    for at in reversed(range(len(data.get("entry", [])))):
-        yield _without_entry(at)
-    for at, entry in enumerate(data.get("entry", [])):
-        for key, value in entry["match"].items():
-            header, field = _place(key)
-            width = widths.get(header, {}).get(field)
-            if width is not None and field in packet.get(header, {}):
-                yield _key(at, key, value, header, field, width)
-        for name in entry["params"]:
-            width = params.get(entry["action"], {}).get(name)
-            if width is not None:
-                yield _param(at, name, width)
-    for header, fields in packet.items():
-        if isinstance(fields, Mapping):
-            for field in fields:
-                yield _field(header, field, widths.get(header, {}).get(field, 0))
-    yield _payload
-    yield _port
-
-
-def _without(kind: str) -> Any:
-    def change(data: Data) -> None:
-        data.pop(kind, None)
-
-    return change
-
-
-def _without_entry(at: int) -> Any:
-    """An entry that is in the way of none stays an empty place, so that numbers stay."""
-
-    def change(data: Data) -> None:
-        data["entry"][at] = None
-
-    return change
-
-
-def _drawn(data: Data, name: str, width: int, most: int | None = None) -> str:
-    """A number of so many bits to be drawn; gives how it is written."""
-    draw = data.setdefault("draw", {})
-    own = name
-    while own in draw or iskeyword(own):
-        own += "_"
-    draw[own] = {"from": 1, "to": most or (1 << width) - 1}
-    return f"={own}"
-
-
-def _key(at: int, key: str, value: Any, header: str, field: str, width: int) -> Any:
-    """The entry is for whatever the packet has there."""
-
-    def change(data: Data) -> None:
-        if data["entry"][at] is None:
-            return
-        name = _drawn(data, field.lower(), width)
-        is_prefix = isinstance(value, str) and "/" in value
-        written = f"=({name[1:]}, {width})" if is_prefix else name
-        if isinstance(value, str) and "&&&" in value:
-            written = f"=({name[1:]}, {(1 << width) - 1})"
-        data["entry"][at]["match"][key] = written
-        data["send"][0]["packet"][header][field] = name
-
-    return change
-
-
-def _param(at: int, name: str, width: int) -> Any:
-    def change(data: Data) -> None:
-        most = LAST_PORT if width == 9 else None
-        if data["entry"][at] is None:
-            return
-        data["entry"][at]["params"][name] = _drawn(data, name.lower(), width, most)
-
-    return change
-
-
-def _field(header: str, field: str, width: int) -> Any:
-    """Small numbers for students, anything for the grader; flags are 0 for students."""
-
-    def change(data: Data) -> None:
-        fields = data["send"][0]["packet"][header]
-        if isinstance(fields[field], str) and fields[field].startswith("="):
-            return
-        if width >= SHOWN_BITS:
-            fields[field] = "any"
-        else:
-            del fields[field]
-
-    return change
-
-
-def _payload(data: Data) -> None:
-    if PAYLOAD in data["send"][0]["packet"]:
-        data["send"][0]["packet"][PAYLOAD] = {"shown": "P4", "from": 0, "to": 100}
-
-
-def _port(data: Data) -> None:
-    data["send"][0]["port"] = _drawn(data, "port_in", 9, LAST_PORT)
-
-
-def told(found: Found) -> str:
-    """What a scenario is about, in a sentence."""
-    packet = [name for name in found.data["send"][0]["packet"] if name != PAYLOAD]
-    what = f"A packet with {', '.join(packet)} comes in" if packet else "A short packet comes in"
-    entries = list(dict.fromkeys(entry["table"] for entry in found.data.get("entry", [])))
-    if not entries:
-        return f"{what}."
-    has = "has an entry" if len(entries) == 1 else "have entries"
-    return f"{what}; {' and '.join(entries)} {has}."

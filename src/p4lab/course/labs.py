@@ -35,6 +35,8 @@ def home(lab: str) -> Home:
     """Where a lab lives. Raises LabError."""
     found = home_of(lab)
     if found is None:
+        if "/" in lab:
+            raise LabError(f"{lab}: no such folder.")
         known = ", ".join(names())
         raise LabError(f"there is no lab named {lab!r}; there is {known}.")
     return found

@@ -19,6 +19,7 @@ CLONE_NEWNET = 0x40000000
 SIOCGIFFLAGS = 0x8913
 SIOCSIFFLAGS = 0x8914
 IFF_UP = 1
+IFF_RUNNING = 0x40
 _FLAGS = struct.Struct("16sh22x")  # ifreq: name, flags
 
 
@@ -81,6 +82,17 @@ def set_up(interface: str, up: bool) -> None:
         flags = _FLAGS.unpack(answer)[1]
         flags = flags | IFF_UP if up else flags & ~IFF_UP
         fcntl.ioctl(system, SIOCSIFFLAGS, _FLAGS.pack(name, flags))
+
+
+def is_running(interface: str) -> bool:
+    """Whether an interface of this namespace is up and has a carrier, which a veth has while its
+    other end is up. The kernel is asked: /sys may show the interfaces of another namespace."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as system:
+        try:
+            answer = fcntl.ioctl(system, SIOCGIFFLAGS, _FLAGS.pack(interface.encode(), 0))
+        except OSError:  # it has been taken away
+            return False
+    return bool(_FLAGS.unpack(answer)[1] & IFF_RUNNING)
 
 
 def _libc(function: str, *arguments: int) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TextIO
 
 from p4lab import _engine
+from p4lab.network.namespace import is_running
 from p4lab.p4runtime.carried import compile_carried, source_in
 from p4lab.p4runtime.command_line import TNA, Options
 from p4lab.p4runtime.paced import hold, rates
@@ -21,8 +22,6 @@ from p4lab.p4runtime.pcap import Captures
 
 LINK_SECONDS = 0.1  # how often the interfaces' state is looked at
 TRACED_PER_LOOK = 200
-_SYS = Path("/sys/class/net")
-_DOWN = {"down", "lowerlayerdown", "notpresent"}  # a veth whose peer is down is the second
 
 
 class SwitchError(Exception):
@@ -224,20 +223,13 @@ def _watch(
         with suppress(ValueError):  # there is no program yet
             hold(runtime, held)
         for port, interface in options.ports:
-            up = _is_up(interface)
+            up = is_running(interface)
             if state.setdefault(port, True) != up:
                 state[port] = up
                 forwarder.set_port(port, up)
                 log(f"port {port} is {'up' if up else 'down'}")
         if tracing:
             tracing = _tell_packets(forwarder, log)
-
-
-def _is_up(interface: str) -> bool:
-    try:
-        return (_SYS / interface / "operstate").read_text().strip() not in _DOWN
-    except OSError:  # it has been taken away
-        return False
 
 
 def _tell_packets(forwarder: _engine.Forwarder, log: _Log) -> bool:

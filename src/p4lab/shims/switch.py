@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from importlib.util import find_spec
+from pathlib import Path
 
 from p4lab import __version__, bmv2json
 from p4lab.p4runtime.command_line import CommandLineError, Options, parse
@@ -16,6 +18,9 @@ WITH_P4RUNTIME = "simple_switch_grpc"
 THRIFT_PORT = 9090  # bmv2's, unless told
 COMPAT = "--bmv2-compat"
 QUEUES = "--priority-queues"
+COMM_BYTES = 15  # as the kernel keeps of a name
+_COMM = Path("/proc/self/comm")
+"""The name by which scripts end a switch: `pkill simple_switch`"""
 
 
 def main(tool: str, words: Sequence[str]) -> int:
@@ -30,6 +35,8 @@ def main(tool: str, words: Sequence[str]) -> int:
     if asked & {"-h", "--help"}:
         print(f"{tool}: p4lab's switch in its place. Options: p4lab switch --help")
         return 0
+    with suppress(OSError):  # a system without /proc: scripts do not find the switch, but it runs
+        _COMM.write_text(tool[:COMM_BYTES])
     try:
         run_until_signalled(_as(tool, parse(words)))
     except (CommandLineError, SwitchError) as error:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from p4lab.network.namespace import is_running
 from p4lab.thrift.cells import Cells
 from p4lab.thrift.desk import Desk
 from p4lab.thrift.interface import (
@@ -19,7 +19,6 @@ from p4lab.thrift.interface import (
 from p4lab.thrift.learning import Learning
 from p4lab.thrift.replication import Replication
 
-_SYS = Path("/sys/class/net")
 KINDS = 6  # of resources that have numbers
 
 
@@ -71,7 +70,7 @@ class Management:
 
     def bm_dev_mgr_show_ports(self) -> list[Any]:
         ports = sorted(self._desk.ports.items())
-        return [TYPES["Port"](port, name, _is_up(name), {}) for port, name in ports]
+        return [TYPES["Port"](port, name, is_running(name), {}) for port, name in ports]
 
     def bm_dev_mgr_add_port(self, interface: str, port: int, capture: str) -> None:
         """This switch has the ports that it was started with."""
@@ -87,10 +86,3 @@ class Management:
         if found is None:
             raise LookupRefused(LookupCode.INVALID_NAME)
         return found
-
-
-def _is_up(interface: str) -> bool:
-    try:
-        return (_SYS / interface / "operstate").read_text().strip() in ("up", "unknown")
-    except OSError:  # it has been taken away
-        return False
