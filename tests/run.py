@@ -31,6 +31,7 @@ LOGS = ROOT / ".lab"
 PROVISION = str(ROOT / "tests" / "provision.sh")
 GIVE_WAY = 10  # niceness of what runs beside pytest
 GIVE_SOME_WAY = 5  # of its second run: what students hand in may take so long by the clock, too
+LONGEST = 80 * 60  # seconds for one step, so that no test can keep us for ever
 CANNOT_RUN = 77  # exit status of tests/provision.sh where it lacks something; it says what
 
 
@@ -83,29 +84,36 @@ def owner() -> dict[str, int]:
 
 def run(name: str, command: list[str], env: dict[str, str], **as_user: int) -> tuple[bool, str]:
     """Runs one step with its output in `.lab/test-NAME.log`, shown where it fails. Its line is
-    printed at its end, whole, since steps run beside each other."""
+    printed at its end, whole, since steps run beside each other.
+
+    The output goes straight into the file: a pipe would stay open as long as any process that the
+    step has left behind, and we would wait for all of them."""
     start = time.monotonic()
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-        **as_user,
-    )
-    log = LOGS / f"test-{name.replace(' ', '-')}.log"
-    log.unlink(missing_ok=True)
-    log.write_text(done.stdout)
-    verdict = "ok" if done.returncode == 0 else "FAILED"
+    path = LOGS / f"test-{name.replace(' ', '-')}.log"
+    path.unlink(missing_ok=True)
+    with path.open("wb") as log:
+        step = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            **as_user,
+        )
+        try:
+            verdict = "ok" if step.wait(LONGEST) == 0 else "FAILED"
+        except subprocess.TimeoutExpired:
+            verdict = "FAILED: it was ended, for it took too long,"
+        finally:
+            step.kill()  # does nothing to one that has ended
+            step.wait()
+    text = path.read_text("utf-8", errors="replace")
     lines = [f"  {name:<28}{verdict:<8}{time.monotonic() - start:5.0f} s"]
-    if done.returncode != 0:
-        lines += done.stdout.splitlines()[-150:]
+    if verdict != "ok":
+        lines += text.splitlines()[-150:]
     print("\n".join(lines) + "\n", end="", flush=True)
-    return done.returncode == 0, done.stdout
+    return verdict == "ok", text
 
 
 def rust_steps(env: dict[str, str]) -> tuple[bool, Tally]:
