@@ -1,14 +1,18 @@
-"""How two runs of pytest share the tests (tests/run.py starts them).
+"""How two runs of pytest share the tests (tests/run.py starts them), and how one ends in time.
 
 The first run takes all tests in their order, the second only those marked `beside(seconds=N)`: they
 need a processor for about that long and nothing else of the machine. Both come to these last, the
 longest first, and who comes first to a file takes it. Files of one `group` are taken together: they
 read what is made once. A run of pytest by hand takes all tests and changes no order.
+
+Where P4LAB_TEST_SECONDS says so, no test begins after so many seconds, and what takes longer by
+itself is left out from the beginning; the end says how many were left.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from functools import cache
 from pathlib import Path
 
@@ -16,6 +20,9 @@ import pytest
 
 # Taken out of the environment: some tests run pytest themselves.
 CLAIMS = os.environ.pop("P4LAB_TEST_CLAIMS", None)
+SECONDS = float(os.environ.pop("P4LAB_TEST_SECONDS", "inf"))
+_BEGUN = time.monotonic()
+_LEFT: list[str] = []
 
 
 def _order(item: pytest.Item) -> tuple[bool, float, str]:
@@ -48,7 +55,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    """True leaves a test to the other run; it is counted there."""
+    """True leaves a test to the other run, which counts it, or to a run that has more time."""
+    if _takes_too_long(item):
+        _LEFT.append(item.nodeid)
+        return True
     if CLAIMS is None or item.get_closest_marker("beside") is None:
         return None
     return None if _is_taken(_unit(item)) else True
+
+
+def _takes_too_long(item: pytest.Item) -> bool:
+    marker = item.get_closest_marker("beside")
+    needed = 0.0 if marker is None else marker.kwargs["seconds"]
+    return needed > SECONDS or time.monotonic() - _BEGUN > SECONDS
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _LEFT:
+        terminalreporter.line(f"left to a run of all tests, for want of time: {len(_LEFT)}")

@@ -4,6 +4,9 @@
 fetched and the engine built there. The run of all tests has the provisioner among them, but gives
 it this folder's wheels and engine (a wheelhouse), which takes minutes less.
 
+`./lab test --changed` runs the tests that are nearest to what was changed since the last commit
+(tests/nearest.py), for less than two minutes; `./lab test --changed COMMIT`, since another one.
+
 Other arguments are given to pytest alone (`./lab test -k bier`); the Rust steps then do not run.
 
 All that needs a processor and little else runs beside pytest, which waits for hosts and browsers
@@ -26,11 +29,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import nearest
+
 ROOT = Path(__file__).resolve().parent.parent
 LOGS = ROOT / ".lab"
 PROVISION = str(ROOT / "tests" / "provision.sh")
 GIVE_WAY = 10  # niceness of what runs beside pytest
 GIVE_SOME_WAY = 5  # of its second run: what students hand in may take so long by the clock, too
+CHANGED_SECONDS = 90  # in which `--changed` begins tests: it is to be done in two minutes
+LONGEST = 80 * 60  # seconds for one step, so that no test can keep us for ever
 CANNOT_RUN = 77  # exit status of tests/provision.sh where it lacks something; it says what
 
 
@@ -83,29 +90,36 @@ def owner() -> dict[str, int]:
 
 def run(name: str, command: list[str], env: dict[str, str], **as_user: int) -> tuple[bool, str]:
     """Runs one step with its output in `.lab/test-NAME.log`, shown where it fails. Its line is
-    printed at its end, whole, since steps run beside each other."""
+    printed at its end, whole, since steps run beside each other.
+
+    The output goes straight into the file: a pipe would stay open as long as any process that the
+    step has left behind, and we would wait for all of them."""
     start = time.monotonic()
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        check=False,
-        **as_user,
-    )
-    log = LOGS / f"test-{name.replace(' ', '-')}.log"
-    log.unlink(missing_ok=True)
-    log.write_text(done.stdout)
-    verdict = "ok" if done.returncode == 0 else "FAILED"
+    path = LOGS / f"test-{name.replace(' ', '-')}.log"
+    path.unlink(missing_ok=True)
+    with path.open("wb") as log:
+        step = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            **as_user,
+        )
+        try:
+            verdict = "ok" if step.wait(LONGEST) == 0 else "FAILED"
+        except subprocess.TimeoutExpired:
+            verdict = "FAILED: it was ended, for it took too long,"
+        finally:
+            step.kill()  # does nothing to one that has ended
+            step.wait()
+    text = path.read_text("utf-8", errors="replace")
     lines = [f"  {name:<28}{verdict:<8}{time.monotonic() - start:5.0f} s"]
-    if done.returncode != 0:
-        lines += done.stdout.splitlines()[-150:]
+    if verdict != "ok":
+        lines += text.splitlines()[-150:]
     print("\n".join(lines) + "\n", end="", flush=True)
-    return done.returncode == 0, done.stdout
+    return verdict == "ok", text
 
 
 def rust_steps(env: dict[str, str]) -> tuple[bool, Tally]:
@@ -154,6 +168,31 @@ def python_steps(env: dict[str, str], arguments: list[str]) -> tuple[bool, Tally
             all_ok &= ok
             tally.add(pytest_tally(log))
     return all_ok, tally
+
+
+def changed_steps(env: dict[str, str], since: str) -> tuple[bool, Tally]:
+    """Lints, and the tests nearest to what was changed; of Rust, those of the changed crates."""
+    try:
+        files = nearest.changed(since)
+    except subprocess.CalledProcessError:
+        print(f"git knows no commit {since}: ./lab test --changed COMMIT")
+        return False, Tally()
+    if not files:
+        print(f"  nothing differs from {since}")
+        return True, Tally()
+    done = [run("ruff check", [sys.executable, "-m", "ruff", "check", "--no-cache", "."], env)[0]]
+    chosen = nearest.nearest(files)
+    print(f"  {len(files)} files changed; {len(chosen)} files with tests, the nearest first")
+    limited = {**env, "P4LAB_TEST_SECONDS": str(CHANGED_SECONDS)}
+    ok, log = run("pytest", [sys.executable, "-m", "pytest", *map(str, chosen)], limited)
+    tally = pytest_tally(log)
+    print("".join(f"  {line}\n" for line in log.splitlines() if line.startswith("left to")), end="")
+    done.append(ok)
+    if packages := [f"-p{crate}" for crate in nearest.crates(files)]:
+        ok, log = run("cargo test", ["cargo", "test", "--locked", *packages], env, **owner())
+        done.append(ok)
+        tally.add(cargo_tally(log))
+    return all(done), tally
 
 
 def provision_steps(env: dict[str, str]) -> tuple[bool, Tally]:
@@ -210,7 +249,10 @@ def main() -> int:
     arguments = sys.argv[1:]
     if arguments == ["provision"]:
         return provision_from_nothing(env)
-    all_ok, tally = all_steps(env) if not arguments else python_steps(env, arguments)
+    if arguments[:1] == ["--changed"]:
+        all_ok, tally = changed_steps(env, *(arguments[1:2] or ["HEAD"]))
+    else:
+        all_ok, tally = all_steps(env) if not arguments else python_steps(env, arguments)
     for reason, number in sorted(tally.reasons.items()):
         print(f"  skipped {number}: {reason}")
     if not all_ok and tally.failed == 0:

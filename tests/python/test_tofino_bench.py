@@ -8,7 +8,8 @@ program would fail on the chip for a reason that is ours.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,16 @@ from cli_runner import ROOT, p4lab
 from p4lab.control.loops import loop_entries
 from p4lab.engine import to_engine
 from p4lab.grading import course as courses
+from p4lab.grading.benches import tofino
 from p4lab.grading.benches.tofino import TofinoBench
 from p4lab.grading.judge import judge
 from p4lab.grading.scenario import Case, Sending
 from p4lab.grading.work import Work
 from p4lab.model.entries import Entity, Exact, TableEntry, Ternary, Update
+from p4lab.network import NetworkError
+from p4lab.network.counting import ProbeCounter
 from p4lab.systems.bier_tna.entries import port_status, served
+from p4lab.targets import cables
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="cables to a switch need root")
 LAB = "05-recirculation"
@@ -141,6 +146,44 @@ def test_a_network_of_lab_05_is_judged_on_models(bench: TofinoBench) -> None:
     right = {name: (ROOT / "p4" / name).read_text() for name in course.student.edit}
     verdict = judge(course, right, bench=bench)
     assert verdict.passed, verdict.checks[0].story
+
+
+def _sleeps() -> str:
+    time.sleep(60)
+    return ""
+
+
+def _dies() -> str:
+    os._exit(3)
+
+
+@pytest.mark.parametrize(
+    ("found", "seconds", "said"),
+    [(_sleeps, 0.1, "took more than 0.1 seconds"), (_dies, 60, "ended with status 3")],
+)
+def test_a_network_without_an_end_is_one_sentence(
+    found: Callable[[], str], seconds: float, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without this a check on models could wait for ever, and all checks behind it."""
+    monkeypatch.setattr(tofino, "END_SECONDS", 0.1)
+    with pytest.raises(NetworkError, match=said):
+        tofino.in_another_process(found, seconds=seconds)
+
+
+class Endless:
+    """A socket on which there is always one more frame, as where frames run in a loop."""
+
+    def recvmsg(self, *_: int) -> tuple[bytes, list[Any], int, tuple[str, int, int]]:
+        return bytes(60), [], 0, ("", 0, 0)
+
+    def recvfrom(self, _: int) -> tuple[bytes, tuple[str, int, int]]:
+        return bytes(60), ("", 0, 0)
+
+
+def test_frames_in_a_loop_are_not_read_for_ever() -> None:
+    endless: Any = Endless()
+    assert len(cables._drained(endless)) == cables.AT_ONCE
+    ProbeCounter._drain(endless, [0, 0])
 
 
 REFUSED = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 import threading
+import time
 from collections.abc import Sequence
 
 from p4lab.network.base import NetworkError
@@ -17,6 +18,8 @@ SOL_PACKET, PACKET_STATISTICS = 263, 6
 BUFFER = 32 << 20  # bytes of every socket
 LONGEST = 10_000  # bytes of a frame
 LOOK = 0.1  # seconds between looks at whether to stop
+AT_ONCE = 1000  # frames of an interface, before the others have their turn
+LAST = 2.0  # seconds for what is left at the end: of frames in a loop there is always one more
 
 
 class ProbeCounter:
@@ -57,17 +60,20 @@ class ProbeCounter:
         poll = select.epoll()
         for number in self._sockets:
             poll.register(number, select.EPOLLIN)
-        while True:
+        end = float("inf")
+        while time.monotonic() < end:
             events = poll.poll(LOOK)
-            if not events and self._stopping.is_set():
-                return
+            if self._stopping.is_set():
+                if not events:
+                    return
+                end = min(end, time.monotonic() + LAST)
             for number, _ in events:
                 name, seen = self._sockets[number]
                 self._drain(seen, self._counts[name])
 
     @staticmethod
     def _drain(seen: socket.socket, counts: list[int]) -> None:
-        while True:
+        for _ in range(AT_ONCE):
             try:
                 frame, address = seen.recvfrom(LONGEST)
             except (BlockingIOError, OSError):

@@ -16,6 +16,7 @@ MTU = 9000
 # What Python's socket module lacks (linux/if_packet.h).
 SOL_PACKET, PACKET_AUXDATA = 263, 8
 VLAN_VALID = 1 << 4
+AT_ONCE = 10_000  # frames of one cable: of a loop there is always one more
 _AUXDATA = struct.Struct("=IIIHHHH")  # status, two lengths, two offsets, tag, its EtherType
 Frames = list[tuple[int, bytes]]
 
@@ -98,14 +99,15 @@ class Cables:
 
 
 def _drained(cable: socket.socket) -> list[bytes]:
-    frames = []
-    while True:
+    frames: list[bytes] = []
+    while len(frames) < AT_ONCE:
         try:
             frame, told, _, address = cable.recvmsg(MTU + 100, socket.CMSG_SPACE(_AUXDATA.size))
         except BlockingIOError:
-            return frames
+            break
         if address[2] != PACKET_OUTGOING:
             frames.append(_whole(frame, told))
+    return frames
 
 
 def _whole(frame: bytes, told: Sequence[tuple[int, int, bytes]]) -> bytes:

@@ -10,11 +10,12 @@ import multiprocessing
 import os
 import tempfile
 import time
-from collections.abc import Collection, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
 
@@ -53,6 +54,8 @@ from p4lab.targets.tofino.schema import Program
 NAME = "bench"
 QUIET = 0.5  # seconds without a packet: nothing more comes
 LONGEST = 5.0  # seconds for one packet, for programs that never end
+NETWORK_SECONDS = 900.0  # for a network of models, each of which takes minutes to start
+END_SECONDS = 10.0  # for its process to put away what it has made
 LINKS_SECONDS = 30.0  # for the ports of a model to come up
 PAUSE = 0.05
 
@@ -132,9 +135,7 @@ class TofinoBench:
         """What goes wrong with a plan on a network of models under Mininet; empty if nothing."""
         self._stop()  # its memory is wanted
         # gRPC's threads stay in the namespace in which they began, and a network has its own.
-        context = multiprocessing.get_context("spawn")
-        with ProcessPoolExecutor(1, mp_context=context) as another:
-            return another.submit(_network, work.program, dict(work.files), plan).result()
+        return in_another_process(_network, work.program, dict(work.files), plan)
 
     def _model(self, work: Work, defines: tuple[tuple[str, str], ...]) -> _Model:
         """The model that runs a submission. Raises TargetError."""
@@ -171,6 +172,43 @@ class TofinoBench:
         serving, self._serving = self._serving, None
         if serving is not None:
             serving[1].stop()
+
+
+def in_another_process(
+    found: Callable[..., str], *arguments: object, seconds: float = NETWORK_SECONDS
+) -> str:
+    """What a function gives in a process that has done nothing else, and that ends with it. Raises
+    NetworkError if it takes longer, or if the process ends without an answer."""
+    context = multiprocessing.get_context("spawn")
+    answer, told = context.Pipe(duplex=False)
+    process = context.Process(target=_tell, args=(told, found, arguments), daemon=True)
+    process.start()
+    told.close()
+    try:
+        if not answer.poll(seconds):
+            raise NetworkError(f"the network of models took more than {seconds:g} seconds.")
+        return str(answer.recv())
+    except EOFError:
+        process.join(END_SECONDS)
+        raise NetworkError(
+            f"the process with the network of models ended with status {process.exitcode}."
+        ) from None
+    finally:
+        _end(process)
+        answer.close()
+
+
+def _tell(told: Connection, found: Callable[..., str], arguments: Sequence[object]) -> None:
+    told.send(found(*arguments))
+
+
+def _end(process: BaseProcess) -> None:
+    """Asks a process to end, and ends it if it does not."""
+    process.join(END_SECONDS)
+    for end in (process.terminate, process.kill):
+        if process.is_alive():
+            end()
+            process.join(END_SECONDS)
 
 
 def _network(program: str, files: dict[str, str], plan: Plan) -> str:
