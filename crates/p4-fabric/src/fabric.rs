@@ -6,6 +6,7 @@ use crate::arbiter::Islip;
 use crate::cache::Cache;
 use crate::measure::{Measures, Sink};
 use crate::parameters::Parameters;
+use crate::policies::Policies;
 use crate::qcn::Limiter;
 use crate::scenario::{
     is_surrogate, levels, Flow, PortId, Refused, MOST_COPIES, MOST_LEAVES, PORTS,
@@ -103,6 +104,7 @@ pub struct Setup {
 /// Leaves, spines and what is in them; see the crate's page.
 pub struct Fabric {
     pub(crate) parameters: Parameters,
+    pub(crate) policies: Policies,
     pub(crate) now: u64,
     pub(crate) queue: EventQueue<Event>,
     pub(crate) frames: Slab<Frame>,
@@ -196,6 +198,7 @@ impl Fabric {
             seed,
             moved: 0,
             plan: crate::plan::Plan::default(),
+            policies: Policies::default(),
             parameters,
         };
         fabric.queue.arrange(Time::ZERO, Event::Sample);
@@ -265,6 +268,11 @@ impl Fabric {
         self.voqs.push(Voq::new(from, to, vl));
         self.deficits.push(0);
         (self.voqs.len() - 1) as u32
+    }
+
+    /// Puts tables in the place of what the parameters say.
+    pub fn decide_by(&mut self, policies: Policies) {
+        self.policies = policies;
     }
 
     pub fn now(&self) -> Time {

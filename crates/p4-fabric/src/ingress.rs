@@ -143,13 +143,17 @@ impl Fabric {
         }
         let units = u64::from(self.frames[frame].units);
         let full = backlog + units > self.parameters.voq_most;
-        match self.parameters.voq_drop {
-            VoqDrop::Tail if full => {
+        let rule = match full {
+            true => self.parameters.voq_drop,
+            false => VoqDrop::Off,
+        };
+        match self.policies.drops(units, backlog).unwrap_or(rule) {
+            VoqDrop::Tail => {
                 self.measures.totals.tail_dropped += 1;
                 false
             }
-            VoqDrop::Head if full => self.drop_head(voq),
-            _ => true,
+            VoqDrop::Head => self.drop_head(voq),
+            VoqDrop::Off => true,
         }
     }
 
@@ -260,7 +264,15 @@ impl Fabric {
         let Some(feedback) = pool.point.arrival(bytes, queue, sample, &mut self.rng) else {
             return;
         };
+        let rng = &mut self.rng;
+        let decided = self
+            .policies
+            .notifies(&own.held, flow, |most| rng.up_to(most));
+        if decided == Some(None) {
+            return;
+        }
         let flow = match self.parameters.marking {
+            _ if decided.is_some() => decided.flatten().unwrap_or(flow),
             Marking::Standard => flow,
             Marking::Random => {
                 let all: u64 = own.held.iter().map(|one| u64::from(one.1)).sum();

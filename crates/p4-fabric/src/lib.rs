@@ -29,6 +29,7 @@ mod leaf;
 mod measure;
 mod parameters;
 mod plan;
+mod policies;
 mod qcn;
 mod requests;
 mod scenario;
@@ -48,6 +49,7 @@ pub use p4_time::Time;
 pub use parameters::{
     CongestionPoints, HeaderOrder, Marking, Parameters, Spray, VoqDrop, DEFAULTS,
 };
+pub use policies::{Policies, AHEAD, BACKLOG, SHARES};
 pub use scenario::{
     Class, Flow, PortId, Refused, Spacing, MOST_COPIES, MOST_LEAVES, MOST_LEVELS, PORTS, SURROGATE,
     TERMINALS,

@@ -1,6 +1,8 @@
 //! The server-rack fabric (`p4-fabric`), for `src/p4lab/systems/fabric`.
 
-use p4_fabric::{Class, Flow, Outcome, Parameters, PortId, Setup, Spacing, Time};
+use p4_fabric::{
+    Class, Flow, Outcome, Parameters, Policies, PortId, Setup, Spacing, Time, VoqDrop,
+};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -78,6 +80,37 @@ impl Fabric {
             tree,
         };
         self.fabric.add(flow).map_err(refused)
+    }
+
+    /// Tables in the place of what the parameters say: `suspend` is 0 or 1 for each cell ahead, of a
+    /// VOQ that is not suspended and then of one that is; `drop` has for a frame's buffer units what
+    /// is dropped by those that wait, 0 nothing, 1 the new copy, 2 the oldest; `notify` has weights.
+    /// ValueError for tables of another size.
+    #[pyo3(signature = (*, suspend = None, drop = Vec::new(), notify = None))]
+    fn decide_by(
+        &mut self,
+        suspend: Option<Vec<u8>>,
+        drop: Vec<(u64, Vec<u8>)>,
+        notify: Option<Vec<u16>>,
+    ) -> PyResult<()> {
+        let mut policies = Policies::default();
+        if let Some(table) = suspend {
+            let table = table.into_iter().map(|one| one != 0).collect();
+            policies.suspend(table).map_err(refused)?;
+        }
+        for (units, table) in drop {
+            let table = table.into_iter().map(|one| match one {
+                0 => VoqDrop::Off,
+                1 => VoqDrop::Tail,
+                _ => VoqDrop::Head,
+            });
+            policies.drop(units, table.collect()).map_err(refused)?;
+        }
+        if let Some(weights) = notify {
+            policies.notify(weights).map_err(refused)?;
+        }
+        self.fabric.decide_by(policies);
+        Ok(())
     }
 
     /// Lets time pass until `end`, or for so many events: "reached", "paused" or "deadlock".
