@@ -22,7 +22,7 @@ from p4lab.experiment import tidy
 from p4lab.paths import ROOT
 from p4lab.systems.fabric import paper, trees
 from p4lab.systems.fabric.experiments import copies, machine, notified, verbs
-from p4lab.systems.fabric.experiments.figure import Claim, Point, Points, Scope, judged
+from p4lab.systems.fabric.experiments.figure import Claim, Point, Points, judged
 from p4lab.systems.fabric.parameters import parameters, read, written
 from p4lab.systems.fabric.ports import MOST_COPIES, MOST_LEVELS, surrogate, terminals
 from p4lab.systems.fabric.runs import FabricError, Flow, Scenario, run
@@ -161,8 +161,7 @@ def test_a_leaf_can_be_looked_at_step_by_step() -> None:
 
 def test_a_part_of_the_machine_is_broadcast_to() -> None:
     """Figures 15 and 16 in small: the load arrives, and levels cost time."""
-    points = machine.measure_broadcast(machine.Size(8, 60, 20), Scope(), 1)
-    seen = [next(points) for _ in range(4)]
+    seen = machine.run_broadcast(machine.Size(8, 60, 20), 512, 10.0, "", 1)
     rate, delays = seen[0], [point.simulated for point in seen[1:]]
     assert rate.simulated == pytest.approx(rate.formula, rel=0.1)
     assert all(below < above for below, above in pairwise(delays))
@@ -207,7 +206,7 @@ def test_the_verb_writes_what_it_shows(
 ) -> None:
     verbs.fabric(["2c"], tmp_path, as_json=True)
     record = json.loads(capsys.readouterr().out)
-    assert record["wrong"] == [] and record["stopped"] == ""
+    assert record["wrong"] == [] and record["stopped"] == []
     cells = record["measured"][0]["cells"]
     rows = tidy.read_csv(tmp_path / "fabric.csv")
     assert [row["simulated"] for row in rows] == [cell["simulated"] for cell in cells]
@@ -247,7 +246,7 @@ def test_what_is_there_is_kept_when_one_stops(
     monkeypatch.setattr(copies, "run", interrupted)
     verbs.fabric(["2c"], tmp_path, as_json=True)
     record = json.loads(capsys.readouterr().out)
-    assert record["stopped"] == "2c"
+    assert record["stopped"] == ["2c"]
     assert len(tidy.read_csv(tmp_path / "fabric.csv")) == 2
 
 

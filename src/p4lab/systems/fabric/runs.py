@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ MICROSECOND = 1_000_000
 INTERVAL = 50
 """Of series, in microseconds"""
 EVENTS = 500_000
-"""Between two signs of life"""
+"""After so many Ctrl-C is heard"""
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,12 @@ class Seen:
         seen = [octets * 8 / (INTERVAL * 1000) for octets in self.sinks[sink]["series"]]
         return [*seen, *([0.0] * (bins - len(seen)))][:bins]
 
+    def delay_micros(self) -> float:
+        """Mean delay of all frames that were delivered after the warm-up; 0 if there are none."""
+        frames = sum(count for count, _, _ in self.delays)
+        total = sum(count * (mean or 0) for count, mean, _ in self.delays)
+        return total / max(frames, 1) / MICROSECOND
+
     def between(self, sink: int, start: float, stop: float) -> float:
         """Mean Gb/s of a receiver from one moment to another, in microseconds."""
         part = self.series(sink)[round(start / INTERVAL) : round(stop / INTERVAL)]
@@ -74,9 +80,8 @@ class FabricError(ValueError):
     """A run that cannot be believed: it is stuck, or its books are wrong."""
 
 
-def run(scenario: Scenario, seed: int, say: Callable[[float], object] = lambda share: None) -> Seen:
-    """Carries a scenario out; `say` is told how much of it is over, from 0 to 1. Raises ValueError
-    for what the engine refuses, and FabricError."""
+def run(scenario: Scenario, seed: int) -> Seen:
+    """Carries a scenario out. Raises ValueError for what the engine refuses, and FabricError."""
     text = written(scenario.settings) + scenario.extra
     fabric = _engine.Fabric(
         scenario.leaves,
@@ -93,7 +98,7 @@ def run(scenario: Scenario, seed: int, say: Callable[[float], object] = lambda s
         fabric.add(flow.tree, flow.bytes, mbps, lossless=flow.lossless, **times)
     end = round(scenario.micros * MICROSECOND)
     while (outcome := fabric.run(end, EVENTS)) == "paused":
-        say(fabric.now / end)
+        pass
     if outcome == "deadlock":
         places = ", ".join(f"{leaf}.{place}" for leaf, place in fabric.stuck())
         now = fabric.now / MICROSECOND
