@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from p4lab.cli.errors import fail
 from p4lab.cli.options import output_folder
 from p4lab.cli.results import Found, carefully
 from p4lab.spread.sweep import Heard, Sweep, opened
@@ -23,6 +24,12 @@ Dask = Annotated[
     str | None,
     typer.Option("--dask", metavar="ADDRESS", help="Run on a Dask cluster: its scheduler."),
 ]
+
+
+def only_virtual(net: str, threads: int, dask: str | None) -> None:
+    """Status 2 if runs on Linux hosts are to be shared out: each takes the machine as it is."""
+    if net != "virtual" and (threads > 1 or dask):
+        fail(f"--net {net} has one run at a time: leave out {'--dask' if dask else '--threads'}.")
 
 
 def with_sweep(

@@ -80,12 +80,12 @@ class FabricError(ValueError):
     """A run that cannot be believed: it is stuck, or its books are wrong."""
 
 
-def run(scenario: Scenario, seed: int) -> Seen:
-    """Carries a scenario out. Raises ValueError for what the engine refuses, and FabricError."""
-    text = written(scenario.settings) + scenario.extra
+def prepared(scenario: Scenario, seed: int) -> _engine.Fabric:
+    """A fabric with the flows of a scenario, before anything has happened. Raises ValueError for
+    what the engine refuses."""
     fabric = _engine.Fabric(
         scenario.leaves,
-        parameters=text,
+        parameters=written(scenario.settings) + scenario.extra,
         seed=seed,
         warm=round(scenario.warm * MICROSECOND),
         interval=INTERVAL * MICROSECOND,
@@ -96,6 +96,12 @@ def run(scenario: Scenario, seed: int) -> Seen:
             times["stop"] = round(flow.stop * MICROSECOND)
         mbps = round(flow.gbps * 1000)
         fabric.add(flow.tree, flow.bytes, mbps, lossless=flow.lossless, **times)
+    return fabric
+
+
+def run(scenario: Scenario, seed: int) -> Seen:
+    """Carries a scenario out. Raises ValueError for what the engine refuses, and FabricError."""
+    fabric = prepared(scenario, seed)
     end = round(scenario.micros * MICROSECOND)
     while (outcome := fabric.run(end, EVENTS)) == "paused":
         pass
