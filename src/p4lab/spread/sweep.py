@@ -68,6 +68,8 @@ class Sweep:
     """None for this process"""
     kept: Journal | None = None
     heard: Heard = field(default_factory=Heard)
+    build: str = ""
+    """That workers must have; none has to be compared on the same machine"""
 
     def all(self, tasks: Sequence[Task[Result]]) -> list[Result]:
         """The results in the order of the tasks. Raises what a task raises, and SweepError."""
@@ -100,8 +102,9 @@ class Sweep:
                 self.heard.begins(tasks[number].what)
                 yield number, tasks[number].work(*tasks[number].arguments)
             return
-        build = build_here()
-        futures = {self.pool.submit(work_there, build, tasks[number]): number for number in numbers}
+        futures = {
+            self.pool.submit(work_there, self.build, tasks[number]): number for number in numbers
+        }
         try:
             yield from results(futures)
         except BrokenProcessPool:
@@ -113,7 +116,7 @@ class Sweep:
 
 def work_there(build: str, task: Task[Result]) -> Result:
     """What a worker does. Raises what the task raises, and SweepError."""
-    if build != build_here():
+    if build and build != build_here():
         raise SweepError("a worker has another p4lab than this one: install the same on all.")
     return task.work(*task.arguments)
 
@@ -139,8 +142,9 @@ def opened(
     after the other, `threads` of them at a time in processes, or on the Dask cluster at an
     address. Raises SweepError, OSError."""
     try:
-        with journal.opened(path, build_here()) as kept, _pool(threads, dask) as pool:
-            yield Sweep(pool, kept, heard or Heard())
+        build = build_here()
+        with journal.opened(path, build) as kept, _pool(threads, dask) as pool:
+            yield Sweep(pool, kept, heard or Heard(), build if dask else "")
             kept.finished = True
     except BusyError:
         raise SweepError(
