@@ -80,7 +80,7 @@ class _RunFile(BaseModel):
 
 class _LabFile(BaseModel):
     model_config = ConfigDict(extra="ignore")
-    run: _RunFile
+    run: _RunFile | None = None
 
 
 def load_plan(
@@ -101,8 +101,8 @@ def load_plan(
     `settings` are the system's; None is as if it was not said. Raises LabError for a lab that does
     not exist or is not sound, and TopologyError for the topology.
     """
-    run = read_lab(lab, _LabFile).run
-    system = _system(lab, run.system)
+    run = _run(lab)
+    system = find_system(lab, run.system)
     place = home(lab)
     network = place.topology(topology or run.topology)
     if packets is not None and packets < 1:
@@ -148,10 +148,19 @@ def set_to(plan: Plan, **settings: Any) -> Plan:
 
 def system_of(lab: str) -> registry.System:
     """The system of a lab. Raises LabError."""
-    return _system(lab, read_lab(lab, _LabFile).run.system)
+    return find_system(lab, _run(lab).system)
 
 
-def _system(lab: str, name: str) -> registry.System:
+def _run(lab: str) -> _RunFile:
+    """Raises LabError."""
+    run = read_lab(lab, _LabFile).run
+    if run is None:
+        raise LabError(f"{lab} has no network to run: labs/{lab}/lab.toml has no [run].")
+    return run
+
+
+def find_system(lab: str, name: str) -> registry.System:
+    """The system of this name, which may be the lab's own. Raises LabError."""
     try:
         registry.load_folder(home(lab).labs / lab)
         return registry.find(name)

@@ -100,6 +100,8 @@ class System:
     """Verbs of its own below `p4lab`"""
     probes: ClassVar[Mapping[str, str]] = {}
     """What `p4lab doctor` looks at for this system, beside what all need"""
+    measures: ClassVar[Mapping[str, str]] = {}
+    """What checks may measure of policies that students write, by name: p4lab.model.measured"""
     reroutes: ClassVar[bool] = False
     """Whether a router that sees its link fail acts on it by itself"""
     port_status: ClassVar[str] = ""

@@ -20,6 +20,11 @@ class FabricSystem(System):
     experiments: ClassVar[Mapping[str, str]] = {
         "fabric": "p4lab.systems.fabric.experiments.verbs:fabric",
     }
+    measures: ClassVar[Mapping[str, str]] = {
+        "rate": "p4lab.systems.fabric.policies.rates:without_cache",
+        "tree": "p4lab.systems.fabric.policies.shape:measure",
+        "broadcast": "p4lab.systems.fabric.policies.shape:carry",
+    }
     verbs: ClassVar[Mapping[str, str]] = {
         "fabric-parameters": "p4lab.systems.fabric.experiments.verbs:fabric_parameters",
     }
