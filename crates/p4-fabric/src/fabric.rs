@@ -12,6 +12,7 @@ use crate::scenario::{
     is_surrogate, levels, Flow, PortId, Refused, MOST_COPIES, MOST_LEAVES, PORTS,
 };
 use crate::slab::{List, Slab};
+use crate::snapshot::LeafLoad;
 use crate::state::{
     vl_of, Adapter, Cell, Frame, Header, Leaf, Link, Node, Port, Row, Source, Spine, Voq,
 };
@@ -102,6 +103,7 @@ pub struct Setup {
 }
 
 /// Leaves, spines and what is in them; see the crate's page.
+#[derive(Clone)]
 pub struct Fabric {
     pub(crate) parameters: Parameters,
     pub(crate) policies: Policies,
@@ -162,6 +164,7 @@ impl Fabric {
             awake: false,
             last: 0,
             rng: Rng::new(seed, number as u64 + 1_000_000),
+            load: LeafLoad::default(),
         };
         let spine = |_| Spine {
             islip: Islip::new(leaves, leaves, 0),
@@ -173,6 +176,7 @@ impl Fabric {
                 .collect(),
             awake: false,
             last: 0,
+            crossed: 0,
         };
         let mut fabric = Fabric {
             now: 0,

@@ -1,7 +1,7 @@
 //! A frame comes to a port that makes copies of it: buffers, headers, drops, requests.
 
 use crate::fabric::{Event, Fabric};
-use crate::parameters::{CongestionPoints, HeaderOrder, Marking, VoqDrop};
+use crate::parameters::{CongestionPoints, HeaderOrder, Marking, VoqDrop, VoqOrder};
 use crate::scenario::{is_surrogate, PortId, MOST_COPIES};
 use crate::slab::NONE;
 use crate::state::{is_lossless, Frame, Header, Row};
@@ -178,7 +178,17 @@ impl Fabric {
         own.uses += 1;
         let units = own.units;
         let queue = &mut self.voqs[voq as usize];
-        queue.list.append(header, &mut self.headers);
+        match self.parameters.voq_order {
+            VoqOrder::Newest if queue.next_ask != NONE => {
+                let before = queue.next_ask;
+                queue.list.put_before(header, before, &mut self.headers);
+                queue.next_ask = header;
+                if queue.first_open == before {
+                    queue.first_open = header;
+                }
+            }
+            _ => queue.list.append(header, &mut self.headers),
+        }
         if queue.first_open == NONE {
             queue.first_open = header;
         }

@@ -22,7 +22,9 @@ mod arbiter;
 mod audit;
 mod cache;
 mod cam;
+mod digest;
 mod egress;
+mod explore;
 mod fabric;
 mod ingress;
 mod leaf;
@@ -40,14 +42,16 @@ mod snapshot;
 mod spine;
 mod state;
 mod voq;
+mod waits;
 
 pub use arbiter::{Drr, Islip, Mask};
 pub use audit::Imbalance;
+pub use explore::{Explored, Reach};
 pub use fabric::{Fabric, Outcome, Setup};
 pub use measure::{Measures, Sink, Totals};
 pub use p4_time::Time;
 pub use parameters::{
-    CongestionPoints, HeaderOrder, Marking, Parameters, Spray, VoqDrop, DEFAULTS,
+    CongestionPoints, HeaderOrder, Marking, Parameters, Spray, VoqDrop, VoqOrder, DEFAULTS,
 };
 pub use policies::{Policies, AHEAD, BACKLOG, SHARES};
 pub use scenario::{
@@ -55,4 +59,5 @@ pub use scenario::{
     TERMINALS,
 };
 pub use settings::Fault;
-pub use snapshot::{LeafState, PortState, VoqState};
+pub use snapshot::{LeafLoad, LeafState, PortState, VoqState};
+pub use waits::{circle, Place, Wait};

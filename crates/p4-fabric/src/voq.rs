@@ -101,7 +101,9 @@ impl Fabric {
             own.epoch += 1;
             let epoch = own.epoch;
             self.measures.totals.suspended += 1;
-            self.after(self.parameters.sync_timeout, Event::Timeout { voq, epoch });
+            if self.parameters.sync_timeout > 0 {
+                self.after(self.parameters.sync_timeout, Event::Timeout { voq, epoch });
+            }
         }
     }
 
