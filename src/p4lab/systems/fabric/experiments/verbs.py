@@ -155,7 +155,7 @@ def fabric_parameters(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps([vars(one) for one in found], indent=2))
         return
-    from rich.table import Table
+    from rich.table import Table  # heavy: rich
 
     from p4lab.cli.console import print_whole
 
