@@ -54,6 +54,8 @@ pub struct LeafState {
     pub cache: Vec<(u32, PortId, u64, u32, u8)>,
     /// Cells that wait for the crossbar after a spine
     pub waiting: usize,
+    /// Lines that the cache has evicted so far
+    pub evicted: u64,
 }
 
 /// What a leaf has carried since the start of a run.
@@ -66,6 +68,8 @@ pub struct LeafLoad {
     /// Bytes of frames: to servers, and back into surrogates
     pub delivered: u64,
     pub looped: u64,
+    /// Lines that the cache has evicted
+    pub evicted: u64,
 }
 
 impl Fabric {
@@ -129,6 +133,7 @@ impl Fabric {
                 .collect(),
             ports: ports.collect(),
             cache: cache.collect(),
+            evicted: own.load.evicted,
             waiting: self
                 .cells
                 .iter()

@@ -235,6 +235,7 @@ impl Fabric {
         dict.set_item("ports", ports)?;
         dict.set_item("cache", state.cache)?;
         dict.set_item("waiting", state.waiting)?;
+        dict.set_item("evicted", state.evicted)?;
         Ok(dict)
     }
 
