@@ -16,7 +16,15 @@ from p4lab.cli.options import Json, existing_file
 from p4lab.cli.results import carefully, seeds_of, show, write
 from p4lab.cli.sweeps import Dask, Threads, with_sweep
 from p4lab.spread.sweep import Sweep
-from p4lab.systems.fabric.experiments import copies, drops, equations, machine, notified, report
+from p4lab.systems.fabric.experiments import (
+    copies,
+    drops,
+    equations,
+    machine,
+    mixes,
+    notified,
+    report,
+)
 from p4lab.systems.fabric.experiments.drawing import draw
 from p4lab.systems.fabric.experiments.figure import Figure, Point, cells, judged, rows
 from p4lab.systems.fabric.parameters import parameters, read
@@ -36,10 +44,10 @@ File = Annotated[
     typer.Option("--parameters", metavar="FILE", help="TOML with the parameters that differ."),
 ]
 Leaves = Annotated[
-    int, typer.Option("--leaves", min=2, max=LEAVES, help="Leaves of the broadcast's machine.")
+    int, typer.Option("--leaves", min=2, max=LEAVES, help="Leaves of the whole machine.")
 ]
 Micros = Annotated[
-    float, typer.Option("--micros", min=100, max=10_000, help="Length of a broadcast's run in us.")
+    float, typer.Option("--micros", min=100, max=10_000, help="Length of a run of it in us.")
 ]
 
 
@@ -56,6 +64,7 @@ def figures(size: machine.Size) -> dict[str, Figure]:
         notified.FIGURE_10,
         machine.FIGURE_13,
         machine.figure_broadcast(size),
+        mixes.figure_mix(size),
         equations.EQUATIONS,
     )
     return {figure.name: figure for figure in found}
@@ -75,10 +84,10 @@ def fabric(
 ) -> None:
     """The multicast of a 640-port fabric: the paper's figures, simulated (docs/fabric.md).
 
-    Figures idle, 2c, 4ab, 4c, 5, 6, 9, 10, 13, 15-16 and equations. Writes fabric.csv (one row for
-    each seed and point: paper, formula, simulated) and a plot of each figure, .png and .svg. Ctrl-C
-    keeps what is there, and the same command goes on from it. Exits 1 if something that must hold
-    does not.
+    Figures idle, 2c, 4ab, 4c, 5, 6, 9, 10, 13, 15-16, mix and equations. Writes fabric.csv (one row
+    for each seed and point: paper, formula, simulated) and a plot of each figure, .png and .svg.
+    Ctrl-C keeps what is there, and the same command goes on from it. Exits 1 if something that must
+    hold does not.
     The JSON object has `measured` (for each figure its cells, with _half_width of the 95 %
     confidence interval, and claims), `seeds`, `stopped`, `csv`, `figures` and `wrong`.
     """
