@@ -41,6 +41,8 @@ class Scenario:
     settings: Settings = field(default_factory=dict)
     extra: str = ""
     """TOML of the user, which comes last"""
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    """Policies in the place of parameters, as `decide_by` takes them"""
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ def prepared(scenario: Scenario, seed: int) -> _engine.Fabric:
         warm=round(scenario.warm * MICROSECOND),
         interval=INTERVAL * MICROSECOND,
     )
+    fabric.decide_by(**scenario.tables)
     for flow in scenario.flows:
         times = {"start": round(flow.start * MICROSECOND)}
         if flow.stop is not None:
