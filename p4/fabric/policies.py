@@ -38,10 +38,11 @@ class Policies:
         for port in members:
             at.setdefault(port // PLACES, []).append(port)
         # The leaves with the most members; of these, those with few first: ports near the sender
-        # have their hands full with surrogates.
-        by_members = sorted(range(leaves), key=lambda leaf: len(at.get(leaf, [])))
+        # have their hands full with surrogates. The sender's leaf has no links to spare for one.
+        others = [leaf for leaf in range(leaves) if leaf != sender // PLACES]
+        others.sort(key=lambda leaf: len(at.get(leaf, [])))
         nodes = [sender]
-        for leaf in by_members[leaves - count :]:
+        for leaf in others[len(others) - count :]:
             nodes.append(leaf * PLACES + SURROGATE)
         found = {node: [] for node in nodes}
         for place in range(1, len(nodes)):

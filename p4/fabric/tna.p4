@@ -1,5 +1,5 @@
-// A congestion point at the inputs of a leaf switch, on TNA: what of the server-rack fabric
-// (docs/fabric.md) a chip that is programmed in P4 can do.
+// A congestion point at the inputs of a leaf switch, on TNA: the part of the server-rack fabric
+// (docs/fabric.md) that a chip programmed in P4 can do.
 //
 // A frame of a server gets a slot of its port's pool, and keeps it until the leaf at the far end has
 // acknowledged it. Every sixteenth frame takes a sample: who has a frame in the buffer? That flow's

@@ -1,4 +1,4 @@
-"""What of the server-rack fabric a chip in P4 can do: p4/fabric/tna.p4.
+"""The part of the server-rack fabric that a chip can do in P4: p4/fabric/tna.p4.
 
 If these fail, the program blames the flow that has just come instead of the one that fills the
 buffer, loses count of the buffer, or is none that a chip would take.
