@@ -10,6 +10,9 @@ import base64
 import json
 import os
 import pickle
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -30,6 +33,8 @@ from p4lab.systems.frr.experiments.sweeps import measure as restoration
 from p4lab.systems.msr6.experiments import comparison, failure, networks
 from p4lab.systems.protect.experiments import failure as protect_failure
 from p4lab.systems.protect.experiments import goodput, jitter, policies, skew
+
+pytestmark = pytest.mark.beside(seconds=10)
 
 
 def tasks(fanouts: Sequence[int] = (1, 2)) -> list[Task[list[Point]]]:
@@ -78,6 +83,23 @@ def test_a_process_that_is_killed_is_told_of(tmp_path: Path) -> None:
         opened(tmp_path / "kept", threads=2) as sweep,
     ):
         sweep.all([Task("ends", os._exit, (1,))])
+
+
+KILLED = """
+import os, signal
+from p4lab.spread.sweep import processes
+with processes(1) as pool:
+    print(pool.submit(os.getpid).result(), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_processes_end_with_one_that_is_killed() -> None:
+    """What they inherit stays open as long as one of them lives: here the pipe that is read."""
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True, timeout=60
+    )
+    assert done.returncode == -signal.SIGKILL and int(done.stdout) > 0
 
 
 # ---- What is kept

@@ -11,8 +11,10 @@ import base64
 import hashlib
 import io
 import multiprocessing
+import os
 import pickle
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -20,6 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, is_dataclass
 from enum import Enum
 from functools import cache
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -187,6 +190,15 @@ def processes(count: int) -> Iterator[Executor]:
 def _begin() -> None:
     # Ctrl-C ends a process without a word: the one that asked says what there is to say.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Nobody waits for a result of a process whose parent was killed."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    connection.wait([parent.sentinel])
+    os._exit(1)
 
 
 # ---- What is kept
