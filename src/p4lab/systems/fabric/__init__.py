@@ -27,7 +27,7 @@ class FabricSystem(System):
     }
     verbs: ClassVar[Mapping[str, str]] = {
         "fabric-parameters": "p4lab.systems.fabric.experiments.verbs:fabric_parameters",
-        "fabric-explore": "p4lab.systems.fabric.exploring.verbs:fabric_explore",
+        "fabric-explore": "p4lab.systems.fabric.verbs:fabric_explore",
         "fabric-view": "p4lab.systems.fabric.views.verbs:fabric_view",
     }
 

@@ -67,18 +67,11 @@ def search(
     return Finding(case, frames, seen, complete, stuck, evicted, thrashing, timeouts)
 
 
-def shortened(schedule: Sequence[int]) -> list[int]:
-    """Without the waiting at its end, in which nothing moves any more."""
-    last = max((step for step, flows in enumerate(schedule) if flows), default=-1)
-    return list(schedule[: last + 1])
-
-
 def told(schedule: Sequence[int]) -> str:
     """`step 1: flow 0; step 4: flows 0 and 1`"""
     parts = []
     for step, chosen in enumerate(schedule, 1):
-        flows = [flow for flow in range(chosen.bit_length()) if chosen >> flow & 1]
-        if flows:
+        if flows := _flows(chosen):
             parts.append(f"step {step}: flow{'s' * (len(flows) > 1)} {words.listed(flows)}")
     return "; ".join(parts)
 
@@ -96,16 +89,26 @@ def filmed(case: Case, schedule: Sequence[int], ending: str, extra: str = "") ->
     """The case's leaf while a schedule is carried out."""
     fabric = case.fabric(extra)
     film = Film(case.leaf, case.trees, in_force(case.values, extra), ending=ending)
-    recorder = Recorder(fabric, film, every=STEP // SLOTS_OF_STEP, waits=True)
+    recorder = Recorder(fabric, film, every=STEP // SLOTS_OF_STEP, closely=True)
+    numbers = [0] * len(case.trees)
     for flows in schedule:
-        _offer(fabric, flows)
+        for flow in _offer(fabric, flows):
+            recorder.say("came", f"frame {numbers[flow]} of flow {flow} comes")
+            numbers[flow] += 1
         for _ in range(SLOTS_OF_STEP):
             recorder.step()
     film.circle = tuple(fabric.circle())
     return film
 
 
-def _offer(fabric: _engine.Fabric, flows: int) -> None:
-    for flow in range(flows.bit_length()):
-        if flows >> flow & 1 and not fabric.offer(flow):
+def _flows(chosen: int) -> list[int]:
+    """The flows of which a frame comes in a step."""
+    return [flow for flow in range(chosen.bit_length()) if chosen >> flow & 1]
+
+
+def _offer(fabric: _engine.Fabric, chosen: int) -> list[int]:
+    """Has the frames of a step come; their flows."""
+    for flow in (flows := _flows(chosen)):
+        if not fabric.offer(flow):
             raise ValueError(f"flow {flow} cannot send now: this schedule is of another case.")
+    return flows

@@ -62,7 +62,8 @@ class Film:
 
 class Recorder:
     """Lets a fabric's time pass and films one leaf. `every` is the time between two moments, in ps;
-    without it, a slot."""
+    without it, a slot. `closely` films each frame that begins to be sent, too, and who waits for
+    whom."""
 
     def __init__(
         self,
@@ -70,14 +71,19 @@ class Recorder:
         film: Film,
         *,
         every: int | None = None,
-        waits: bool = False,
+        closely: bool = False,
     ) -> None:
         self.fabric = fabric
         self.film = film
         self._every = every or int(film.values["cell.slot_ps"])
-        self._waits = waits
+        self._closely = closely
+        self._said: list[Happening] = []
         self._before = fabric.snapshot(film.leaf)
         self._totals = fabric.totals()
+
+    def say(self, kind: str, text: str) -> None:
+        """Something that belongs to the next moment."""
+        self._said.append(Happening(kind, text))
 
     def step(self) -> bool:
         """Records one moment more. False, with nothing recorded, if the fabric is stuck."""
@@ -102,13 +108,16 @@ class Recorder:
     def _moment(self) -> Moment:
         before, totals = self._before, self._totals
         self._before, self._totals = self.fabric.snapshot(self.film.leaf), self.fabric.totals()
+        said, self._said = self._said, []
         found = (
+            *said,
+            *(_of_frames(before, self._before) if self._closely else ()),
             *_of_voqs(before, self._before),
             *_of_cache(before, self._before),
             *_of_ports(self.film.leaf, before, self._before),
             *_of_totals(totals, self._totals),
         )
-        waits = tuple(self.fabric.waits()) if self._waits else ()
+        waits = tuple(self.fabric.waits()) if self._closely else ()
         crossed = dict(_crossed(before, self._before))
         return Moment(self.fabric.now, self._before, crossed, found, waits)
 
@@ -132,6 +141,16 @@ def _of_voqs(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Happ
             yield Happening(
                 "resumed", f"{voq(one['from'], one['to'])} goes on, level with its siblings"
             )
+
+
+def _of_frames(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Happening]:
+    old = _by_number(before)
+    for number, _ in _crossed(before, now):
+        was = old[number]
+        if was["sent"] == 0 and was["first"]:
+            flow, frame = was["first"]
+            name = voq(was["from"], was["to"])
+            yield Happening("begun", f"{name} begins to send frame {frame} of flow {flow}")
 
 
 def _of_cache(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[Happening]:

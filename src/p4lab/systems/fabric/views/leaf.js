@@ -215,7 +215,7 @@ function outlets(data, moment) {
 }
 
 function way(from, to, direct) {
-  const [left, right] = [AHEAD + GAUGE + 66, OUT + 4];
+  const [left, right] = [AHEAD + GAUGE + 72, OUT + 4];
   const middle = (left + right) / 2;
   return svg("path", { d: `M${left} ${from}C${middle} ${from} ${middle} ${to} ${right} ${to}`, class: direct ? "way direct" : "way" });
 }
@@ -243,17 +243,17 @@ function store(data, moment, top) {
 
 // Who waits for whom, as a ring of arrows.
 function circle(edges) {
-  const [width, height] = [420, 250];
+  const [width, height] = [440, 270];
   const place = (index) => {
     const turn = (2 * Math.PI * index) / edges.length - Math.PI / 2;
-    return [width / 2 + 135 * Math.cos(turn), height / 2 + 95 * Math.sin(turn)];
+    return [width / 2 + 150 * Math.cos(turn), height / 2 + 110 * Math.sin(turn)];
   };
   const arrows = edges.map((_, index) => {
     const [[x1, y1], [x2, y2]] = [place(index), place(index + 1)];
     const [dx, dy] = [x2 - x1, y2 - y1];
     const bend = edges.length === 2 ? 0.25 : 0.08;
     const on = (part) => [x1 + part * dx - 4 * bend * part * (1 - part) * -dy, y1 + part * dy - 4 * bend * part * (1 - part) * dx];
-    const points = Array.from({ length: 11 }, (_, step) => on(0.16 + 0.068 * step));
+    const points = Array.from({ length: 11 }, (_, step) => on(0.2 + 0.06 * step));
     const [ex, ey] = points[10], [px, py] = points[9];
     const angle = (Math.atan2(ey - py, ex - px) * 180) / Math.PI;
     return svg("g", { class: "edge" }, svg("path", { d: `M${points.map((point) => point.map((one) => one.toFixed(1)).join(" ")).join("L")}` }),

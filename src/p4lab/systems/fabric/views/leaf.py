@@ -161,7 +161,7 @@ def _plain(moment: Moment, place: dict[int, int], count: int) -> dict[str, Any]:
 
 
 def _edge(one: words.Waiting) -> dict[str, str]:
-    return {"who": words.place(one[0]), "whom": words.place(one[1]), "said": words.waiting(one)}
+    return {"who": words.short(one[0]), "said": words.waiting(one)}
 
 
 def _best(moments: Sequence[Moment]) -> Moment | None:

@@ -36,6 +36,12 @@ def place(named: Named) -> str:
     return f"{what} of {port(source)}, lane {lane % LOSSLESS}"
 
 
+def short(named: Named) -> str:
+    """The same where there is little room."""
+    kind, source, target, _ = named
+    return f"VOQ {voq(source, target)}" if kind == "voq" else f"{kind} {port(source)}"
+
+
 def waiting(one: Waiting) -> str:
     """Why one waits for another."""
     who, whom, flow, number = one
