@@ -30,7 +30,7 @@ class Policies:
     def tree(self, sender, members, leaves):
         """Part 2. Who copies for whom: a dict that has, for each port that makes copies, the list
         of ports that it sends them to. `sender` is a server's port, `members` are the ports of all
-        servers that shall get the frame, and the fabric has so many `leaves`."""
+        servers that are to get the frame, and the fabric has so many `leaves`."""
         # BEGIN SOLUTION tree: no port makes more than eight copies; surrogates make more of them
         # A surrogate takes one copy and makes eight, so each one adds seven.
         count = max(0, math.ceil((len(members) - COPIES) / (COPIES - 1)))

@@ -31,7 +31,8 @@ SAME = [
     "d = {}\nfor n in range(6):\n    d.setdefault(n % 3, []).append(n)\n"
     "d[2][0] += 10\nreturn list(d.items()), sum(d[1]), 2 in d, 7 not in d",
     "return x < 3 <= 5 != 6, not x, x or 'no', x and 1, 5 if x else 6, x is None",
-    "return f'{x:.2f}', round(2.567, 1), max(3, 9), min([4, 2]), abs(-2), divmod(7, 2), 2 ** 10, 1 << 4, 7 & 3",
+    "return f'{x:.2f}', round(2.567, 1), max(3, 9), min([4, 2]), abs(-2), divmod(7, 2)",
+    "return 2 ** 10, 1 << 4, 7 & 3, 7 | 8, 7 ^ 2, ~4, 9 >> 1",
     "return list(zip([1, 2], 'ab')), list(enumerate('ab', 1)), list(reversed([1, 2]))",
     "return list(map(abs, [-1, 2])), list(filter(lambda n: n > 1, [1, 2]))",
     "return int('12'), float(3), bool([]), any([]), all([])",

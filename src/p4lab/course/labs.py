@@ -78,8 +78,16 @@ class _RunFile(BaseModel):
     stream: Annotated[list[_StreamFile], Field(min_length=1)]
 
 
+class _Head(BaseModel):
+    """The table [lab]; `system` is that of a lab without a [run]."""
+
+    model_config = ConfigDict(extra="ignore")
+    system: str | None = None
+
+
 class _LabFile(BaseModel):
     model_config = ConfigDict(extra="ignore")
+    lab: _Head = _Head()
     run: _RunFile | None = None
 
 
@@ -102,7 +110,7 @@ def load_plan(
     not exist or is not sound, and TopologyError for the topology.
     """
     run = _run(lab)
-    system = find_system(lab, run.system)
+    system = _system(lab, run.system)
     place = home(lab)
     network = place.topology(topology or run.topology)
     if packets is not None and packets < 1:
@@ -147,20 +155,26 @@ def set_to(plan: Plan, **settings: Any) -> Plan:
 
 
 def system_of(lab: str) -> registry.System:
-    """The system of a lab. Raises LabError."""
-    return find_system(lab, _run(lab).system)
+    """The system of a lab; one that forwards packets and has nothing to add where it names none.
+    Raises LabError."""
+    file = read_lab(lab, _LabFile)
+    if file.run is not None:
+        return _system(lab, file.run.system)
+    return _system(lab, file.lab.system) if file.lab.system else registry.System()
 
 
 def _run(lab: str) -> _RunFile:
     """Raises LabError."""
     run = read_lab(lab, _LabFile).run
     if run is None:
-        raise LabError(f"{lab} has no network to run: labs/{lab}/lab.toml has no [run].")
+        raise LabError(
+            f"{lab} has no network of P4 switches: labs/{lab}/lab.toml has no [run]. "
+            "`check` judges what its students write."
+        )
     return run
 
 
-def find_system(lab: str, name: str) -> registry.System:
-    """The system of this name, which may be the lab's own. Raises LabError."""
+def _system(lab: str, name: str) -> registry.System:
     try:
         registry.load_folder(home(lab).labs / lab)
         return registry.find(name)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from p4lab import _engine
 from p4lab.command import command
 from p4lab.course import marks
-from p4lab.course.labs import LabError, find_system, home, read_lab, system_of
+from p4lab.course.labs import LabError, home, read_lab, system_of
 from p4lab.course.material import Inside, Student, given, source
 from p4lab.grading import frames, hints
 from p4lab.grading.frames import Headers
@@ -113,10 +113,12 @@ class Check(BaseModel):
 
 
 class _Checks(BaseModel):
-    """The table [checks]: what all checks share."""
+    """The table [checks]: what all checks share. `seconds` of processor time are what judging a
+    submission may take, if the grader does not allow more."""
 
     model_config = ConfigDict(extra="forbid")
     starter_points: float = 0
+    seconds: Annotated[int, Field(ge=1, le=600)] = 10
     defines: dict[str, str | int] = {}
     lints: list[Literal["bmv2", "tofino"]] = []
     vary: dict[str, Annotated[list[str | int], Field(min_length=1)]] = {}
@@ -134,19 +136,15 @@ class _HintsTable(BaseModel):
 
 
 class _LabHead(BaseModel):
-    """The table [lab]. `system` is that of a lab without a [run]."""
-
     model_config = ConfigDict(extra="ignore")
     name: str
     title: str
-    system: str | None = None
 
 
 class _CourseFile(BaseModel):
     model_config = ConfigDict(extra="ignore")
     lab: _LabHead
     student: Student
-    run: dict[str, Any] | None = None
     checks: _Checks = _Checks()
     part: list[Part] = []
     check: list[Check] = []
@@ -222,6 +220,8 @@ class Course:
     starter_points: float
     kit: Kit
     folder: Path
+    seconds: int = 10
+    """Of processor time that a submission may take at least"""
     counts_hints: bool = False
     """Whether a grader's record has how many steps of hints a student has asked for"""
     _programs: dict[Defines, _engine.Program] = field(default_factory=dict, repr=False)
@@ -572,7 +572,7 @@ def load(lab: str) -> Course:
     if not file.check:
         raise LabError(f"labs/{lab}/lab.toml has no [[check]], so there is nothing to check.")
     checks = file.checks
-    system = _system(lab, file)
+    system = system_of(lab)
     kit = Kit(
         checks.header,
         checks.packet,
@@ -597,16 +597,9 @@ def load(lab: str) -> Course:
         file.checks.starter_points,
         kit,
         folder,
+        checks.seconds,
         file.hints.counted,
     )
-
-
-def _system(lab: str, file: _CourseFile) -> System:
-    """The system of a lab. One without a run has switches only, and nothing that would be a
-    system's, if it does not name one. Raises LabError."""
-    if file.run is not None:
-        return system_of(lab)
-    return find_system(lab, file.lab.system) if file.lab.system else System()
 
 
 def counted(switch: _engine.Switch, case: Case) -> Counts:

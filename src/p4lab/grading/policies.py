@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
 from p4lab.course.labs import LabError
 from p4lab.grading import measuring
 from p4lab.grading.course import Check, Course, public_seeds
 from p4lab.grading.drawing import DrawError
 from p4lab.grading.record import Place, Story
 from p4lab.grading.work import Work
-from p4lab.model.measured import Measured
 from p4lab.policies import PolicyError, Program
 
 MISSING = "policy missing"
@@ -58,12 +61,34 @@ def story(course: Course, check: Check, work: Work, seed: int | None) -> Found:
     return None, count, False
 
 
-def seen(course: Course, check: Check, work: Work) -> tuple[str, Measured, Measured]:
-    """What the first case of a check is, what a student's policies make of it, and what the lab's
-    own do. Raises PolicyError and LabError."""
-    workload = course.workload(check, public_seeds(check)[0])
-    own = measuring.measured(course.system, workload.file, work.policies(), workload.given)
-    return workload.say, own, workload.best
+@dataclass(frozen=True)
+class Seen:
+    """The first case of a check: what a student's policies make of it, and what the lab's do.
+    `wrong` is empty if nothing is."""
+
+    title: str
+    part: str
+    say: str
+    told: tuple[str, ...]
+    best: tuple[str, ...]
+    wrong: str
+
+
+def seen(course: Course, work: Work) -> Iterator[Seen]:
+    """What policies bring about, check by check. Raises LabError."""
+    for check in course.checks:
+        if not check.measure:
+            continue
+        label = public_seeds(check)[0]
+        workload = course.workload(check, label)
+        told = _case(course, check, label, work)
+        own: tuple[str, ...] = ()
+        with suppress(PolicyError):  # then the story says what is wrong
+            own = measuring.measured(
+                course.system, workload.file, work.policies(), workload.given
+            ).told
+        wrong = told.summary if told else ""
+        yield Seen(check.title, check.part, workload.say, own, workload.best.told, wrong)
 
 
 def _case(course: Course, check: Check, label: str, work: Work) -> Story | None:

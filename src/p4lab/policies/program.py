@@ -11,8 +11,8 @@ from p4lab.policies.errors import RAISED, STOPPED, UNREADABLE, WRONG_VALUE, Poli
 from p4lab.policies.language import parsed
 from p4lab.policies.machine import Function, Instance, Machine, frozen
 
-STEPS = 500_000
-"""Of one call; the reference's tree for 639 servers takes about 25,000"""
+STEPS = 100_000
+"""Of one call, if whoever calls does not say otherwise"""
 MOST_PRINTED = 20  # lines
 
 
@@ -27,6 +27,8 @@ class Program:
     instance: Instance
     printed: list[str] = field(default_factory=list)
     """What the last call has printed, the first lines of it"""
+    kept: dict[Any, Any] = field(default_factory=dict)
+    """What a measure has made of answers, so that it does not ask again"""
 
     @property
     def methods(self) -> dict[str, tuple[str, ...]]:

@@ -24,6 +24,10 @@ class FabricSystem(System):
         "rate": "p4lab.systems.fabric.policies.rates:without_cache",
         "tree": "p4lab.systems.fabric.policies.shape:measure",
         "broadcast": "p4lab.systems.fabric.policies.shape:carry",
+        "suspend": "p4lab.systems.fabric.policies.queues:suspend",
+        "drop": "p4lab.systems.fabric.policies.queues:drop",
+        "both": "p4lab.systems.fabric.policies.queues:both",
+        "neighbour": "p4lab.systems.fabric.policies.notifying:neighbour",
     }
     verbs: ClassVar[Mapping[str, str]] = {
         "fabric-parameters": "p4lab.systems.fabric.experiments.verbs:fabric_parameters",

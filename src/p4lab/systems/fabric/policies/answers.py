@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from p4lab.policies import Program
+from p4lab.systems.fabric.runs import FabricError, Scenario, Seen, run
 
-QUICK = 20_000
-"""Steps of a decision that is asked for a whole table"""
 HUGE = 1e12
+MOST_KNOWN = 500
+_known: dict[str, Seen] = {}
+"""Scenarios of this process, as text, and what came of them"""
 
 
 def number(program: Program, method: str, *arguments: Any) -> float:
@@ -25,9 +27,18 @@ def number(program: Program, method: str, *arguments: Any) -> float:
     return float(answer)
 
 
-def table(program: Program, method: str, questions: Iterable[Sequence[Any]]) -> list[Any]:
-    """The answers to many questions, in their order. Raises PolicyError."""
-    return [program.call(method, *arguments, steps=QUICK) for arguments in questions]
+def carried(program: Program, method: str, scenario: Scenario, seed: int) -> Seen:
+    """What a scenario comes to that a policy decides, which is looked up if some policy has decided
+    alike before. Raises PolicyError where it comes to a standstill."""
+    key = repr((scenario, seed))
+    if key not in _known:
+        if len(_known) == MOST_KNOWN:
+            _known.clear()
+        try:
+            _known[key] = run(scenario, seed)
+        except FabricError as error:
+            raise program.wrong(method, f"With this policy there is a {error}") from error
+    return _known[key]
 
 
 def asked(method: str, arguments: Sequence[Any]) -> str:
