@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,16 @@ def test_a_view_goes_on_and_jumps() -> None:
     assert "is suspended" in view.summary() and "<table>" in view.picture()
 
 
+def test_a_policys_film_has_no_thresholds() -> None:
+    """They are the parameters', and here a table decides: nobody is suspended up to 40 cells."""
+    table = [int(ahead > 40) for _ in range(2) for ahead in range(128)]
+    decided = replace(scenario(), tables={"suspend": table})
+    view = leaf_view(decided, slots=200)
+    assert view.data["decided"] and not leaf_view(scenario(), slots=1).data["decided"]
+    ahead = [row[4] for moment in view.data["moments"] for row in moment["voqs"] if row[3]]
+    assert ahead and min(ahead) > 40
+
+
 def test_what_never_happens_is_said() -> None:
     view = leaf_view(scenario(sync__on=False), slots=1)
     view.until(SUSPENDED)
@@ -140,7 +151,7 @@ def test_the_verb_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize("name", ["siblings", "newest", "credits", "one-lane", "lanes", "in-step"])
 def test_a_case_ends_as_expected(name: str) -> None:
     case = CASES[name]
-    found = searching.search(case.at(min(case.frames, 5) if not case.runs else case.frames))
+    found = searching.search(case if case.runs else replace(case, frames=min(case.frames, 5)))
     assert found.is_expected, found
     assert found.complete or case.runs
     if found.stuck is None:
@@ -174,7 +185,7 @@ def test_the_film_of_a_deadlock_ends_in_its_circle() -> None:
 
 
 def test_a_thrashing_cache_is_found_and_synchronisation_saves_it() -> None:
-    lost = searching.search(CASES["thrash"].at(3))
+    lost = searching.search(replace(CASES["thrash"], frames=3))
     assert lost.evicted > 5 and lost.stuck is None
     film = searching.filmed(CASES["thrash"], lost.thrashing, "")
     evicted = [one for moment in film.moments for one in moment.happenings if one.kind == EVICTED]
@@ -207,6 +218,12 @@ def test_what_is_not_expected_is_a_failure(
     with pytest.raises(typer.Exit):
         exploring.fabric_explore(["oldest"])
     assert "there is no case 'oldest'" in capsys.readouterr().err
+
+
+def test_any_case_can_be_searched_at_random(capsys: pytest.CaptureFixture[str]) -> None:
+    exploring.fabric_explore(["newest"], random=50, as_json=True)
+    (record,) = json.loads(capsys.readouterr().out)
+    assert record["stuck"] and not record["complete"]
 
 
 def test_a_search_refuses_chance() -> None:

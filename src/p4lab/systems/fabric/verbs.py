@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -35,6 +36,10 @@ File = Annotated[
     Path | None,
     typer.Option("--parameters", metavar="FILE", help="TOML with the parameters that differ."),
 ]
+Random = Annotated[
+    int | None,
+    typer.Option("--random", metavar="WAYS", min=1, help="Try so many random ways instead of all."),
+]
 Page = Annotated[
     Path | None,
     typer.Option("--html", metavar="FILE", help="A page with the film of what was found."),
@@ -47,6 +52,7 @@ def fabric_explore(
     states: States = STATES,
     seed: Seed = 1,
     parameters: File = None,
+    random: Random = None,
     html: Page = None,
     as_json: Json = False,
 ) -> None:
@@ -62,7 +68,9 @@ def fabric_explore(
         fail(f"there is no case {unknown!r}; there is {', '.join(CASES)}.")
     chosen = [CASES[name] for name in CASES if name in (case or CASES)]
     if frames is not None:
-        chosen = [one.at(frames) for one in chosen]
+        chosen = [replace(one, frames=frames) for one in chosen]
+    if random is not None:
+        chosen = [replace(one, runs=random) for one in chosen]
     where = html or Path("fabric-explore")
     extra = carefully(where, lambda: read(existing_file(parameters, "file"))) if parameters else ""
     found = carefully(where, lambda: _searched(chosen, states, seed, extra))

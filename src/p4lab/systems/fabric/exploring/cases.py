@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from p4lab import _engine
 from p4lab.systems.fabric.parameters import Settings, written
@@ -56,9 +56,6 @@ class Case:
         for tree in self.trees:
             fabric.add(tree, BYTES, 99_000, lossless=self.lossless, stop=0)
         return fabric
-
-    def at(self, frames: int) -> Case:
-        return replace(self, frames=frames)
 
 
 def _crossing(sender: int, first: int, second: int) -> Tree:

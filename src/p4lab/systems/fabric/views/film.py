@@ -50,7 +50,8 @@ class Moment:
 @dataclass
 class Film:
     """What was recorded of one leaf. `values` are the parameters in force, `circle` is who waits
-    for whom in a deadlock, `ending` what became of it all."""
+    for whom in a deadlock, `ending` what became of it all. `decided` says that a table suspends
+    VOQs, and not the parameters' thresholds."""
 
     leaf: int
     trees: Sequence[Tree]
@@ -58,6 +59,7 @@ class Film:
     moments: list[Moment] = field(default_factory=list)
     circle: tuple[Waiting, ...] = ()
     ending: str = ""
+    decided: bool = False
 
 
 class Recorder:
@@ -201,7 +203,8 @@ def recorded(
     fabric = prepared(scenario, seed)
     fabric.snapshot(leaf)
     values = in_force(scenario.settings, scenario.extra)
-    film = Film(leaf, [flow.tree for flow in scenario.flows], values)
+    trees = [flow.tree for flow in scenario.flows]
+    film = Film(leaf, trees, values, decided="suspend" in scenario.tables)
     fabric.run(round(start * MICROSECOND))
     recorder = Recorder(fabric, film)
     for _ in range(slots):

@@ -182,14 +182,14 @@ function queue(data, moment, index, y) {
   return svg("g", { class: suspended ? "voq suspended" : "voq" }, parts);
 }
 
-// How far ahead, with the thresholds at which a VOQ is suspended and goes on.
+// How far ahead, with the thresholds at which a VOQ is suspended and goes on, unless a table decides.
 function gauge(data, ahead, suspended, y) {
   const most = Math.max(2 * data.block, 1);
   const x = (cells) => AHEAD + (GAUGE * Math.min(cells, most)) / most;
   const tick = (cells, kind) => svg("line", { x1: x(cells), x2: x(cells), y1: y + 3, y2: y + 21, class: kind });
   const parts = [svg("rect", { x: AHEAD, y: y + 7, width: GAUGE, height: 10, class: "gauge" })];
   if (ahead > 0) parts.push(svg("rect", { x: AHEAD, y: y + 7, width: x(ahead) - AHEAD, height: 10, class: "ahead" }));
-  parts.push(tick(data.resume, "tick"), tick(data.block, "tick block"));
+  if (!data.decided) parts.push(tick(data.resume, "tick"), tick(data.block, "tick block"));
   const words = suspended ? `${ahead} waits` : ahead >= 0 ? String(ahead) : "";
   parts.push(write(AHEAD + GAUGE + 6, y + 16, words, suspended ? "hot" : "small"));
   return parts;

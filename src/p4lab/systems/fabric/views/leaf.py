@@ -119,6 +119,7 @@ def plain(film: Film) -> dict[str, Any]:
         "lines": values["cache.lines"],
         "spare": values["cache.spare"],
         "sync": values["sync.on"],
+        "decided": film.decided,
         "block": values["sync.block"],
         "resume": values["sync.resume"],
         "egress": values["egress.buffer"],
