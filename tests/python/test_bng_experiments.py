@@ -13,6 +13,7 @@ from statistics import pstdev
 import pytest
 
 from p4lab.paths import ROOT
+from p4lab.spread.sweep import Sweep
 from p4lab.systems.bng import Bng
 from p4lab.systems.bng.experiments import (
     dialling,
@@ -77,7 +78,7 @@ def test_latency_and_loss_are_those_of_the_formula(pattern: Pattern, load: float
 
 def test_latency_does_not_depend_on_the_number_of_subscribers() -> None:
     points: list[tuple[Pattern, float, int]] = [("constant", 9.4, count) for count in (8, 64, 512)]
-    rows = latency_report.summary(latency.measure(1, 2000, 1, silent, points))
+    rows = latency_report.summary(latency.measure(1, 2000, 1, Sweep(), points))
     flat, _ = latency_report.flatness(rows)
     assert flat == pytest.approx(1, abs=1e-6)
     assert latency_report.wrong(rows) == []
@@ -260,7 +261,7 @@ def test_figure_7_is_drawn(tmp_path: Path) -> None:
     points: list[tuple[Pattern, float, int]] = [
         (pattern, load, 512) for pattern in ("constant", "poisson") for load in (1.0, 9.4)
     ]
-    rows = latency_report.summary(latency.measure(1, 1000, 1, silent, points))
+    rows = latency_report.summary(latency.measure(1, 1000, 1, Sweep(), points))
     latency_report.draw(rows, tmp_path / "latency.svg", "a note")
     assert (tmp_path / "latency.svg").read_text().count("<path") > 20
     assert len(latency_report.tables(rows)) == 2

@@ -21,8 +21,8 @@ from p4lab.bench import fabric as bench
 from p4lab.experiment import tidy
 from p4lab.paths import ROOT
 from p4lab.systems.fabric import paper, trees
-from p4lab.systems.fabric.experiments import copies, machine, notified, verbs
-from p4lab.systems.fabric.experiments.figure import Claim, Point, Points, Scope, judged
+from p4lab.systems.fabric.experiments import copies, machine, mixes, notified, verbs
+from p4lab.systems.fabric.experiments.figure import Claim, Point, Points, judged
 from p4lab.systems.fabric.parameters import parameters, read, written
 from p4lab.systems.fabric.ports import MOST_COPIES, MOST_LEVELS, surrogate, terminals
 from p4lab.systems.fabric.runs import FabricError, Flow, Scenario, run
@@ -161,11 +161,22 @@ def test_a_leaf_can_be_looked_at_step_by_step() -> None:
 
 def test_a_part_of_the_machine_is_broadcast_to() -> None:
     """Figures 15 and 16 in small: the load arrives, and levels cost time."""
-    points = machine.measure_broadcast(machine.Size(8, 60, 20), Scope(), 1)
-    seen = [next(points) for _ in range(4)]
+    seen = machine.run_broadcast(machine.Size(8, 60, 20), 512, 10.0, "", 1)
     rate, delays = seen[0], [point.simulated for point in seen[1:]]
     assert rate.simulated == pytest.approx(rate.formula, rel=0.1)
     assert all(below < above for below, above in pairwise(delays))
+
+
+def test_a_mix_sends_each_server_its_load() -> None:
+    """Without this the figure compares other loads than its axis says, or loses a share of one."""
+    trees_of_seed = mixes.pairs(6, 3)
+    got = Counter(port for tree in trees_of_seed for port in tree[0][1])
+    assert got == Counter(port for leaf in range(6) for port in terminals(leaf))
+    assert all(tree[0][0] // 8 != tree[0][1][0] // 8 for tree in trees_of_seed)
+    unicast, waits, multicast, longer = mixes.run_mix(machine.Size(6, 60, 20), 60.0, 0.25, "", 3)
+    assert unicast.simulated == pytest.approx(45, rel=0.03) == unicast.formula
+    assert multicast.simulated == pytest.approx(15, rel=0.1) == multicast.formula
+    assert 1.5 < waits.simulated < longer.simulated < 10
 
 
 def test_figure_13_knows_what_its_draw_can_carry() -> None:
@@ -207,7 +218,7 @@ def test_the_verb_writes_what_it_shows(
 ) -> None:
     verbs.fabric(["2c"], tmp_path, as_json=True)
     record = json.loads(capsys.readouterr().out)
-    assert record["wrong"] == [] and record["stopped"] == ""
+    assert record["wrong"] == [] and record["stopped"] == []
     cells = record["measured"][0]["cells"]
     rows = tidy.read_csv(tmp_path / "fabric.csv")
     assert [row["simulated"] for row in rows] == [cell["simulated"] for cell in cells]
@@ -247,7 +258,7 @@ def test_what_is_there_is_kept_when_one_stops(
     monkeypatch.setattr(copies, "run", interrupted)
     verbs.fabric(["2c"], tmp_path, as_json=True)
     record = json.loads(capsys.readouterr().out)
-    assert record["stopped"] == "2c"
+    assert record["stopped"] == ["2c"]
     assert len(tidy.read_csv(tmp_path / "fabric.csv")) == 2
 
 

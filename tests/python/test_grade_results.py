@@ -151,7 +151,7 @@ def test_a_line_that_was_cut_costs_one_verdict(tmp_path):
         kept.keep("bob", FILES, judged("bob"))
     with journal.opened(tmp_path, "key") as kept:
         assert kept.find("bob", FILES) == judged("bob")
-        kept.finished = True
+        kept.finish()
     assert not path.exists()
 
 

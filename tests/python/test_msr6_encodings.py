@@ -25,6 +25,7 @@ from p4lab.experiment import tidy
 from p4lab.model.entries import TableEntry, diff
 from p4lab.packets.probe import probe_frame
 from p4lab.paths import ROOT
+from p4lab.spread.sweep import Sweep
 from p4lab.systems.bier.entries import bier_entries
 from p4lab.systems.msr6 import trees
 from p4lab.systems.msr6.entries import msr6_entries
@@ -414,7 +415,7 @@ def test_a_map_that_is_none_gets_a_sentence(tmp_path: Path, text: str, sentence:
 
 def small() -> list[Observation]:
     sources = networks.sources(20)
-    return comparison.measure(replace(SMALL, sources=sources, draws=2), lambda _: None)
+    return comparison.measure(replace(SMALL, sources=sources, draws=2), Sweep())
 
 
 def test_a_small_comparison_is_the_golden() -> None:
@@ -452,9 +453,9 @@ def test_rows_are_tidy_and_cells_their_means() -> None:
 
 
 def test_steiner_trees_take_fewer_copies_than_shortest_paths() -> None:
-    scope = replace(SMALL, sources={"random regular": networks.random_regular(60)}, draws=5)
+    scope = replace(SMALL, sources={"random regular": networks.RandomRegular(60)}, draws=5)
     cheap, steiner = (
-        comparison.measure(replace(scope, shape=shape), lambda _: None)
+        comparison.measure(replace(scope, shape=shape), Sweep())
         for shape in ("cheapest", "steiner")
     )
     pairs = [

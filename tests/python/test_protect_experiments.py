@@ -22,6 +22,7 @@ from p4lab.experiment import tidy
 from p4lab.network.base import NetworkError
 from p4lab.packets.ip import ETHERTYPE_IPV4, checksum, ethernet, ipv4
 from p4lab.paths import ROOT
+from p4lab.spread.sweep import Sweep
 from p4lab.systems.protect.experiments import (
     cost,
     cost_report,
@@ -200,7 +201,7 @@ def test_the_longest_skew_is_not_what_the_paper_says() -> None:
 
 
 def test_the_edge_is_where_the_formula_has_it() -> None:
-    found = skew.measure(1, lambda _: None)
+    found = skew.measure(1, Sweep())
     assert skew.wrong(found) == []
     tidy.check(skew.records(found))
     good = {

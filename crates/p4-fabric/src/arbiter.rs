@@ -28,7 +28,7 @@ pub(crate) fn bits(mut mask: Mask) -> impl Iterator<Item = u8> {
 
 /// iSLIP (McKeown, IEEE/ACM Trans. Netw. 1999): every free output grants an input in turn, every input
 /// accepts an output in turn, and a pointer moves only when its grant was accepted in the first round.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Hash)]
 pub struct Islip {
     grant: Vec<u8>,
     accept: Vec<u8>,
@@ -101,7 +101,7 @@ impl Islip {
 }
 
 /// Deficit round robin (Shreedhar and Varghese, SIGCOMM 1995) over queues that are numbers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Hash)]
 pub struct Drr {
     ring: VecDeque<u32>,
     /// What the first of the ring may still take, in bytes; none until its turn has begun

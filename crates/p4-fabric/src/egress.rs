@@ -3,7 +3,7 @@
 use crate::arbiter::Drr;
 use crate::fabric::{Event, Fabric};
 use crate::parameters::CongestionPoints;
-use crate::scenario::{is_surrogate, PortId};
+use crate::scenario::{is_surrogate, PortId, PORTS};
 use crate::slab::NONE;
 use crate::state::VLS;
 
@@ -169,7 +169,11 @@ impl Fabric {
         let vl = self.voqs[own.voq as usize].vl;
         let frame = &self.frames[own.frame];
         let (units, bytes) = (frame.units, frame.bytes);
-        if !is_surrogate(port) {
+        let load = &mut self.leaves[port as usize / PORTS].load;
+        if is_surrogate(port) {
+            load.looped += bytes;
+        } else {
+            load.delivered += bytes;
             let (target, number, born) = (own.target, frame.number, frame.born);
             self.measures.deliver(target, number, bytes, born, self.now);
         }

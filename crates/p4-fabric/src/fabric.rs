@@ -6,11 +6,13 @@ use crate::arbiter::Islip;
 use crate::cache::Cache;
 use crate::measure::{Measures, Sink};
 use crate::parameters::Parameters;
+use crate::policies::Policies;
 use crate::qcn::Limiter;
 use crate::scenario::{
     is_surrogate, levels, Flow, PortId, Refused, MOST_COPIES, MOST_LEAVES, PORTS,
 };
 use crate::slab::{List, Slab};
+use crate::snapshot::LeafLoad;
 use crate::state::{
     vl_of, Adapter, Cell, Frame, Header, Leaf, Link, Node, Port, Row, Source, Spine, Voq,
 };
@@ -101,8 +103,10 @@ pub struct Setup {
 }
 
 /// Leaves, spines and what is in them; see the crate's page.
+#[derive(Clone)]
 pub struct Fabric {
     pub(crate) parameters: Parameters,
+    pub(crate) policies: Policies,
     pub(crate) now: u64,
     pub(crate) queue: EventQueue<Event>,
     pub(crate) frames: Slab<Frame>,
@@ -160,6 +164,7 @@ impl Fabric {
             awake: false,
             last: 0,
             rng: Rng::new(seed, number as u64 + 1_000_000),
+            load: LeafLoad::default(),
         };
         let spine = |_| Spine {
             islip: Islip::new(leaves, leaves, 0),
@@ -171,6 +176,7 @@ impl Fabric {
                 .collect(),
             awake: false,
             last: 0,
+            crossed: 0,
         };
         let mut fabric = Fabric {
             now: 0,
@@ -196,6 +202,7 @@ impl Fabric {
             seed,
             moved: 0,
             plan: crate::plan::Plan::default(),
+            policies: Policies::default(),
             parameters,
         };
         fabric.queue.arrange(Time::ZERO, Event::Sample);
@@ -265,6 +272,11 @@ impl Fabric {
         self.voqs.push(Voq::new(from, to, vl));
         self.deficits.push(0);
         (self.voqs.len() - 1) as u32
+    }
+
+    /// Puts tables in the place of what the parameters say.
+    pub fn decide_by(&mut self, policies: Policies) {
+        self.policies = policies;
     }
 
     pub fn now(&self) -> Time {

@@ -1,7 +1,7 @@
 //! A frame comes to a port that makes copies of it: buffers, headers, drops, requests.
 
 use crate::fabric::{Event, Fabric};
-use crate::parameters::{CongestionPoints, HeaderOrder, Marking, VoqDrop};
+use crate::parameters::{CongestionPoints, HeaderOrder, Marking, VoqDrop, VoqOrder};
 use crate::scenario::{is_surrogate, PortId, MOST_COPIES};
 use crate::slab::NONE;
 use crate::state::{is_lossless, Frame, Header, Row};
@@ -143,13 +143,17 @@ impl Fabric {
         }
         let units = u64::from(self.frames[frame].units);
         let full = backlog + units > self.parameters.voq_most;
-        match self.parameters.voq_drop {
-            VoqDrop::Tail if full => {
+        let rule = match full {
+            true => self.parameters.voq_drop,
+            false => VoqDrop::Off,
+        };
+        match self.policies.drops(units, backlog).unwrap_or(rule) {
+            VoqDrop::Tail => {
                 self.measures.totals.tail_dropped += 1;
                 false
             }
-            VoqDrop::Head if full => self.drop_head(voq),
-            _ => true,
+            VoqDrop::Head => self.drop_head(voq),
+            VoqDrop::Off => true,
         }
     }
 
@@ -174,7 +178,17 @@ impl Fabric {
         own.uses += 1;
         let units = own.units;
         let queue = &mut self.voqs[voq as usize];
-        queue.list.append(header, &mut self.headers);
+        match self.parameters.voq_order {
+            VoqOrder::Newest if queue.next_ask != NONE => {
+                let before = queue.next_ask;
+                queue.list.put_before(header, before, &mut self.headers);
+                queue.next_ask = header;
+                if queue.first_open == before {
+                    queue.first_open = header;
+                }
+            }
+            _ => queue.list.append(header, &mut self.headers),
+        }
         if queue.first_open == NONE {
             queue.first_open = header;
         }
@@ -260,7 +274,15 @@ impl Fabric {
         let Some(feedback) = pool.point.arrival(bytes, queue, sample, &mut self.rng) else {
             return;
         };
+        let rng = &mut self.rng;
+        let decided = self
+            .policies
+            .notifies(&own.held, flow, |most| rng.up_to(most));
+        if decided == Some(None) {
+            return;
+        }
         let flow = match self.parameters.marking {
+            _ if decided.is_some() => decided.flatten().unwrap_or(flow),
             Marking::Standard => flow,
             Marking::Random => {
                 let all: u64 = own.held.iter().map(|one| u64::from(one.1)).sum();

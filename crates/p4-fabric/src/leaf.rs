@@ -90,12 +90,14 @@ impl Fabric {
             .returns
             .push_back(back);
         self.measures.totals.cells_down += 1;
+        self.leaves[leaf].load.down += 1;
         self.cell_out(copy, self.now + self.parameters.slot);
     }
 
     fn send_within(&mut self, leaf: usize, voq: u32, direct: bool) {
         let header = self.send_cell(leaf, voq, direct);
         self.measures.totals.cells_local += 1;
+        self.leaves[leaf].load.local += 1;
         self.cell_out(header, self.now + self.parameters.slot);
     }
 
@@ -185,6 +187,7 @@ impl Fabric {
         let from = self.now + self.parameters.slot;
         let left = self.leaves[leaf].up[link].send(from, length);
         self.measures.totals.cells_up += 1;
+        self.leaves[leaf].load.up += 1;
         let wait = left - self.now + self.parameters.cable + self.parameters.cell_remote / 2;
         self.after(wait, Event::AtSpine { cell });
     }
@@ -210,7 +213,10 @@ impl Fabric {
                 return header;
             }
         }
-        let header = self.voqs[voq as usize].list.first;
+        let queue = &mut self.voqs[voq as usize];
+        queue.direct += u64::from(direct);
+        queue.cached += u64::from(!direct);
+        let header = queue.list.first;
         let own = &mut self.headers[header];
         let at = own.frame as usize * self.stride + own.sent as usize;
         own.sent += 1;

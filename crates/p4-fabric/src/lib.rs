@@ -22,13 +22,16 @@ mod arbiter;
 mod audit;
 mod cache;
 mod cam;
+mod digest;
 mod egress;
+mod explore;
 mod fabric;
 mod ingress;
 mod leaf;
 mod measure;
 mod parameters;
 mod plan;
+mod policies;
 mod qcn;
 mod requests;
 mod scenario;
@@ -39,18 +42,22 @@ mod snapshot;
 mod spine;
 mod state;
 mod voq;
+mod waits;
 
 pub use arbiter::{Drr, Islip, Mask};
 pub use audit::Imbalance;
+pub use explore::{Explored, Reach};
 pub use fabric::{Fabric, Outcome, Setup};
 pub use measure::{Measures, Sink, Totals};
 pub use p4_time::Time;
 pub use parameters::{
-    CongestionPoints, HeaderOrder, Marking, Parameters, Spray, VoqDrop, DEFAULTS,
+    CongestionPoints, HeaderOrder, Marking, Parameters, Spray, VoqDrop, VoqOrder, DEFAULTS,
 };
+pub use policies::{Policies, AHEAD, BACKLOG, SHARES};
 pub use scenario::{
     Class, Flow, PortId, Refused, Spacing, MOST_COPIES, MOST_LEAVES, MOST_LEVELS, PORTS, SURROGATE,
     TERMINALS,
 };
 pub use settings::Fault;
-pub use snapshot::{LeafState, PortState, VoqState};
+pub use snapshot::{LeafLoad, LeafState, PortState, VoqState};
+pub use waits::{circle, Place, Wait};

@@ -48,7 +48,10 @@ parameters! {
         sync: bool = "on", sync_entries: u64 = "entries", block: u64 = "block",
         resume: u64 = "resume", sync_timeout: u64 = "timeout_ps",
     }
-    voq { window: u64 = "window", voq_drop: VoqDrop = "drop", voq_most: u64 = "most" }
+    voq {
+        window: u64 = "window", voq_drop: VoqDrop = "drop", voq_most: u64 = "most",
+        voq_order: VoqOrder = "order",
+    }
     lossy { lossy_payload: u64 = "payload" }
     headers {
         header_order: HeaderOrder = "order", headers_high: u64 = "high",
@@ -137,6 +140,15 @@ choice! {
 choice! {
     /// What a VOQ of a lossy class does whose backlog has reached its threshold
     VoqDrop { #[default] Off = "off", Tail = "tail", Head = "head" }
+}
+choice! {
+    /// In which order a VOQ sends
+    VoqOrder {
+        /// That of arrival
+        #[default] Arrival = "arrival",
+        /// The latest of those that no request was made for. A wrong variant: it can deadlock
+        Newest = "newest",
+    }
 }
 choice! {
     /// In which order the copies of a frame ask for a header

@@ -102,6 +102,7 @@ impl Fabric {
         if let Some(gone) = gone {
             self.rows[gone as usize].line = NONE;
             self.measures.totals.evicted += 1;
+            self.leaves[leaf].load.evicted += 1;
         }
         self.rows[row as usize].line = line;
         self.measures.totals.payloads += 1;

@@ -55,7 +55,7 @@ impl Fabric {
         self.look_at(port, time);
     }
 
-    fn emit(&mut self, port: PortId, flow: u32) {
+    pub(crate) fn emit(&mut self, port: PortId, flow: u32) {
         let parameters = &self.parameters;
         let source = &mut self.sources[flow as usize];
         let bytes = source.flow.bytes;

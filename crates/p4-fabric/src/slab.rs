@@ -82,6 +82,7 @@ pub(crate) struct List {
 /// What can be in a list.
 pub(crate) trait Linked {
     fn next(&mut self) -> &mut u32;
+    fn after(&self) -> u32;
 }
 
 impl List {
@@ -115,6 +116,31 @@ impl List {
             self.last = NONE;
         }
         Some(id)
+    }
+
+    /// Puts one in front of `next`, which is in the list.
+    pub(crate) fn put_before<T: Linked>(&mut self, id: u32, next: u32, slab: &mut Slab<T>) {
+        *slab[id].next() = next;
+        if self.first == next {
+            self.first = id;
+            return;
+        }
+        let mut at = self.first;
+        while *slab[at].next() != next {
+            at = *slab[at].next();
+        }
+        *slab[at].next() = id;
+    }
+
+    /// All of it, in order.
+    pub(crate) fn each<T: Linked>(&self, slab: &Slab<T>) -> Vec<u32> {
+        let mut at = self.first;
+        let mut found = Vec::new();
+        while at != NONE {
+            found.push(at);
+            at = slab[at].after();
+        }
+        found
     }
 
     /// Takes out the one after `before`, or the first one.

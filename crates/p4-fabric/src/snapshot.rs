@@ -5,16 +5,26 @@ use crate::scenario::{PortId, PORTS};
 use crate::slab::NONE;
 use crate::state::VLS;
 
-/// A VOQ of a leaf with something in it, or ahead of its siblings.
+/// A VOQ of a leaf that has something in it, or has sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VoqState {
+    /// In the whole fabric, as in [`crate::Wait`]
+    pub number: u32,
     pub from: PortId,
     pub to: PortId,
     pub lane: u8,
-    /// Copies that wait; buffer units of them; grants that are here
+    /// Copies that wait; buffer units of them; copies that were asked for; grants that are here
     pub queued: u32,
     pub backlog: u32,
+    pub asked: u32,
     pub granted: u32,
+    /// Flow and number of the first copy
+    pub first: Option<(u32, u64)>,
+    /// Cells of it that have crossed, and all cells of the VOQ so far: out of the cache, and from the
+    /// port's payload interface
+    pub sent: u32,
+    pub cached: u64,
+    pub direct: u64,
     pub suspended: bool,
     /// What the sync CAM has for it, if it is there
     pub ahead: Option<u32>,
@@ -31,6 +41,8 @@ pub struct PortState {
     pub stopping: bool,
     /// A frame is on its line
     pub busy: bool,
+    /// VOQs in its sync CAM, the least recently used first
+    pub cam: Vec<u32>,
 }
 
 /// One leaf.
@@ -42,9 +54,32 @@ pub struct LeafState {
     pub cache: Vec<(u32, PortId, u64, u32, u8)>,
     /// Cells that wait for the crossbar after a spine
     pub waiting: usize,
+    /// Lines that the cache has evicted so far
+    pub evicted: u64,
+}
+
+/// What a leaf has carried since the start of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeafLoad {
+    /// Cells over its crossbar: within it, into links, out of links
+    pub local: u64,
+    pub up: u64,
+    pub down: u64,
+    /// Bytes of frames: to servers, and back into surrogates
+    pub delivered: u64,
+    pub looped: u64,
+    /// Lines that the cache has evicted
+    pub evicted: u64,
 }
 
 impl Fabric {
+    /// What each leaf has carried, and the cells that have crossed each spine.
+    pub fn loads(&self) -> (Vec<LeafLoad>, Vec<u64>) {
+        let leaves = self.leaves.iter().map(|leaf| leaf.load);
+        let spines = self.spines.iter().map(|spine| spine.crossed);
+        (leaves.collect(), spines.collect())
+    }
+
     /// The state of a leaf; nothing of one that there is not.
     pub fn snapshot(&self, leaf: usize) -> Option<LeafState> {
         let own = self.leaves.get(leaf)?;
@@ -57,13 +92,20 @@ impl Fabric {
         let voqs = voqs.map(|(number, voq)| {
             let cam = &self.ports[voq.from as usize].cam;
             let entry = cam.entries().iter().find(|one| one.voq as usize == number);
+            let first = self.first_of(voq.list.first);
             VoqState {
+                number: number as u32,
                 from: voq.from,
                 to: voq.to,
                 lane: voq.vl,
                 queued: voq.queued,
                 backlog: voq.backlog,
+                asked: voq.asked,
                 granted: voq.granted,
+                first: first.map(|(flow, number, _)| (flow, number)),
+                sent: first.map_or(0, |(_, _, sent)| sent),
+                cached: voq.cached,
+                direct: voq.direct,
                 suspended: voq.suspended,
                 ahead: entry.map(|one| one.cells),
             }
@@ -76,6 +118,7 @@ impl Fabric {
                 egress_free: (0..VLS).map(|vl| port.egress[vl].free).min().unwrap_or(0),
                 stopping: port.pools.iter().any(|pool| pool.stopping),
                 busy: port.line != NONE,
+                cam: port.cam.entries().iter().map(|one| one.voq).collect(),
             });
         let cache = own.cache.rows().map(|row| {
             let (frame, cell) = (row as usize / self.stride, row as usize % self.stride);
@@ -86,10 +129,11 @@ impl Fabric {
         let waits = |cell: &&crate::state::Cell| cell.down && usize::from(cell.to) == leaf;
         Some(LeafState {
             voqs: voqs
-                .filter(|voq| voq.queued > 0 || voq.ahead.is_some())
+                .filter(|voq| voq.queued > 0 || voq.ahead.is_some() || voq.cached + voq.direct > 0)
                 .collect(),
             ports: ports.collect(),
             cache: cache.collect(),
+            evicted: own.load.evicted,
             waiting: self
                 .cells
                 .iter()
@@ -97,5 +141,15 @@ impl Fabric {
                 .filter(waits)
                 .count(),
         })
+    }
+
+    /// Flow and number of a copy's frame, and its cells that have crossed.
+    fn first_of(&self, header: u32) -> Option<(u32, u64, u32)> {
+        if header == NONE {
+            return None;
+        }
+        let own = &self.headers[header];
+        let frame = &self.frames[own.frame];
+        Some((frame.flow, frame.number, own.sent))
     }
 }

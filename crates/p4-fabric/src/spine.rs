@@ -43,11 +43,12 @@ impl Fabric {
         let (queues, cells) = (&mut spine.queues, &mut self.cells);
         let (down, queue, leafs) = (&mut spine.down, &mut self.queue, &mut self.leaves);
         let mut emptied = [(0u8, 0u8); 128];
-        let mut count = 0;
+        let (mut count, mut crossed) = (0, 0);
         spine.islip.run(&spine.wants, free, 1, |input, output| {
             let list = &mut queues[usize::from(input) * leaves + usize::from(output)];
             let Some(cell) = list.take(cells) else { return };
             cells[cell].down = true;
+            crossed += 1;
             if list.is_empty() {
                 emptied[count] = (input, output);
                 count += 1;
@@ -57,6 +58,7 @@ impl Fabric {
             queue.arrange(there, Event::AtLeaf { cell });
             leafs[usize::from(input)].up[number].returns.push_back(back);
         });
+        spine.crossed += crossed;
         for (input, output) in &emptied[..count] {
             spine.wants[usize::from(*output)] &= !(1 << input);
             if spine.wants[usize::from(*output)] == 0 {

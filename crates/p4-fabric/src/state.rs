@@ -10,6 +10,7 @@ use crate::parameters::Parameters;
 use crate::qcn::{Limiter, Point};
 use crate::scenario::{Class, Flow, PortId, MOST_LEVELS, PORTS};
 use crate::slab::{Linked, List, NONE};
+use crate::snapshot::LeafLoad;
 
 /// Virtual lanes of a class: the sender's, and one for each level of surrogates
 pub(crate) const LANES: usize = MOST_LEVELS + 1;
@@ -80,6 +81,10 @@ impl Linked for Header {
     fn next(&mut self) -> &mut u32 {
         &mut self.next
     }
+
+    fn after(&self) -> u32 {
+        self.next
+    }
 }
 
 /// A cell between two leaves.
@@ -97,6 +102,10 @@ pub(crate) struct Cell {
 impl Linked for Cell {
     fn next(&mut self) -> &mut u32 {
         &mut self.next
+    }
+
+    fn after(&self) -> u32 {
+        self.next
     }
 }
 
@@ -131,6 +140,9 @@ pub(crate) struct Voq {
     pub(crate) epoch: u32,
     /// Place in `Port::sendable`
     pub(crate) place: u32,
+    /// Cells that have crossed so far: out of the cache, and from the port's payload interface
+    pub(crate) cached: u64,
+    pub(crate) direct: u64,
 }
 
 impl Voq {
@@ -156,6 +168,8 @@ impl Voq {
             suspended: false,
             epoch: 0,
             place: NONE,
+            cached: 0,
+            direct: 0,
         }
     }
 }
@@ -298,6 +312,7 @@ pub(crate) struct Leaf {
     /// When the last slot began
     pub(crate) last: u64,
     pub(crate) rng: Rng,
+    pub(crate) load: LeafLoad,
 }
 
 /// An input-queued cell switch; its ports are leaves.
@@ -312,6 +327,8 @@ pub(crate) struct Spine {
     pub(crate) down: Vec<Link>,
     pub(crate) awake: bool,
     pub(crate) last: u64,
+    /// Cells that have crossed so far
+    pub(crate) crossed: u64,
 }
 
 /// A port that makes copies of a flow's frames (an entry of its MCBC), with where they go.

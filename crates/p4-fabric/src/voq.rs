@@ -94,13 +94,16 @@ impl Fabric {
             self.measures.totals.entries_evicted += 1;
             self.resume(other);
         }
-        if u64::from(found.cells) > self.parameters.block {
-            let own = &mut self.voqs[voq as usize];
+        let own = &mut self.voqs[voq as usize];
+        let decided = self.policies.suspends(own.suspended, found.cells);
+        if decided.unwrap_or(u64::from(found.cells) > self.parameters.block) {
             own.suspended = true;
             own.epoch += 1;
             let epoch = own.epoch;
             self.measures.totals.suspended += 1;
-            self.after(self.parameters.sync_timeout, Event::Timeout { voq, epoch });
+            if self.parameters.sync_timeout > 0 {
+                self.after(self.parameters.sync_timeout, Event::Timeout { voq, epoch });
+            }
         }
     }
 
@@ -108,7 +111,11 @@ impl Fabric {
     fn caught_up(&mut self, voq: u32, cells: u32) {
         let port = self.voqs[voq as usize].from as usize;
         let left = self.ports[port].cam.caught_up(voq, cells);
-        if left.is_some_and(|left| u64::from(left) <= self.parameters.resume) {
+        let Some(left) = left else {
+            return;
+        };
+        let decided = self.policies.suspends(true, left);
+        if !decided.unwrap_or(u64::from(left) > self.parameters.resume) {
             self.resume(voq);
         }
     }

@@ -1,6 +1,7 @@
 //! The shapes of the paper's figures: orders, ratios, crossovers. Their numbers and plots are made by
 //! `p4lab experiment fabric` from longer runs.
 
+#[allow(dead_code)] // each test file uses its part
 mod common;
 
 use common::{one_to_many, rates, run, SEEDS};

@@ -74,6 +74,7 @@ pub(crate) type Agenda = EventQueue<Happening>;
 
 /// Two events at the same picosecond come in the order in which they were arranged; this is what
 /// makes a run repeatable.
+#[derive(Clone)]
 pub struct EventQueue<T> {
     present: u64,
     /// What happens at `present`
@@ -183,6 +184,20 @@ impl<T: Copy> EventQueue<T> {
         next.map(Time::from_picos)
     }
 
+    /// All that is arranged, in the order in which it will happen.
+    pub fn pending(&self) -> Vec<(Time, T)> {
+        let mut found = Vec::new();
+        for list in std::iter::once(&self.due).chain(self.later.iter().flatten()) {
+            let mut id = list.first;
+            while let Some(entry) = self.entries.get(id as usize) {
+                found.push((Time::from_picos(entry.time.max(self.present)), entry.what));
+                id = entry.next;
+            }
+        }
+        found.sort_by_key(|(time, _)| *time); // a stable sort: all of one moment are in one list
+        found
+    }
+
     /// What happens next, if it does until `end`.
     #[inline]
     pub fn pop(&mut self, end: Time) -> Option<(Time, T)> {
@@ -250,6 +265,10 @@ mod tests {
                     agenda.next_time().map(Time::picos),
                     heap.peek().map(|Reverse((time, _))| *time)
                 );
+                let mut all: Vec<_> = heap.iter().map(|Reverse((time, source))| (*time, *source)).collect();
+                all.sort_unstable();
+                let pending = agenda.pending().into_iter().map(|(time, _)| time.picos());
+                prop_assert!(pending.eq(all.iter().map(|one| one.0)));
                 let end = now.saturating_add(distance >> 34);
                 for _ in 0..pops {
                     let expected = heap.peek().filter(|Reverse((time, _))| *time <= end).copied();

@@ -1,6 +1,9 @@
 //! The server-rack fabric (`p4-fabric`), for `src/p4lab/systems/fabric`.
 
-use p4_fabric::{Class, Flow, Outcome, Parameters, PortId, Setup, Spacing, Time};
+use p4_fabric::{
+    Class, Explored, Flow, Outcome, Parameters, Place, Policies, PortId, Reach, Setup, Spacing,
+    Time, VoqDrop, Wait,
+};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -78,6 +81,37 @@ impl Fabric {
             tree,
         };
         self.fabric.add(flow).map_err(refused)
+    }
+
+    /// Tables in the place of what the parameters say: `suspend` is 0 or 1 for each cell ahead, of a
+    /// VOQ that is not suspended and then of one that is; `drop` has for a frame's buffer units what
+    /// is dropped by those that wait, 0 nothing, 1 the new copy, 2 the oldest; `notify` has weights.
+    /// ValueError for tables of another size.
+    #[pyo3(signature = (*, suspend = None, drop = Vec::new(), notify = None))]
+    fn decide_by(
+        &mut self,
+        suspend: Option<Vec<u8>>,
+        drop: Vec<(u64, Vec<u8>)>,
+        notify: Option<Vec<u16>>,
+    ) -> PyResult<()> {
+        let mut policies = Policies::default();
+        if let Some(table) = suspend {
+            let table = table.into_iter().map(|one| one != 0).collect();
+            policies.suspend(table).map_err(refused)?;
+        }
+        for (units, table) in drop {
+            let table = table.into_iter().map(|one| match one {
+                0 => VoqDrop::Off,
+                1 => VoqDrop::Tail,
+                _ => VoqDrop::Head,
+            });
+            policies.drop(units, table.collect()).map_err(refused)?;
+        }
+        if let Some(weights) = notify {
+            policies.notify(weights).map_err(refused)?;
+        }
+        self.fabric.decide_by(policies);
+        Ok(())
     }
 
     /// Lets time pass until `end`, or for so many events: "reached", "paused" or "deadlock".
@@ -171,12 +205,18 @@ impl Fabric {
         let (voqs, ports, dict) = (PyList::empty(py), PyList::empty(py), PyDict::new(py));
         for voq in &state.voqs {
             let one = PyDict::new(py);
+            one.set_item("number", voq.number)?;
             one.set_item("from", voq.from)?;
             one.set_item("to", voq.to)?;
             one.set_item("lane", voq.lane)?;
             one.set_item("queued", voq.queued)?;
             one.set_item("backlog", voq.backlog)?;
+            one.set_item("asked", voq.asked)?;
             one.set_item("granted", voq.granted)?;
+            one.set_item("first", voq.first)?;
+            one.set_item("sent", voq.sent)?;
+            one.set_item("cached", voq.cached)?;
+            one.set_item("direct", voq.direct)?;
             one.set_item("suspended", voq.suspended)?;
             one.set_item("ahead", voq.ahead)?;
             voqs.append(one)?;
@@ -188,13 +228,115 @@ impl Fabric {
             one.set_item("egress_free", port.egress_free)?;
             one.set_item("stopping", port.stopping)?;
             one.set_item("busy", port.busy)?;
+            one.set_item("cam", &port.cam)?;
             ports.append(one)?;
         }
         dict.set_item("voqs", voqs)?;
         dict.set_item("ports", ports)?;
         dict.set_item("cache", state.cache)?;
         dict.set_item("waiting", state.waiting)?;
+        dict.set_item("evicted", state.evicted)?;
         Ok(dict)
+    }
+
+    /// What each leaf has carried: cells within it, into links and out of links, bytes to servers and
+    /// back into surrogates. And the cells that have crossed each spine.
+    #[allow(clippy::type_complexity)] // a table, to Python
+    fn loads(&self) -> (Vec<(u64, u64, u64, u64, u64)>, Vec<u64>) {
+        let (leaves, spines) = self.fabric.loads();
+        let row =
+            |one: &p4_fabric::LeafLoad| (one.local, one.up, one.down, one.delivered, one.looped);
+        (leaves.iter().map(row).collect(), spines)
+    }
+
+    /// The server of a flow sends a frame now; False if it cannot.
+    fn offer(&mut self, flow: u32) -> PyResult<bool> {
+        if flow as usize >= self.fabric.flows().count() {
+            return Err(PyValueError::new_err(format!("there is no flow {flow}")));
+        }
+        Ok(self.fabric.offer(flow))
+    }
+
+    /// Who waits for whom: (who, whom, flow, number of the frame); each place is ("voq", from, to,
+    /// lane), or ("egress" or "pool", port, port, lane).
+    fn waits(&self) -> Vec<Waiting> {
+        let waits = self.fabric.waits();
+        waits.iter().map(|one| self.waiting(one)).collect()
+    }
+
+    /// A shortest circle of those that wait, in order; empty if there is none.
+    fn circle(&self) -> Vec<Waiting> {
+        let found = p4_fabric::circle(&self.fabric.waits()).unwrap_or_default();
+        found.iter().map(|one| self.waiting(one)).collect()
+    }
+
+    /// Tries all ways in which up to so many frames can come, from here until the fabric is empty; with
+    /// `runs`, so many random ones. ValueError for a fabric that sends by itself or draws.
+    #[pyo3(signature = (frames, step, states, *, runs = 0, seed = 1))]
+    fn explore<'py>(
+        &self,
+        py: Python<'py>,
+        frames: u32,
+        step: u64,
+        states: u64,
+        runs: u64,
+        seed: u64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let step = Time::from_picos(step);
+        let reach = Reach {
+            frames,
+            step,
+            states,
+        };
+        let fabric = &self.fabric;
+        let found = py.detach(|| match runs {
+            0 => fabric.explore(reach),
+            _ => fabric.wander(reach, runs, seed),
+        });
+        let Explored {
+            states,
+            ends,
+            complete,
+            stuck,
+            evicted,
+            thrashing,
+            timeouts,
+        } = found.map_err(refused)?;
+        let dict = PyDict::new(py);
+        dict.set_item("states", states)?;
+        dict.set_item("ends", ends)?;
+        dict.set_item("complete", complete)?;
+        dict.set_item("stuck", stuck)?;
+        dict.set_item("evicted", evicted)?;
+        dict.set_item("thrashing", thrashing)?;
+        dict.set_item("timeouts", timeouts)?;
+        Ok(dict)
+    }
+}
+
+/// What a place is, its two ports, and its lane
+type Named = (&'static str, PortId, PortId, u8);
+type Waiting = (Named, Named, u32, u64);
+
+impl Fabric {
+    fn waiting(&self, one: &Wait) -> Waiting {
+        (
+            self.named(one.who),
+            self.named(one.whom),
+            one.flow,
+            one.number,
+        )
+    }
+
+    fn named(&self, place: Place) -> Named {
+        match place {
+            Place::Voq(number) => {
+                let (from, to, lane) = self.fabric.voq_of(number).unwrap_or_default();
+                ("voq", from, to, lane)
+            }
+            Place::Egress(port, lane) => ("egress", port, port, lane),
+            Place::Pool(port, lane) => ("pool", port, port, lane),
+        }
     }
 }
 

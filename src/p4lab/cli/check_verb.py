@@ -313,6 +313,8 @@ def _may_be(target: str, course: Course) -> None:
     """Ends the verb if checks of a course cannot run on a target."""
     if target == "engine":
         return
+    if not course.is_p4:
+        fail(f"{course.name} has no P4 program for {target}: leave out --target.")
     if target == "wedge":
         fail("checks put packets into every port, and a rack has nobody there: try tofino-model.")
     if target not in ("bmv2", "tofino-model"):

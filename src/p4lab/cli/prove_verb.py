@@ -87,6 +87,8 @@ def _of_lab(
 
     try:
         course = load(lab)
+        if not course.is_p4:
+            fail(f"{lab} has no P4 program: its policies are measured, and nothing is proven.")
         found = read_apart(folder, wanted(course), Limits())
         if found.trouble:
             fail(f"{folder}: {found.trouble}")

@@ -13,6 +13,7 @@ from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail
 from p4lab.cli.exercise import run_exercise
 from p4lab.cli.hosts import choose_network
+from p4lab.cli.measured import is_measured, run_measured
 from p4lab.cli.options import Bmv2Compat, Json, NetworkName, Undefined
 from p4lab.cli.running import plan_or_fail, reporting, tell_of_given
 from p4lab.cli.settings import SystemOptions, no_settings
@@ -130,7 +131,7 @@ def run(
     The JSON object has ok, problems, lab, topology, network, seed and the system's options. A
     report of deliveries also has hosts (host, destination, subscribed, sent, received, duplicates,
     missing, unwanted, unserved, ok), links (source, target, copies, ideal, ok), counters (router,
-    neighbour, port, packets, bytes) and down.
+    neighbour, port, packets, bytes) and down. That of a lab of policies has ok, lab and measured.
     """
     exercise = is_exercise(Path(lab))
     if not exercise:
@@ -160,6 +161,11 @@ def run(
 
     if program or cli:
         fail(f"--{'program' if program else 'cli'} is for a folder with a topology.json.")
+    if lab in names() and is_measured(lab):
+        no_settings(ctx)
+        _for_programs_only(ctx, lab)
+        run_measured(lab, folder, as_json)
+        return
     plan = plan_or_fail(
         ctx,
         lab,
@@ -187,6 +193,15 @@ def run(
     tell_of_given(lab, folder)
     if not report.ok:
         raise typer.Exit(VERDICT_NO)
+
+
+def _for_programs_only(ctx: typer.Context, lab: str) -> None:
+    """Ends the verb if an option was given that says nothing of a lab without a P4 program."""
+    for name in sorted(set(ctx.params) - {"lab", "folder", "as_json"}):
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            option = f"--{name.replace('_', '-')}"
+            fail(f"{option} is for P4 programs, and {lab} has none: leave it out.")
 
 
 def _for_exercises_only(ctx: typer.Context) -> None:

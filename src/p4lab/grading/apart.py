@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,8 @@ from p4lab.grading.course import Course
 from p4lab.grading.film.record import Film
 from p4lab.grading.film.shot import film
 from p4lab.grading.found import Found
-from p4lab.grading.judge import judge, nothing
+from p4lab.grading.judge import judge, nothing, work_of
+from p4lab.grading.policies import Seen, seen
 from p4lab.grading.record import Verdict
 from p4lab.grading.sandbox import Limits, Stopped
 from p4lab.grading.submission import Source, Submission, Wanted
@@ -65,11 +66,27 @@ def judge_apart(
         return _encoded(judge(course, files, student=student, seed=seed))
 
     try:
-        data = sandbox.run(work, limits, waiting)
+        data = sandbox.run(work, _enough(limits, course), waiting)
         return Judged(Verdict.from_json(json.loads(data)))
     except Stopped as stopped:
         verdict = nothing(course, student, str(stopped))
         return Judged(Verdict.from_json(json.loads(_encoded(verdict))), stopped.detail)
+
+
+def seen_apart(
+    course: Course,
+    files: Mapping[str, str],
+    limits: Limits,
+    waiting: AbstractContextManager[object] | None = None,
+) -> list[Seen]:
+    """What a fork of this process sees of a student's policies. Raises Stopped."""
+
+    def work() -> bytes:
+        found = [asdict(one) for one in seen(course, work_of(course, files))]
+        return json.dumps(tidied(found)).encode()
+
+    data = json.loads(sandbox.run(work, _enough(limits, course), waiting))
+    return [Seen(**{**one, "told": tuple(one["told"]), "best": tuple(one["best"])}) for one in data]
 
 
 def film_apart(
@@ -85,7 +102,8 @@ def film_apart(
         return json.dumps(tidied(film(course, files, wanted).to_json())).encode()
 
     try:
-        return Film.from_json(json.loads(sandbox.run(work, limits, waiting)))
+        data = sandbox.run(work, _enough(limits, course), waiting)
+        return Film.from_json(json.loads(data))
     except Stopped as stopped:
         return Film(wanted or "", "", missing=clean(str(stopped)))
 
@@ -134,6 +152,11 @@ def examine_apart(
     except Stopped as stopped:
         told = str(stopped).replace("Judging", "Proving", 1)
         return {"fault": f"{told}\n{stopped.detail}".strip()}
+
+
+def _enough(limits: Limits, course: Course) -> Limits:
+    """The limits, with the processor time that a lab needs."""
+    return replace(limits, cpu_seconds=max(limits.cpu_seconds, course.seconds))
 
 
 def _room(limits: Limits, seconds: float) -> Limits:

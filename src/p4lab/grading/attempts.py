@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # not everybody has the solver
 FAILS = "some of its cases fail already"
 MISSING = "bitwuzla is missing, which answers the prover's questions"
 REGISTER = "wrong register"
+POLICIES = "policies are measured, and nothing is proven of them"
 UNPROMISED = "the lab does not say what a program may rely on ([prove] in lab.toml)"
 UNSEEN = "what differs is nothing that a check looks at"
 
@@ -62,6 +63,8 @@ def sampled(why: str, detail: str = "") -> Attempt:
 def attempt(course: Course, files: Mapping[str, str], seconds: float) -> Attempt:
     """Compares a student's files with the reference for all packets, with so many seconds of one
     core. Raises LabError if the lab itself is not sound."""
+    if not course.is_p4:
+        return sampled(POLICIES)
     try:
         from p4lab.grading import proofs  # heavy: bitwuzla, which may be missing
     except ImportError:

@@ -167,7 +167,7 @@ def grade(
                 beside=beside,
             )
             results.write(out, {**extra, **files})
-            kept.finished = True
+            kept.finish()
     return Outcome(settled, alike, changed, before)
 
 

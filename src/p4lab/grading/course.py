@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -19,6 +19,7 @@ from p4lab.course.material import Inside, Student, given, source
 from p4lab.grading import frames, hints
 from p4lab.grading.frames import Headers
 from p4lab.grading.hints import Hint
+from p4lab.grading.measuring import MeasureFile, Workload, drawn, measured
 from p4lab.grading.plans import make_plan
 from p4lab.grading.probes import ProbedProgram, probed
 from p4lab.grading.scenario import (
@@ -33,12 +34,15 @@ from p4lab.grading.scenario import (
 from p4lab.model.run import Plan
 from p4lab.model.system import System
 from p4lab.network.cpu import CpuPort
+from p4lab.policies import PolicyError, Program
+from p4lab.policies import read as read_policies
 
 if TYPE_CHECKING:
     from p4lab.grading.record import CheckResult
 
 Defines = tuple[tuple[str, str], ...]
 Counts = tuple[int, ...]
+OfCheck = TypeVar("OfCheck", bound=BaseModel)
 
 FOUND = "checks/found"
 """Below it in a lab's folder, by check: scenarios of one case each, that were found to tell a wrong
@@ -67,9 +71,10 @@ class Check(BaseModel):
     """The table [[check]]. What is checked is one of `stage` (compiles, contract), `parses` (a
     scenario whose packets the program must parse as the reference does), `scenario`, `numbers`
     (of an answers file of the student's), `breaks` (packets of the student's that break a faulty
-    program) and `stf`; the files are below the lab's folder. `cases` and `hidden` are how many
-    cases of a scenario students see and how many more a grader draws; of what is in `frugal` a
-    program may spend no more than the solution.
+    program), `measure` (what policies of the student's bring about) and `stf`; the files are below
+    the lab's folder. `cases` and `hidden` are how many cases of a scenario or a measure students
+    see and how many more a grader draws; of what is in `frugal` a program may spend no more than
+    the solution.
     A `stage` looks at the program with its own `defines`, if it has some, and else with all.
     It is skipped while a check that it `needs` has not passed; and if it fails while one fails that
     it `suffers` from."""
@@ -87,6 +92,7 @@ class Check(BaseModel):
     scenario: Inside | None = None
     numbers: Inside | None = None
     breaks: Inside | None = None
+    measure: Inside | None = None
     stf: list[Inside] = []
     frugal: list[Literal["tables", "copies"]] = []
     cases: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -94,9 +100,11 @@ class Check(BaseModel):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Check:
-        kinds = [self.stage, self.parses, self.scenario, self.numbers, self.breaks]
+        kinds = [self.stage, self.parses, self.scenario, self.numbers, self.breaks, self.measure]
         if sum(kind is not None for kind in [*kinds, self.stf or None]) != 1:
-            raise ValueError("a check has one of stage, parses, scenario, numbers, breaks and stf")
+            raise ValueError(
+                "a check has one of stage, parses, scenario, numbers, breaks, measure and stf"
+            )
         if self.frugal and not self.scenario:
             raise ValueError("only a check with a scenario can be frugal")
         if self.defines and not self.stage:
@@ -105,10 +113,12 @@ class Check(BaseModel):
 
 
 class _Checks(BaseModel):
-    """The table [checks]: what all checks share."""
+    """The table [checks]: what all checks share. `seconds` of processor time are what judging a
+    submission may take, if the grader does not allow more."""
 
     model_config = ConfigDict(extra="forbid")
     starter_points: float = 0
+    seconds: Annotated[int, Field(ge=1, le=600)] = 10
     defines: dict[str, str | int] = {}
     lints: list[Literal["bmv2", "tofino"]] = []
     vary: dict[str, Annotated[list[str | int], Field(min_length=1)]] = {}
@@ -135,7 +145,6 @@ class _CourseFile(BaseModel):
     model_config = ConfigDict(extra="ignore")
     lab: _LabHead
     student: Student
-    run: dict[str, Any] | None = None
     checks: _Checks = _Checks()
     part: list[Part] = []
     check: list[Check] = []
@@ -211,6 +220,8 @@ class Course:
     starter_points: float
     kit: Kit
     folder: Path
+    seconds: int = 10
+    """Of processor time that a submission may take at least"""
     counts_hints: bool = False
     """Whether a grader's record has how many steps of hints a student has asked for"""
     _programs: dict[Defines, _engine.Program] = field(default_factory=dict, repr=False)
@@ -218,6 +229,8 @@ class Course:
     _cpus: dict[Defines, CpuPort] = field(default_factory=dict, repr=False)
     _scenarios: dict[str, Scenario] = field(default_factory=dict, repr=False)
     _cases: dict[tuple[str, str], Judged] = field(default_factory=dict, repr=False)
+    _measures: dict[str, MeasureFile] = field(default_factory=dict, repr=False)
+    _workloads: dict[str, Workload] = field(default_factory=dict, repr=False)
     ways: dict[str, tuple[Judged, Any]] = field(default_factory=dict, repr=False)
     """The reference's ways through cases, for who looks for the statement to blame"""
     exchanges: dict[str, tuple[Judged, Any]] = field(default_factory=dict, repr=False)
@@ -309,12 +322,53 @@ class Course:
         return self.kit.system
 
     @property
+    def is_p4(self) -> bool:
+        """Whether students write P4, and not policies."""
+        return self.student.program.endswith(".p4")
+
+    @cached_property
+    def policies(self) -> Program:
+        """The reference, where students write policies. Raises LabError."""
+        name = self.student.program
+        try:
+            return read_policies(marks.solution(self.sources[name], f"p4/{name}"), name)
+        except PolicyError as error:
+            raise LabError(f"labs/{self.name}: p4/{name}:{error.line}: {error}") from error
+
+    @cached_property
+    def asked(self) -> frozenset[str]:
+        """The policies that checks are about. Raises LabError."""
+        files = (check.measure for check in self.checks if check.measure)
+        return frozenset(self.measure(file).policy for file in files)
+
+    def measure(self, file: str) -> MeasureFile:
+        """The file of a check of policies. Raises LabError."""
+        if file not in self._measures:
+            self._measures[file] = self._file(file, MeasureFile)
+        return self._measures[file]
+
+    def workload(self, check: Check, label: str) -> Workload:
+        """The case of a check of policies that a label makes. Raises LabError."""
+        assert check.measure is not None
+        if label not in self._workloads:
+            file = self.measure(check.measure)
+            try:
+                given = drawn(file, label, hidden=label not in public_seeds(check))
+                best = measured(self.system, file, self.policies, given)
+            except (ValueError, PolicyError) as error:
+                raise LabError(f"labs/{self.name}/{check.measure}: {error}") from error
+            self._workloads[label] = Workload(file, given, best)
+        return self._workloads[label]
+
+    @property
     def is_v1model(self) -> bool:
         """Whether the lab's program is for v1model, and not for TNA. Raises LabError."""
         return self.program(self.defines).summary["package"] == "V1Switch"
 
     def program(self, defines: Defines) -> _engine.Program:
-        """The reference. Raises LabError if it does not compile."""
+        """The reference. Raises LabError if it does not compile, or if there is none in P4."""
+        if not self.is_p4:
+            raise LabError(f"{self.name} has no P4 program: its students write policies.")
         if defines not in self._programs:
             compilation = compile_files(self.student.program, self.sources, defines)
             if compilation.program is None:
@@ -342,15 +396,19 @@ class Course:
     def scenario(self, file: str) -> Scenario:
         """A scenario below the lab's folder. Raises LabError."""
         if file not in self._scenarios:
-            try:
-                self._scenarios[file] = Scenario.model_validate(read(self.folder / file))
-            except ValidationError as error:
-                first = error.errors()[0]
-                where = ".".join(map(str, first["loc"]))
-                raise LabError(f"labs/{self.name}/{file}: {where}: {first['msg']}") from error
-            except ScenarioError as error:
-                raise LabError(f"labs/{self.name}/{file}: {error}") from error
+            self._scenarios[file] = self._file(file, Scenario)
         return self._scenarios[file]
+
+    def _file(self, file: str, kind: type[OfCheck]) -> OfCheck:
+        """What a file below the lab's folder says. Raises LabError."""
+        try:
+            return kind.model_validate(read(self.folder / file))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(map(str, first["loc"]))
+            raise LabError(f"labs/{self.name}/{file}: {where}: {first['msg']}") from error
+        except ScenarioError as error:
+            raise LabError(f"labs/{self.name}/{file}: {error}") from error
 
     def case(self, check: Check, seed: str) -> Judged:
         """The case that a seed makes, or a file of `found`, with the reference's outputs. Raises
@@ -491,6 +549,9 @@ class Course:
             if check.scenario or check.parses:
                 for label in [*public_seeds(check), *self.hidden(check, seed)]:
                     self.case(check, label)
+            if check.measure:
+                for label in [*public_seeds(check), *self.hidden(check, seed)]:
+                    self.workload(check, label)
 
 
 def public_seeds(check: Check) -> list[str]:
@@ -511,8 +572,7 @@ def load(lab: str) -> Course:
     if not file.check:
         raise LabError(f"labs/{lab}/lab.toml has no [[check]], so there is nothing to check.")
     checks = file.checks
-    # A lab without a run has switches only, and nothing that would be a system's.
-    system = system_of(lab) if file.run is not None else System()
+    system = system_of(lab)
     kit = Kit(
         checks.header,
         checks.packet,
@@ -537,6 +597,7 @@ def load(lab: str) -> Course:
         file.checks.starter_points,
         kit,
         folder,
+        checks.seconds,
         file.hints.counted,
     )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from queue import SimpleQueue
@@ -18,11 +18,10 @@ from p4lab.grading.submission import Submission
 from p4lab.grading.workers import GradingError, Hand, Task, judge_here
 from p4lab.grading.writers.layout import Graded
 from p4lab.grading.writers.text import tidied
-
-CONNECT_SECONDS = 10
+from p4lab.spread import cluster as there
+from p4lab.spread.cluster import collect
 
 Result = TypeVar("Result")
-What = TypeVar("What", bound=Hashable)
 
 
 def grade(
@@ -115,22 +114,6 @@ def _graded(course: Course, entry: Entry, submission: Submission, judged: Judged
     return Graded(judged.verdict, notes, judged.detail, submission.files, asked)
 
 
-def collect(
-    futures: Mapping[Future[Result], What], heard: Callable[[What, Result], None]
-) -> dict[What, Result]:
-    """The results by what they are of. The first error ends all that has not begun."""
-    results = {}
-    try:
-        for future in as_completed(futures):
-            what = futures[future]
-            results[what] = future.result()
-            heard(what, results[what])
-    finally:
-        for future in futures:
-            future.cancel()
-    return results
-
-
 @contextmanager
 def hands(count: int) -> Iterator[Callable[..., Future[Any]]]:
     """So many workers, and a way to have a function run with one of them as its first argument."""
@@ -158,16 +141,9 @@ def hands(count: int) -> Iterator[Callable[..., Future[Any]]]:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Executor]:
-    """The Dask cluster with a scheduler at `address`, such as tcp://10.0.0.1:8786."""
+    """The Dask cluster with a scheduler at `address`. Raises GradingError."""
     try:
-        from distributed import Client  # heavy: a cluster
-    except ImportError as error:
-        raise GradingError("--dask needs Dask: pip install 'p4lab[dask]'.") from error
-    try:
-        client = Client(address, timeout=CONNECT_SECONDS)
-    except (OSError, ValueError) as error:
-        raise GradingError(
-            f"no Dask scheduler answers at {address}; start one with: dask scheduler"
-        ) from error
-    with client:
-        yield client.get_executor(pure=False)
+        with there.cluster(address) as pool:
+            yield pool
+    except there.ClusterError as error:
+        raise GradingError(str(error)) from error

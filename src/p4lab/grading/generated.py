@@ -132,6 +132,7 @@ class Trial:
     @cached_property
     def programs(self) -> dict[Defines, _engine.Program]:
         """The solution, with every set of macros. Raises LabError."""
+        _has_mistakes(self.course)
         made = {}
         for defines in self.course.offered:
             program = compile_files(self.course.student.program, self.files, defines).program
@@ -165,6 +166,7 @@ class Trial:
 
     def _edits(self) -> Iterator[Mapping[str, Any]]:
         """Each edit that an operator makes, once, whatever the macros."""
+        _has_mistakes(self.course)
         name = self.course.student.program
         edited = [file for file in self.course.student.edit if file.endswith(".p4")]
         known = set()
@@ -275,6 +277,12 @@ def _lines(text: str, item: Mapping[str, Any]) -> tuple[str, str]:
     end = len(text) if end < 0 else end
     after = text[start : item["start"]] + item["text"] + text[item["end"] : end]
     return " ".join(text[start:end].split()), " ".join(after.split())
+
+
+def _has_mistakes(course: Course) -> None:
+    """Raises LabError for a lab whose students write no P4."""
+    if not course.is_p4:
+        raise LabError(f"{course.name} has no P4 program in which mistakes could be made.")
 
 
 def _digest(*parts: str) -> str:

@@ -73,6 +73,15 @@ GENERAL = {
     "too many tables": "What do the tables look up? One table may have several keys, and entries "
     "for each case.",
     "too many copies made": "The original leaves, too: who gets that, and who is left?",
+    "no policy": "Take the first mistake alone. What the small Python of policies has is listed at "
+    "the top of the file.",
+    "policy missing": "The names of methods and parameters stay as they are in the starter.",
+    "policy stopped": "Follow the loop by hand for a few rounds: what ends it, and is each round a "
+    "step towards that?",
+    "policy raised": "Put the values of this line into it yourself. Which of them is not what you "
+    "meant?",
+    "wrong value": "The comment in the method says what it returns. Is that so on every way "
+    "through it?",
     "nothing breaks": "Read the program as a machine would: which value of a field does it treat "
     "in a way that no one meant?",
     "no packets": "The comment at the top of the file shows how a packet is written.",

@@ -15,6 +15,7 @@ from p4lab.grading import (
     loops,
     networks,
     numbers,
+    policies,
     printed,
     scripts,
     stages,
@@ -137,12 +138,17 @@ def _run(
     *,
     is_told: bool = True,
 ) -> Found:
+    if check.stage and not course.is_p4:
+        look = policies.reads if check.stage == "compiles" else policies.contract
+        return look(course, check, work), 1, False
     if check.stage == "compiles":
         return stages.compiles(course, check, work), 1, False
     if check.stage == "contract":
         return stages.contract(course, check, work), 1, False
     if check.numbers:
         return numbers.story(course, check, work), 1, False
+    if check.measure:
+        return policies.story(course, check, work, seed)
     if check.breaks:
         return breaks.story(course, check, work), 1, False
     if check.stf:
@@ -153,6 +159,8 @@ def _run(
 def _warnings(course: Course, work: Work) -> tuple[Warned, ...]:
     """What the compiler warns of in the student's own files. A program that does not compile has
     its warnings among its errors."""
+    if not course.is_p4:
+        return ()
     compilation = work.compiled(course.defines)
     if compilation.program is None:
         return ()

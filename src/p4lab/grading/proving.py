@@ -16,11 +16,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from p4lab.grading.attempts import FAILS, MISSING, Attempt, in_order, sampled, with_attempt
-from p4lab.grading.folder import cluster, collect, hands
+from p4lab.grading.folder import cluster, hands
 from p4lab.grading.found import Found, as_toml
 from p4lab.grading.journal import Journal
 from p4lab.grading.workers import Hand, Task, charge_here, prove_here
 from p4lab.grading.writers.layout import Graded
+from p4lab.spread.cluster import collect
 
 PROOFS = "proofs.json"
 """The file of results that a regrade takes them from"""

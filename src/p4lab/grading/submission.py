@@ -1,4 +1,4 @@
-"""Reads what one student handed in: a folder, a zip or a single .p4 file.
+"""Reads what one student handed in: a folder, a zip or a single file.
 
 All of it is hostile until proven otherwise. Nothing is unpacked to a disk, no link is followed, and
 of everything that a submission holds only the files that the lab asks for are read, each up to a
@@ -136,6 +136,12 @@ class Wanted:
     known: frozenset[str] = frozenset()
     given: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
+    @property
+    def suffix(self) -> str:
+        """Of a program that is handed in alone: .p4, unless the lab asks for something else."""
+        suffixes = {PurePosixPath(name).suffix for name in self.edit}
+        return ".p4" if ".p4" in suffixes else min(suffixes)
+
     def to_json(self) -> dict[str, Any]:
         given = {name: sorted(digests) for name, digests in self.given.items()}
         return {"edit": list(self.edit), "known": sorted(self.known), "given": given}
@@ -186,20 +192,22 @@ def _read(name: str, path: Path, wanted: Wanted) -> Submission:
     if stat.S_ISDIR(mode):
         return _choose_or_open(list(_in_folder(path)), wanted)
     if not stat.S_ISREG(mode):
-        raise _Refused(f"The submission is {_kind(mode)}; hand in a folder, a zip or a .p4 file.")
+        raise _Refused(
+            f"The submission is {_kind(mode)}; hand in a folder, a zip or a {wanted.suffix} file."
+        )
     suffix = PurePosixPath(name).suffix.lower()
     with _open(path) as file:
         magic = file.read(4)
-        if suffix == ".p4":
+        if suffix == wanted.suffix:
             return _single(name, path, wanted)
         if suffix == ".zip" or magic[:2] == b"PK":
             file.seek(0)
             return _in_zip(file, wanted)
-    raise _Refused("The submission is neither a folder, nor a zip, nor a .p4 file.")
+    raise _Refused(f"The submission is neither a folder, nor a zip, nor a {wanted.suffix} file.")
 
 
 def _single(name: str, path: Path, wanted: Wanted) -> Submission:
-    """One .p4 file. Many systems rename files after students: a lab of one file takes any name."""
+    """One file. Many systems rename files after students: a lab of one file takes any name."""
     found = _Found(name, lambda: _bytes_of(path))
     if len(wanted.edit) == 1:
         return Submission({wanted.edit[0]: _text(wanted.edit[0], found)})
@@ -331,7 +339,7 @@ def _is_litter(name: str) -> bool:
 def _choose(found: Sequence[_Found], wanted: Wanted) -> Submission:
     edit = wanted.edit
     chosen = {name: hit for name in edit if (hit := _match(name, found, wanted.known))}
-    programs = [file for file in found if file.path.lower().endswith(".p4")]
+    programs = [file for file in found if file.path.lower().endswith(wanted.suffix)]
     if not chosen and len(edit) == 1 and len(programs) == 1:
         chosen = {edit[0]: programs[0]}
     if not chosen:

@@ -11,6 +11,7 @@ from pathlib import Path
 from p4lab import _engine
 from p4lab.grading.course import Defines, compile_files, compile_probed
 from p4lab.grading.probes import ProbedProgram
+from p4lab.policies import Program, read
 
 Content = tuple[str, frozenset[tuple[str, str]], Defines]
 """What a compiler is given: the entry file, all files with their texts, and macros"""
@@ -25,6 +26,7 @@ class Work:
     lints: tuple[str, ...] = ()
     _compiled: dict[Defines, _engine.Compilation] = field(default_factory=dict)
     _probed: dict[Defines, ProbedProgram] = field(default_factory=dict)
+    _policies: Program | None = None
 
     def compiled(self, defines: Defines) -> _engine.Compilation:
         if defines not in self._compiled:
@@ -42,6 +44,12 @@ class Work:
         if defines not in self._probed:
             self._probed[defines] = compile_probed(self.program, self.files, defines)
         return self._probed[defines]
+
+    def policies(self) -> Program:
+        """The entry file as policies, where it is one of these. Raises PolicyError."""
+        if self._policies is None:
+            self._policies = read(self.files[self.program], self.program)
+        return self._policies
 
     def content(self, defines: Defines) -> Content:
         """Equal for works that compile to the same, whatever object they are."""

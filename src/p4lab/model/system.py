@@ -102,6 +102,8 @@ class System:
     """What `p4lab doctor` looks at for this system, beside what all need"""
     takes_all: ClassVar[bool] = False
     """Whether hosts take frames to any MAC address, since a switch may be no more than a cable"""
+    measures: ClassVar[Mapping[str, str]] = {}
+    """What checks may measure of policies that students write, by name: p4lab.model.measured"""
     reroutes: ClassVar[bool] = False
     """Whether a router that sees its link fail acts on it by itself"""
     port_status: ClassVar[str] = ""

@@ -54,7 +54,7 @@ def film(course: Course, files: Mapping[str, str], wanted: str | None) -> Film:
     work = work_of(course, files)
     found = failing(course, check, work)
     if found is None:
-        return _without(result, _no_packet(check, result.story))
+        return _without(result, _no_packet(course, check, result.story))
     judged, story = found
     sides = _sides(course, check, judged, work)
     if sides is None:
@@ -74,8 +74,10 @@ def _not_failed(course: Course, result: CheckResult) -> str:
     return f"This check waits for another one, which fails: {title}."
 
 
-def _no_packet(check: Check, story: Story) -> str:
+def _no_packet(course: Course, check: Check, story: Story) -> str:
     """Why there is no packet to be watched."""
+    if not course.is_p4:
+        return "This check follows no packet: it measures what your policies bring about."
     if story.listing or check.stage == "compiles":
         return "A program that does not compile carries no packet: look at the compiler's errors."
     if check.stage == "contract":

@@ -5,6 +5,8 @@ Its info.csv has the columns filename, full_name, label and created_at (its page
 It has no parser of P4; that of C reads most of it:
 
     dolos run -f web -l c -i given.p4 info.csv
+
+Where students write policies, it is `-l python` and given.py.
 """
 
 from __future__ import annotations
@@ -15,21 +17,20 @@ from collections.abc import Mapping
 
 from p4lab.grading.writers.text import file_names, one_line, spreadsheet
 
-GIVEN = "given.p4"
-
 
 def files(
     classes: Mapping[str, Mapping[str, Mapping[str, str]]], given: Mapping[str, str]
 ) -> dict[str, str]:
     """Texts by path. `classes` are by label the students with their files; `given` the starter."""
-    found = {GIVEN: _whole(given)}
+    suffix = ".py" if given and all(name.endswith(".py") for name in given) else ".p4"
+    found = {f"given{suffix}": _whole(given)}
     text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(["filename", "full_name", "label"])
     for label, students in classes.items():
         names = file_names(students)
         for student, handed_in in students.items():
-            name = f"{file_names([label])[label]}/{names[student]}.p4"
+            name = f"{file_names([label])[label]}/{names[student]}{suffix}"
             found[name] = _whole(handed_in)
             rows.writerow([name, spreadsheet(one_line(student)), spreadsheet(one_line(label))])
     return {**found, "info.csv": text.getvalue()}

@@ -131,6 +131,9 @@ def _bytes(name: str) -> bytes:
         return name.encode(errors="surrogatepass")
 
 
+_HANDED_IN = (".zip", ".p4", ".py")
+
+
 def student_of(entry: PurePath) -> str:
     """Whose submission a file or folder is: its name, without the suffix of a zip or program."""
-    return entry.stem if entry.suffix.lower() in (".zip", ".p4") and entry.stem else entry.name
+    return entry.stem if entry.suffix.lower() in _HANDED_IN and entry.stem else entry.name

@@ -20,8 +20,19 @@ class FabricSystem(System):
     experiments: ClassVar[Mapping[str, str]] = {
         "fabric": "p4lab.systems.fabric.experiments.verbs:fabric",
     }
+    measures: ClassVar[Mapping[str, str]] = {
+        "rate": "p4lab.systems.fabric.policies.rates:without_cache",
+        "tree": "p4lab.systems.fabric.policies.shape:measure",
+        "broadcast": "p4lab.systems.fabric.policies.shape:carry",
+        "suspend": "p4lab.systems.fabric.policies.queues:suspend",
+        "drop": "p4lab.systems.fabric.policies.queues:drop",
+        "both": "p4lab.systems.fabric.policies.queues:both",
+        "neighbour": "p4lab.systems.fabric.policies.notifying:neighbour",
+    }
     verbs: ClassVar[Mapping[str, str]] = {
         "fabric-parameters": "p4lab.systems.fabric.experiments.verbs:fabric_parameters",
+        "fabric-explore": "p4lab.systems.fabric.verbs:fabric_explore",
+        "fabric-view": "p4lab.systems.fabric.views.verbs:fabric_view",
     }
 
     def check(self, plan: Plan) -> None:

@@ -55,6 +55,16 @@ def written(settings: Settings) -> str:
     return "\n".join(lines) + "\n"
 
 
+def in_force(settings: Settings, extra: str = "") -> dict[str, Value]:
+    """The value of every parameter in a run: the file's, the settings', and those of a user's TOML,
+    which come last."""
+    found = {one.name: one.value for one in parameters()}
+    found.update(settings)
+    for section, entries in tomllib.loads(extra).items():
+        found.update({f"{section}.{name}": value for name, value in entries.items()})
+    return found
+
+
 def condensed(text: str) -> str:
     """All parameters of a run as one short word: the engine's file and what differs."""
     whole = _engine.fabric_parameters() + text

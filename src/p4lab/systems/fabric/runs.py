@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ MICROSECOND = 1_000_000
 INTERVAL = 50
 """Of series, in microseconds"""
 EVENTS = 500_000
-"""Between two signs of life"""
+"""After so many Ctrl-C is heard"""
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,8 @@ class Scenario:
     settings: Settings = field(default_factory=dict)
     extra: str = ""
     """TOML of the user, which comes last"""
+    tables: Mapping[str, Any] = field(default_factory=dict)
+    """Policies in the place of parameters, as `decide_by` takes them"""
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,12 @@ class Seen:
         seen = [octets * 8 / (INTERVAL * 1000) for octets in self.sinks[sink]["series"]]
         return [*seen, *([0.0] * (bins - len(seen)))][:bins]
 
+    def delay_micros(self) -> float:
+        """Mean delay of all frames that were delivered after the warm-up; 0 if there are none."""
+        frames = sum(count for count, _, _ in self.delays)
+        total = sum(count * (mean or 0) for count, mean, _ in self.delays)
+        return total / max(frames, 1) / MICROSECOND
+
     def between(self, sink: int, start: float, stop: float) -> float:
         """Mean Gb/s of a receiver from one moment to another, in microseconds."""
         part = self.series(sink)[round(start / INTERVAL) : round(stop / INTERVAL)]
@@ -74,26 +82,32 @@ class FabricError(ValueError):
     """A run that cannot be believed: it is stuck, or its books are wrong."""
 
 
-def run(scenario: Scenario, seed: int, say: Callable[[float], object] = lambda share: None) -> Seen:
-    """Carries a scenario out; `say` is told how much of it is over, from 0 to 1. Raises ValueError
-    for what the engine refuses, and FabricError."""
-    text = written(scenario.settings) + scenario.extra
+def prepared(scenario: Scenario, seed: int) -> _engine.Fabric:
+    """A fabric with the flows of a scenario, before anything has happened. Raises ValueError for
+    what the engine refuses."""
     fabric = _engine.Fabric(
         scenario.leaves,
-        parameters=text,
+        parameters=written(scenario.settings) + scenario.extra,
         seed=seed,
         warm=round(scenario.warm * MICROSECOND),
         interval=INTERVAL * MICROSECOND,
     )
+    fabric.decide_by(**scenario.tables)
     for flow in scenario.flows:
         times = {"start": round(flow.start * MICROSECOND)}
         if flow.stop is not None:
             times["stop"] = round(flow.stop * MICROSECOND)
         mbps = round(flow.gbps * 1000)
         fabric.add(flow.tree, flow.bytes, mbps, lossless=flow.lossless, **times)
+    return fabric
+
+
+def run(scenario: Scenario, seed: int) -> Seen:
+    """Carries a scenario out. Raises ValueError for what the engine refuses, and FabricError."""
+    fabric = prepared(scenario, seed)
     end = round(scenario.micros * MICROSECOND)
     while (outcome := fabric.run(end, EVENTS)) == "paused":
-        say(fabric.now / end)
+        pass
     if outcome == "deadlock":
         places = ", ".join(f"{leaf}.{place}" for leaf, place in fabric.stuck())
         now = fabric.now / MICROSECOND

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from p4lab import __version__
+from p4lab.spread.sweep import Sweep, Task
 from p4lab.systems.bier_tna.recirculation import measured
 from p4lab.systems.bier_tna.recirculation.equations import (
     LINE_RATE,
@@ -98,20 +99,16 @@ ERRATA = (
 
 
 def run_table2(
-    cells: Iterable[tuple[int, int]],
-    arbitrations: Sequence[str],
-    setup: Setup,
-    say: Callable[[str, float], None] = lambda what, share: None,
+    cells: Iterable[tuple[int, int]], arbitrations: Sequence[str], setup: Setup, sweep: Sweep
 ) -> list[Outcome]:
-    """Simulates all cells with all arbitrations, otherwise as `setup`. `say` is told which one runs
-    and how far it is."""
-    found = []
+    """Simulates all cells with all arbitrations, otherwise as `setup`. Raises SweepError."""
+    tasks = []
     for next_hops, loops in cells:
         for arbitration in arbitrations:
             what = f"{next_hops} next hops, {loops} recirculation ports, {arbitration}"
             one = replace(setup, next_hops=next_hops, loops=loops, arbitration=arbitration)
-            found.append(simulate(one, lambda share, what=what: say(what, share)))
-    return found
+            tasks.append(Task(what, simulate, (one,)))
+    return sweep.all(tasks)
 
 
 def table2(
@@ -177,12 +174,10 @@ def _cell(next_hops: int, loops: int, i: int) -> dict[str, Any]:
     }
 
 
-def run_timing(
-    setup: Setup, say: Callable[[str, float], None] = lambda what, share: None
-) -> list[dict[str, Any]]:
+def run_timing(setup: Setup, sweep: Sweep) -> list[dict[str, Any]]:
     """Tail drop under a source without a beat (Poisson), by how long packets need from a loop back
-    to ingress: one record per cell of table 2 that is overloaded, and time."""
-    records = []
+    to ingress: one record per cell of table 2 that is overloaded, and time. Raises SweepError."""
+    tasks = []
     for next_hops, loops in OVERLOADED:
         for times in TIMES:
             latency = round(times * setup.service)
@@ -195,23 +190,23 @@ def run_timing(
                 pattern="poisson",
                 latency=latency,
             )
-            run = simulate(one, lambda share, what=what: say(what, share))
-            records.append(
-                {
-                    "next_hops": next_hops,
-                    "loops": loops,
-                    "latency": latency,
-                    "service": setup.service,
-                    "paper_measured": PAPER_TABLE2[next_hops, loops][1],
-                    "value": run.last.value,
-                    "half_width": run.last.half_width,
-                    "packets": run.packets,
-                    "frame": setup.frame,
-                    "seed": setup.seed,
-                    "version": __version__,
-                }
-            )
-    return records
+            tasks.append(Task(what, simulate, (one,)))
+    return [
+        {
+            "next_hops": run.setup.next_hops,
+            "loops": run.setup.loops,
+            "latency": run.setup.latency,
+            "service": setup.service,
+            "paper_measured": PAPER_TABLE2[run.setup.next_hops, run.setup.loops][1],
+            "value": run.last.value,
+            "half_width": run.last.half_width,
+            "packets": run.packets,
+            "frame": setup.frame,
+            "seed": setup.seed,
+            "version": __version__,
+        }
+        for run in sweep.all(tasks)
+    ]
 
 
 def tail_drop_bounds(next_hops: int, loops: int) -> tuple[float, float]:
@@ -225,15 +220,13 @@ def tail_drop_bounds(next_hops: int, loops: int) -> tuple[float, float]:
 # ---- Figure 15 ----
 
 
-def run_figure15(
-    setup: Setup, say: Callable[[str, float], None] = lambda what, share: None
-) -> list[dict[str, Any]]:
+def run_figure15(setup: Setup, sweep: Sweep) -> list[dict[str, Any]]:
     """Loss after 1, 2, ... recirculations, simulated with equal drop: one record per number of
-    recirculations and run. The abscissa is what the first recirculation lost."""
+    recirculations and run. The abscissa is what the first recirculation lost. Raises SweepError."""
     next_hops = max(RECIRCULATIONS) + 1
     cells = [(next_hops, loops) for loops in LOSSES15]
     records = []
-    for run in run_table2(cells, ("equal-drop",), setup, say):
+    for run in run_table2(cells, ("equal-drop",), setup, sweep):
         first = run.throughput[0].value
         p = 1 - run.throughput[1].value / first
         for m in RECIRCULATIONS:
@@ -286,11 +279,9 @@ def _provision(factor: float, utilisation: float) -> dict[str, int]:
     return {"m": found.traffic, "loops": found.loops, "physical": found.physical}
 
 
-def check_provisioning(
-    seed: int = 1, say: Callable[[str, float], None] = lambda what, share: None
-) -> list[dict[str, Any]]:
+def check_provisioning(seed: int, sweep: Sweep) -> list[dict[str, Any]]:
     """Simulates the points `CHECKED16` and `CHECKED17`: what is lost with the m' of equation 3, and
-    with one recirculation port less. One record per point."""
+    with one recirculation port less. One record per point. Raises SweepError."""
     wanted: list[tuple[dict[str, Any], Mix, float, float]] = [
         ({"figure": 16, "R": r, "U": u}, mix_of(r), r, u) for r, u in CHECKED16
     ]
@@ -298,34 +289,44 @@ def check_provisioning(
         ({"figure": 17, "a": a, "n": n}, Mix((Part(a, n),)), a * (n - 1), FIGURE17_U)
         for a, n in CHECKED17
     ]
-    records = []
-    for done, (point, mix, factor, utilisation) in enumerate(wanted):
-        say(f"figure {point['figure']}: R = {factor:g}, U = {utilisation:g}", done / len(wanted))
-        rule = provision(factor, utilisation)
-        with_rule = overload(mix, rule.traffic, utilisation, rule.loops, seed)
-        with_fewer = (
-            overload(mix, rule.traffic, utilisation, rule.loops - 1, seed)
-            if rule.loops > 1
-            else Loss(0, 1, 1)
-        )
-        load = rule.traffic * factor / utilisation
-        records.append(
-            {
-                **point,
-                "m": rule.traffic,
-                "loops": rule.loops,
-                "physical": rule.physical,
-                "dropped": with_rule.share,
-                "dropped_with_one_less": with_fewer.share,
-                "formula_with_one_less": with_loops(
-                    mix, rule.traffic / utilisation, rule.loops - 1
-                ).drop_probability,
-                "load_of_loops": load / rule.loops,
-                "seed": seed,
-                "version": __version__,
-            }
-        )
-    return records
+    return sweep.all(
+        [
+            Task(
+                f"figure {point['figure']}: R = {factor:g}, U = {utilisation:g}",
+                check_point,
+                (point, mix, factor, utilisation, seed),
+            )
+            for point, mix, factor, utilisation in wanted
+        ]
+    )
+
+
+def check_point(
+    point: Mapping[str, Any], mix: Mix, factor: float, utilisation: float, seed: int
+) -> dict[str, Any]:
+    """One of `check_provisioning`."""
+    rule = provision(factor, utilisation)
+    with_rule = overload(mix, rule.traffic, utilisation, rule.loops, seed)
+    with_fewer = (
+        overload(mix, rule.traffic, utilisation, rule.loops - 1, seed)
+        if rule.loops > 1
+        else Loss(0, 1, 1)
+    )
+    load = rule.traffic * factor / utilisation
+    return {
+        **point,
+        "m": rule.traffic,
+        "loops": rule.loops,
+        "physical": rule.physical,
+        "dropped": with_rule.share,
+        "dropped_with_one_less": with_fewer.share,
+        "formula_with_one_less": with_loops(
+            mix, rule.traffic / utilisation, rule.loops - 1
+        ).drop_probability,
+        "load_of_loops": load / rule.loops,
+        "seed": seed,
+        "version": __version__,
+    }
 
 
 def write_csv(records: Sequence[dict[str, Any]], path: Path) -> None:

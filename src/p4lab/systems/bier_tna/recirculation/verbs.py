@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,13 +12,15 @@ import typer
 
 from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at
-from p4lab.cli.options import Json, output_folder
+from p4lab.cli.options import Json
+from p4lab.cli.sweeps import Dask, Threads, with_sweep
 from p4lab.engine import ProgramError
 from p4lab.network import NetworkError
+from p4lab.spread.sweep import Sweep
 from p4lab.systems.bier_tna.recirculation import figures, measured, results, tables
 from p4lab.systems.bier_tna.recirculation.limits import ARBITRATIONS
 from p4lab.systems.bier_tna.recirculation.measured import Measurement
-from p4lab.systems.bier_tna.recirculation.simulation import Setup
+from p4lab.systems.bier_tna.recirculation.simulation import Outcome, Setup
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the figures and CSV.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=(1 << 32) - 1, help="Seed of every run.")]
@@ -65,6 +67,8 @@ def recirculation(
     bmv2: OnBmv2 = True,
     bmv2_seconds: Bmv2Seconds = 10.0,
     bmv2_pps: Bmv2Pps = 300,
+    threads: Threads = 1,
+    dask: Dask = None,
     as_json: Json = False,
 ) -> None:
     """What each next hop gets of 100 Gb/s with 1 to 3 recirculation ports (table 2, figure 14).
@@ -81,11 +85,13 @@ def recirculation(
         setup = Setup(2, 1, collapsed=collapsed, frame=frame, seed=seed, precision=precision)
         for name in names:  # before anything runs
             replace(setup, arbitration=name)
-        output_folder(out)
-        runs = _with_bar(lambda say: results.run_table2(cells, names, setup, say), _runs(names))
         quick = replace(setup, precision=max(precision, 0.01), most_packets=80_000)
-        points = len(results.OVERLOADED) * len(results.TIMES)
-        timing = _with_bar(lambda say: results.run_timing(quick, say), points)
+
+        def work(sweep: Sweep) -> tuple[list[Outcome], list[dict[str, Any]]]:
+            runs = results.run_table2(cells, names, setup, sweep)
+            return runs, results.run_timing(quick, sweep)
+
+        runs, timing = with_sweep(out, "recirculation", threads, dask, work)
         why, on_bmv2 = _on_bmv2(cells, bmv2, bmv2_pps, bmv2_seconds)
         rows = results.table2(runs, on_bmv2)
         csv = out / "recirculation.csv"
@@ -125,7 +131,13 @@ def recirculation(
         raise typer.Exit(VERDICT_NO)
 
 
-def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json = False) -> None:
+def provisioning(
+    out: Out = Path("provisioning"),
+    seed: Seed = 1,
+    threads: Threads = 1,
+    dask: Dask = None,
+    as_json: Json = False,
+) -> None:
     """How many recirculation ports are needed (figures 15 to 17).
 
     Writes provisioning.csv (one row per point), figures15to17.png and .svg. Points of figures 16
@@ -134,10 +146,12 @@ def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json 
     The JSON object has `rows` as in the CSV, `errata`, and the paths `csv` and `figures`.
     """
     setup = replace(Setup(2, 1, seed=seed, precision=0.02), most_packets=80_000)
-    output_folder(out)
+
+    def work(sweep: Sweep) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        return results.run_figure15(setup, sweep), results.check_provisioning(seed, sweep)
+
     try:
-        losses = _with_bar(lambda say: results.run_figure15(setup, say), len(results.LOSSES15))
-        checked = _with_bar(lambda say: results.check_provisioning(seed, say), 1)
+        losses, checked = with_sweep(out, "provisioning", threads, dask, work)
         curves = [*results.figure16(FACTORS), *results.figure17()]
         csv = out / "provisioning.csv"
         results.write_csv([*losses, *curves, *checked], csv)
@@ -168,28 +182,6 @@ def provisioning(out: Out = Path("provisioning"), seed: Seed = 1, as_json: Json 
         )
     if any(row["dropped"] for row in checked):
         raise typer.Exit(VERDICT_NO)
-
-
-def _runs(names: Sequence[str]) -> int:
-    return len(names) * len(results.LOOPS) * len(results.NEXT_HOPS)
-
-
-def _with_bar(work: Callable[[Callable[[str, float], None]], Any], runs: int) -> Any:
-    """Does something that tells what it does and how far it is, `runs` times from 0 to 1."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=runs)
-        state = {"what": "", "begun": 0}
-
-        def say(what: str, share: float) -> None:
-            if runs > 1 and what != state["what"]:
-                state["begun"] += bool(state["what"])
-                state["what"] = what
-            bar.update(task, description=what, completed=state["begun"] + share)
-
-        return work(say)
 
 
 def _on_bmv2(

@@ -12,7 +12,7 @@ it, the queue is full and the rest is lost.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, sqrt
 from statistics import pstdev
@@ -20,6 +20,7 @@ from typing import Literal
 
 from p4lab.model.entries import Update
 from p4lab.network.virtual import PICOSECONDS
+from p4lab.spread.sweep import Sweep, Task
 from p4lab.systems.bng.api import Api
 from p4lab.systems.bng.experiments.bench import (
     ACCESS_PORT,
@@ -145,15 +146,21 @@ def measure(
     runs: int,
     packets: int,
     seed: int,
-    say: Callable[[str], object],
+    sweep: Sweep,
     chosen: Sequence[tuple[Pattern, float, int]] | None = None,
 ) -> list[Outcome]:
-    """Every point so many times. Raises ProgramError."""
-    found = []
-    for pattern, load, subscribers in chosen or list(points()):
-        say(f"{load:g} Gb/s, {pattern}, {subscribers} subscribers: {runs} runs ...")
-        found += [run(pattern, load, subscribers, packets, seed + k) for k in range(runs)]
-    return found
+    """Every point so many times. Raises ProgramError, SweepError."""
+    return sweep.all(
+        [
+            Task(
+                f"{load:g} Gb/s, {pattern}, {subscribers} subscribers, seed {own}",
+                run,
+                (pattern, load, subscribers, packets, own),
+            )
+            for pattern, load, subscribers in chosen or list(points())
+            for own in range(seed, seed + runs)
+        ]
+    )
 
 
 def run(pattern: Pattern, load: float, subscribers: int, packets: int, seed: int) -> Outcome:

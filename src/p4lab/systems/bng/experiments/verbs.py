@@ -12,6 +12,7 @@ from p4lab.cli.errors import fail
 from p4lab.cli.hosts import choose_network
 from p4lab.cli.options import Json, NetworkName
 from p4lab.cli.results import seeds_of, show, with_status, write
+from p4lab.cli.sweeps import Dask, Threads, only_virtual, with_sweep
 from p4lab.systems.bng.experiments import (
     bench,
     dialling,
@@ -62,6 +63,8 @@ def bng_latency(
     seed: Seed = 1,
     net: NetworkName = "virtual",
     seconds: Seconds = 1.0,
+    threads: Threads = 1,
+    dask: Dask = None,
     as_json: Json = False,
 ) -> None:
     """Latency, deviation and loss, by load and number of subscribers (figure 7, tables II, III).
@@ -78,10 +81,13 @@ def bng_latency(
     received, loss, latency_us, median_us, deviation_us) and `ratio` (of medians), `csv`, `figures`.
     """
     choose_network(net)
+    only_virtual(net, threads, dask)
     if net == "linux":
         _on_linux(out, seed, seconds, as_json)
         return
-    found = with_status(out, lambda say: latency.measure(runs, packets, seed, say))
+    found = with_sweep(
+        out, "latency", threads, dask, lambda sweep: latency.measure(runs, packets, seed, sweep)
+    )
     rows, seeds = latency_report.summary(found), seeds_of(seed, runs)
     note = (
         "virtual time: a switch takes none, what is left are cable and queue; "

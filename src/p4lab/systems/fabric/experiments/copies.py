@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from p4lab.systems.fabric.experiments.figure import Claim, Figure, Point, Points, Scope
+from p4lab.spread.sweep import Task
+from p4lab.systems.fabric.experiments.figure import Claim, Figure, Point, Points
 from p4lab.systems.fabric.paper import LOAD, SYNC_SIZES
+from p4lab.systems.fabric.parameters import Settings
 from p4lab.systems.fabric.ports import terminal
 from p4lab.systems.fabric.runs import INTERVAL, Flow, Scenario, run
 from p4lab.systems.fabric.trees import direct
@@ -36,18 +38,21 @@ def without_cache(fanout: int, size: int = 1522) -> float:
 # ---- Figure 2c
 
 
-def measure_2c(scope: Scope, seed: int) -> Iterator[Point]:
-    """Gb/s of a copy by the number of copies, with and without a cache."""
+def run_2c(curve: str, lines: int, fanout: int, extra: str, seed: int) -> list[Point]:
+    """Gb/s of a copy, with a cache of so many lines or without."""
+    settings = {**PLAIN, "cache.lines": lines, "sync.on": lines > 0}
+    flow = Flow(direct(0, FOUR_AND_FOUR[:fanout]), LOAD)
+    got = run(Scenario(5, (flow,), 1000, 250, settings, extra), seed).gbps(0)
+    formula = LOAD if lines else without_cache(fanout)
+    return [Point("", curve, fanout, sum(got) / fanout, formula, 100.0 if lines else None)]
+
+
+def runs_2c(extra: str, seed: int) -> Iterator[Task[list[Point]]]:
+    """By the number of copies, with and without a cache."""
     for curve, lines in (("with cache", 128), ("without cache", 0)):
-        settings = {**PLAIN, "cache.lines": lines, "sync.on": lines > 0}
         for fanout in FANOUTS:
-            flow = Flow(direct(0, FOUR_AND_FOUR[:fanout]), LOAD)
-            scenario = Scenario(5, (flow,), 1000, 250, settings, scope.extra)
-            seen = run(scenario, seed, scope.telling(f"2c, {curve}, {fanout} copies"))
-            got = seen.gbps(0)
-            formula = LOAD if lines else without_cache(fanout)
-            paper = 100.0 if lines else None
-            yield Point("", curve, fanout, sum(got) / fanout, formula, paper)
+            what = f"2c, {curve}, {fanout} copies, seed {seed}"
+            yield Task(what, run_2c, (curve, lines, fanout, extra, seed))
 
 
 def claims_2c(points: Points) -> Iterator[Claim]:
@@ -66,9 +71,8 @@ FIGURE_2C = Figure(
     "throughput by fan-out, 1522 bytes, 99 Gb/s offered",
     "local fan-out",
     "throughput of a copy [Gb/s]",
-    measure_2c,
+    runs_2c,
     claims_2c,
-    2 * len(FANOUTS),
 )
 
 
@@ -81,22 +85,21 @@ VARIANTS = (
 )
 
 
-def measure_4(scope: Scope, seed: int) -> Iterator[Point]:
-    """Gb/s of the slowest copy, by the lines of the cache and the bytes of a frame."""
+def run_4(panel: str, settings: Settings, size: int, extra: str, seed: int) -> list[Point]:
+    """Gb/s of the slowest copy."""
+    flow = Flow(direct(0, FOUR_AND_FOUR), LOAD, size)
+    seen = run(Scenario(5, (flow,), 400, 100, {**PLAIN, **settings}, extra), seed)
+    return [Point(panel, f"{size} bytes", float(settings["cache.lines"]), min(seen.gbps(0)))]
+
+
+def runs_4(extra: str, seed: int) -> Iterator[Task[list[Point]]]:
+    """By the lines of the cache and the bytes of a frame."""
     for panel, sync, spare in VARIANTS:
         for size in SYNC_SIZES:
             for lines in LINES:
-                settings = {
-                    **PLAIN,
-                    "cache.lines": lines,
-                    "cache.spare": spare,
-                    "sync.on": sync,
-                }
-                flow = Flow(direct(0, FOUR_AND_FOUR), LOAD, size)
-                scenario = Scenario(5, (flow,), 400, 100, settings, scope.extra)
-                what = f"4, {panel}, {size} bytes, {lines} lines"
-                seen = run(scenario, seed, scope.telling(what))
-                yield Point(panel, f"{size} bytes", lines, min(seen.gbps(0)))
+                settings = {"cache.lines": lines, "cache.spare": spare, "sync.on": sync}
+                what = f"4, {panel}, {size} bytes, {lines} lines, seed {seed}"
+                yield Task(what, run_4, (panel, settings, size, extra, seed))
 
 
 def claims_4(points: Points) -> Iterator[Claim]:
@@ -127,22 +130,28 @@ FIGURE_4 = Figure(
     "throughput by cache size, 4 local and 4 remote copies, 99 Gb/s offered",
     "lines of the cache",
     "throughput of the slowest copy [Gb/s]",
-    measure_4,
+    runs_4,
     claims_4,
-    len(VARIANTS) * len(SYNC_SIZES) * len(LINES),
 )
 
 
-def measure_4c(scope: Scope, seed: int) -> Iterator[Point]:
+def run_4c(lines: int, sync: bool, extra: str, seed: int) -> list[Point]:
     """Lines in use over time."""
+    curve = f"{lines} lines, {'synchronised' if sync else 'not synchronised'}"
+    settings = {**PLAIN, "cache.lines": lines, "sync.on": sync}
+    flow = Flow(direct(0, FOUR_AND_FOUR), LOAD)
+    seen = run(Scenario(5, (flow,), 4000, 1000, settings, extra), seed)
+    return [
+        Point("", curve, place * INTERVAL / 1000, occupied)
+        for place, occupied in enumerate(seen.cache)
+    ]
+
+
+def runs_4c(extra: str, seed: int) -> Iterator[Task[list[Point]]]:
+    """By the lines of the cache, with and without synchronisation."""
     for lines, sync in ((128, False), (128, True), (32, False)):
-        curve = f"{lines} lines, {'synchronised' if sync else 'not synchronised'}"
-        settings = {**PLAIN, "cache.lines": lines, "sync.on": sync}
-        flow = Flow(direct(0, FOUR_AND_FOUR), LOAD)
-        scenario = Scenario(5, (flow,), 4000, 1000, settings, scope.extra)
-        seen = run(scenario, seed, scope.telling(f"4c, {curve}"))
-        for place, occupied in enumerate(seen.cache):
-            yield Point("", curve, place * INTERVAL / 1000, occupied)
+        what = f"4c, {lines} lines{', synchronised' * sync}, seed {seed}"
+        yield Task(what, run_4c, (lines, sync, extra, seed))
 
 
 def claims_4c(points: Points) -> Iterator[Claim]:
@@ -160,8 +169,7 @@ FIGURE_4C = Figure(
     "lines of the cache in use, 1522 bytes",
     "time [ms]",
     "lines in use",
-    measure_4c,
+    runs_4c,
     claims_4c,
-    3,
     series=True,
 )

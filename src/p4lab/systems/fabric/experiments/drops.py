@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from p4lab.spread.sweep import Task
 from p4lab.systems.fabric.experiments.copies import FOUR_AND_FOUR, PLAIN
-from p4lab.systems.fabric.experiments.figure import Claim, Figure, Point, Points, Scope
+from p4lab.systems.fabric.experiments.figure import Claim, Figure, Point, Points
 from p4lab.systems.fabric.paper import ACKNOWLEDGED_NS, FIRST_AND_LAST, HEADERS, LOAD
 from p4lab.systems.fabric.parameters import Settings
 from p4lab.systems.fabric.ports import terminal
@@ -28,21 +29,24 @@ def share_of_headers(acknowledged_ns: float) -> float:
     return 1522 * 8 * (HEADERS / 8) / acknowledged_ns
 
 
-def measure_5(scope: Scope, seed: int) -> Iterator[Point]:
+def run_5(panel: str, extra: str, seed: int) -> list[Point]:
     """Gb/s of each copy, by the place of its header."""
-    for panel, policy in POLICIES.items():
-        settings = {**PLAIN, "headers.high": HEADERS, **policy}
-        flow = Flow(direct(0, ONE_AND_SEVEN), LOAD)
-        seen = run(
-            Scenario(8, (flow,), 2000, 500, settings, scope.extra),
-            seed,
-            scope.telling(f"5{panel}"),
-        )
-        expected = share_of_headers(ACKNOWLEDGED_NS)
-        for place, got in enumerate(seen.gbps(0), start=1):
-            paper = dict(zip((1, 8), FIRST_AND_LAST, strict=True)).get(place)
-            paper = paper if panel.startswith("b") else 40.0 if panel.startswith("c") else None
-            yield Point(panel, "1522 bytes", place, got, expected, paper)
+    settings = {**PLAIN, "headers.high": HEADERS, **POLICIES[panel]}
+    flow = Flow(direct(0, ONE_AND_SEVEN), LOAD)
+    seen = run(Scenario(8, (flow,), 2000, 500, settings, extra), seed)
+    expected = share_of_headers(ACKNOWLEDGED_NS)
+    points = []
+    for place, got in enumerate(seen.gbps(0), start=1):
+        paper = dict(zip((1, 8), FIRST_AND_LAST, strict=True)).get(place)
+        paper = paper if panel.startswith("b") else 40.0 if panel.startswith("c") else None
+        points.append(Point(panel, "1522 bytes", place, got, expected, paper))
+    return points
+
+
+def runs_5(extra: str, seed: int) -> Iterator[Task[list[Point]]]:
+    """By the policy."""
+    for panel in POLICIES:
+        yield Task(f"5{panel}, seed {seed}", run_5, (panel, extra, seed))
 
 
 def claims_5(points: Points) -> Iterator[Claim]:
@@ -66,9 +70,8 @@ FIGURE_5 = Figure(
     "one local and seven remote copies, 100 headers, 1522 bytes, 99 Gb/s offered",
     "place of the copy's header",
     "throughput of a copy [Gb/s]",
-    measure_5,
+    runs_5,
     claims_5,
-    len(POLICIES),
 )
 
 
@@ -104,16 +107,23 @@ def scenario_6(settings: Settings, extra: str) -> Scenario:
     return Scenario(12, tuple(flows), 5000, 0, settings, extra)
 
 
-def measure_6(scope: Scope, seed: int) -> Iterator[Point]:
+def run_6(panel: str, extra: str, seed: int) -> list[Point]:
     """Gb/s over time: the congested copy, one that is not, and one to another leaf."""
-    for panel, settings in SCENES.items():
-        seen = run(scenario_6(settings, scope.extra), seed, scope.telling(f"6{panel}"))
-        for curve, sink in CURVES.items():
-            for place, got in enumerate(seen.series(sink)):
-                time = place * INTERVAL / 1000
-                count = next(count for begin, end, count in PERIODS if begin <= time < end)
-                formula = fair(count) if curve == SLOW else None
-                yield Point(panel, curve, time, got, formula)
+    seen = run(scenario_6(SCENES[panel], extra), seed)
+    points = []
+    for curve, sink in CURVES.items():
+        for place, got in enumerate(seen.series(sink)):
+            time = place * INTERVAL / 1000
+            count = next(count for begin, end, count in PERIODS if begin <= time < end)
+            formula = fair(count) if curve == SLOW else None
+            points.append(Point(panel, curve, time, got, formula))
+    return points
+
+
+def runs_6(extra: str, seed: int) -> Iterator[Task[list[Point]]]:
+    """By the policy."""
+    for panel in SCENES:
+        yield Task(f"6{panel}, seed {seed}", run_6, (panel, extra, seed))
 
 
 def in_period(points: Points, panel: str, curve: str, period: int) -> float:
@@ -163,8 +173,7 @@ FIGURE_6 = Figure(
     "4 local and 4 remote copies, 1522 bytes; 7, 3 and 1 unicast flows to the first receiver",
     "time [ms]",
     "throughput of a copy [Gb/s]",
-    measure_6,
+    runs_6,
     claims_6,
-    len(SCENES),
     series=True,
 )

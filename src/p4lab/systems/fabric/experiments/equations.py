@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from p4lab.systems.fabric.experiments.figure import Claim, Figure, Point, Points, Scope
+from p4lab.spread.sweep import Task
+from p4lab.systems.fabric.experiments.figure import Claim, Figure, Point, Points
 from p4lab.systems.fabric.ports import terminals
 from p4lab.systems.fabric.runs import Flow, Scenario, run
 from p4lab.systems.fabric.trees import ONWARD, Tree, crossings, grown, levels, reach
@@ -26,18 +27,25 @@ def full_tree(n: int) -> Tree:
     return grown(0, 4, leaves, own)
 
 
-def measure(scope: Scope, seed: int) -> Iterator[Point]:
-    """Terminals by levels; leaf-spine cells of a run by the leaves that it reaches."""
-    for n in LEVELS:
-        yield Point(REACH, "D(n)", n, len(levels(full_tree(n))), reach(n), reach(n))
+def count() -> list[Point]:
+    """Terminals by levels."""
+    return [Point(REACH, "D(n)", n, len(levels(full_tree(n))), reach(n), reach(n)) for n in LEVELS]
+
+
+def run_load(leaves: int, extra: str, seed: int) -> list[Point]:
+    """Leaf-spine cells of a run that reaches so many leaves."""
+    tree = grown(0, min(8, leaves), list(range(1, leaves + 1)))
+    ours, ideal = crossings(tree)
+    totals = run(Scenario(leaves + 1, (Flow(tree, 10),), 200, 0, {}, extra), seed).totals
+    sent = (totals["cells_up"] + totals["cells_down"]) / CELLS / totals["emitted"]
+    return [Point(LOAD, "L / L*", leaves, sent / ideal, ours / ideal, 2.0)]
+
+
+def runs(extra: str, seed: int) -> Iterator[Task[list[Point]]]:
+    """Trees are counted, and load is measured by the leaves that are reached."""
+    yield Task("equation 1", count)
     for leaves in SPREAD:
-        tree = grown(0, min(8, leaves), list(range(1, leaves + 1)))
-        ours, ideal = crossings(tree)
-        flow = Flow(tree, 10)
-        scenario = Scenario(leaves + 1, (flow,), 200, 0, {}, scope.extra)
-        totals = run(scenario, seed, scope.telling(f"equation 2, {leaves} leaves")).totals
-        sent = (totals["cells_up"] + totals["cells_down"]) / CELLS / totals["emitted"]
-        yield Point(LOAD, "L / L*", leaves, sent / ideal, ours / ideal, 2.0)
+        yield Task(f"equation 2, {leaves} leaves, seed {seed}", run_load, (leaves, extra, seed))
 
 
 def claims(points: Points) -> Iterator[Claim]:
@@ -57,7 +65,6 @@ EQUATIONS = Figure(
     "reach of a tree, and what it costs on links to spines",
     "levels of surrogates, or leaves",
     "terminals, or load",
-    measure,
+    runs,
     claims,
-    len(SPREAD),
 )

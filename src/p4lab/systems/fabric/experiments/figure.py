@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from p4lab import __version__
 from p4lab.experiment import tidy
 from p4lab.experiment.confidence import Mean, mean
+from p4lab.spread.sweep import Task
 from p4lab.systems.fabric.parameters import condensed
 
 
@@ -33,19 +34,6 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Scope:
-    """The user's parameters as TOML, and who hears which run goes on and how far it is."""
-
-    extra: str = ""
-    say: Callable[[str, float], object] = lambda what, share: None
-
-    def telling(self, what: str) -> Callable[[float], object]:
-        """For the progress of one run."""
-        self.say(what, 0.0)
-        return lambda share: self.say(what, share)
-
-
-@dataclass(frozen=True)
 class Figure:
     """A figure of the paper."""
 
@@ -53,11 +41,9 @@ class Figure:
     title: str
     x: str
     y: str
-    measure: Callable[[Scope, int], Iterator[Point]]
-    """All points of a seed. Raises ValueError"""
+    runs: Callable[[str, int], Iterator[Task[list[Point]]]]
+    """All runs of a seed, with the user's parameters as TOML; they raise ValueError"""
     claims: Callable[[Points], Iterable[Claim]]
-    runs: int
-    """Runs for each seed"""
     series: bool = False
     """x is time: a table would have too many rows"""
     log: bool = False

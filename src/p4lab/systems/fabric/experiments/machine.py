@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 
+from p4lab.spread.sweep import Task
 from p4lab.systems.fabric.experiments.copies import PLAIN
-from p4lab.systems.fabric.experiments.figure import Claim, Figure, Point, Points, Scope
+from p4lab.systems.fabric.experiments.figure import Claim, Figure, Point, Points
 from p4lab.systems.fabric.paper import (
     BROADCAST_JUMBO,
     UNIFORM,
@@ -25,14 +26,20 @@ from p4lab.systems.fabric.trees import broadcast, direct, drawn
 # ---- Zero-load delays
 
 
-def measure_idle(scope: Scope, seed: int) -> Iterator[Point]:
+def run_idle(size: int, where: str, extra: str, seed: int) -> list[Point]:
     """Microseconds from server to server of single frames."""
-    for (size, where), paper in ZERO_LOAD.items():
-        to = terminal(0, 1) if where == "local" else terminal(1)
-        flow = Flow(direct(0, [to]), 0.1, size)
-        seen = run(Scenario(2, (flow,), 4000, 0, {}, scope.extra), seed, scope.telling("idle"))
-        mean = seen.delays[0][1] or 0
-        yield Point("", where, size, mean / MICROSECOND, None, paper)
+    to = terminal(0, 1) if where == "local" else terminal(1)
+    flow = Flow(direct(0, [to]), 0.1, size)
+    mean = run(Scenario(2, (flow,), 4000, 0, {}, extra), seed).delays[0][1] or 0
+    return [Point("", where, size, mean / MICROSECOND, None, ZERO_LOAD[size, where])]
+
+
+def runs_idle(extra: str, seed: int) -> Iterator[Task[list[Point]]]:
+    """By the bytes of a frame, within a leaf and between leaves."""
+    for size, where in ZERO_LOAD:
+        yield Task(
+            f"idle, {size} bytes, {where}, seed {seed}", run_idle, (size, where, extra, seed)
+        )
 
 
 def claims_idle(points: Points) -> Iterator[Claim]:
@@ -51,9 +58,8 @@ IDLE = Figure(
     "delay of unicast frames without load (section 5.3)",
     "bytes of a frame",
     "delay [us]",
-    measure_idle,
+    runs_idle,
     claims_idle,
-    len(ZERO_LOAD),
     log=True,
 )
 
@@ -91,18 +97,23 @@ def scenario_13(
     return Scenario(43, flows, 600, 200, settings or {}, extra), limit
 
 
-def measure_13(scope: Scope, seed: int) -> Iterator[Point]:
-    """Gb/s and delay at the 200 receivers, by the load of a source."""
-    for curve, settings in VARIANTS_13.items():
+def run_13(curve: str, load: float, extra: str, seed: int) -> list[Point]:
+    """Gb/s and delay at the 200 receivers."""
+    scenario, limit = scenario_13(load, seed, VARIANTS_13[curve], extra)
+    seen = run(scenario, seed)
+    got = sum(sink["gbps"] for sink in seen.sinks) / (len(TARGETS) * TERMINALS)
+    return [
+        Point(THROUGHPUT, curve, load, got, limit, UNIFORM.get(load)),
+        Point(WAIT, curve, load, seen.delay_micros(), None, UNIFORM_DELAY.get(load)),
+    ]
+
+
+def runs_13(extra: str, seed: int) -> Iterator[Task[list[Point]]]:
+    """By the policy and the load of a source."""
+    for curve in VARIANTS_13:
         for load in LOADS_13:
-            scenario, limit = scenario_13(load, seed, settings, scope.extra)
-            seen = run(scenario, seed, scope.telling(f"13, {curve}, {load:g} Gb/s"))
-            got = sum(sink["gbps"] for sink in seen.sinks) / (len(TARGETS) * TERMINALS)
-            yield Point(THROUGHPUT, curve, load, got, limit, UNIFORM.get(load))
-            frames = sum(count for count, _, _ in seen.delays)
-            delay = sum(count * (mean or 0) for count, mean, _ in seen.delays) / max(frames, 1)
-            paper = UNIFORM_DELAY.get(load)
-            yield Point(WAIT, curve, load, delay / MICROSECOND, None, paper)
+            what = f"13, {curve}, {load:g} Gb/s, seed {seed}"
+            yield Task(what, run_13, (curve, load, extra, seed))
 
 
 def claims_13(points: Points) -> Iterator[Claim]:
@@ -128,9 +139,8 @@ FIGURE_13 = Figure(
     "6 sources with 10 flows each, to all servers of 20 out of 40 leaves, 1522 bytes",
     "load of a source [Gb/s]",
     "at receivers",
-    measure_13,
+    runs_13,
     claims_13,
-    len(VARIANTS_13) * len(LOADS_13),
 )
 
 
@@ -150,25 +160,29 @@ class Size:
     warm: float = 60
 
 
-def measure_broadcast(size: Size, scope: Scope, seed: int) -> Iterator[Point]:
-    """Gb/s of the slowest receiver; microseconds by the surrogates that were passed."""
-    tree = broadcast(size.leaves)
+def run_broadcast(size: Size, octets: int, load: float, extra: str, seed: int) -> list[Point]:
+    """Gb/s of the receivers; microseconds by the surrogates that were passed."""
+    flow = Flow(broadcast(size.leaves), load, octets)
+    # Slow flows need longer for as many frames.
+    longer = max(1.0, 12 * octets * 8 / load / 1000 / (size.micros - size.warm))
+    micros, warm = size.micros * longer, size.warm * longer
+    seen = run(Scenario(size.leaves, (flow,), micros, warm, {}, extra), seed)
+    got = sum(seen.gbps(0)) / len(seen.sinks)
+    most = BROADCAST_JUMBO if (octets, load) == (9022, 99.0) else None
+    delays = [
+        Point(DELAY.format(octets), f"{level} surrogates", load, mean / MICROSECOND)
+        for level, (_, mean, _) in enumerate(seen.delays)
+        if mean is not None
+    ]
+    return [Point(RATE, f"{octets} bytes", load, got, load, most), *delays]
+
+
+def runs_broadcast(size: Size, extra: str, seed: int) -> Iterator[Task[list[Point]]]:
+    """By the bytes of a frame and the load of the sender."""
     for octets in SIZES:
         for load in LOADS_15:
-            flow = Flow(tree, load, octets)
-            # Slow flows need longer for as many frames.
-            longer = max(1.0, 12 * octets * 8 / load / 1000 / (size.micros - size.warm))
-            micros, warm = size.micros * longer, size.warm * longer
-            scenario = Scenario(size.leaves, (flow,), micros, warm, {}, scope.extra)
-            what = f"15 and 16, {octets} bytes, {load:g} Gb/s"
-            seen = run(scenario, seed, scope.telling(what))
-            got = sum(seen.gbps(0)) / len(seen.sinks)
-            most = BROADCAST_JUMBO if (octets, load) == (9022, 99.0) else None
-            yield Point(RATE, f"{octets} bytes", load, got, load, most)
-            for level, (_, mean, _) in enumerate(seen.delays):
-                if mean is not None:
-                    panel, curve = DELAY.format(octets), f"{level} surrogates"
-                    yield Point(panel, curve, load, mean / MICROSECOND)
+            what = f"15 and 16, {octets} bytes, {load:g} Gb/s, seed {seed}"
+            yield Task(what, run_broadcast, (size, octets, load, extra, seed))
 
 
 def claims_broadcast(points: Points) -> Iterator[Claim]:
@@ -206,7 +220,6 @@ def figure_broadcast(size: Size) -> Figure:
         f"broadcast to {count} receivers, 4 levels of surrogates",
         "load of the sender [Gb/s]",
         "throughput [Gb/s], delay [us]",
-        partial(measure_broadcast, size),
+        partial(runs_broadcast, size),
         claims_broadcast,
-        len(SIZES) * len(LOADS_15),
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from p4lab.systems.fabric.experiments.figure import Claim, Figure, Point, Points, Scope
+from p4lab.spread.sweep import Task
+from p4lab.systems.fabric.experiments.figure import Claim, Figure, Point, Points
 from p4lab.systems.fabric.paper import LOAD
 from p4lab.systems.fabric.parameters import Settings
 from p4lab.systems.fabric.ports import terminal
@@ -32,14 +33,20 @@ def scenario_9(settings: Settings, extra: str) -> Scenario:
     return Scenario(4, tuple(flows), MICROS, WARM, settings, extra)
 
 
-def measure_9(scope: Scope, seed: int) -> Iterator[Point]:
+def run_9(panel: str, extra: str, seed: int) -> list[Point]:
     """Gb/s of m1 to m4 and u1 to u3."""
-    for panel, settings in POINTS.items():
-        seen = run(scenario_9(settings, scope.extra), seed, scope.telling(f"9, {panel}"))
-        for number, got in enumerate(seen.gbps(0), start=1):
-            yield Point(panel, COPIES, number, got, 50.0)
-        for number in (1, 2, 3):
-            yield Point(panel, UNICASTS, number, seen.gbps(number)[0], 50.0)
+    seen = run(scenario_9(POINTS[panel], extra), seed)
+    copies = [
+        Point(panel, COPIES, number, got, 50.0) for number, got in enumerate(seen.gbps(0), start=1)
+    ]
+    flows = [Point(panel, UNICASTS, number, seen.gbps(number)[0], 50.0) for number in (1, 2, 3)]
+    return copies + flows
+
+
+def runs_9(extra: str, seed: int) -> Iterator[Task[list[Point]]]:
+    """By where congestion points are."""
+    for panel in POINTS:
+        yield Task(f"9, {panel}, seed {seed}", run_9, (panel, extra, seed))
 
 
 def ratio(points: Points, panel: str) -> float:
@@ -62,9 +69,8 @@ FIGURE_9 = Figure(
     "QCN: one flow to 4 servers, a unicast flow to each of the first three",
     "server",
     "throughput [Gb/s]",
-    measure_9,
+    runs_9,
     claims_9,
-    len(POINTS),
     names=("1", "2", "3", "4"),
 )
 
@@ -93,14 +99,21 @@ def scenario_10(settings: Settings, extra: str) -> Scenario:
     return Scenario(4, tuple(flows), MICROS, WARM, settings, extra)
 
 
-def measure_10(scope: Scope, seed: int) -> Iterator[Point]:
+def run_10(panel: str, extra: str, seed: int) -> list[Point]:
     """Gb/s of all seven, by their place in NAMES."""
-    for panel, settings in SCHEMES.items():
-        seen = run(scenario_10(settings, scope.extra), seed, scope.telling(f"10{panel}"))
-        got = [sink["gbps"] for sink in seen.sinks]
-        for number, (name, value, fair) in enumerate(zip(NAMES, got, FAIR, strict=True), start=1):
-            paper = 25.0 if name.startswith("T1") and not panel.startswith(("a", "b")) else None
-            yield Point(panel, "throughput", number, value, fair, paper)
+    seen = run(scenario_10(SCHEMES[panel], extra), seed)
+    got = [sink["gbps"] for sink in seen.sinks]
+    points = []
+    for number, (name, value, fair) in enumerate(zip(NAMES, got, FAIR, strict=True), start=1):
+        paper = 25.0 if name.startswith("T1") and not panel.startswith(("a", "b")) else None
+        points.append(Point(panel, "throughput", number, value, fair, paper))
+    return points
+
+
+def runs_10(extra: str, seed: int) -> Iterator[Task[list[Point]]]:
+    """By how flows are notified."""
+    for panel in SCHEMES:
+        yield Task(f"10{panel}, seed {seed}", run_10, (panel, extra, seed))
 
 
 def claims_10(points: Points) -> Iterator[Claim]:
@@ -126,8 +139,7 @@ FIGURE_10 = Figure(
     "two flows of one server; T1's first copy is congested",
     "flow or copy",
     "throughput [Gb/s]",
-    measure_10,
+    runs_10,
     claims_10,
-    len(SCHEMES),
     names=NAMES,
 )

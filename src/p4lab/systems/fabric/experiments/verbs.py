@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,11 +12,21 @@ from typing import Annotated, Any
 import typer
 
 from p4lab.cli.errors import fail
-from p4lab.cli.options import Json, existing_file, output_folder
+from p4lab.cli.options import Json, existing_file
 from p4lab.cli.results import carefully, seeds_of, show, write
-from p4lab.systems.fabric.experiments import copies, drops, equations, machine, notified, report
+from p4lab.cli.sweeps import Dask, Threads, with_sweep
+from p4lab.spread.sweep import Sweep
+from p4lab.systems.fabric.experiments import (
+    copies,
+    drops,
+    equations,
+    machine,
+    mixes,
+    notified,
+    report,
+)
 from p4lab.systems.fabric.experiments.drawing import draw
-from p4lab.systems.fabric.experiments.figure import Figure, Point, Scope, cells, judged, rows
+from p4lab.systems.fabric.experiments.figure import Figure, Point, cells, judged, rows
 from p4lab.systems.fabric.parameters import parameters, read
 from p4lab.systems.fabric.ports import LEAVES
 
@@ -33,10 +44,10 @@ File = Annotated[
     typer.Option("--parameters", metavar="FILE", help="TOML with the parameters that differ."),
 ]
 Leaves = Annotated[
-    int, typer.Option("--leaves", min=2, max=LEAVES, help="Leaves of the broadcast's machine.")
+    int, typer.Option("--leaves", min=2, max=LEAVES, help="Leaves of the whole machine.")
 ]
 Micros = Annotated[
-    float, typer.Option("--micros", min=100, max=10_000, help="Length of a broadcast's run in us.")
+    float, typer.Option("--micros", min=100, max=10_000, help="Length of a run of it in us.")
 ]
 
 
@@ -53,6 +64,7 @@ def figures(size: machine.Size) -> dict[str, Figure]:
         notified.FIGURE_10,
         machine.FIGURE_13,
         machine.figure_broadcast(size),
+        mixes.figure_mix(size),
         equations.EQUATIONS,
     )
     return {figure.name: figure for figure in found}
@@ -66,13 +78,16 @@ def fabric(
     parameters: File = None,
     leaves: Leaves = LEAVES,
     micros: Micros = 200,
+    threads: Threads = 1,
+    dask: Dask = None,
     as_json: Json = False,
 ) -> None:
     """The multicast of a 640-port fabric: the paper's figures, simulated (docs/fabric.md).
 
-    Figures idle, 2c, 4ab, 4c, 5, 6, 9, 10, 13, 15-16 and equations. Writes fabric.csv (one row for
-    each seed and point: paper, formula, simulated) and a plot of each figure, .png and .svg. Ctrl-C
-    keeps what is there. Exits 1 if something that must hold does not.
+    Figures idle, 2c, 4ab, 4c, 5, 6, 9, 10, 13, 15-16, mix and equations. Writes fabric.csv (one row
+    for each seed and point: paper, formula, simulated) and a plot of each figure, .png and .svg.
+    Ctrl-C keeps what is there, and the same command goes on from it. Exits 1 if something that must
+    hold does not.
     The JSON object has `measured` (for each figure its cells, with _half_width of the 95 %
     confidence interval, and claims), `seeds`, `stopped`, `csv`, `figures` and `wrong`.
     """
@@ -81,8 +96,7 @@ def fabric(
         fail(f"there is no figure {unknown!r}; there is {', '.join(known)}.")
     chosen = [known[name] for name in known if name in (figure or known)]
     extra = carefully(out, lambda: read(existing_file(parameters, "file"))) if parameters else ""
-    output_folder(out)
-    found, stopped = carefully(out, lambda: _measured(chosen, range(seed, seed + runs), extra))
+    found, stopped = _measured(chosen, range(seed, seed + runs), extra, out, threads, dask)
     seeds = seeds_of(seed, runs)
     table_rows: list[dict[str, Any]] = []
     plots: dict[str, Callable[[Path], None]] = {}
@@ -94,7 +108,7 @@ def fabric(
         table_rows += rows(one, by_seed, extra)
         merged = cells(by_seed)
         plots[f"fabric-{one.name}"] = partial(_draw, one, merged, seeds)
-        judgement = [] if one.name == stopped else judged(one, by_seed)
+        judgement = [] if one.name in stopped else judged(one, by_seed)
         if not one.series:
             tables.append(report.table(one, merged))
         records.append(report.record(one, merged, judgement))
@@ -103,7 +117,8 @@ def fabric(
     if not records:
         fail("stopped before there was anything to keep.")
     files = write(out, "fabric", table_rows, plots)
-    note = [f"stopped in figure {stopped}: what was there is kept"] if stopped else []
+    missing = f"stopped; runs are missing in figures: {', '.join(stopped)}"
+    note = [missing] if stopped else []
     record = {"measured": records, "seeds": seeds, "stopped": stopped, **files}
     show(as_json, record, [*tables, report.claims_table(judgements)], [*note, seeds], wrong)
 
@@ -113,36 +128,31 @@ def _draw(figure: Figure, merged: Sequence[Any], seeds: str, path: Path) -> None
 
 
 def _measured(
-    chosen: Sequence[Figure], seeds: Sequence[int], extra: str
-) -> tuple[dict[str, dict[int, list[Point]]], str]:
-    """All points by figure and seed, and the figure in which Ctrl-C came, if it did."""
-    from rich.console import Console  # heavy: rich
-    from rich.progress import Progress
+    chosen: Sequence[Figure],
+    seeds: Sequence[int],
+    extra: str,
+    out: Path,
+    threads: int,
+    dask: str | None,
+) -> tuple[dict[str, dict[int, list[Point]]], list[str]]:
+    """All points by figure and seed, and the figures that miss some, after Ctrl-C."""
+    runs = [
+        (one.name, seed, task) for one in chosen for seed in seeds for task in one.runs(extra, seed)
+    ]
+    found: dict[int, list[Point]] = {}
 
-    found: dict[str, dict[int, list[Point]]] = {}
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=sum(one.runs for one in chosen) * len(seeds))
-        before = -1
+    def work(sweep: Sweep) -> None:
+        for number, points in sweep.each([task for _, _, task in runs]):
+            found[number] = points
 
-        def say(what: str, share: float) -> None:
-            nonlocal before
-            before += share == 0.0
-            bar.update(task, description=what, completed=before + share)
-
-        scope = Scope(extra, say)
-        for one in chosen:
-            by_seed = found.setdefault(one.name, {})
-            try:
-                for seed in seeds:
-                    points = by_seed.setdefault(seed, [])
-                    points.extend(one.measure(scope, seed))
-            except KeyboardInterrupt:
-                return {name: _whole(runs) for name, runs in found.items()}, one.name
-    return found, ""
-
-
-def _whole(by_seed: dict[int, list[Point]]) -> dict[int, list[Point]]:
-    return {seed: points for seed, points in by_seed.items() if points}
+    with suppress(KeyboardInterrupt):
+        with_sweep(out, "fabric", threads, dask, work)
+    missing = [name for number, (name, _, _) in enumerate(runs) if number not in found]
+    points: dict[str, dict[int, list[Point]]] = {}
+    for number in sorted(found):
+        name, seed, _ = runs[number]
+        points.setdefault(name, {}).setdefault(seed, []).extend(found[number])
+    return points, list(dict.fromkeys(missing))
 
 
 def fabric_parameters(as_json: Json = False) -> None:
@@ -154,7 +164,7 @@ def fabric_parameters(as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps([vars(one) for one in found], indent=2))
         return
-    from rich.table import Table
+    from rich.table import Table  # heavy: rich
 
     from p4lab.cli.console import print_whole
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
+from p4lab.spread.sweep import Sweep, Task
 from p4lab.systems.frr.experiments import restoration, restoration_linux
 from p4lab.systems.frr.experiments.plan import MS
 from p4lab.systems.frr.experiments.restoration import (
@@ -65,9 +66,9 @@ class _Part:
     heartbeat: Heartbeat | None
 
 
-def measure(scope: Scope, say: Callable[[str], None]) -> list[Row]:
-    """All runs, one after the other. Raises ExperimentError, NetworkError."""
-    rows = []
+def measure(scope: Scope, sweep: Sweep) -> list[Row]:
+    """All runs. Raises ExperimentError, NetworkError, SweepError."""
+    parts, tasks = [], []
     for part in _parts(scope):
         planned = settings(
             MODES,
@@ -80,9 +81,11 @@ def measure(scope: Scope, say: Callable[[str], None]) -> list[Row]:
             heartbeat=part.heartbeat,
         )
         for setting in planned:
-            say(f"{part.name} {part.x:g}: {setting.mode}, seed {setting.seed} ...")
-            rows.append(Row(part.name, part.x, RUN[scope.network](setting)))
-    return rows
+            parts.append(part)
+            what = f"{part.name} {part.x:g}: {setting.mode}, seed {setting.seed}"
+            tasks.append(Task(what, RUN[scope.network], (setting,)))
+    found = sweep.all(tasks)
+    return [Row(part.name, part.x, one) for part, one in zip(parts, found, strict=True)]
 
 
 def _parts(scope: Scope) -> Iterator[_Part]:

@@ -12,7 +12,8 @@ import typer
 from p4lab.cli.console import print_whole
 from p4lab.cli.errors import VERDICT_NO, fail, fail_at, fail_in_file
 from p4lab.cli.hosts import choose_network
-from p4lab.cli.options import Json, NetworkName, output_folder
+from p4lab.cli.options import Json, NetworkName
+from p4lab.cli.sweeps import Dask, Threads, only_virtual, with_sweep
 from p4lab.network.base import NetworkError
 from p4lab.systems.frr.experiments import restoration as restored
 from p4lab.systems.frr.experiments.report import draw, summary, write_csv
@@ -75,6 +76,8 @@ def restoration(
     net: NetworkName = "virtual",
     detection: Detection = "link",
     heartbeat_ms: HeartbeatMs = None,
+    threads: Threads = 1,
+    dask: Dask = None,
     as_json: Json = False,
 ) -> None:
     """How long multicast stops after a link failure, with and without fast reroute (figure 11).
@@ -91,13 +94,13 @@ def restoration(
     from rich.console import Console  # heavy: rich
 
     choose_network(net)
+    only_virtual(net, threads, dask)
     heartbeat = _heartbeat(detection, heartbeat_ms, restored.HEARTBEATS[net])
     sums = (_milliseconds("--ip-ms", ip_ms), _milliseconds("--bier-ms", bier_ms))
     scope = Scope(runs, seed, pps, *sums, sweeps, net, heartbeat)
-    csv, figure = output_folder(out) / "restoration.csv", out / "restoration.svg"
+    csv, figure = out / "restoration.csv", out / "restoration.svg"
     try:
-        with Console(stderr=True).status("starting") as status:
-            rows = measure(scope, status.update)
+        rows = with_sweep(out, "restoration", threads, dask, lambda sweep: measure(scope, sweep))
         write_csv(rows, csv)
         draw(rows, figure)
     except (restored.ExperimentError, NetworkError) as error:

@@ -6,15 +6,16 @@ encodings get the same draws, so differences between them are not differences be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Literal
 
 from p4lab.model.control import NumberError
+from p4lab.spread.sweep import Sweep, Task
 from p4lab.systems.msr6 import trees
 from p4lab.systems.msr6.experiments.encodings import ENCODINGS, Case, Encoding, copies
-from p4lab.systems.msr6.experiments.networks import Draw, Source, counts, draw, random_regular
+from p4lab.systems.msr6.experiments.networks import Draw, RandomRegular, Source, counts, draw
 from p4lab.systems.msr6.settings import Shape
 from p4lab.systems.msr6.tree import Tree
 
@@ -40,11 +41,6 @@ class Scope:
     segments: int
     shape: Shape
     sizes: Sequence[int] = SIZES
-
-    @property
-    def steps(self) -> int:
-        """How often `measure` says that it has gone on."""
-        return (len(self.sources) + len(self.sizes)) * self.draws
 
 
 @dataclass(frozen=True)
@@ -104,23 +100,33 @@ def _some(receivers: int) -> str:
     return f"{receivers} receivers"
 
 
-def measure(scope: Scope, say: Callable[[str], object]) -> list[Observation]:
-    """All draws of all networks."""
-    found: list[Observation] = []
+def measure(scope: Scope, sweep: Sweep) -> list[Observation]:
+    """All draws of all networks. Raises SweepError."""
     seeds = range(scope.seed, scope.seed + scope.draws)
-    for name, source in scope.sources.items():
-        for seed in seeds:
-            say(f"{name}, seed {seed}")
-            drawn = draw(source, name, seed)
-            groups = counts(len(drawn.order))
-            found += observe("receivers", name, seed, drawn, groups, scope)
-    for size in scope.sizes:
-        source = random_regular(size)
-        for seed in seeds:
-            say(f"{size} routers, seed {seed}")
-            drawn = draw(source, f"{size} routers", seed)
-            found += observe("size", "random regular", seed, drawn, GROUPS, scope)
-    return found
+    bare = replace(scope, sources={}, draws=1, seed=0, sizes=())
+    tasks = [
+        Task(f"{name}, seed {seed}", observe_groups, (name, source, seed, bare))
+        for name, source in scope.sources.items()
+        for seed in seeds
+    ]
+    tasks += [
+        Task(f"{size} routers, seed {seed}", observe_size, (size, seed, bare))
+        for size in scope.sizes
+        for seed in seeds
+    ]
+    return [one for found in sweep.all(tasks) for one in found]
+
+
+def observe_groups(name: str, source: Source, seed: int, scope: Scope) -> list[Observation]:
+    """Groups of all sizes in one network."""
+    drawn = draw(source, name, seed)
+    return list(observe("receivers", name, seed, drawn, counts(len(drawn.order)), scope))
+
+
+def observe_size(size: int, seed: int, scope: Scope) -> list[Observation]:
+    """Some groups in a network of so many routers."""
+    drawn = draw(RandomRegular(size), f"{size} routers", seed)
+    return list(observe("size", "random regular", seed, drawn, GROUPS, scope))
 
 
 def observe(

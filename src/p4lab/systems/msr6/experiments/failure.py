@@ -23,6 +23,7 @@ from p4lab.model.run import Stream
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.paths import ROOT
 from p4lab.session.run import Session
+from p4lab.spread.sweep import Sweep, Task
 from p4lab.systems.frr.experiments import plan as frr
 from p4lab.systems.frr.experiments import restoration
 from p4lab.systems.frr.experiments.restoration import (
@@ -299,25 +300,18 @@ def _planned(runs: int, sweeps: bool) -> Iterator[_Runs]:
             yield _Runs("groups", way, lambda _: testbed(), groups, few)
 
 
-def planned(runs: int, sweeps: bool) -> int:
-    """How many runs `measure` carries out, and says so."""
-    return sum(one.count for one in _planned(runs, sweeps))
-
-
-def measure(
-    runs: int, pps: int, seed: int, sweeps: bool, say: Callable[[str], object]
-) -> list[Outcome]:
+def measure(runs: int, pps: int, seed: int, sweeps: bool, sweep: Sweep) -> list[Outcome]:
     """Every way so many times on the testbed; then in larger networks, and with more groups.
-    Raises NetworkError, ProgramError."""
+    Raises NetworkError, ProgramError, SweepError."""
     interval = 10**9 // pps
-    found = []
+    tasks = []
     for one in _planned(runs, sweeps):
         for own in range(seed, seed + one.count):
             topology = one.topology(own)
             what = f"{len(topology.routers)} routers, {one.groups} groups"
-            say(f"{one.way.name}: {what}, seed {own}")
-            found.append(run(one.part, one.way, topology, one.groups, interval, own))
-    return found
+            arguments = (one.part, one.way, topology, one.groups, interval, own)
+            tasks.append(Task(f"{one.way.name}: {what}, seed {own}", run, arguments))
+    return sweep.all(tasks)
 
 
 def wrong(found: Sequence[Outcome]) -> list[str]:

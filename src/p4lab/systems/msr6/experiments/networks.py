@@ -81,32 +81,77 @@ class Network:
 
 
 Source = Callable[[random.Random], Network]
-"""Draws a network"""
+"""Draws a network; one that may be sent to other machines"""
 
 
 def sources(nodes: int) -> dict[str, Source]:
     """The networks by name, of about so many routers each."""
-    import networkx as nx  # heavy: networkx
-
     ports = fat_tree_ports(nodes)
     return {
-        "random regular": random_regular(nodes),
-        "Waxman": lambda draw: whole(
-            nx.waxman_graph(nodes, WAXMAN_BETA, WAXMAN_ALPHA / nodes**0.5, seed=_number(draw))
-        ),
-        "Barabasi-Albert": lambda draw: whole(
-            nx.barabasi_albert_graph(nodes, ATTACHED, seed=_number(draw))
-        ),
-        "fat tree": lambda _: fat_tree(ports),
-        "fat tree to hosts": lambda _: fat_tree(ports, hosts=ports // 2),
+        "random regular": RandomRegular(nodes),
+        "Waxman": Waxman(nodes),
+        "Barabasi-Albert": BarabasiAlbert(nodes),
+        "fat tree": FatTree(ports),
+        "fat tree to hosts": FatTree(ports, ports // 2),
     }
 
 
-def random_regular(nodes: int) -> Source:
-    """Routers with DEGREE links each."""
-    import networkx as nx
+@dataclass(frozen=True)
+class RandomRegular:
+    """Draws routers with DEGREE links each."""
 
-    return lambda draw: whole(nx.random_regular_graph(DEGREE, nodes, seed=_number(draw)))
+    nodes: int
+
+    def __call__(self, chance: random.Random) -> Network:
+        import networkx as nx  # heavy: networkx
+
+        return whole(nx.random_regular_graph(DEGREE, self.nodes, seed=_number(chance)))
+
+
+@dataclass(frozen=True)
+class Waxman:
+    """Draws routers at places, and links that are likelier between near ones."""
+
+    nodes: int
+
+    def __call__(self, chance: random.Random) -> Network:
+        import networkx as nx  # heavy: networkx
+
+        alpha = WAXMAN_ALPHA / self.nodes**0.5
+        return whole(nx.waxman_graph(self.nodes, WAXMAN_BETA, alpha, seed=_number(chance)))
+
+
+@dataclass(frozen=True)
+class BarabasiAlbert:
+    """Draws routers that join by ATTACHED links each, to those with many rather than few."""
+
+    nodes: int
+
+    def __call__(self, chance: random.Random) -> Network:
+        import networkx as nx  # heavy: networkx
+
+        return whole(nx.barabasi_albert_graph(self.nodes, ATTACHED, seed=_number(chance)))
+
+
+@dataclass(frozen=True)
+class FatTree:
+    """Always the fat tree of switches with so many ports, and so many hosts at each below."""
+
+    ports: int
+    hosts: int = 0
+
+    def __call__(self, chance: random.Random) -> Network:
+        return fat_tree(self.ports, self.hosts)
+
+
+@dataclass(frozen=True)
+class Given:
+    """Always the same network."""
+
+    network: Network
+
+    def __call__(self, chance: random.Random) -> Network:
+        return self.network
 
 
 def _number(draw: random.Random) -> int:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from p4lab.cli.errors import fail
-from p4lab.cli.options import Json, existing_file, output_folder
-from p4lab.cli.results import Found, carefully, seeds_of, show, write
+from p4lab.cli.options import Json, existing_file
+from p4lab.cli.results import carefully, seeds_of, show, write
+from p4lab.cli.sweeps import Dask, Threads, with_sweep
 from p4lab.systems.msr6.encoded import MOST_ENTRIES
 from p4lab.systems.msr6.experiments import comparison, failure, failure_report, networks
 from p4lab.systems.msr6.experiments.comparison import SIZES, Scope
@@ -59,7 +59,7 @@ Rate = Annotated[int, typer.Option("--pps", min=1000, max=100_000, help="Packets
 Sweeps = Annotated[
     bool, typer.Option("--sweeps/--no-sweeps", help="Also larger networks, and more groups.")
 ]
-Sweep = Annotated[
+Sizes = Annotated[
     bool, typer.Option("--sizes/--no-sizes", help="Also let the network grow around its group.")
 ]
 
@@ -74,7 +74,9 @@ def encodings(
     payload: Payload = 1000,
     network: Chosen = None,
     graphml: Map = None,
-    sizes: Sweep = True,
+    sizes: Sizes = True,
+    threads: Threads = 1,
+    dask: Dask = None,
     as_json: Json = False,
 ) -> None:
     """How many bytes, packets, copies, passes, rows and stages it takes to name receivers.
@@ -96,10 +98,11 @@ def encodings(
     chosen = {name: source for name, source in known.items() if name in (network or known)}
     if graphml is not None:
         given = carefully(out, lambda: networks.read_graphml(existing_file(graphml, "map")))
-        chosen[graphml.stem] = lambda _: given
+        chosen[graphml.stem] = networks.Given(given)
     scope = Scope(chosen, draws, seed, segments, shape, SIZES if sizes else ())
-    output_folder(out)
-    found = _with_bar(scope.steps, lambda say: comparison.measure(scope, say))
+    found = with_sweep(
+        out, "encodings", threads, dask, lambda sweep: comparison.measure(scope, sweep)
+    )
     report = Report(scope, found, carefully(out, estimates), payload)
     files = write(out, "encodings", records(found, scope), report.figures)
     show(as_json, {**report.record, **files}, report.tables, report.lines)
@@ -111,6 +114,8 @@ def msr6_failure(
     pps: Rate = 10_000,
     seed: FirstRun = 1,
     sweeps: Sweeps = True,
+    threads: Threads = 1,
+    dask: Dask = None,
     as_json: Json = False,
 ) -> None:
     """A link fails: what it costs to compute MSR6's trees anew, beside BIER and BIER-FRR.
@@ -123,12 +128,12 @@ def msr6_failure(
     header_after), `first_back` (up to how many groups TE and RLB are, by formula), `wrong`,
     `seeds`, `csv` and `figures`.
     """
-    output_folder(out)
-    found = carefully(
+    found = with_sweep(
         out,
-        lambda: _with_bar(
-            failure.planned(runs, sweeps), lambda say: failure.measure(runs, pps, seed, sweeps, say)
-        ),
+        "msr6-failure",
+        threads,
+        dask,
+        lambda sweep: failure.measure(runs, pps, seed, sweeps, sweep),
     )
     rows = failure_report.records(found)
     cells, seeds = failure_report.summary(rows), seeds_of(seed, runs)
@@ -148,17 +153,3 @@ def msr6_failure(
         [*lines, seeds],
         failure.wrong(found),
     )
-
-
-def _with_bar(steps: int, work: Callable[[Callable[[str], object]], Found]) -> Found:
-    """Does something that says what it does next, so many times."""
-    from rich.console import Console  # heavy: rich
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("starting", total=steps)
-
-        def say(what: str) -> None:
-            bar.update(task, description=what, advance=1)
-
-        return work(say)

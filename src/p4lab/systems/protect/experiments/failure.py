@@ -9,7 +9,7 @@ controller take is what the restoration experiment takes for it (docs/frr.md).
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
@@ -18,6 +18,7 @@ from p4lab.model.entries import MulticastGroup, TableEntry
 from p4lab.model.run import Stream
 from p4lab.network.virtual import VirtualNetwork
 from p4lab.session.run import Session
+from p4lab.spread.sweep import Sweep, Task
 from p4lab.systems.frr.experiments import plan as frr
 from p4lab.systems.frr.experiments import restoration
 from p4lab.systems.frr.experiments.restoration import (
@@ -206,10 +207,12 @@ def _count(session: Session) -> tuple[int, int]:
     )
 
 
-def measure(runs: int, pps: int, seed: int, say: Callable[[str], object]) -> list[Outcome]:
-    """Every way so many times. Raises NetworkError, ProgramError."""
-    found = []
-    for way in WAYS:
-        say(f"{way.name}: {runs} runs ...")
-        found += [run(way, pps, seed + k) for k in range(runs)]
-    return found
+def measure(runs: int, pps: int, seed: int, sweep: Sweep) -> list[Outcome]:
+    """Every way so many times. Raises NetworkError, ProgramError, SweepError."""
+    return sweep.all(
+        [
+            Task(f"{way.name}, seed {own}", run, (way, pps, own))
+            for way in WAYS
+            for own in range(seed, seed + runs)
+        ]
+    )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from p4lab.experiment.goodput import PARALLEL, goodput_windows, parallel
 from p4lab.network.base import NetworkError
 from p4lab.network.virtual import PICOSECONDS
+from p4lab.spread.sweep import Sweep, Task
 from p4lab.systems.protect.connections import TUNNEL_BYTES
 from p4lab.systems.protect.experiments.setup import (
     MODES,
@@ -112,16 +113,15 @@ def run(mode: Mode, pairs: int, seed: int, host_rate: int = HOST_RATE) -> Outcom
 
 
 def measure(
-    runs: int,
-    seed: int,
-    run_one: Callable[[Mode, int, int], Outcome],
-    say: Callable[[str], object],
+    runs: int, seed: int, run_one: Callable[[Mode, int, int, int], Outcome], last: int, sweep: Sweep
 ) -> list[Outcome]:
-    """Every mode and number of pairs so many times; `run_one` gets mode, pairs and seed. Raises
-    NetworkError, ProgramError."""
-    found = []
-    for mode in MODES:
-        for pairs in PAIRS:
-            say(f"{mode}, {pairs} pairs: {runs} runs ...")
-            found += [run_one(mode, pairs, seed + k) for k in range(runs)]
-    return found
+    """Every mode and number of pairs so many times; `run_one`, a function of a module, gets mode,
+    pairs, seed and `last`. Raises NetworkError, ProgramError, SweepError."""
+    return sweep.all(
+        [
+            Task(f"{mode}, {pairs} pairs, seed {own}", run_one, (mode, pairs, own, last))
+            for mode in MODES
+            for pairs in PAIRS
+            for own in range(seed, seed + runs)
+        ]
+    )

@@ -7,7 +7,7 @@ draws, each the least of as many as there are paths.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import pairwise
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from p4lab.experiment import tidy
 from p4lab.experiment.confidence import mean
 from p4lab.experiment.panels import BLUE, GREY, RED
+from p4lab.spread.sweep import Sweep, Task
 from p4lab.systems.protect.experiments.figures import save
 from p4lab.systems.protect.experiments.pings import ping
 from p4lab.systems.protect.experiments.setup import (
@@ -105,16 +106,18 @@ def run(mode: str, jitter_us: int, pings: int, seed: int) -> Outcome:
     return Outcome(mode, jitter_us, seed, pings, measured)
 
 
-def measure(runs: int, pings: int, seed: int, say: Callable[[str], object]) -> list[Outcome]:
+def measure(runs: int, pings: int, seed: int, sweep: Sweep) -> list[Outcome]:
     """Every J with and without protection. Every J has seeds of its own, from `seed` on: links draw
-    the same for the same seed, only larger. Raises NetworkError, ProgramError."""
-    found = []
+    the same for the same seed, only larger. Raises NetworkError, ProgramError, SweepError."""
+    tasks = []
     for place, jitter_us in enumerate(JITTERS_US):
         for mode in PATHS:
-            say(f"jitter {jitter_us} us, {mode}: {runs} runs of {pings} pings ...")
             first = seed + place * runs
-            found += [run(mode, jitter_us, pings, first + k) for k in range(runs)]
-    return found
+            tasks += [
+                Task(f"jitter {jitter_us} us, {mode}, seed {k}", run, (mode, jitter_us, pings, k))
+                for k in range(first, first + runs)
+            ]
+    return sweep.all(tasks)
 
 
 def records(outcomes: Sequence[Outcome]) -> list[tidy.Row]:

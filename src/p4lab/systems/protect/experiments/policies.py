@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
 from p4lab.experiment.confidence import mean
+from p4lab.spread.sweep import Sweep, Task
 from p4lab.systems.protect.experiments.events import (
     EVENTS,
     HISTORY,
@@ -37,15 +38,17 @@ ASSUMED = (
 )
 
 
-def measure(runs: int, packets: int, seed: int, say: Callable[[str], object]) -> list[Outcome]:
+def measure(runs: int, packets: int, seed: int, sweep: Sweep) -> list[Outcome]:
     """Every event with every policy, so many times; run k has seed `seed` + k, so that policies
-    meet the same trouble. Raises NetworkError, ProgramError."""
-    found = []
-    for event in EVENTS:
-        for accept in POLICIES:
-            say(f"{event.name}: {accept}, {runs} runs ...")
-            found += [run(event, accept, packets, seed + k) for k in range(runs)]
-    return found
+    meet the same trouble. Raises NetworkError, ProgramError, SweepError."""
+    return sweep.all(
+        [
+            Task(f"{event.name}: {accept}, seed {own}", run, (event, accept, packets, own))
+            for event in EVENTS
+            for accept in POLICIES
+            for own in range(seed, seed + runs)
+        ]
+    )
 
 
 def records(outcomes: Sequence[Outcome]) -> list[tidy.Row]:

@@ -7,13 +7,14 @@ taken for new once that is within the window W. So k < 2^n - W is allowed (the p
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from p4lab.experiment import tidy
 from p4lab.experiment.panels import GREY, RED
+from p4lab.spread.sweep import Sweep, Task
 from p4lab.systems.protect.experiments.events import Event, Outcome, run
 from p4lab.systems.protect.experiments.figures import save
 from p4lab.systems.protect.experiments.setup import origin
@@ -66,11 +67,11 @@ def formulas() -> list[dict[str, Any]]:
 # ---- The same with 8 bits, in virtual time
 
 
-def measure(seed: int, say: Callable[[str], object]) -> list[Outcome]:
-    """Lags on both sides of the edge for each window. Raises NetworkError, ProgramError."""
-    found = []
+def measure(seed: int, sweep: Sweep) -> list[Outcome]:
+    """Lags on both sides of the edge for each window. Raises NetworkError, ProgramError,
+    SweepError."""
+    tasks = []
     for window in SMALL_WINDOWS:
-        say(f"window {window} of {1 << SMALL_BITS}: {len(BESIDE_EDGE)} lags ...")
         edge = allowed_packets(SMALL_BITS, window) + 1
         for more in BESIDE_EDGE:
             event = Event(
@@ -80,8 +81,9 @@ def measure(seed: int, say: Callable[[str], object]) -> list[Outcome]:
                 window=window,
                 reset_ms=0,
             )
-            found.append(run(event, "highest", LAPS << SMALL_BITS, seed))
-    return found
+            what = f"window {window} of {1 << SMALL_BITS}, lag {edge + more}"
+            tasks.append(Task(what, run, (event, "highest", LAPS << SMALL_BITS, seed)))
+    return sweep.all(tasks)
 
 
 def lag(outcome: Outcome) -> int:

@@ -11,6 +11,7 @@ from p4lab.cli.errors import fail
 from p4lab.cli.hosts import choose_network
 from p4lab.cli.options import Json, NetworkName
 from p4lab.cli.results import carefully, seeds_of, show, with_status, write
+from p4lab.cli.sweeps import Dask, Threads, only_virtual, with_sweep
 from p4lab.systems.protect.experiments import (
     cost,
     cost_report,
@@ -24,7 +25,6 @@ from p4lab.systems.protect.experiments import (
     skew,
 )
 from p4lab.systems.protect.experiments.goodput import GIGABIT, HOST_RATE
-from p4lab.systems.protect.experiments.setup import Mode
 
 Out = Annotated[Path, typer.Option("--out", metavar="DIR", help="Folder for the figure and CSV.")]
 Runs = Annotated[int, typer.Option("--runs", min=1, max=1000, help="Runs, each with its own seed.")]
@@ -55,6 +55,8 @@ def protection(
     runs: Runs = 5,
     packets: Packets = 600,
     seed: Seed = 1,
+    threads: Threads = 1,
+    dask: Dask = None,
     as_json: Json = False,
 ) -> None:
     """Which acceptance policy loses, doubles or reorders packets in which event.
@@ -67,7 +69,13 @@ def protection(
     (packets per run, and each with _half_width of the 95 % confidence interval), lost_by_formula,
     and as_defined (runs as the definition has them); `wrong`, `csv` and `figures`.
     """
-    found = with_status(out, lambda say: policies.measure(runs, packets, seed, say))
+    found = with_sweep(
+        out,
+        "protection",
+        threads,
+        dask,
+        lambda sweep: policies.measure(runs, packets, seed, sweep),
+    )
     cells, seeds = policies.summary(found), seeds_of(seed, runs)
     files = write(
         out,
@@ -89,6 +97,8 @@ def protection_jitter(
     runs: Runs = 10,
     pings: Pings = 200,
     seed: Seed = 1,
+    threads: Threads = 1,
+    dask: Dask = None,
     as_json: Json = False,
 ) -> None:
     """How much of the jitter of two paths is left of round trip times (figure 4).
@@ -97,7 +107,9 @@ def protection_jitter(
     The JSON object has `deviations` (jitter_us, mode, runs, deviation_us, half_width_us,
     formula_us), `ratios` (statistic, ratio, half_width, formula, paper), `csv` and `figures`.
     """
-    found = with_status(out, lambda say: jitter.measure(runs, pings, seed, say))
+    found = with_sweep(
+        out, "jitter", threads, dask, lambda sweep: jitter.measure(runs, pings, seed, sweep)
+    )
     seeds = seeds_of(seed, runs * len(jitter.JITTERS_US))
     files = write(
         out,
@@ -121,6 +133,8 @@ def protection_goodput(
     host_gbps: HostRate = HOST_RATE / GIGABIT,
     net: NetworkName = "virtual",
     seconds: Seconds = 2,
+    threads: Threads = 1,
+    dask: Dask = None,
     as_json: Json = False,
 ) -> None:
     """TCP goodput of 1 to 4 pairs of hosts over two lines of 100 Gb/s (figure 3).
@@ -132,16 +146,19 @@ def protection_goodput(
     which may be null), `wrong`, `csv` and `figures`.
     """
     choose_network(net)
+    only_virtual(net, threads, dask)
     if net == "linux" and (reason := goodput_linux.missing()):
         fail(reason)
     rate = round(host_gbps * GIGABIT)
 
-    def run(mode: Mode, pairs: int, own: int) -> goodput.Outcome:
-        if net == "virtual":
-            return goodput.run(mode, pairs, own, rate)
-        return goodput_linux.run(mode, pairs, own, seconds)
-
-    found = with_status(out, lambda say: goodput.measure(runs, seed, run, say))
+    run, last = (goodput.run, rate) if net == "virtual" else (goodput_linux.run, seconds)
+    found = with_sweep(
+        out,
+        "goodput",
+        threads,
+        dask,
+        lambda sweep: goodput.measure(runs, seed, run, last, sweep),
+    )
     rows, seeds = goodput_report.records(found, rate), seeds_of(seed, runs)
     cells = goodput_report.summary(rows)
     scale = (
@@ -164,7 +181,11 @@ def protection_goodput(
 
 
 def protection_skew(
-    out: Out = Path("protection-skew"), seed: Seed = 1, as_json: Json = False
+    out: Out = Path("protection-skew"),
+    seed: Seed = 1,
+    threads: Threads = 1,
+    dask: Dask = None,
+    as_json: Json = False,
 ) -> None:
     """How much later the slower copy may come, by window and length of packets.
 
@@ -174,7 +195,7 @@ def protection_skew(
     The JSON object has `formula` (rate, packet_bytes, skew_s), `lags` (window, lag_packets,
     allowed_packets, sent, lost, duplicates), `wrong`, `csv` and `figures`.
     """
-    found = with_status(out, lambda say: skew.measure(seed, say))
+    found = with_sweep(out, "skew", threads, dask, lambda sweep: skew.measure(seed, sweep))
     rows = skew.records(found)
     files = write(out, "skew", rows, {"skew": lambda path: skew.draw(found, path)})
     names = ("window", "lag_packets", "allowed_packets", "sent", "lost", "duplicates")
@@ -226,6 +247,8 @@ def protection_failure(
     runs: Runs = 5,
     pps: Rate = 20_000,
     seed: Seed = 1,
+    threads: Threads = 1,
+    dask: Dask = None,
     as_json: Json = False,
 ) -> None:
     """The same failure with IP-FRR, BIER-FRR and 1+1: packets lost, bandwidth, state.
@@ -236,7 +259,9 @@ def protection_failure(
     per run; frames_per_packet and bytes_per_packet on links between routers; entries, groups and
     cells; duplicates), `wrong`, `csv` and `figures`.
     """
-    found = with_status(out, lambda say: failure.measure(runs, pps, seed, say))
+    found = with_sweep(
+        out, "failure", threads, dask, lambda sweep: failure.measure(runs, pps, seed, sweep)
+    )
     rows, seeds = failure_report.records(found, pps), seeds_of(seed, runs)
     ways = failure_report.summary(rows)
     files = write(

@@ -1,0 +1,94 @@
+"""Checks of policies as data: what is measured, with what, and what has to hold of it.
+
+A file of such a check names a measure of the lab's system (`System.measures`) and draws what that
+is given. `holds` lists conditions over what was drawn, over the numbers that were measured, and
+over those of the lab's own policies, which have `best_` in front.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from p4lab.grading import drawing
+from p4lab.model.measured import Measure, Measured
+from p4lab.model.system import System
+from p4lab.policies import Program
+
+MEASURED = "measured"
+"""The signature of a condition that names none"""
+BEST = "best_"
+
+
+class Condition(BaseModel):
+    """What has to hold, what is said if it does not, with `{...}` computed, and the kind of the
+    mistake."""
+
+    model_config = ConfigDict(extra="forbid")
+    that: str
+    told: str
+    signature: str = MEASURED
+
+
+class MeasureFile(BaseModel):
+    """The file of a check. `policy` is the method that it is about."""
+
+    model_config = ConfigDict(extra="forbid")
+    say: str
+    measure: str
+    policy: str
+    draw: dict[str, Any] = {}
+    holds: Annotated[list[Condition], Field(min_length=1)]
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A case: what was drawn, and what the lab's own policies make of it."""
+
+    file: MeasureFile
+    given: Mapping[str, Any]
+    best: Measured
+
+    @property
+    def say(self) -> str:
+        return drawing.filled(self.file.say, self.given)
+
+    def broken(self, measured: Measured) -> tuple[str, str] | None:
+        """Kind and sentence of the first condition that does not hold; None if all do. Raises
+        DrawError."""
+        best = {f"{BEST}{name}": number for name, number in self.best.numbers.items()}
+        names = {**self.given, **measured.numbers, **best}
+        for condition in self.file.holds:
+            if not drawing.evaluate(condition.that, names):
+                return condition.signature, drawing.filled(condition.told, names)
+        return None
+
+
+def drawn(file: MeasureFile, label: str, hidden: bool) -> dict[str, Any]:
+    """What a check gives to its measure in the case of this label. Raises DrawError."""
+    names = drawing.draw(file.draw, random.Random(label), {drawing.HIDDEN: hidden})
+    del names[drawing.HIDDEN]
+    return names
+
+
+def measure_of(system: System, name: str) -> Measure:
+    """What a system measures under a name. Raises ValueError if there is nothing."""
+    place = system.measures.get(name)
+    if place is None:
+        known = ", ".join(system.measures) or "nothing"
+        raise ValueError(f"the system {system.name} does not measure {name!r}; it has {known}")
+    module, _, attribute = place.partition(":")
+    found: Measure = getattr(import_module(module), attribute)
+    return found
+
+
+def measured(
+    system: System, file: MeasureFile, program: Program, given: Mapping[str, Any]
+) -> Measured:
+    """What a policy makes of a case. Raises PolicyError and ValueError."""
+    return measure_of(system, file.measure)(program, given)

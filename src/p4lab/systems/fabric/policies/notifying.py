@@ -1,0 +1,47 @@
+"""Who is told to slow down: QCN at a port with one flow whose receiver is too slow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from p4lab.model.measured import Measured
+from p4lab.policies import Program
+from p4lab.systems.fabric.parameters import Settings
+from p4lab.systems.fabric.policies.answers import carried
+from p4lab.systems.fabric.policies.tables import weights
+from p4lab.systems.fabric.ports import terminal
+from p4lab.systems.fabric.runs import Flow, Scenario
+from p4lab.systems.fabric.trees import direct
+
+LOAD = 99.0
+LEAVES = 7
+SETTINGS: Settings = {"qcn.points": "inputs"}
+MICROS, WARM = 1500, 600
+
+
+def neighbour(program: Program, given: Mapping[str, Any]) -> Measured:
+    """One server has a flow for server 1 of its leaf, to which `first` others send, too, one for
+    server 2 with `second` others unless that is 0, and one for servers 3 and 4 that no one is in
+    the way of. `free` is the Gb/s of the latter, `culprit` that of the first."""
+    flows = [
+        _flow(terminal(0), terminal(0, 1), terminal(1, 1)),
+        _flow(terminal(0), terminal(0, 3), terminal(0, 4)),
+    ]
+    if given["second"]:
+        flows.append(_flow(terminal(0), terminal(0, 2)))
+    flows += [_flow(terminal(2 + number), terminal(0, 1)) for number in range(given["first"])]
+    flows += [_flow(terminal(2 + number, 1), terminal(0, 2)) for number in range(given["second"])]
+    tables = {"notify": weights(program)}
+    scenario = Scenario(LEAVES, tuple(flows), MICROS, WARM, SETTINGS, tables=tables)
+    seen = carried(program, "weight", scenario, given["seed"])
+    culprit, free = (min(seen.gbps(flow)) for flow in (0, 1))
+    told = (
+        f"its flow for the slow receiver gets {culprit:.1f} Gb/s",
+        f"its flow that no one is in the way of gets {free:.1f} Gb/s",
+    )
+    return Measured({"free": free, "culprit": culprit}, told)
+
+
+def _flow(sender: int, *receivers: int) -> Flow:
+    return Flow(direct(sender, receivers), LOAD, lossless=True)

@@ -1,0 +1,82 @@
+"""Queues that wait for each other, and a receiver that is too slow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from p4lab.model.measured import Measured
+from p4lab.policies import Program
+from p4lab.systems.fabric.parameters import Settings
+from p4lab.systems.fabric.policies.answers import carried
+from p4lab.systems.fabric.policies.tables import drops, suspends
+from p4lab.systems.fabric.ports import terminal
+from p4lab.systems.fabric.runs import Flow, Scenario, Seen
+from p4lab.systems.fabric.trees import direct
+
+LOAD = 99.0
+COPIES = [*(terminal(0, place) for place in range(1, 5)), *map(terminal, range(1, 5))]
+"""Four receivers in the sender's leaf, and four in others"""
+OTHERS = 5
+"""The first leaf of those that send to the slow ones, too"""
+LEAVES = 12
+OTHER_SIZE = 1522
+PLAIN: Settings = {"voq.drop": "off"}
+MICROS, WARM = 400, 150
+
+
+def suspend(program: Program, given: Mapping[str, Any]) -> Measured:
+    """One server sends `size` bytes to eight; the cache has `lines`. `least` is the Gb/s of the
+    slowest copy, `waits` how often queues begin to wait in a millisecond."""
+    settings = {**PLAIN, "cache.lines": given["lines"]}
+    flow = Flow(direct(0, COPIES), LOAD, given["size"])
+    tables = {"suspend": suspends(program)}
+    scenario = Scenario(5, (flow,), MICROS, WARM, settings, tables=tables)
+    seen = carried(program, "suspend", scenario, given["seed"])
+    least = min(seen.gbps(0))
+    waits = seen.totals["suspended"] * 1000 / MICROS
+    told = f"each copy gets {least:.1f} Gb/s and more; queues begin to wait {waits:.0f} times a ms"
+    return Measured({"least": least, "waits": waits}, (told,))
+
+
+def drop(program: Program, given: Mapping[str, Any]) -> Measured:
+    """The same with copies to the places in `slow`, each of whose receivers gets `flows` more flows
+    of others. Queues wait by the paper's thresholds. See `_slow`."""
+    sizes = (given["size"], OTHER_SIZE)
+    return _slow(program, given, PLAIN, {"drop": drops(program, sizes)})
+
+
+def both(program: Program, given: Mapping[str, Any]) -> Measured:
+    """The same, with a cache of `lines`, and queues wait by the policy, too."""
+    tables = {"suspend": suspends(program), "drop": drops(program, (given["size"], OTHER_SIZE))}
+    return _slow(program, given, {**PLAIN, "cache.lines": given["lines"]}, tables)
+
+
+def _slow(
+    program: Program, given: Mapping[str, Any], settings: Settings, tables: Mapping[str, Any]
+) -> Measured:
+    """`fast` and `slow`: Gb/s of the worst of the copies that no one is in the way of, and of the
+    others; `lost`: copies of the flow, in percent, that were dropped."""
+    slow: Sequence[int] = given["slow"]
+    flows = [Flow(direct(0, COPIES), LOAD, given["size"])]
+    for number, place in enumerate(place for place in slow for _ in range(given["flows"])):
+        sender = terminal(OTHERS + number % (LEAVES - OTHERS), number // (LEAVES - OTHERS))
+        flows.append(Flow(direct(sender, [COPIES[place]]), LOAD, OTHER_SIZE))
+    scenario = Scenario(LEAVES, tuple(flows), MICROS, WARM, settings, tables=tables)
+    seen = carried(program, "drop", scenario, given["seed"])
+    rates = seen.gbps(0)
+    fast = min(rate for place, rate in enumerate(rates) if place not in slow)
+    told = [f"the copies that no one is in the way of get {fast:.1f} Gb/s and more"]
+    held = min((rates[place] for place in slow), default=LOAD)
+    if slow:
+        told.append(f"what goes to {slow_ones(slow)} gets {held:.1f}")
+    return Measured({"fast": fast, "slow": held, "lost": _lost(seen)}, tuple(told))
+
+
+def slow_ones(slow: Sequence[int]) -> str:
+    return "the slow receiver" if len(slow) == 1 else "the slow receivers"
+
+
+def _lost(seen: Seen) -> float:
+    dropped = sum(seen.totals[name] for name in ("no_payload", "tail_dropped", "head_dropped"))
+    return 100 * dropped / max(seen.totals["headers"], 1)
