@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from p4lab.model.control import PacketIn
-from p4lab.systems.bng.process import AT_ONCE, ROOM, Inbox
+from p4lab.systems.bng.process import AT_ONCE, ROOM, ROOM_OF_A_LINE, Inbox
 from p4lab.systems.bng.verbs import gateway
 
 
@@ -50,11 +50,28 @@ def test_a_mistake_is_named(
     assert reason in told and told.count("\n") == 1
 
 
-def test_packets_keep_their_order_and_a_flood_is_cut_off() -> None:
+def packet(number: int, line: int) -> PacketIn:
+    return PacketIn(number, b"", b"\0\0" + line.to_bytes(2, "big") + b"\0\0")
+
+
+def test_a_flood_from_one_line_leaves_room_for_the_others() -> None:
+    inbox = Inbox()
+    for number in range(5000):
+        inbox.put(packet(number, 1))
+    inbox.put(packet(0, 2))
+    assert inbox.lost == 5000 - ROOM_OF_A_LINE
+    lines = [one.header[3] for one in inbox.take()]
+    assert lines == [1] * ROOM_OF_A_LINE + [2]
+    inbox.put(packet(0, 1))
+    assert len(inbox.take()) == 1 and inbox.take() == []
+    inbox.close()
+
+
+def test_packets_keep_their_order_and_a_flood_from_all_lines_is_cut_off() -> None:
     inbox = Inbox()
     for number in range(ROOM + 5):
-        inbox.put(PacketIn(number, b""))
-    taken = [packet.port for _ in range(ROOM // AT_ONCE) for packet in inbox.take()]
+        inbox.put(packet(number, number % 1000))
+    taken = [one.port for _ in range(ROOM // AT_ONCE) for one in inbox.take()]
     assert taken == list(range(ROOM)) and inbox.lost == 5
     assert inbox.take() == []
     inbox.close()

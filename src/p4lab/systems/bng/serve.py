@@ -73,6 +73,8 @@ def serve(setup: Setup, say: Callable[[str], object]) -> None:
         with _signals() as heard:
             process.run(lambda: bool(heard))
         say(f"{gateway.sessions} sessions stay up; --state {setup.state} goes on with them")
+        if inbox.lost:
+            say(f"{inbox.lost} packets came faster than the gateway hears, and were dropped")
 
 
 @contextmanager
