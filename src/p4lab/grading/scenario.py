@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -210,9 +211,12 @@ class Case:
         for number, sending in enumerate(self.sendings[:upto], 1):
             brief = sending.brief if number < upto else ""
             packets += [*sending.steps, brief or sending.text]
+        changes = any(sending.steps for sending in self.sendings[:upto])
         packets = list(_counted(packets))
+        if len(packets) > SHOWN_PACKETS and not changes:
+            packets = _gathered(packets[:-1]) + packets[-1:]
         held = shortened(self.steps)
-        if any(sending.steps for sending in self.sendings[:upto]):
+        if changes:
             return (self.say, *held, *packets)
         return (self.say, *packets, *held)
 
@@ -224,7 +228,15 @@ def _counted(steps: list[str]) -> Iterator[str]:
         yield from [step] * times if times < MANY_TIMES else [f"{step} ({times} times)"]
 
 
+def _gathered(steps: list[str]) -> list[str]:
+    """Steps that are said again and again, among others, are said where they come first."""
+    times = Counter(steps)
+    return [step if count == 1 else f"{step} ({count} times)" for step, count in times.items()]
+
+
 MANY_TIMES = 4
+SHOWN_PACKETS = 6
+"""Lines about packets before those that are alike are told together"""
 
 
 SHOWN_STEPS = 12

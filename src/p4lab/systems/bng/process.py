@@ -14,7 +14,7 @@ from __future__ import annotations
 import selectors
 import socket
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Protocol
@@ -27,8 +27,10 @@ from p4lab.systems.bng.radius.sockets import Sockets
 SECOND = 10**9
 LONGEST_WAIT = 0.2
 """Seconds until the switch and the end of the run are looked at again"""
-ROOM = 20_000
-"""Packets that may wait for the gateway; those of a flood beyond that are lost"""
+ROOM, ROOM_OF_A_LINE = 20_000, 200
+"""Packets that may wait for the gateway, of all lines and of one: more are a flood, and lost"""
+LINE = slice(2, 4)
+"""Where the program's header says which line a packet is from (p4/bng/README.md)"""
 AT_ONCE = 500
 """Packets that are heard before anything is written and said"""
 
@@ -50,6 +52,9 @@ class Inbox:
     def __init__(self) -> None:
         self.lost = 0
         self._packets: deque[PacketIn] = deque()
+        # By the line in the program's header. Each is written by one thread only.
+        self._put: Counter[bytes] = Counter()
+        self._taken: Counter[bytes] = Counter()
         self._out, self._in = socket.socketpair()
         self._out.setblocking(False)
         self._in.setblocking(False)
@@ -59,10 +64,13 @@ class Inbox:
         return self._out.fileno()
 
     def put(self, packet: PacketIn) -> None:
-        """From any thread."""
-        if len(self._packets) >= ROOM:
+        """From one other thread."""
+        line = packet.header[LINE]
+        waiting = self._put[line] - self._taken[line]
+        if waiting >= ROOM_OF_A_LINE or len(self._packets) >= ROOM:
             self.lost += 1
             return
+        self._put[line] += 1
         self._packets.append(packet)
         with suppress(BlockingIOError):  # it is awake already
             self._in.send(b".")
@@ -72,6 +80,7 @@ class Inbox:
         with suppress(BlockingIOError):
             self._out.recv(ROOM)
         found = [self._packets.popleft() for _ in range(min(len(self._packets), AT_ONCE))]
+        self._taken.update(packet.header[LINE] for packet in found)
         if self._packets:
             with suppress(BlockingIOError):
                 self._in.send(b".")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import signal
 import socket
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import SystemRandom
@@ -50,8 +51,8 @@ class Setup:
     coa: tuple[str, int]
 
 
-def serve(setup: Setup, is_over: Callable[[], bool], say: Callable[[str], object]) -> None:
-    """Until that is true. Sessions stay up, for the next one to go on with.
+def serve(setup: Setup, say: Callable[[str], object]) -> None:
+    """Until Ctrl-C or SIGTERM. Sessions stay up, for the next one to go on with.
 
     Raises OSError, StoreError, and ValueError for a switch that is not there or refuses something.
     """
@@ -69,8 +70,24 @@ def serve(setup: Setup, is_over: Callable[[], bool], say: Callable[[str], object
         gc.freeze()  # The sessions from before are here to stay: no collection looks at them again.
         host, port = setup.coa
         say(f"{gateway.sessions} sessions from before; switch {setup.switch}, CoA {host}:{port}")
-        process.run(is_over)
+        with _signals() as heard:
+            process.run(lambda: bool(heard))
         say(f"{gateway.sessions} sessions stay up; --state {setup.state} goes on with them")
+        if inbox.lost:
+            say(f"{inbox.lost} packets came faster than the gateway hears, and were dropped")
+
+
+@contextmanager
+def _signals() -> Iterator[list[int]]:
+    """Ctrl-C and SIGTERM end nothing by themselves, but are in this list."""
+    heard: list[int] = []
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(number, lambda signum, _: heard.append(signum)) for number in numbers]
+    try:
+        yield heard
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _driver(setup: Setup, store: Store, inbox: Inbox) -> P4RuntimeDriver:

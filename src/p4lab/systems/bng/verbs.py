@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from enum import Enum
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -85,7 +84,7 @@ def gateway(
     core: Core = "web",
     access: Access = MIXED,
 ) -> None:
-    """Run the broadband gateway's control plane beside a switch with p4/bng (docs/bng.md).
+    """Run the broadband gateway's control plane beside a switch with p4/bng (docs/gateway.md).
 
     Lines, ports and servers are those of TOPOLOGY. Sessions outlive the process: the next one with
     the same state goes on with them, after a kill -9, too. Ctrl-C or SIGTERM ends it.
@@ -98,17 +97,14 @@ def gateway(
     except TopologyError as error:
         fail_in_file(error)
     try:
-        settings = _settings(shape, core, access)
         server = _radius(radius)
         coa_at = _host_port(coa, "--coa")
         options = Options(address=only_router(shape).address, hosts=_pool(pool))
+        settings = _settings(shape, core, access)
         sold = [_class(text) for text in classes or ()]
     except (NumberError, ValueError) as error:
         fail(str(error))
 
-    over: list[int] = []
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda signum, _: over.append(signum))
     from p4lab.systems.bng.serve import Setup, serve  # heavy: finsy and grpc
 
     setup = Setup(
@@ -125,7 +121,7 @@ def gateway(
         coa=coa_at,
     )
     try:
-        serve(setup, lambda: bool(over), typer.echo)
+        serve(setup, typer.echo)
     except (ValueError, StoreError, OSError) as error:
         fail(str(error))
 
@@ -166,4 +162,5 @@ def _class(text: str) -> Bandwidth:
     name, *rates = text.split(":")
     if len(rates) != 2:
         raise ValueError(f"--class {text}: write NAME:DOWN:UP, such as gold:100 Mbit/s:20 Mbit/s.")
-    return bandwidth(name, *[rate_bits_per_second(rate) for rate in rates])
+    down, up = map(rate_bits_per_second, rates)
+    return bandwidth(name, down, up)

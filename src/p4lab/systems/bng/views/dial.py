@@ -142,5 +142,5 @@ def _ending(name: str, call: Call) -> str:
     if not call.messages:
         return f"{name} said nothing."
     if call.messages[-1].arrived is None:
-        return f"{name} is not online: what it says does not come to the control plane."
+        return f"{name} is not online: its messages do not reach the control plane."
     return f"{name} is not online."

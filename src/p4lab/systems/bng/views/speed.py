@@ -138,7 +138,9 @@ def _said(drive: Drive) -> str:
 
 
 def _gets_nothing(drive: Drive) -> bool:
-    """Whether nothing arrives of what is sent to a subscriber."""
+    """Whether a subscriber is not online, or nothing arrives of what is sent to it."""
+    if drive.index is None:
+        return True
     return bool(drive.windows) and drive.windows[-1].offered > 0 and not lately(drive.windows)
 
 
