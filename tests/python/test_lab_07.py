@@ -15,6 +15,7 @@ from p4lab.course import marks
 from p4lab.grading.course import Course, load
 from p4lab.grading.judge import judge
 from p4lab.grading.record import Verdict
+from p4lab.notebook.live import Live
 from p4lab.policies import PolicyError, read
 from p4lab.systems.fabric.policies import shape
 from p4lab.systems.fabric.ports import terminals
@@ -124,6 +125,13 @@ def test_a_tree_may_not_use_what_is_not_there():
 def test_the_same_policies_get_the_same_verdict(course):
     assert judged(course, solution(course)) == judged(course, solution(course))
     assert judged(course, solution(course)).points == 100
+
+
+def test_beside_the_editor_there_is_the_verdict_alone(course, tmp_path, monkeypatch):
+    monkeypatch.setenv("P4LAB_FOLDER", str(tmp_path))
+    live = Live("07-fabric")
+    assert live.look() and not live.view.trouble
+    assert list(live.view.views) == ["checks"] and live.view.title == "policies.py"
 
 
 def test_run_shows_what_policies_bring_about():
