@@ -52,7 +52,7 @@ pub struct LeafState {
     pub ports: Vec<PortState>,
     /// For each cell in the cache: the flow, the port, the frame's number, the cell, copies to come
     pub cache: Vec<(u32, PortId, u64, u32, u8)>,
-    /// Cells that wait for the crossbar after a spine
+    /// Cells that have passed a spine and not yet this crossbar
     pub waiting: usize,
     /// Lines that the cache has evicted so far
     pub evicted: u64,

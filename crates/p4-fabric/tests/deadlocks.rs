@@ -147,6 +147,34 @@ fn the_search_finds_what_a_cache_loses() {
     assert!(kept.complete && kept.evicted == 0, "{kept:?}");
 }
 
+/// Whether the watchdog ends some run, and the most cells that a cache loses in one: frames come in
+/// the first step and in up to three of the next seven, and nothing is remembered from run to run.
+fn tried_one_by_one(fabric: &Fabric) -> (bool, u64) {
+    let (mut stuck, mut evicted) = (false, 0);
+    for chosen in (0..128u32).filter(|chosen| chosen.count_ones() <= 3) {
+        let schedule: Vec<u32> = (0..8).map(|step| (chosen << 1 | 1) >> step & 1).collect();
+        let mut run = replay(fabric.clone(), &schedule);
+        stuck |= run.run_until(Time::from_micros(200), u64::MAX) == Outcome::Deadlock;
+        evicted = evicted.max(run.measures().totals.evicted);
+    }
+    (stuck, evicted)
+}
+
+// If this fails states that differ are taken for the same, and what follows one of them is not seen.
+#[test]
+fn the_search_sees_what_single_runs_see() {
+    let thrash = "on = false\n[cache]\nlines = 8\nspare = 1\n[voq]\nwindow = 6\n";
+    let newest = "[voq]\nwindow = 6\norder = \"newest\"\n";
+    for more in [thrash, newest, "[voq]\nwindow = 6\n"] {
+        let fabric = small(more, &[(0, vec![1, 8])]);
+        let found = explored(&fabric, 4);
+        let (stuck, evicted) = tried_one_by_one(&fabric);
+        assert_eq!(found.stuck.is_some(), stuck, "{more}");
+        assert!(found.evicted >= evicted, "{more}: {evicted}, {found:?}");
+        assert_eq!(evicted > 0, more == thrash, "{more}: nothing was tested");
+    }
+}
+
 // If this fails a search runs on parameters that make its answer wrong.
 #[test]
 fn a_search_refuses_what_draws_and_what_sends_by_itself() {

@@ -197,7 +197,8 @@ impl Fabric {
     }
 
     /// A leaf at this moment: dicts of its VOQs and ports, the cells in its cache (flow, port, number,
-    /// cell, copies to come), and cells that wait after a spine. ValueError if there is no such leaf.
+    /// cell, copies to come), cells that have passed a spine and not yet its crossbar, and lines that
+    /// its cache has evicted. ValueError if there is no such leaf.
     fn snapshot<'py>(&self, py: Python<'py>, leaf: usize) -> PyResult<Bound<'py, PyDict>> {
         let Some(state) = self.fabric.snapshot(leaf) else {
             return Err(PyValueError::new_err(format!("there is no leaf {leaf}")));

@@ -41,6 +41,11 @@ class Folder:
         """Whether this is the solution itself and not a student's work."""
         return self.path.resolve() == home(self.lab).sources.resolve()
 
+    @property
+    def is_p4(self) -> bool:
+        """Whether it holds a P4 program, and not policies."""
+        return self.program.suffix == ".p4"
+
     def age(self) -> Mapping[Path, int]:
         """When each file was last written, in nanoseconds; 0 for one that is gone."""
         return {path: path.stat().st_mtime_ns if path.is_file() else 0 for path in self.files}

@@ -30,6 +30,7 @@ from p4lab.widgets.sent import Cut, Ends, Sent
 
 if TYPE_CHECKING:
     from p4lab.notebook.checks import Checked
+    from p4lab.notebook.policies import PolicyLab
     from p4lab.widgets.links import LinkButtons
     from p4lab.widgets.losses import LossCounter
     from p4lab.widgets.packet import PacketView
@@ -345,8 +346,9 @@ def open_lab(
     seed: int = 1,
     finished: bool = False,
     **settings: Any,
-) -> Lab:
-    """Starts a lab in virtual time, with the program in the student's folder.
+) -> Lab | PolicyLab:
+    """Starts a lab in virtual time, with the program in the student's folder; of a lab whose
+    students write policies, opens these.
 
     `folder` is another folder than `lab_folder` finds, `program` a program from a `%%p4` cell to
     run instead, `topology` another than the lab's own; `finished` runs the lab's solution, to show
@@ -354,6 +356,10 @@ def open_lab(
     LabError, TopologyError, NetworkError, and DoesNotCompile after showing what the compiler said.
     """
     place = lab_folder(name, home(name).sources if finished else folder)
+    if not place.is_p4:
+        from p4lab.notebook.policies import open_policies
+
+        return open_policies(name, place, finished)
     lab = Lab(name, place, topology, seed, program, **settings)
     if finished:
         say(f"Running the finished program on {lab.topology.name}.")

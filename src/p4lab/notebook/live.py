@@ -77,6 +77,11 @@ class Live:
     def _renew(self, written: Sequence[Path] = ()) -> None:
         """Compiles, sends and draws; or shows why not. `written` are files that have changed."""
         trouble = ""
+        if not self._folder.is_p4:  # of policies there is a verdict, and no network to be drawn
+            if not self.view.views:
+                self.view.show_checks(self._folder.program.name)
+            self.view.saves += 1
+            return
         try:
             if written:
                 self._turn_to(written[0])

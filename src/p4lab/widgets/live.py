@@ -75,6 +75,13 @@ class LiveView(anywidget.AnyWidget):
         lab.watch(self._follow)
         self.observe(self._choose, "chosen")
 
+    def show_checks(self, title: str) -> None:
+        """Begins with a lab that has no network: its verdict alone."""
+        with self.hold_sync():
+            self.views = {CHECKS: self.verdict}
+            self.tabs = [{"name": CHECKS, "label": "checks"}]
+            self.title = title
+
     def _of_system(self, lab: Lab, router: str) -> Iterator[tuple[str, SentView]]:
         """The views of the lab's system that need no more than a router, if that."""
         for name, place in lab.system.views.items():

@@ -20,6 +20,9 @@ class FabricSystem(System):
     experiments: ClassVar[Mapping[str, str]] = {
         "fabric": "p4lab.systems.fabric.experiments.verbs:fabric",
     }
+    views: ClassVar[Mapping[str, str]] = {
+        "leaf_view": "p4lab.systems.fabric.views.lab:leaf_view",
+    }
     measures: ClassVar[Mapping[str, str]] = {
         "rate": "p4lab.systems.fabric.policies.rates:without_cache",
         "tree": "p4lab.systems.fabric.policies.shape:measure",

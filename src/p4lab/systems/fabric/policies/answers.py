@@ -22,7 +22,7 @@ def number(program: Program, method: str, *arguments: Any) -> float:
         told = f"{asked(method, arguments)} returns {shown(answer)}, and not a number."
         raise program.wrong(method, told)
     if not math.isfinite(answer) or abs(answer) > HUGE:
-        told = f"{asked(method, arguments)} returns {shown(answer)}: that is far too large."
+        told = f"{asked(method, arguments)} returns {shown(answer)}, which cannot be right."
         raise program.wrong(method, told)
     return float(answer)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from p4lab.model.measured import Measured
@@ -25,14 +26,35 @@ PLAIN: Settings = {"voq.drop": "off"}
 MICROS, WARM = 400, 150
 
 
-def suspend(program: Program, given: Mapping[str, Any]) -> Measured:
-    """One server sends `size` bytes to eight; the cache has `lines`. `least` is the Gb/s of the
-    slowest copy, `waits` how often queues begin to wait in a millisecond."""
+def suspended(program: Program, given: Mapping[str, Any]) -> Scenario:
+    """One server sends `size` bytes to eight; the cache has `lines`. Queues wait by the policy."""
     settings = {**PLAIN, "cache.lines": given["lines"]}
     flow = Flow(direct(0, COPIES), LOAD, given["size"])
-    tables = {"suspend": suspends(program)}
-    scenario = Scenario(5, (flow,), MICROS, WARM, settings, tables=tables)
-    seen = carried(program, "suspend", scenario, given["seed"])
+    return Scenario(5, (flow,), MICROS, WARM, settings, tables={"suspend": suspends(program)})
+
+
+def dropped(program: Program, given: Mapping[str, Any]) -> Scenario:
+    """The same with copies to the places in `slow`, each of whose receivers gets `flows` more flows
+    of others. Copies are dropped by the policy, and queues wait by the paper's thresholds."""
+    flows = [Flow(direct(0, COPIES), LOAD, given["size"])]
+    for number, place in enumerate(place for place in given["slow"] for _ in range(given["flows"])):
+        sender = terminal(OTHERS + number % (LEAVES - OTHERS), number // (LEAVES - OTHERS))
+        flows.append(Flow(direct(sender, [COPIES[place]]), LOAD, OTHER_SIZE))
+    tables = {"drop": drops(program, (given["size"], OTHER_SIZE))}
+    return Scenario(LEAVES, tuple(flows), MICROS, WARM, PLAIN, tables=tables)
+
+
+def decided(program: Program, given: Mapping[str, Any]) -> Scenario:
+    """The same, with a cache of `lines`, and queues wait by the policy, too."""
+    plain = dropped(program, given)
+    tables = {**plain.tables, "suspend": suspends(program)}
+    return replace(plain, settings={**PLAIN, "cache.lines": given["lines"]}, tables=tables)
+
+
+def suspend(program: Program, given: Mapping[str, Any]) -> Measured:
+    """`least` is the Gb/s of the slowest copy, `waits` how often queues begin to wait in a
+    millisecond."""
+    seen = carried(program, "suspend", suspended(program, given), given["seed"])
     least = min(seen.gbps(0))
     waits = seen.totals["suspended"] * 1000 / MICROS
     told = f"each copy gets {least:.1f} Gb/s and more; queues begin to wait {waits:.0f} times a ms"
@@ -40,30 +62,18 @@ def suspend(program: Program, given: Mapping[str, Any]) -> Measured:
 
 
 def drop(program: Program, given: Mapping[str, Any]) -> Measured:
-    """The same with copies to the places in `slow`, each of whose receivers gets `flows` more flows
-    of others. Queues wait by the paper's thresholds. See `_slow`."""
-    sizes = (given["size"], OTHER_SIZE)
-    return _slow(program, given, PLAIN, {"drop": drops(program, sizes)})
+    """See `_slow`."""
+    return _slow(carried(program, "drop", dropped(program, given), given["seed"]), given["slow"])
 
 
 def both(program: Program, given: Mapping[str, Any]) -> Measured:
-    """The same, with a cache of `lines`, and queues wait by the policy, too."""
-    tables = {"suspend": suspends(program), "drop": drops(program, (given["size"], OTHER_SIZE))}
-    return _slow(program, given, {**PLAIN, "cache.lines": given["lines"]}, tables)
+    """See `_slow`."""
+    return _slow(carried(program, "drop", decided(program, given), given["seed"]), given["slow"])
 
 
-def _slow(
-    program: Program, given: Mapping[str, Any], settings: Settings, tables: Mapping[str, Any]
-) -> Measured:
+def _slow(seen: Seen, slow: Sequence[int]) -> Measured:
     """`fast` and `slow`: Gb/s of the worst of the copies that no one is in the way of, and of the
     others; `lost`: copies of the flow, in percent, that were dropped."""
-    slow: Sequence[int] = given["slow"]
-    flows = [Flow(direct(0, COPIES), LOAD, given["size"])]
-    for number, place in enumerate(place for place in slow for _ in range(given["flows"])):
-        sender = terminal(OTHERS + number % (LEAVES - OTHERS), number // (LEAVES - OTHERS))
-        flows.append(Flow(direct(sender, [COPIES[place]]), LOAD, OTHER_SIZE))
-    scenario = Scenario(LEAVES, tuple(flows), MICROS, WARM, settings, tables=tables)
-    seen = carried(program, "drop", scenario, given["seed"])
     rates = seen.gbps(0)
     fast = min(rate for place, rate in enumerate(rates) if place not in slow)
     told = [f"the copies that no one is in the way of get {fast:.1f} Gb/s and more"]

@@ -209,7 +209,7 @@ function outlets(data, moment) {
       write(OUT + 58 + width + 6, y + 16, busy ? `${free}, sends` : String(free), "small")));
   });
   const y = row(-1);
-  const words = moment.waiting ? `${moment.waiting} cells wait after them` : "";
+  const words = moment.waiting ? `${moment.waiting} cells come in` : "";
   parts.push(write(OUT + 50, y + 16, "spines", "end"), write(OUT + 58, y + 16, words, "small"));
   return { parts, y: (place) => row(place) + ROW / 2, bottom: y + ROW };
 }
@@ -261,7 +261,7 @@ function circle(edges) {
   });
   const names = edges.map((edge, index) => {
     const [x, y] = place(index);
-    return write(x, y + 4, edge.who, "node");
+    return write(x, y + 4 + 0.12 * (y - height / 2), edge.who, "node");
   });
   const label = `A circle: ${edges.map((edge) => edge.who).join(", which waits for ")}, which waits for ${edges[0].who}`;
   return svg("svg", { viewBox: `0 0 ${width} ${height}`, class: "p4f", role: "img", "aria-label": label }, arrows, names);

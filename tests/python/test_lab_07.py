@@ -1,0 +1,158 @@
+"""Lab 07: what a student's policies come to.
+
+If these fail, a hostile policy costs a class its grades, or a right one its points.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from cli_runner import p4lab
+from p4lab.course import marks
+from p4lab.grading.course import Course, load
+from p4lab.grading.judge import judge
+from p4lab.grading.record import Verdict
+from p4lab.notebook.live import Live
+from p4lab.policies import PolicyError, read
+from p4lab.systems.fabric.policies import shape
+from p4lab.systems.fabric.ports import terminals
+from p4lab.systems.fabric.trees import levels
+
+pytestmark = pytest.mark.beside(seconds=20)
+
+FILE = "fabric/policies.py"
+
+
+@pytest.fixture(scope="module")
+def course() -> Course:
+    return load("07-fabric")
+
+
+def solution(course: Course) -> str:
+    return marks.solution(course.sources[FILE], FILE)
+
+
+def changed(course: Course, method: str, body: str) -> str:
+    """The solution with another body of a method."""
+    text = solution(course)
+    begin = text.index(f"    def {method}(")
+    body_at = text.index('"""', text.index('"""', begin) + 3) + 3
+    end = text.find("\n    def ", body_at)
+    lines = "".join(f"\n        {line}" for line in body.splitlines())
+    return text[:body_at] + lines + "\n" + ("" if end < 0 else text[end:])
+
+
+def judged(course: Course, text: str) -> Verdict:
+    return judge(course, {FILE: text})
+
+
+# A method, its new body, the check that says so, and what it says.
+WRONG = [
+    ("rate", "while True:\n    pass", "rate-copies", "a loop that never ends"),
+    ("rate", "return [0] * 10 ** 10", "rate-copies", "steps"),
+    ("rate", "return open('p4/fabric/policies.py').read()", "rate-copies", "no name open"),
+    ("rate", "return float('nan')", "rate-copies", "returns nan, which cannot be right"),
+    ("rate", "return 10 ** 30", "rate-copies", "which cannot be right"),
+    ("rate", "return 'fast'", "rate-copies", "returns 'fast', and not a number"),
+    ("rate", "return size / (copies - copies)", "rate-copies", "ZeroDivisionError"),
+    ("tree", "return members", "tree-whole", "returns a list of 30, and not a dict"),
+    ("tree", "return {sender: 'all'}", "tree-whole", "takes a port and a list of ports"),
+    ("tree", "return {sender: [10 ** 9]}", "tree-whole", "no server and no surrogate"),
+    ("tree", "return {sender: [13], 13: [21], 21: [13]}", "tree-whole", "each frame twice"),
+    ("tree", "return {sender: [13]}", "tree-whole", "makes no copies of them"),
+    ("tree", "return {sender: [1, 13], 13: [8]}", "tree-whole", "gets no frame, nor do 2"),
+    ("tree", "return self.tree(sender, members, leaves)", "tree-whole", "more than 40 deep"),
+    ("suspend", "return 'yes'", "suspend-small", "returns 'yes', and not True or False"),
+    ("suspend", "return ahead > 18 and ahead[0]", "suspend-small", "TypeError"),
+    ("drop", "return waiting", "drop-fast", 'returns 0, and not "keep", "newest" or "oldest"'),
+    ("weight", "return -1", "weight-neighbour", "and not a weight from 0 to 1000"),
+    ("weight", "return float('inf')", "weight-neighbour", "and not a weight from 0 to 1000"),
+]
+
+
+@pytest.mark.parametrize(("method", "body", "check", "told"), WRONG, ids=[w[1] for w in WRONG])
+def test_a_policy_that_cannot_be_used_costs_its_own_part(course, method, body, check, told):
+    results = {one.id: one for one in judged(course, changed(course, method, body)).checks}
+    story = results[check].story
+    assert story is not None and told in story.summary and story.hint
+    assert story.place is not None and story.place.file == FILE
+    part = results[check].part
+    for one in results.values():
+        if one.part not in (part, "all"):
+            assert one.status == "passed", one.id
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("import os\n", "may import math, and nothing else"),
+        ("x = ().__class__\n", "cannot be reached"),
+        ("while True:\n    pass\n", "a loop that never ends"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_so_once(course, text, told):
+    verdict = judged(course, text + solution(course))
+    (failed,) = [one for one in verdict.checks if one.status == "failed"]
+    assert failed.id == "reads" and told in failed.story.summary and failed.story.place.line <= 2
+
+
+def test_a_policy_that_is_missing_or_renamed_is_named(course):
+    verdict = judged(course, solution(course).replace("def drop(", "def drops("))
+    (failed,) = [one for one in verdict.checks if one.status == "failed"]
+    assert failed.id == "contract" and "no method drop(self, waiting, size)" in failed.story.summary
+
+
+@pytest.mark.parametrize("count", [8, 9, 64, 65, 512, 513, 639])
+def test_the_reference_builds_trees_that_cannot_be_better(course, count):
+    """n levels reach 8^(n+1) members at the most, and a surrogate adds seven."""
+    members = [port for leaf in range(128) for port in terminals(leaf)][1 : count + 1]
+    given = {"leaves": 128, "sender": 0, "members": members}
+    tree, _ = shape.of(course.policies, given)
+    assert max(levels(tree).values()) == math.ceil(round(math.log(count, 8), 9)) - 1
+    assert len(tree) - 1 == max(0, math.ceil((count - 8) / 7))
+    assert set(levels(tree)) == set(members)
+
+
+def test_a_tree_may_not_use_what_is_not_there():
+    program = read("class A:\n    def tree(self, s, m, l):\n        return {s: [13, 1]}\n", FILE)
+    with pytest.raises(PolicyError, match="no server and no surrogate at port 13"):
+        shape.of(program, {"leaves": 1, "sender": 0, "members": [1]})
+
+
+def test_the_same_policies_get_the_same_verdict(course):
+    assert judged(course, solution(course)) == judged(course, solution(course))
+    assert judged(course, solution(course)).points == 100
+
+
+def test_beside_the_editor_there_is_the_verdict_alone(course, tmp_path, monkeypatch):
+    monkeypatch.setenv("P4LAB_FOLDER", str(tmp_path))
+    live = Live("07-fabric")
+    assert live.look() and not live.view.trouble
+    assert list(live.view.views) == ["checks"] and live.view.title == "policies.py"
+
+
+def test_run_shows_what_policies_bring_about():
+    done = p4lab("run", "07-fabric", "--json")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert told["ok"] and len(told["measured"]) == len(
+        [check for check in load("07-fabric").checks if check.measure]
+    )
+    refused = p4lab("run", "07-fabric", "--packets", "3")
+    assert refused.returncode == 2 and "07-fabric has none" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("trace", "07-fabric"),
+        ("check", "07-fabric", ".", "--target", "bmv2"),
+        ("prove", "07-fabric", "."),
+    ],
+)
+def test_what_is_for_p4_programs_says_so(words):
+    done = p4lab(*words)
+    assert done.returncode == 2 and "07-fabric has no " in done.stderr
