@@ -317,3 +317,34 @@ def test_a_cell_of_a_counter_is_called_what_it_counts() -> None:
     assert NOTATION.meaning("dropped", 36) == "UNKNOWN_SESSION"
     assert NOTATION.meaning("punted", 1) == "DISCOVERY"
     assert NOTATION.meaning("upstream_sent", 1) == ""
+
+
+# ---- The network
+
+
+def test_both_directions_can_be_sent(lab: Lab) -> None:
+    """Parts 1 to 3 show only in what a subscriber sends."""
+    view = lab.topology_view()
+    offered = ["web → alice", "alice → web", "web → bob", "bob → web", "tv → 239.1.1.1"]
+    assert view.data["streams"] == offered
+    view._message(None, {"do": "send", "stream": 1}, None)
+    assert view.data["stream"] == 1
+    assert lab.sent is not None and lab.sent.stream.source.name == "alice"
+    view._message(None, {"do": "send"}, None)
+    assert lab.sent.stream.source.name == "alice"
+
+
+@pytest.mark.parametrize("stream", [0, 6, 9])
+def test_a_stream_that_is_not_there_is_a_sentence(lab: Lab, stream: int) -> None:
+    with pytest.raises(ValueError, match=f"streams 1 to 5; there is no stream {stream}"):
+        lab.send(stream)
+
+
+def test_a_packet_that_cannot_be_read_is_not_called_received(tmp_path: Path) -> None:
+    folder = changed(tmp_path, "upstream.p4", "        hdr.ppp.setInvalid();\n", "")
+    sent = open_lab("06-bng", folder=folder).send(2)
+    assert sent.missing == ("web",)
+    assert str(sent) == (
+        "nobody got the packet to 10.0.1.5; web did not. web got a packet, but could not read "
+        "it: the EtherType announces IPv4, but version 0 follows."
+    )
