@@ -19,6 +19,11 @@ _BEFORE_ALL = {
     "what it is called.",
 }
 """What there is to say of checks that no lab writes hints for, by their stage"""
+_BEFORE_POLICIES = {
+    "compiles": "Put this line back as it is in the starter, or leave it out, and check again.",
+    "contract": "Take the first line of the method from the starter, and change what is below it.",
+}
+"""The same where students write policies"""
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ def steps(course: Course, check: Check, story: Story) -> tuple[str, str, str]:
     return (
         _where(course, check, story),
         story.hint or _what(course, check, story, field),
-        course.almost(check, story.signature, field) or _before(check),
+        course.almost(check, story.signature, field) or _before(course, check),
     )
 
 
@@ -97,8 +102,9 @@ def _what(course: Course, check: Check, story: Story, field: str) -> str:
     )
 
 
-def _before(check: Check) -> str:
-    return _BEFORE_ALL.get(check.stage or "", "")
+def _before(course: Course, check: Check) -> str:
+    before = _BEFORE_ALL if course.is_p4 else _BEFORE_POLICIES
+    return before.get(check.stage or "", "")
 
 
 def _no_need(course: Course, result: CheckResult) -> str:

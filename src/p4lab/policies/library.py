@@ -31,7 +31,10 @@ class Meter:
         """Raises PolicyError where too few are left."""
         self._left -= steps
         if self._left < 0:
-            told = f"This takes more than {self._steps:,} steps; look for a loop that never ends."
+            told = (
+                f"This takes more than {self._steps:,} steps, and each element of a list is one; "
+                "look for a loop that never ends."
+            )
             raise PolicyError(STOPPED, told)
 
     def number(self, value: Any) -> Any:
