@@ -18,9 +18,14 @@ pub type Result<T> = std::result::Result<T, ScriptError>;
 const MAX_DIGITS: usize = 4096;
 
 impl Cursor {
-    /// The line without its `#` comment.
+    /// The line without its `#` comment; in quotes, `#` is a character like others.
     pub fn new(line: u32, text: &str) -> Cursor {
-        let chars = text.chars().take_while(|c| *c != '#').collect();
+        let mut in_quotes = false;
+        let is_read = |c: &char| {
+            in_quotes ^= *c == '"';
+            in_quotes || *c != '#'
+        };
+        let chars = text.chars().take_while(is_read).collect();
         let mut cursor = Cursor {
             chars,
             at: 0,

@@ -166,13 +166,13 @@ proptest! {
 /// p4testgen writes names in quotes: they may hold what ends a name elsewhere.
 #[test]
 fn names_in_quotes_may_hold_anything() {
-    let text = r#"add "My Table" 3 "hdr.a & 0xf":0x1 hdr.b:2 "an action"("x y":1) = "one""#;
+    let text = r##"add "My #1 ツ" 3 "hdr.a & 0xf":0x1 hdr.b:2 "an action"("x y":1) = "one" # "c"##;
     let Command::Add(add) = only_command(text) else {
         panic!("{text} adds an entry");
     };
     let keys: Vec<&str> = add.keys.iter().map(|key| key.field.as_str()).collect();
     assert_eq!(keys, ["hdr.a & 0xf", "hdr.b"]);
-    assert_eq!((add.table.as_str(), add.priority), ("My Table", Some(3)));
+    assert_eq!((add.table.as_str(), add.priority), ("My #1 ツ", Some(3)));
     assert_eq!(
         (add.action.name.as_str(), &*add.action.args[0].0),
         ("an action", "x y")
