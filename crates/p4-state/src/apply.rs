@@ -1,5 +1,6 @@
 //! One update at a time, each with what takes it back.
 
+use crate::array::Array;
 use crate::cells::{Count, Meter, MeterConfig};
 use crate::error::UpdateError;
 use crate::idle::Idle;
@@ -299,15 +300,15 @@ impl State {
         id: usize,
         index: Option<u64>,
         value: T,
-        cells: fn(&mut Cells) -> Option<&mut Vec<T>>,
+        cells: fn(&mut Cells) -> Option<&mut Array<T>>,
     ) -> Applied {
         let name = self.program.instances[id].name.to_string();
         let Some(array) = cells(&mut self.cells[id]) else {
             return Err(UpdateError::Direct { name });
         };
-        let size = array.len() as u64;
+        let size = array.size();
         let Some(index) = index else {
-            let new = vec![value; array.len()];
+            let new = Array::new(size, value);
             let old = std::mem::replace(array, new);
             return Ok(Box::new(move |state| {
                 if let Some(array) = cells(&mut state.cells[id]) {
@@ -315,13 +316,12 @@ impl State {
                 }
             }));
         };
-        let at = usize::try_from(index).unwrap_or(usize::MAX);
-        let Some(cell) = array.get_mut(at) else {
+        let Some(cell) = array.get_mut(index) else {
             return Err(UpdateError::IndexOutOfRange { name, index, size });
         };
         let old = std::mem::replace(cell, value);
         Ok(Box::new(move |state| {
-            if let Some(cell) = cells(&mut state.cells[id]).and_then(|array| array.get_mut(at)) {
+            if let Some(cell) = cells(&mut state.cells[id]).and_then(|array| array.get_mut(index)) {
                 *cell = old;
             }
         }))

@@ -1,5 +1,6 @@
 //! The state that a program starts with.
 
+use crate::array::Array;
 use crate::cells::{Count, Meter, Registers};
 use crate::matcher::{Pattern, Range};
 use crate::profile::Profile;
@@ -64,7 +65,7 @@ fn stride(widths: &[u32]) -> usize {
 fn make(resource: &Resource) -> Cells {
     match resource {
         Resource::None => Cells::None,
-        Resource::Counter { size } => Cells::Counters(vec![Count::default(); *size as usize]),
+        Resource::Counter { size } => Cells::Counters(Array::new(*size, Count::default())),
         Resource::Register { size, widths } => {
             let stride = stride(widths);
             let cells = vec![0; *size as usize * stride];
@@ -75,9 +76,7 @@ fn make(resource: &Resource) -> Cells {
                 cells,
             })
         }
-        Resource::Meter { size, unit } => {
-            Cells::Meters(*unit, vec![Meter::default(); *size as usize])
-        }
+        Resource::Meter { size, unit } => Cells::Meters(*unit, Array::new(*size, Meter::default())),
         Resource::DirectCounter => Cells::DirectCounter,
         Resource::DirectMeter { unit } => Cells::DirectMeter(*unit),
         Resource::Profile { size, selector } => Cells::Profile(Profile {

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod apply;
+mod array;
 mod build;
 mod cells;
 mod error;

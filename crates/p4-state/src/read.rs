@@ -113,10 +113,8 @@ impl State {
         let Cells::Counters(cells) = &self.cells[id] else {
             return Err(UpdateError::Direct { name });
         };
-        let size = cells.len() as u64;
-        let cell = usize::try_from(index)
-            .ok()
-            .and_then(|index| cells.get(index));
+        let size = cells.size();
+        let cell = cells.get(index);
         let cell = cell.ok_or(UpdateError::IndexOutOfRange { name, index, size })?;
         Ok((cell.packets, cell.bytes))
     }
@@ -125,7 +123,7 @@ impl State {
     pub fn counter_size(&self, counter: &str) -> Result<u64, UpdateError> {
         let id = self.counter_named(counter)?;
         match &self.cells[id] {
-            Cells::Counters(cells) => Ok(cells.len() as u64),
+            Cells::Counters(cells) => Ok(cells.size()),
             _ => Err(UpdateError::Direct {
                 name: self.program.instances[id].name.to_string(),
             }),
@@ -155,7 +153,7 @@ impl State {
     pub fn meter_size(&self, meter: &str) -> Result<u64, UpdateError> {
         let id = self.meter_named(meter)?;
         match &self.cells[id] {
-            Cells::Meters(_, cells) => Ok(cells.len() as u64),
+            Cells::Meters(_, cells) => Ok(cells.size()),
             _ => Err(UpdateError::Direct {
                 name: self.program.instances[id].name.to_string(),
             }),
@@ -183,11 +181,9 @@ impl State {
         let Cells::Meters(_, cells) = &self.cells[id] else {
             return Err(UpdateError::Direct { name });
         };
-        let size = cells.len() as u64;
-        let cell = usize::try_from(index)
-            .ok()
-            .and_then(|index| cells.get(index));
-        Ok(cell
+        let size = cells.size();
+        Ok(cells
+            .get(index)
             .ok_or(UpdateError::IndexOutOfRange { name, index, size })?
             .config())
     }

@@ -1,5 +1,6 @@
 //! The state of one switch, from the data plane's side.
 
+use crate::array::Array;
 use crate::cells::{Color, Count, Meter, MeterUnit, Registers};
 use crate::error::WriteError;
 use crate::matcher::Pattern;
@@ -46,9 +47,9 @@ pub enum Resource {
 #[derive(Clone, Debug)]
 pub(crate) enum Cells {
     None,
-    Counters(Vec<Count>),
+    Counters(Array<Count>),
     Registers(Registers),
-    Meters(MeterUnit, Vec<Meter>),
+    Meters(MeterUnit, Array<Meter>),
     DirectCounter,
     DirectMeter(MeterUnit),
     Profile(Profile),
@@ -239,9 +240,9 @@ impl State {
     /// Number of cells of an array of counters, registers or meters; 0 for other instances.
     pub fn size(&self, instance: InstanceId) -> u64 {
         match self.cells.get(instance as usize) {
-            Some(Cells::Counters(cells)) => cells.len() as u64,
+            Some(Cells::Counters(cells)) => cells.size(),
             Some(Cells::Registers(registers)) => registers.size,
-            Some(Cells::Meters(_, cells)) => cells.len() as u64,
+            Some(Cells::Meters(_, cells)) => cells.size(),
             _ => 0,
         }
     }
@@ -251,10 +252,7 @@ impl State {
         let Some(Cells::Counters(cells)) = self.cells.get_mut(counter as usize) else {
             return false;
         };
-        let cell = usize::try_from(index)
-            .ok()
-            .and_then(|index| cells.get_mut(index));
-        cell.map(|cell| cell.add(bytes)).is_some()
+        cells.get_mut(index).map(|cell| cell.add(bytes)).is_some()
     }
 
     /// The words of a register's cell, each leaf of its type after the other.
@@ -277,10 +275,7 @@ impl State {
         let Some(Cells::Meters(unit, cells)) = self.cells.get_mut(meter as usize) else {
             return None;
         };
-        let cell = usize::try_from(index)
-            .ok()
-            .and_then(|index| cells.get_mut(index))?;
-        Some(cell.execute(units(*unit, bytes), now))
+        Some(cells.get_mut(index)?.execute(units(*unit, bytes), now))
     }
 
     /// The copies that a multicast group makes, in order.
