@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -85,7 +85,7 @@ def trace(
 
 
 def follow(
-    topology: Topology, arrivals: dict[str, list[dict[str, Any]]]
+    topology: Topology, arrivals: Mapping[str, Sequence[_engine.Arrival]]
 ) -> dict[tuple[int, int], Hop]:
     """The first hop of every probe in what `VirtualNetwork.take_traces` gave, by flow and sequence
     number; a probe that reached no switch is not there."""

@@ -8,6 +8,9 @@
 //! over the same frames. Batches matter little on veth (the cost is per packet, in the kernel), but a
 //! system call per packet would still be a tenth of it; frames are received and sent up to 64 at a
 //! time, and none costs an allocation.
+//!
+//! On other systems the crate is empty.
+#![cfg(target_os = "linux")]
 
 mod backend;
 pub mod bench;

@@ -11,6 +11,7 @@ mod explain;
 mod fabric;
 mod files;
 mod fit;
+#[cfg(target_os = "linux")]
 mod io;
 mod lsp;
 mod mutate;
@@ -18,9 +19,11 @@ mod net;
 mod net_tcp;
 mod net_traffic;
 mod net_values;
+#[cfg(target_os = "linux")]
 mod p4runtime;
 mod program;
 mod prove;
+#[cfg(target_os = "linux")]
 mod runtime;
 mod stf;
 mod switch;
@@ -47,6 +50,7 @@ mod _engine {
     use super::fabric::{fabric_parameters, Fabric};
     #[pymodule_export]
     use super::fit::{stage_graph, stage_graph_of_text};
+    #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::io::{bench_forwarder, Forwarder, Inbox};
     #[pymodule_export]
@@ -55,12 +59,14 @@ mod _engine {
     use super::mutate::mutations;
     #[pymodule_export]
     use super::net::Network;
+    #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::p4runtime::P4RuntimeServer;
     #[pymodule_export]
     use super::program::Program;
     #[pymodule_export]
     use super::prove::{cover, follow, prove, sample};
+    #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::runtime::Runtime;
     #[pymodule_export]
@@ -68,5 +74,5 @@ mod _engine {
     #[pymodule_export]
     use super::switch::Switch;
     #[pymodule_export]
-    use super::trace::LazyStep;
+    use super::trace::{LazyArrival, LazyStep};
 }

@@ -12,7 +12,7 @@ use crate::switch::{
     entry_dicts, read_direct_counter, read_meter, refused as state_refused, stats_dict, Device,
 };
 use crate::tna;
-use crate::trace::arrival_dict;
+use crate::trace::LazyArrival;
 use crate::update;
 use num_bigint::BigUint;
 use p4_net::{Flow, LinkId, RandomFailures, Reads, Recording, Stream, Traffic, Transfer};
@@ -635,20 +635,17 @@ impl Network {
         Ok(())
     }
 
-    /// The traces since the last call, oldest first; each has `time` and `port` besides.
-    fn take_traces<'py>(
-        &mut self,
-        py: Python<'py>,
-        switch: u32,
-    ) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    /// The traces since the last call, oldest first; each has `time`, `port` and what was `sent`
+    /// besides.
+    fn take_traces(&mut self, py: Python<'_>, switch: u32) -> PyResult<Vec<LazyArrival>> {
         let arrivals = self.device(switch)?.take_traces();
         let Some(program) = self.programs.get(&switch) else {
             return Ok(Vec::new());
         };
-        arrivals
-            .iter()
-            .map(|arrival| arrival_dict(py, program.get(), arrival))
-            .collect()
+        Ok(arrivals
+            .into_iter()
+            .map(|arrival| LazyArrival::new(program.clone_ref(py), arrival))
+            .collect())
     }
 
     /// What a switch counted about itself.

@@ -131,6 +131,77 @@ fn fate_dict<'py>(py: Python<'py>, program: &Program, fate: &Fate) -> PyResult<B
     Ok(dict)
 }
 
+/// A packet's arrival at a switch of a network, as the mapping that [`arrival_dict`] makes at once,
+/// with what was `sent` for it besides. Its `packets` are made when somebody asks for them: of a
+/// network in which packets run in circles, hardly any arrival is ever looked at.
+#[pyclass(module = "p4lab._engine", name = "Arrival", mapping, frozen)]
+pub struct LazyArrival {
+    program: Py<Program>,
+    arrival: Arrival,
+    dict: PyOnceLock<Py<PyDict>>,
+}
+
+impl LazyArrival {
+    pub fn new(program: Py<Program>, arrival: Arrival) -> LazyArrival {
+        LazyArrival {
+            program,
+            arrival,
+            dict: PyOnceLock::new(),
+        }
+    }
+
+    fn dict<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyDict>> {
+        let make = || {
+            let dict = arrival_dict(py, self.program.get(), &self.arrival)?;
+            dict.set_item("sent", self.sent(py)?)?;
+            Ok(dict.unbind())
+        };
+        self.dict
+            .get_or_try_init(py, make)
+            .map(|dict| dict.bind(py))
+    }
+
+    /// Ports and bytes, in the order of the trace.
+    fn sent<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let sent = PyList::empty(py);
+        for packet in &self.arrival.trace.packets {
+            if let Some(Fate::Sent { port, data }) = &packet.fate {
+                sent.append((*port, PyBytes::new(py, data)))?;
+            }
+        }
+        Ok(sent)
+    }
+}
+
+#[pymethods]
+impl LazyArrival {
+    fn __getitem__<'py>(&self, py: Python<'py>, key: &str) -> PyResult<Bound<'py, PyAny>> {
+        match key {
+            "time" => Ok(self.arrival.time.picos().into_pyobject(py)?.into_any()),
+            "port" => Ok(self.arrival.port.into_pyobject(py)?.into_any()),
+            "data" => Ok(PyBytes::new(py, &self.arrival.data).into_any()),
+            "sent" => Ok(self.sent(py)?.into_any()),
+            _ => self.dict(py)?.as_any().get_item(key),
+        }
+    }
+
+    fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        Ok(self.dict(py)?.keys())
+    }
+
+    fn __iter__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyIterator>> {
+        self.dict(py)?.as_any().try_iter()
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.dict(py)?.len())
+    }
+
+    fn __contains__(&self, py: Python<'_>, key: &str) -> PyResult<bool> {
+        self.dict(py)?.contains(key)
+    }
+}
+
 /// A step of a trace as a mapping. Its dictionary is made when somebody asks for more than its kind,
 /// its name, its header or its text: of a packet that runs in circles hardly any step is ever looked at.
 #[pyclass(module = "p4lab._engine", name = "Step", mapping, frozen)]

@@ -8,7 +8,7 @@ was given, in the same order: entries, packets of the control plane, packets of 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,7 @@ class Event:
     time: int
     router: str
     updates: tuple[Any, ...] = ()
-    arrival: dict[str, Any] | None = None
+    arrival: _engine.Arrival | None = None
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Twins:
                 return
             if event.arrival is None or not judged(event.arrival["data"]):
                 continue
-            if sorted(sent) != _sent(event.arrival):
+            if sorted(sent) != sorted(event.arrival["sent"]):
                 yield event, self._trace(event, self._record.events[:place])
 
     def _give(self, switch: _engine.Switch, event: Event) -> list[tuple[int, bytes]]:
@@ -129,16 +129,10 @@ class Twins:
                 self._give(switch, event)
         return switch.trace(*self._packet(last.arrival))
 
-    def _packet(self, arrival: Mapping[str, Any]) -> tuple[int, bytes, int]:
+    def _packet(self, arrival: _engine.Arrival) -> tuple[int, bytes, int]:
         """Port, bytes and moment of a packet, as the reference has to be given it."""
         port, data = arrival["port"], arrival["data"]
         if port == self._record.cpu.number:
             port = self._cpu.number
             data = self._cpu.packet_out(*self._record.cpu.packet_out_of(data))
         return port, data, arrival["time"]
-
-
-def _sent(arrival: dict[str, Any]) -> list[tuple[int, bytes]]:
-    """What a switch sent for a packet, in order of ports."""
-    fates = [packet["fate"] for packet in arrival["packets"]]
-    return sorted((fate["port"], fate["data"]) for fate in fates if fate and fate["kind"] == "sent")

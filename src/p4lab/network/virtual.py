@@ -379,7 +379,7 @@ class VirtualNetwork:
         for router in self.topology.routers:
             self.engine.trace(self._nodes[router.name], on)
 
-    def take_traces(self) -> dict[str, list[dict[str, Any]]]:
+    def take_traces(self) -> dict[str, list[_engine.Arrival]]:
         """Traces by router since the last call, oldest first."""
         return {
             router.name: self.engine.take_traces(self._nodes[router.name])

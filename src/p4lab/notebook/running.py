@@ -102,7 +102,7 @@ class Running:
         else:
             self.net.set_link_at(link, start + cut.end, True)
 
-    def _watched(self, end: int, most: int) -> tuple[dict[str, list[dict[str, Any]]], str]:
+    def _watched(self, end: int, most: int) -> tuple[dict[str, list[_engine.Arrival]], str]:
         """Lets time pass up to `end`: the traces by router, and why it was stopped before.
 
         A copy that multiplies in a loop would fill the memory with traces, so time passes in
@@ -110,7 +110,7 @@ class Running:
         """
         delays = [link.delay_ns for link in self.plan.topology.links if link.delay_ns]
         step = min(delays, default=MILLISECOND)
-        found: dict[str, list[dict[str, Any]]] = {name: [] for name in self._numbers}
+        found: dict[str, list[_engine.Arrival]] = {name: [] for name in self._numbers}
         count = 0
         try:
             while (due := self.net.engine.next_event_time) is not None and due <= end * PICOSECONDS:
