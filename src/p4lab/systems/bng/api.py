@@ -46,7 +46,7 @@ from p4lab.systems.bng.entries import (
     core_row,
     group_rows,
     hop_row,
-    line_row,
+    line_rows,
     owner_row,
     route_row,
     session_meters,
@@ -172,7 +172,7 @@ class Api:
             raise ApiError(f"line {line.number} has labels, so its inner tag is the service's.")
         self.known.lines[line.number] = line
         self._places[line.place] = line.number
-        self._insert(line_row(line))
+        self._insert(*line_rows(line))
 
     def delete_line(self, number: int) -> None:
         """Refused while it has sessions."""
@@ -181,7 +181,7 @@ class Api:
             raise ApiError(f"line {number} has sessions: delete them first.")
         del self.known.lines[number]
         del self._places[line.place]
-        self._delete(line_row(line))
+        self._delete(*line_rows(line))
 
     def _line(self, number: int) -> Line:
         line = self.known.lines.get(number)

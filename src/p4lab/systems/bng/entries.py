@@ -27,6 +27,9 @@ MTU = 1492
 HOST_BITS = {4: 32, 6: 128}
 LINK_BITS, DELEGATED_BITS = 64, 56
 TRAFFIC_CLASSES = 4
+CONTROL_RATE, CONTROL_BURST = 100, 400
+"""Packets of a line that go to the control plane, per second and at once: a set-up takes some ten,
+and a line that has lost its power sets all its sessions up again at once"""
 
 
 class Net(NamedTuple):
@@ -154,7 +157,7 @@ def entries(known: Known) -> Entries:
     for core in known.core.values():
         rows.add(core_row(core))
     for line in known.lines.values():
-        rows.add(line_row(line))
+        rows.update(line_rows(line))
     for session in known.sessions.values():
         rows.update(session_rows(session, known.lines[session.line]))
         rows.update(session_meters(session.index, known.bandwidths[session.bandwidth]))
@@ -187,8 +190,8 @@ def core_row(core: Core) -> TableEntry:
 # ---- Lines and sessions
 
 
-def line_row(line: Line) -> TableEntry:
-    """Which line packets come from."""
+def line_rows(line: Line) -> list[Entity]:
+    """Which line packets come from, and how many of them may ask for the control plane."""
     _, port, label0, label1, outer, inner = line
     key = (
         ("port", Exact(port)),
@@ -197,7 +200,11 @@ def line_row(line: Line) -> TableEntry:
         ("outer_vid", Exact(outer)),
         ("inner_vid", Exact(inner)),
     )
-    return TableEntry("lines", key, "known_line", (("line", line.number),))
+    rate = (CONTROL_RATE, CONTROL_BURST)
+    return [
+        TableEntry("lines", key, "known_line", (("line", line.number),)),
+        MeterCell("control_meter", line.number, *rate, *rate),
+    ]
 
 
 def session_rows(session: Session, line: Line) -> list[TableEntry]:
