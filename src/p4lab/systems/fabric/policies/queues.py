@@ -88,5 +88,7 @@ def slow_ones(slow: Sequence[int]) -> str:
 
 
 def _lost(seen: Seen) -> float:
-    dropped = sum(seen.totals[name] for name in ("no_payload", "tail_dropped", "head_dropped"))
-    return 100 * dropped / max(seen.totals["headers"], 1)
+    """Copies that are dropped from the head had headers; the others never got one."""
+    totals = seen.totals
+    refused = totals["no_payload"] + totals["tail_dropped"]
+    return 100 * (refused + totals["head_dropped"]) / max(totals["headers"] + refused, 1)
