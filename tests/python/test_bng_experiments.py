@@ -88,7 +88,7 @@ def test_few_packets_are_measured_in_a_queue_that_has_settled() -> None:
     """Or the smallest run says that a full queue is wrong."""
     loads: list[tuple[Pattern, float]] = [("constant", 10.0), ("poisson", 9.0), ("constant", 9.4)]
     points = [(pattern, load, 8) for pattern, load in loads]
-    rows = latency_report.summary(latency.measure(1, 1000, 1, silent, points))
+    rows = latency_report.summary(latency.measure(1, 1000, 1, Sweep(), points))
     assert latency_report.wrong(rows) == []
     assert rows[0]["latency_us"] == pytest.approx(rows[0]["formula_us"], rel=0.01)
 
@@ -173,8 +173,9 @@ def test_all_come_in_at_the_rate_of_the_schedule() -> None:
     assert dialling_report.wrong([found]) == []
     assert found.cps == pytest.approx(1000, rel=0.3)  # the last one's way in counts, too
     assert (found.down.sent, found.up.sent, found.failures) == (60, 60, 0)
-    # Each: its line, its session, its place, its headers, three addresses, two rates.
-    assert found.rows == 60 * 9 + 5
+    # Each: its line and the rate of that, its session, its place, its headers, three addresses,
+    # two rates.
+    assert found.rows == 60 * 10 + 5
 
 
 def test_slow_users_are_as_many_as_may_wait() -> None:
