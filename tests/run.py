@@ -194,7 +194,11 @@ def changed_steps(env: dict[str, str], since: str) -> tuple[bool, Tally]:
     if not files:
         print(f"  nothing differs from {since}")
         return True, Tally()
-    done = [run("ruff check", [sys.executable, "-m", "ruff", "check", "--no-cache", "."], env)[0]]
+    done = [
+        run(
+            "ruff check", [sys.executable, "-m", "ruff", "check", "--no-cache", "src", "tests"], env
+        )[0]
+    ]
     chosen = nearest.nearest(files)
     print(f"  {len(files)} files changed; {len(chosen)} files with tests, the nearest first")
     limited = {**env, "P4LAB_TEST_SECONDS": str(CHANGED_SECONDS)}
