@@ -8,7 +8,7 @@ use crate::update;
 use num_bigint::BigUint;
 use p4_arch::tna::{LoopConfig, LoopStats};
 use p4_arch::v1model::{Config, Switch as V1Switch};
-use p4_arch::{ArchError, Digest, Image, Sink, Stats, Switch as AnySwitch, Trace};
+use p4_arch::{ArchError, Digest, Sink, Stats, Switch as AnySwitch, Trace};
 use p4_net::Out;
 use p4_runtime::{Host, Tap};
 use p4_state::{Args, EntryView, Match, MeterConfig, State, Target, Update, UpdateError};
@@ -125,12 +125,14 @@ impl Device {
     }
 
     /// From now on frames to the CPU port `cpu` and digests go to P4Runtime's clients.
+    #[cfg(target_os = "linux")]
     pub fn set_tap(&mut self, cpu: Option<u16>, tap: Tap) {
         self.tap = Some((cpu, tap));
     }
 
     /// Whether the switch runs this very program.
-    pub fn runs(&self, image: &Image) -> bool {
+    #[cfg(target_os = "linux")]
+    pub fn runs(&self, image: &p4_arch::Image) -> bool {
         let switch = self.switch.as_ref();
         switch.is_some_and(|switch| std::ptr::eq(switch.program(), image.program()))
     }
@@ -178,6 +180,7 @@ impl Device {
     }
 
     /// From now on keeps digests that P4Runtime's clients get, for `take_digests`.
+    #[cfg(target_os = "linux")]
     pub fn keep_digests(&mut self) {
         self.kept.get_or_insert_default();
     }
