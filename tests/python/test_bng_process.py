@@ -13,11 +13,13 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -33,6 +35,7 @@ from p4lab.systems.bng.radius.freeradius import program as freeradius
 from p4lab.systems.bng.radius.profile import Profile
 from p4lab.systems.bng.radius.users import User
 from p4lab.systems.bng.settings import GatewaySettings
+from p4lab.systems.bng.subscriber import hostile
 from p4lab.topology import Host, Topology
 
 PROGRAM = ROOT / "p4" / "bng" / "v1model.p4"
@@ -278,3 +281,53 @@ def test_sessions_outlive_a_gateway_that_is_killed(switch: Any, tmp_path: Path) 
         bills = operator.bills()
         (running,) = (name for name, bill in bills.items() if not bill.stops)
         assert detail.complaints(bills, [running]) == []
+
+
+@contextmanager
+def flood(home: Home, line: Subscription) -> Iterator[list[int]]:
+    """PADIs as fast as a host can send them; the list has their number once they end."""
+    frames = list(hostile.padi_flood(line.line, Random(1), 500))
+    sent, over = [0], threading.Event()
+
+    def send() -> None:
+        with home.stack.socket(socket.AF_PACKET, socket.SOCK_RAW) as raw:
+            raw.bind((home.host.interface, 0))
+            while not over.is_set():
+                for frame in frames:
+                    # A full queue is a flood, too.
+                    with suppress(BlockingIOError, OSError):
+                        sent[0] += raw.send(frame) > 0
+
+    thread = threading.Thread(target=send)
+    thread.start()
+    try:
+        yield sent
+    finally:
+        over.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("switch", [engine, pytest.param(bmv2, marks=BMV2)])
+@pytest.mark.beside(seconds=10)
+def test_a_flood_at_full_speed_leaves_the_gateway_to_others(switch: Any, tmp_path: Path) -> None:
+    """Without a limit in the switch, packets of all lines are dropped on their way up."""
+    lines = {one.host.name: one for one in subscriptions(TOPOLOGY, GatewaySettings(core="web tv"))}
+    with ExitStack() as stack:
+        room = Room()
+        stack.callback(room.close)
+        homes = {name: Home(room, TOPOLOGY.host(name)) for name in ("alice", "bob", "web")}
+        alice, bob, web = homes.values()
+        web.serve()
+        server = stack.enter_context(FreeRadius(tmp_path / "radius", names("alice", "bob")))
+        ports = [word for one in homes.values() for word in ("-i", f"{one.host.port}@{one.near}")]
+        address, more = stack.enter_context(switch(ports, tmp_path))
+        operator = Operator(server, tmp_path, address, *more)
+        operator.start()
+        with flood(alice, lines["alice"]) as sent:
+            until(lambda: sent[0] > 5000, "alice sends no flood")
+            before = sent[0]
+            caller = Caller(bob, lines["bob"], tmp_path / "bob")
+            stack.callback(caller.process.kill)
+            exchange(bob, web, 20)
+            assert sent[0] > before, "there was no flood while bob dialled in"
+        operator.end(signal.SIGTERM)
