@@ -143,7 +143,15 @@ control Count(inout headers_t hdr, inout metadata_t md, inout standard_metadata_
 control Rest(inout headers_t hdr, inout metadata_t md, inout standard_metadata_t std) {
     apply { }
 }
-control Compute(inout headers_t hdr, inout metadata_t md) { apply { } }
+control Compute(inout headers_t hdr, inout metadata_t md) {
+    apply {
+        update_checksum(hdr.ipv4.isValid(), {
+            hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.diffserv, hdr.ipv4.total_len,
+            hdr.ipv4.identification, hdr.ipv4.fragment, hdr.ipv4.ttl, hdr.ipv4.protocol,
+            hdr.ipv4.src_addr, hdr.ipv4.dst_addr
+        }, hdr.ipv4.hdr_checksum, HashAlgorithm.csum16);
+    }
+}
 control Deparse(packet_out packet, in headers_t hdr) {
     apply { packet.emit(hdr.ethernet); packet.emit(hdr.ipv4); }
 }
@@ -187,7 +195,8 @@ def test_the_router_that_forgets_is_named_at_the_packet_that_shows_it(course: Co
     assert found.status == "failed" and found.story is not None
     assert found.story.router == "r3"
     assert found.story.signature == "wrong field"
-    (field,) = found.story.differences[0].fields
+    field, checksum = found.story.differences[0].fields
+    assert checksum.field == "ipv4.hdr_checksum"
     # h3's report has the number 1, the first packet of a stream the number 2.
     assert (field.field, field.expected, field.got) == ("ipv4.identification", "3", "2")
 

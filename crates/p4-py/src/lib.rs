@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bench_tables;
+#[cfg(target_os = "linux")]
 mod bfrt;
 mod compile;
 mod conformance;
@@ -38,6 +39,7 @@ use pyo3::prelude::*;
 mod _engine {
     #[pymodule_export]
     use super::bench_tables::bench_table;
+    #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::bfrt::BfrtServer;
     #[pymodule_export]
