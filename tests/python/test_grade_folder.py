@@ -235,8 +235,9 @@ def test_a_cluster_that_does_not_answer_is_one_sentence(course, monkeypatch):
     pytest.importorskip("distributed", reason="dask is not installed")
     from p4lab.grading import folder
     from p4lab.grading.workers import GradingError, Task
+    from p4lab.spread import cluster
 
-    monkeypatch.setattr(folder, "CONNECT_SECONDS", 0.5)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.5)
     for address in ("tcp://127.0.0.1:1", "nonsense://x", ""):
         with pytest.raises(GradingError, match="no Dask scheduler answers at"):
             folder.grade(

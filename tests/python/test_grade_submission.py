@@ -64,6 +64,15 @@ def test_what_systems_do_to_a_name_does_not_lose_points(tmp_path, name):
     assert found.files == {"a/one.p4": "1", "a/two.p4": "2"}
 
 
+@pytest.mark.parametrize("name", ["Two.P4", "bier.p4.txt", "Ann_bier-1.P4.TXT"])
+def test_a_single_file_is_taken_under_such_a_name_too(tmp_path, name):
+    (tmp_path / name).write_text("mine")
+    found = submission.read(tmp_path / name, Wanted(EDIT))
+    assert (found.files, found.trouble) == ({"bier/bier.p4": "mine"}, "")
+    (tmp_path / "notes.txt").write_text("see the other file")
+    assert not submission.read(tmp_path / "notes.txt", Wanted(EDIT)).files
+
+
 def test_a_zip_in_a_folder_is_opened_where_nothing_else_is_asked_for(tmp_path):
     """Moodle makes a folder for each student, and students upload a zip."""
     mine = zipped({"mylab/bier/bier.p4": b"mine"})

@@ -195,7 +195,8 @@ def _read(name: str, path: Path, wanted: Wanted) -> Submission:
         raise _Refused(
             f"The submission is {_kind(mode)}; hand in a folder, a zip or a {wanted.suffix} file."
         )
-    suffix = PurePosixPath(name).suffix.lower()
+    # Windows and mail programs put .txt behind names that they do not know.
+    suffix = PurePosixPath(name.lower().removesuffix(".txt")).suffix
     with _open(path) as file:
         magic = file.read(4)
         if suffix == wanted.suffix:
