@@ -64,7 +64,7 @@ WRONG = [
     ("tree", "return {sender: [13], 13: [21], 21: [13]}", "tree-whole", "each frame twice"),
     ("tree", "return {sender: [13]}", "tree-whole", "makes no copies of them"),
     ("tree", "return {sender: [1, 13], 13: [8]}", "tree-whole", "gets no frame, nor do 2"),
-    ("tree", "return self.tree(sender, members, leaves)", "tree-whole", "more than 40 deep"),
+    ("tree", "return self.tree(sender, members, leaves)", "tree-whole", "more than 700 deep"),
     ("suspend", "return 'yes'", "suspend-small", "returns 'yes', and not True or False"),
     ("suspend", "return ahead > 18 and ahead[0]", "suspend-small", "TypeError"),
     ("drop", "return waiting", "drop-fast", 'returns 0, and not "keep", "newest" or "oldest"'),
