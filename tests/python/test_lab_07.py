@@ -85,6 +85,27 @@ def test_a_policy_that_cannot_be_used_costs_its_own_part(course, method, body, c
             assert one.status == "passed", one.id
 
 
+def lost(verdict: Verdict) -> dict[str, str]:
+    """The checks that give nothing, and what became of each."""
+    return {one.id: one.status for one in verdict.checks if one.max_points and not one.points}
+
+
+@pytest.mark.parametrize(
+    ("limit", "gone"),
+    [
+        (90, {"drop-idle": "failed"}),  # shorter than a round trip with frames of 36 units
+        (200, {}),
+        (250, {}),
+        (370, {"drop-two": "failed"}),  # two of these take all 740 units
+        (600, {"drop-two": "failed"}),
+    ],
+)
+def test_a_limit_of_a_queue_is_judged_by_what_students_see(course, limit, gone):
+    units = "waiting + math.ceil(size / CELL)"
+    text = changed(course, "drop", f'return "keep" if {units} <= {limit} else "oldest"')
+    assert lost(judged(course, text)) == gone
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
