@@ -107,6 +107,31 @@ def test_a_limit_of_a_queue_is_judged_by_what_students_see(course, limit, gone):
 
 
 @pytest.mark.parametrize(
+    ("method", "body", "gone"),
+    [
+        ("rate", "return min(load, 20)", {"rate-copies", "rate-cells", "rate-load"}),
+        ("suspend", "return False", {"suspend-small", "suspend-large", "suspend-calm"}),
+        ("suspend", "return True", {"suspend-small", "suspend-large", "suspend-calm"}),
+        ("drop", 'return "keep"', {"drop-fast", "drop-two", "drop-share", "drop-idle"}),
+        ("weight", "return 1", {"weight-neighbour", "weight-two"}),
+        ("weight", "return 1 if share >= 8 else 0", {"weight-two"}),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_what_decides_nothing_gets_nothing(course, method, body, gone):
+    assert set(lost(judged(course, changed(course, method, body)))) - {"all-at-once"} == gone
+
+
+def test_who_fails_in_hidden_cases_gets_nothing_for_what_rests_on_them(course):
+    """Right by chance where students look: hidden cases have other numbers of copies."""
+    right = "min(load, size * 8 / (math.ceil(size / CELL) * SLOT) / copies)"
+    text = changed(course, "rate", f"return {right} if copies in (2, 3, 5) else 1")
+    assert lost(judged(course, text)) == {}
+    gone = lost(judge(course, {FILE: text}, seed=4))
+    assert gone == {"rate-copies": "failed", "rate-cells": "skipped", "rate-load": "skipped"}
+
+
+@pytest.mark.parametrize(
     ("text", "told"),
     [
         ("import os\n", "may import math, and nothing else"),
