@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import pytest
 
@@ -16,8 +17,9 @@ from p4lab.grading.course import Course, load
 from p4lab.grading.judge import judge
 from p4lab.grading.record import Verdict
 from p4lab.notebook.live import Live
-from p4lab.policies import PolicyError, read
-from p4lab.systems.fabric.policies import shape
+from p4lab.policies import PolicyError, library, machine, read
+from p4lab.policies.program import STEPS
+from p4lab.systems.fabric.policies import shape, tables
 from p4lab.systems.fabric.ports import terminals
 from p4lab.systems.fabric.trees import levels
 
@@ -83,6 +85,15 @@ def test_a_policy_that_cannot_be_used_costs_its_own_part(course, method, body, c
     for one in results.values():
         if one.part not in (part, "all"):
             assert one.status == "passed", one.id
+
+
+def test_the_top_of_the_starter_lists_what_there_is(course):
+    """Whoever trusts it must not find something else missing."""
+    listed = set(re.findall(r"[a-z0-9]+", course.starter[FILE].split("What there is not")[0]))
+    assert set(library.FUNCTIONS) | set(library.MATH) <= listed
+    assert f"{machine.DEEPEST_CALL} deep" in course.starter[FILE]
+    for steps in (shape.STEPS, STEPS, tables.QUICK):
+        assert f"{steps:,}" in course.starter[FILE].replace("\n", " ")
 
 
 def lost(verdict: Verdict) -> dict[str, str]:
