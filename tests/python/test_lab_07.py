@@ -87,6 +87,63 @@ def test_a_policy_that_cannot_be_used_costs_its_own_part(course, method, body, c
             assert one.status == "passed", one.id
 
 
+WRONG_STORIES = [
+    (
+        "weight",
+        "return 5000",
+        "weight-neighbour",
+        "a weight from 0 to 1000",
+        "says what it returns",
+    ),
+    ("weight", "return share / 0", "weight-neighbour", "ZeroDivisionError", "this line"),
+    ("suspend", "return True", "suspend-small", "waits nearly all the time", "go on some time"),
+    ("drop", 'return "oldest"', "drop-fast", "of all copies are dropped", "not slow at all"),
+    ("drop", 'return "keep"', "drop-fast", "Receivers that are not slow get", "in the way"),
+    ("rate", "return min(load, 99 / copies)", "rate-copies", "rate(5, 1536, 99)", "read from"),
+    ("tree", "x = [0]\nfor n in range(60):\n    x = x + x", "tree-whole", "here are", "grows"),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "check", "told", "hint"), WRONG_STORIES, ids=[w[1] for w in WRONG_STORIES]
+)
+def test_a_mistake_gets_the_story_and_the_hint_of_its_kind(course, method, body, check, told, hint):
+    results = {one.id: one for one in judged(course, changed(course, method, body)).checks}
+    story = results[check].story
+    assert story is not None and told in story.summary and hint in story.hint
+
+
+def test_a_chain_of_surrogates_is_a_tree_and_only_too_deep(course):
+    chain = """
+left, found, port = list(members), {}, sender
+leaf = [leaf for leaf in range(leaves) if leaf != sender // PLACES]
+while len(left) > COPIES:
+    found[port], left = left[:7], left[7:]
+    child = leaf.pop() * PLACES + SURROGATE
+    found[port].append(child)
+    port = child
+found[port] = left
+return found"""
+    verdict = judged(course, changed(course, "tree", chain.strip()))
+    results = {one.id: one for one in verdict.checks}
+    assert results["tree-whole"].status == "passed"
+    assert results["tree-levels"].status == "failed"
+    assert all(len(step) < 300 for step in results["tree-levels"].story.steps)
+
+
+def test_a_long_line_is_shown_in_part(course):
+    text = changed(course, "rate", "return " + "[" * 150 + "x" * 4000 + "]" * 150)
+    (failed,) = [one for one in judged(course, text).checks if one.status == "failed"]
+    assert len(failed.story.place.text) <= 120
+
+
+def test_no_two_checks_show_the_same_case(course):
+    told = [course.workload(check, f"{check.id}/1") for check in course.checks if check.measure]
+    same = [(one.file.measure, one.say) for one in told]
+    assert len(set(same)) == len(same)
+    assert not [say for _, say in same if "counted from 0" in say or "e+" in say]
+
+
 def test_the_top_of_the_starter_lists_what_there_is(course):
     """Whoever trusts it must not find something else missing."""
     listed = set(re.findall(r"[a-z0-9]+", course.starter[FILE].split("What there is not")[0]))

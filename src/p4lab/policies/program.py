@@ -55,9 +55,9 @@ class Program:
             machine, self.file, lambda: machine.call(function, [self.instance, *arguments], {})
         )
 
-    def wrong(self, method: str, sentence: str) -> PolicyError:
+    def wrong(self, method: str, sentence: str, kind: str = WRONG_VALUE) -> PolicyError:
         """What a method has answered cannot be used."""
-        return PolicyError(WRONG_VALUE, sentence, self.line(method))
+        return PolicyError(kind, sentence, self.line(method))
 
 
 def read(text: str, file: str) -> Program:

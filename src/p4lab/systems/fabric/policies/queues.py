@@ -76,7 +76,7 @@ def both(program: Program, given: Mapping[str, Any]) -> Measured:
 
 def _slow(seen: Seen, given: Mapping[str, Any]) -> Measured:
     """`fast` and `slow`: Gb/s of the worst of the copies that no one is in the way of, and of the
-    others; `lost`: copies, in percent, that were dropped."""
+    others; `lost`: copies, in percent, that were dropped or found no room; `dropped`: the former."""
     slow: Sequence[int] = given["slow"]
     rates = {
         place: rate
@@ -88,7 +88,8 @@ def _slow(seen: Seen, given: Mapping[str, Any]) -> Measured:
     held = min((rates[place] for place in slow), default=LOAD)
     if slow:
         told.append(f"what goes to {slow_ones(slow)} gets {held:.1f}")
-    return Measured({"fast": fast, "slow": held, "lost": _lost(seen)}, tuple(told))
+    numbers = {"fast": fast, "slow": held, "lost": _lost(seen), "dropped": _dropped(seen)}
+    return Measured(numbers, tuple(told))
 
 
 def slow_ones(slow: Sequence[int]) -> str:
@@ -100,3 +101,9 @@ def _lost(seen: Seen) -> float:
     totals = seen.totals
     refused = totals["no_payload"] + totals["tail_dropped"]
     return 100 * (refused + totals["head_dropped"]) / max(totals["headers"] + refused, 1)
+
+
+def _dropped(seen: Seen) -> float:
+    totals = seen.totals
+    dropped = totals["tail_dropped"] + totals["head_dropped"]
+    return 100 * dropped / max(totals["headers"] + totals["tail_dropped"], 1)
