@@ -179,9 +179,7 @@ class Machine:
             return
         assert isinstance(target, ast.Name)  # the language has no attributes to be assigned
         if target.id not in scope:
-            told = (
-                f"{target.id} has no value in this function yet; one outside stays as it is"
-            )
+            told = f"{target.id} has no value in this function yet; one outside stays as it is"
             raise TypeError(told)
         before = scope[target.id]
         scope[target.id] = self._binary(node.op, before, self._value(node.value, scope))

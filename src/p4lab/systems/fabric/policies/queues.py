@@ -76,7 +76,7 @@ def both(program: Program, given: Mapping[str, Any]) -> Measured:
 
 def _slow(seen: Seen, given: Mapping[str, Any]) -> Measured:
     """`fast` and `slow`: Gb/s of the worst of the copies that no one is in the way of, and of the
-    others; `lost`: copies, in percent, that were dropped or found no room; `dropped`: the former."""
+    others; `lost`: copies, in percent, that were dropped or had no room; `dropped`: the former."""
     slow: Sequence[int] = given["slow"]
     rates = {
         place: rate
