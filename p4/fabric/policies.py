@@ -1,9 +1,18 @@
 """Policies of a fabric that makes copies: your answers to lab 07.
 
-This is a small part of Python: numbers, texts, lists, tuples, dicts and sets; if, for, while and
-functions of your own; math.ceil, floor, log2 and sqrt; abs, all, any, dict, enumerate, float, int,
-len, list, map, max, min, print, range, reversed, round, set, sorted, str, sum, tuple and zip. A
-policy keeps nothing from one question to the next.
+This is a small part of Python. What there is:
+- numbers, texts with f"{x}", lists, tuples, dicts and sets; if, for and while;
+- functions of your own, also inside of methods, and lambda; they call each other up to 700 deep;
+- math.ceil, floor, log, log2, sqrt, inf and pi;
+- abs, all, any, bool, dict, divmod, enumerate, filter, float, int, len, list, map, max, min, print,
+  range, reversed, round, set, sorted, str, sum, tuple and zip.
+
+What there is not: isinstance, del, try, with, raise, assert, global, match, := and classes within.
+If there is one of these statements in the file, nothing of it is judged: `./lab check` says so.
+
+A policy keeps nothing from one question to the next: nothing can be assigned to self, and lists
+outside of methods cannot be changed. What you are given is a copy. A question may take 2,000,000
+steps for tree, 100,000 for rate and 20,000 for the others; each element of a list is a step.
 """
 
 import math

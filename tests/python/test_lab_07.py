@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 
 import pytest
 
@@ -16,8 +17,9 @@ from p4lab.grading.course import Course, load
 from p4lab.grading.judge import judge
 from p4lab.grading.record import Verdict
 from p4lab.notebook.live import Live
-from p4lab.policies import PolicyError, read
-from p4lab.systems.fabric.policies import shape
+from p4lab.policies import PolicyError, library, machine, read
+from p4lab.policies.program import STEPS
+from p4lab.systems.fabric.policies import shape, tables
 from p4lab.systems.fabric.ports import terminals
 from p4lab.systems.fabric.trees import levels
 
@@ -64,7 +66,7 @@ WRONG = [
     ("tree", "return {sender: [13], 13: [21], 21: [13]}", "tree-whole", "each frame twice"),
     ("tree", "return {sender: [13]}", "tree-whole", "makes no copies of them"),
     ("tree", "return {sender: [1, 13], 13: [8]}", "tree-whole", "gets no frame, nor do 2"),
-    ("tree", "return self.tree(sender, members, leaves)", "tree-whole", "more than 40 deep"),
+    ("tree", "return self.tree(sender, members, leaves)", "tree-whole", "more than 700 deep"),
     ("suspend", "return 'yes'", "suspend-small", "returns 'yes', and not True or False"),
     ("suspend", "return ahead > 18 and ahead[0]", "suspend-small", "TypeError"),
     ("drop", "return waiting", "drop-fast", 'returns 0, and not "keep", "newest" or "oldest"'),
@@ -83,6 +85,118 @@ def test_a_policy_that_cannot_be_used_costs_its_own_part(course, method, body, c
     for one in results.values():
         if one.part not in (part, "all"):
             assert one.status == "passed", one.id
+
+
+WRONG_STORIES = [
+    (
+        "weight",
+        "return 5000",
+        "weight-neighbour",
+        "a weight from 0 to 1000",
+        "says what it returns",
+    ),
+    ("weight", "return share / 0", "weight-neighbour", "ZeroDivisionError", "this line"),
+    ("suspend", "return True", "suspend-small", "waits nearly all the time", "go on some time"),
+    ("drop", 'return "oldest"', "drop-fast", "of all copies are dropped", "not slow at all"),
+    ("drop", 'return "keep"', "drop-fast", "Receivers that are not slow get", "in the way"),
+    ("rate", "return min(load, 99 / copies)", "rate-copies", "rate(5, 1536, 99)", "read from"),
+    ("tree", "x = [0]\nfor n in range(60):\n    x = x + x", "tree-whole", "here are", "grows"),
+]
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "check", "told", "hint"), WRONG_STORIES, ids=[w[1] for w in WRONG_STORIES]
+)
+def test_a_mistake_gets_the_story_and_the_hint_of_its_kind(course, method, body, check, told, hint):
+    results = {one.id: one for one in judged(course, changed(course, method, body)).checks}
+    story = results[check].story
+    assert story is not None and told in story.summary and hint in story.hint
+
+
+def test_a_chain_of_surrogates_is_a_tree_and_only_too_deep(course):
+    chain = """
+left, found, port = list(members), {}, sender
+leaf = [leaf for leaf in range(leaves) if leaf != sender // PLACES]
+while len(left) > COPIES:
+    found[port], left = left[:7], left[7:]
+    child = leaf.pop() * PLACES + SURROGATE
+    found[port].append(child)
+    port = child
+found[port] = left
+return found"""
+    verdict = judged(course, changed(course, "tree", chain.strip()))
+    results = {one.id: one for one in verdict.checks}
+    assert results["tree-whole"].status == "passed"
+    assert results["tree-levels"].status == "failed"
+    assert all(len(step) < 300 for step in results["tree-levels"].story.steps)
+
+
+def test_a_long_line_is_shown_in_part(course):
+    text = changed(course, "rate", "return " + "[" * 150 + "x" * 4000 + "]" * 150)
+    (failed,) = [one for one in judged(course, text).checks if one.status == "failed"]
+    assert len(failed.story.place.text) <= 120
+
+
+def test_no_two_checks_show_the_same_case(course):
+    told = [course.workload(check, f"{check.id}/1") for check in course.checks if check.measure]
+    same = [(one.file.measure, one.say) for one in told]
+    assert len(set(same)) == len(same)
+    assert not [say for _, say in same if "counted from 0" in say or "e+" in say]
+
+
+def test_the_top_of_the_starter_lists_what_there_is(course):
+    """Whoever trusts it must not find something else missing."""
+    listed = set(re.findall(r"[a-z0-9]+", course.starter[FILE].split("What there is not")[0]))
+    assert set(library.FUNCTIONS) | set(library.MATH) <= listed
+    assert f"{machine.DEEPEST_CALL} deep" in course.starter[FILE]
+    for steps in (shape.STEPS, STEPS, tables.QUICK):
+        assert f"{steps:,}" in course.starter[FILE].replace("\n", " ")
+
+
+def lost(verdict: Verdict) -> dict[str, str]:
+    """The checks that give nothing, and what became of each."""
+    return {one.id: one.status for one in verdict.checks if one.max_points and not one.points}
+
+
+@pytest.mark.parametrize(
+    ("limit", "gone"),
+    [
+        (90, {"drop-idle": "failed"}),  # shorter than a round trip with frames of 36 units
+        (200, {}),
+        (250, {}),
+        (370, {"drop-two": "failed"}),  # two of these take all 740 units
+        (600, {"drop-two": "failed"}),
+    ],
+)
+def test_a_limit_of_a_queue_is_judged_by_what_students_see(course, limit, gone):
+    units = "waiting + math.ceil(size / CELL)"
+    text = changed(course, "drop", f'return "keep" if {units} <= {limit} else "oldest"')
+    assert lost(judged(course, text)) == gone
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "gone"),
+    [
+        ("rate", "return min(load, 20)", {"rate-copies", "rate-cells", "rate-load"}),
+        ("suspend", "return False", {"suspend-small", "suspend-large", "suspend-calm"}),
+        ("suspend", "return True", {"suspend-small", "suspend-large", "suspend-calm"}),
+        ("drop", 'return "keep"', {"drop-fast", "drop-two", "drop-share", "drop-idle"}),
+        ("weight", "return 1", {"weight-neighbour", "weight-two"}),
+        ("weight", "return 1 if share >= 8 else 0", {"weight-two"}),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_what_decides_nothing_gets_nothing(course, method, body, gone):
+    assert set(lost(judged(course, changed(course, method, body)))) - {"all-at-once"} == gone
+
+
+def test_who_fails_in_hidden_cases_gets_nothing_for_what_rests_on_them(course):
+    """Right by chance where students look: hidden cases have other numbers of copies."""
+    right = "min(load, size * 8 / (math.ceil(size / CELL) * SLOT) / copies)"
+    text = changed(course, "rate", f"return {right} if copies in (2, 3, 5) else 1")
+    assert lost(judged(course, text)) == {}
+    gone = lost(judge(course, {FILE: text}, seed=4))
+    assert gone == {"rate-copies": "failed", "rate-cells": "skipped", "rate-load": "skipped"}
 
 
 @pytest.mark.parametrize(

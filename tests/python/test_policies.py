@@ -5,9 +5,11 @@ If these fail, a student's right policy is judged wrong, or a hostile one takes 
 
 from __future__ import annotations
 
+import ast
+
 import pytest
 
-from p4lab.policies import PolicyError, read
+from p4lab.policies import PolicyError, language, machine, read
 
 HEAD = "class Policies:\n    def f(self, x=0):\n        "
 
@@ -38,6 +40,9 @@ SAME = [
     "return int('12'), float(3), bool([]), any([]), all([])",
     "s = {1, 2}\ns.add(3)\ns.discard(9)\nreturn s, s.union([7]), (1, 2).index(2)",
     "f = lambda a, b=2: a * b\nreturn f(4), f(4, b=1)",
+    "def g(n):\n    return n + x if n < 1 else g(n - 1) * 2\nreturn g(3)",
+    "def g():\n    def h(a):\n        return a + later\n    return h\nlater = 3\nreturn g()(x)",
+    "import math\nreturn math.ceil(x / 2)",
 ]
 
 
@@ -58,6 +63,106 @@ def test_methods_constants_and_functions_see_each_other() -> None:
     )
     assert read(text, "policies.py").call("f", 11) == 7
     assert read(text, "policies.py").methods == {"f": ("x",), "g": ("x", "more")}
+
+
+# What a policy may not have, or not there, in the method.
+LEFT_OUT = [
+    "class Inner:\n    pass",
+    "return x @ x",
+    "return [x][0:1, 0]",
+    "return *x",
+    "break",
+    "nonlocal x",
+    "return [(yield)]",
+    "async def g():\n    pass",
+    "return [n async for n in x]",
+    "while (y := x):\n    pass",
+    "match x:\n    case 0:\n        pass",
+    "return b'x', 1j, ...",
+    "a: int\ndel x",
+    "raise ValueError",
+    "return (await x)",
+]
+
+
+@pytest.mark.parametrize("body", LEFT_OUT)
+def test_what_is_left_out_is_refused_when_the_file_is_read(body: str) -> None:
+    with pytest.raises(PolicyError) as caught:
+        program("y = 1\n" + body)
+    assert caught.value.kind == "no policy" and caught.value.line >= 4
+    assert str(caught.value).endswith(".") and "ast." not in str(caught.value)
+
+
+IMPORTS = {ast.Import, ast.ImportFrom}
+"""Of math and the future, and of nothing else: `REFUSED`"""
+
+
+def kinds(kind: type[ast.AST]) -> set[type[ast.AST]]:
+    """The nodes of a kind, whichever this Python has. Some are of old and no longer made."""
+    old = {"Num", "Str", "Bytes", "NameConstant", "Ellipsis", "Index", "ExtSlice"}
+    return {one for one in kind.__subclasses__() if one.__name__ not in old}
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "elsewhere"),
+    [
+        (ast.stmt, machine._STATEMENTS, {ast.ClassDef, *IMPORTS}),
+        (ast.expr, machine._EXPRESSIONS, {ast.Slice}),
+        (ast.operator, machine._BINARY, set()),
+        (ast.unaryop, machine._UNARY, set()),
+        (ast.cmpop, machine._COMPARED, set()),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_each_node_of_python_is_carried_out_or_refused(kind, table, elsewhere) -> None:
+    """Without this, a node that the language lets through ends in a sentence about the grader."""
+    allowed = {one for one in kinds(kind) - IMPORTS if language._is_allowed(one())}
+    assert allowed - elsewhere == set(table) - IMPORTS
+
+
+def test_a_function_in_a_function_changes_its_own_names_only() -> None:
+    mine = program("total = 0\ndef add():\n    total += 1\nadd()\nreturn total")
+    with pytest.raises(PolicyError, match="total has no value in this function") as caught:
+        mine.call("f")
+    assert caught.value.line == 5
+
+
+def test_a_function_that_a_function_made_keeps_nothing() -> None:
+    above = (
+        "def make():\n    seen = []\n    def count(x):\n        seen.append(x)\n"
+        "        return len(seen)\n    return count\nCOUNT = [make()]\n"
+    )
+    with pytest.raises(PolicyError, match="no method append"):
+        program("return COUNT[0](x)", above).call("f")
+
+
+def test_a_call_for_each_member_is_deep_but_not_too_deep() -> None:
+    """639 members, one call for each, as who learned it from lists would write it."""
+    mine = program(
+        "if not x:\n    return [0]\nelse:\n    for one in [x]:\n        if one:\n"
+        "            return [x[0] + 1] + self.f(x[1:])"
+    )
+    assert mine.call("f", list(range(639)), steps=2_000_000) == [*range(1, 640), 0]
+
+
+KEY = "sorted([1], key=lambda n: {})"
+
+
+@pytest.mark.parametrize("brackets", [0, 4, 8, 12, 40])
+@pytest.mark.parametrize("form", ["[{}]", "max({}, 0)", "[*{}]", "self.g({})", KEY])
+def test_calls_without_end_are_stopped_before_pythons_own_stack_is_full(brackets, form) -> None:
+    inner = "self.f(x)"
+    for _ in range(brackets):
+        inner = form.replace("{}", inner)
+    text = f"{HEAD}return {inner}\n    def g(self, x):\n        return x\n"
+    try:
+        mine = read(text, "policies.py")
+    except PolicyError as error:
+        assert "nested too deeply" in str(error)
+        return
+    with pytest.raises(PolicyError, match="deep") as caught:
+        mine.call("f", 1, steps=2_000_000)
+    assert caught.value.kind == "policy stopped"
 
 
 REFUSED = [
@@ -89,7 +194,7 @@ REFUSED = [
     ("x = {}[4]", 1, "there is no 4"),
     ("x = {[]: 1}", 1, "cannot be a key"),
     ("x = math.exp", 1, "no .exp"),
-    ("def g(n):\n    return g(n)\nx = g(1)", None, "more than 40 deep"),
+    ("def g(n):\n    return g(n)\nx = g(1)", None, "more than 700 deep"),
     ("x = 5\nx.real", 2, "no .real"),
     ("x = [print]\nfor one in map(print, x):\n    pass", None, ""),
 ]

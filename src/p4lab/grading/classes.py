@@ -155,7 +155,8 @@ def grade(
                 {course.name: _handed_in(settled), **earlier},
                 course.starter,
             )
-            noise = plain.NOISE if any(check.hidden for check in course.checks) else ""
+            cases = plain.NOISE if course.is_p4 else plain.OTHER_NUMBERS
+            noise = cases if any(check.hidden for check in course.checks) else ""
             parts = {part.id: part.title for part in course.parts}
             heading = Heading(course.title, parts, noise)
             files = layout.files(

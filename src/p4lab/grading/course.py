@@ -76,8 +76,8 @@ class Check(BaseModel):
     see and how many more a grader draws; of what is in `frugal` a program may spend no more than
     the solution.
     A `stage` looks at the program with its own `defines`, if it has some, and else with all.
-    It is skipped while a check that it `needs` has not passed; and if it fails while one fails that
-    it `suffers` from."""
+    It is skipped while a check that it `needs` has not passed, for which failures in hidden cases
+    count if it is a measure; and if it fails while one fails that it `suffers` from."""
 
     model_config = ConfigDict(extra="forbid")
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]

@@ -103,8 +103,10 @@ def filled(text: str, names: Mapping[str, Any]) -> str:
 
 
 def shown(number: Any) -> str:
-    """A value that was computed, for a sentence."""
-    return f"{number:.4g}" if isinstance(number, float) else str(number)
+    """A value that was computed, for a sentence: never as 9.642e+04."""
+    if not isinstance(number, float):
+        return str(number)
+    return f"{number:.0f}" if 10_000 <= abs(number) < 10**9 else f"{number:.4g}"
 
 
 def rounds(each: str | None, names: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

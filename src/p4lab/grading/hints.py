@@ -76,8 +76,8 @@ GENERAL = {
     "no policy": "Take the first mistake alone. What the small Python of policies has is listed at "
     "the top of the file.",
     "policy missing": "The names of methods and parameters stay as they are in the starter.",
-    "policy stopped": "Follow the loop by hand for a few rounds: what ends it, and is each round a "
-    "step towards that?",
+    "policy stopped": "Follow the loop by hand for a few rounds: what ends it, what grows, and is "
+    "each round a step towards the end?",
     "policy raised": "Put the values of this line into it yourself. Which of them is not what you "
     "meant?",
     "wrong value": "The comment in the method says what it returns. Is that so on every way "

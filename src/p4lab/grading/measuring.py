@@ -11,9 +11,9 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from p4lab.grading import drawing
 from p4lab.model.measured import Measure, Measured
@@ -36,14 +36,15 @@ class Condition(BaseModel):
 
 
 class MeasureFile(BaseModel):
-    """The file of a check. `policy` is the method that it is about."""
+    """The file of a check. `policy` is the method that it is about. Nothing has to hold if it is
+    enough that the measure takes the policy's answers."""
 
     model_config = ConfigDict(extra="forbid")
     say: str
     measure: str
     policy: str
     draw: dict[str, Any] = {}
-    holds: Annotated[list[Condition], Field(min_length=1)]
+    holds: list[Condition] = []
 
 
 @dataclass(frozen=True)

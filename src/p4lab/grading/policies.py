@@ -15,6 +15,8 @@ from p4lab.grading.work import Work
 from p4lab.policies import PolicyError, Program
 
 MISSING = "policy missing"
+LONGEST_LINE = 120
+"""Characters of a student's line that are shown"""
 
 Found = tuple[Story | None, int, bool]
 """What is wrong (None: nothing), how many cases ran, and whether the failing one was hidden"""
@@ -135,4 +137,6 @@ def _place(work: Work, line: int) -> Place | None:
     text = work.files[work.program].split("\n")
     if not 0 < line <= len(text):
         return None
-    return Place(work.program, line, text[line - 1].strip())
+    own = text[line - 1].strip()
+    shown = own if len(own) <= LONGEST_LINE else f"{own[: LONGEST_LINE - 1]}…"
+    return Place(work.program, line, shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Iterator
 
 from p4lab.policies.errors import UNREADABLE, PolicyError
@@ -13,7 +14,7 @@ DEEPEST = 50  # expressions in expressions, statements in statements
 
 _STATEMENTS = (
     ast.Assign, ast.AugAssign, ast.AnnAssign, ast.If, ast.While, ast.For, ast.Break, ast.Continue,
-    ast.Return, ast.Pass, ast.Expr,
+    ast.Return, ast.Pass, ast.Expr, ast.FunctionDef,
 )  # fmt: skip
 _EXPRESSIONS = (
     ast.Constant, ast.Name, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Subscript, ast.Slice,
@@ -22,8 +23,8 @@ _EXPRESSIONS = (
     ast.Starred,
 )  # fmt: skip
 _PARTS = (
-    ast.Module, ast.ClassDef, ast.FunctionDef, ast.arguments, ast.arg, ast.comprehension,
-    ast.keyword, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
+    ast.Module, ast.ClassDef, ast.arguments, ast.arg, ast.comprehension, ast.keyword,
+    ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
 _ALLOWED = (*_STATEMENTS, *_EXPRESSIONS, *_PARTS)
 
@@ -56,12 +57,10 @@ def parsed(text: str, file: str) -> ast.Module:
         raise PolicyError(UNREADABLE, f"{file} is larger than {LARGEST_FILE >> 10} KiB.")
     try:
         tree = ast.parse(text)
-    except SyntaxError as error:
-        told = f"{file} is not Python: {error.msg.partition(';')[0].rstrip('.')}."
-        raise PolicyError(UNREADABLE, told, error.lineno or 0) from error
-    except (ValueError, RecursionError, MemoryError) as error:  # a number of 5,000 digits
-        raise PolicyError(UNREADABLE, f"{file} cannot be read as Python.") from error
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise _not_python(file, error) from error
     _check(tree)
+    _compile(tree, file)
     return tree
 
 
@@ -69,10 +68,37 @@ def _check(tree: ast.Module) -> None:
     for node, line, depth in _nodes(tree):
         if depth > DEEPEST:
             raise PolicyError(UNREADABLE, "This is nested too deeply.", line)
-        if not isinstance(node, _ALLOWED) and not _is_known_import(node):
+        if not _is_allowed(node):
             raise PolicyError(UNREADABLE, _left_out(node), line)
+        if isinstance(node, ast.ClassDef) and node not in tree.body:
+            told = f"The class {node.name} is inside of something else: policies take one class."
+            raise PolicyError(UNREADABLE, told, line)
         if told := _misused(node):
             raise PolicyError(UNREADABLE, told, line)
+
+
+def _is_allowed(node: ast.AST) -> bool:
+    if isinstance(node, ast.MatMult):  # the one operator that numbers do not have
+        return False
+    return isinstance(node, _ALLOWED) or _is_known_import(node)
+
+
+def _compile(tree: ast.Module, file: str) -> None:
+    """Lets Python refuse what its grammar does not, such as a return outside of functions. Nothing
+    is carried out."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as for `x is 0`
+            compile(tree, file, "exec", dont_inherit=True)
+    except SyntaxError as error:
+        raise _not_python(file, error) from error
+
+
+def _not_python(file: str, error: Exception) -> PolicyError:
+    if not isinstance(error, SyntaxError):  # a number of 5,000 digits
+        return PolicyError(UNREADABLE, f"{file} cannot be read as Python.")
+    told = f"{file} is not Python: {error.msg.partition(';')[0].rstrip('.')}."
+    return PolicyError(UNREADABLE, told, error.lineno or 0)
 
 
 def _nodes(tree: ast.Module) -> Iterator[tuple[ast.AST, int, int]]:
@@ -118,6 +144,8 @@ def _misused(node: ast.AST) -> str:
         return f"The class {node.name} has to stand alone, without another in brackets."
     if isinstance(node, ast.arguments) and (node.vararg or node.kwarg or node.kwonlyargs):
         return "A function has plain parameters only, without * in front."
+    if isinstance(node, ast.Tuple) and any(isinstance(one, ast.Slice) for one in node.elts):
+        return "What stands in [ ] is one place or one part, as in x[2:5], and not several."
     if isinstance(node, ast.Constant) and not isinstance(node.value, int | float | str | None):
         return "Constants are numbers, texts, True, False and None."
     if isinstance(node, ast.Call) and any(one.arg is None for one in node.keywords):

@@ -33,8 +33,9 @@ class Meter:
         if self._left < 0:
             told = (
                 f"This takes more than {self._steps:,} steps, and each element of a list is one; "
-                "look for a loop that never ends."
             )
+            is_large = steps > self._steps // 10
+            told += f"here are {steps:,}." if is_large else "look for a loop that never ends."
             raise PolicyError(STOPPED, told)
 
     def number(self, value: Any) -> Any:

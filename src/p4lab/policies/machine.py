@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +17,10 @@ from p4lab.policies import library
 from p4lab.policies.errors import STOPPED, PolicyError
 from p4lab.policies.library import Meter
 
-DEEPEST_CALL = 40
+DEEPEST_CALL = 700
+"""A call for each of 639 members is natural"""
+DEEPEST_KEY = 60
+"""Of calls that sorted and the like make: each has a large place on Python's own stack"""
 
 _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -61,7 +65,7 @@ class Function:
         self.line = node.lineno
         self.name = node.name if isinstance(node, ast.FunctionDef) else "lambda"
         self.parameters = tuple(one.arg for one in (*node.args.posonlyargs, *node.args.args))
-        self.defaults: list[Any] = []
+        self.is_frozen = False
 
 
 class Instance:
@@ -95,6 +99,7 @@ class Machine:
         self.meter = Meter(steps)
         self.line = 0
         self._depth = 0
+        self._keys = 0
         self._printed = printed
         self._most_printed = most_printed
         self._outer: Mapping[str, Any] = {}
@@ -173,7 +178,10 @@ class Machine:
             self._put(many, at, value)
             return
         assert isinstance(target, ast.Name)  # the language has no attributes to be assigned
-        before = self._name(target.id, scope)
+        if target.id not in scope:
+            told = f"{target.id} has no value in this function yet; one outside stays as it is"
+            raise TypeError(told)
+        before = scope[target.id]
         scope[target.id] = self._binary(node.op, before, self._value(node.value, scope))
 
     def _store(self, target: ast.expr, value: Any, scope: Scope) -> None:
@@ -234,8 +242,11 @@ class Machine:
     def _continue(self, node: ast.Continue, scope: Scope) -> None:
         raise _Continue
 
-    def _pass(self, node: ast.Pass, scope: Scope) -> None:
-        pass
+    def _pass(self, node: ast.stmt, scope: Scope) -> None:
+        """Also for an import: math is there anyway."""
+
+    def _function(self, node: ast.FunctionDef, scope: Scope) -> None:
+        scope[node.name] = self._closure(node, scope)
 
     def _alone(self, node: ast.Expr, scope: Scope) -> None:
         self._value(node.value, scope)
@@ -377,17 +388,33 @@ class Machine:
     def _wrapped(self, value: Any) -> Any:
         """A function of the policy as one that the library can call, as `key` of sorted."""
         if isinstance(value, Function):
-            return lambda *given: self.call(value, given, {})
+            return lambda *given: self._key(value, given)
         if callable(value):
             return lambda *given: value(self.meter, *given)
         return value
+
+    def _key(self, function: Function, given: Sequence[Any]) -> Any:
+        """A call that a function of the library makes."""
+        if self._keys == DEEPEST_KEY:
+            told = f"{function.name} is called by sorted or the like more than {DEEPEST_KEY} deep."
+            raise PolicyError(STOPPED, told, function.line)
+        self._keys += 1
+        try:
+            return self.call(function, given, {})
+        finally:
+            self._keys -= 1
 
     def _print(self, given: Sequence[Any]) -> None:
         if len(self._printed) < self._most_printed:
             self._printed.append(" ".join(library.shown(self.meter, one) for one in given))
 
     def _lambda(self, node: ast.Lambda, scope: Scope) -> Function:
-        return Function(node, {**self._outer, **scope})
+        return self._closure(node, scope)
+
+    def _closure(self, node: ast.FunctionDef | ast.Lambda, scope: Scope) -> Function:
+        """A function that sees the names around it, with the values that they have when it is
+        called."""
+        return Function(node, ChainMap(scope, self._outer))  # type: ignore[arg-type]
 
     def _rounds(self, generators: Sequence[ast.comprehension], scope: Scope) -> Iterator[Scope]:
         """The names of each round of a comprehension."""
@@ -432,6 +459,8 @@ class Machine:
 def frozen(value: Any, meter: Meter) -> Any:
     """A value that no call can change for the next one."""
     meter.take(1)
+    if isinstance(value, Function):
+        _freeze(value, meter)
     if isinstance(value, list | tuple):
         return tuple(frozen(one, meter) for one in value)
     if isinstance(value, set):
@@ -439,6 +468,17 @@ def frozen(value: Any, meter: Meter) -> Any:
     if isinstance(value, dict):
         return MappingProxyType({key: frozen(one, meter) for key, one in value.items()})
     return value
+
+
+def _freeze(function: Function, meter: Meter) -> None:
+    """Freezes what a function sees of those that it was made in."""
+    if function.is_frozen:
+        return
+    function.is_frozen = True  # first: it may see itself
+    names = function.outer
+    while isinstance(names, ChainMap):
+        scope, names = names.maps
+        scope.update({name: frozen(value, meter) for name, value in scope.items()})
 
 
 _STATEMENTS: Mapping[type[ast.stmt], Callable[..., None]] = {
@@ -452,6 +492,9 @@ _STATEMENTS: Mapping[type[ast.stmt], Callable[..., None]] = {
     ast.Break: Machine._break,
     ast.Continue: Machine._continue,
     ast.Pass: Machine._pass,
+    ast.Import: Machine._pass,
+    ast.ImportFrom: Machine._pass,
+    ast.FunctionDef: Machine._function,
     ast.Expr: Machine._alone,
 }
 _EXPRESSIONS: Mapping[type[ast.expr], Callable[..., Any]] = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +16,8 @@ from p4lab.policies.machine import Function, Instance, Machine, frozen
 STEPS = 100_000
 """Of one call, if whoever calls does not say otherwise"""
 MOST_PRINTED = 20  # lines
+FRAMES = 9000
+"""Of Python's own. A call of a policy takes a dozen, and a stack of 8 MiB holds these and more"""
 
 
 @dataclass
@@ -51,9 +55,9 @@ class Program:
             machine, self.file, lambda: machine.call(function, [self.instance, *arguments], {})
         )
 
-    def wrong(self, method: str, sentence: str) -> PolicyError:
+    def wrong(self, method: str, sentence: str, kind: str = WRONG_VALUE) -> PolicyError:
         """What a method has answered cannot be used."""
-        return PolicyError(WRONG_VALUE, sentence, self.line(method))
+        return PolicyError(kind, sentence, self.line(method))
 
 
 def read(text: str, file: str) -> Program:
@@ -95,7 +99,8 @@ def _made(machine: Machine, body: Sequence[ast.stmt], own: ast.ClassDef) -> Inst
 def _guarded(machine: Machine, file: str, work: Any) -> Any:
     """The result, every mistake of which is a PolicyError with its line."""
     try:
-        return work()
+        with _deep():
+            return work()
     except PolicyError as error:
         error.line = error.line or machine.line
         raise
@@ -112,3 +117,14 @@ def _guarded(machine: Machine, file: str, work: Any) -> Any:
     except (ArithmeticError, LookupError, TypeError, ValueError, RuntimeError) as error:
         told = f"{type(error).__name__}: {error}."
         raise PolicyError(RAISED, told[:300], machine.line) from error
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Lets Python call as deeply as policies may."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, FRAMES))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

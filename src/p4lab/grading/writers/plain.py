@@ -20,6 +20,7 @@ NOISE = (
     "Hidden cases draw every field of a packet that a check does not fix, and put noise where P4 "
     "leaves a value undefined, such as a variable that was never written."
 )
+OTHER_NUMBERS = "Hidden cases draw other numbers than those that everybody sees."
 PROVED = "All cases are right; a proof found a packet that is not."
 RESULTS = {"passed": "passed", "failed": "failed", "skipped": "not run"}
 NOTHING = "-"

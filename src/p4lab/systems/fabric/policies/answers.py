@@ -10,6 +10,8 @@ from p4lab.policies import Program
 from p4lab.systems.fabric.runs import FabricError, Scenario, Seen, run
 
 HUGE = 1e12
+MEASURED = "measured"
+"""The kind of what a policy brings about, not of what it returns"""
 MOST_KNOWN = 500
 _known: dict[str, Seen] = {}
 """Scenarios of this process, as text, and what came of them"""
@@ -37,7 +39,8 @@ def carried(program: Program, method: str, scenario: Scenario, seed: int) -> See
         try:
             _known[key] = run(scenario, seed)
         except FabricError as error:
-            raise program.wrong(method, f"With this policy there is a {error}") from error
+            told = f"With this policy there is a {error}"
+            raise program.wrong(method, told, MEASURED) from error
     return _known[key]
 
 

@@ -1,4 +1,4 @@
-"""Who is told to slow down: QCN at a port with one flow whose receiver is too slow."""
+"""Who is told to slow down: QCN at a port with flows whose receivers are too slow."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ MICROS, WARM = 1500, 600
 
 
 def neighbour(program: Program, given: Mapping[str, Any]) -> Measured:
-    """One server has a flow for server 1 of its leaf, to which `first` others send, too, one for
-    server 2 with `second` others unless that is 0, and one for servers 3 and 4 that no one is in
-    the way of. `free` is the Gb/s of the latter, `culprit` that of the first."""
+    """One server has flows for the first `guilty` servers of its leaf, to each of which `others`
+    send, too, and one for server 4 (and 3, unless that is guilty) that no one is in the way of.
+    `free` is the Gb/s of the latter, `culprit` that of the first."""
+    guilty = range(1, given["guilty"] + 1)
     flows = [
         _flow(terminal(0), terminal(0, 1), terminal(1, 1)),
-        _flow(terminal(0), terminal(0, 3), terminal(0, 4)),
+        _flow(terminal(0), *(terminal(0, place) for place in (3, 4) if place not in guilty)),
     ]
-    if given["second"]:
-        flows.append(_flow(terminal(0), terminal(0, 2)))
-    flows += [_flow(terminal(2 + number), terminal(0, 1)) for number in range(given["first"])]
-    flows += [_flow(terminal(2 + number, 1), terminal(0, 2)) for number in range(given["second"])]
+    flows += [_flow(terminal(0), terminal(0, place)) for place in guilty[1:]]
+    for place in guilty:
+        senders = (terminal(2 + number, place - 1) for number in range(given["others"]))
+        flows += [_flow(sender, terminal(0, place)) for sender in senders]
     tables = {"notify": weights(program)}
     scenario = Scenario(LEAVES, tuple(flows), MICROS, WARM, SETTINGS, tables=tables)
     seen = carried(program, "weight", scenario, given["seed"])

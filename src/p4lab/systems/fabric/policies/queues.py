@@ -18,6 +18,7 @@ from p4lab.systems.fabric.trees import direct
 LOAD = 99.0
 COPIES = [*(terminal(0, place) for place in range(1, 5)), *map(terminal, range(1, 5))]
 """Four receivers in the sender's leaf, and four in others"""
+ALL_IN_ONE = [range(len(COPIES))]
 OTHERS = 5
 """The first leaf of those that send to the slow ones, too"""
 LEAVES = 12
@@ -35,8 +36,10 @@ def suspended(program: Program, given: Mapping[str, Any]) -> Scenario:
 
 def dropped(program: Program, given: Mapping[str, Any]) -> Scenario:
     """The same with copies to the places in `slow`, each of whose receivers gets `flows` more flows
-    of others. Copies are dropped by the policy, and queues wait by the paper's thresholds."""
-    flows = [Flow(direct(0, COPIES), LOAD, given["size"])]
+    of others. With `groups` of places the sender has a flow for each, and they share its line.
+    Copies are dropped by the policy, and queues wait by the paper's thresholds."""
+    groups = [[COPIES[place] for place in group] for group in given.get("groups", ALL_IN_ONE)]
+    flows = [Flow(direct(0, group), LOAD / len(groups), given["size"]) for group in groups]
     for number, place in enumerate(place for place in given["slow"] for _ in range(given["flows"])):
         sender = terminal(OTHERS + number % (LEAVES - OTHERS), number // (LEAVES - OTHERS))
         flows.append(Flow(direct(sender, [COPIES[place]]), LOAD, OTHER_SIZE))
@@ -63,24 +66,30 @@ def suspend(program: Program, given: Mapping[str, Any]) -> Measured:
 
 def drop(program: Program, given: Mapping[str, Any]) -> Measured:
     """See `_slow`."""
-    return _slow(carried(program, "drop", dropped(program, given), given["seed"]), given["slow"])
+    return _slow(carried(program, "drop", dropped(program, given), given["seed"]), given)
 
 
 def both(program: Program, given: Mapping[str, Any]) -> Measured:
     """See `_slow`."""
-    return _slow(carried(program, "drop", decided(program, given), given["seed"]), given["slow"])
+    return _slow(carried(program, "drop", decided(program, given), given["seed"]), given)
 
 
-def _slow(seen: Seen, slow: Sequence[int]) -> Measured:
+def _slow(seen: Seen, given: Mapping[str, Any]) -> Measured:
     """`fast` and `slow`: Gb/s of the worst of the copies that no one is in the way of, and of the
-    others; `lost`: copies of the flow, in percent, that were dropped."""
-    rates = seen.gbps(0)
-    fast = min(rate for place, rate in enumerate(rates) if place not in slow)
+    others; `lost`: copies, in percent, that were dropped or had no room; `dropped`: the former."""
+    slow: Sequence[int] = given["slow"]
+    rates = {
+        place: rate
+        for flow, group in enumerate(given.get("groups", ALL_IN_ONE))
+        for place, rate in zip(group, seen.gbps(flow), strict=True)
+    }
+    fast = min(rate for place, rate in rates.items() if place not in slow)
     told = [f"the copies that no one is in the way of get {fast:.1f} Gb/s and more"]
     held = min((rates[place] for place in slow), default=LOAD)
     if slow:
         told.append(f"what goes to {slow_ones(slow)} gets {held:.1f}")
-    return Measured({"fast": fast, "slow": held, "lost": _lost(seen)}, tuple(told))
+    numbers = {"fast": fast, "slow": held, "lost": _lost(seen), "dropped": _dropped(seen)}
+    return Measured(numbers, tuple(told))
 
 
 def slow_ones(slow: Sequence[int]) -> str:
@@ -92,3 +101,9 @@ def _lost(seen: Seen) -> float:
     totals = seen.totals
     refused = totals["no_payload"] + totals["tail_dropped"]
     return 100 * (refused + totals["head_dropped"]) / max(totals["headers"] + refused, 1)
+
+
+def _dropped(seen: Seen) -> float:
+    totals = seen.totals
+    dropped = totals["tail_dropped"] + totals["head_dropped"]
+    return 100 * dropped / max(totals["headers"] + totals["tail_dropped"], 1)

@@ -8,6 +8,7 @@ from typing import Any
 
 from p4lab.model.measured import Measured
 from p4lab.policies import Program
+from p4lab.policies.errors import WRONG_VALUE
 from p4lab.systems.fabric.policies.answers import carried, shown
 from p4lab.systems.fabric.ports import MOST_COPIES, MOST_LEVELS, PLACES, TERMINALS
 from p4lab.systems.fabric.runs import Flow, Scenario
@@ -19,8 +20,17 @@ STEPS = 2_000_000
 million"""
 
 
+NO_TREE = "no tree"
+"""Of ports and lists, but wrong as a tree"""
+MOST_TOLD = 4  # levels
+
+
 class NoTree(Exception):
-    """What a student returns is not a tree: a sentence."""
+    """What a student returns is not a tree: a sentence, and the kind of the mistake."""
+
+    def __init__(self, sentence: str, kind: str = NO_TREE) -> None:
+        self.kind = kind
+        super().__init__(sentence)
 
 
 def name(port: int) -> str:
@@ -62,13 +72,15 @@ def built(answer: Any, sender: int, leaves: int) -> Tree:
 
 def _copies(answer: Any) -> dict[int, list[int]]:
     if not isinstance(answer, dict):
-        raise NoTree(f"tree returns {shown(answer)}, and not a dict of ports and lists.")
+        told = f"tree returns {shown(answer)}, and not a dict of ports and lists."
+        raise NoTree(told, WRONG_VALUE)
     found = {}
     for port, children in answer.items():
         is_list = isinstance(children, list | tuple)
         if not _is_port(port) or not is_list or not all(map(_is_port, children)):
             entry = f"{shown(port)}: {shown(children)}"
-            raise NoTree(f"tree returns the entry {entry}; it takes a port and a list of ports.")
+            told = f"tree returns the entry {entry}; it takes a port and a list of ports."
+            raise NoTree(told, WRONG_VALUE)
         found[port] = list(children)
     return found
 
@@ -96,7 +108,7 @@ def of(program: Program, given: Mapping[str, Any]) -> tuple[Tree, list[int]]:
         tree = built(answer, sender, leaves)
         _reaches(tree, members)
     except NoTree as error:
-        raise program.wrong("tree", str(error)) from error
+        raise program.wrong("tree", str(error), error.kind) from error
     return tree, members
 
 
@@ -116,7 +128,8 @@ def measure(program: Program, given: Mapping[str, Any]) -> Measured:
     depth = max(levels(tree).values())
     away = sum(port // PLACES != child // PLACES for port, children in tree for child in children)
     counts = Counter(levels(tree).values())
-    told = ", ".join(f"{counts[level]} over {level}" for level in sorted(counts))
+    told = ", ".join(f"{counts[level]} over {level}" for level in sorted(counts)[:MOST_TOLD])
+    told += f" and so on, up to {depth}" if len(counts) > MOST_TOLD else ""
     numbers = {
         "depth": depth,
         "surrogates": len(tree) - 1,
@@ -133,7 +146,7 @@ def carry(program: Program, given: Mapping[str, Any]) -> Measured:
     depth = max(levels(tree).values())
     if depth > MOST_LEVELS:
         told = f"Frames would pass {depth} surrogates: {MOST_LEVELS} are possible."
-        raise program.wrong("tree", told)
+        raise program.wrong("tree", told, NO_TREE)
     flow = Flow(tree, given["load"], given["size"])
     scenario = Scenario(given["leaves"], (flow,), MICROS, WARM)
     seen = carried(program, "tree", scenario, given["seed"])
