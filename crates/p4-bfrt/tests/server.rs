@@ -38,9 +38,12 @@ impl World {
             pipe,
         };
         let results = write(&mut self.switch, scope, &request).into_iter();
-        results
-            .map(|result| result.map_or_else(|error| error.code as i32, |()| 0))
-            .collect()
+        let codes = results.map(|result| result.map_or_else(|error| error.code as i32, |()| 0));
+        let codes: Vec<i32> = codes.collect();
+        match codes.iter().all(|code| *code == 0) {
+            true => Vec::new(),
+            false => codes,
+        }
     }
 
     fn write(&mut self, updates: Vec<Update>) -> Vec<i32> {
