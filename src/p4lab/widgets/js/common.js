@@ -72,6 +72,25 @@ export function button(sign, label, onclick, more = {}) {
   return html("button", { type: "button", title: label, "aria-label": label, onclick, ...more }, sign);
 }
 
+// A button that lets a view go on by itself, a step every `pace` milliseconds: from where it is (`at`)
+// to its `last` step, or from the first if it is there. `stop` and `toggle` are for its other controls.
+export function playing(label, pace, { at, last, go }) {
+  let timer = null;
+  const play = button("▶ play", label, () => toggle(), { class: "p4v-play" });
+  function stop() {
+    clearInterval(timer);
+    timer = null;
+    play.textContent = "▶ play";
+  }
+  function toggle() {
+    if (timer) return stop();
+    if (at() >= last()) go(0);
+    play.textContent = "❚❚ pause";
+    timer = setInterval(() => (at() < last() ? go(at() + 1) : stop()), pace);
+  }
+  return { play, stop, toggle };
+}
+
 // Calls what belongs to a key, unless somebody writes or the key is a button's own.
 export function keys(node, actions) {
   node.addEventListener("keydown", (event) => {

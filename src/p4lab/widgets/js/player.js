@@ -1,4 +1,4 @@
-import { button, coloured, html, keys } from "./common.js";
+import { button, coloured, html, keys, playing } from "./common.js";
 
 const AROUND = 5; // lines of source shown before and after the one of a step
 const MOST_CELLS = 32; // longer sets are named by their members alone
@@ -6,14 +6,14 @@ const PACE = 900; // milliseconds a step
 
 // A failed check as a film: expected above got, up to where they part. `show` takes the film.
 export function player() {
-  let film, at, width, timer = null;
+  let film, at, width;
 
   const title = html("b", {});
   const said = html("ol", {});
   const before = html("details", {}, html("summary", {}, "What was done"), said);
   const back = button("◀ step", "One step back (arrow left)", () => go(at - 1));
   const next = button("step ▶", "One step on (arrow right)", () => go(at + 1), { class: "p4v-next" });
-  const play = button("▶ play", "Play up to where it goes wrong (space)", () => (timer ? stop() : start()), { class: "p4v-play" });
+  const { play, stop, toggle } = playing("Play up to where it goes wrong (space)", PACE, { at: () => at, last: () => film.frames.length - 2, go });
   const slider = html("input", { type: "range", min: 0, step: 1, "aria-label": "Step", oninput: () => { stop(); go(Number(slider.value)); } });
   const place = html("span", { class: "p4v-clock" });
   const told = html("p", { class: "p4v-said", role: "status", "aria-live": "polite" });
@@ -27,7 +27,7 @@ export function player() {
     title, before, missing, bar, columns,
   );
   keys(root, {
-    ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1), " ": () => (timer ? stop() : start()),
+    ArrowLeft: () => go(at - 1), ArrowRight: () => go(at + 1), " ": toggle,
     Home: () => go(0), End: () => go(film.frames.length - 1),
   });
 
@@ -44,19 +44,6 @@ export function player() {
     width = Math.max(0, ...bits.map((text) => text.length));
     slider.max = film.frames.length - 1;
     go(0);
-  }
-
-  function start() {
-    const end = film.frames.length - 2;
-    if (at >= end) go(0);
-    play.textContent = "❚❚ pause";
-    timer = setInterval(() => (at < end ? go(at + 1) : stop()), PACE);
-  }
-
-  function stop() {
-    clearInterval(timer);
-    timer = null;
-    play.textContent = "▶ play";
   }
 
   function go(to) {

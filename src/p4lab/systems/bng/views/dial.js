@@ -1,13 +1,13 @@
-import { ageing, box, button, html, keys } from "./common.js";
+import { ageing, box, button, html, keys, playing } from "./common.js";
 
 const PACE = 1000; // milliseconds a step
 
 // A call: the messages on a line as a ladder, and beside it what both ends know and what is said.
 function render({ model, el }) {
-  let data, at = 0, timer = null;
+  let data, at = 0;
 
   const title = html("b", {});
-  const play = button("▶ play", "Play the call (space)", () => (timer ? stop() : start()), { class: "p4v-play" });
+  const { play, stop, toggle } = playing("Play the call (space)", PACE, { at: () => at, last: () => data.steps.length - 1, go });
   const back = button("◀ step", "One step back (arrow left)", () => by(-1), { class: "p4v-back" });
   const next = button("step ▶", "One step on (arrow right)", () => by(1), { class: "p4v-next" });
   const slider = html("input", {
@@ -31,7 +31,7 @@ function render({ model, el }) {
   const root = box("p4d-view", "A subscriber dials in", old, html("div", { class: "p4v-bar" }, title), controls, said, columns, ending);
   root.tabIndex = 0;
   keys(root, {
-    ArrowLeft: () => by(-1), ArrowRight: () => by(1), " ": () => (timer ? stop() : start()),
+    ArrowLeft: () => by(-1), ArrowRight: () => by(1), " ": toggle,
     Home: () => { stop(); go(0); }, End: () => { stop(); go(data.steps.length - 1); },
   });
 
@@ -51,18 +51,6 @@ function render({ model, el }) {
     slider.max = Math.max(0, data.steps.length - 1);
     for (const part of [controls, columns, said]) part.style.display = data.steps.length ? "" : "none";
     if (data.steps.length) go(0);
-  }
-
-  function start() {
-    if (at >= data.steps.length - 1) go(0);
-    play.textContent = "❚❚ pause";
-    timer = setInterval(() => (at < data.steps.length - 1 ? go(at + 1) : stop()), PACE);
-  }
-
-  function stop() {
-    clearInterval(timer);
-    timer = null;
-    play.textContent = "▶ play";
   }
 
   function by(steps) {

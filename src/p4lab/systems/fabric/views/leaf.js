@@ -1,4 +1,4 @@
-import { box, button, html, keys, svg } from "./common.js";
+import { box, button, html, keys, playing, svg } from "./common.js";
 
 const PACE = 120; // milliseconds a slot
 const WIDTH = 920, ROW = 24, LEFT = 12;
@@ -9,10 +9,10 @@ const COLOURS = 6;
 
 // A leaf slot by slot. Python has recorded the film; what is after it is asked of Python, if it can.
 function render({ model, el }) {
-  let data, at = 0, timer = null, sought = null;
+  let data, at = 0, sought = null;
 
   const title = html("b", {});
-  const play = button("▶ play", "Play (space)", () => (timer ? stop() : start()), { class: "p4v-play" });
+  const { play, stop, toggle } = playing("Play (space)", PACE, { at: () => at, last: () => data.moments.length - 1, go });
   const back = button("◀ slot", "One slot back (arrow left)", () => { stop(); go(at - 1); }, { class: "p4v-back" });
   const next = button("slot ▶", "One slot on (arrow right)", () => { stop(); go(at + 1); }, { class: "p4v-next" });
   const toSuspended = button("⇥ suspension", "On to the next suspension (s)", () => jump("suspended"), { class: "p4f-suspended" });
@@ -33,21 +33,9 @@ function render({ model, el }) {
   root.tabIndex = 0;
   keys(root, {
     ArrowLeft: () => { stop(); go(at - 1); }, ArrowRight: () => { stop(); go(at + 1); },
-    " ": () => (timer ? stop() : start()), s: () => jump("suspended"), e: () => jump("evicted"),
+    " ": toggle, s: () => jump("suspended"), e: () => jump("evicted"),
     Home: () => { stop(); go(0); }, End: () => { stop(); go(data.moments.length - 1); },
   });
-
-  function start() {
-    if (at === data.moments.length - 1) go(0);
-    play.textContent = "❚❚ pause";
-    timer = setInterval(() => (at < data.moments.length - 1 ? go(at + 1) : stop()), PACE);
-  }
-
-  function stop() {
-    clearInterval(timer);
-    timer = null;
-    play.textContent = "▶ play";
-  }
 
   function jump(kind) {
     stop();

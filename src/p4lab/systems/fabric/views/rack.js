@@ -1,4 +1,4 @@
-import { box, button, html, keys, svg } from "./common.js";
+import { box, button, html, keys, playing, svg } from "./common.js";
 
 const PACE = 350; // milliseconds a step
 const TILE = { width: 26, height: 46, gap: 4 };
@@ -8,9 +8,9 @@ const KINDS = [["up", "into links"], ["loop", "into the surrogate"], ["out", "to
 // The leaves of all racks as tiles, with a bar for each kind of load.
 function render({ model, el }) {
   const data = model.get("data");
-  let at = 0, chosen = 0, timer = null;
+  let at = 0, chosen = 0;
 
-  const play = button("▶ play", "Play (space)", () => (timer ? stop() : start()), { class: "p4v-play" });
+  const { play, stop, toggle } = playing("Play (space)", PACE, { at: () => at, last: () => data.moments.length - 1, go });
   const back = button("◀ step", "One step back (arrow left)", () => { stop(); go(at - 1); });
   const next = button("step ▶", "One step on (arrow right)", () => { stop(); go(at + 1); }, { class: "p4v-next" });
   const slider = html("input", { type: "range", min: 0, max: data.moments.length - 1, step: 1, "aria-label": "Step", oninput: () => { stop(); go(Number(slider.value)); } });
@@ -29,23 +29,11 @@ function render({ model, el }) {
   ending.style.display = data.ending ? "" : "none";
   root.tabIndex = 0;
   keys(root, {
-    ArrowLeft: () => { stop(); go(at - 1); }, ArrowRight: () => { stop(); go(at + 1); }, " ": () => (timer ? stop() : start()),
+    ArrowLeft: () => { stop(); go(at - 1); }, ArrowRight: () => { stop(); go(at + 1); }, " ": toggle,
     Home: () => { stop(); go(0); }, End: () => { stop(); go(data.moments.length - 1); },
   });
   const [picture, tiles] = map(data, count, choose);
   scene.append(picture);
-
-  function start() {
-    if (at === data.moments.length - 1) go(0);
-    play.textContent = "❚❚ pause";
-    timer = setInterval(() => (at < data.moments.length - 1 ? go(at + 1) : stop()), PACE);
-  }
-
-  function stop() {
-    clearInterval(timer);
-    timer = null;
-    play.textContent = "▶ play";
-  }
 
   function choose(leaf) {
     tiles[chosen]?.group.classList.remove("watched");
