@@ -7,17 +7,14 @@ use p4_bfrt::messages::{
     SetPipelineResponse, StreamMessageRequest, StreamMessageResponse, WriteRequest, WriteResponse,
 };
 use p4_bfrt::server::{Server, Sink, Stream};
-use p4_runtime_grpc::{aside, grpc, status};
-use prost::Message;
+use p4_runtime_grpc::{aside, grpc, status, unary, Answer};
 use std::convert::Infallible;
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
-use tonic::server::{ServerStreamingService, StreamingService, UnaryService};
+use tonic::server::{ServerStreamingService, StreamingService};
 use tonic::{Status, Streaming};
 use tower_service::Service;
 
@@ -30,7 +27,6 @@ pub struct Api {
     pub server: Arc<Server>,
 }
 
-type Answer<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 type Done<T> = Result<tonic::Response<T>, Status>;
 
 impl Service<Request<Body>> for Api {
@@ -55,7 +51,7 @@ async fn route(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
         .unwrap_or_default()
     {
         "Write" => {
-            unary(server, request, |server, message: WriteRequest| {
+            unary(server, request, |server: &Server, message: WriteRequest| {
                 server.write(message) as Result<WriteResponse, _>
             })
             .await
@@ -65,15 +61,23 @@ async fn route(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
             grpc.server_streaming(Reads(server), request).await
         }
         "SetForwardingPipelineConfig" => {
-            unary(server, request, |server, message: SetPipelineRequest| {
-                server.set_pipeline(&message) as Result<SetPipelineResponse, _>
-            })
+            unary(
+                server,
+                request,
+                |server: &Server, message: SetPipelineRequest| {
+                    server.set_pipeline(&message) as Result<SetPipelineResponse, _>
+                },
+            )
             .await
         }
         "GetForwardingPipelineConfig" => {
-            unary(server, request, |server, message: GetPipelineRequest| {
-                server.get_pipeline(&message) as Result<GetPipelineResponse, _>
-            })
+            unary(
+                server,
+                request,
+                |server: &Server, message: GetPipelineRequest| {
+                    server.get_pipeline(&message) as Result<GetPipelineResponse, _>
+                },
+            )
             .await
         }
         "StreamChannel" => {
@@ -81,38 +85,6 @@ async fn route(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
             grpc.streaming(Channels(server), request).await
         }
         _ => Status::unimplemented(format!("there is no method {path}")).into_http(),
-    }
-}
-
-async fn unary<In, Out>(
-    server: Arc<Server>,
-    request: Request<Body>,
-    method: fn(&Server, In) -> Result<Out, p4_runtime::Status>,
-) -> Response<Body>
-where
-    In: Message + Default + 'static,
-    Out: Message + 'static,
-{
-    let mut grpc = grpc::<Out, In>();
-    grpc.unary(Unary { server, method }, request).await
-}
-
-struct Unary<In, Out> {
-    server: Arc<Server>,
-    method: fn(&Server, In) -> Result<Out, p4_runtime::Status>,
-}
-
-impl<In: Send + 'static, Out: Send + 'static> UnaryService<In> for Unary<In, Out> {
-    type Response = Out;
-    type Future = Answer<Done<Out>>;
-
-    fn call(&mut self, request: tonic::Request<In>) -> Self::Future {
-        let (server, method) = (Arc::clone(&self.server), self.method);
-        let message = request.into_inner();
-        Box::pin(async move {
-            let answer = aside(move || method(&server, message)).await?;
-            answer.map(tonic::Response::new).map_err(status)
-        })
     }
 }
 

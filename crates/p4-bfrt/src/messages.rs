@@ -40,11 +40,9 @@ pub struct WriteRequest {
     pub p4_name: String,
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub struct WriteResponse {
-    #[prost(message, repeated, tag = "1")]
-    pub status: Vec<Error>,
-}
+/// All has been done; what is refused ends the call.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct WriteResponse {}
 
 #[derive(Clone, PartialEq, Message)]
 pub struct ReadRequest {
@@ -62,17 +60,6 @@ pub struct ReadRequest {
 pub struct ReadResponse {
     #[prost(message, repeated, tag = "1")]
     pub entities: Vec<Entity>,
-    #[prost(message, repeated, tag = "2")]
-    pub status: Vec<Error>,
-}
-
-/// What became of one update or entity.
-#[derive(Clone, PartialEq, Message)]
-pub struct Error {
-    #[prost(int32, tag = "1")]
-    pub canonical_code: i32,
-    #[prost(string, tag = "2")]
-    pub message: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Enumeration)]

@@ -38,6 +38,7 @@ mod usage;
 pub use model::P4Info;
 use p4_check::Checked;
 use p4_syntax::{Diagnostic, SourceMap};
+pub use symbols::free_id;
 
 /// P4Info of a checked program without errors, or what stands in the way (E07xx).
 /// `sources` are those of the program: keys without a name are named after how they are written.

@@ -353,7 +353,6 @@ impl<'a, 'c> Program<'a, 'c> {
     }
 
     /// The extern instance that an expression names.
-    /// The instance that an expression names.
     pub fn extern_named(&self, env: &Rc<Env<'a>>, expr: &'a Expr) -> Option<Rc<ExternItem<'a>>> {
         match self.checked.defs.get(&expr.id)? {
             Def::Param(param) => env.given.get(&param.id).cloned(),

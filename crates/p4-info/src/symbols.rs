@@ -95,15 +95,7 @@ impl Symbols {
     pub fn assign(&mut self) {
         for (sort, names) in &mut self.ids {
             for (name, id) in names.iter_mut().filter(|(_, id)| id.is_none()) {
-                let mut hash = jenkins_one_at_a_time(name.as_bytes());
-                // 2^24 ids per sort are more than the objects of any program that fits in memory.
-                let free = loop {
-                    let candidate = (*sort as u32) << 24 | hash & 0x00ff_ffff;
-                    if !self.taken.contains_key(&candidate) {
-                        break candidate;
-                    }
-                    hash = hash.wrapping_add(1);
-                };
+                let free = free_id(*sort as u32, name, |id| self.taken.contains_key(&id));
                 self.taken.insert(free, Span::NONE);
                 *id = Some(free);
             }
@@ -127,6 +119,19 @@ impl Symbols {
 fn suffixes(name: &str) -> impl Iterator<Item = &str> {
     let dots = name.rmatch_indices('.').map(|(at, _)| at + 1);
     dots.chain([0]).map(|start| &name[start..])
+}
+
+/// The id of a name: `prefix` over 24 bits of its hash, or the next that is not taken.
+pub fn free_id(prefix: u32, name: &str, is_taken: impl Fn(u32) -> bool) -> u32 {
+    let mut hash = jenkins_one_at_a_time(name.as_bytes());
+    // 2^24 ids per sort are more than the objects of any program that fits in memory.
+    loop {
+        let candidate = prefix << 24 | hash & 0x00ff_ffff;
+        if !is_taken(candidate) {
+            return candidate;
+        }
+        hash = hash.wrapping_add(1);
+    }
 }
 
 /// Bob Jenkins' one-at-a-time hash.

@@ -11,4 +11,4 @@ mod stream;
 
 pub use codec::Protobuf;
 pub use listener::Listener;
-pub use service::{aside, grpc, status, Api};
+pub use service::{aside, grpc, status, unary, Answer, Api};

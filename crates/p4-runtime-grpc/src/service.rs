@@ -29,7 +29,8 @@ pub struct Api {
     pub server: Arc<Server>,
 }
 
-type Answer<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+/// What a call comes to.
+pub type Answer<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl Service<Request<Body>> for Api {
     type Response = Response<Body>;
@@ -58,21 +59,33 @@ async fn route(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
             grpc.server_streaming(Reads(server), request).await
         }
         "SetForwardingPipelineConfig" => {
-            unary(server, request, |server, message: SetPipelineRequest| {
-                server.set_pipeline(&message) as Result<SetPipelineResponse, _>
-            })
+            unary(
+                server,
+                request,
+                |server: &Server, message: SetPipelineRequest| {
+                    server.set_pipeline(&message) as Result<SetPipelineResponse, _>
+                },
+            )
             .await
         }
         "GetForwardingPipelineConfig" => {
-            unary(server, request, |server, message: GetPipelineRequest| {
-                server.get_pipeline(&message) as Result<GetPipelineResponse, _>
-            })
+            unary(
+                server,
+                request,
+                |server: &Server, message: GetPipelineRequest| {
+                    server.get_pipeline(&message) as Result<GetPipelineResponse, _>
+                },
+            )
             .await
         }
         "Capabilities" => {
-            unary(server, request, |server, message: CapabilitiesRequest| {
-                server.capabilities(&message) as Result<CapabilitiesResponse, _>
-            })
+            unary(
+                server,
+                request,
+                |server: &Server, message: CapabilitiesRequest| {
+                    server.capabilities(&message) as Result<CapabilitiesResponse, _>
+                },
+            )
             .await
         }
         "StreamChannel" => {
@@ -94,12 +107,14 @@ where
         .max_encoding_message_size(MAX_MESSAGE)
 }
 
-async fn unary<In, Out>(
-    server: Arc<Server>,
+/// Answers a call that has one message and one answer: `method`, aside.
+pub async fn unary<S, In, Out>(
+    server: Arc<S>,
     request: Request<Body>,
-    method: fn(&Server, In) -> Result<Out, p4_runtime::Status>,
+    method: fn(&S, In) -> Result<Out, p4_runtime::Status>,
 ) -> Response<Body>
 where
+    S: Send + Sync + 'static,
     In: Message + Default + 'static,
     Out: Message + 'static,
 {
@@ -107,12 +122,17 @@ where
     grpc.unary(Unary { server, method }, request).await
 }
 
-struct Unary<In, Out> {
-    server: Arc<Server>,
-    method: fn(&Server, In) -> Result<Out, p4_runtime::Status>,
+struct Unary<S, In, Out> {
+    server: Arc<S>,
+    method: fn(&S, In) -> Result<Out, p4_runtime::Status>,
 }
 
-impl<In: Send + 'static, Out: Send + 'static> UnaryService<In> for Unary<In, Out> {
+impl<S, In, Out> UnaryService<In> for Unary<S, In, Out>
+where
+    S: Send + Sync + 'static,
+    In: Send + 'static,
+    Out: Send + 'static,
+{
     type Response = Out;
     type Future = Answer<Result<tonic::Response<Out>, Status>>;
 

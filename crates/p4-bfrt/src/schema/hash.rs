@@ -1,6 +1,7 @@
 //! Ids: a first byte that says what the thing is, over 24 bits of a hash of its name.
 
-use std::collections::BTreeMap;
+use p4_info::free_id;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// First bytes of ids, as bf-p4c gives them.
 pub mod prefix {
@@ -20,29 +21,14 @@ pub mod prefix {
     pub const VALUE_SET: u32 = 0xFE;
 }
 
-/// Bob Jenkins' one-at-a-time hash, as the P4Runtime specification prescribes for ids.
-fn one_at_a_time(text: &str) -> u32 {
-    let mixed = text.bytes().fold(0u32, |hash, byte| {
-        let hash = hash.wrapping_add(u32::from(byte));
-        let hash = hash.wrapping_add(hash << 10);
-        hash ^ (hash >> 6)
-    });
-    let hash = mixed.wrapping_add(mixed << 3);
-    let hash = hash ^ (hash >> 11);
-    hash.wrapping_add(hash << 15)
-}
-
 /// Gives ids to all names of a kind: of two that collide the later one in alphabetical order moves
 /// up by one.
 pub fn ids<'a>(prefix: u32, names: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, u32> {
     let mut ids: BTreeMap<&str, u32> = names.map(|name| (name, 0)).collect();
-    let mut taken = std::collections::BTreeSet::new();
+    let mut taken = BTreeSet::new();
     for (name, id) in &mut ids {
-        let mut own = one_at_a_time(name) & 0xff_ffff;
-        while !taken.insert(own) {
-            own = (own + 1) & 0xff_ffff;
-        }
-        *id = prefix << 24 | own;
+        *id = free_id(prefix, name, |id| taken.contains(&id));
+        taken.insert(*id);
     }
     ids
 }

@@ -176,10 +176,7 @@ impl Server {
             results.push(own.map(|own| entities.extend(own)));
         }
         match results.iter().all(Result::is_ok) {
-            true => Ok(ReadResponse {
-                entities,
-                status: Vec::new(),
-            }),
+            true => Ok(ReadResponse { entities }),
             false => Err(Status::of_batch_of(ERROR_TYPE, "entity", &results)),
         }
     }

@@ -1,6 +1,7 @@
 //! Writing.
 
-use super::{entries, values, Scope, ALL_PIPES};
+use super::entries::{self, Given};
+use super::{values, Scope, ALL_PIPES};
 use crate::messages::{
     Atomicity, EntityKind, EntryName, TableData, TableEntry, TableKey, Update, UpdateType,
     WriteRequest,
@@ -167,7 +168,7 @@ fn default_entry(
     data: Option<&TableData>,
 ) -> Result<Vec<state::Update>, Refusal> {
     let name = table.source().to_string();
-    if matches!(kind, UpdateType::Delete | UpdateType::Reset) {
+    if is_reset(kind) {
         let action = None;
         return Ok(vec![state::Update::SetDefault {
             table: name,
@@ -225,7 +226,7 @@ fn register(
     kind: UpdateType,
     entry: &TableEntry,
 ) -> Result<Vec<state::Update>, Refusal> {
-    let whole = matches!(kind, UpdateType::Delete | UpdateType::Reset);
+    let whole = is_reset(kind);
     let mut joined = BigUint::ZERO;
     let given = entry.data.as_ref().map_or(&[][..], |data| &data.fields);
     for field in table.data.iter().flat_map(|data| &data.one_of) {
@@ -260,12 +261,7 @@ fn counter(
     kind: UpdateType,
     entry: &TableEntry,
 ) -> Result<Vec<state::Update>, Refusal> {
-    let whole = matches!(kind, UpdateType::Delete | UpdateType::Reset);
-    let index = match (whole, key_of(entry)?) {
-        (true, None) => None,
-        _ => Some(u64::from(index(table, entry)?)),
-    };
-    let given = entries::given(table, entry.data.as_ref().filter(|_| !whole))?;
+    let (index, given) = cell(table, kind, entry)?;
     Ok(vec![state::Update::SetCounter {
         counter: table.source().to_string(),
         index,
@@ -279,17 +275,32 @@ fn meter(
     kind: UpdateType,
     entry: &TableEntry,
 ) -> Result<Vec<state::Update>, Refusal> {
-    let whole = matches!(kind, UpdateType::Delete | UpdateType::Reset);
-    let index = match (whole, key_of(entry)?) {
-        (true, None) => None,
-        _ => Some(u64::from(index(table, entry)?)),
-    };
-    let given = entries::given(table, entry.data.as_ref().filter(|_| !whole))?;
+    let (index, given) = cell(table, kind, entry)?;
     Ok(vec![state::Update::SetMeter {
         meter: table.source().to_string(),
         index,
         config: given.meter,
     }])
+}
+
+/// Which cell an update is for, `None` for all of them, and what it is to hold.
+fn cell(
+    table: &Table,
+    kind: UpdateType,
+    entry: &TableEntry,
+) -> Result<(Option<u64>, Given), Refusal> {
+    let whole = is_reset(kind);
+    let index = match (whole, key_of(entry)?) {
+        (true, None) => None,
+        _ => Some(u64::from(index(table, entry)?)),
+    };
+    let given = entries::given(table, entry.data.as_ref().filter(|_| !whole))?;
+    Ok((index, given))
+}
+
+/// Whether an update brings back what the program begins with.
+fn is_reset(kind: UpdateType) -> bool {
+    matches!(kind, UpdateType::Delete | UpdateType::Reset)
 }
 
 fn key_of(entry: &TableEntry) -> Result<Option<&TableKey>, Refusal> {
