@@ -80,6 +80,10 @@ pub(crate) trait Follow {
     fn note(&mut self, text: String);
     fn fate(&mut self, fate: impl FnOnce() -> Fate);
     fn dropped(&mut self, reason: Drop);
+    /// The packet under way begins on the segment of this number.
+    fn begins(&mut self, _segment: usize) {}
+    /// The architecture's event of this number happens to it.
+    fn event(&mut self, _event: u8) {}
 }
 
 /// Keeps nothing; with [`NoTrace`] it costs nothing either.

@@ -429,7 +429,8 @@ fn stretch<H: Host, T: Tracer>(
                 }
                 *fuel -= 1;
                 if T::ON {
-                    tracer.record(pc, Event::State { state });
+                    let at = packet.cursor() as u32;
+                    tracer.record(pc, Event::State { state, at });
                 }
             }
             Op::Extract { layout, base } => {

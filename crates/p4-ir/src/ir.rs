@@ -750,6 +750,8 @@ pub struct Program {
     /// Parameters of the package that were given the same package as one before them: `pipe2`, and
     /// `pipe0`
     pub same: Vec<(Name, Name)>,
+    /// Packages inside the package: the parameter, and the name of what it was given first
+    pub inner: Vec<(Name, Name)>,
     pub tables: Vec<Table>,
     pub actions: Vec<Action>,
     pub instances: Vec<Instance>,

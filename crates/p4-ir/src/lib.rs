@@ -3,6 +3,7 @@
 
 mod as_bmv2;
 mod aside;
+pub mod glue;
 pub mod interp;
 mod interp_access;
 mod interp_alu;

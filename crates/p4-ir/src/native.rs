@@ -4,9 +4,10 @@
 //! [`run`](crate::interp::run); everything else about a switch stays the same. Native code neither
 //! traces nor shows what is undefined: for that there is the interpreter.
 
+use crate::glue::Segment;
 use crate::interp::{Halt, Host, Lookup, Machine, Outcome, Plain};
 use crate::ir::{mask, words, CallId, Pc, Place, Program, Slot, TableId, ValueKind};
-use crate::paths::{Later, Path, Paths, Way};
+use crate::paths::{Later, Path, Paths};
 use crate::trace::NoTrace;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -73,8 +74,8 @@ pub trait Native: Debug + Send + Sync {
     /// stay as they are. Traces show such words, so the interpreter needs the whole reset.
     fn reset(&self, machine: &mut Machine);
 
-    /// Code for packets that take one of `paths` of a way; `None` if some of them cannot be had so.
-    fn paths(&self, way: &Way, paths: &[Path]) -> Option<Arc<dyn Paths>>;
+    /// Code for packets that take one of `paths` of a segment; `None` if some of them cannot be had so.
+    fn paths(&self, segment: &Segment, paths: &[Path]) -> Option<Arc<dyn Paths>>;
 }
 
 /// What a call of the host comes to, if it is so little that native code can do it by itself.

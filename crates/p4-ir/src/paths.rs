@@ -11,8 +11,14 @@ use crate::native::{Inline, NativeHost};
 use crate::trace::{Event, Tracer};
 use std::fmt::Debug;
 
-/// What a packet went through: the instructions of each block that it met.
-pub type Path = Vec<Vec<Step>>;
+/// What a packet went through.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Path {
+    /// The instructions of each block that it met
+    pub blocks: Vec<Vec<Step>>,
+    /// The event that ended it
+    pub end: u8,
+}
 
 /// One instruction that was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,61 +33,20 @@ pub fn applied(hit: bool, action: u32) -> u64 {
     u64::from(hit) << 32 | u64::from(action)
 }
 
-/// The blocks that packets of one kind meet, and what an architecture does around them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Way {
-    /// First instructions of the blocks
-    pub blocks: Vec<Pc>,
-    /// What is done before the first block; all words of the frame are zero before that.
-    pub before: Vec<Deed>,
-    /// What is done after each block
-    pub after: Vec<Vec<Deed>>,
-    /// Words that are told of each packet, behind which the requests' words follow
-    pub told: usize,
-    /// The words that go with each of the numbers that [`Later::list`] may have
-    pub lists: Vec<(u64, Vec<(Slot, u32)>)>,
-}
-
-/// What an architecture does between blocks.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Deed {
-    /// Puts a value, cut by `mask`, into a slot.
-    Set { slot: Slot, mask: u64, from: From },
-    /// Makes words zero.
-    Clear { slot: Slot, n: u32 },
-    /// The packet is none for this way if the word is this number (`is` says false), or if it is not.
-    Only { slot: Slot, value: u64, is: bool },
-    /// Tells the word as the given one of a packet's told words.
-    Tell { index: usize, slot: Slot },
-    /// What goes with the requests made so far are the words of their lists as they are now.
-    Keep,
-}
-
-/// Where a value comes from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum From {
-    Number(u64),
-    /// One of the words given with the packet
-    Given(usize),
-    Slot(Slot),
-    /// The packet's length in bytes with what `setValid` and `setInvalid` have changed
-    Length,
-}
-
-/// A call of the host that comes to nothing before the packet has left its way, by these words alone.
+/// A call of the host that comes to nothing before the packet has left its segment, by these words alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Later {
     pub words: Vec<Slot>,
-    /// The number of a list of words that shall be kept, see [`Deed::Keep`]
+    /// The number of a list of words that shall be kept when the request is met
     pub list: Option<Slot>,
+    /// What it asks for, see [`Test::Asked`](crate::glue::Test); `None` if it is simply to be carried out.
+    pub asks: Option<u8>,
 }
 
 /// A call that was put off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     pub call: CallId,
-    /// Index of the block on the way that made it
-    pub block: usize,
     /// Index of the first of its words in what is told
     pub words: usize,
     pub list: Option<u64>,
@@ -89,22 +54,32 @@ pub struct Request {
     pub kept: (usize, usize),
 }
 
+/// Something that happens to a packet, and the request for it, if it takes one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fired {
+    pub event: u8,
+    pub request: Option<Request>,
+}
+
 /// How a path ends.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct End {
-    pub requests: Vec<Request>,
+    /// Calls to be carried out
+    pub calls: Vec<Request>,
+    /// What happens, in order; the last ends the path.
+    pub events: Vec<Fired>,
 }
 
-/// Paths of one way as machine code.
+/// Paths of one segment as machine code.
 pub trait Paths: Debug + Send + Sync {
     /// How the paths end. Some may have the same end.
     fn ends(&self) -> Vec<&End>;
 
     /// Takes a packet along one of the paths: which of the ends it came to, and how many bytes of `output` are the packet
-    /// as it left, payload included; `told` is what it tells. `None` if it would take another way: then
-    /// nothing has happened, but `output` and `told` mean nothing. `given` are as many words as the
-    /// way asks for. The host is asked for plain lookups and for calls that are [`Inline::Pure`] only; for
-    /// these the frame of `machine` is lent.
+    /// as it left, payload included (0 if its path ends before the last block); `told` is what it tells.
+    /// `None` if it would take another way: then nothing has happened, but `output` and `told` mean nothing.
+    /// `given` are as many words as the segment asks for. The host is asked for plain lookups and for calls
+    /// that are [`Inline::Pure`] only; for these the frame of `machine` is lent.
     fn run(
         &self,
         packet: &[u8],
@@ -126,7 +101,7 @@ const MAX_STEPS: usize = 4000;
 #[derive(Debug, Default)]
 pub struct Record {
     /// Blocks so far
-    pub path: Path,
+    pub blocks: Vec<Vec<Step>>,
     /// An instruction ended a block before its end, or there were too many.
     pub failed: bool,
 }
@@ -134,13 +109,13 @@ pub struct Record {
 impl Record {
     /// Another block begins.
     pub fn begin(&mut self) {
-        self.path.push(Vec::new());
+        self.blocks.push(Vec::new());
     }
 
     /// What was recorded; begins anew.
-    pub fn take(&mut self) -> Option<Path> {
-        let Record { path, failed } = std::mem::take(self);
-        (!failed).then_some(path)
+    pub fn take(&mut self) -> Option<Vec<Vec<Step>>> {
+        let Record { blocks, failed } = std::mem::take(self);
+        (!failed).then_some(blocks)
     }
 }
 
@@ -159,7 +134,7 @@ impl Tracer for Record {
             Some(Op::ExtractVar { bits, .. } | Op::ExtractNextVar { bits, .. }) => word(*bits),
             _ => 0,
         };
-        match self.path.last_mut() {
+        match self.blocks.last_mut() {
             Some(steps) if steps.len() < MAX_STEPS => steps.push(Step { pc, outcome }),
             _ => self.failed = true,
         }
@@ -170,7 +145,7 @@ impl Tracer for Record {
     fn record(&mut self, _: Pc, event: Event) {
         match event {
             Event::Apply { hit, action, .. } => {
-                let last = self.path.last_mut().and_then(|steps| steps.last_mut());
+                let last = self.blocks.last_mut().and_then(|steps| steps.last_mut());
                 if let Some(step) = last {
                     step.outcome = applied(hit, action);
                 }

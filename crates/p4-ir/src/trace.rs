@@ -16,8 +16,8 @@ use p4_syntax::span::Span;
 pub enum Event {
     /// A block of the package began: index into [`Program::blocks`].
     Block { block: u32 },
-    /// A parser state was entered.
-    State { state: u32 },
+    /// A parser state was entered, with bit `at` of the packet next.
+    State { state: u32, at: u32 },
     /// The header at `base` was extracted from bit `at` on; `words` as in the frame.
     Extract {
         layout: LayoutId,
@@ -74,7 +74,9 @@ impl Step {
     pub fn span(&self, program: &Program) -> Span {
         let own = match &self.event {
             Event::Block { block } => program.blocks.get(*block as usize).map(|block| block.span),
-            Event::State { state } => program.states.get(*state as usize).map(|state| state.span),
+            Event::State { state, .. } => {
+                program.states.get(*state as usize).map(|state| state.span)
+            }
             _ => None,
         };
         let of_code = || {

@@ -34,7 +34,7 @@ pub fn describe(program: &Program, step: &Step) -> String {
                 .map_or("?", |block| &block.name);
             format!("-- {name}")
         }
-        Event::State { state } => {
+        Event::State { state, .. } => {
             let name = program
                 .states
                 .get(*state as usize)

@@ -42,6 +42,7 @@ mod paths;
 mod slots;
 mod translate;
 mod walk;
+mod walk_glue;
 mod walk_packet;
 mod wide;
 
@@ -55,17 +56,18 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{default_libcall_names, FuncId, Module};
 use emit::Emitter;
 use flow::{Flow, Routines, MAX_DEPTH};
+use p4_ir::glue::Segment;
 use p4_ir::interp::{self, Halt, Host, Lookup, Machine, Outcome, Prepared};
 use p4_ir::ir::{CallId, Op, Pc, Program, Slot, TableId};
 use p4_ir::native::{Native, NativeHost};
-use p4_ir::paths::{Path, Paths, Way};
+use p4_ir::paths::{Path, Paths};
 use p4_ir::trace::{NoTrace, Tracer};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Code by the paths that were asked for, as long as somebody uses it; none where there can be none
-type KnownPaths = HashMap<(Way, Vec<Path>), Option<Weak<paths::Compiled>>>;
+type KnownPaths = HashMap<(Segment, Vec<Path>), Option<Weak<paths::Compiled>>>;
 
 /// A program as machine code of this computer; its memory is given back when it is dropped.
 pub struct Compiled {
@@ -301,12 +303,12 @@ impl Native for Compiled {
         }
     }
 
-    fn paths(&self, way: &Way, paths: &[Path]) -> Option<Arc<dyn Paths>> {
+    fn paths(&self, segment: &Segment, paths: &[Path]) -> Option<Arc<dyn Paths>> {
         if self.program.keeps_invalid {
             return None;
         }
         let mut known = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (way.clone(), paths.to_vec());
+        let key = (segment.clone(), paths.to_vec());
         match known.get(&key) {
             Some(None) => return None,
             Some(Some(code)) => {
@@ -317,7 +319,7 @@ impl Native for Compiled {
             None => {}
         }
         let tables = Arc::clone(&self.tables);
-        let compiled = paths::compile(&self.tables.prepared, tables, way, paths);
+        let compiled = paths::compile(&self.tables.prepared, tables, segment, paths);
         let compiled = compiled.ok().map(Arc::new);
         known.insert(key, compiled.as_ref().map(Arc::downgrade));
         Some(compiled?)

@@ -20,9 +20,10 @@ use cranelift_codegen::ir::UserFuncName;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::JITModule;
 use cranelift_module::Module;
+use p4_ir::glue::Segment;
 use p4_ir::interp::{Machine, Prepared};
 use p4_ir::native::NativeHost;
-use p4_ir::paths::{End, Path, Paths, Way};
+use p4_ir::paths::{End, Path, Paths};
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
@@ -74,7 +75,7 @@ pub(crate) struct Compiled {
     tables: Arc<Tables>,
     /// Bytes of output that the code may write
     room: usize,
-    /// Words that the way asks for and tells
+    /// Words that the segment asks for and tells
     given: usize,
     told: usize,
     /// Words of the program's frame
@@ -104,11 +105,11 @@ impl Drop for Compiled {
     }
 }
 
-/// Compiles paths of a way; says why it cannot be done.
+/// Compiles paths of a segment; says why it cannot be done.
 pub(crate) fn compile(
     prepared: &Prepared,
     tables: Arc<Tables>,
-    way: &Way,
+    segment: &Segment,
     paths: &[Path],
 ) -> Result<Compiled, Unsupported> {
     let mut module = new_module()?;
@@ -123,7 +124,7 @@ pub(crate) fn compile(
     let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
     let functions = HashMap::new();
     let emitter = Emitter::new(builder, prepared, &[], &functions, true, 0);
-    let mut walker = Walker::new(emitter, way, paths);
+    let mut walker = Walker::new(emitter, segment, paths);
     walker.walk()?;
     let (leaves, given) = (walker.leaves, walker.given);
     let mut builder = walker.e.builder;
@@ -192,7 +193,10 @@ impl Paths for Compiled {
         }
         let index = usize::try_from(ended.status).ok()?.checked_sub(1)?;
         let leaf = self.leaves.get(index)?;
-        let payload = packet.get(leaf.payload..)?;
+        let Some(payload) = leaf.payload else {
+            return Some((index, 0));
+        };
+        let payload = packet.get(payload..)?;
         let length = leaf.head + payload.len();
         output.get_mut(leaf.head..length)?.copy_from_slice(payload);
         Some((index, length))

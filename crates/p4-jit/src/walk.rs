@@ -12,14 +12,16 @@ use crate::flow::Unsupported;
 use crate::paths::{at, compute, find, MAX_KEY};
 use crate::slots::SHORT_LOOK;
 use crate::translate::{move_if, plain};
+use crate::walk_glue::Goes;
 use crate::walk_packet::{fixed_memory, Piece, MAX_BITS};
 use crate::wide;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{types, Block, InstBuilder, Value};
 use cranelift_frontend::Switch;
+use p4_ir::glue::Segment;
 use p4_ir::ir::{CallId, DynamicRef, Op, Pc, Slot};
 use p4_ir::native::Inline;
-use p4_ir::paths::{Deed, End, From, Path, Request, Step, Way};
+use p4_ir::paths::{End, Fired, Path, Request, Step};
 use p4_ir::{accesses, Access};
 use std::collections::HashMap;
 
@@ -29,8 +31,8 @@ pub(crate) struct Leaf {
     pub end: End,
     /// Bytes written in front of the payload
     pub head: usize,
-    /// Where in the packet the payload begins
-    pub payload: usize,
+    /// Where in the packet the payload begins, if the path comes to the last block
+    pub payload: Option<usize>,
     /// Words told
     pub told: usize,
 }
@@ -38,8 +40,9 @@ pub(crate) struct Leaf {
 /// What is known of the packet at some point of a path, besides the words.
 #[derive(Clone, Default)]
 pub(crate) struct Here {
-    pub block: usize,
-    pub step: usize,
+    /// Blocks that are over
+    pub done: usize,
+    pub at: Place,
     /// Bits consumed
     pub cursor: u32,
     /// Bytes that the packet is known to have
@@ -48,10 +51,30 @@ pub(crate) struct Here {
     pub delta: i64,
     /// What has been emitted
     pub pieces: Vec<Piece>,
-    pub requests: Vec<Request>,
+    pub calls: Vec<Request>,
+    /// What has been asked for since the last [`Glue::Take`](p4_ir::glue::Glue), and before it; the last
+    /// of a kind counts.
+    pub asking: Vec<(u8, Request)>,
+    pub asked: Vec<(u8, Request)>,
+    pub events: Vec<Fired>,
     pub told: Vec<(usize, Value)>,
     /// Words told so far
     pub n_told: usize,
+}
+
+/// What is next.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// This operation of the glue after the blocks that are over
+    Glue(usize),
+    /// This step of the next block
+    Step(usize),
+}
+
+impl Default for Place {
+    fn default() -> Place {
+        Place::Glue(0)
+    }
 }
 
 pub(crate) struct Walker<'a> {
@@ -59,10 +82,10 @@ pub(crate) struct Walker<'a> {
     pub leaves: Vec<Leaf>,
     /// Words that have been asked for
     pub given: usize,
-    way: &'a Way,
-    paths: &'a [Path],
+    pub segment: &'a Segment,
+    pub paths: &'a [Path],
     /// Where a packet goes that takes none of the paths
-    miss: Block,
+    pub miss: Block,
     pub input: Value,
     pub length: Value,
     /// The bits of the packet that a value is: the first, and how many
@@ -70,7 +93,7 @@ pub(crate) struct Walker<'a> {
 }
 
 /// Where each group of paths goes on, and words that it has there
-type Parts = Vec<(Block, Vec<usize>, Known)>;
+pub(crate) type Parts = Vec<(Block, Vec<usize>, Known)>;
 
 /// Paths that go on in the same way, by what tells them from the others.
 type Groups = Vec<(u64, Vec<usize>)>;
@@ -80,7 +103,7 @@ pub(crate) fn unsupported<T>(what: &str) -> Result<T, Unsupported> {
 }
 
 impl<'a> Walker<'a> {
-    pub fn new(mut e: Emitter<'a>, way: &'a Way, paths: &'a [Path]) -> Walker<'a> {
+    pub fn new(mut e: Emitter<'a>, segment: &'a Segment, paths: &'a [Path]) -> Walker<'a> {
         let miss = e.cold_block();
         let input = e.fixed(at::INPUT);
         let length = e.fixed(at::LENGTH);
@@ -88,7 +111,7 @@ impl<'a> Walker<'a> {
             e,
             leaves: Vec::new(),
             given: 0,
-            way,
+            segment,
             paths,
             miss,
             input,
@@ -98,11 +121,10 @@ impl<'a> Walker<'a> {
     }
 
     pub fn walk(&mut self) -> Result<(), Unsupported> {
-        let mut here = Here {
-            n_told: self.way.told,
+        let here = Here {
+            n_told: self.segment.told,
             ..Here::default()
         };
-        self.deeds(&mut here, &self.way.before)?;
         self.follow(here, (0..self.paths.len()).collect())?;
         self.e.builder.switch_to_block(self.miss);
         self.end(0);
@@ -115,61 +137,76 @@ impl<'a> Walker<'a> {
     }
 
     /// From `here` to the ends of `paths`, which have been the same so far.
-    fn follow(&mut self, mut here: Here, paths: Vec<usize>) -> Result<(), Unsupported> {
+    pub fn follow(&mut self, mut here: Here, paths: Vec<usize>) -> Result<(), Unsupported> {
         loop {
             let Some(first) = paths.first().copied() else {
                 return unsupported("nothing on it");
             };
-            if here.block == self.way.blocks.len() {
-                return self.leaf(here);
-            }
-            let Some(steps) = self.paths[first].get(here.block) else {
-                return unsupported("other blocks than its way");
+            let number = match here.at {
+                Place::Glue(at) => match self.glue(&mut here, at, &paths)? {
+                    Goes::On => continue,
+                    Goes::Ended => return Ok(()),
+                },
+                Place::Step(number) => number,
             };
-            let Some(step) = steps.get(here.step).copied() else {
-                let is_over = |path: &usize| self.paths[*path][here.block].len() == here.step;
+            let (Some(steps), Some(entry)) = (
+                self.paths[first].blocks.get(here.done),
+                self.segment.blocks.get(here.done),
+            ) else {
+                return unsupported("other blocks than its segment");
+            };
+            let Some(step) = steps.get(number).copied() else {
+                let is_over = |path: &usize| {
+                    let steps = self.paths[*path].blocks.get(here.done);
+                    steps.is_some_and(|steps| steps.len() == number)
+                };
                 let ended = steps.last().and_then(|step| self.op(step.pc));
                 if !paths.iter().all(is_over) || !matches!(ended, Some(Op::Ret)) {
                     return unsupported("a block that does not end");
                 }
-                let deeds = self
-                    .way
-                    .after
-                    .get(here.block)
-                    .map_or(&[][..], Vec::as_slice);
-                self.deeds(&mut here, deeds)?;
-                (here.block, here.step) = (here.block + 1, 0);
+                (here.done, here.at) = (here.done + 1, Place::Glue(0));
                 continue;
             };
-            if here.step == 0 && self.way.blocks[here.block] != step.pc {
-                return unsupported("another block than its way has");
+            if number == 0 && *entry != step.pc {
+                return unsupported("another block than its segment has");
             }
-            let Some(groups) = self.step(&mut here, step, &paths)? else {
-                here.step += 1;
-                continue;
-            };
-            let known = std::mem::take(&mut self.e.known);
-            for (block, group, words) in groups {
-                self.e.builder.switch_to_block(block);
-                self.e.known.clone_from(&known);
-                self.e.known.extend(words);
-                let mut here = here.clone();
-                here.step += 1;
-                self.follow(here, group)?;
+            let parts = self.step(&mut here, step, &paths)?;
+            here.at = Place::Step(number + 1);
+            if let Some(parts) = parts {
+                return self.part(&here, parts);
             }
-            return Ok(());
         }
+    }
+
+    /// Goes on in each of the blocks.
+    pub fn part(&mut self, here: &Here, parts: Parts) -> Result<(), Unsupported> {
+        let known = std::mem::take(&mut self.e.known);
+        for (block, group, words) in parts {
+            self.e.builder.switch_to_block(block);
+            self.e.known.clone_from(&known);
+            self.e.known.extend(words);
+            self.follow(here.clone(), group)?;
+        }
+        Ok(())
     }
 
     fn op(&self, pc: Pc) -> Option<&'a Op> {
         self.e.program.code.get(pc as usize)
     }
 
+    /// The steps of a path from here to the end of the block.
+    fn steps_on(&self, path: usize, here: &Here) -> Option<&'a [Step]> {
+        match here.at {
+            Place::Step(number) => self.paths[path].blocks.get(here.done)?.get(number..),
+            Place::Glue(_) => None,
+        }
+    }
+
     /// The paths by the instruction that comes next.
     fn by_next(&self, here: &Here, paths: &[usize]) -> Result<Groups, Unsupported> {
         let next = |path: usize| {
-            let steps: &[Step] = &self.paths[path][here.block];
-            steps.get(here.step + 1).map(|step| u64::from(step.pc))
+            let next = self.steps_on(path, here)?.get(1)?;
+            Some(u64::from(next.pc))
         };
         self.grouped(paths, next)
     }
@@ -177,8 +214,8 @@ impl<'a> Walker<'a> {
     /// The paths by what this instruction came to.
     fn by_outcome(&self, here: &Here, paths: &[usize]) -> Result<Groups, Unsupported> {
         let own = |path: usize| {
-            let steps: &[Step] = &self.paths[path][here.block];
-            steps.get(here.step).map(|step| step.outcome)
+            let own = self.steps_on(path, here)?.first()?;
+            Some(own.outcome)
         };
         self.grouped(paths, own)
     }
@@ -305,13 +342,16 @@ impl<'a> Walker<'a> {
                         let value = self.e.get(*slot);
                         self.tell(here, value);
                     }
-                    here.requests.push(Request {
+                    let request = Request {
                         call,
-                        block: here.block,
                         words,
                         list: later.list.map(|_| list),
                         kept: (0, 0),
-                    });
+                    };
+                    match later.asks {
+                        Some(kind) => here.asking.push((kind, request)),
+                        None => here.calls.push(request),
+                    }
                 }
                 Some(Inline::Pure) => {
                     self.compute(op, call)?;
@@ -494,7 +534,7 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn require_not(&mut self, value: Value, number: u64) -> Result<(), Unsupported> {
+    pub fn require_not(&mut self, value: Value, number: u64) -> Result<(), Unsupported> {
         match self.e.constant_of(value) {
             Some(known) if known != number => Ok(()),
             Some(_) => unsupported("something that is not so"),
@@ -514,68 +554,9 @@ impl<'a> Walker<'a> {
         self.e.builder.switch_to_block(on);
     }
 
-    fn tell(&mut self, here: &mut Here, value: Value) {
+    pub fn tell(&mut self, here: &mut Here, value: Value) {
         here.told.push((here.n_told, value));
         here.n_told += 1;
-    }
-
-    fn deeds(&mut self, here: &mut Here, deeds: &[Deed]) -> Result<(), Unsupported> {
-        for deed in deeds {
-            match deed {
-                Deed::Set { slot, mask, from } => {
-                    let value = match from {
-                        From::Number(number) => self.e.number(*number & *mask),
-                        From::Given(index) => self.word_given(*index),
-                        From::Slot(slot) => self.e.get(*slot),
-                        From::Length if here.delta < -i64::from(here.have) => {
-                            return unsupported("less than nothing left");
-                        }
-                        From::Length => {
-                            let (length, delta) = (self.length, here.delta);
-                            self.e.ins().iadd_imm_s(length, delta)
-                        }
-                    };
-                    let value = match self.e.constant_of(value) {
-                        Some(number) => self.e.number(number & *mask),
-                        None => self.e.cut(value, *mask),
-                    };
-                    self.e.set(*slot, value);
-                }
-                Deed::Clear { slot, n } => self.e.clear(*slot, *n),
-                Deed::Only { slot, value, is } => {
-                    let word = self.e.get(*slot);
-                    match is {
-                        true => self.require(word, *value)?,
-                        false => self.require_not(word, *value)?,
-                    }
-                }
-                Deed::Tell { index, slot } => {
-                    let value = self.e.get(*slot);
-                    here.told.push((*index, value));
-                }
-                Deed::Keep => self.keep(here)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Tells the words that go with the requests.
-    fn keep(&mut self, here: &mut Here) -> Result<(), Unsupported> {
-        for index in 0..here.requests.len() {
-            let request = here.requests[index];
-            let (Some(list), 0) = (request.list, request.kept.1) else {
-                continue;
-            };
-            let known = self.way.lists.iter().find(|(number, _)| *number == list);
-            let regions = known.map_or(&[][..], |(_, regions)| regions.as_slice());
-            let first = here.n_told;
-            for slot in regions.iter().flat_map(|(slot, n)| *slot..*slot + *n) {
-                let value = self.e.get(slot);
-                self.tell(here, value);
-            }
-            here.requests[index].kept = (first, here.n_told - first);
-        }
-        Ok(())
     }
 
     /// Has the host compute something, with words of the frame lent to it.
@@ -605,7 +586,7 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    fn word_given(&mut self, index: usize) -> Value {
+    pub fn word_given(&mut self, index: usize) -> Value {
         self.given = self.given.max(index + 1);
         let given = self.e.fixed(at::GIVEN);
         let flags = fixed_memory();

@@ -208,8 +208,37 @@ impl<'a> Walker<'a> {
         word.unwrap_or_else(|| self.e.number(0))
     }
 
-    /// The packet has gone all the way.
+    /// The packet's path ends here. If its last block has been, it is written.
     pub fn leaf(&mut self, mut here: Here) -> Result<(), Unsupported> {
+        let (head, payload) = match here.done == self.segment.blocks.len() {
+            true => {
+                let (head, payload) = self.write(&mut here)?;
+                (head, Some(payload))
+            }
+            false => (0, None),
+        };
+        let told = self.e.fixed(at::TOLD);
+        for (index, value) in &here.told {
+            let flags = self.e.of_packet;
+            self.e
+                .ins()
+                .store(flags, *value, told, offset(*index as u32));
+        }
+        self.leaves.push(Leaf {
+            end: End {
+                calls: here.calls,
+                events: here.events,
+            },
+            head,
+            payload,
+            told: here.n_told,
+        });
+        self.end(self.leaves.len() as u64);
+        Ok(())
+    }
+
+    /// Writes what has been emitted: how many bytes, and where in the packet the payload begins.
+    fn write(&mut self, here: &mut Here) -> Result<(usize, usize), Unsupported> {
         if !here.cursor.is_multiple_of(8) {
             return unsupported("payload that does not begin at a byte");
         }
@@ -236,23 +265,7 @@ impl<'a> Walker<'a> {
                 }
             };
         }
-        let told = self.e.fixed(at::TOLD);
-        for (index, value) in &here.told {
-            let flags = self.e.of_packet;
-            self.e
-                .ins()
-                .store(flags, *value, told, offset(*index as u32));
-        }
-        self.leaves.push(Leaf {
-            end: End {
-                requests: here.requests,
-            },
-            head: head as usize,
-            payload: payload as usize,
-            told: here.n_told,
-        });
-        self.end(self.leaves.len() as u64);
-        Ok(())
+        Ok((head as usize, payload as usize))
     }
 
     /// Copies bytes of the packet to the output.

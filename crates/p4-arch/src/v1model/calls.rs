@@ -1,6 +1,7 @@
 //! Calls of externs, worked out once: which extern it is and where its arguments are.
 
 use super::image::Custom;
+use super::stages::asked;
 use super::switch::DROP_PORT;
 use crate::arguments::Arguments;
 use crate::error::ArchError;
@@ -130,15 +131,15 @@ impl Call {
             Call::Count { index, .. } => Some(Inline::Later(Later {
                 words: vec![*index],
                 list: None,
+                asks: None,
             })),
             Call::Clone { session, list } => Some(Inline::Later(Later {
                 words: vec![*session],
                 list: *list,
+                asks: Some(asked::CLONE),
             })),
-            Call::Recirculate { list } => Some(Inline::Later(Later {
-                words: Vec::new(),
-                list: Some(*list),
-            })),
+            Call::Resubmit { list } => later_with(*list, asked::RESUBMIT),
+            Call::Recirculate { list } => later_with(*list, asked::RECIRCULATE),
             Call::Hash { algorithm, .. } if *algorithm != Algorithm::Random => Some(Inline::Pure),
             Call::Meter { .. }
             | Call::DirectMeter { .. }
@@ -146,12 +147,20 @@ impl Call {
             | Call::RegisterWrite { .. }
             | Call::Random { .. }
             | Call::Hash { .. }
-            | Call::Resubmit { .. }
             | Call::Truncate { .. }
             | Call::Digest { .. } => Some(Inline::ByArguments),
             Call::Require { .. } | Call::Log { .. } | Call::Native(_) => None,
         }
     }
+}
+
+/// A request that is a list of fields alone.
+fn later_with(list: Slot, asks: u8) -> Option<Inline> {
+    Some(Inline::Later(Later {
+        words: Vec::new(),
+        list: Some(list),
+        asks: Some(asks),
+    }))
 }
 
 /// All calls of a program, or the first that cannot be executed.

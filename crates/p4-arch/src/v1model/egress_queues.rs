@@ -29,16 +29,16 @@ struct Limits {
 #[derive(Debug, Default)]
 struct Queue {
     /// With the moment at which each may leave
-    packets: VecDeque<(Time, Copy)>,
+    packets: VecDeque<(Time, Box<Copy>)>,
     /// When the last packet that came leaves
     last: Option<Time>,
 }
 
 /// What becomes of a packet that is to be queued
 pub(super) enum Queued {
-    MayLeave(Copy),
+    MayLeave(Box<Copy>),
     Waits,
-    Full(Copy),
+    Full(Box<Copy>),
 }
 
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl EgressQueues {
     }
 
     /// Takes a packet in, unless it may leave at once or its queue is full.
-    pub fn enqueue(&mut self, now: Time, mut copy: Copy) -> Queued {
+    pub fn enqueue(&mut self, now: Time, mut copy: Box<Copy>) -> Queued {
         let (port, priority) = (copy.port, copy.priority);
         let limits = self.limits(port, priority);
         copy.wait = Wait {
@@ -139,7 +139,7 @@ impl EgressQueues {
     }
 
     /// The packet whose turn is next, not after `until`, and the moment of it.
-    pub fn leave(&mut self, until: Time) -> Option<(Time, Copy)> {
+    pub fn leave(&mut self, until: Time) -> Option<(Time, Box<Copy>)> {
         let (time, key) = self.next()?;
         if time > until {
             return None;

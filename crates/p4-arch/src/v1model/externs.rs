@@ -2,8 +2,9 @@
 
 use super::calls::{Call, Checksum};
 use super::image::Image;
+use super::stages::asked;
 use super::switch::{Assertions, Config};
-use super::way::Way;
+use super::walk::Between;
 use crate::frame::{pack, place_slice, store, unpack, Field};
 use crate::hash::{Algorithm, Crc, CrcParameters};
 use crate::random::Random;
@@ -17,29 +18,59 @@ use p4_ir::trace_text::value;
 use p4_state::State;
 use p4_syntax::span::Span;
 
-/// A clone that the running control has asked for; only the last request counts.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CloneRequest {
-    pub session: u32,
+/// Something that the program has asked for; of one kind only the last request counts.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    /// The session of a clone, the call of a digest; its data are kept apart
+    pub word: u64,
+    /// The fields to be kept
     pub list: Option<u32>,
 }
 
-/// What one pass through ingress or egress has asked for.
+/// What has been asked for since the last [`Glue::Take`](p4_ir::glue::Glue).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Requests {
-    pub clone: Option<CloneRequest>,
-    pub resubmit: Option<u32>,
-    pub recirculate: Option<u32>,
-    /// The call of `digest`; its data are kept apart
-    pub digest: Option<CallId>,
+    /// A bit for each kind that was asked for; the numbers of kinds are those of [`asked`].
+    made: u8,
+    kinds: [Asked; asked::ALL],
     /// Bytes that `truncate` leaves: the smallest of all calls
     pub truncate: Option<u32>,
 }
 
 impl Requests {
-    /// Whether ingress asked for more than to send the packet, cut or not.
-    pub fn is_special(&self) -> bool {
-        self.clone.is_some() || self.resubmit.is_some() || self.digest.is_some()
+    #[inline]
+    pub fn of(&self, kind: u8) -> Option<Asked> {
+        match self.made >> kind & 1 {
+            0 => None,
+            _ => self.kinds.get(usize::from(kind)).copied(),
+        }
+    }
+
+    /// A bit for each kind that was asked for
+    #[inline]
+    pub fn made(&self) -> u8 {
+        self.made
+    }
+
+    fn ask(&mut self, kind: u8, word: u64, list: Option<u64>) {
+        let list = list.map(|list| list as u32);
+        self.made |= 1 << kind;
+        self.kinds[usize::from(kind)] = Asked { word, list };
+    }
+
+    #[inline]
+    fn clear(&mut self) {
+        (self.made, self.truncate) = (0, None);
+    }
+
+    /// Takes over what `others` ask for, which ask for nothing then.
+    #[inline]
+    pub fn take(&mut self, others: &mut Requests) {
+        match others.made {
+            0 => (self.made, self.truncate) = (0, others.truncate),
+            _ => *self = *others,
+        }
+        others.clear();
     }
 }
 
@@ -118,8 +149,9 @@ impl Externs {
     }
 
     /// Starts a pass: nothing asked for yet.
+    #[inline]
     pub fn begin(&mut self, now: u64, bytes: u64) {
-        self.requests = Requests::default();
+        self.requests.clear();
         self.now = now;
         self.bytes = bytes;
     }
@@ -140,6 +172,13 @@ impl Externs {
         match self.stop {
             Some(_) => Err(Halt::Call(call)),
             None => Ok(()),
+        }
+    }
+
+    #[inline]
+    pub fn count(&mut self, counter: InstanceId, index: u64, bytes: u64) {
+        if !self.state.count(counter, index, bytes) {
+            self.out_of_range(counter, index);
         }
     }
 
@@ -253,7 +292,7 @@ pub(crate) struct Running<'a> {
     pub image: &'a Image,
     pub externs: &'a mut Externs,
     /// If the run goes through several blocks
-    pub way: Option<&'a mut Way>,
+    pub between: Option<Between<'a>>,
 }
 
 impl Host for Running<'_> {
@@ -264,7 +303,10 @@ impl Host for Running<'_> {
 
     #[inline]
     fn between(&mut self, last: usize, frame: &mut [u64], length: i64) -> bool {
-        self.go_on(last, frame, length)
+        match &mut self.between {
+            Some(between) => between.goes_on(last, frame, length, &mut self.externs.requests),
+            None => true,
+        }
     }
 
     #[inline]
@@ -333,11 +375,8 @@ impl Host for Running<'_> {
                 }
             }
             Call::Count { counter, index } => {
-                let index = frame[*index as usize];
-                if !externs.state.count(*counter, index, externs.bytes) {
-                    externs.out_of_range(*counter, index);
-                    externs.go_on(id)?;
-                }
+                externs.count(*counter, frame[*index as usize], externs.bytes);
+                externs.go_on(id)?;
             }
             Call::DirectCount => {}
             Call::Meter {
@@ -386,16 +425,17 @@ impl Host for Running<'_> {
             }
             Call::Checksum(checksum) => externs.checksum(image, checksum, machine),
             Call::Clone { session, list } => {
-                // Session ids have 15 bits in simple_switch.
-                let session = (frame[*session as usize] & 0x7fff) as u32;
-                let list = list.map(|slot| frame[slot as usize] as u32);
-                externs.requests.clone = Some(CloneRequest { session, list });
+                let list = list.map(|slot| frame[slot as usize]);
+                let session = frame[*session as usize];
+                externs.requests.ask(asked::CLONE, session, list);
             }
             Call::Resubmit { list } => {
-                externs.requests.resubmit = Some(frame[*list as usize] as u32)
+                let list = frame[*list as usize];
+                externs.requests.ask(asked::RESUBMIT, 0, Some(list));
             }
             Call::Recirculate { list } => {
-                externs.requests.recirculate = Some(frame[*list as usize] as u32);
+                let list = frame[*list as usize];
+                externs.requests.ask(asked::RECIRCULATE, 0, Some(list));
             }
             Call::Truncate { length } => {
                 let length = frame[*length as usize] as u32;
@@ -406,7 +446,7 @@ impl Host for Running<'_> {
                 externs.requests.truncate = Some(shortest);
             }
             Call::Digest { data } => {
-                externs.requests.digest = Some(id);
+                externs.requests.ask(asked::DIGEST, id.into(), None);
                 externs.digest.clear();
                 externs
                     .digest

@@ -1,9 +1,7 @@
 //! Places in the frame that v1model itself reads and writes.
 
 use crate::frame::Field;
-use crate::Port;
 use p4_ir::ir::Program;
-use p4_time::Time;
 
 /// The fields of `standard_metadata`.
 #[derive(Clone, Copy, Debug)]
@@ -47,41 +45,6 @@ impl Standard {
             parser_error: field("parser_error"),
             priority: field("priority"),
         }
-    }
-}
-
-/// What egress is told of a packet.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Leaving {
-    pub kind: u64,
-    pub port: Port,
-    /// `None` for a packet that ingress sent on: it keeps what ingress wrote.
-    pub rid: Option<u16>,
-    /// Value of `packet_length`
-    pub length: u64,
-    pub now: Time,
-    pub enqueued: Time,
-    /// Packets at the port before it came and after it left
-    pub depths: (u64, u64),
-}
-
-impl Standard {
-    /// Metadata as egress finds it.
-    #[inline]
-    pub(super) fn leave(&self, leaving: &Leaving, frame: &mut [u64]) {
-        let (now, enqueued) = (leaving.now.micros(), leaving.enqueued.micros());
-        Field::set(self.instance_type, frame, leaving.kind);
-        Field::set(self.egress_port, frame, leaving.port.into());
-        if let Some(rid) = leaving.rid {
-            Field::set(self.egress_rid, frame, rid.into());
-        }
-        Field::set(self.egress_spec, frame, 0);
-        Field::set(self.packet_length, frame, leaving.length);
-        Field::set(self.enq_timestamp, frame, enqueued);
-        Field::set(self.enq_qdepth, frame, leaving.depths.0);
-        Field::set(self.deq_timedelta, frame, now.saturating_sub(enqueued));
-        Field::set(self.deq_qdepth, frame, leaving.depths.1);
-        Field::set(self.egress_global_timestamp, frame, now);
     }
 }
 

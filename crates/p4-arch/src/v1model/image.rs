@@ -3,11 +3,14 @@
 use super::calls::{self, Call};
 use super::fields::Standard;
 use super::placement;
+use super::queue::save;
+use super::stages::{block, Stages};
 use crate::arguments::selector_keys;
 use crate::error::ArchError;
 use crate::frame::Region;
 use crate::hash::Algorithm;
 use crate::native::NativeExterns;
+use p4_ir::glue::Glue;
 use p4_ir::interp::Prepared;
 use p4_ir::ir::{ConstArg, Instance, InstanceId, Pc, Program};
 use p4_ir::lower::Binding;
@@ -66,9 +69,7 @@ pub struct Image {
     pub(crate) prepared: Prepared,
     pub(crate) calls: Vec<Call>,
     pub(crate) standard: Standard,
-    /// The six blocks' entries are those of the program, in this order.
-    pub(crate) blocks: Blocks,
-    /// Their first instructions, in the order in which a packet meets them
+    /// The first instructions of the blocks, in the order in which a packet meets them
     pub(crate) entries: [Pc; 6],
     /// What goes with a packet from ingress to egress
     pub(crate) carried: Vec<Region>,
@@ -89,27 +90,9 @@ pub struct Image {
     pub(crate) random_hash: Option<Span>,
     /// For each table its direct meter
     pub(crate) direct_meters: Vec<Option<InstanceId>>,
+    /// What is done between the blocks: by v1model.p4's text, and by simple_switch
+    stages: [Stages; 2],
 }
-
-/// Indices of the blocks in the program.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Blocks {
-    pub parser: u32,
-    pub verify: u32,
-    pub ingress: u32,
-    pub egress: u32,
-    pub compute: u32,
-    pub deparser: u32,
-}
-
-const BLOCKS: Blocks = Blocks {
-    parser: 0,
-    verify: 1,
-    ingress: 2,
-    egress: 3,
-    compute: 4,
-    deparser: 5,
-};
 
 impl Image {
     /// Checks that `program` is a v1model program that can be executed in full.
@@ -149,7 +132,7 @@ impl Image {
             })
             .collect();
         let entry = |block: u32| program.blocks[block as usize].entry;
-        placement::check(&program, entry(BLOCKS.ingress), entry(BLOCKS.egress))?;
+        placement::check(&program, entry(block::INGRESS), entry(block::EGRESS))?;
         let customs = customs(&program);
         let calls = calls::compile(&program, &customs, natives)?;
         let standard = Standard::new(&program);
@@ -157,13 +140,12 @@ impl Image {
             .iter()
             .map(|call| call.inline(standard.checksum_error));
         let prepared = Prepared::new(Arc::clone(&program))?.with_inlines(inlines.collect());
-        Ok(Image {
+        let mut image = Image {
             random_hash: random_hash(&program, &calls),
             calls,
             customs,
             entries: std::array::from_fn(|block| entry(block as u32)),
             standard,
-            blocks: BLOCKS,
             carried: regions(&program, &[HEADERS, METADATA, STANDARD]),
             metadata: regions(&program, &[METADATA, STANDARD]),
             user_metadata: regions(&program, &[METADATA]),
@@ -177,7 +159,32 @@ impl Image {
             direct_meters,
             resources,
             prepared,
-        })
+            stages: Default::default(),
+        };
+        image.stages = [false, true].map(|bmv2_compat| Stages::new(&image, bmv2_compat));
+        Ok(image)
+    }
+
+    /// What is done between the blocks.
+    #[inline]
+    pub(crate) fn stages(&self, bmv2_compat: bool) -> &Stages {
+        &self.stages[usize::from(bmv2_compat)]
+    }
+
+    /// Changes what is done between the blocks, on every segment. This is all that there is of it: the
+    /// interpreter, native blocks and fast paths all do what stands here.
+    pub fn change_glue(&mut self, mut change: impl FnMut(&mut Vec<Glue>)) {
+        for stages in &mut self.stages {
+            stages.change(&mut change);
+        }
+    }
+
+    /// Saves the fields of a list.
+    pub(crate) fn save_list(&self, list: Option<u32>, frame: &[u64], words: &mut Vec<u64>) {
+        words.clear();
+        if let Some(regions) = list.and_then(|list| self.lists.get(&list)) {
+            save(regions, frame, words);
+        }
     }
 
     /// Whether the program was lowered with [`AsBmv2`].

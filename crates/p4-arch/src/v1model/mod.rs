@@ -4,18 +4,20 @@
 //! [`Config::bmv2_compat`] asks for simple_switch's way; each such place names it.
 
 mod calls;
-mod egress;
 mod egress_queues;
+mod events;
 mod externs;
+mod fast;
 mod fields;
 mod image;
-mod ingress;
-mod journey;
+mod parts;
 mod paths;
 mod placement;
 mod queue;
+mod recording;
+mod stages;
 mod switch;
-mod way;
+mod walk;
 
 pub use crate::frame::{Field, Region};
 pub use crate::hash::{Algorithm, CrcParameters};

@@ -1,5 +1,6 @@
 //! Packets that wait inside the switch, and their reused memory.
 
+use super::stages::Start;
 use crate::frame::Region;
 use crate::Port;
 use p4_ir::ir::Slot;
@@ -10,11 +11,12 @@ use std::collections::VecDeque;
 const MAX_FREE: usize = 64;
 
 /// How a packet on its way out came to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Origin {
     IngressClone,
     EgressClone,
     Replica,
+    #[default]
     Unicast,
 }
 
@@ -22,7 +24,7 @@ pub(super) enum Origin {
 #[derive(Debug, Default)]
 pub(super) struct Copy {
     pub instance: Instance,
-    pub origin: Option<Origin>,
+    pub origin: Origin,
     pub port: Port,
     pub rid: u16,
     /// Bytes as the last parse saw them
@@ -82,16 +84,40 @@ pub(super) struct Kept {
 }
 
 pub(super) enum Waiting {
-    Egress(Copy),
-    Ingress(Again),
+    Egress(Box<Copy>),
+    Ingress(Box<Again>),
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Queues {
-    egress: VecDeque<Copy>,
-    ingress: VecDeque<Again>,
-    free_copies: Vec<Copy>,
-    free_again: Vec<Again>,
+    egress: VecDeque<Box<Copy>>,
+    ingress: VecDeque<Box<Again>>,
+    // They are large to be moved about.
+    #[allow(clippy::vec_box)]
+    free_copies: Vec<Box<Copy>>,
+    #[allow(clippy::vec_box)]
+    free_again: Vec<Box<Again>>,
+}
+
+impl Copy {
+    pub fn start(&self) -> Start {
+        let list = self.kept.list;
+        match self.origin {
+            Origin::IngressClone => Start::IngressClone(list),
+            Origin::EgressClone => Start::EgressClone(list),
+            Origin::Replica => Start::Replica,
+            Origin::Unicast => Start::Unicast,
+        }
+    }
+}
+
+impl Again {
+    pub fn start(&self) -> Start {
+        match self.recirculated {
+            true => Start::Recirculated(self.kept.list),
+            false => Start::Resubmitted(self.kept.list),
+        }
+    }
 }
 
 impl Queues {
@@ -105,8 +131,13 @@ impl Queues {
         self.egress.is_empty()
     }
 
+    /// The next packet on its way out
+    pub fn next_copy(&mut self) -> Option<Box<Copy>> {
+        self.egress.pop_front()
+    }
+
     /// The next packet on its way back, if none leaves before it.
-    pub fn next_again(&mut self) -> Option<Again> {
+    pub fn next_again(&mut self) -> Option<Box<Again>> {
         match self.egress.is_empty() {
             true => self.ingress.pop_front(),
             false => None,
@@ -114,28 +145,28 @@ impl Queues {
     }
 
     /// Puts back what [`Queues::next_again`] gave.
-    pub fn put_back(&mut self, again: Again) {
+    pub fn put_back(&mut self, again: Box<Again>) {
         self.ingress.push_front(again);
     }
 
     /// A copy to be filled; its buffers are empty.
-    pub fn blank_copy(&mut self) -> Copy {
+    pub fn blank_copy(&mut self) -> Box<Copy> {
         self.free_copies.pop().unwrap_or_default()
     }
 
-    pub fn blank_again(&mut self) -> Again {
+    pub fn blank_again(&mut self) -> Box<Again> {
         self.free_again.pop().unwrap_or_default()
     }
 
-    pub fn queue_for_egress(&mut self, copy: Copy) {
+    pub fn queue_for_egress(&mut self, copy: Box<Copy>) {
         self.egress.push_back(copy);
     }
 
-    pub fn queue_for_ingress(&mut self, again: Again) {
+    pub fn queue_for_ingress(&mut self, again: Box<Again>) {
         self.ingress.push_back(again);
     }
 
-    pub fn done_copy(&mut self, mut copy: Copy) {
+    pub fn done_copy(&mut self, mut copy: Box<Copy>) {
         copy.bytes.clear();
         copy.carried.clear();
         copy.unset.clear();
@@ -145,7 +176,7 @@ impl Queues {
         }
     }
 
-    pub fn done_again(&mut self, mut again: Again) {
+    pub fn done_again(&mut self, mut again: Box<Again>) {
         again.bytes.clear();
         again.kept.clear();
         if self.free_again.len() < MAX_FREE {
@@ -175,11 +206,5 @@ pub(super) fn restore(regions: &[Region], words: &[u64], frame: &mut [u64]) {
         let (own, after) = rest.split_at((*n as usize).min(rest.len()));
         frame[*start as usize..][..own.len()].copy_from_slice(own);
         rest = after;
-    }
-}
-
-pub(super) fn clear(regions: &[Region], frame: &mut [u64]) {
-    for (start, n) in regions {
-        frame[*start as usize..][..*n as usize].fill(0);
     }
 }

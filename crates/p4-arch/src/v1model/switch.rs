@@ -1,9 +1,10 @@
 //! One switch: what a packet meets from the moment it arrives until nothing of it is left.
 
 use super::egress_queues::{EgressQueues, Queued};
+use super::events::Core;
 use super::externs::Externs;
 use super::image::Image;
-use super::paths::Beaten;
+use super::paths::FastPaths;
 use super::queue::{Copy, Queues, Waiting};
 use crate::engine::Engine;
 use crate::error::ArchError;
@@ -22,9 +23,6 @@ use std::sync::Arc;
 
 /// The port that stands for dropping.
 pub const DROP_PORT: u64 = 511;
-
-/// Digests kept until somebody takes them.
-const MAX_DIGESTS: usize = 4096;
 
 /// What is chosen for a switch once and for all.
 #[derive(Clone, Copy, Debug)]
@@ -70,20 +68,14 @@ pub enum Assertions {
 
 /// A v1model switch.
 pub struct Switch {
-    pub(super) image: Arc<Image>,
-    pub(super) config: Config,
-    pub(super) externs: Externs,
+    pub(super) core: Core,
     pub(super) machine: Machine,
-    pub(super) queues: Queues,
-    pub(super) digests: VecDeque<Digest>,
-    pub(super) now: Time,
-    /// Packets that the arriving packet has become so far
-    pub(super) packets: u32,
-    pub(super) held: EgressQueues,
-    pub(super) stopped: Option<Stop>,
     pub(super) engine: Engine,
+    /// Words given with the packet under way, and those kept for one made from it
+    pub(super) given: Vec<u64>,
+    pub(super) kept: Vec<u64>,
     /// Paths that many packets take, if there is native code
-    pub(super) beaten: Option<Box<Beaten>>,
+    pub(super) fast: Option<Box<FastPaths>>,
 }
 
 impl Switch {
@@ -99,8 +91,7 @@ impl Switch {
         if let Some(seed) = config.undefined {
             machine.show_undefined(&image.prepared, seed);
         }
-        Ok(Switch {
-            machine,
+        let core = Core {
             externs: Externs::new(&image, state, &config),
             image,
             config,
@@ -110,8 +101,14 @@ impl Switch {
             packets: 0,
             held: EgressQueues::default(),
             stopped: None,
+        };
+        Ok(Switch {
+            core,
+            machine,
             engine: Engine::default(),
-            beaten: None,
+            given: Vec::new(),
+            kept: Vec::new(),
+            fast: None,
         })
     }
 
@@ -119,71 +116,71 @@ impl Switch {
     /// that are traced, and switches that show what is undefined, are always interpreted. Nothing
     /// else about the switch changes. An error if the code was made from another program.
     pub fn set_native(&mut self, native: Option<Arc<dyn Native>>) -> Result<(), ArchError> {
-        self.engine.set(&self.image.prepared, native)?;
-        let is_plain = !self.config.bmv2_compat && !self.machine.shows_undefined();
+        self.engine.set(&self.core.image.prepared, native)?;
+        let is_plain = !self.core.config.bmv2_compat && !self.machine.shows_undefined();
         let native = self.engine.native().filter(|_| is_plain);
-        let beaten = native.and_then(|native| Beaten::new(&self.image, native));
-        self.beaten = beaten.map(Box::new);
+        let fast = native.and_then(|native| FastPaths::new(&self.core.image, native));
+        self.fast = fast.map(Box::new);
         Ok(())
     }
 
     /// With native code: after how many packets that take none of the paths known so far (then twice
     /// as many, and so on) a packet's own path is made code of. Nothing else depends on it.
     pub fn set_patience(&mut self, packets: u64) {
-        if let Some(beaten) = &mut self.beaten {
-            beaten.set_patience(packets);
+        if let Some(fast) = &mut self.fast {
+            fast.set_patience(packets);
         }
     }
 
     /// Arrived packets that took a path known before.
     pub fn packets_on_paths(&self) -> u64 {
-        self.beaten.as_ref().map_or(0, |beaten| beaten.taken())
+        self.fast.as_ref().map_or(0, |fast| fast.taken())
     }
 
     pub fn image(&self) -> &Arc<Image> {
-        &self.image
+        &self.core.image
     }
 
     pub fn config(&self) -> &Config {
-        &self.config
+        &self.core.config
     }
 
     /// Why the switch takes no more packets, if it does not.
     pub fn stopped(&self) -> Option<&Stop> {
-        self.stopped.as_ref()
+        self.core.stopped.as_ref()
     }
 
     /// What the control plane can read.
     pub fn state(&self) -> &State {
-        &self.externs.state
+        &self.core.externs.state
     }
 
     /// What the switch has counted about itself.
     pub fn stats(&self) -> Stats {
-        self.externs.stats
+        self.core.externs.stats
     }
 
     /// Applies all updates between two packets, or none of them.
     pub fn write(&mut self, batch: &[Update]) -> Result<(), WriteError> {
-        self.externs.state.write(batch)
+        self.core.externs.state.write(batch)
     }
 
     /// Digests since the last call, oldest first.
     pub fn take_digests(&mut self) -> Vec<Digest> {
-        self.digests.drain(..).collect()
+        self.core.digests.drain(..).collect()
     }
 
     /// Entries that nothing has hit for their time, each told once per timeout; for tables with
     /// `support_timeout = true`.
     pub fn idle_entries(&mut self, now: Time) -> Vec<IdleEntry> {
-        self.externs.state.idle_entries(now.picos())
+        self.core.externs.state.idle_entries(now.picos())
     }
 
     /// Gives the CRC of a call with `crc16_custom` or `crc32_custom` other parameters. Calls are
     /// named as p4c names them for bmv2: `calc`, then `calc_0`, `calc_1`, counted over all calls of
     /// `hash` in ingress and egress, then the checksums to update, then those to verify.
     pub fn set_crc(&mut self, name: &str, parameters: CrcParameters) -> Result<(), ArchError> {
-        let known = &self.image.customs;
+        let known = &self.core.image.customs;
         let named = known.iter().position(|custom| custom.name == name);
         let fits = named.filter(|index| known[*index].width == parameters.width);
         let Some(index) = fits else {
@@ -198,7 +195,7 @@ impl Switch {
             );
             return Err(ArchError::new(message, Span::NONE));
         };
-        self.externs.set_custom(index, parameters);
+        self.core.externs.set_custom(index, parameters);
         Ok(())
     }
 
@@ -211,7 +208,7 @@ impl Switch {
         packets: u64,
     ) -> Result<(), ArchError> {
         self.check_priority(priority)?;
-        self.held.set_depth(port, priority, packets);
+        self.core.held.set_depth(port, priority, packets);
         Ok(())
     }
 
@@ -224,13 +221,13 @@ impl Switch {
         packets_per_second: u64,
     ) -> Result<(), ArchError> {
         self.check_priority(priority)?;
-        self.held.set_rate(port, priority, packets_per_second);
+        self.core.held.set_rate(port, priority, packets_per_second);
         Ok(())
     }
 
     /// Takes over depths and rates of queues, which are the switch's and no program's.
     pub fn keep_queue_limits(&mut self, old: &Switch) {
-        self.held.keep_limits(&old.held);
+        self.core.held.keep_limits(&old.core.held);
     }
 
     fn check_priority(&self, priority: Option<u8>) -> Result<(), ArchError> {
@@ -246,7 +243,7 @@ impl Switch {
 
     /// Queues at each port; simple_switch has one unless it is started with more.
     pub(super) fn priorities(&self) -> u8 {
-        match self.config.bmv2_compat {
+        match self.core.config.bmv2_compat {
             true => 1,
             false => super::egress_queues::PRIORITIES,
         }
@@ -254,7 +251,10 @@ impl Switch {
 
     /// When a waiting packet's turn comes next, if one waits.
     pub fn next_departure(&self) -> Option<Time> {
-        self.held.next_time().filter(|_| self.stopped.is_none())
+        self.core
+            .held
+            .next_time()
+            .filter(|_| self.core.stopped.is_none())
     }
 
     /// Lets the packets leave whose turn comes until `now`.
@@ -267,12 +267,12 @@ impl Switch {
     }
 
     fn depart<F: Follow>(&mut self, now: Time, out: &mut impl Sink, follow: &mut F) {
-        while self.stopped.is_none() {
-            let Some((time, copy)) = self.held.leave(now) else {
+        while self.core.stopped.is_none() {
+            let Some((time, copy)) = self.core.held.leave(now) else {
                 break;
             };
-            self.now = time;
-            self.packets = 1;
+            self.core.now = time;
+            self.core.packets = 1;
             self.egress_of(copy, out, follow);
             self.settle(out, follow);
         }
@@ -281,9 +281,9 @@ impl Switch {
     /// Takes a packet in and runs it to completion; what leaves goes to `out`.
     pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut impl Sink) {
         if self.machine.shows_undefined() {
-            self.run(now, port, data, out, &mut Nothing::<Silent>::default());
+            self.process_with(now, port, data, out, &mut Nothing::<Silent>::default());
         } else if !self.take_path(now, port, data, out) {
-            self.run(now, port, data, out, &mut Nothing::<NoTrace>::default());
+            self.process_with(now, port, data, out, &mut Nothing::<NoTrace>::default());
         }
     }
 
@@ -295,12 +295,12 @@ impl Switch {
         data: &[u8],
         out: &mut impl Sink,
     ) -> Trace {
-        let mut tree = Tree::new(self.image.prepared.share());
-        self.run(now, port, data, out, &mut tree);
+        let mut tree = Tree::new(self.core.image.prepared.share());
+        self.process_with(now, port, data, out, &mut tree);
         tree.finish()
     }
 
-    pub(super) fn run<F: Follow>(
+    pub(super) fn process_with<F: Follow>(
         &mut self,
         now: Time,
         port: Port,
@@ -308,16 +308,12 @@ impl Switch {
         out: &mut impl Sink,
         follow: &mut F,
     ) {
-        if self.held.limited {
+        if self.core.held.limited {
             self.advance(now, out);
         }
-        self.now = now;
-        self.packets = 1;
-        let stats = &mut self.externs.stats;
-        stats.received += 1;
-        stats.received_bytes += data.len() as u64;
-        if self.stopped.is_some() {
-            self.externs.stats.count_drop(Drop::Stopped);
+        self.core.receive(now, data.len());
+        if self.core.stopped.is_some() {
+            self.core.externs.stats.count_drop(Drop::Stopped);
             return;
         }
         self.arrive(port, data, out, follow);
@@ -327,54 +323,24 @@ impl Switch {
     /// Carries on until nothing of the packet is under way but what waits for its turn.
     pub(super) fn settle<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
         // Copies on their way out go first, as simple_switch's egress threads do not wait.
-        while let Some(waiting) = self.queues.next() {
+        while let Some(waiting) = self.core.queues.next() {
             match waiting {
-                Waiting::Egress(copy) if self.held.limited => self.queue_up(copy, out, follow),
+                Waiting::Egress(copy) if self.core.held.limited => self.queue_up(copy, out, follow),
                 Waiting::Egress(copy) => self.egress_of(copy, out, follow),
                 Waiting::Ingress(again) => self.ingress_of(again, out, follow),
             }
         }
     }
 
-    fn queue_up<F: Follow>(&mut self, copy: Copy, out: &mut impl Sink, follow: &mut F) {
+    fn queue_up<F: Follow>(&mut self, copy: Box<Copy>, out: &mut impl Sink, follow: &mut F) {
         follow.resume(copy.instance.id);
-        match self.held.enqueue(self.now, copy) {
+        match self.core.held.enqueue(self.core.now, copy) {
             Queued::MayLeave(copy) => self.egress_of(copy, out, follow),
             Queued::Waits => follow.note("it waits in the queue of its port".to_string()),
             Queued::Full(copy) => {
-                self.queues.done_copy(copy);
-                self.dropped(Drop::QueueFull, follow);
+                self.core.queues.done_copy(copy);
+                self.core.dropped(Drop::QueueFull, follow);
             }
         }
-    }
-
-    /// Counts one packet more.
-    pub(super) fn are_too_many(&mut self) -> bool {
-        self.packets += 1;
-        self.packets > self.config.max_packets
-    }
-
-    /// Counts one copy more; false, said and counted, if they are too many.
-    pub(super) fn may_become_more<F: Follow>(&mut self, follow: &mut F) -> bool {
-        if self.are_too_many() {
-            self.externs.stats.count_drop(Drop::TooManyPackets);
-            follow.note(Drop::TooManyPackets.to_string());
-            return false;
-        }
-        true
-    }
-
-    pub(super) fn keep_digest(&mut self) {
-        let Some(call) = self.externs.requests.digest else {
-            return;
-        };
-        if self.digests.len() >= MAX_DIGESTS {
-            self.externs.stats.lost_digests += 1;
-            return;
-        }
-        self.digests.push_back(Digest {
-            call,
-            fields: self.externs.digest.clone(),
-        });
     }
 }

@@ -424,6 +424,8 @@ impl<'a> Lowerer<'a, '_> {
             return false;
         }
         self.depth += 1;
+        // What is in it may be empty, and contain two of another that is.
+        self.grow();
         true
     }
 }

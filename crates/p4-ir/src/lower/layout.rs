@@ -73,8 +73,9 @@ impl Lowerer<'_, '_> {
         match ty {
             Type::Named(Kind::Header, ..) => {
                 let (fields, end) = self.place_fields(ty, 1);
+                let filled = self.filling(&fields) > 0;
                 Shape {
-                    words: end,
+                    words: end + u32::from(filled),
                     kind: ShapeKind::Header(fields),
                 }
             }
@@ -109,6 +110,26 @@ impl Lowerer<'_, '_> {
                 kind: ShapeKind::Nothing,
             },
         }
+    }
+
+    /// Bits behind the last of a header's fields.
+    fn filling(&mut self, fields: &[(Name, u32, Type)]) -> u32 {
+        if !self.binding.fills_headers(&self.program.package) {
+            return 0;
+        }
+        let mut bits = 0u32;
+        for (_, _, ty) in fields {
+            bits = bits.wrapping_add(match self.shape(ty).kind {
+                // What its length is nobody knows here; it is whole bytes.
+                ShapeKind::Scalar {
+                    kind: ValueKind::Varbit,
+                    ..
+                } => 0,
+                ShapeKind::Scalar { width, .. } => width,
+                _ => self.leaves(ty).iter().map(|leaf| leaf.width).sum(),
+            });
+        }
+        bits.wrapping_neg() % 8
     }
 
     fn place_fields(&mut self, ty: &Type, first: u32) -> (Vec<(Name, u32, Type)>, u32) {
@@ -212,6 +233,20 @@ impl Lowerer<'_, '_> {
                 width: leaf.width,
                 varbit,
                 kind: leaf.kind,
+            });
+        }
+        let filling = match &shape.kind {
+            ShapeKind::Header(parts) => self.filling(parts),
+            _ => 0,
+        };
+        if filling > 0 {
+            fixed_bits += filling;
+            fields.push(FieldLayout {
+                name: "$filling".into(),
+                offset: shape.words - 1,
+                width: filling,
+                varbit: false,
+                kind: ValueKind::Bit,
             });
         }
         let id = self.program.layouts.len() as LayoutId;

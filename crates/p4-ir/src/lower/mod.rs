@@ -11,6 +11,7 @@ mod branch;
 mod call;
 mod dense;
 mod entries;
+mod exact;
 mod expr;
 mod extern_call;
 mod instance;
@@ -48,6 +49,17 @@ pub trait Binding {
     /// Whether the program is to do what p4c makes of it for bmv2 where that is not what the
     /// language says. The lowering and [`crate::as_bmv2`] name each such place.
     fn as_bmv2(&self) -> bool {
+        false
+    }
+
+    /// Externs in whose methods a sum of unsigned numbers is compared before it wraps.
+    fn compares_exactly(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// Whether headers of programs for this package end with a byte: those that do not get the bits
+    /// that they lack behind their last field.
+    fn fills_headers(&self, _package: &str) -> bool {
         false
     }
 
@@ -233,6 +245,7 @@ impl<'a, 'c> Lowerer<'a, 'c> {
             storages: Vec::new(),
             blocks: Vec::new(),
             same: Vec::new(),
+            inner: Vec::new(),
             tables: Vec::new(),
             actions: Vec::new(),
             instances: Vec::new(),
@@ -325,11 +338,10 @@ impl<'a, 'c> Lowerer<'a, 'c> {
             "ParserInvalidArgument",
         ];
         self.program.errors = standard.iter().map(|name| Name::from(*name)).collect();
-        for name in &self.checked.errors {
-            if !self.program.errors.contains(name) {
-                self.program.errors.push(name.clone());
-            }
-        }
+        let known: HashSet<_> = self.program.errors.iter().cloned().collect();
+        let own = self.checked.errors.iter();
+        let own = own.filter(|name| !known.contains(*name)).cloned();
+        self.program.errors.extend(own);
     }
 
     /// Reports something that cannot be executed (yet); lowering goes on to find more.
@@ -375,12 +387,17 @@ impl<'a, 'c> Lowerer<'a, 'c> {
         slot
     }
 
-    fn emit(&mut self, op: Op) -> usize {
-        let span = self.span;
+    /// One more instruction, or one more routine or block, whatever is in it.
+    fn grow(&mut self) {
         self.emitted += 1;
         if self.emitted > MAX_CODE {
             self.outgrow();
         }
+    }
+
+    fn emit(&mut self, op: Op) -> usize {
+        let span = self.span;
+        self.grow();
         let chunk = &mut self.chunks[self.current];
         chunk.code.push(op);
         chunk.spans.push(span);

@@ -53,6 +53,9 @@ impl<'a> Lowerer<'a, '_> {
         if matches!(op, BinOp::And | BinOp::Or) {
             return self.logical(op, a, b);
         }
+        if let Some(compared) = self.exact_comparison(op, a, b) {
+            return compared;
+        }
         let left_type = self.target_type(a);
         let right_type = self.target_type(b);
         // The left operand is read before the right one runs.

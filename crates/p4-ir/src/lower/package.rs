@@ -71,14 +71,35 @@ impl<'a> Lowerer<'a, '_> {
         self.table_names();
     }
 
-    /// The control plane must be able to tell the tables apart.
+    /// The control plane must be able to tell the tables apart. Of two with one name, one that is
+    /// never applied gives way: a control may choose between tables when it is made.
     fn table_names(&mut self) {
-        let mut seen: HashMap<Name, Span> = HashMap::new();
-        let mut twice = Vec::new();
-        for table in &self.program.tables {
-            if let Some(first) = seen.insert(table.name.clone(), table.span) {
-                twice.push((table.name.clone(), table.span, first));
+        let code = self.chunks.iter().flat_map(|chunk| &chunk.code);
+        let applied: HashSet<TableId> = code
+            .filter_map(|op| match op {
+                Op::Apply { table } => Some(*table),
+                _ => None,
+            })
+            .collect();
+        let mut seen: HashMap<Name, (TableId, Span)> = HashMap::new();
+        let (mut twice, mut idle) = (Vec::new(), Vec::new());
+        for (id, table) in (0..).zip(&self.program.tables) {
+            let Some((first, span)) = seen.get(&table.name).copied() else {
+                seen.insert(table.name.clone(), (id, table.span));
+                continue;
+            };
+            if !applied.contains(&id) {
+                idle.push(id);
+            } else if !applied.contains(&first) {
+                idle.push(first);
+                seen.insert(table.name.clone(), (id, table.span));
+            } else {
+                twice.push((table.name.clone(), table.span, span));
             }
+        }
+        for id in idle {
+            let table = &mut self.program.tables[id as usize];
+            table.name = format!("{} (never applied, {id})", table.name).into();
         }
         for (name, span, first) in twice {
             self.refuse(
@@ -153,6 +174,10 @@ impl<'a> Lowerer<'a, '_> {
                 role: format!("{role}."),
                 ..part.clone()
             };
+            let name = match self.checked.defs.get(&arg.id) {
+                Some(p4_check::Def::Instance(decl)) => &*decl.name.name,
+                _ => param,
+            };
             if several {
                 let known = self.inner_packages.iter().find(|(known, _)| *known == id);
                 if let Some((_, first)) = known {
@@ -160,17 +185,14 @@ impl<'a> Lowerer<'a, '_> {
                     self.program.same.push((role.into(), first));
                     return;
                 }
-                let name = match self.checked.defs.get(&arg.id) {
-                    Some(p4_check::Def::Instance(decl)) => &*decl.name.name,
-                    _ => param,
-                };
                 part.names = format!("{name}.");
                 if !self.inner_packages.is_empty() {
                     part.key = format!("{role}.");
                     self.parts.push(part.key.clone());
                 }
-                self.inner_packages.push((id, role.into()));
+                self.inner_packages.push((id, role.as_str().into()));
             }
+            self.program.inner.push((role.into(), name.into()));
             return self.package_blocks(&inner, id, args, &part);
         }
         let instance = match self.instance_of(arg) {

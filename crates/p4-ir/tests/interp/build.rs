@@ -42,6 +42,7 @@ impl Builder {
             errors: vec![],
             keeps_invalid: false,
             same: vec![],
+            inner: vec![],
         };
         Builder {
             program,
