@@ -9,7 +9,8 @@ use std::collections::HashSet;
 
 use crate::fabric::Fabric;
 use crate::parameters::{CongestionPoints, HeaderOrder, Spray};
-use crate::scenario::{Class, Refused};
+use crate::scenario::{Class, PortId, Refused};
+use crate::state::{leaf_of, place_of};
 
 /// How far a search goes.
 #[derive(Clone, Copy, Debug)]
@@ -63,19 +64,24 @@ impl Fabric {
     pub fn offer(&mut self, flow: u32) -> bool {
         let can = self.can_offer(flow);
         if can {
-            let port = self.sender(flow);
-            self.emit(port, flow);
+            let (leaf, source) = self.sources[flow as usize];
+            let leaf = usize::from(leaf);
+            let place = place_of(self.sender(flow));
+            self.leaves[leaf].emit(place, source);
+            self.since = self.now;
+            self.post(leaf);
         }
         can
     }
 
-    fn sender(&self, flow: u32) -> u32 {
-        self.nodes[self.sources[flow as usize].root as usize].port
+    fn sender(&self, flow: u32) -> PortId {
+        self.source(self.sources[flow as usize]).flow.tree[0].0
     }
 
     fn can_offer(&self, flow: u32) -> bool {
-        let adapter = &self.adapters[self.sender(flow) as usize];
-        let lossless = self.sources[flow as usize].flow.class == Class::Lossless;
+        let sender = self.sender(flow);
+        let adapter = &self.leaves[leaf_of(sender)].adapters[place_of(sender)];
+        let lossless = self.source(self.sources[flow as usize]).flow.class == Class::Lossless;
         adapter.busy <= self.now && !(adapter.paused && lossless)
     }
 
@@ -122,12 +128,12 @@ impl Fabric {
                 "{flows} flows: a search takes 1 to {MOST_FLOWS}"
             )));
         }
-        if self.sources.iter().any(|one| one.flow.stop > Time::ZERO) {
+        if self.flows().any(|flow| flow.stop > Time::ZERO) {
             let text = "a flow that sends by itself: in a search its stop has to be zero";
             return Err(Refused(text.into()));
         }
         let mut start = self.clone();
-        start.parameters.quiet = u64::MAX;
+        start.quiet = u64::MAX;
         Ok(start)
     }
 
@@ -172,13 +178,13 @@ impl Search {
         let end = fabric.now + self.reach.step.picos();
         fabric.run_until(Time::from_picos(end), u64::MAX);
         self.found.states += 1;
-        let totals = &fabric.measures.totals;
+        let totals = fabric.totals();
         self.found.timeouts = self.found.timeouts.max(totals.timeouts);
         if totals.evicted > self.found.evicted {
             self.found.evicted = totals.evicted;
             self.found.thrashing = self.schedule.clone();
         }
-        if fabric.headers.live() == 0 {
+        if fabric.headers() == 0 {
             self.found.ends += 1;
             return Next::Empty;
         }

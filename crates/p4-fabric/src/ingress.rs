@@ -1,22 +1,21 @@
 //! A frame comes to a port that makes copies of it: buffers, headers, drops, requests.
 
-use crate::fabric::{Event, Fabric};
+use crate::leaf::{Event, Leaf, Note};
 use crate::parameters::{CongestionPoints, HeaderOrder, Marking, VoqDrop, VoqOrder};
 use crate::scenario::{is_surrogate, PortId, MOST_COPIES};
 use crate::slab::NONE;
-use crate::state::{is_lossless, Frame, Header, Row};
+use crate::state::{is_lossless, place_of, Frame, Header, Row};
 
-impl Fabric {
+impl Leaf {
     /// The first bit of a frame comes to a node's port. Requests need not wait for the last one: the
     /// paper's 0.143 us for 512 bytes within a leaf leave no time for that.
-    pub(crate) fn frame_in(&mut self, node: u32, flow: u32, number: u64, born: u64) {
+    pub(crate) fn frame_in(&mut self, node: u32, number: u64, born: u64) {
         self.measures.totals.frames_in += 1;
-        let bytes = self.sources[flow as usize].flow.bytes;
-        let units = self.parameters.units(bytes) as u32;
-        let (port, vl) = {
+        let (flow, bytes, port, vl) = {
             let own = &self.nodes[node as usize];
-            (own.port, own.vl)
+            (own.flow, own.bytes, own.port, own.vl)
         };
+        let units = self.parameters.units(bytes.into()) as u32;
         if !self.has_payload(port, vl, units) {
             return;
         }
@@ -25,7 +24,7 @@ impl Fabric {
             node,
             number,
             born,
-            ready: self.now + self.parameters.on_line(bytes),
+            ready: self.now + self.parameters.on_line(bytes.into()),
             bytes,
             units,
             vl,
@@ -34,24 +33,20 @@ impl Fabric {
             made: 0,
             unsent: 0,
             unacked: 0,
-            uses: 1, // of this function
         });
         self.hold(port, vl, flow, units as i32);
         self.make_headers(frame);
         if self.frames[frame].unacked == 0 {
             self.hold(port, vl, flow, -(units as i32));
+            self.frames.remove(frame);
         } else {
             self.fill_rows(frame);
         }
-        self.frames[frame].uses -= 1;
-        if self.frames[frame].uses == 0 {
-            self.frames.remove(frame);
-        }
-        self.sample_input(port, vl, flow, bytes);
+        self.sample_input(port, vl, flow, bytes.into());
     }
 
     fn has_payload(&mut self, port: PortId, vl: u8, units: u32) -> bool {
-        let own = &self.ports[port as usize];
+        let own = &self.ports[place_of(port)];
         let totals = &mut self.measures.totals;
         if !is_lossless(vl) {
             let fits = u64::from(own.lossy + units) <= self.parameters.lossy_payload;
@@ -66,7 +61,7 @@ impl Fabric {
 
     /// Takes buffer units of a port, or gives them back, and says STOP or GO.
     pub(crate) fn hold(&mut self, port: PortId, vl: u8, flow: u32, units: i32) {
-        let own = &mut self.ports[port as usize];
+        let own = &mut self.ports[place_of(port)];
         let pool = &mut own.pools[usize::from(vl)];
         pool.payload = pool.payload.wrapping_add_signed(units);
         let payload = pool.payload;
@@ -96,13 +91,14 @@ impl Fabric {
     fn say_stop(&mut self, port: PortId, vl: u8, stop: bool) {
         self.measures.totals.pauses += u64::from(stop);
         if is_surrogate(port) {
-            self.ports[port as usize].egress[usize::from(vl)].stopped = stop;
+            self.ports[place_of(port)].egress[usize::from(vl)].stopped = stop;
             if !stop {
-                self.start_line(port, self.now);
+                self.start_line(place_of(port), self.now);
             }
             return;
         }
-        self.after(self.parameters.server_cable, Event::Pause { port, stop });
+        let place = place_of(port) as u8;
+        self.after(self.parameters.server_cable, Event::Pause { place, stop });
     }
 
     fn make_headers(&mut self, frame: u32) {
@@ -117,8 +113,7 @@ impl Fabric {
         for place in &order[..count] {
             let voq = self.nodes[node].voqs[usize::from(*place)];
             if self.may_have_header(frame, voq) {
-                let target = self.nodes[node].targets[usize::from(*place)];
-                self.make_header(frame, *place, voq, target);
+                self.make_header(frame, *place, voq);
             }
         }
     }
@@ -127,7 +122,7 @@ impl Fabric {
     fn may_have_header(&mut self, frame: u32, voq: u32) -> bool {
         let (port, vl, backlog) = {
             let own = &self.voqs[voq as usize];
-            (own.from as usize, own.vl, u64::from(own.backlog))
+            (place_of(own.from), own.vl, u64::from(own.backlog))
         };
         if is_lossless(vl) {
             return true; // its payload was admitted, and there are at most eight to a payload
@@ -157,25 +152,19 @@ impl Fabric {
         }
     }
 
-    fn make_header(&mut self, frame: u32, place: u8, voq: u32, target: u32) {
+    fn make_header(&mut self, frame: u32, place: u8, voq: u32) {
         let header = self.headers.insert(Header {
             frame,
             voq,
             next: NONE,
-            target,
             place,
             sent: 0,
-            arrived: 0,
-            granted: false,
-            done: false,
-            acknowledged: false,
-            left: false,
+            sequence: 0,
         });
         let own = &mut self.frames[frame];
         own.made += 1;
         own.unsent += 1;
         own.unacked += 1;
-        own.uses += 1;
         let units = own.units;
         let queue = &mut self.voqs[voq as usize];
         match self.parameters.voq_order {
@@ -183,21 +172,15 @@ impl Fabric {
                 let before = queue.next_ask;
                 queue.list.put_before(header, before, &mut self.headers);
                 queue.next_ask = header;
-                if queue.first_open == before {
-                    queue.first_open = header;
-                }
             }
             _ => queue.list.append(header, &mut self.headers),
-        }
-        if queue.first_open == NONE {
-            queue.first_open = header;
         }
         if queue.next_ask == NONE {
             queue.next_ask = header;
         }
         queue.queued += 1;
         queue.backlog += units;
-        self.ports[queue.from as usize].pools[usize::from(queue.vl)].headers += 1;
+        self.ports[place_of(queue.from)].pools[usize::from(queue.vl)].headers += 1;
         self.measures.totals.headers += 1;
         self.ask(voq);
     }
@@ -221,13 +204,12 @@ impl Fabric {
     /// A copy that will not be sent leaves its cells to the others.
     pub(crate) fn leave_rows(&mut self, header: u32) {
         let frame = self.headers[header].frame;
-        let leaf = self.frames[frame].port as usize / crate::scenario::PORTS;
         let first = frame as usize * self.stride;
         for at in first..first + self.frames[frame].units as usize {
             let row = &mut self.rows[at];
             row.left -= 1;
             if row.left == 0 && row.line != NONE {
-                self.leaves[leaf].cache.release(row.line);
+                self.cache.release(row.line);
                 row.line = NONE;
             }
         }
@@ -237,27 +219,19 @@ impl Fabric {
     pub(crate) fn acknowledged(&mut self, header: u32) {
         self.measures.totals.acknowledged += 1;
         self.release(header);
-        self.headers[header].acknowledged = true;
-        self.part(header);
     }
 
-    /// A header's number is free once its sender knows and it has left the far end.
-    pub(crate) fn part(&mut self, header: u32) {
-        let own = &self.headers[header];
-        if own.acknowledged && own.left {
-            self.forget(header);
-        }
-    }
-
-    /// Gives a header's slot back, and the payload if it was the last one.
+    /// Gives a header back, and the payload if it was the last one.
     pub(crate) fn release(&mut self, header: u32) {
-        let (frame, voq) = (self.headers[header].frame, self.headers[header].voq);
+        let (number, voq) = (self.headers[header].frame, self.headers[header].voq);
+        self.headers.remove(header);
         let own = &self.voqs[voq as usize];
-        self.ports[own.from as usize].pools[usize::from(own.vl)].headers -= 1;
-        let frame = &mut self.frames[frame];
+        self.ports[place_of(own.from)].pools[usize::from(own.vl)].headers -= 1;
+        let frame = &mut self.frames[number];
         frame.unacked -= 1;
         if frame.unacked == 0 {
             let (port, vl, flow, units) = (frame.port, frame.vl, frame.flow, frame.units);
+            self.frames.remove(number);
             self.hold(port, vl, flow, -(units as i32));
         }
     }
@@ -267,7 +241,7 @@ impl Fabric {
         if self.parameters.qcn != CongestionPoints::Inputs || is_surrogate(port) {
             return;
         }
-        let own = &mut self.ports[port as usize];
+        let own = &mut self.ports[place_of(port)];
         let pool = &mut own.pools[usize::from(vl)];
         let queue = u64::from(pool.payload) * self.parameters.cell;
         let sample = self.parameters.qcn_sample;
@@ -299,10 +273,14 @@ impl Fabric {
                 most.map_or(flow, |one| one.0)
             }
         };
-        // It is sent by the port itself: its server is at the other end of the cable.
-        self.after(
-            self.parameters.server_cable,
-            Event::Notify { flow, feedback },
-        );
+        // Only flows of the port's own server are held here. It is at the other end of the cable.
+        let source = self.sources.iter().position(|one| one.number == flow);
+        if let Some(source) = source {
+            let note = Note::Notify {
+                source: source as u32,
+                feedback,
+            };
+            self.after(self.parameters.server_cable, Event::Told(note));
+        }
     }
 }

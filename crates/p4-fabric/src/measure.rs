@@ -23,10 +23,12 @@ pub struct Sink {
     pub missing: u64,
     pub disordered: u64,
     pub(crate) next: u64,
+    /// The sender: its leaf, and the number of the source there
+    pub(crate) sender: (u16, u32),
 }
 
 impl Sink {
-    pub(crate) fn new(flow: u32, port: PortId, level: u8) -> Sink {
+    pub(crate) fn new(flow: u32, port: PortId, level: u8, sender: (u16, u32)) -> Sink {
         Sink {
             flow,
             port,
@@ -39,6 +41,7 @@ impl Sink {
             missing: 0,
             disordered: 0,
             next: 0,
+            sender,
         }
     }
 
@@ -69,6 +72,10 @@ macro_rules! totals {
             pub fn named(&self) -> Vec<(&'static str, u64)> {
                 vec![$((stringify!($name), self.$name),)*]
             }
+
+            pub(crate) fn add(&mut self, other: &Totals) {
+                $(self.$name += other.$name;)*
+            }
         }
     };
 }
@@ -90,6 +97,8 @@ totals! {
     overrun,
     requests,
     grants,
+    /// Times that a VOQ gave back what a dropped copy had asked for
+    returned,
     notifications,
     pauses,
     retransmitted,
@@ -134,11 +143,25 @@ impl Measures {
         }
     }
 
+    /// Takes the numbers of a leaf in, but not its sinks.
+    pub(crate) fn add(&mut self, leaf: &Measures) {
+        self.totals.add(&leaf.totals);
+        for (own, more) in self.delays.iter_mut().zip(&leaf.delays) {
+            own.merge(more);
+        }
+        self.cache.extend(&leaf.cache); // of which only one leaf has any
+        self.mix(leaf.fingerprint);
+    }
+
+    fn mix(&mut self, word: u64) {
+        self.fingerprint = (self.fingerprint ^ word).wrapping_mul(0x0000_0100_0000_01B3);
+    }
+
     /// A receiver has the last bit of a frame.
     pub(crate) fn deliver(&mut self, sink: u32, number: u64, bytes: u64, born: u64, now: u64) {
         self.totals.delivered += 1;
         for word in [now, u64::from(sink), number] {
-            self.fingerprint = (self.fingerprint ^ word).wrapping_mul(0x0000_0100_0000_01B3);
+            self.mix(word);
         }
         let sink = &mut self.sinks[sink as usize];
         sink.take(number, bytes, (now / self.interval) as usize);

@@ -318,6 +318,11 @@ impl Parameters {
                 "QCN's set point and least rate may not be zero".into(),
             ),
             (
+                self.cable > 0 && self.request_remote > 0 && self.cnm > 0 && self.retransmit > 0,
+                &["link.cable_ps", "latency.request_remote_ps", "qcn.cnm_ps", "errors.timeout_ps"],
+                "what goes from leaf to leaf takes at least 1 ps".into(),
+            ),
+            (
                 self.quiet > 10 * 2 * self.request_remote && self.quiet > self.retransmit,
                 &["watchdog.quiet_ps"],
                 "the watchdog has to wait for longer than ten round trips and a retransmission".into(),

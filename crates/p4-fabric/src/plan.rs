@@ -1,9 +1,10 @@
 //! What could cross a leaf's crossbar in a slot: VOQs with their next cell in the cache, and without.
 
 use crate::arbiter::Mask;
-use crate::fabric::Fabric;
+use crate::leaf::Leaf;
 use crate::scenario::PORTS;
 use crate::slab::NONE;
+use crate::state::place_of;
 
 /// What could cross in a slot. Numbers of ports are places in the leaf.
 #[derive(Clone, Debug)]
@@ -56,24 +57,23 @@ impl Plan {
     }
 }
 
-impl Fabric {
+impl Leaf {
     /// Sees what a port could send, and has the payload interface write a missing cell to the cache.
-    pub(crate) fn survey(&mut self, leaf: usize, place: usize, plan: &mut Plan) {
-        let port = leaf * PORTS + place;
+    pub(crate) fn survey(&mut self, place: usize, plan: &mut Plan) {
         plan.waiting = true;
         plan.missing.clear();
-        if let Some(header) = self.ports[port].resend.front() {
+        if let Some(header) = self.ports[place].resend.front() {
             let voq = self.headers[*header].voq;
             self.plan_direct(place, voq, plan);
             plan.paid |= 1 << place;
         }
-        let count = self.ports[port].sendable.len();
-        let turn = self.ports[port].turn as usize;
-        self.ports[port].turn = (turn + 1) as u32;
+        let count = self.ports[place].sendable.len();
+        let turn = self.ports[place].turn as usize;
+        self.ports[place].turn = (turn + 1) as u32;
         let mut first_missing = usize::MAX;
         let mut first_direct = usize::MAX;
         for step in 0..count {
-            let voq = self.ports[port].sendable[(turn + step) % count];
+            let voq = self.ports[place].sendable[(turn + step) % count];
             let header = &self.headers[self.voqs[voq as usize].list.first];
             if self.frames[header.frame].ready > self.now {
                 continue;
@@ -82,7 +82,7 @@ impl Fabric {
             let row = self.rows[at];
             if row.line != NONE {
                 self.plan_cached(place, voq, plan);
-            } else if row.left > 1 && self.leaves[leaf].cache.is_on() {
+            } else if row.left > 1 && self.cache.is_on() {
                 plan.missing.push((voq, at as u32));
                 first_missing = first_missing.min(step);
             } else if plan.paid >> place & 1 == 0 {
@@ -92,17 +92,17 @@ impl Fabric {
         }
         // One payload a slot and port; one port a slot writes to the cache.
         if plan.paid >> place & 1 == 0 && first_missing < first_direct && !plan.written {
-            self.write_cell(leaf, place, plan);
+            self.write_cell(place, plan);
         }
     }
 
-    fn write_cell(&mut self, leaf: usize, place: usize, plan: &mut Plan) {
+    fn write_cell(&mut self, place: usize, plan: &mut Plan) {
         let row = plan.missing[0].1;
-        let (line, gone) = self.leaves[leaf].cache.write(row);
+        let (line, gone) = self.cache.write(row);
         if let Some(gone) = gone {
             self.rows[gone as usize].line = NONE;
             self.measures.totals.evicted += 1;
-            self.leaves[leaf].load.evicted += 1;
+            self.load.evicted += 1;
         }
         self.rows[row as usize].line = line;
         self.measures.totals.payloads += 1;
@@ -128,7 +128,7 @@ impl Fabric {
         if own.remote {
             return plan.cached_away.push((place as u8, voq));
         }
-        let to = own.to as usize % PORTS;
+        let to = place_of(own.to);
         if plan.cached[place][to] == NONE {
             plan.cached[place][to] = voq;
             plan.wants[to] |= 1 << (2 * PORTS + place);
@@ -137,7 +137,7 @@ impl Fabric {
 
     fn plan_direct(&self, place: usize, voq: u32, plan: &mut Plan) {
         let own = &self.voqs[voq as usize];
-        let to = own.to as usize % PORTS;
+        let to = place_of(own.to);
         let kept = match own.remote {
             true => &mut plan.direct_away[place],
             false => &mut plan.direct[place][to],

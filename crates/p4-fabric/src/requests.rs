@@ -1,34 +1,72 @@
 //! What a VOQ asks of the far end, and what happens to requests and credits when a copy is dropped.
 
-use crate::fabric::{Event, Fabric};
+use crate::leaf::{Leaf, Note};
 use crate::slab::NONE;
+use crate::state::leaf_of;
 
-impl Fabric {
+impl Leaf {
     /// Requests for as many of a VOQ's copies as may be asked for at a time; none while it waits for
-    /// its siblings, since credits that are not used are kept from others.
+    /// its siblings, since credits that are not used are kept from others. Those that a dropped copy
+    /// has left come first.
     pub(crate) fn ask(&mut self, voq: u32) {
         let most = self.parameters.window as u32;
-        let length = self.message(voq);
+        let inherits = self.voqs[voq as usize].spare > 0;
         loop {
             let own = &mut self.voqs[voq as usize];
-            let next = own.next_ask;
-            if next == NONE || own.suspended {
-                return;
+            if own.next_ask == NONE {
+                break;
             }
-            let units = self.frames[self.headers[next].frame].units;
-            if own.asked > 0 && own.asked_units + units > most {
-                return;
+            let header = &self.headers[own.next_ask];
+            let (units, bytes) = {
+                let frame = &self.frames[header.frame];
+                (frame.units, frame.bytes)
+            };
+            let needed = units.saturating_sub(own.spare);
+            let full = own.covered > 0 && own.covered_units + units > most;
+            if needed > 0 && (own.suspended || full) {
+                break;
             }
-            own.asked += 1;
-            own.asked_units += units;
-            own.next_ask = self.headers[next].next;
-            self.measures.totals.requests += 1;
-            self.after(length, Event::Request { voq });
+            own.spare -= units - needed;
+            own.covered += 1;
+            own.covered_units += units;
+            own.next_ask = header.next;
+            if needed > 0 {
+                own.asked += needed;
+                self.request(voq, needed, bytes);
+            }
+        }
+        if inherits {
+            self.give_back(voq);
+            self.set_sendable(voq);
         }
     }
 
-    /// Drops the next copy that a VOQ would begin, for a new one; it counts as sent. False if there is
-    /// none, or no other copy that could use its credits: the new one is dropped then.
+    fn request(&mut self, voq: u32, units: u32, bytes: u32) {
+        let own = &self.voqs[voq as usize];
+        let (leaf, end) = (leaf_of(own.to) as u16, own.end);
+        let wait = self.message(own.remote);
+        self.measures.totals.requests += 1;
+        let request = Note::Request { end, units, bytes };
+        self.tell(leaf, wait, request);
+    }
+
+    /// Credits that no copy of a VOQ needs go back, once those that are needed are here.
+    pub(crate) fn give_back(&mut self, voq: u32) {
+        let own = &mut self.voqs[voq as usize];
+        let units = own.spare.min(own.credits.saturating_sub(own.covered_units));
+        if own.next_ask != NONE || units == 0 {
+            return;
+        }
+        own.spare -= units;
+        own.credits -= units;
+        let (leaf, end, remote) = (leaf_of(own.to) as u16, own.end, own.remote);
+        let wait = self.message(remote);
+        self.measures.totals.returned += 1;
+        self.tell(leaf, wait, Note::Return { end, units });
+    }
+
+    /// Drops the next copy that a VOQ would begin, for a new one; it counts as sent, and its credits
+    /// are for the next copies. False if there is none: the new one is dropped then.
     pub(crate) fn drop_head(&mut self, voq: u32) -> bool {
         let queue = &self.voqs[voq as usize];
         let first = queue.list.first;
@@ -40,18 +78,18 @@ impl Fabric {
             NONE => first,
             _ => self.headers[before].next,
         };
-        if header == NONE || self.headers[header].granted && !self.has_heir(header) {
+        if header == NONE {
             self.measures.totals.tail_dropped += 1;
             return false;
         }
         let units = self.frames[self.headers[header].frame].units;
-        match self.headers[header].granted {
-            true => self.pass_credits_on(voq),
-            false => self.pass_request_on(voq, header),
-        }
         let queue = &mut self.voqs[voq as usize];
-        if queue.first_open == header {
-            queue.first_open = self.headers[header].next;
+        if queue.next_ask == header {
+            queue.next_ask = self.headers[header].next;
+        } else {
+            queue.covered -= 1;
+            queue.covered_units -= units;
+            queue.spare += units;
         }
         queue.list.take_after(before, &mut self.headers);
         queue.queued -= 1;
@@ -61,46 +99,6 @@ impl Fabric {
         self.leave_rows(header);
         self.dropped(header);
         self.release(header);
-        self.forget(header);
         true
-    }
-
-    /// Whether the first copy without credits needs as many as this one has.
-    fn has_heir(&self, header: u32) -> bool {
-        let own = &self.headers[header];
-        let heir = self.voqs[own.voq as usize].first_open;
-        let units = |header: u32| self.frames[self.headers[header].frame].units;
-        heir != NONE && units(heir) == units(header)
-    }
-
-    /// The credits of a granted copy go to the first one that has none, whose own request is for
-    /// the next one.
-    fn pass_credits_on(&mut self, voq: u32) {
-        let queue = &mut self.voqs[voq as usize];
-        let heir = queue.first_open;
-        queue.first_open = self.headers[heir].next;
-        queue.last_granted = heir;
-        self.headers[heir].granted = true;
-        self.pass_request_on(voq, heir);
-    }
-
-    /// A copy needs no request any more: the one that it made, if any, is for the first copy that has
-    /// made none, or void.
-    fn pass_request_on(&mut self, voq: u32, header: u32) {
-        let queue = &mut self.voqs[voq as usize];
-        if queue.next_ask == NONE {
-            queue.asked -= 1;
-            queue.asked_units -= self.frames[self.headers[header].frame].units;
-            match queue.waiting {
-                0 => queue.void += 1,
-                _ => queue.waiting -= 1,
-            }
-            return;
-        }
-        let next = queue.next_ask;
-        queue.next_ask = self.headers[next].next;
-        let lost = self.frames[self.headers[header].frame].units;
-        queue.asked_units += self.frames[self.headers[next].frame].units;
-        queue.asked_units -= lost;
     }
 }

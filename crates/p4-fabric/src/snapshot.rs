@@ -1,9 +1,10 @@
 //! What a leaf looks like at a moment, for pictures of it.
 
 use crate::fabric::Fabric;
-use crate::scenario::{PortId, PORTS};
+use crate::leaf::{Leaf, Mail};
+use crate::scenario::PortId;
 use crate::slab::NONE;
-use crate::state::VLS;
+use crate::state::{place_of, Port, Voq, VLS};
 
 /// A VOQ of a leaf that has something in it, or has sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +53,7 @@ pub struct LeafState {
     pub ports: Vec<PortState>,
     /// For each cell in the cache: the flow, the port, the frame's number, the cell, copies to come
     pub cache: Vec<(u32, PortId, u64, u32, u8)>,
-    /// Cells that have passed a spine and not yet this crossbar
+    /// Cells that have passed a spine's crossbar and not yet this one
     pub waiting: usize,
     /// Lines that the cache has evicted so far
     pub evicted: u64,
@@ -83,64 +84,83 @@ impl Fabric {
     /// The state of a leaf; nothing of one that there is not.
     pub fn snapshot(&self, leaf: usize) -> Option<LeafState> {
         let own = self.leaves.get(leaf)?;
-        let here = |port: PortId| port as usize / PORTS == leaf;
-        let voqs = self
-            .voqs
-            .iter()
-            .enumerate()
-            .filter(|(_, voq)| here(voq.from));
-        let voqs = voqs.map(|(number, voq)| {
-            let cam = &self.ports[voq.from as usize].cam;
-            let entry = cam.entries().iter().find(|one| one.voq as usize == number);
-            let first = self.first_of(voq.list.first);
-            VoqState {
-                number: number as u32,
-                from: voq.from,
-                to: voq.to,
-                lane: voq.vl,
-                queued: voq.queued,
-                backlog: voq.backlog,
-                asked: voq.asked,
-                granted: voq.granted,
-                first: first.map(|(flow, number, _)| (flow, number)),
-                sent: first.map_or(0, |(_, _, sent)| sent),
-                cached: voq.cached,
-                direct: voq.direct,
-                suspended: voq.suspended,
-                ahead: entry.map(|one| one.cells),
-            }
-        });
-        let ports = self.ports[leaf * PORTS..][..PORTS]
-            .iter()
-            .map(|port| PortState {
-                payload: port.pools.iter().map(|pool| pool.payload).sum(),
-                headers: port.pools.iter().map(|pool| pool.headers).sum(),
-                egress_free: (0..VLS).map(|vl| port.egress[vl].free).min().unwrap_or(0),
-                stopping: port.pools.iter().any(|pool| pool.stopping),
-                busy: port.line != NONE,
-                cam: port.cam.entries().iter().map(|one| one.voq).collect(),
-            });
-        let cache = own.cache.rows().map(|row| {
+        let voqs = own.voqs.iter().enumerate();
+        let voqs = voqs.map(|(at, voq)| own.voq_state(at as u32, voq));
+        let coming = self.mail();
+        let coming = coming.filter(|(to, _, mail)| *to == leaf && matches!(mail, Mail::Cell(_)));
+        Some(LeafState {
+            voqs: voqs
+                .filter(|voq| voq.queued > 0 || voq.ahead.is_some() || voq.cached + voq.direct > 0)
+                .collect(),
+            ports: own.ports.iter().map(|port| own.port_state(port)).collect(),
+            cache: own.cached(),
+            evicted: own.load.evicted,
+            waiting: own.cells.live() + coming.count(),
+        })
+    }
+}
+
+impl Leaf {
+    fn voq_state(&self, at: u32, voq: &Voq) -> VoqState {
+        let entries = self.ports[place_of(voq.from)].cam.entries();
+        let entry = entries.iter().find(|one| one.voq == at);
+        let first = self.first_of(voq.list.first);
+        VoqState {
+            number: voq.number,
+            from: voq.from,
+            to: voq.to,
+            lane: voq.vl,
+            queued: voq.queued,
+            backlog: voq.backlog,
+            asked: voq.covered,
+            granted: self.credited(voq).len() as u32,
+            first: first.map(|(flow, number, _)| (flow, number)),
+            sent: first.map_or(0, |(_, _, sent)| sent),
+            cached: voq.cached,
+            direct: voq.direct,
+            suspended: voq.suspended,
+            ahead: entry.map(|one| one.cells),
+        }
+    }
+
+    fn port_state(&self, port: &Port) -> PortState {
+        let entries = port.cam.entries().iter();
+        PortState {
+            payload: port.pools.iter().map(|pool| pool.payload).sum(),
+            headers: port.pools.iter().map(|pool| pool.headers).sum(),
+            egress_free: (0..VLS).map(|vl| port.egress[vl].free).min().unwrap_or(0),
+            stopping: port.pools.iter().any(|pool| pool.stopping),
+            busy: port.line.is_some(),
+            cam: entries
+                .map(|one| self.voqs[one.voq as usize].number)
+                .collect(),
+        }
+    }
+
+    /// What is in the cache: flow, port, number of the frame, cell, copies to come.
+    fn cached(&self) -> Vec<(u32, PortId, u64, u32, u8)> {
+        let rows = self.cache.rows().map(|row| {
             let (frame, cell) = (row as usize / self.stride, row as usize % self.stride);
             let frame = &self.frames[frame as u32];
             let left = self.rows[row as usize].left;
             (frame.flow, frame.port, frame.number, cell as u32, left)
         });
-        let waits = |cell: &&crate::state::Cell| cell.down && usize::from(cell.to) == leaf;
-        Some(LeafState {
-            voqs: voqs
-                .filter(|voq| voq.queued > 0 || voq.ahead.is_some() || voq.cached + voq.direct > 0)
-                .collect(),
-            ports: ports.collect(),
-            cache: cache.collect(),
-            evicted: own.load.evicted,
-            waiting: self
-                .cells
-                .iter()
-                .map(|(_, cell)| cell)
-                .filter(waits)
-                .count(),
-        })
+        rows.collect()
+    }
+
+    /// Copies of a VOQ whose credits are here, in order.
+    pub(crate) fn credited(&self, voq: &Voq) -> Vec<u32> {
+        let mut left = voq.credits;
+        let mut found = Vec::new();
+        for header in voq.list.each(&self.headers) {
+            let units = self.frames[self.headers[header].frame].units;
+            if units > left || found.len() == voq.covered as usize {
+                break;
+            }
+            left -= units;
+            found.push(header);
+        }
+        found
     }
 
     /// Flow and number of a copy's frame, and its cells that have crossed.

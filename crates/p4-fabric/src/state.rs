@@ -3,14 +3,12 @@
 use p4_net::Rng;
 use std::collections::VecDeque;
 
-use crate::arbiter::{Drr, Islip, Mask};
-use crate::cache::Cache;
+use crate::arbiter::Drr;
 use crate::cam::Cam;
 use crate::parameters::Parameters;
 use crate::qcn::{Limiter, Point};
 use crate::scenario::{Class, Flow, PortId, MOST_LEVELS, PORTS};
 use crate::slab::{Linked, List, NONE};
-use crate::snapshot::LeafLoad;
 
 /// Virtual lanes of a class: the sender's, and one for each level of surrogates
 pub(crate) const LANES: usize = MOST_LEVELS + 1;
@@ -29,6 +27,18 @@ pub(crate) fn is_lossless(vl: u8) -> bool {
     usize::from(vl) >= LANES
 }
 
+/// Where a port is in its leaf.
+#[inline]
+pub(crate) fn place_of(port: PortId) -> usize {
+    port as usize % PORTS
+}
+
+/// The leaf of a port.
+#[inline]
+pub(crate) fn leaf_of(port: PortId) -> usize {
+    port as usize / PORTS
+}
+
 /// A frame at a port that makes copies of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
@@ -40,7 +50,7 @@ pub(crate) struct Frame {
     pub(crate) born: u64,
     /// When the whole of it is at the port
     pub(crate) ready: u64,
-    pub(crate) bytes: u64,
+    pub(crate) bytes: u32,
     pub(crate) units: u32,
     pub(crate) vl: u8,
     pub(crate) port: PortId,
@@ -52,29 +62,19 @@ pub(crate) struct Frame {
     pub(crate) unsent: u8,
     /// Copies that hold on to the payload
     pub(crate) unacked: u8,
-    /// Copies that still refer to this
-    pub(crate) uses: u8,
 }
 
-/// A multicast header: one copy of a frame, to one port.
+/// A multicast header: one copy of a frame, to one port, until it is acknowledged.
 #[derive(Clone, Debug)]
 pub(crate) struct Header {
     pub(crate) frame: u32,
     pub(crate) voq: u32,
     pub(crate) next: u32,
-    /// The receiver's sink, or the node of a surrogate
-    pub(crate) target: u32,
     /// Place in its node
     pub(crate) place: u8,
     pub(crate) sent: u32,
-    pub(crate) arrived: u32,
-    /// The credits were taken from the egress buffer
-    pub(crate) granted: bool,
-    /// All cells are there, and right
-    pub(crate) done: bool,
-    /// Both must have happened before the number is free: its sender knows, and it has left the far end
-    pub(crate) acknowledged: bool,
-    pub(crate) left: bool,
+    /// In its VOQ, once it has begun to be sent
+    pub(crate) sequence: u32,
 }
 
 impl Linked for Header {
@@ -87,16 +87,24 @@ impl Linked for Header {
     }
 }
 
-/// A cell between two leaves.
-#[derive(Clone, Debug)]
+/// A cell that crosses.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Cell {
-    pub(crate) copy: u32,
     pub(crate) next: u32,
-    pub(crate) from: u16,
-    pub(crate) to: u16,
+    /// The far end of its VOQ, and the number of the copy there
+    pub(crate) end: u32,
+    pub(crate) sequence: u32,
+    pub(crate) from: u8,
+    pub(crate) to: u8,
     pub(crate) link: u8,
-    /// Past the spine's crossbar
-    pub(crate) down: bool,
+}
+
+/// What the far end has to know of a copy, once for all of its cells.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Announced {
+    pub(crate) end: u32,
+    pub(crate) sequence: u32,
+    pub(crate) arrival: Arrival,
 }
 
 impl Linked for Cell {
@@ -109,9 +117,13 @@ impl Linked for Cell {
     }
 }
 
-/// Copies of a port for one port and virtual lane, in order.
+/// Copies of a port for one port and virtual lane, in order: the near end.
 #[derive(Clone, Debug)]
 pub(crate) struct Voq {
+    /// In the whole fabric
+    pub(crate) number: u32,
+    /// The far end, in its leaf
+    pub(crate) end: u32,
     pub(crate) from: PortId,
     pub(crate) to: PortId,
     pub(crate) vl: u8,
@@ -120,21 +132,17 @@ pub(crate) struct Voq {
     pub(crate) list: List,
     pub(crate) queued: u32,
     pub(crate) backlog: u32,
-    /// The last copy whose credits are taken, and the first whose are not
-    pub(crate) last_granted: u32,
-    pub(crate) first_open: u32,
-    /// Copies not sent for which a request was made, their buffer units, and the first of the others
-    pub(crate) asked: u32,
-    pub(crate) asked_units: u32,
+    /// Copies not sent that have credits or will have them, their buffer units, and the first of the
+    /// others
+    pub(crate) covered: u32,
+    pub(crate) covered_units: u32,
     pub(crate) next_ask: u32,
-    /// Requests at the arbiter; requests on the way that no longer count
-    pub(crate) waiting: u32,
-    pub(crate) void: u32,
-    pub(crate) in_ring: bool,
-    /// Grants that are here
-    pub(crate) granted: u32,
-    /// Sent, and not yet passed on in order at the far end
-    pub(crate) flight: List,
+    /// Buffer units at the far end: granted, asked for, and those of both that a dropped copy has left
+    pub(crate) credits: u32,
+    pub(crate) asked: u32,
+    pub(crate) spare: u32,
+    /// Of the next copy that begins to be sent
+    pub(crate) sequence: u32,
     pub(crate) suspended: bool,
     /// Of the suspension, for its timeout
     pub(crate) epoch: u32,
@@ -146,25 +154,24 @@ pub(crate) struct Voq {
 }
 
 impl Voq {
-    pub(crate) fn new(from: PortId, to: PortId, vl: u8) -> Voq {
+    pub(crate) fn new(number: u32, end: u32, (from, to, vl): (PortId, PortId, u8)) -> Voq {
         Voq {
+            number,
+            end,
             from,
             to,
             vl,
-            remote: from as usize / PORTS != to as usize / PORTS,
+            remote: leaf_of(from) != leaf_of(to),
             list: List::EMPTY,
             queued: 0,
             backlog: 0,
-            last_granted: NONE,
-            first_open: NONE,
-            asked: 0,
-            asked_units: 0,
+            covered: 0,
+            covered_units: 0,
             next_ask: NONE,
-            waiting: 0,
-            void: 0,
-            in_ring: false,
-            granted: 0,
-            flight: List::EMPTY,
+            credits: 0,
+            asked: 0,
+            spare: 0,
+            sequence: 0,
             suspended: false,
             epoch: 0,
             place: NONE,
@@ -172,6 +179,57 @@ impl Voq {
             direct: 0,
         }
     }
+}
+
+/// The far end of a VOQ: at its port's arbiter, and where its copies are put in order.
+#[derive(Clone, Debug)]
+pub(crate) struct End {
+    /// The leaf and the number there of the near end
+    pub(crate) leaf: u16,
+    pub(crate) voq: u32,
+    pub(crate) to: PortId,
+    pub(crate) vl: u8,
+    pub(crate) remote: bool,
+    /// What was asked for and not granted: buffer units and bytes
+    pub(crate) requests: VecDeque<(u32, u32)>,
+    pub(crate) in_ring: bool,
+    /// The number of the first copy that was not passed on, and that and later ones, as far as
+    /// announced
+    pub(crate) first: u32,
+    pub(crate) coming: VecDeque<Arrival>,
+}
+
+impl End {
+    /// A copy that was announced and not passed on.
+    pub(crate) fn copy(&mut self, sequence: u32) -> Option<&mut Arrival> {
+        let at = sequence.wrapping_sub(self.first);
+        self.coming.get_mut(at as usize)
+    }
+
+    /// Takes the next copy in order out, if all of it is there.
+    pub(crate) fn next_whole(&mut self) -> Option<Arrival> {
+        let first = *self.coming.front().filter(|first| first.done)?;
+        self.coming.pop_front();
+        self.first = self.first.wrapping_add(1);
+        Some(first)
+    }
+}
+
+/// A copy at its far end.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Arrival {
+    /// At the near end
+    pub(crate) header: u32,
+    /// The receiver's sink, or the node of a surrogate
+    pub(crate) target: u32,
+    pub(crate) bytes: u32,
+    pub(crate) units: u32,
+    /// Cells that are there
+    pub(crate) arrived: u32,
+    /// All of them are, and right
+    pub(crate) done: bool,
+    pub(crate) number: u64,
+    pub(crate) born: u64,
 }
 
 /// A cell's payload in a port's memory: the cache line it is in, and copies that have yet to be sent.
@@ -187,7 +245,7 @@ pub(crate) struct Egress {
     pub(crate) free: u32,
     pub(crate) arbiter: Drr,
     /// Frames that are whole and in order
-    pub(crate) queue: List,
+    pub(crate) queue: VecDeque<Arrival>,
     /// Bytes of them, which QCN looks at
     pub(crate) bytes: u64,
     pub(crate) point: Point,
@@ -218,8 +276,8 @@ pub(crate) struct Port {
     /// Payload of the lossy lanes together
     pub(crate) lossy: u32,
     pub(crate) egress: [Egress; VLS],
-    /// The copy on the line, if any
-    pub(crate) line: u32,
+    /// The copy on the line, if any, and its virtual lane
+    pub(crate) line: Option<(Arrival, u8)>,
     pub(crate) line_turn: u8,
     /// Buffer units by flow, for occupancy sampling
     pub(crate) held: Vec<(u32, u32)>,
@@ -231,7 +289,7 @@ impl Port {
         let egress = Egress {
             free: parameters.egress_buffer as u32,
             arbiter: Drr::default(),
-            queue: List::EMPTY,
+            queue: VecDeque::new(),
             bytes: 0,
             point: Point::new(parameters.equilibrium_out, parameters),
             stopped: false,
@@ -250,7 +308,7 @@ impl Port {
             pools: std::array::from_fn(|_| pool.clone()),
             lossy: 0,
             egress: std::array::from_fn(|_| egress.clone()),
-            line: NONE,
+            line: None,
             line_turn: 0,
             held: Vec::new(),
             most_payload: 0,
@@ -295,60 +353,30 @@ impl Link {
     }
 }
 
-/// A leaf's crossbar and its links up.
-#[derive(Clone, Debug)]
-pub(crate) struct Leaf {
-    pub(crate) cache: Cache,
-    pub(crate) islip: Islip,
-    pub(crate) up: Vec<Link>,
-    /// Cells from the spines, by lane of the crossbar and port
-    pub(crate) came: [[List; PORTS]; PORTS],
-    /// Lanes with cells for a port
-    pub(crate) lanes: [Mask; PORTS],
-    pub(crate) turn: u32,
-    pub(crate) next_link: usize,
-    /// A slot is in the event queue
-    pub(crate) awake: bool,
-    /// When the last slot began
-    pub(crate) last: u64,
-    pub(crate) rng: Rng,
-    pub(crate) load: LeafLoad,
-}
-
-/// An input-queued cell switch; its ports are leaves.
-#[derive(Clone, Debug)]
-pub(crate) struct Spine {
-    pub(crate) islip: Islip,
-    /// By input x leaves + output
-    pub(crate) queues: Vec<List>,
-    pub(crate) wants: Vec<Mask>,
-    /// Outputs that some input wants
-    pub(crate) active: Mask,
-    pub(crate) down: Vec<Link>,
-    pub(crate) awake: bool,
-    pub(crate) last: u64,
-    /// Cells that have crossed so far
-    pub(crate) crossed: u64,
-}
-
 /// A port that makes copies of a flow's frames (an entry of its MCBC), with where they go.
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
+    pub(crate) flow: u32,
+    pub(crate) bytes: u32,
     pub(crate) port: PortId,
     pub(crate) vl: u8,
     pub(crate) voqs: Vec<u32>,
+    /// Sinks, or nodes of surrogates, in their leaves
     pub(crate) targets: Vec<u32>,
 }
 
 /// A flow at its sender.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
+    /// In the whole fabric
+    pub(crate) number: u32,
     pub(crate) flow: Flow,
     pub(crate) root: u32,
     /// When its next frame is there, by its load, and by its limiter
     pub(crate) next: u64,
     pub(crate) allowed: u64,
-    pub(crate) number: u64,
+    /// Frames so far
+    pub(crate) sent: u64,
     pub(crate) limiter: Limiter,
     pub(crate) rng: Rng,
 }
@@ -356,7 +384,7 @@ pub(crate) struct Source {
 /// The network adapter of a server.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Adapter {
-    pub(crate) flows: Vec<u32>,
+    pub(crate) sources: Vec<u32>,
     pub(crate) turn: usize,
     pub(crate) busy: u64,
     /// The lossless class is paused

@@ -1,29 +1,42 @@
 //! VOQs between grant and crossbar: who may send, and who waits for siblings.
 
 use crate::arbiter::bits;
-use crate::fabric::{Event, Fabric};
-use crate::scenario::PORTS;
+use crate::leaf::{Event, Leaf};
 use crate::slab::NONE;
+use crate::state::place_of;
 
-impl Fabric {
-    /// The grant of a VOQ's next copy has come.
-    pub(crate) fn granted(&mut self, voq: u32) {
-        self.voqs[voq as usize].granted += 1;
+impl Leaf {
+    /// Credits have come.
+    pub(crate) fn granted(&mut self, voq: u32, units: u32) {
+        let own = &mut self.voqs[voq as usize];
+        own.credits += units;
+        own.asked -= units;
+        if own.spare > 0 {
+            self.give_back(voq);
+        }
         self.set_sendable(voq);
+    }
+
+    /// Buffer units of a VOQ's first copy; none if there is no copy.
+    pub(crate) fn first_units(&self, voq: u32) -> Option<u32> {
+        let first = self.voqs[voq as usize].list.first;
+        (first != NONE).then(|| self.frames[self.headers[first].frame].units)
     }
 
     /// Puts a VOQ on its port's list of those that may send, or takes it off. A suspended VOQ ends the
     /// frame that it has begun.
-    fn set_sendable(&mut self, voq: u32) {
+    pub(crate) fn set_sendable(&mut self, voq: u32) {
         let own = &self.voqs[voq as usize];
-        let first = own.list.first;
-        let may = own.granted > 0 && (!own.suspended || self.headers[first].sent > 0);
-        let (port, place) = (own.from as usize, own.place);
+        let fits = self
+            .first_units(voq)
+            .is_some_and(|units| units <= own.credits);
+        let may = fits && (!own.suspended || self.headers[own.list.first].sent > 0);
+        let (port, place) = (place_of(own.from), own.place);
         let list = &mut self.ports[port].sendable;
         if may && place == NONE {
             self.voqs[voq as usize].place = list.len() as u32;
             list.push(voq);
-            self.wake(port / PORTS);
+            self.wake();
         } else if !may && place != NONE {
             list.swap_remove(place as usize);
             if let Some(moved) = list.get(place as usize) {
@@ -39,16 +52,12 @@ impl Fabric {
         let Some(header) = own.list.take(&mut self.headers) else {
             return;
         };
-        if own.last_granted == header {
-            own.last_granted = NONE;
-        }
-        own.granted -= 1;
         let units = self.frames[self.headers[header].frame].units;
-        own.asked -= 1;
-        own.asked_units -= units;
+        own.credits -= units;
+        own.covered -= 1;
+        own.covered_units -= units;
         own.queued -= 1;
         own.backlog -= units;
-        own.flight.append(header, &mut self.headers);
         self.ask(voq);
         self.set_sendable(voq);
     }
@@ -88,7 +97,7 @@ impl Fabric {
     }
 
     fn advance(&mut self, voq: u32, cells: u32) {
-        let port = self.voqs[voq as usize].from as usize;
+        let port = place_of(self.voqs[voq as usize].from);
         let found = self.ports[port].cam.advance(voq, cells);
         if let Some(other) = found.evicted {
             self.measures.totals.entries_evicted += 1;
@@ -109,7 +118,7 @@ impl Fabric {
 
     /// A frame that a VOQ has sent was now sent by all.
     fn caught_up(&mut self, voq: u32, cells: u32) {
-        let port = self.voqs[voq as usize].from as usize;
+        let port = place_of(self.voqs[voq as usize].from);
         let left = self.ports[port].cam.caught_up(voq, cells);
         let Some(left) = left else {
             return;
@@ -138,9 +147,9 @@ impl Fabric {
     /// A copy was not acknowledged in time: its port sends it again, with the credits that it has.
     pub(crate) fn retransmit(&mut self, header: u32) {
         self.headers[header].sent = 0;
-        let port = self.voqs[self.headers[header].voq as usize].from as usize;
+        let port = place_of(self.voqs[self.headers[header].voq as usize].from);
         self.ports[port].resend.push_back(header);
         self.measures.totals.retransmitted += 1;
-        self.wake(port / PORTS);
+        self.wake();
     }
 }

@@ -5,8 +5,10 @@ use std::collections::BTreeMap;
 
 use crate::arbiter::bits;
 use crate::fabric::Fabric;
-use crate::scenario::PortId;
+use crate::leaf::Leaf;
+use crate::scenario::{PortId, PORTS};
 use crate::slab::NONE;
+use crate::state::{leaf_of, place_of, Voq};
 
 /// Something that waits, or is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,19 +30,28 @@ pub struct Wait {
 }
 
 impl Fabric {
-    /// All that wait for something but time to pass, once for each pair.
+    /// All that wait for something but time to pass, once for each pair: for the first of its frames.
     pub fn waits(&self) -> Vec<Wait> {
         let mut found = BTreeMap::new();
-        for wait in self.leads() {
-            let Place::Voq(voq) = wait.who else { continue };
-            let own = &self.voqs[voq as usize];
-            let first = own.list.first;
-            if own.suspended && (first == NONE || self.headers[first].sent == 0) {
-                found.entry((wait.who, wait.whom)).or_insert(wait);
+        let mut keep = |wait: Wait| {
+            let kept = found.entry((wait.who, wait.whom)).or_insert(wait);
+            if (wait.number, wait.flow) < (kept.number, kept.flow) {
+                *kept = wait;
             }
+        };
+        for leaf in &self.leaves {
+            let waiting = leaf.voqs.iter().filter(|voq| leaf.is_held_back(voq));
+            let waiting: Vec<_> = waiting.map(|voq| Place::Voq(voq.number)).collect();
+            let leads = leaf.leads().into_iter();
+            leads
+                .filter(|wait| waiting.contains(&wait.who))
+                .for_each(&mut keep);
         }
-        for wait in self.waits_for_room() {
-            found.entry((wait.who, wait.whom)).or_insert(wait);
+        for leaf in &self.leaves {
+            self.waits_for_credits(leaf).into_iter().for_each(&mut keep);
+        }
+        for leaf in &self.leaves {
+            self.holds_room(leaf).into_iter().for_each(&mut keep);
         }
         found.into_values().collect()
     }
@@ -48,61 +59,63 @@ impl Fabric {
     /// Every VOQ that has begun a frame which another VOQ has not, with that VOQ. Section 3.1: as long
     /// as VOQs send in the order of arrival, this has no circle.
     pub fn leads(&self) -> Vec<Wait> {
-        let mut found = Vec::new();
-        for (_, header) in self.headers.iter() {
-            let frame = &self.frames[header.frame];
-            if frame.begun >> header.place & 1 == 1 {
-                continue;
-            }
-            for place in bits(frame.begun.into()) {
-                let ahead = self.nodes[frame.node as usize].voqs[usize::from(place)];
-                found.push(Wait {
-                    who: Place::Voq(ahead),
-                    whom: Place::Voq(header.voq),
-                    flow: frame.flow,
-                    number: frame.number,
-                });
-            }
-        }
-        found
+        self.leaves.iter().flat_map(Leaf::leads).collect()
     }
 
-    fn waits_for_room(&self) -> Vec<Wait> {
+    /// VOQs whose requests are at an arbiter of a leaf.
+    fn waits_for_credits(&self, leaf: &Leaf) -> Vec<Wait> {
+        let asking = leaf.ends.iter().filter(|end| !end.requests.is_empty());
+        let first = asking.filter_map(|end| {
+            let near = &self.leaves[usize::from(end.leaf)];
+            let voq = &near.voqs[end.voq as usize];
+            // None if all that it has asked for was dropped meanwhile
+            let header = voq.list.each(&near.headers);
+            let header = *header.get(near.credited(voq).len())?;
+            Some(near.wait(
+                header,
+                Place::Voq(voq.number),
+                Place::Egress(end.to, end.vl),
+            ))
+        });
+        first.collect()
+    }
+
+    /// Who has credits, buffers or memory that others wait for, and cannot go on.
+    fn holds_room(&self, leaf: &Leaf) -> Vec<Wait> {
         let mut found = Vec::new();
-        for (number, voq) in self.voqs.iter().enumerate() {
-            if voq.waiting > 0 {
-                let frame = &self.frames[self.headers[voq.first_open].frame];
-                found.push(Wait {
-                    who: Place::Voq(number as u32),
-                    whom: Place::Egress(voq.to, voq.vl),
-                    flow: frame.flow,
-                    number: frame.number,
-                });
+        let far = |to: PortId| &self.leaves[leaf_of(to)].ports[place_of(to)];
+        for voq in &leaf.voqs {
+            let who = Place::Voq(voq.number);
+            let end = Place::Egress(voq.to, voq.vl);
+            let wanted = !far(voq.to).egress[usize::from(voq.vl)].arbiter.is_empty();
+            let credited = leaf.credited(voq).into_iter().filter(|_| wanted);
+            found.extend(credited.map(|header| leaf.wait(header, end, who)));
+        }
+        for (header, own) in leaf.headers.iter() {
+            let frame = &leaf.frames[own.frame];
+            let pool = &leaf.ports[place_of(frame.port)].pools[usize::from(frame.vl)];
+            if pool.stopping && own.sent < frame.units {
+                let pool = Place::Pool(frame.port, frame.vl);
+                let voq = Place::Voq(leaf.voqs[own.voq as usize].number);
+                found.push(leaf.wait(header, pool, voq));
             }
         }
-        for (_, header) in self.headers.iter() {
-            let frame = &self.frames[header.frame];
-            let voq = &self.voqs[header.voq as usize];
-            let wait = |who, whom| Wait {
-                who,
-                whom,
-                flow: frame.flow,
-                number: frame.number,
-            };
-            let unsent = header.sent < frame.units && !header.done;
-            let egress = &self.ports[voq.to as usize].egress[usize::from(voq.vl)];
-            let end = Place::Egress(voq.to, voq.vl);
-            if header.granted && !header.left && !egress.arbiter.is_empty() {
-                if unsent {
-                    found.push(wait(end, Place::Voq(header.voq)));
-                } else if egress.stopped {
-                    found.push(wait(end, Place::Pool(voq.to, voq.vl)));
+        for (place, port) in leaf.ports.iter().enumerate() {
+            let number = (usize::from(leaf.number) * PORTS + place) as PortId;
+            for (vl, egress) in port.egress.iter().enumerate() {
+                let (end, pool) = (
+                    Place::Egress(number, vl as u8),
+                    Place::Pool(number, vl as u8),
+                );
+                if egress.stopped && !egress.arbiter.is_empty() {
+                    let stopped = egress.queue.iter().map(|arrival| Wait {
+                        who: end,
+                        whom: pool,
+                        flow: leaf.nodes[arrival.target as usize].flow,
+                        number: arrival.number,
+                    });
+                    found.extend(stopped);
                 }
-            }
-            let pool = &self.ports[frame.port as usize].pools[usize::from(frame.vl)];
-            if pool.stopping && unsent {
-                let pool = Place::Pool(frame.port, frame.vl);
-                found.push(wait(pool, Place::Voq(header.voq)));
             }
         }
         found
@@ -110,8 +123,43 @@ impl Fabric {
 
     /// From where to where a VOQ goes, and its lane.
     pub fn voq_of(&self, number: u32) -> Option<(PortId, PortId, u8)> {
-        let own = self.voqs.get(number as usize)?;
+        let own = self.voq_at(*self.voqs.get(number as usize)?);
         Some((own.from, own.to, own.vl))
+    }
+}
+
+impl Leaf {
+    fn wait(&self, header: u32, who: Place, whom: Place) -> Wait {
+        let frame = &self.frames[self.headers[header].frame];
+        Wait {
+            who,
+            whom,
+            flow: frame.flow,
+            number: frame.number,
+        }
+    }
+
+    /// Whether a VOQ is suspended and does not have to end a frame.
+    fn is_held_back(&self, voq: &Voq) -> bool {
+        let first = voq.list.first;
+        voq.suspended && (first == NONE || self.headers[first].sent == 0)
+    }
+
+    fn leads(&self) -> Vec<Wait> {
+        let mut found = Vec::new();
+        for (header, own) in self.headers.iter() {
+            let frame = &self.frames[own.frame];
+            if frame.begun >> own.place & 1 == 1 {
+                continue;
+            }
+            let behind = Place::Voq(self.voqs[own.voq as usize].number);
+            for place in bits(frame.begun.into()) {
+                let ahead = self.nodes[frame.node as usize].voqs[usize::from(place)];
+                let ahead = Place::Voq(self.voqs[ahead as usize].number);
+                found.push(self.wait(header, ahead, behind));
+            }
+        }
+        found
     }
 }
 

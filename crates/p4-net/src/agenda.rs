@@ -31,6 +31,31 @@ pub(crate) enum Happening {
     Card { node: u32 },
 }
 
+/// What an event queue holds.
+pub trait Ranked {
+    /// Of the events of one moment those of a lower rank come first, and those of one rank in the order
+    /// in which they were arranged.
+    #[inline]
+    fn rank(&self) -> u32 {
+        0
+    }
+}
+
+/// The only place that says what comes first at a moment: links that go down or up, then frames that
+/// arrive, by the number of their wire, then what nodes do by themselves, in the order in which that
+/// was arranged. So what a node sees
+/// depends on the node and its cables alone, not on what the rest of the network did in between.
+impl Ranked for Happening {
+    #[inline]
+    fn rank(&self) -> u32 {
+        match self {
+            Happening::Link { .. } => 0,
+            Happening::Arrival { wire, .. } => *wire + 1,
+            _ => u32::MAX,
+        }
+    }
+}
+
 /// Bits of a digit: as many slots as a word has bits, to find the first used one at once.
 const DIGIT: u32 = 6;
 const SLOTS: usize = 1 << DIGIT;
@@ -72,12 +97,12 @@ impl List {
 /// The network's own queue
 pub(crate) type Agenda = EventQueue<Happening>;
 
-/// Two events at the same picosecond come in the order in which they were arranged; this is what
-/// makes a run repeatable.
+/// Two events at the same picosecond come by their ranks ([`Ranked`]), and in the order in which they
+/// were arranged; this is what makes a run repeatable.
 #[derive(Clone)]
 pub struct EventQueue<T> {
     present: u64,
-    /// What happens at `present`
+    /// What happens at `present`, in its order
     due: List,
     /// What happens later, by the highest digit in which its moment differs from `present`, and by the
     /// value of that digit
@@ -91,6 +116,8 @@ pub struct EventQueue<T> {
     entries: Vec<Entry<T>>,
     /// Entries that may be used again
     free: u32,
+    /// Entries of one moment and their ranks, while they are sorted
+    sorting: Vec<(u32, u32)>,
 }
 
 impl<T> Default for EventQueue<T> {
@@ -104,11 +131,12 @@ impl<T> Default for EventQueue<T> {
             soonest: None,
             entries: Vec::new(),
             free: NONE,
+            sorting: Vec::new(),
         }
     }
 }
 
-impl<T: Copy> EventQueue<T> {
+impl<T: Copy + Ranked> EventQueue<T> {
     /// What is arranged for a moment before the last one that was popped happens at that one.
     #[inline]
     pub fn arrange(&mut self, time: Time, what: T) {
@@ -119,12 +147,35 @@ impl<T: Copy> EventQueue<T> {
             next: NONE,
         });
         if time <= self.present {
-            return self.due.append(id, &mut self.entries);
+            return self.put_due(id);
         }
         self.put(time, id);
         if let Some(soonest) = &mut self.soonest {
             *soonest = time.min(*soonest);
         }
+    }
+
+    /// At its place among those that are due, which is behind its equals.
+    fn put_due(&mut self, id: u32) {
+        let rank = self.rank(id);
+        if self.due.first == NONE || self.rank(self.due.last) <= rank {
+            return self.due.append(id, &mut self.entries);
+        }
+        let (mut before, mut after) = (NONE, self.due.first);
+        while self.rank(after) <= rank {
+            before = after;
+            after = self.entries[after as usize].next;
+        }
+        self.entries[id as usize].next = after;
+        match before {
+            NONE => self.due.first = id,
+            _ => self.entries[before as usize].next = id,
+        }
+    }
+
+    #[inline]
+    fn rank(&self, id: u32) -> u32 {
+        self.entries[id as usize].what.rank()
     }
 
     #[inline]
@@ -194,7 +245,8 @@ impl<T: Copy> EventQueue<T> {
                 id = entry.next;
             }
         }
-        found.sort_by_key(|(time, _)| *time); // a stable sort: all of one moment are in one list
+        // A stable sort: all of one moment are in one list.
+        found.sort_by_key(|(time, what)| (*time, what.rank()));
         found
     }
 
@@ -237,7 +289,32 @@ impl<T: Copy> EventQueue<T> {
             }
             id = next;
         }
+        self.sort_due();
         Some(())
+    }
+
+    /// By rank; entries of one rank keep their order.
+    #[inline]
+    fn sort_due(&mut self) {
+        if self.due.first == self.due.last {
+            return;
+        }
+        let mut sorting = std::mem::take(&mut self.sorting);
+        let mut id = self.due.first;
+        while let Some(entry) = self.entries.get(id as usize) {
+            sorting.push((entry.what.rank(), id));
+            id = entry.next;
+        }
+        if !sorting.is_sorted_by_key(|one| one.0) {
+            sorting.sort_by_key(|one| one.0);
+            self.due = List::EMPTY;
+            for &(_, id) in &sorting {
+                self.entries[id as usize].next = NONE;
+                self.due.append(id, &mut self.entries);
+            }
+        }
+        sorting.clear();
+        self.sorting = sorting;
     }
 }
 
@@ -256,27 +333,41 @@ mod tests {
             let mut heap = BinaryHeap::new();
             let mut now = 0u64;
             for (number, (shift, distance, pops)) in steps.into_iter().enumerate() {
-                // Many at the same moments, some very far away
+                // Many at the same moments, some very far away; arrivals at a few wires, and the rest
                 let time = now.saturating_add((distance >> (14 + shift)) & !3);
-                let source = number as u32;
-                agenda.arrange(Time::from_picos(time), Happening::Emission { source });
-                heap.push(Reverse((time, source)));
+                let epoch = number as u32;
+                let (what, rank) = match distance % 3 {
+                    0 => (Happening::Emission { source: epoch }, u32::MAX),
+                    _ => {
+                        let wire = (distance / 3 % 4) as u32;
+                        (Happening::Arrival { wire, epoch }, wire + 1)
+                    }
+                };
+                agenda.arrange(Time::from_picos(time), what);
+                heap.push(Reverse((time, rank, epoch)));
                 prop_assert_eq!(
                     agenda.next_time().map(Time::picos),
-                    heap.peek().map(|Reverse((time, _))| *time)
+                    heap.peek().map(|Reverse(first)| first.0)
                 );
-                let mut all: Vec<_> = heap.iter().map(|Reverse((time, source))| (*time, *source)).collect();
+                let mut all: Vec<_> = heap.iter().map(|Reverse(one)| *one).collect();
                 all.sort_unstable();
-                let pending = agenda.pending().into_iter().map(|(time, _)| time.picos());
-                prop_assert!(pending.eq(all.iter().map(|one| one.0)));
+                let pending = agenda.pending().into_iter().map(|(time, what)| (time.picos(), what.rank()));
+                prop_assert!(pending.eq(all.iter().map(|one| (one.0, one.1))));
                 let end = now.saturating_add(distance >> 34);
                 for _ in 0..pops {
-                    let expected = heap.peek().filter(|Reverse((time, _))| *time <= end).copied();
+                    let expected = heap.peek().filter(|Reverse(first)| first.0 <= end).copied();
                     let popped = agenda.pop(Time::from_picos(end));
-                    let expected = expected.map(|Reverse((time, source))| {
+                    let expected = expected.map(|Reverse((time, rank, epoch))| {
                         heap.pop();
                         now = time;
-                        (Time::from_picos(time), Happening::Emission { source })
+                        let what = match rank {
+                            u32::MAX => Happening::Emission { source: epoch },
+                            rank => Happening::Arrival {
+                                wire: rank - 1,
+                                epoch,
+                            },
+                        };
+                        (Time::from_picos(time), what)
                     });
                     prop_assert_eq!(popped, expected);
                 }

@@ -39,6 +39,23 @@ impl Flows {
         })
     }
 
+    /// The same flows, of which nothing was sent.
+    pub(crate) fn without_rows(&self) -> Flows {
+        Flows {
+            numbers: self.numbers.clone(),
+            rows: self.rows.iter().map(|_| Row::default()).collect(),
+            timed: self.timed,
+        }
+    }
+
+    /// Exchanges what is known of one flow.
+    pub(crate) fn swap_row(&mut self, number: u32, other: &mut Flows) {
+        let number = number as usize;
+        if let (Some(own), Some(row)) = (self.rows.get_mut(number), other.rows.get_mut(number)) {
+            std::mem::swap(own, row);
+        }
+    }
+
     /// Counts a frame as sent now, and gives its flow and sequence number.
     pub(crate) fn send(&mut self, number: u32, now: Time) -> Option<(Flow, u64)> {
         let row = self.rows.get_mut(number as usize)?;

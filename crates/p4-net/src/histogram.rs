@@ -39,6 +39,30 @@ impl Histogram {
         self.octaves[octave].get_or_insert_with(|| Box::new([0; PARTS]))[part] += 1;
     }
 
+    /// Adds all values of another one.
+    pub fn merge(&mut self, other: &Histogram) {
+        if other.count == 0 {
+            return;
+        }
+        self.least = match self.count {
+            0 => other.least,
+            _ => self.least.min(other.least),
+        };
+        self.most = self.most.max(other.most);
+        self.count += other.count;
+        self.sum += other.sum;
+        if self.octaves.len() < other.octaves.len() {
+            self.octaves.resize(other.octaves.len(), None);
+        }
+        for (own, more) in self.octaves.iter_mut().zip(&other.octaves) {
+            let Some(more) = more else { continue };
+            let own = own.get_or_insert_with(|| Box::new([0; PARTS]));
+            own.iter_mut()
+                .zip(more.iter())
+                .for_each(|(own, more)| *own += more);
+        }
+    }
+
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -103,7 +127,13 @@ mod tests {
             percent in 0.0..100.0f64,
         ) {
             let mut histogram = Histogram::default();
-            values.iter().for_each(|value| histogram.add(Time::from_picos(*value)));
+            // In two parts, as they come from two partitions
+            let mut rest = Histogram::default();
+            for (place, value) in values.iter().enumerate() {
+                let part = if place % 3 == 0 { &mut rest } else { &mut histogram };
+                part.add(Time::from_picos(*value));
+            }
+            histogram.merge(&rest);
             let mut sorted = values.clone();
             sorted.sort_unstable();
             let rank = (percent / 100.0 * sorted.len() as f64).ceil().max(1.0) as usize;

@@ -7,7 +7,8 @@
 //!
 //! - A port has queues ([`PortConfig`]), a host sends at a rate ([`Traffic`]) and measures what it gets
 //!   ([`Measured`]); docs/virtual-time.md tells what all of it means.
-//! - One heap of events keyed by (time, order of arrangement) makes a run repeatable bit for bit.
+//! - One queue of events keyed by (time, rank, order of arrangement) makes a run repeatable bit for
+//!   bit; ranks are in one place (`agenda.rs`).
 //! - The network knows nothing of P4: a switch is a [`Device`]. What hosts count are [`probe`] trailers,
 //!   whatever headers a program has put in front of them.
 //! - A host may have a real TCP ([`TcpConfig`], [`Transfer`]), that of the crate smoltcp, polled by
@@ -54,6 +55,7 @@ mod histogram;
 mod host;
 mod link;
 mod network;
+pub mod partition;
 pub mod pcapng;
 mod pool;
 pub mod probe;
@@ -66,7 +68,7 @@ mod sink;
 mod tcp;
 mod traffic;
 
-pub use agenda::EventQueue;
+pub use agenda::{EventQueue, Ranked};
 pub use delay_line::DelayLine;
 pub use error::NetError;
 pub use failures::RandomFailures;
@@ -75,7 +77,9 @@ pub use host::{Flow, FlowReport, Mac};
 pub use link::{
     Count, Drops, End, LinkConfig, LinkId, WireStats, DEFAULT_QUEUE, ETHERNET_OVERHEAD,
 };
-pub use network::{Device, Event, Exhausted, Limits, Network, NodeId, NodeStats, Out, Stream};
+pub use network::{
+    Device, Event, Exhausted, Limits, Network, NodeId, NodeStats, Out, Stream, Whole,
+};
 pub use p4_time::{Clock, Time};
 pub use probe::Probe;
 pub use queue::{PortConfig, QueueConfig, QueueStats, Shaper, MOST_QUEUES};

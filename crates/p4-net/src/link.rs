@@ -5,7 +5,7 @@ use p4_time::Time;
 use crate::agenda::{Agenda, Happening};
 use crate::error::NetError;
 use crate::network::NodeId;
-use crate::pool::{FrameId, Line, Pool};
+use crate::pool::{carry_over, FrameId, Line, Pool};
 use crate::probe::Probe;
 use crate::queue::{Admission, PortConfig, QueueStats, Queues, Turn};
 use crate::rng::Rng;
@@ -196,12 +196,18 @@ pub(crate) struct Wire {
     /// No frame waits, and none is to be looked at: a link that is up, without loss and jitter, and
     /// a port with one queue and no shaper.
     is_plain: bool,
+    /// It leads to another part of the network, where a ghost delivers its frames.
+    is_away: bool,
     rest: Box<Rest>,
 }
 
 /// What fewer frames need.
 struct Rest {
     from: End,
+    /// In the whole network
+    number: u32,
+    /// Frames on their way to another part, which does not have them yet, and when they arrive
+    leaving: Vec<(Time, FrameId)>,
     config: LinkConfig,
     up: bool,
     queues: Queues,
@@ -219,6 +225,8 @@ impl Wire {
     pub(crate) fn new(index: u32, from: End, to: End, config: LinkConfig, seed: u64) -> Wire {
         let rest = Rest {
             from,
+            number: index,
+            leaving: Vec::new(),
             up: true,
             queues: Queues::plain(config.queue),
             wake: None,
@@ -241,6 +249,7 @@ impl Wire {
             delay: Time::ZERO,
             last: (0, Time::ZERO),
             is_plain: false,
+            is_away: false,
             rest: Box::new(rest),
         };
         wire.configure(config);
@@ -249,6 +258,64 @@ impl Wire {
 
     pub(crate) fn from(&self) -> End {
         self.rest.from
+    }
+
+    /// In the whole network.
+    pub(crate) fn number(&self) -> u32 {
+        self.rest.number
+    }
+
+    pub(crate) fn delay(&self) -> Time {
+        self.delay
+    }
+
+    #[inline]
+    pub(crate) fn is_away(&self) -> bool {
+        self.is_away
+    }
+
+    /// Frames in flight, the oldest first.
+    pub(crate) fn frames<'a>(&self, pool: &'a Pool) -> impl Iterator<Item = &'a [u8]> {
+        self.in_flight.frames(pool)
+    }
+
+    /// What delivers this wire's frames in another part, as wire `index` there.
+    pub(crate) fn ghost(&self, index: u32, to: End) -> Wire {
+        let rest = &self.rest;
+        let mut ghost = Wire::new(index, rest.from, to, rest.config.clone(), 0);
+        ghost.epoch = self.epoch;
+        ghost.rest.number = rest.number;
+        ghost
+    }
+
+    /// Gives a wire another number and another name for its far end.
+    pub(crate) fn settle(&mut self, index: u32, to: End, is_away: bool) {
+        (self.index, self.to, self.is_away) = (index, to, is_away);
+    }
+
+    /// Moves all frames of a wire, in flight and waiting, to another pool.
+    pub(crate) fn carry_over(&mut self, from: &mut Pool, to: &mut Pool) {
+        let mut moved = Line::EMPTY;
+        while let Some(frame) = self.in_flight.pop(from) {
+            moved.push(carry_over(frame, from, to), to);
+        }
+        self.in_flight = moved;
+        for frame in self.rest.queues.frames() {
+            *frame = carry_over(*frame, from, to);
+        }
+    }
+
+    /// Hands over what has left for another part since the last call.
+    pub(crate) fn ship(&mut self, mut hand: impl FnMut(Time, FrameId)) {
+        let leaving = self.rest.leaving.drain(..);
+        leaving.for_each(|(time, frame)| hand(time, frame));
+    }
+
+    /// A frame that has left in another part arrives at `time`.
+    pub(crate) fn expect(&mut self, time: Time, data: &[u8], pool: &mut Pool, agenda: &mut Agenda) {
+        let frame = pool.insert(data);
+        self.in_flight.push(frame, pool);
+        self.announce(time, agenda);
     }
 
     pub(crate) fn overhead(&self) -> u32 {
@@ -480,13 +547,16 @@ impl Wire {
         let arrival = (self.busy_until + self.delay + jitter).max(self.last_arrival);
         self.last_arrival = arrival;
         self.in_flight.push(frame, pool);
-        agenda.arrange(
-            arrival,
-            Happening::Arrival {
-                wire: self.index,
-                epoch: self.epoch,
-            },
-        );
+        if self.is_away {
+            self.rest.leaving.push((arrival, frame));
+        }
+        self.announce(arrival, agenda);
+    }
+
+    #[inline]
+    fn announce(&self, arrival: Time, agenda: &mut Agenda) {
+        let (wire, epoch) = (self.index, self.epoch);
+        agenda.arrange(arrival, Happening::Arrival { wire, epoch });
     }
 }
 

@@ -82,6 +82,13 @@ impl Pool {
     }
 }
 
+/// Moves a frame from one pool to another.
+pub(crate) fn carry_over(frame: FrameId, from: &mut Pool, to: &mut Pool) -> FrameId {
+    let moved = to.insert(from.get(frame));
+    from.free(frame);
+    moved
+}
+
 /// Frames one after the other, in a chain through their slots: eight bytes for any number of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {

@@ -407,6 +407,13 @@ impl Queues {
         stats.dropped_bytes += length;
     }
 
+    /// All that wait.
+    pub(crate) fn frames(&mut self) -> impl Iterator<Item = &mut FrameId> {
+        let queues = self.queues.iter_mut();
+        let all = queues.flat_map(|queue| &mut queue.frames);
+        all.map(|waiting| &mut waiting.frame)
+    }
+
     /// Drops all that wait.
     pub(crate) fn clear(&mut self, now: Time, mut drop: impl FnMut(FrameId)) {
         for queue in &mut self.queues {

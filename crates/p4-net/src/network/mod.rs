@@ -15,9 +15,14 @@ use crate::pool::Pool;
 use crate::tcp::Content;
 use crate::traffic::Source;
 
+mod domains;
 mod hosts;
 mod links;
+mod rounds;
+mod split;
 mod tcp;
+
+pub use domains::Whole;
 
 /// Takes what a switch sends: the port, the priority (the larger goes first, see
 /// [`crate::PortConfig`]) and the frame.
@@ -372,9 +377,13 @@ impl<D: Device> Network<D> {
         let Some(frame) = wire.arrive(&mut self.pool) else {
             return;
         };
+        if wire.is_away() {
+            return self.pool.free(frame); // its ghost delivers it
+        }
         let data = self.pool.take(frame);
         if let Some(fingerprint) = &mut self.fingerprint {
-            fingerprint.add(self.now, wire_index, &data);
+            let wire = self.wires[wire_index as usize].number();
+            fingerprint.add(self.now, wire, &data);
         }
         if let Some(file) = self.captures.get_mut(&LinkId(wire_index / 2)) {
             file.packet(wire_index % 2, self.now, &data);
