@@ -31,6 +31,14 @@ impl Binding for AnyArchitecture {
         self.as_bmv2 && AsBmv2.as_bmv2()
     }
 
+    fn compares_exactly(&self) -> &'static [&'static str] {
+        tna::Tna.compares_exactly()
+    }
+
+    fn fills_headers(&self, package: &str) -> bool {
+        tna::Tna.fills_headers(package)
+    }
+
     fn noted(&self) -> &'static [(&'static str, &'static str)] {
         tna::Tna.noted()
     }

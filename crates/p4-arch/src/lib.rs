@@ -60,4 +60,6 @@ pub struct Digest {
     pub call: CallId,
     /// The words of each field
     pub fields: Vec<Vec<u64>>,
+    /// The pipe of a TNA switch that sent it
+    pub pipe: u8,
 }

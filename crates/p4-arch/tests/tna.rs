@@ -73,6 +73,47 @@ fn who_leaves() {
     );
 }
 
+// If this fails, what the CPU gets of a packet that bypasses egress has metadata in front: the SDE's
+// tna_multicast, whose egress parser takes none of them, expects it as ingress made it.
+#[test]
+fn a_copy_for_the_cpu_bypasses_egress_too() {
+    let mut switch = switch(&Parts {
+        ingress: "apply {
+            tm.ucast_egress_port = 2; tm.copy_to_cpu = 1; tm.bypass_egress = h.h.op[0:0];
+        }",
+        egress: "apply { h.h.a = 0xee; }",
+        ..PLAIN
+    });
+    switch.set_cpu_port(Some(64), true);
+    let mut sent = |op| {
+        let mut sent = send(&mut switch, &frame(op, 0, 0, 0));
+        sent.sort_unstable();
+        let bytes = sent
+            .iter()
+            .map(|(port, data)| (*port, data[15], data.len()));
+        bytes.collect::<Vec<_>>()
+    };
+    assert_eq!(sent(1), [(2, 0, 60), (64, 0, 60)]);
+    assert_eq!(sent(0), [(2, 0xee, 60), (64, 0xee, 60)]);
+}
+
+// If this fails, a header whose fields the compiler may place, and which are no whole bytes, moves all
+// that is behind it by some bits: tna_mirror of the SDE bridges such a header.
+#[test]
+fn headers_end_with_a_byte() {
+    let own = text(&PLAIN)
+        .replace("header tag_t { bit<8> x; }", "header tag_t { bit<8> x; @flexible bit<11> y; }")
+        .replace(
+            "apply { tm.ucast_egress_port = 2; }",
+            "apply { tm.ucast_egress_port = 2; h.tag.setValid(); h.tag.x = 0x77; h.tag.y = 0x2bc; }",
+        );
+    let image = image_of(&own).expect("a program for TNA");
+    let mut switch = Switch::new(Arc::new(image), Config::default()).expect("a switch");
+    let sent = send(&mut switch, &frame(1, 2, 3, 4));
+    let bridged = [&[0x77, 0x57, 0x80][..], &frame(1, 2, 3, 4)].concat();
+    assert_eq!(sent, [(2, bridged)]);
+}
+
 // If this fails, traces do not say why a packet was lost.
 #[test]
 fn drops_have_reasons() {
@@ -386,8 +427,11 @@ fn a_lag_passes_over_ports_that_are_down() {
         ..Node::default()
     };
     switch.set_group(9, Some(vec![vec![node]]));
-    let ports = vec![7, 5, 6];
-    switch.set_lag(4, p4_arch::tna::Lag { ports });
+    let lag = p4_arch::tna::Lag {
+        ports: vec![7, 5, 6],
+        ..Default::default()
+    };
+    switch.set_lag(4, lag);
     let taken = |switch: &mut Switch| -> Vec<Port> {
         let sent = (0..6).flat_map(|hash| send(switch, &frame(0, 0, hash, 0)));
         sent.map(|(port, _)| port).collect()

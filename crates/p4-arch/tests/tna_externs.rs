@@ -27,6 +27,31 @@ fn checksums() {
     assert_eq!(bad, [(2, frame(1, 1, 0xf6f4, 0x0304_0506))]);
 }
 
+// If this fails, the two directions of a flow are hashed to different numbers where the program says
+// that they are to be one, or fields besides the pair do not count.
+#[test]
+fn a_symmetric_hash() {
+    let mut switch = switch(&Parts {
+        ingress: "@symmetric(\"h.h.op\", \"h.h.a\") Hash<bit<32>>(HashAlgorithm_t.CRC32) hash;
+            apply { tm.ucast_egress_port = 2; h.h.c = hash.get({ h.h.op, h.h.a, h.h.b }); }",
+        ..PLAIN
+    });
+    let mut hash = |op, a, b| {
+        let sent = send(&mut switch, &frame(op, a, b, 0));
+        assert_eq!(
+            sent[0].1[14..18],
+            frame(op, a, b, 0)[14..18],
+            "the fields stay"
+        );
+        sent[0].1[18..22].to_vec()
+    };
+    assert_eq!(hash(0x12, 0x34, 7), hash(0x34, 0x12, 7));
+    assert_ne!(hash(0x12, 0x34, 7), hash(0x12, 0x35, 7));
+    assert_ne!(hash(0x12, 0x34, 7), hash(0x12, 0x34, 8));
+    // CRC-32 of 26 26 00 07: each of the pair is 0x12 ^ 0x34.
+    assert_eq!(hash(0x12, 0x34, 7), [0x06, 0xb9, 0x80, 0x0f]);
+}
+
 // If this fails, programs are refused without a word on what to do, or are run wrongly.
 #[test]
 fn what_is_not_executed_is_said() {
@@ -237,4 +262,28 @@ fn resilient_groups_keep_flows_where_they_are() {
             _ => assert_eq!(*before, after),
         }
     }
+}
+
+// If this fails, a program that counts without the headers it has added, or without the checksum, counts
+// them all the same.
+#[test]
+fn counters_count_fewer_bytes_by_their_adjustment() {
+    let mut switch = switch(&Parts {
+        ingress: "Counter<bit<64>, bit<1>>(2, CounterType_t.PACKETS_AND_BYTES) c;
+            apply {
+                tm.ucast_egress_port = 2;
+                if (h.h.op == 1) { c.count(0); }
+                else if (h.h.op == 2) { c.count(1, sizeInBytes(h.eth) + 4); }
+                else { c.count(1, 1000); }
+            }",
+        ..PLAIN
+    });
+    let mut counted = |op, index| {
+        send(&mut switch, &frame(op, 0, 0, 0));
+        switch.state().counter("c", index).expect("a cell")
+    };
+    // 60 bytes and the 4 of the checksum
+    assert_eq!(counted(1, 0), (1, 64));
+    assert_eq!(counted(2, 1), (1, 64 - 14 - 4));
+    assert_eq!(counted(3, 1), (2, 46), "never less than none");
 }

@@ -73,6 +73,67 @@ fn pipes_with_programs_of_their_own() {
     // Pipe 3 has no program.
     assert_eq!(send_at(&mut switch, 0, 385, &frame(7, 0, 0, 5)), []);
     assert_eq!(switch.stats().bad_port, 1);
+    // The control plane may place them otherwise.
+    let place = |names: [&str; 4]| names.map(|name| Some(name.to_string()));
+    switch.place(&place(["two", "one", "one", "two"])).unwrap();
+    let second = [(3, frame(7, 2, 3, 0))];
+    assert_eq!(send_at(&mut switch, 0, 385, &frame(7, 0, 0, 5)), second);
+    assert_eq!(send_at(&mut switch, 0, 1, &frame(7, 0, 0, 5)), second);
+    assert_eq!(send_at(&mut switch, 0, 129, &frame(7, 0, 0, 5)), first);
+    let missing = switch.place(&place(["three", "one", "one", "two"]));
+    assert!(missing.unwrap_err().contains("three"));
+    assert_eq!(
+        send_at(&mut switch, 0, 1, &frame(7, 0, 0, 5)),
+        second,
+        "as before"
+    );
+}
+
+// If this fails, a switch with a cable in a port of its Ethernet CPU sends nothing there.
+#[test]
+fn ports_of_the_cpu_with_a_cable() {
+    let mut switch = support::switch(&Parts {
+        ingress: "apply { tm.ucast_egress_port = 64; }",
+        ..PLAIN
+    });
+    assert_eq!(send(&mut switch, &frame(0, 0, 0, 0)), []);
+    switch.plug(64);
+    assert_eq!(send(&mut switch, &frame(0, 0, 0, 0)).len(), 1);
+}
+
+// If this fails, a control that chooses between two tables of one name when it is made, or a table in
+// an algorithmic TCAM, is refused.
+#[test]
+fn tables_that_the_compiler_chooses_among() {
+    let nexthop =
+        "control Next(inout headers h, inout ingress_intrinsic_metadata_for_tm_t tm)(bool wide) {
+             Alpm(number_partitions = 1024, subtrees_per_partition = 2) alpm;
+             action to(PortId_t port) { tm.ucast_egress_port = port; }
+             @name(\"hop\") table narrow {
+                 key = { h.h.op: exact; } actions = { to; } const default_action = to(3); size = 16;
+             }
+             @name(\"hop\") table broad {
+                 key = { h.h.op: lpm; } actions = { to; } const default_action = to(4); size = 16;
+                 implementation = alpm;
+             }
+             apply { if (wide) { broad.apply(); } else { narrow.apply(); } }
+         }
+         control I(";
+    let text = text(&Parts {
+        ingress: "Next(true) one; Next(false) two;
+            apply { if (h.h.a == 0) { one.apply(h, tm); } else { two.apply(h, tm); } }",
+        ..PLAIN
+    });
+    let image = image_of(&text.replacen("control I(", nexthop, 1)).expect("a program for TNA");
+    let mut switch = Switch::new(Arc::new(image), Config::default()).expect("a switch");
+    assert_eq!(
+        send(&mut switch, &frame(0, 0, 0, 0)),
+        [(4, frame(0, 0, 0, 0))]
+    );
+    assert_eq!(
+        send(&mut switch, &frame(0, 1, 0, 0)),
+        [(3, frame(0, 1, 0, 0))]
+    );
 }
 
 // If this fails, ports whose packets begin with a header of their own are parsed like all others.

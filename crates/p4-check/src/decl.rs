@@ -6,7 +6,7 @@ use crate::{CallKind, Checker, Def};
 use p4_syntax::ast::*;
 use p4_syntax::diag::{Diagnostic, Severity};
 use p4_syntax::span::Span;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How many constants of a program can depend on constructor parameters.
 const MAX_DEPENDENT: u32 = 500;
@@ -285,8 +285,9 @@ impl<'a> Checker<'a> {
     }
 
     fn error_decl(&mut self, members: &'a [Ident]) {
+        let mut known: HashSet<_> = self.out.errors.iter().cloned().collect();
         for member in members {
-            if self.out.errors.contains(&member.name) {
+            if !known.insert(member.name.clone()) {
                 let message = format!("the error `{}` exists already", member.name);
                 self.error("E0202", member.span, message);
             } else {

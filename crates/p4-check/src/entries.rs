@@ -8,6 +8,7 @@ use num_traits::{Signed, Zero};
 use p4_syntax::ast::*;
 use p4_syntax::diag::Diagnostic;
 use p4_syntax::span::Span;
+use std::collections::hash_map::{Entry as Slot, HashMap};
 
 /// The entries of a table and what it says about them.
 pub(crate) struct EntryList<'a> {
@@ -20,7 +21,7 @@ pub(crate) struct EntryList<'a> {
 }
 
 /// One component of a keyset, as far as it is known.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 enum Match {
     Any,
     Exact(Value),
@@ -32,7 +33,7 @@ enum Match {
 impl<'a> Checker<'a> {
     pub(crate) fn entry_list(&mut self, list: &EntryList<'a>) {
         let kinds: Vec<&str> = list.keys.iter().map(|k| &*k.match_kind.name).collect();
-        let mut earlier: Vec<(Vec<Match>, Span)> = Vec::new();
+        let mut earlier = HashMap::new();
         for entry in list.entries {
             let items = keyset_items(entry, kinds.len());
             let mut matches = Vec::new();
@@ -113,14 +114,16 @@ impl<'a> Checker<'a> {
         kinds: &[&str],
         entry: &'a Entry,
         matches: Vec<Match>,
-        earlier: &mut Vec<(Vec<Match>, Span)>,
+        earlier: &mut HashMap<Vec<Match>, Span>,
     ) {
         let span = entry_keys_span(entry);
-        let Some((_, first)) = earlier.iter().find(|(m, _)| *m == matches) else {
-            earlier.push((matches, span));
-            return;
+        let first = match earlier.entry(matches) {
+            Slot::Occupied(taken) => *taken.get(),
+            Slot::Vacant(free) => {
+                free.insert(span);
+                return;
+            }
         };
-        let first = *first;
         let ordered = kinds.iter().any(|k| has_priority(k));
         let diagnostic = if ordered {
             let message = "this entry never matches: an earlier one has the same keys";

@@ -15,7 +15,14 @@ impl<'a> Checker<'a> {
         for decl in decls {
             match &decl.kind {
                 DeclKind::Action { .. } => self.control_plane_name(decl, "", &mut actions),
-                DeclKind::Control { locals, .. } => {
+                DeclKind::Control {
+                    locals,
+                    ctor_params,
+                    ..
+                } => {
+                    // Which of its tables an instance applies may depend on what it is made with:
+                    // the lowering looks at the tables that are left.
+                    let decided = ctor_params.is_empty();
                     let prefix = format!("{}.", name_of(decl));
                     let prefix = prefix.trim_start_matches('.');
                     for local in locals {
@@ -23,7 +30,7 @@ impl<'a> Checker<'a> {
                             DeclKind::Action { .. } => {
                                 self.control_plane_name(local, prefix, &mut actions)
                             }
-                            DeclKind::Table(_) => {
+                            DeclKind::Table(_) if decided => {
                                 self.control_plane_name(local, prefix, &mut tables)
                             }
                             _ => {}

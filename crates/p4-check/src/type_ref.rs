@@ -127,7 +127,12 @@ impl<'a> Checker<'a> {
                     }
                     types.push(ty);
                 }
-                Type::Tuple(types)
+                let tuple = Type::Tuple(types);
+                if self.reasonable_size(&tuple, ty.span) {
+                    tuple
+                } else {
+                    Type::Unknown
+                }
             }
             TypeKind::List(element) => Type::List(Box::new(self.type_ref(element))),
         }

@@ -37,6 +37,23 @@ fn generic_structs_that_double_end_at_a_bound() {
 }
 
 #[test]
+fn tuples_that_double_end_at_a_bound() {
+    let text = chain("typedef bit<8> t0;", 60, |i, before| {
+        format!("typedef tuple<t{before}, t{before}> t{i};")
+    });
+    let text = format!("{text}\ncontrol c() {{ t59 x; apply {{ }} }}");
+    assert!(codes(&text).contains(&"E0319"));
+}
+
+/// What is compared with all before it takes hours for what a generator writes.
+#[test]
+fn one_repetition_is_found_among_many_errors() {
+    let members: Vec<_> = (0..80_000).map(|n| format!("E{n}")).collect();
+    let text = format!("error {{ {}, E7 }}", members.join(", "));
+    assert_eq!(codes(&text), ["E0202"]);
+}
+
+#[test]
 fn a_long_chain_of_structs_is_no_deep_recursion() {
     let text = chain("struct s0 { bit<8> a; }", 50_000, |i, before| {
         format!("struct s{i} {{ s{before} a; }}")

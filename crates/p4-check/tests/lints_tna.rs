@@ -119,4 +119,8 @@ fn what_has_no_effect_is_said() {
     let codes: Vec<_> = lints(LAST, "", "d.coalesce_flush = 1; d.drop_ctl = 0;");
     assert_eq!(codes.len(), 1);
     assert_eq!(codes[0].0, "W0733");
+    assert_eq!(
+        lints(LAST, "", "d.coalesce_length = 1; d.drop_ctl = 0;"),
+        []
+    );
 }

@@ -1,6 +1,6 @@
 //! A packet's journey through a v1model switch, until nothing of it is left.
 //!
-//! This is what `p4_arch::v1model` does between the blocks (`ingress.rs`, `egress.rs`), said once more
+//! This is what `p4_arch::v1model` does between the blocks (`stages.rs`, `events.rs`), said once more
 //! for terms; the tests hold the two together with packets. Time stands still meanwhile.
 
 use crate::packet::Packet;

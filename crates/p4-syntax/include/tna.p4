@@ -4,6 +4,11 @@
 #ifndef _TNA_P4_
 #define _TNA_P4_
 
+// The chip, as bf-p4c tells it programs that are for several.
+#ifndef __TARGET_TOFINO__
+#define __TARGET_TOFINO__ 1
+#endif
+
 #include "tofino.p4"
 
 parser IngressParserT<H, M>(

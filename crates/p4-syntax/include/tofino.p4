@@ -1,5 +1,5 @@
-// What programs for Tofino share: types, intrinsic metadata and externs. tna.p4 adds the packages;
-// programs include that one.
+// What programs for Tofino share: types, intrinsic metadata and externs. tna.p4 and, for Tofino 2, t2na.p4
+// add the packages; programs include one of these.
 
 #ifndef _TOFINO_P4_
 #define _TOFINO_P4_
@@ -8,9 +8,19 @@
 
 #define PORT_ID_WIDTH 9
 #define MULTICAST_GROUP_ID_WIDTH 16
+#ifdef _T2NA_P4_
+#define QUEUE_ID_WIDTH 7
+#define MIRROR_TYPE_WIDTH 4
+#define MIRROR_ID_WIDTH 8
+#define PKTGEN_PAD_WIDTH 2
+#define PKTGEN_APP_ID_WIDTH 4
+#else
 #define QUEUE_ID_WIDTH 5
 #define MIRROR_TYPE_WIDTH 3
 #define MIRROR_ID_WIDTH 10
+#define PKTGEN_PAD_WIDTH 3
+#define PKTGEN_APP_ID_WIDTH 3
+#endif
 #define RESUBMIT_TYPE_WIDTH 3
 #define DIGEST_TYPE_WIDTH 3
 #define REPLICATION_ID_WIDTH 16
@@ -37,7 +47,11 @@ typedef error ParserError_t;
 
 // Bits between the intrinsic metadata and the packet: what the control plane says of the port, or the
 // data of a resubmission. A parser skips them or reads them, but they are always there.
+#ifdef _T2NA_P4_
+const bit<32> PORT_METADATA_SIZE = 192;
+#else
 const bit<32> PORT_METADATA_SIZE = 64;
+#endif
 
 // Bits of `parser_err`.
 const bit<16> PARSER_ERROR_OK           = 0x0000;
@@ -52,6 +66,9 @@ const bit<16> PARSER_ERROR_PHV_OWNER    = 0x0080;
 const bit<16> PARSER_ERROR_MULTIWRITE   = 0x0100;
 const bit<16> PARSER_ERROR_ARAM_MBE     = 0x0400;
 const bit<16> PARSER_ERROR_FCS          = 0x0800;
+#ifdef _T2NA_P4_
+const bit<16> PARSER_ERROR_CSUM_MBE     = 0x1000;
+#endif
 
 enum MeterType_t { PACKETS, BYTES }
 enum bit<8> MeterColor_t { GREEN = 0, YELLOW = 1, RED = 3 }
@@ -116,6 +133,22 @@ struct ingress_intrinsic_metadata_for_deparser_t {
     DigestType_t   digest_type;
     ResubmitType_t resubmit_type;
     MirrorType_t   mirror_type;
+#ifdef _T2NA_P4_
+    bit<1>         mirror_io_select;        // 0: the packet as it came, 1: as it leaves
+    bit<13>        mirror_hash;             // from here to the length: in place of what the session says
+    bit<3>         mirror_ingress_cos;
+    bit<1>         mirror_deflect_on_drop;
+    bit<1>         mirror_multicast_ctrl;
+    PortId_t       mirror_egress_port;
+    QueueId_t      mirror_qid;
+    bit<8>         mirror_coalesce_length;  // in words of four bytes
+    bit<32>        adv_flow_ctl;
+    bit<14>        mtu_trunc_len;
+    bit<1>         mtu_trunc_err_f;
+    bit<1>         pktgen;                  // 1: the packet triggers the packet generator
+    bit<14>        pktgen_address;          // of what it sends, in its buffer
+    bit<10>        pktgen_length;
+#endif
 }
 
 // In front of every packet that comes to an egress parser.
@@ -127,25 +160,36 @@ header egress_intrinsic_metadata_t {
     bit<19>   enq_qdepth;             // cells of 80 bytes in the queue when the packet came
     @padding bit<6> _pad2;
     bit<2>    enq_congest_stat;
+#ifdef _T2NA_P4_
+    bit<32>   enq_tstamp;
+#else
     @padding bit<14> _pad3;
     bit<18>   enq_tstamp;             // nanoseconds
+#endif
     @padding bit<5> _pad4;
     bit<19>   deq_qdepth;             // when it left
     @padding bit<6> _pad5;
     bit<2>    deq_congest_stat;
     bit<8>    app_pool_congest_stat;
+#ifdef _T2NA_P4_
+    bit<32>   deq_timedelta;
+#else
     @padding bit<14> _pad6;
     bit<18>   deq_timedelta;          // nanoseconds in the queue
+#endif
     bit<16>   egress_rid;             // of the multicast node that made the copy
     @padding bit<7> _pad7;
     bit<1>    egress_rid_first;       // 1: the first copy of that node
-    @padding bit<3> _pad8;
+    @padding bit<(8 - QUEUE_ID_WIDTH)> _pad8;
     QueueId_t egress_qid;
     @padding bit<5> _pad9;
     bit<3>    egress_cos;
     @padding bit<7> _pad10;
     bit<1>    deflection_flag;
     bit<16>   pkt_length;             // bytes as received, with the 4 of the checksum
+#ifdef _T2NA_P4_
+    @padding bit<8> _pad11;
+#endif
 }
 
 @__intrinsic_metadata
@@ -160,7 +204,20 @@ struct egress_intrinsic_metadata_for_deparser_t {
     bit<3>       drop_ctl;            // bit 0: the packet; bit 2: its mirror
     MirrorType_t mirror_type;
     bit<1>       coalesce_flush;
-    bit<7>       coalesce_length;
+    bit<7>       coalesce_length;     // in words of four bytes
+#ifdef _T2NA_P4_
+    bit<1>         mirror_io_select;        // 0: the packet as it came, 1: as it leaves
+    bit<13>        mirror_hash;             // from here to the length: in place of what the session says
+    bit<3>         mirror_ingress_cos;
+    bit<1>         mirror_deflect_on_drop;
+    bit<1>         mirror_multicast_ctrl;
+    PortId_t       mirror_egress_port;
+    QueueId_t      mirror_qid;
+    bit<8>         mirror_coalesce_length;  // in words of four bytes
+    bit<32>        adv_flow_ctl;
+    bit<14>        mtu_trunc_len;
+    bit<1>         mtu_trunc_err_f;
+#endif
 }
 
 @__intrinsic_metadata
@@ -171,30 +228,54 @@ struct egress_intrinsic_metadata_for_output_port_t {
 
 // In front of packets from the packet generator, one for each kind of trigger.
 header pktgen_timer_header_t {
-    @padding bit<3> _pad1;
+    @padding bit<PKTGEN_PAD_WIDTH> _pad1;
     bit<2>  pipe_id;
-    bit<3>  app_id;
+    bit<PKTGEN_APP_ID_WIDTH> app_id;
     @padding bit<8> _pad2;
     bit<16> batch_id;
     bit<16> packet_id;
 }
 
 header pktgen_port_down_header_t {
-    @padding bit<3> _pad1;
+    @padding bit<PKTGEN_PAD_WIDTH> _pad1;
     bit<2>   pipe_id;
-    bit<3>   app_id;
+    bit<PKTGEN_APP_ID_WIDTH> app_id;
     @padding bit<15> _pad2;
     PortId_t port_num;
     bit<16>  packet_id;
 }
 
 header pktgen_recirc_header_t {
-    @padding bit<3> _pad1;
+    @padding bit<PKTGEN_PAD_WIDTH> _pad1;
     bit<2>  pipe_id;
-    bit<3>  app_id;
+    bit<PKTGEN_APP_ID_WIDTH> app_id;
+#ifdef _T2NA_P4_
+    @padding bit<8> _pad2;
+    bit<16> batch_id;
+#else
     bit<24> key;
+#endif
     bit<16> packet_id;
 }
+
+#ifdef _T2NA_P4_
+// 16 bytes that the triggering packet gave its `Pktgen` are after this one.
+header pktgen_deparser_header_t {
+    @padding bit<2> _pad1;
+    bit<2>  pipe_id;
+    bit<4>  app_id;
+    @padding bit<8> _pad2;
+    bit<16> batch_id;
+    bit<16> packet_id;
+}
+
+header pktgen_pfc_header_t {
+    @padding bit<2> _pad1;
+    bit<2>  pipe_id;
+    bit<4>  app_id;
+    @padding bit<40> _pad2;
+}
+#endif
 
 header ptp_metadata_t {
     bit<8>  udp_cksum_byte_offset;
@@ -223,7 +304,16 @@ extern ParserCounter {
     ParserCounter();
     void set<T>(in T value);
     // Takes the field, turned right by `rotate`, of that `mask` + 1 low bits, and adds `add`.
+#ifdef _T2NA_P4_
+    void set<T>(in T field, in bit<8> max, in bit<8> rotate, in bit<8> mask, in bit<8> add);
+    // There are four more places below it; the counter that was there comes back with `pop`.
+    void push<T>(in T value, @optional in bool update_with_top);
+    void push<T>(in T field, in bit<8> max, in bit<8> rotate, in bit<8> mask, in bit<8> add,
+                 @optional in bool update_with_top);
+    void pop();
+#else
     void set<T>(in T field, in bit<8> max, in bit<8> rotate, in bit<3> mask, in bit<8> add);
+#endif
     bool is_zero();
     bool is_negative();
     void increment(in bit<8> value);
@@ -268,26 +358,47 @@ extern bool is_validated<T>(in T field);
 extern bit<32> sizeInBits<H>(in H h);
 extern bit<32> sizeInBytes<H>(in H h);
 
+// With true egress accounting, bytes are those that leave egress.
 extern Counter<W, I> {
+#ifdef _T2NA_P4_
+    Counter(bit<32> size, CounterType_t type, @optional bool true_egress_accounting);
+#else
     Counter(bit<32> size, CounterType_t type);
+#endif
     void count(in I index, @optional in bit<32> adjust_byte_count);
 }
 
 extern DirectCounter<W> {
+#ifdef _T2NA_P4_
+    DirectCounter(CounterType_t type, @optional bool true_egress_accounting);
+#else
     DirectCounter(CounterType_t type);
+#endif
     void count(@optional in bit<32> adjust_byte_count);
 }
 
 extern Meter<I> {
+#ifdef _T2NA_P4_
+    Meter(bit<32> size, MeterType_t type, @optional bool true_egress_accounting);
+    Meter(bit<32> size, MeterType_t type, bit<8> red, bit<8> yellow, bit<8> green,
+          @optional bool true_egress_accounting);
+#else
     Meter(bit<32> size, MeterType_t type);
     Meter(bit<32> size, MeterType_t type, bit<8> red, bit<8> yellow, bit<8> green);
+#endif
     bit<8> execute(in I index, in MeterColor_t color, @optional in bit<32> adjust_byte_count);
     bit<8> execute(in I index, @optional in bit<32> adjust_byte_count);
 }
 
 extern DirectMeter {
+#ifdef _T2NA_P4_
+    DirectMeter(MeterType_t type, @optional bool true_egress_accounting);
+    DirectMeter(MeterType_t type, bit<8> red, bit<8> yellow, bit<8> green,
+                @optional bool true_egress_accounting);
+#else
     DirectMeter(MeterType_t type);
     DirectMeter(MeterType_t type, bit<8> red, bit<8> yellow, bit<8> green);
+#endif
     bit<8> execute(in MeterColor_t color, @optional in bit<32> adjust_byte_count);
     bit<8> execute(@optional in bit<32> adjust_byte_count);
 }
@@ -399,6 +510,14 @@ extern Resubmit {
     void emit();
     void emit<T>(in T hdr);
 }
+
+#ifdef _T2NA_P4_
+// Triggers the packet generator, with data for the packets that it sends.
+extern Pktgen {
+    Pktgen();
+    void emit<T>(in T hdr);
+}
+#endif
 
 // Data for the control plane.
 extern Digest<T> {

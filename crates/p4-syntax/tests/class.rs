@@ -16,6 +16,7 @@ fn codes() -> BTreeSet<String> {
         "p4-ir",
         "p4-arch",
         "p4-info",
+        "p4-driver",
         "p4-py",
     ]
     .iter()

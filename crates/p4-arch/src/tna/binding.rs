@@ -27,6 +27,9 @@ pub(crate) const NOTED: &[(&str, &str)] = &[
     (EGRESS_FOR_DEPARSER, "mirror_type"),
 ];
 
+/// What the stateful ALU runs.
+const STATEFUL: &[&str] = &["RegisterAction", "DirectRegisterAction", "SelectorAction"];
+
 impl Binding for Tna {
     fn storage(&self, package: &str, block: &str, param: usize) -> Option<&'static str> {
         let block = match package {
@@ -73,6 +76,15 @@ impl Binding for Tna {
             _ => return None,
         };
         names.get(param).copied().filter(|name| !name.is_empty())
+    }
+
+    fn compares_exactly(&self) -> &'static [&'static str] {
+        STATEFUL
+    }
+
+    /// The compiler takes only headers of whole bytes, unless `@flexible` lets it place their fields.
+    fn fills_headers(&self, package: &str) -> bool {
+        matches!(package, "Switch" | "MultiParserSwitch")
     }
 
     fn noted(&self) -> &'static [(&'static str, &'static str)] {

@@ -1,5 +1,6 @@
 //! Calls of externs, worked out once: which extern it is and where its arguments are.
 
+use super::hash;
 use super::selectors::Selector;
 use crate::arguments::Arguments;
 use crate::error::ArchError;
@@ -73,6 +74,8 @@ pub enum Call {
         hash: InstanceId,
         data: Join,
         bits: usize,
+        /// Fields of `data` that `@symmetric` makes a pair
+        symmetric: Vec<[Place; 2]>,
         result: Place,
     },
     /// A filter that ages values, or `drop` if it decides about packets. Without an index it is the
@@ -315,6 +318,8 @@ impl Reader<'_> {
                 }
             }
             "invalidate" | "ParserPriority.set" => Call::Nothing,
+            // Of Tofino 2, whose programs no switch runs
+            "Pktgen.emit" | "ParserCounter.push" | "ParserCounter.pop" => Call::Nothing,
             "is_validated" => Call::IsWritten {
                 note: written(args.slot(0)?),
                 result: self.result()?,
@@ -400,8 +405,10 @@ impl Reader<'_> {
     fn hash(&self) -> Result<Call, ArchError> {
         let places = self.0.places(0)?;
         let bits = places.iter().map(|place| place.width as usize).sum();
+        let hash = self.0.instance()?;
         Ok(Call::Hash {
-            hash: self.0.instance()?,
+            hash,
+            symmetric: hash::symmetric(self.0.program, hash, &places),
             data: Join::new(places),
             bits,
             result: self.result()?,

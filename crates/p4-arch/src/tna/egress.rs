@@ -1,6 +1,7 @@
 //! Egress, and where its packets go: out of a port, or back to ingress through a looped one.
 
 use super::metadata::{EGRESS_BYTES, FCS_BYTES};
+use super::parsing::Gress;
 use super::ports::{pipe, Queued};
 use super::queue::{Arrival, Copy};
 use super::switch::Switch;
@@ -27,7 +28,7 @@ impl Switch {
         if copy.bypass_egress {
             return self.leave(copy, out, follow);
         }
-        let Some(pipeline) = self.image.pipes.at(copy.port).copied() else {
+        let Some(pipeline) = self.pipes.at(copy.port).copied() else {
             let port = copy.port;
             return self.dropped(Drop::BadPort { port }, follow);
         };
@@ -40,7 +41,7 @@ impl Switch {
         self.externs
             .begin(self.now.picos(), copy.bytes.len() as u64, pipe(copy.port));
         let parser = pipeline.egress_parser(copy.port);
-        let error = self.parse(parser, &given, true, follow);
+        let error = self.parse(parser, &given, Gress::Egress, follow);
         self.given = given;
         let (metadata, nanos) = (&pipeline.metadata, self.now.picos() / 1000);
         metadata.parsed_at_egress(&mut self.machine.frame, error, nanos);
@@ -54,7 +55,13 @@ impl Switch {
         copy.bytes.clear();
         copy.bytes.extend_from_slice(self.machine.packet.output());
         if order.mirror {
-            self.mirror(copy.origin, &copy.bytes, Kind::EgressClone, follow);
+            self.mirror(
+                copy.origin,
+                &copy.bytes,
+                Kind::EgressClone,
+                order.sample,
+                follow,
+            );
         }
         match order.drop {
             true => self.dropped(Drop::EgressDropCtl, follow),

@@ -1,7 +1,9 @@
 //! What the externs do.
 
 use super::calls::{Apply, Call, Step, Sum};
+use super::dynamic::{Changed, Changes};
 use super::filters::{Cell, Configs, LpfConfig, WredConfig};
+use super::hash::mixed;
 use super::image::Image;
 use super::selectors::Cleared;
 use crate::frame::{pack, place_slice, store, unpack};
@@ -35,6 +37,19 @@ pub(super) struct Filters {
     cells: FxHashMap<(InstanceId, u8, u64), Cell>,
 }
 
+impl Filters {
+    /// Forgets all about a cell.
+    pub fn forget(&mut self, filter: InstanceId, pipe: u8, cell: u64) {
+        if let Some(configs) = self.means.get_mut(&filter) {
+            configs.set(Some(cell), None);
+        }
+        if let Some(configs) = self.drops.get_mut(&filter) {
+            configs.set(Some(cell), None);
+        }
+        self.cells.remove(&(filter, pipe, cell));
+    }
+}
+
 /// Tables and externs of one switch.
 #[derive(Debug)]
 pub(super) struct Externs {
@@ -54,12 +69,14 @@ pub(super) struct Externs {
     colors: Vec<u64>,
     /// The entry that the table of each direct register hit last, by instance
     entries: Vec<Option<u64>>,
-    /// Cells of direct registers, by instance and entry; those never written are not there.
-    direct: FxHashMap<(InstanceId, u64), Vec<u64>>,
+    /// Cells of direct registers, by instance, pipe and entry; those never written are not there.
+    pub direct: FxHashMap<(InstanceId, u8, u64), Vec<u64>>,
     /// The next cell of each register for `execute_log`, in each pipe
     logs: FxHashMap<(InstanceId, u8), u64>,
     pub filters: Filters,
     pub cleared: Cleared,
+    /// Hashes that clients have changed
+    pub hashes: Changes,
     /// Sums of 16 bits of the parser's checksums, by instance
     sums: Vec<u16>,
     /// The parser's counter
@@ -86,6 +103,7 @@ impl Externs {
             logs: FxHashMap::default(),
             filters: Filters::default(),
             cleared: Cleared::default(),
+            hashes: Changes::default(),
             sums: vec![0; instances],
             counter: 0,
             joined: Packet::default(),
@@ -97,6 +115,11 @@ impl Externs {
         self.emitted = Emitted::default();
         (self.now, self.bytes, self.pipe) = (now, bytes, pipe);
         self.begin_parser();
+    }
+
+    /// Of the packet
+    pub fn pipe(&self) -> u8 {
+        self.pipe
     }
 
     /// Sums and counters of a parser begin anew.
@@ -148,13 +171,24 @@ impl Externs {
         cell.is_some()
     }
 
-    fn read_direct(&self, register: InstanceId, image: &Image, to: &[Place], frame: &mut [u64]) {
-        let entry = self.entries.get(register as usize).copied().flatten();
+    /// The words of a direct register's cell; `None`: it is 0.
+    pub fn direct_cell<'a>(
+        &'a self,
+        register: InstanceId,
+        pipe: u8,
+        entry: u64,
+        image: &'a Image,
+    ) -> Option<&'a Vec<u64>> {
         let initial = || {
             let mut values = image.initial.iter();
             values.find(|(id, _)| *id == register).map(|(_, cell)| cell)
         };
-        let cell = entry.and_then(|entry| self.direct.get(&(register, entry)).or_else(initial));
+        self.direct.get(&(register, pipe, entry)).or_else(initial)
+    }
+
+    fn read_direct(&self, register: InstanceId, image: &Image, to: &[Place], frame: &mut [u64]) {
+        let entry = self.entries.get(register as usize).copied().flatten();
+        let cell = entry.and_then(|entry| self.direct_cell(register, self.pipe, entry, image));
         match cell {
             Some(cell) => unpack(cell, to, frame),
             None => clear(to, frame),
@@ -165,7 +199,7 @@ impl Externs {
         // A packet that hit no entry has no cell.
         if let Some(Some(entry)) = self.entries.get(register as usize).copied() {
             let n: u32 = value.iter().map(|place| words(place.width)).sum();
-            let cell = self.direct.entry((register, entry)).or_default();
+            let cell = self.direct.entry((register, self.pipe, entry)).or_default();
             cell.resize(n as usize, 0);
             pack(value, frame, cell);
         }
@@ -187,7 +221,7 @@ impl Externs {
                 None
             }
             // A packet that hit no entry has no cell.
-            None => self.entries[at],
+            None => self.entries[at].map(|entry| direct_filter(self.pipe, entry)),
         };
         let [goes_on, dropped] = image.verdicts[at];
         let input = input.min(u32::MAX.into()) as u32;
@@ -275,6 +309,11 @@ impl Externs {
     }
 }
 
+/// The number of a direct filter's cell: pipes can have entries of their own with the same numbers.
+pub(super) fn direct_filter(pipe: u8, entry: u64) -> u64 {
+    entry << u8::BITS | u64::from(pipe)
+}
+
 fn clear(places: &[Place], frame: &mut [u64]) {
     for place in places {
         frame[place.slot as usize..][..words(place.width) as usize].fill(0);
@@ -335,7 +374,9 @@ impl Host for Running<'_> {
     fn lookup_plain(&mut self, table: TableId, key: &[u64]) -> Option<Plain<'_>> {
         let direct = &self.image.direct[table as usize];
         let is_plain = direct.registers.is_empty();
-        is_plain.then(|| self.externs.state.lookup_plain(table, key))?
+        let Externs { state, pipe, .. } = &mut *self.externs;
+        let routed = state.routed(table, *pipe);
+        is_plain.then(|| state.lookup_plain(routed, key))?
     }
 
     #[inline]
@@ -352,7 +393,8 @@ impl Host for Running<'_> {
             cleared,
             ..
         } = &mut *self.externs;
-        let found = state.lookup(table, key, *bytes, *now, |profile, group, places| {
+        let routed = state.routed(table, *pipe);
+        let found = state.lookup(routed, key, *bytes, *now, |profile, group, places| {
             let (Some(hash), Some(selector)) = (
                 image.selector_hash(profile),
                 &image.selectors[profile as usize],
@@ -472,7 +514,8 @@ impl Host for Running<'_> {
                 // The value is read before the result is stored, should they share their place.
                 let kept: Vec<u64> = std::mem::take(&mut given);
                 if let Some(Some(entry)) = externs.entries.get(*register as usize).copied() {
-                    externs.direct.insert((*register, entry), kept);
+                    let pipe = externs.pipe;
+                    externs.direct.insert((*register, pipe, entry), kept);
                 }
             }
             Call::Action {
@@ -547,10 +590,23 @@ impl Host for Running<'_> {
                 hash,
                 data,
                 bits,
+                symmetric,
                 result,
             } => {
                 if let Some(Some(algorithm)) = image.hashes.get(*hash as usize) {
-                    let number = algorithm.hash(externs.join(data, frame), *bits);
+                    let Externs { joined, hashes, .. } = externs;
+                    let changed = hashes.get(hash);
+                    let pairs = match changed.is_none_or(Changed::keeps_fields) {
+                        true => symmetric.as_slice(),
+                        false => &[],
+                    };
+                    let number = mixed(pairs, frame, |frame: &mut [u64]| {
+                        data.write(frame, joined);
+                        match changed {
+                            Some(changed) => changed.hash(algorithm, joined.output(), *bits),
+                            None => algorithm.hash(joined.output(), *bits),
+                        }
+                    });
                     store(result, number, frame);
                 }
             }

@@ -2,7 +2,7 @@
 
 use crate::error::ArchError;
 use crate::hash::{Crc, CrcParameters};
-use p4_ir::ir::{ConstArg, Instance, Program};
+use p4_ir::ir::{words, ConstArg, Instance, InstanceId, Place, Program};
 
 /// A hash ready for use.
 #[derive(Clone, Debug)]
@@ -14,7 +14,13 @@ pub(super) enum Algorithm {
     Xor(usize),
 }
 
-fn crc(width: u32, polynomial: u64, initial: u64, xor: u64, reflected: bool) -> Algorithm {
+pub(super) fn crc(
+    width: u32,
+    polynomial: u64,
+    initial: u64,
+    xor: u64,
+    reflected: bool,
+) -> Algorithm {
     Algorithm::Crc(Crc::new(CrcParameters {
         width,
         polynomial,
@@ -93,6 +99,56 @@ impl Algorithm {
             }),
         }
     }
+}
+
+/// The pairs among the places of a hash's fields that `@symmetric("hdr.a.x", "hdr.a.y")` on it names.
+/// The name of the block's parameter does not count: blocks call it as they like.
+pub(super) fn symmetric(program: &Program, hash: InstanceId, places: &[Place]) -> Vec<[Place; 2]> {
+    let path = |name: &str| name.split_once('.').map(|(_, path)| path.to_string());
+    let named = |wanted: &str| {
+        let wanted = path(wanted.trim().trim_matches('"'))?;
+        let is_it = |place: &&Place| {
+            let mut vars = program.vars.iter();
+            vars.any(|var| {
+                var.place.slot == place.slot && path(&var.name).as_ref() == Some(&wanted)
+            })
+        };
+        places.iter().find(is_it).copied()
+    };
+    let annotations = program.instances[hash as usize].annotations.iter();
+    let pairs = annotations.filter(|annotation| &*annotation.name == "symmetric");
+    let pairs = pairs.filter_map(|annotation| {
+        let (one, other) = annotation.body.split_once(',')?;
+        let pair = [named(one)?, named(other)?];
+        (pair[0].width == pair[1].width).then_some(pair)
+    });
+    pairs.collect()
+}
+
+/// Runs `hash` with each of a pair replaced by the exclusive or of both, as the chip's driver changes
+/// the matrix of a symmetric hash (dynamic_hash.c of open-p4studio, update_symmetric_bits).
+pub(super) fn mixed<R>(
+    pairs: &[[Place; 2]],
+    frame: &mut [u64],
+    hash: impl FnOnce(&mut [u64]) -> R,
+) -> R {
+    let slots = |pair: &[Place; 2]| {
+        let [one, other] = pair.map(|place| place.slot as usize);
+        (0..words(pair[0].width) as usize).map(move |word| (one + word, other + word))
+    };
+    let all = || pairs.iter().flat_map(slots);
+    let before: Vec<(u64, u64)> = all()
+        .map(|(one, other)| (frame[one], frame[other]))
+        .collect();
+    for (one, other) in all() {
+        frame[one] ^= frame[other];
+        frame[other] = frame[one];
+    }
+    let result = hash(frame);
+    for ((one, other), values) in all().zip(before) {
+        (frame[one], frame[other]) = values;
+    }
+    result
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! A program made ready for TNA; switches with the same program can share it.
 
-use super::binding::{FOR_TM, NOTED};
+use super::binding::{FOR_TM, INGRESS_FOR_DEPARSER, NOTED};
 use super::calls::{self, Call};
 use super::hash::{self, Algorithm};
 use super::math::Math;
@@ -43,6 +43,8 @@ pub struct Image {
     pub(super) selectors: Vec<Option<Selector>>,
     /// What early detection says of a packet that goes on and of one that does not; by instance
     pub(super) verdicts: Vec<[u64; 2]>,
+    /// It can be compiled, but no switch runs it.
+    pub(super) is_for_tofino2: bool,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -99,6 +101,7 @@ impl Image {
             maths: maths.collect::<Result<_, _>>()?,
             selectors,
             verdicts: program.instances.iter().map(verdicts).collect(),
+            is_for_tofino2: is_for_tofino2(&program),
             resources,
             prepared: Prepared::new(program)?,
         })
@@ -335,12 +338,27 @@ fn resource(instance: &Instance) -> Result<Resource, ArchError> {
         | "Checksum"
         | "ParserCounter"
         | "ParserPriority"
+        // How the chip finds an entry quickly is nothing that a packet could notice.
+        | "Atcam"
+        | "Alpm"
         | "Mirror"
         | "Resubmit"
+        | "Pktgen"
         | "Digest" => Resource::None,
         other => {
             let message = format!("{}: the extern {other} is not executed", instance.name);
             return Err(ArchError::new(message, instance.span));
         }
+    })
+}
+
+/// Whether the metadata are those of t2na.p4. The packages of the two chips have the same names.
+fn is_for_tofino2(program: &Program) -> bool {
+    let storages = program.storages.iter();
+    let mut deparsers = storages.filter(|own| own.key.ends_with(INGRESS_FOR_DEPARSER));
+    deparsers.any(|own| {
+        own.leaves
+            .iter()
+            .any(|(name, _)| &**name == "mirror_io_select")
     })
 }

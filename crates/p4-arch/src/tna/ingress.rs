@@ -1,7 +1,8 @@
 //! Ingress: parser, match-action stages, and what the deparser does in its order: resubmit, mirror,
 //! the packet, digest.
 
-use super::metadata::{parser_error, Order, FCS_BYTES, INGRESS_BYTES, PORT_BYTES};
+use super::metadata::{Order, FCS_BYTES, INGRESS_BYTES, PORT_BYTES};
+use super::parsing::Gress;
 use super::pipes::Pipeline;
 use super::ports::pipe;
 use super::queue::{Arrival, Origin};
@@ -10,19 +11,15 @@ use super::traffic::Packet;
 use crate::stats::Drop;
 use crate::tree::{Fate, Follow, Kind};
 use crate::{Digest, Port};
-use p4_ir::interp::{errors, Outcome};
-use p4_ir::trace::NoTrace;
 
 /// Bytes of headers that a deparser writes at most.
 const MOST_HEADERS: usize = 480;
-/// Zeros that are put behind a packet that ends in a header.
-const MOST_PADDING: usize = 512;
 
 impl Switch {
     /// One pass through ingress.
     pub(super) fn ingress_of<F: Follow>(&mut self, arrival: Arrival, follow: &mut F) {
         follow.resume(arrival.origin.id);
-        let Some(pipeline) = self.image.pipes.at(arrival.port).copied() else {
+        let Some(pipeline) = self.pipes.at(arrival.port).copied() else {
             let port = arrival.port;
             return self.dropped(Drop::BadPort { port }, follow);
         };
@@ -34,11 +31,11 @@ impl Switch {
         let length = given.len() - first;
         let pipe = pipe(arrival.port);
         self.externs.begin(self.now.picos(), length as u64, pipe);
-        let lenient = pipeline.metadata.reads_parser_error;
+        let is_lenient = pipeline.metadata.reads_parser_error;
         let parser = pipeline.ingress_parser(arrival.port);
-        let error = self.parse(parser, &given, lenient, follow);
+        let error = self.parse(parser, &given, Gress::Ingress { is_lenient }, follow);
         self.given = given;
-        if error != 0 && !lenient {
+        if error != 0 && !is_lenient {
             return self.dropped(Drop::ParserError { error }, follow);
         }
         let nanos = self.now.picos() / 1000;
@@ -65,61 +62,6 @@ impl Switch {
         debug_assert!(given.len() >= INGRESS_BYTES && PORT_BYTES == 8);
     }
 
-    /// Runs a parser on `given`; says what it found wrong, as `parser_err` has it. A lenient one
-    /// reads zeros where the packet ends too early, up to the end of the header it was reading.
-    pub(super) fn parse<F: Follow>(
-        &mut self,
-        block: u32,
-        given: &[u8],
-        lenient: bool,
-        follow: &mut F,
-    ) -> u16 {
-        let prepared = &self.image.prepared;
-        self.engine.reset::<F::Tracer>(prepared, &mut self.machine);
-        self.machine.packet.load(given);
-        let error = parser_error_of(self.run_block(block, follow.tracer(block)));
-        if error != parser_error::TOO_SHORT || !lenient {
-            return error;
-        }
-        let Some(padded) = self.padded(block, given) else {
-            return error;
-        };
-        follow.note("the packet ends too early: zeros are read after it".to_string());
-        self.restart(&padded);
-        self.run_block(block, follow.tracer(block));
-        error
-    }
-
-    fn restart(&mut self, given: &[u8]) {
-        self.externs.begin_parser();
-        self.machine.reset(&self.image.prepared);
-        self.machine.packet.load(given);
-    }
-
-    /// The packet with as many zeros as the header takes in which it ends.
-    fn padded(&mut self, block: u32, given: &[u8]) -> Option<Vec<u8>> {
-        let mut bytes = given.to_vec();
-        let mut suffices = |this: &mut Switch, zeros: usize| {
-            bytes.resize(given.len() + zeros, 0);
-            this.restart(&bytes);
-            this.run_block(block, &mut NoTrace);
-            this.machine.packet.cursor() > given.len() * 8
-        };
-        let (mut few, mut enough) = (0, MOST_PADDING);
-        if !suffices(self, enough) {
-            return None;
-        }
-        while few + 1 < enough {
-            let middle = (few + enough) / 2;
-            match suffices(self, middle) {
-                true => enough = middle,
-                false => few = middle,
-            }
-        }
-        bytes.resize(given.len() + enough, 0);
-        Some(bytes)
-    }
-
     fn end_of_ingress<F: Follow>(
         &mut self,
         pipeline: &Pipeline,
@@ -143,7 +85,7 @@ impl Switch {
             original.clear();
             original.extend_from_slice(&arrival.bytes);
             original.extend_from_slice(&[0; FCS_BYTES]);
-            self.mirror(arrival.origin, &original, Kind::IngressClone, follow);
+            self.mirror(arrival.origin, &original, Kind::IngressClone, 0, follow);
             self.scratch = original;
         }
         if order.digest {
@@ -225,7 +167,11 @@ impl Switch {
             return;
         };
         match self.digests.len() < MOST_WAITING {
-            true => self.digests.push_back(Digest { call, fields }),
+            true => self.digests.push_back(Digest {
+                call,
+                fields,
+                pipe: self.externs.pipe(),
+            }),
             false => self.externs.stats.lost_digests += 1,
         }
     }
@@ -245,19 +191,6 @@ impl Switch {
             bytes,
             resubmitted: None,
         });
-    }
-}
-
-/// `transition reject` is no error to the chip, and neither is a full stack: parsing ends there.
-fn parser_error_of(outcome: Outcome) -> u16 {
-    match outcome {
-        Outcome::Done | Outcome::Halted(_) => 0,
-        Outcome::OutOfFuel => parser_error::TIMEOUT,
-        Outcome::Rejected { error } => match error {
-            errors::NO_MATCH => parser_error::NO_MATCH,
-            errors::PACKET_TOO_SHORT | errors::HEADER_TOO_SHORT => parser_error::TOO_SHORT,
-            _ => 0,
-        },
     }
 }
 

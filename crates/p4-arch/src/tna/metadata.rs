@@ -49,6 +49,7 @@ pub(super) struct Metadata {
     rid: Option<Field>,
     ingress_drop_ctl: Option<Field>,
     egress_drop_ctl: Option<Field>,
+    coalesce_length: Option<Field>,
     ingress_error: Option<Field>,
     ingress_time: Option<Field>,
     egress_error: Option<Field>,
@@ -83,6 +84,8 @@ pub(super) struct Order {
     pub mirror: bool,
     pub resubmit: bool,
     pub digest: bool,
+    /// Bytes of a mirror that a session which coalesces takes, unless the session says how many
+    pub sample: u16,
 }
 
 impl Metadata {
@@ -108,6 +111,7 @@ impl Metadata {
             rid: tm("rid"),
             ingress_drop_ctl: named(INGRESS_FOR_DEPARSER, "drop_ctl"),
             egress_drop_ctl: named(EGRESS_FOR_DEPARSER, "drop_ctl"),
+            coalesce_length: named(EGRESS_FOR_DEPARSER, "coalesce_length"),
             ingress_error,
             ingress_time: named(INGRESS_FROM_PARSER, "global_tstamp"),
             egress_error: named(EGRESS_FROM_PARSER, "parser_err"),
@@ -150,6 +154,7 @@ impl Metadata {
             mirror: self.noted(5, frame).is_some() && drop_ctl & drop_ctl::MIRROR == 0,
             resubmit: self.noted(4, frame).is_some() && drop_ctl & drop_ctl::PACKET == 0,
             digest: self.noted(3, frame).is_some(),
+            sample: 0,
         }
     }
 
@@ -159,6 +164,7 @@ impl Metadata {
         Order {
             drop: drop_ctl & drop_ctl::PACKET != 0,
             mirror: self.noted(6, frame).is_some() && drop_ctl & drop_ctl::MIRROR == 0,
+            sample: Field::get(self.coalesce_length, frame) as u16 * 4,
             ..Order::default()
         }
     }

@@ -1,5 +1,6 @@
 //! Mirrors: copies that a deparser asks for, and the sessions that say where they go.
 
+use super::coalescing::{Coalescing, Collected, Sampled};
 use super::metadata::FCS_BYTES;
 use super::pre::Choice;
 use super::queue::{Copy, Origin};
@@ -34,6 +35,8 @@ pub struct MirrorSession {
     pub copy_to_cpu: bool,
     /// Copies are cut to so many bytes, their header included; `None`: they are whole.
     pub max_length: Option<u32>,
+    /// It puts samples of several mirrors into one packet.
+    pub coalescing: Option<Coalescing>,
 }
 
 impl Default for MirrorSession {
@@ -49,6 +52,7 @@ impl Default for MirrorSession {
             rid: 0,
             copy_to_cpu: false,
             max_length: None,
+            coalescing: None,
         }
     }
 }
@@ -75,13 +79,24 @@ impl MirrorSession {
     }
 }
 
+/// Where a mirror comes from.
+#[derive(Clone, Copy, Debug)]
+struct Birth {
+    /// In the trace; `None` if it leaves when nothing else happens.
+    parent: Option<u32>,
+    kind: Kind,
+    origin: Origin,
+}
+
 impl Switch {
-    /// Sends a copy where the emitted mirror's session says: its header, then `packet`.
+    /// Sends a copy where the emitted mirror's session says: its header, then `packet`. A session that
+    /// coalesces takes `sample` bytes of that, or as many as it says itself.
     pub(super) fn mirror<F: Follow>(
         &mut self,
         origin: Origin,
         packet: &[u8],
         kind: Kind,
+        sample: u16,
         follow: &mut F,
     ) {
         let Some((id, header)) = self.externs.emitted.mirror.take() else {
@@ -99,28 +114,115 @@ impl Switch {
             };
             return follow.note(format!("no mirror: session {id} {why}"));
         }
-        let copies = self.copies_for(&session);
-        if copies.is_empty() {
-            return follow.note(format!("no mirror: session {id} leads nowhere"));
-        }
         let mut bytes = header;
         bytes.extend_from_slice(packet);
+        if let Some(own) = &session.coalescing {
+            let taken = match own.extracted {
+                0 => sample,
+                own => own,
+            };
+            bytes.truncate(taken.into());
+            return self.sample(id, &session, own, &bytes, origin, follow);
+        }
         if let Some(most) = session.max_length.map(|most| most as usize) {
             if bytes.len() > most + FCS_BYTES {
                 bytes.truncate(most);
                 bytes.extend_from_slice(&[0; FCS_BYTES]);
             }
         }
+        let birth = Birth {
+            parent: Some(origin.id),
+            kind,
+            origin,
+        };
+        self.send_mirrored(id, &session, &bytes, birth, follow);
+    }
+
+    /// Adds to the packet that a session collects, and sends it if it is long enough now.
+    fn sample<F: Follow>(
+        &mut self,
+        id: u16,
+        session: &MirrorSession,
+        own: &Coalescing,
+        sample: &[u8],
+        origin: Origin,
+        follow: &mut F,
+    ) {
+        if sample.is_empty() {
+            let why = "it sets no length, and neither does coalesce_length";
+            return follow.note(format!("no sample for session {id}: {why}"));
+        }
+        let place = (self.externs.pipe(), id);
+        match self
+            .collecting
+            .add(place, self.now, session, own, sample, origin)
+        {
+            Sampled::Waits(count, bytes) => follow.note(format!(
+                "session {id} collects: {count} samples, {bytes} bytes"
+            )),
+            Sampled::Closes(collected) => {
+                self.send_collected(id, session, own, &collected, Some(origin.id), follow);
+            }
+        }
+    }
+
+    /// Sends what a session has collected in some pipe until now, when its time is up.
+    pub(super) fn send_late<F: Follow>(&mut self, id: u16, collected: &Collected, follow: &mut F) {
+        let Some(session) = self.mirrors.get(&id).copied() else {
+            return;
+        };
+        if let Some(own) = &session.coalescing {
+            self.send_collected(id, &session, own, collected, None, follow);
+        }
+    }
+
+    fn send_collected<F: Follow>(
+        &mut self,
+        id: u16,
+        session: &MirrorSession,
+        own: &Coalescing,
+        collected: &Collected,
+        parent: Option<u32>,
+        follow: &mut F,
+    ) {
+        let mut bytes = collected.packet(own);
+        bytes.extend_from_slice(&[0; FCS_BYTES]);
+        let birth = Birth {
+            parent,
+            kind: Kind::EgressClone,
+            origin: collected.origin,
+        };
+        self.send_mirrored(id, session, &bytes, birth, follow);
+    }
+
+    /// Sends a mirror where its session leads.
+    fn send_mirrored<F: Follow>(
+        &mut self,
+        id: u16,
+        session: &MirrorSession,
+        bytes: &[u8],
+        birth: Birth,
+        follow: &mut F,
+    ) {
+        let Birth {
+            parent,
+            kind,
+            origin,
+        } = birth;
+        let copies = self.copies_for(session);
+        if copies.is_empty() {
+            return follow.note(format!("no mirror: session {id} leads nowhere"));
+        }
         for copy in copies {
             if !self.may_become_more(follow) {
                 return;
             }
             self.externs.stats.clones += 1;
-            let id = follow.born(Some(origin.id), kind, origin.passes, None);
+            let id = follow.born(parent, kind, origin.passes, None);
             self.wait_for_egress(Copy {
                 origin: Origin { id, ..origin },
                 length: u16::try_from(bytes.len()).unwrap_or(u16::MAX),
-                bytes: bytes.clone(),
+                bytes: bytes.to_vec(),
                 ..copy
             });
         }

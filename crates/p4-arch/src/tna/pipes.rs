@@ -70,6 +70,7 @@ fn parser(port: Port) -> usize {
 #[derive(Clone, Debug)]
 pub(super) struct Pipes {
     pipelines: Vec<Pipeline>,
+    names: Vec<String>,
     of: [Option<usize>; PIPES],
 }
 
@@ -77,6 +78,7 @@ impl Pipes {
     /// `None` if the package has no pipelines.
     pub fn of(program: &Program) -> Option<Pipes> {
         let mut pipelines = Vec::new();
+        let mut names = Vec::new();
         let mut of: Vec<Option<usize>> = Vec::new();
         for i in 0..PIPES {
             let param = format!("pipe{i}");
@@ -86,13 +88,37 @@ impl Pipes {
                 Some((_, first)) => number(first).and_then(|n| *of.get(n)?),
                 None => Pipeline::of(program, &param, pipelines.len()).map(|pipeline| {
                     pipelines.push(pipeline);
+                    let name = program.inner.iter().find(|(role, _)| **role == *param);
+                    names.push(name.map_or(param.clone(), |(_, name)| name.to_string()));
                     pipelines.len() - 1
                 }),
             });
         }
         let alone = of.iter().flatten().count() == 1;
         let of = std::array::from_fn(|i| if alone { Some(0) } else { of[i] });
-        (!pipelines.is_empty()).then_some(Pipes { pipelines, of })
+        (!pipelines.is_empty()).then_some(Pipes {
+            pipelines,
+            names,
+            of,
+        })
+    }
+
+    /// Chooses what runs in each pipe, by the names of pipelines; `None`: nothing.
+    pub fn place(&mut self, names: &[Option<String>; PIPES]) -> Result<(), String> {
+        let mut of = [None; PIPES];
+        for (own, wanted) in of.iter_mut().zip(names) {
+            let Some(wanted) = wanted else { continue };
+            let found = self.names.iter().position(|name| name == wanted);
+            let missing = || {
+                format!(
+                    "there is no pipeline {wanted}, but {}",
+                    self.names.join(", ")
+                )
+            };
+            *own = Some(found.ok_or_else(missing)?);
+        }
+        self.of = of;
+        Ok(())
     }
 
     /// What runs in the pipe of a port.

@@ -5,7 +5,7 @@ use super::queue::Copy;
 use crate::random::Random;
 use crate::Port;
 use p4_time::Time;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Ports of one pipe: 64 at the front, 4 for the CPU or for recirculation, 4 for recirculation and
 /// the packet generator.
@@ -212,6 +212,8 @@ pub(super) struct Ports {
     looped: BTreeMap<Port, Loop>,
     gates: BTreeMap<Arbitration, Gate>,
     random: Random,
+    /// Ports beside the front ones that have a cable
+    cables: BTreeSet<Port>,
     /// 8 bytes for each port that the control plane has told something about
     metadata: BTreeMap<Port, u64>,
     /// A port of the four that are otherwise shut (or PCIe's) that leads to the CPU
@@ -231,6 +233,7 @@ impl Ports {
                 .collect(),
             gates: BTreeMap::new(),
             random: Random::new(seed),
+            cables: BTreeSet::new(),
             metadata: BTreeMap::new(),
             cpu: None,
             copy_to_cpu: false,
@@ -245,7 +248,13 @@ impl Ports {
     /// Whether what is sent there gets anywhere: to a cable, to the CPU or back.
     pub fn leads_somewhere(&self, port: Port) -> bool {
         let front = local_port(port) < 64;
-        self.exists(port) && (front || self.looped.contains_key(&port) || self.cpu == Some(port))
+        let led = self.cpu == Some(port) || self.cables.contains(&port);
+        self.exists(port) && (front || led || self.looped.contains_key(&port))
+    }
+
+    /// Notes that a cable is plugged into a port, as it may be into those of an Ethernet CPU.
+    pub fn plug(&mut self, port: Port) {
+        self.cables.insert(port);
     }
 
     pub fn set_loop(&mut self, port: Port, config: Option<LoopConfig>) {

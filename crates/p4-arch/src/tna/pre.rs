@@ -20,6 +20,9 @@ pub struct Node {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Lag {
     pub ports: Vec<Port>,
+    /// Members on other chips, which come before and after these; what they get is not sent here.
+    pub before: u16,
+    pub after: u16,
 }
 
 /// Ports that get no copy of packets with a certain `level2_exclusion_id`, from nodes whose
@@ -60,6 +63,10 @@ pub(super) struct Pre {
     pub global_rid: Option<u16>,
     /// Ports without a link
     down: BTreeSet<Port>,
+    /// The ports that take over from others
+    backups: BTreeMap<Port, Port>,
+    /// Whether they do
+    pub protects: bool,
 }
 
 impl Pre {
@@ -83,11 +90,31 @@ impl Pre {
         self.lags.insert(id, lag);
     }
 
+    pub fn set_backup(&mut self, port: Port, backup: Option<Port>) {
+        match backup {
+            Some(backup) => self.backups.insert(port, backup),
+            None => self.backups.remove(&port),
+        };
+    }
+
+    /// The port itself, or the one that takes over while it is down.
+    fn standing_in(&self, port: Port) -> Port {
+        let backup = self.backups.get(&port);
+        let backup = backup.filter(|_| self.protects && self.down.contains(&port));
+        backup.copied().unwrap_or(port)
+    }
+
     /// The port of a LAG that gets the copy.
     fn member(&self, lag: u16, hash: u16) -> Option<Port> {
-        let ports = &self.lags.get(&lag)?.ports;
+        let Lag {
+            ports,
+            before,
+            after,
+        } = self.lags.get(&lag)?;
         let pick = |ports: &[Port]| ports.get(usize::from(hash) % ports.len().max(1)).copied();
-        let first = pick(ports)?;
+        let (before, after) = (usize::from(*before), usize::from(*after));
+        let place = usize::from(hash) % (before + ports.len() + after).max(1);
+        let first = *ports.get(place.checked_sub(before)?)?;
         if !self.down.contains(&first) {
             return Some(first);
         }
@@ -140,6 +167,7 @@ impl Pre {
         let ports = node.ports.iter().copied().chain(members);
         for (i, port) in ports.filter(|port| !is_pruned(port)).enumerate() {
             let (rid, first) = (node.rid, i == 0);
+            let port = self.standing_in(port);
             copies.push(Replication { port, rid, first });
         }
     }
@@ -209,6 +237,7 @@ mod tests {
             3,
             Lag {
                 ports: vec![20, 21, 22],
+                ..Lag::default()
             },
         );
         let lagged = Node {
@@ -234,5 +263,43 @@ mod tests {
             };
             assert_eq!(ports(&pre.copies(1, &[], choice)), [expected]);
         }
+    }
+
+    // If this fails, two switches that share a LAG both send a packet, or neither; or packets go to
+    // a dead port although another one protects it.
+    #[test]
+    fn members_elsewhere_and_backups_count() {
+        let mut pre = Pre::default();
+        pre.set_lag(
+            3,
+            Lag {
+                ports: vec![20, 21],
+                before: 1,
+                after: 2,
+            },
+        );
+        let lagged = Node {
+            rid: 5,
+            lags: vec![3],
+            ..Node::default()
+        };
+        pre.set_group(1, Some(vec![vec![lagged]]));
+        let port = |pre: &Pre, hash| {
+            let choice = Choice {
+                hash2: hash,
+                ..Choice::default()
+            };
+            pre.copies(1, &[], choice).first().map(|copy| copy.port)
+        };
+        let here = [0, 1, 2, 3, 4, 5, 6].map(|hash| port(&pre, hash));
+        let expected = [None, Some(20), Some(21), None, None, None, Some(20)];
+        assert_eq!(here, expected);
+        for own in [20, 21] {
+            pre.set_down(own, true);
+            pre.set_backup(own, Some(own + 10));
+        }
+        assert_eq!(port(&pre, 1), Some(20));
+        pre.protects = true;
+        assert_eq!((port(&pre, 1), port(&pre, 2)), (Some(30), Some(31)));
     }
 }

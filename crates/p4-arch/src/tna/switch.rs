@@ -1,11 +1,12 @@
 //! One switch: what a packet meets from the moment it arrives until nothing of it is left.
 
+use super::coalescing::Collecting;
 use super::externs::{Externs, Running};
 use super::filters::{LpfConfig, WredConfig};
 use super::generator::{App, AppCounts, Generator};
 use super::image::Image;
 use super::mirror::MirrorSession;
-use super::pipes::PIPES;
+use super::pipes::{Pipes, PIPES};
 use super::ports::{LoopConfig, LoopStats, Ports};
 use super::pre::{Lag, Node, Pre, Pruning};
 use super::queue::{Arrival, Copy, Waiting};
@@ -63,6 +64,8 @@ pub struct Switch {
     pub(super) machine: Machine,
     pub(super) engine: Engine,
     pub(super) ports: Ports,
+    /// The program's, unless the control plane has placed its pipelines otherwise
+    pub(super) pipes: Pipes,
     pub(super) pre: Pre,
     pub(super) digests: VecDeque<Digest>,
     pub(super) now: Time,
@@ -70,6 +73,7 @@ pub struct Switch {
     pub(super) given: Vec<u8>,
     pub(super) scratch: Vec<u8>,
     pub(super) mirrors: BTreeMap<u16, MirrorSession>,
+    pub(super) collecting: Collecting,
     pub(super) generator: Generator,
     to_egress: VecDeque<Copy>,
     to_ingress: VecDeque<Arrival>,
@@ -81,7 +85,12 @@ pub struct Switch {
 impl Switch {
     /// A switch that runs `image` on all pipes, its tables and registers as the program sets them.
     pub fn new(image: Arc<Image>, config: Config) -> Result<Switch, ArchError> {
-        let mut state = State::new(image.prepared.share(), &image.resources)?;
+        if image.is_for_tofino2 {
+            let message = "the program is made for Tofino 2 (t2na.p4): it can be compiled, but this switch is a Tofino 1, and the metadata in front of packets differ";
+            return Err(ArchError::new(message, Span::NONE));
+        }
+        let state = State::new(image.prepared.share(), &image.resources)?;
+        let mut state = state.with_pipes(PIPES as u64);
         for (register, cell) in &image.initial {
             for index in 0..state.size(*register) {
                 if let Some(own) = state.register_mut(*register, index) {
@@ -96,6 +105,7 @@ impl Switch {
         Ok(Switch {
             externs: Externs::new(&image, state, config.seed),
             ports: Ports::new(config.pipes, config.seed),
+            pipes: image.pipes.clone(),
             image,
             config,
             machine,
@@ -106,6 +116,7 @@ impl Switch {
             given: Vec::new(),
             scratch: Vec::new(),
             mirrors: BTreeMap::new(),
+            collecting: Collecting::default(),
             generator: Generator::new(config.seed),
             to_egress: VecDeque::new(),
             to_ingress: VecDeque::new(),
@@ -216,6 +227,13 @@ impl Switch {
         state.read_register(register, cell)
     }
 
+    /// What the cells of a register begin with.
+    pub fn initial_value(&self, register: &str) -> Result<BigUint, UpdateError> {
+        self.externs
+            .state
+            .initial_value(register, |id| self.image.initial(id))
+    }
+
     /// Digests since the last call, oldest first.
     pub fn take_digests(&mut self) -> Vec<Digest> {
         self.digests.drain(..).collect()
@@ -226,11 +244,51 @@ impl Switch {
         self.externs.state.idle_entries(now.picos())
     }
 
+    /// Gives entries another time of their last hit: see [`State::move_idle`].
+    pub fn move_idle(
+        &mut self,
+        table: &str,
+        moved: impl Fn(u64, u64) -> u64,
+    ) -> Result<(), UpdateError> {
+        self.externs.state.move_idle(table, moved)
+    }
+
+    /// From now on pipe P finds the entries of scope `of_pipe[P]`, which are written to the table of
+    /// [`State::scoped_name`]. Fails if the table has entries.
+    pub fn set_scopes(&mut self, table: &str, of_pipe: &[u8]) -> Result<(), UpdateError> {
+        self.externs.state.set_scopes(table, of_pipe)
+    }
+
+    /// From now on only these bits of a table's exact keys count. Fails if the table has entries.
+    pub fn set_key_mask(
+        &mut self,
+        table: &str,
+        masks: &[(String, BigUint)],
+    ) -> Result<(), UpdateError> {
+        self.externs.state.set_key_mask(table, masks)
+    }
+
+    /// The numbers of a table's entries that were hit since the last call.
+    pub fn take_hits(&mut self, table: &str) -> Result<Vec<u64>, UpdateError> {
+        self.externs.state.take_hits(table)
+    }
+
     /// Lets a port lead back to its own ingress, or out again. Ports 68 to 71 of each pipe always
     /// lead back. A caller that gives a rate must call [`Switch::advance`] at
     /// [`Switch::next_departure`].
     pub fn set_loop(&mut self, port: Port, config: Option<LoopConfig>) {
         self.ports.set_loop(port, config);
+    }
+
+    /// Notes that a cable is plugged into a port. Front ports have one always.
+    pub fn plug(&mut self, port: Port) {
+        self.ports.plug(port);
+    }
+
+    /// Chooses what runs in each pipe, by the names of the package's pipelines; `None`: nothing.
+    /// The error is for people.
+    pub fn place(&mut self, pipelines: &[Option<String>; PIPES]) -> Result<(), String> {
+        self.pipes.place(pipelines)
     }
 
     /// What a looped port with a rate has counted; `None` if the port is not looped.
@@ -265,12 +323,25 @@ impl Switch {
         self.pre.set_pruning(exclusion, pruning);
     }
 
+    /// The port that gets copies in place of one that is down, where ports are protected.
+    pub fn set_backup_port(&mut self, port: Port, backup: Option<Port>) {
+        self.pre.set_backup(port, backup);
+    }
+
+    /// Whether backup ports take over.
+    pub fn set_port_protection(&mut self, on: bool) {
+        self.pre.protects = on;
+    }
+
     /// Packets with this `rid` are pruned at every node.
     pub fn set_global_rid(&mut self, rid: Option<u16>) {
         self.pre.global_rid = rid;
     }
 
-    /// Sets a mirror session up, in place of the neutral one of this number. `None` removes it.
+    /// Sets a mirror session up, in place of the neutral one of this number. `None` removes it. What
+    /// a session has collected leaves in its time as the session says then. A caller that sets up
+    /// one that coalesces must call [`Switch::advance`] at [`Switch::next_departure`], and should
+    /// ask [`MirrorSession::check`] first.
     pub fn set_mirror(&mut self, id: u16, session: Option<MirrorSession>) {
         match session {
             Some(session) => self.mirrors.insert(id, session),
@@ -285,7 +356,7 @@ impl Switch {
         cell: Option<u64>,
         config: Option<LpfConfig>,
     ) -> Result<(), ArchError> {
-        let id = self.filter_named(filter, &["Lpf", "DirectLpf"])?;
+        let id = self.named_extern(filter, &["Lpf", "DirectLpf"])?;
         self.externs
             .filters
             .means
@@ -302,11 +373,8 @@ impl Switch {
         cell: Option<u64>,
         config: Option<WredConfig>,
     ) -> Result<(), ArchError> {
-        if config.is_some_and(|config| config.least >= config.most) {
-            let message = format!("{filter}: the lower threshold must be below the upper one");
-            return Err(ArchError::new(message, Span::NONE));
-        }
-        let id = self.filter_named(filter, &["Wred", "DirectWred"])?;
+        check_wred(filter, config)?;
+        let id = self.named_extern(filter, &["Wred", "DirectWred"])?;
         self.externs
             .filters
             .drops
@@ -317,7 +385,11 @@ impl Switch {
     }
 
     /// The one instance of these externs with this name, or with a name that ends in it.
-    fn filter_named(&self, name: &str, externs: &[&str]) -> Result<InstanceId, ArchError> {
+    pub(super) fn named_extern(
+        &self,
+        name: &str,
+        externs: &[&str],
+    ) -> Result<InstanceId, ArchError> {
         let instances = (0..).zip(&self.image.program().instances);
         let suffix = format!(".{name}");
         let found: Vec<InstanceId> = instances
@@ -360,14 +432,24 @@ impl Switch {
         self.generator.port_down(now, port);
     }
 
+    /// The same for a port of which the generator has been told and is not to be told again.
+    pub fn port_down_again(&mut self, port: Port) {
+        self.pre.set_down(port, true);
+    }
+
     /// Tells the replication engine that a port works again.
     pub fn port_up(&mut self, port: Port) {
         self.pre.set_down(port, false);
     }
 
-    /// When something happens by itself: a packet is back on a looped port, or is generated.
+    /// When something happens by itself: a packet is back on a looped port, or is generated, or a
+    /// mirror session has collected long enough.
     pub fn next_departure(&self) -> Option<Time> {
-        let times = [self.ports.next_time(), self.generator.next_time()];
+        let times = [
+            self.ports.next_time(),
+            self.generator.next_time(),
+            self.collecting.next_time(),
+        ];
         times.into_iter().flatten().min()
     }
 
@@ -410,6 +492,9 @@ impl Switch {
             } else if let Some(generated) = self.generator.next(next) {
                 self.now = generated.time;
                 self.arrive(generated.port, &generated.bytes, follow);
+            } else if let Some((session, collected)) = self.collecting.take(next) {
+                self.now = next;
+                self.send_late(session, &collected, follow);
             }
             self.settle(out, follow);
         }
@@ -539,5 +624,15 @@ impl Switch {
             return false;
         }
         true
+    }
+}
+
+pub(super) fn check_wred(filter: &str, config: Option<WredConfig>) -> Result<(), ArchError> {
+    match config {
+        Some(config) if config.least >= config.most => {
+            let message = format!("{filter}: the lower threshold must be below the upper one");
+            Err(ArchError::new(message, Span::NONE))
+        }
+        _ => Ok(()),
     }
 }

@@ -43,7 +43,8 @@ impl Switch {
         }
         let to_cpu = wish.copy_to_cpu && !order.no_copy_to_cpu && self.ports.copy_to_cpu;
         if let Some(cpu) = self.ports.cpu.filter(|_| to_cpu) {
-            self.copy(packet, cpu, None, false, &mut ids, follow);
+            let bypass = wish.bypass_egress;
+            self.copy(packet, cpu, None, bypass, &mut ids, follow);
         }
         match wish.unicast.filter(|_| order.goes_on()) {
             Some(port) if !self.ports.leads_somewhere(port) => {

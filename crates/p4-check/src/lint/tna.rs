@@ -108,6 +108,7 @@ impl<'a> Tna<'_, 'a> {
     fn comparisons(&mut self, method: &'a Decl, params: &'a [Param]) {
         let mut different: BTreeMap<String, Span> = BTreeMap::new();
         let mut two_fields: Vec<Span> = Vec::new();
+        let mut sums: Vec<Span> = Vec::new();
         let own: Vec<&str> = params.iter().map(|param| &*param.name.name).collect();
         walk::expressions_of(method, &mut |expr| {
             let ExprKind::Binary(op, a, b) = &expr.kind else {
@@ -127,6 +128,9 @@ impl<'a> Tna<'_, 'a> {
             if fields.len() > 1 {
                 two_fields.push(expr.span);
             }
+            if self.is_unsigned_sum(a) || self.is_unsigned_sum(b) {
+                sums.push(expr.span);
+            }
         });
         let mut spans: Vec<Span> = different.into_values().collect();
         spans.sort_unstable();
@@ -142,6 +146,14 @@ impl<'a> Tna<'_, 'a> {
                 &hint,
             );
         }
+        for span in sums {
+            self.found.warn(
+                "W0736",
+                span,
+                "not portable to Tofino: a RegisterAction compares this sum before it wraps, P4 compares it afterwards",
+                "cast the sum to int<32>, as in `(int<32>)(a - b) > c`: then both look at the sign of its low bits; the chip's compiler says nothing",
+            );
+        }
         for span in two_fields {
             self.found.warn(
                 "W0723",
@@ -150,6 +162,13 @@ impl<'a> Tna<'_, 'a> {
                 "compare them before, and hand the result over; the chip's assembler says `Can't have more than one phv_ixb operand to an SALU compare`",
             );
         }
+    }
+
+    fn is_unsigned_sum(&self, expr: &Expr) -> bool {
+        let ty = self.checked.underlying(self.checked.expr_type(expr.id));
+        matches!(expr.kind, ExprKind::Binary(BinOp::Add | BinOp::Sub, ..))
+            && matches!(ty, Type::Bit(_))
+            && constant(self.checked, expr).is_none()
     }
 
     /// Fields of the packet in an operand: paths that do not begin with a parameter of the method.

@@ -113,20 +113,20 @@ impl Headers<'_, '_> {
         }
     }
 
-    /// Fields for sessions that put several mirrors into one packet.
+    /// A field for sessions that put several mirrors into one packet.
     fn coalescing(&mut self, lhs: &Expr) {
         let ExprKind::Member(base, field) = &lhs.kind else {
             return;
         };
-        let is_field = matches!(&*field.name, "coalesce_flush" | "coalesce_length");
+        let is_field = &*field.name == "coalesce_flush";
         let of_chip = matches!(self.checked.expr_type(base.id), Type::Named(_, _, name, _)
             if &**name == "egress_intrinsic_metadata_for_deparser_t");
         if is_field && of_chip {
             self.found.warn(
                 "W0733",
                 lhs.span,
-                format!("`{}` has no effect here", field.name),
-                "every mirror is a packet of its own: sessions that join several of them are not there in this engine",
+                "`coalesce_flush` has no effect",
+                "a mirror session sends what it has collected when that is long enough, or when its time is up; the chip's model does not look at this field, and neither does this engine",
             );
         }
     }

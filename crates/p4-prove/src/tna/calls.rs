@@ -48,8 +48,12 @@ impl Run<'_, '_, '_> {
                 hash,
                 data,
                 bits,
+                symmetric,
                 result,
             } => {
+                if !symmetric.is_empty() {
+                    return unsupported("a symmetric hash");
+                }
                 let data = self.join(data.places(), state, merged)?;
                 let value = self.chip_hash(*hash, data, *bits as u32)?;
                 self.put(state, result.slot, result.width, value);

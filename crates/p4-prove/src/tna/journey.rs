@@ -595,14 +595,16 @@ impl Traveller<'_, '_, '_> {
         let front = self.front_of_egress(&copy, chip);
         self.run.chip.pipe = Some(self.run.terms.slice(copy.port, 7, 2));
         let (mut state, parsed) = self.parse(self.plan.egress_parser, front, &copy.packet)?;
-        let error = match parsed {
-            Parsed::Rejected(errors::NO_MATCH) => NO_MATCH,
+        match parsed {
+            Parsed::Rejected(errors::NO_MATCH) => {
+                return Err(Stop::Bound("packets without a case in the egress parser"));
+            }
             Parsed::Rejected(errors::PACKET_TOO_SHORT | errors::HEADER_TOO_SHORT) => {
                 return Err(Stop::Bound("packets that end within a header"));
             }
-            Parsed::Accepted | Parsed::Rejected(_) => 0,
-        };
-        self.set(&mut state, EGRESS_FROM_PARSER, "parser_err", error);
+            Parsed::Accepted | Parsed::Rejected(_) => {}
+        }
+        self.set(&mut state, EGRESS_FROM_PARSER, "parser_err", 0);
         self.set(&mut state, EGRESS_FROM_PARSER, "global_tstamp", 0);
         let state = self.control(self.plan.egress, state)?;
         Ok((state, Rest::Egress))

@@ -13,6 +13,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("v1model.p4", include_str!("../../include/v1model.p4")),
     ("tofino.p4", include_str!("../../include/tofino.p4")),
     ("tna.p4", include_str!("../../include/tna.p4")),
+    ("t2na.p4", include_str!("../../include/t2na.p4")),
 ];
 
 /// How many bytes of an included file count as much as one token.
