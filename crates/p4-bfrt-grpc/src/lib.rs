@@ -6,7 +6,7 @@ use p4_bfrt::messages::{
     GetPipelineRequest, GetPipelineResponse, ReadRequest, ReadResponse, SetPipelineRequest,
     SetPipelineResponse, StreamMessageRequest, StreamMessageResponse, WriteRequest, WriteResponse,
 };
-use p4_bfrt::server::{Server, Sink, Stream};
+use p4_bfrt::server::{self, refused, Server, Sink, Stream};
 use p4_runtime_grpc::{aside, grpc, status, unary, Answer};
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::body::Body;
-use tonic::server::{ServerStreamingService, StreamingService};
+use tonic::metadata::MetadataMap;
+use tonic::server::{ServerStreamingService, StreamingService, UnaryService};
 use tonic::{Status, Streaming};
 use tower_service::Service;
 
@@ -44,6 +45,37 @@ impl Service<Request<Body>> for Api {
     }
 }
 
+/// Answers every call with an empty message and does nothing else: what is the most that calls one
+/// after the other can reach.
+#[derive(Clone, Copy)]
+pub struct Empty;
+
+impl Service<Request<Body>> for Empty {
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Answer<Result<Response<Body>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        Box::pin(async move {
+            let mut grpc = grpc::<WriteResponse, WriteRequest>();
+            Ok(grpc.unary(Empty, request).await)
+        })
+    }
+}
+
+impl UnaryService<WriteRequest> for Empty {
+    type Response = WriteResponse;
+    type Future = std::future::Ready<Done<WriteResponse>>;
+
+    fn call(&mut self, _: tonic::Request<WriteRequest>) -> Self::Future {
+        std::future::ready(Ok(tonic::Response::new(WriteResponse::default())))
+    }
+}
+
 async fn route(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
     let path = request.uri().path();
     match path
@@ -51,10 +83,8 @@ async fn route(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
         .unwrap_or_default()
     {
         "Write" => {
-            unary(server, request, |server: &Server, message: WriteRequest| {
-                server.write(message) as Result<WriteResponse, _>
-            })
-            .await
+            let mut grpc = grpc::<WriteResponse, WriteRequest>();
+            grpc.unary(Writes(server), request).await
         }
         "Read" => {
             let mut grpc = grpc::<ReadResponse, ReadRequest>();
@@ -88,6 +118,50 @@ async fn route(server: Arc<Server>, request: Request<Body>) -> Response<Body> {
     }
 }
 
+/// Whether a client wants the errors of a batch in the answer, not in place of it.
+fn wants_list(metadata: &MetadataMap) -> bool {
+    let given = metadata.get("error_in_resp");
+    given.is_some_and(|value| value.as_bytes() == b"1")
+}
+
+/// Whether a client does not care for entries that are not there any more.
+fn ignores_absent(metadata: &MetadataMap) -> bool {
+    let given = metadata.get("ignore_not_found");
+    given.is_some_and(|value| value.as_bytes() == b"1")
+}
+
+struct Writes(Arc<Server>);
+
+impl UnaryService<WriteRequest> for Writes {
+    type Response = WriteResponse;
+    type Future = Answer<Done<WriteResponse>>;
+
+    fn call(&mut self, request: tonic::Request<WriteRequest>) -> Self::Future {
+        let server = Arc::clone(&self.0);
+        let metadata = request.metadata();
+        let (listed, lenient) = (wants_list(metadata), ignores_absent(metadata));
+        Box::pin(async move {
+            let request = request.into_inner();
+            let results = match server.write_at_once(&request, lenient) {
+                Some(results) => results,
+                None => aside(move || server.write(request, lenient)).await?,
+            };
+            let results = results.map_err(status)?;
+            // Whoever asks for a list gets it if nothing was refused: mistakes are an error always.
+            if results.iter().any(Result::is_err) {
+                let results: Vec<_> = results.into_iter().map(|own| own.map(|_| ())).collect();
+                return Err(status(refused("update", &results)));
+            }
+            let done: Vec<server::Done> = results.into_iter().flatten().collect();
+            let status = match listed || lenient {
+                true => server::reported(&done),
+                false => Vec::new(),
+            };
+            Ok(tonic::Response::new(WriteResponse { status }))
+        })
+    }
+}
+
 struct Reads(Arc<Server>);
 
 impl ServerStreamingService<ReadRequest> for Reads {
@@ -97,9 +171,25 @@ impl ServerStreamingService<ReadRequest> for Reads {
 
     fn call(&mut self, request: tonic::Request<ReadRequest>) -> Self::Future {
         let server = Arc::clone(&self.0);
+        let listed = wants_list(request.metadata());
         Box::pin(async move {
-            let found = aside(move || server.read(request.into_inner())).await?;
-            let parts = vec![Ok(found.map_err(status)?)];
+            let request = request.into_inner();
+            let found = match server.read_at_once(&request) {
+                Some(found) => found,
+                None => aside(move || server.read(request)).await?,
+            };
+            let (entities, results) = found.map_err(status)?;
+            let mut parts = vec![Ok(ReadResponse {
+                entities,
+                status: match listed {
+                    true => server::listed(&results),
+                    false => Vec::new(),
+                },
+            })];
+            if !listed && results.iter().any(Result::is_err) {
+                // What was found comes before the error.
+                parts.push(Err(status(refused("entity", &results))));
+            }
             Ok(tonic::Response::new(tokio_stream::iter(parts)))
         })
     }

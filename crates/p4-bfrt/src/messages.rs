@@ -40,9 +40,23 @@ pub struct WriteRequest {
     pub p4_name: String,
 }
 
-/// All has been done; what is refused ends the call.
-#[derive(Clone, Copy, PartialEq, Message)]
-pub struct WriteResponse {}
+/// All has been done; what is refused ends the call, unless the client wants it here.
+#[derive(Clone, PartialEq, Message)]
+pub struct WriteResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub status: Vec<BatchError>,
+}
+
+/// What became of one part of a batch; canonical code 0: it was done.
+#[derive(Clone, PartialEq, Message)]
+pub struct BatchError {
+    #[prost(int32, tag = "1")]
+    pub canonical_code: i32,
+    #[prost(string, tag = "2")]
+    pub message: String,
+    #[prost(int32, tag = "4")]
+    pub code: i32,
+}
 
 #[derive(Clone, PartialEq, Message)]
 pub struct ReadRequest {
@@ -60,6 +74,8 @@ pub struct ReadRequest {
 pub struct ReadResponse {
     #[prost(message, repeated, tag = "1")]
     pub entities: Vec<Entity>,
+    #[prost(message, repeated, tag = "2")]
+    pub status: Vec<BatchError>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Enumeration)]
@@ -86,7 +102,7 @@ pub struct Update {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct Entity {
-    #[prost(oneof = "EntityKind", tags = "1, 2, 4")]
+    #[prost(oneof = "EntityKind", tags = "1, 2, 3, 4, 5, 6")]
     pub kind: Option<EntityKind>,
 }
 
@@ -96,8 +112,231 @@ pub enum EntityKind {
     Entry(TableEntry),
     #[prost(message, tag = "2")]
     Usage(TableUsage),
+    #[prost(message, tag = "3")]
+    Attribute(TableAttribute),
     #[prost(message, tag = "4")]
     Operation(TableOperation),
+    #[prost(message, tag = "5")]
+    Object(ObjectId),
+    #[prost(message, tag = "6")]
+    Handle(HandleId),
+}
+
+/// The number by which an entry is known besides its key.
+#[derive(Clone, PartialEq, Message)]
+pub struct HandleId {
+    #[prost(uint32, tag = "1")]
+    pub table_id: u32,
+    #[prost(oneof = "HandleName", tags = "2, 3")]
+    pub name: Option<HandleName>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub enum HandleName {
+    #[prost(message, tag = "2")]
+    Key(TableKey),
+    #[prost(uint32, tag = "3")]
+    Handle(u32),
+}
+
+/// What a name of the schema has as its id.
+#[derive(Clone, PartialEq, Message)]
+pub struct ObjectId {
+    #[prost(message, optional, tag = "1")]
+    pub table: Option<TableObject>,
+    #[prost(message, optional, tag = "2")]
+    pub learn: Option<LearnObject>,
+    #[prost(uint32, tag = "3")]
+    pub id: u32,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct TableObject {
+    #[prost(string, tag = "1")]
+    pub table_name: String,
+    #[prost(message, optional, tag = "2")]
+    pub action: Option<PlainName>,
+    #[prost(message, optional, tag = "3")]
+    pub key_field: Option<PlainName>,
+    #[prost(message, optional, tag = "4")]
+    pub data_field: Option<DataFieldName>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct LearnObject {
+    #[prost(string, tag = "1")]
+    pub learn_name: String,
+    #[prost(message, optional, tag = "2")]
+    pub data_field: Option<DataFieldName>,
+}
+
+/// Of an action or a key field
+#[derive(Clone, PartialEq, Message)]
+pub struct PlainName {
+    #[prost(string, tag = "1")]
+    pub name: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct DataFieldName {
+    #[prost(string, tag = "1")]
+    pub action: String,
+    #[prost(string, tag = "2")]
+    pub field: String,
+}
+
+/// A property of a whole table.
+#[derive(Clone, PartialEq, Message)]
+pub struct TableAttribute {
+    #[prost(uint32, tag = "1")]
+    pub table_id: u32,
+    #[prost(oneof = "Attribute", tags = "2, 3, 4, 5, 6, 7, 8, 9, 10")]
+    pub attribute: Option<Attribute>,
+}
+
+#[derive(Clone, PartialEq, Oneof)]
+pub enum Attribute {
+    #[prost(message, tag = "2")]
+    IdleTable(IdleTable),
+    #[prost(message, tag = "3")]
+    EntryScope(EntryScope),
+    #[prost(message, tag = "4")]
+    DynKeyMask(DynKeyMask),
+    #[prost(message, tag = "5")]
+    DynHashing(DynHashing),
+    #[prost(message, tag = "6")]
+    ByteCountAdjust(ByteCountAdjust),
+    #[prost(message, tag = "7")]
+    PortStatus(Enabled),
+    /// Milliseconds
+    #[prost(message, tag = "8")]
+    PollInterval(Number),
+    #[prost(message, tag = "9")]
+    PreDevice(PreDevice),
+    #[prost(message, tag = "10")]
+    SelectorUpdate(Enabled),
+}
+
+/// Times in milliseconds.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct IdleTable {
+    #[prost(uint32, tag = "1")]
+    pub ttl_query_interval: u32,
+    #[prost(uint32, tag = "2")]
+    pub max_ttl: u32,
+    #[prost(uint32, tag = "3")]
+    pub min_ttl: u32,
+    #[prost(enumeration = "IdleMode", tag = "4")]
+    pub mode: i32,
+    #[prost(bool, tag = "5")]
+    pub enable: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Enumeration)]
+#[repr(i32)]
+pub enum IdleMode {
+    /// Clients ask which entries were hit.
+    Poll = 0,
+    /// Clients are told of entries whose time is over.
+    Notify = 1,
+}
+
+/// Which pipes, gresses or parsers share what is written.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct EntryScope {
+    #[prost(message, optional, tag = "1")]
+    pub gress: Option<Mode>,
+    #[prost(message, optional, tag = "2")]
+    pub pipe: Option<Mode>,
+    #[prost(message, optional, tag = "3")]
+    pub parser: Option<Mode>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct Mode {
+    #[prost(oneof = "Sharing", tags = "1, 2")]
+    pub sharing: Option<Sharing>,
+    #[prost(uint64, tag = "3")]
+    pub args: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Oneof)]
+pub enum Sharing {
+    #[prost(enumeration = "Predefined", tag = "1")]
+    Predefined(i32),
+    /// For each scope a byte, of the pipes that it is made of
+    #[prost(uint64, tag = "2")]
+    UserDefined(u64),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Enumeration)]
+#[repr(i32)]
+pub enum Predefined {
+    All = 0,
+    Single = 1,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct DynKeyMask {
+    #[prost(message, repeated, tag = "1")]
+    pub fields: Vec<KeyFieldMask>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct KeyFieldMask {
+    #[prost(uint32, tag = "1")]
+    pub field_id: u32,
+    #[prost(bytes = "vec", tag = "2")]
+    pub mask: Vec<u8>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct DynHashing {
+    #[prost(uint32, tag = "1")]
+    pub alg: u32,
+    #[prost(uint64, tag = "2")]
+    pub seed: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct ByteCountAdjust {
+    #[prost(int32, tag = "1")]
+    pub bytes: i32,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct Enabled {
+    #[prost(bool, tag = "1")]
+    pub enable: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct Number {
+    #[prost(uint32, tag = "1")]
+    pub value: u32,
+}
+
+/// Of the replication engine as a whole; what is left out stays.
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct PreDevice {
+    #[prost(message, optional, tag = "1")]
+    pub global_rid: Option<Number>,
+    #[prost(message, optional, tag = "2")]
+    pub port_protection: Option<Enabled>,
+    #[prost(message, optional, tag = "3")]
+    pub fast_failover: Option<Enabled>,
+    #[prost(message, optional, tag = "4")]
+    pub max_nodes_before_yield: Option<Number>,
+    #[prost(message, optional, tag = "5")]
+    pub max_node_threshold: Option<NodeThreshold>,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct NodeThreshold {
+    #[prost(uint32, tag = "1")]
+    pub node_count: u32,
+    #[prost(uint32, tag = "2")]
+    pub port_lag_count: u32,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -168,7 +407,7 @@ pub struct TableData {
 pub struct DataField {
     #[prost(uint32, tag = "1")]
     pub field_id: u32,
-    #[prost(oneof = "DataValue", tags = "2, 3, 4, 5, 6, 8")]
+    #[prost(oneof = "DataValue", tags = "2, 3, 4, 5, 6, 7, 8, 9")]
     pub value: Option<DataValue>,
 }
 
@@ -185,8 +424,12 @@ pub enum DataValue {
     Ints(IntArray),
     #[prost(message, tag = "6")]
     Bools(BoolArray),
+    #[prost(message, tag = "7")]
+    Containers(ContainerArray),
     #[prost(bool, tag = "8")]
     Bool(bool),
+    #[prost(message, tag = "9")]
+    Texts(TextArray),
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -199,6 +442,25 @@ pub struct IntArray {
 pub struct BoolArray {
     #[prost(bool, repeated, tag = "1")]
     pub val: Vec<bool>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct TextArray {
+    #[prost(string, repeated, tag = "1")]
+    pub val: Vec<String>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct ContainerArray {
+    #[prost(message, repeated, tag = "1")]
+    pub container: Vec<Container>,
+}
+
+/// Fields that go together
+#[derive(Clone, PartialEq, Message)]
+pub struct Container {
+    #[prost(message, repeated, tag = "1")]
+    pub val: Vec<DataField>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -323,7 +585,7 @@ pub struct DigestListAck {
 
 #[derive(Clone, PartialEq, Message)]
 pub struct StreamMessageResponse {
-    #[prost(oneof = "StreamResponse", tags = "1")]
+    #[prost(oneof = "StreamResponse", tags = "1, 2, 3, 4, 5, 6")]
     pub update: Option<StreamResponse>,
 }
 
@@ -331,6 +593,66 @@ pub struct StreamMessageResponse {
 pub enum StreamResponse {
     #[prost(message, tag = "1")]
     Subscribe(Subscribe),
+    #[prost(message, tag = "2")]
+    Digests(DigestList),
+    #[prost(message, tag = "3")]
+    Idle(IdleNotification),
+    #[prost(message, tag = "4")]
+    PortStatus(PortNotification),
+    #[prost(message, tag = "5")]
+    Pipeline(SetPipelineResponse),
+    #[prost(message, tag = "6")]
+    SelectorUpdate(SelectorNotification),
+}
+
+/// What a program has sent to be learned.
+#[derive(Clone, PartialEq, Message)]
+pub struct DigestList {
+    #[prost(uint32, tag = "1")]
+    pub digest_id: u32,
+    #[prost(uint32, tag = "2")]
+    pub list_id: u32,
+    #[prost(message, repeated, tag = "3")]
+    pub data: Vec<TableData>,
+    #[prost(message, optional, tag = "4")]
+    pub target: Option<TargetDevice>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct IdleNotification {
+    #[prost(message, optional, tag = "1")]
+    pub target: Option<TargetDevice>,
+    #[prost(message, optional, tag = "2")]
+    pub entry: Option<TableEntry>,
+    #[prost(enumeration = "IdleChange", tag = "3")]
+    pub change: i32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Enumeration)]
+#[repr(i32)]
+pub enum IdleChange {
+    Active = 0,
+    Idle = 1,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub struct PortNotification {
+    #[prost(message, optional, tag = "1")]
+    pub entry: Option<TableEntry>,
+    #[prost(bool, tag = "2")]
+    pub up: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Message)]
+pub struct SelectorNotification {
+    #[prost(uint32, tag = "1")]
+    pub group: u32,
+    #[prost(uint32, tag = "2")]
+    pub member: u32,
+    #[prost(uint32, tag = "3")]
+    pub place: u32,
+    #[prost(bool, tag = "4")]
+    pub is_add: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Enumeration)]

@@ -88,3 +88,22 @@ fn digests_and_port_metadata_are_there() {
     assert_eq!(ports.name, "pipe.SwitchIngressParser.$PORT_METADATA");
     assert_eq!(ports.key[0].name, "ig_intr_md.ingress_port");
 }
+
+/// If this fails, a client of a program with two pipelines sets one pipeline's port metadata by
+/// the other's fields, or does not find a table by its pipeline.
+#[test]
+fn every_pipeline_has_its_own_names() {
+    let schema = support::two_pipelines().1;
+    let names: Vec<_> = schema.tables.iter().map(|own| own.name.as_str()).collect();
+    assert!(names.contains(&"pipe.SwitchIngress.forward"), "{names:?}");
+    assert!(names.contains(&"inner.InnerIngress.turn"), "{names:?}");
+    let fields = |name: &str| -> Vec<String> {
+        let table = schema.table_named(name).expect("port metadata");
+        let fields = table.data.iter().flat_map(|own| &own.one_of);
+        fields.map(|own| own.name.clone()).collect()
+    };
+    let skipped = fields("pipe.SwitchIngressParser.$PORT_METADATA");
+    assert_eq!(skipped, ["$DEFAULT_FIELD"]);
+    let unpacked = fields("inner.InnerParser.$PORT_METADATA");
+    assert_eq!(unpacked, ["tag", "rest"]);
+}

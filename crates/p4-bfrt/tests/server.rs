@@ -3,111 +3,12 @@
 
 mod support;
 
-use p4_arch::tna::{Config, Image, Switch};
-use p4_arch::{Port, Time};
+use p4_arch::Port;
 use p4_bfrt::messages::*;
-use p4_bfrt::server::{read, write, Scope, ALL_PIPES};
-use p4_bfrt::Schema;
-use std::sync::Arc;
+use p4_bfrt::server::{Done, ALL_PIPES};
+use support::world::{exact, stream, update, World, NOTHING};
 
-struct World {
-    switch: Switch,
-    schema: Schema,
-}
-
-/// No update was refused.
-const NOTHING: [i32; 0] = [];
 const HIT: u32 = 32848556;
-
-impl World {
-    fn new() -> World {
-        let (program, schema) = support::compiled();
-        let image = Image::new(Arc::new(program)).expect("an image");
-        let switch = Switch::new(Arc::new(image), Config::default()).expect("a switch");
-        World { switch, schema }
-    }
-
-    fn write_in(&mut self, pipe: u32, updates: Vec<Update>, atomicity: Atomicity) -> Vec<i32> {
-        let request = WriteRequest {
-            updates,
-            atomicity: atomicity as i32,
-            ..WriteRequest::default()
-        };
-        let scope = Scope {
-            schema: &self.schema,
-            pipe,
-        };
-        let results = write(&mut self.switch, scope, &request).into_iter();
-        let codes = results.map(|result| result.map_or_else(|error| error.code as i32, |()| 0));
-        let codes: Vec<i32> = codes.collect();
-        match codes.iter().all(|code| *code == 0) {
-            true => Vec::new(),
-            false => codes,
-        }
-    }
-
-    fn write(&mut self, updates: Vec<Update>) -> Vec<i32> {
-        self.write_in(ALL_PIPES, updates, Atomicity::ContinueOnError)
-    }
-
-    fn read_in(&self, pipe: u32, entry: TableEntry) -> Vec<TableEntry> {
-        let asked = Entity {
-            kind: Some(EntityKind::Entry(entry)),
-        };
-        let scope = Scope {
-            schema: &self.schema,
-            pipe,
-        };
-        let found = read(&self.switch, scope, &asked)
-            .expect("entries")
-            .into_iter();
-        let found = found.filter_map(|own| match own.kind {
-            Some(EntityKind::Entry(entry)) => Some(entry),
-            _ => None,
-        });
-        found.collect()
-    }
-
-    fn id(&self, name: &str) -> u32 {
-        self.schema.table_named(name).expect("a table").id
-    }
-
-    /// The egress ports of a packet.
-    fn send(&mut self, dst: u8, src: u8) -> Vec<Port> {
-        let mut frame = vec![0u8; 64];
-        (frame[5], frame[11]) = (dst, src);
-        let mut out = Vec::new();
-        let mut sink = |port: Port, _: &[u8]| out.push(port);
-        self.switch.process(Time::ZERO, 1, &frame, &mut sink);
-        out
-    }
-}
-
-fn update(kind: UpdateType, entry: TableEntry) -> Update {
-    Update {
-        update_type: kind as i32,
-        entity: Some(Entity {
-            kind: Some(EntityKind::Entry(entry)),
-        }),
-    }
-}
-
-fn stream(id: u32, bytes: &[u8]) -> DataField {
-    DataField {
-        field_id: id,
-        value: Some(DataValue::Stream(bytes.to_vec())),
-    }
-}
-
-fn exact(id: u32, bytes: &[u8]) -> KeyField {
-    let value = Exact {
-        value: bytes.to_vec(),
-    };
-    KeyField {
-        field_id: id,
-        value: Some(KeyValue::Exact(value)),
-    }
-}
 
 /// An entry of `forward`: packets to `dst` from `src` (with this mask) leave at `port`.
 fn forward(dst: u8, src: (u8, u8), priority: u8, port: u8) -> TableEntry {
@@ -136,7 +37,7 @@ fn forward(dst: u8, src: (u8, u8), priority: u8, port: u8) -> TableEntry {
 
 #[test]
 fn what_is_written_is_read_back_and_forwards() {
-    let mut world = World::new();
+    let mut world = World::new(support::compiled());
     let entries = [forward(1, (2, 255), 5, 4), forward(3, (0, 0), 5, 7)];
     let updates = entries
         .iter()
@@ -159,16 +60,119 @@ fn what_is_written_is_read_back_and_forwards() {
             .map(|own| own.name.clone())
             .collect::<Vec<_>>()
     );
-    // The action's parameter, then bytes and packets of the counter: one packet of 64 bytes.
     let data = all[0].data.clone().expect("data");
     assert_eq!(data.action_id, HIT);
     assert_eq!(data.fields[0], stream(1, &[0, 4]));
-    assert_eq!(data.fields[2], stream(65554, &[0, 0, 0, 0, 0, 0, 0, 1]));
+}
+
+#[test]
+fn drivers_know_the_counts_that_they_fetched() {
+    let mut world = World::new(support::compiled());
+    let entry = forward(1, (2, 255), 5, 4);
+    world.write(vec![update(UpdateType::Insert, entry.clone())]);
+    let packets = |world: &World, from_hw| {
+        let asked = TableEntry {
+            table_flags: Some(TableFlags {
+                from_hw,
+                ..TableFlags::default()
+            }),
+            data: None,
+            ..entry.clone()
+        };
+        let found = world.read_in(ALL_PIPES, asked);
+        found[0].data.clone().expect("data").fields[2].clone()
+    };
+    let count = |packets| stream(65554, &[0, 0, 0, 0, 0, 0, 0, packets]);
+    world.send(1, 2);
+    world.send(1, 2);
+    assert_eq!(
+        [packets(&world, true), packets(&world, false)],
+        [count(2), count(0)]
+    );
+    let sync = EntityKind::Operation(TableOperation {
+        table_id: entry.table_id,
+        operation: "SyncCounters".to_string(),
+    });
+    let sync = Update {
+        update_type: UpdateType::Insert as i32,
+        entity: Some(Entity { kind: Some(sync) }),
+    };
+    assert_eq!(world.write(vec![sync]), NOTHING);
+    world.send(1, 2);
+    assert_eq!(
+        [packets(&world, true), packets(&world, false)],
+        [count(3), count(2)]
+    );
+    // What a client sets, it reads.
+    let mut nine = entry.clone();
+    nine.data = Some(TableData {
+        action_id: HIT,
+        fields: vec![count(9)],
+    });
+    assert_eq!(world.write(vec![update(UpdateType::Modify, nine)]), NOTHING);
+    assert_eq!(
+        [packets(&world, true), packets(&world, false)],
+        [count(9), count(9)]
+    );
+}
+
+#[test]
+fn a_lenient_client_is_told_what_was_there() {
+    let mut world = World::new(support::compiled());
+    let here = |kind| update(kind, forward(1, (0, 0), 1, 4));
+    let gone = update(UpdateType::Delete, forward(9, (0, 0), 1, 4));
+    let either = vec![
+        here(UpdateType::InsertOrModify),
+        here(UpdateType::InsertOrModify),
+    ];
+    let each = Atomicity::ContinueOnError;
+    let done = world.results(ALL_PIPES, either, each, true);
+    assert_eq!(done, [Ok(Done::AsAsked), Ok(Done::Modified)]);
+    // All or none: that one of them is not there does not keep the other.
+    let batch = vec![gone.clone(), here(UpdateType::Delete)];
+    let together = Atomicity::RollbackOnError;
+    assert_eq!(world.write_in(ALL_PIPES, batch.clone(), together), [5, 0]);
+    let done = world.results(ALL_PIPES, batch, together, true);
+    assert_eq!(done, [Ok(Done::Absent), Ok(Done::AsAsked)]);
+    assert_eq!(world.send(1, 0), Vec::<Port>::new());
+    let done = world.results(ALL_PIPES, vec![gone], each, true);
+    assert_eq!(done, [Ok(Done::Absent)]);
+}
+
+#[test]
+fn what_an_action_is_not_given_is_0() {
+    let mut world = World::new(support::compiled());
+    let mut bare = forward(1, (0, 0), 1, 4);
+    bare.data = Some(TableData {
+        action_id: HIT,
+        fields: Vec::new(),
+    });
+    assert_eq!(world.write(vec![update(UpdateType::Insert, bare)]), NOTHING);
+    assert_eq!(world.send(1, 0), [0]);
+}
+
+#[test]
+fn a_read_without_a_key_gives_the_entries_with_the_action() {
+    const NO_ACTION: u32 = 21257015;
+    let mut world = World::new(support::compiled());
+    let insert = update(UpdateType::Insert, forward(1, (2, 255), 5, 4));
+    assert_eq!(world.write(vec![insert]), NOTHING);
+    for (action_id, found) in [(HIT, 1), (0, 1), (NO_ACTION, 0)] {
+        let asked = TableEntry {
+            table_id: 37882547,
+            data: Some(TableData {
+                action_id,
+                fields: Vec::new(),
+            }),
+            ..TableEntry::default()
+        };
+        assert_eq!(world.read_in(ALL_PIPES, asked).len(), found);
+    }
 }
 
 #[test]
 fn the_smaller_priority_goes_first() {
-    let mut world = World::new();
+    let mut world = World::new(support::compiled());
     let entries = [
         forward(1, (0, 0), 9, 4),
         forward(1, (2, 255), 3, 7),
@@ -183,7 +187,7 @@ fn the_smaller_priority_goes_first() {
 
 #[test]
 fn a_mistake_costs_no_other_entry() {
-    let mut world = World::new();
+    let mut world = World::new(support::compiled());
     let mut wide = forward(2, (0, 0), 1, 4);
     if let Some(data) = &mut wide.data {
         data.fields = vec![stream(1, &[2, 0])];
@@ -206,7 +210,7 @@ fn a_mistake_costs_no_other_entry() {
 
 #[test]
 fn entries_change_and_go() {
-    let mut world = World::new();
+    let mut world = World::new(support::compiled());
     world.write(vec![update(UpdateType::Insert, forward(1, (0, 0), 1, 4))]);
     world.write(vec![update(UpdateType::Modify, forward(1, (0, 0), 1, 5))]);
     assert_eq!(world.send(1, 0), [5]);
@@ -227,7 +231,7 @@ fn entries_change_and_go() {
 
 #[test]
 fn a_const_default_stays() {
-    let mut world = World::new();
+    let mut world = World::new(support::compiled());
     let default = TableEntry {
         is_default_entry: true,
         name: None,
@@ -238,7 +242,7 @@ fn a_const_default_stays() {
 
 #[test]
 fn every_pipe_has_cells_of_its_own() {
-    let mut world = World::new();
+    let mut world = World::new(support::compiled());
     let id = world.id("pipe.SwitchIngress.cells");
     let cell = |low: u8, high: u8| TableEntry {
         table_id: id,
@@ -272,7 +276,7 @@ fn every_pipe_has_cells_of_its_own() {
 
 #[test]
 fn what_does_not_exist_is_said() {
-    let mut world = World::new();
+    let mut world = World::new(support::compiled());
     let nowhere = TableEntry {
         table_id: 77,
         ..forward(1, (0, 0), 1, 4)

@@ -9,7 +9,7 @@ use crate::types::Types;
 use num_traits::ToPrimitive;
 use p4_check::types::{Kind, Type};
 use p4_check::value::Value;
-use p4_check::{sentence, CallKind, Checked};
+use p4_check::{sentence, Checked};
 use p4_syntax::ast::{Annotation, Decl, DeclKind, Direction, NodeId, Param};
 use p4_syntax::{Diagnostic, SourceMap, Span};
 use std::collections::{HashMap, HashSet};
@@ -175,6 +175,9 @@ impl<'a, 'c> Builder<'a, 'c> {
         }
         for call in &items.functions {
             self.digest(call);
+        }
+        if self.program.arch.lists_externs {
+            self.hashes(&items.methods);
         }
         for header in self.controller_headers() {
             if !hidden(&header.annotations) {
@@ -428,19 +431,15 @@ impl<'a, 'c> Builder<'a, 'c> {
 
     /// The parsers through which a Tofino's packets come in.
     fn ingress_parsers(&mut self) {
-        let mut calls = self.checked().calls.values();
-        let unpacked = calls.find_map(|call| match call.kind {
-            CallKind::ExternFunction(decl) if &*decl.name.name == "port_metadata_unpack" => {
-                call.type_args.first().cloned()
-            }
-            _ => None,
-        });
         for (pipeline, blocks) in self.program.instances_of("Pipeline") {
-            let Some((parser, DeclKind::Parser { proto, .. })) =
-                blocks.first().map(|decl| (decl, &decl.kind))
-            else {
+            let Some((arg, parser)) = blocks.first().copied() else {
                 continue;
             };
+            let DeclKind::Parser { proto, .. } = &parser.kind else {
+                continue;
+            };
+            let unpacked = self.program.types_for(arg, "port_metadata_unpack");
+            let names = blocks.iter().map(|(_, decl)| decl.name.name.to_string());
             let intrinsic = proto.params.iter().find(|param| {
                 let ty = self.checked().type_ref(param.ty.id);
                 matches!(ty, Type::Named(_, _, name, _) if &**name == "ingress_intrinsic_metadata_t")
@@ -448,9 +447,10 @@ impl<'a, 'c> Builder<'a, 'c> {
             let span = parser.name.span;
             let own = IngressParser {
                 pipeline: pipeline.name.name.to_string(),
+                blocks: names.collect(),
                 parser: parser.name.name.to_string(),
                 intrinsic: intrinsic.map_or(String::new(), |param| param.name.name.to_string()),
-                port_metadata: unpacked.as_ref().map(|ty| self.types.describe(ty, span)),
+                port_metadata: unpacked.first().map(|ty| self.types.describe(ty, span)),
             };
             self.info.ingress_parsers.push(own);
         }

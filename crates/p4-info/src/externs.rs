@@ -154,7 +154,7 @@ impl<'a> Builder<'a, '_> {
 
     fn other_extern(&mut self, item: &ExternItem<'a>) {
         let extern_type = item.extern_type.name.name.to_string();
-        let has_cells = matches!(&*extern_type, "DirectRegister" | "RegisterParam");
+        let has_cells = matches!(&*extern_type, "DirectRegister" | "RegisterParam" | "Hash");
         let ty = self.type_argument(item, 0).filter(|_| has_cells);
         let data = ty.map(|ty| self.types.describe(&ty, Self::span_of(item)));
         let (mut numbers, mut instances) = (Vec::new(), Vec::new());
@@ -178,6 +178,7 @@ impl<'a> Builder<'a, '_> {
             numbers,
             instances,
             table_id: None,
+            hashed: None,
         };
         self.info.externs.push(instance);
     }

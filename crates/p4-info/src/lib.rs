@@ -25,6 +25,7 @@ mod arch;
 mod build;
 mod encode;
 mod externs;
+mod hashes;
 mod keys;
 mod message;
 pub mod model;

@@ -263,6 +263,25 @@ pub struct Extern {
     pub instances: Vec<(String, String)>,
     /// The table that it belongs to, for direct ones
     pub table_id: Option<u32>,
+    /// What a hash is of, if the program asks for it in one place
+    pub hashed: Option<Hashed>,
+}
+
+/// How a program uses a hash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hashed {
+    pub fields: Vec<HashField>,
+    /// Lowest bits of the result that it takes, if not all
+    pub width: Option<u32>,
+}
+
+/// A field that a hash is of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HashField {
+    /// As the program writes it; of a constant the number
+    pub name: String,
+    pub data: DataType,
+    pub is_constant: bool,
 }
 
 /// What stands between a port of a Tofino and the packets of that port.
@@ -270,6 +289,8 @@ pub struct Extern {
 pub struct IngressParser {
     /// The name of the pipeline's instance
     pub pipeline: String,
+    /// The parsers and controls of that pipeline
+    pub blocks: Vec<String>,
     pub parser: String,
     /// What the parser calls the ingress' intrinsic metadata
     pub intrinsic: String,

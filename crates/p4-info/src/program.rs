@@ -63,10 +63,12 @@ pub(crate) struct ValueSetItem<'a> {
     pub env: Rc<Env<'a>>,
 }
 
-/// A call of an extern function, in an action or in the body of a control.
+/// A call of an extern function or method, in an action or in the body of a control.
 pub(crate) struct FunctionCall<'a> {
     pub expr: &'a Expr,
     pub decl: &'a Decl,
+    /// The upper end of a slice right behind the call of a method
+    pub upper: Option<&'a Expr>,
     pub env: Rc<Env<'a>>,
 }
 
@@ -78,6 +80,8 @@ pub(crate) struct Items<'a> {
     pub blocks: Vec<BlockItem<'a>>,
     pub value_sets: Vec<ValueSetItem<'a>>,
     pub functions: Vec<FunctionCall<'a>>,
+    /// A call in an action that others call is there for each of them.
+    pub methods: Vec<FunctionCall<'a>>,
 }
 
 pub(crate) struct Program<'a, 'c> {
@@ -195,9 +199,9 @@ impl<'a, 'c> Program<'a, 'c> {
         params.iter().zip(&info.args).filter_map(value).collect()
     }
 
-    /// The instances of the package `kind`, with the declarations of their parsers and controls in
-    /// the order of its parameters.
-    pub fn instances_of(&self, kind: &str) -> Vec<(&'a Decl, Vec<&'a Decl>)> {
+    /// The instances of the package `kind`, with what makes their parsers and controls, and the
+    /// declarations of these, in the order of its parameters.
+    pub fn instances_of(&self, kind: &str) -> Vec<(&'a Decl, Vec<(&'a Expr, &'a Decl)>)> {
         let decls = self.checked.program.decls.iter();
         let instances = decls.filter_map(|decl| {
             let DeclKind::Instance { args, .. } = &decl.kind else {
@@ -206,7 +210,7 @@ impl<'a, 'c> Program<'a, 'c> {
             let is = matches!(self.checked.expr_type(decl.id), Type::Named(_, _, name, _) if &**name == kind);
             let blocks = self.package_args(decl.id, args).into_iter();
             let blocks = blocks.filter_map(|arg| match self.checked.calls.get(&arg.id)?.kind {
-                CallKind::Construct(block) => Some(block),
+                CallKind::Construct(block) => Some((arg, block)),
                 _ => None,
             });
             is.then(|| (decl, blocks.collect()))
@@ -214,21 +218,42 @@ impl<'a, 'c> Program<'a, 'c> {
         instances.collect()
     }
 
-    fn package_block(&self, arg: &'a Expr, args: &'a [Arg], items: &mut Items<'a>) {
-        let Some(info) = self.checked.calls.get(&arg.id) else {
-            return;
+    /// What calls of the extern function `name` in a block of a package are for: their first type
+    /// arguments. Blocks that it applies count.
+    pub fn types_for(&self, arg: &'a Expr, name: &str) -> Vec<Type> {
+        let args = match &arg.kind {
+            ExprKind::Construct { args, .. } | ExprKind::Call { args, .. } => args,
+            _ => return Vec::new(),
         };
+        let Some((_, parts)) = self.package_parts(arg, args) else {
+            return Vec::new();
+        };
+        let calls = parts.body_functions.iter();
+        let calls = calls.filter(|call| &*call.decl.name.name == name);
+        let types = calls.filter_map(|call| {
+            let info = self.checked.calls.get(&call.expr.id)?;
+            Some(self.concrete(&call.env, info.type_args.first()?))
+        });
+        types.collect()
+    }
+
+    /// A block of a package.
+    fn package_parts(&self, arg: &'a Expr, args: &'a [Arg]) -> Option<(&'a Decl, Parts<'a>)> {
+        let info = self.checked.calls.get(&arg.id)?;
         let CallKind::Construct(decl) = info.kind else {
-            return;
+            return None;
         };
         // A `@name` of the control itself does not count.
         let name = decl.name.name.to_string();
-        let Some(env) = self.block_env(decl, info, args, name, &self.top) else {
-            return;
-        };
-        let parts = self.block(decl, &Rc::new(env), 0);
-        let is_control = matches!(decl.kind, DeclKind::Control { .. });
-        self.finish(parts, is_control, items);
+        let env = self.block_env(decl, info, args, name, &self.top)?;
+        Some((decl, self.block(decl, &Rc::new(env), 0)))
+    }
+
+    fn package_block(&self, arg: &'a Expr, args: &'a [Arg], items: &mut Items<'a>) {
+        if let Some((decl, parts)) = self.package_parts(arg, args) {
+            let is_control = matches!(decl.kind, DeclKind::Control { .. });
+            self.finish(parts, is_control, items);
+        }
     }
 
     /// Adds a whole block to the items, with copies of the global actions that it uses.
@@ -255,9 +280,11 @@ impl<'a, 'c> Program<'a, 'c> {
         }
         globals.append(&mut parts.items.actions);
         for action in &globals {
-            let calls = self.action_functions(action);
-            items.functions.extend(calls);
+            let (functions, methods) = self.action_calls(action);
+            items.functions.extend(functions);
+            items.methods.extend(methods);
         }
+        items.methods.append(&mut parts.items.methods);
         if is_control {
             items.functions.append(&mut parts.body_functions);
         }
@@ -266,21 +293,31 @@ impl<'a, 'c> Program<'a, 'c> {
         items.value_sets.append(&mut parts.items.value_sets);
     }
 
-    fn action_functions(&self, action: &ActionItem<'a>) -> Vec<FunctionCall<'a>> {
+    /// The functions and the methods of externs that an action calls.
+    fn action_calls(
+        &self,
+        action: &ActionItem<'a>,
+    ) -> (Vec<FunctionCall<'a>>, Vec<FunctionCall<'a>>) {
         let DeclKind::Action { body, .. } = &action.decl.kind else {
-            return Vec::new();
+            return Default::default();
         };
         let params = |param: &Param| action.env.values.get(&param.id).cloned();
         let events = Walker::new(self.checked, &params, true).block_events(body);
-        let call = |event| match event {
-            Event::ExternFunction(expr, decl) => Some(FunctionCall {
+        let (mut functions, mut methods) = (Vec::new(), Vec::new());
+        for event in events {
+            let call = |expr, decl, upper| FunctionCall {
                 expr,
                 decl,
+                upper,
                 env: Rc::clone(&action.env),
-            }),
-            _ => None,
-        };
-        events.into_iter().filter_map(call).collect()
+            };
+            match event {
+                Event::ExternFunction(expr, decl) => functions.push(call(expr, decl, None)),
+                Event::Method(expr, decl, upper) => methods.push(call(expr, decl, upper)),
+                _ => {}
+            }
+        }
+        (functions, methods)
     }
 
     /// The actions that a table lists, and `NoAction` where it has no other default action.
@@ -467,13 +504,20 @@ impl<'a, 'c> Program<'a, 'c> {
                 bodies.insert(local.id, inner.body_functions);
             }
         }
+        let call = |expr, decl, upper| FunctionCall {
+            expr,
+            decl,
+            upper,
+            env: Rc::clone(env),
+        };
         for event in events {
             match event {
-                Event::ExternFunction(expr, decl) => parts.body_functions.push(FunctionCall {
-                    expr,
-                    decl,
-                    env: Rc::clone(env),
-                }),
+                Event::ExternFunction(expr, decl) => {
+                    parts.body_functions.push(call(expr, decl, None));
+                }
+                Event::Method(expr, decl, upper) => {
+                    parts.items.methods.push(call(expr, decl, upper));
+                }
                 Event::Block(base) => {
                     let Some(Def::Instance(decl)) = self.checked.defs.get(&base.id) else {
                         continue;
@@ -610,6 +654,7 @@ impl<'a> Items<'a> {
         self.blocks.append(&mut other.blocks);
         self.value_sets.append(&mut other.value_sets);
         self.functions.append(&mut other.functions);
+        self.methods.append(&mut other.methods);
     }
 }
 

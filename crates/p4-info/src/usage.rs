@@ -21,6 +21,8 @@ pub(crate) enum Event<'a> {
     /// `C.apply(...)`: an instance of `C` made on the spot
     Direct(&'a Expr, &'a Decl),
     ExternFunction(&'a Expr, &'a Decl),
+    /// `x.m(...)` of an extern: the call, its method, and the upper end of a slice right behind it
+    Method(&'a Expr, &'a Decl, Option<&'a Expr>),
     /// An instance declared among the statements
     Instance(&'a Decl),
 }
@@ -165,6 +167,13 @@ impl<'a, 'w> Walker<'a, 'w> {
         for child in expr.children() {
             self.expr(child);
         }
+        if let (ExprKind::Slice(base, upper, _), Some(Event::Method(call, _, end))) =
+            (&expr.kind, self.events.last_mut())
+        {
+            if call.id == base.id {
+                *end = Some(upper);
+            }
+        }
         if let ExprKind::Call { func, .. } = &expr.kind {
             self.call(expr, func);
         }
@@ -201,7 +210,8 @@ impl<'a, 'w> Walker<'a, 'w> {
                 }
             }
             CallKind::TypeApply(decl) => self.events.push(Event::Direct(expr, decl)),
-            CallKind::Method { .. } | CallKind::Construct(_) | CallKind::Builtin(_) => {}
+            CallKind::Method { method, .. } => self.events.push(Event::Method(expr, method, None)),
+            CallKind::Construct(_) | CallKind::Builtin(_) => {}
         }
     }
 

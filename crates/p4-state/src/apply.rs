@@ -95,6 +95,10 @@ impl State {
                 group,
                 members,
             } => self.set_member_group(profile, *group, members.clone()),
+            Update::FindUnused { profile, group } => {
+                self.check_unused(self.profile_named(profile)?, *group)?;
+                Ok(Box::new(|_| ()))
+            }
         }
     }
 
@@ -277,7 +281,7 @@ impl State {
         let names = self.program.value_sets.iter().map(|set| &*set.name);
         let index = crate::names::find("value set", set, names)?;
         let info = &self.program.value_sets[index];
-        if members.len() as u64 > info.size && !self.bmv2_compat {
+        if members.len() as u64 > info.size * self.set_holders && !self.bmv2_compat {
             let set = info.name.to_string();
             return Err(UpdateError::SetTooLarge {
                 set,
@@ -491,19 +495,14 @@ impl State {
     ) -> Applied {
         let id = self.profile_named(profile)?;
         let profile = self.program.instances[id].name.to_string();
-        let used = self.refers(id, |leads| *leads == Leads::Group(group));
         let Cells::Profile(cells) = &self.cells[id] else {
             return Err(UpdateError::NotFound { table: profile });
         };
         if !cells.selector {
             return Err(UpdateError::NoMemberGroup { profile, group });
         }
-        if members.is_none() && used {
-            return Err(UpdateError::InUse {
-                profile,
-                what: "group",
-                id: group,
-            });
+        if members.is_none() {
+            self.check_unused(id, group)?;
         }
         let unknown = members
             .iter()
@@ -530,6 +529,18 @@ impl State {
         Ok(Box::new(move |state| {
             set(state, old);
         }))
+    }
+
+    /// Refuses if an entry leads to this group of action selector `id`.
+    fn check_unused(&self, id: usize, group: u32) -> Result<(), UpdateError> {
+        match self.refers(id, |leads| *leads == Leads::Group(group)) {
+            false => Ok(()),
+            true => Err(UpdateError::InUse {
+                profile: self.program.instances[id].name.to_string(),
+                what: "group",
+                id: group,
+            }),
+        }
     }
 
     /// Whether an entry of a table with action profile `id` leads to what `is` says.

@@ -42,6 +42,8 @@ pub(crate) fn build(program: Arc<Program>, resources: &[Resource]) -> Result<Sta
         cells,
         groups: FxHashMap::default(),
         sessions: FxHashMap::default(),
+        routes: Vec::new(),
+        set_holders: 1,
         bmv2_compat: false,
         program,
     })
@@ -107,12 +109,12 @@ fn build_table(program: &Program, table: &ir::Table, cells: &[Cells]) -> Result<
     Ok(built)
 }
 
-/// v1model's property `support_timeout`
+/// v1model's property `support_timeout`, TNA's `idle_timeout`
 fn supports_timeout(table: &ir::Table) -> bool {
     let given = table
         .properties
         .iter()
-        .find(|(name, _)| &**name == "support_timeout");
+        .find(|(name, _)| matches!(&**name, "support_timeout" | "idle_timeout"));
     matches!(given, Some((_, ConstArg::Bool(true))))
 }
 

@@ -137,6 +137,10 @@ pub enum UpdateError {
         id: u32,
     },
     Rates,
+    /// A table that is to be divided between pipes, but has entries
+    NotEmpty {
+        table: String,
+    },
     /// An idle timeout for a table that does not keep any
     NoTimeout {
         table: String,
@@ -279,6 +283,12 @@ impl fmt::Display for UpdateError {
                 f,
                 "{table} keeps no idle timeouts; give it `support_timeout = true`"
             ),
+            NotEmpty { table } => {
+                write!(
+                    f,
+                    "{table} has entries; delete them before pipes share them differently"
+                )
+            }
             Rates => write!(
                 f,
                 "a meter's peak rate must not be below its committed rate"

@@ -1,5 +1,6 @@
 //! Entries that nothing has hit for a while.
 
+use crate::error::UpdateError;
 use crate::read::EntryView;
 use crate::state::State;
 
@@ -11,6 +12,8 @@ pub(crate) struct Idle {
     since: Option<u64>,
     /// Of the last telling since then
     told: Option<u64>,
+    /// Whether there was a hit since somebody asked for it
+    hit: bool,
 }
 
 impl Idle {
@@ -32,6 +35,7 @@ impl Idle {
     pub fn hit(&mut self, now: u64) {
         self.since = Some(now);
         self.told = None;
+        self.hit = true;
     }
 
     /// Whether the entry is to be told now. P4Runtime 1.5, 9.1.4: once when its time is over, and
@@ -46,6 +50,14 @@ impl Idle {
             self.told = Some(now);
         }
         due
+    }
+
+    /// Sets another time of the last hit, unless it is the same.
+    fn move_to(&mut self, since: u64) {
+        if self.since != Some(since) {
+            self.since = Some(since);
+            self.told = None;
+        }
     }
 
     /// When [`Idle::is_due`] will next say so; `None` until the entry has been looked at.
@@ -77,6 +89,35 @@ impl State {
             Some(IdleEntry { table, entry })
         };
         found.into_iter().filter_map(view).collect()
+    }
+
+    /// Gives the entries of a table that have a timeout another time of their last hit: `moved` is
+    /// told the timeout and that time, in picoseconds.
+    pub fn move_idle(
+        &mut self,
+        table: &str,
+        moved: impl Fn(u64, u64) -> u64,
+    ) -> Result<(), UpdateError> {
+        let index = self.table_named(table)?;
+        self.tables[index].idle_handles(|idle| {
+            if let (Some(ttl), Some(since)) = (idle.ttl, idle.since) {
+                idle.move_to(moved(ttl, since));
+            }
+            false
+        });
+        Ok(())
+    }
+
+    /// The numbers of a table's entries that were hit since the last call. The table needs
+    /// `idle_timeout = true`.
+    pub fn take_hits(&mut self, table: &str) -> Result<Vec<u64>, UpdateError> {
+        let index = self.table_named(table)?;
+        let table = &mut self.tables[index];
+        if !table.idle_timeout {
+            let table = table.name.to_string();
+            return Err(UpdateError::NoTimeout { table });
+        }
+        Ok(table.idle_handles(|idle| std::mem::take(&mut idle.hit)))
     }
 
     /// When [`State::idle_entries`] has something to tell next, if nothing hits until then.

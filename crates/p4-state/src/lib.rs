@@ -22,6 +22,7 @@ mod read;
 mod replication;
 mod resolve;
 mod rules;
+mod scopes;
 mod state;
 mod table;
 mod tuples;

@@ -45,6 +45,11 @@ impl State {
             .collect())
     }
 
+    /// How many entries a table has.
+    pub fn entry_count(&self, table: &str) -> Result<usize, UpdateError> {
+        Ok(self.tables[self.table_named(table)?].len())
+    }
+
     /// The entry with this key.
     pub fn entry(&self, key: &EntryKey) -> Result<EntryView, UpdateError> {
         let (index, pattern, priority) = self.entry_key(key)?;
@@ -90,6 +95,14 @@ impl State {
         Ok(members
             .map(|(number, member)| (*number, spec(table, member.action, &member.data)))
             .collect())
+    }
+
+    /// Whether an action profile has a member.
+    pub fn has_member(&self, profile: &str, member: u32) -> Result<bool, UpdateError> {
+        match &self.cells[self.profile_named(profile)?] {
+            Cells::Profile(cells) => Ok(cells.members.contains_key(&member)),
+            _ => Ok(false),
+        }
     }
 
     /// The groups of an action selector by their numbers, with their members in ascending order.
@@ -227,14 +240,20 @@ impl State {
             registers
                 .cell(index)
                 .ok_or(UpdateError::IndexOutOfRange { name, index, size })?;
-        let mut value = BigUint::default();
-        let mut at = 0;
-        for width in &registers.widths {
-            let n = ir::words(*width) as usize;
-            value = (value << *width) + from_words(&cell[at..at + n]);
-            at += n;
+        Ok(joined(&registers.widths, cell))
+    }
+
+    /// The value of a register's cells at first; `words` gives the words of one, `None`: zeros.
+    pub fn initial_value<'a>(
+        &self,
+        register: &str,
+        words: impl FnOnce(ir::InstanceId) -> Option<&'a [u64]>,
+    ) -> Result<BigUint, UpdateError> {
+        let id = self.register_named(register)?;
+        match (&self.cells[id], words(id as ir::InstanceId)) {
+            (Cells::Registers(registers), Some(words)) => Ok(joined(&registers.widths, words)),
+            _ => Ok(BigUint::default()),
         }
-        Ok(value)
     }
 
     /// Number of cells of a register.
@@ -245,6 +264,18 @@ impl State {
             _ => Ok(0),
         }
     }
+}
+
+/// The leaves of a cell as one number, the first one uppermost.
+fn joined(widths: &[u32], cell: &[u64]) -> BigUint {
+    let mut value = BigUint::default();
+    let mut at = 0;
+    for width in widths {
+        let n = ir::words(*width) as usize;
+        value = (value << *width) + from_words(cell.get(at..at + n).unwrap_or_default());
+        at += n;
+    }
+    value
 }
 
 fn spec(table: &Table, action: u32, data: &[u64]) -> ActionSpec {

@@ -43,7 +43,12 @@ impl State {
                 table: table.name.to_string(),
             });
         }
-        let pattern = pattern(table, &key.matches, self.bmv2_compat)?;
+        let mut pattern = pattern(table, &key.matches, self.bmv2_compat)?;
+        if let Some(mask) = &table.key_mask {
+            for (value, mask) in pattern.value.iter_mut().zip(mask) {
+                *value &= mask;
+            }
+        }
         match (table.priorities, key.priority) {
             (true, 0) => Err(UpdateError::PriorityNeeded {
                 table: table.name.to_string(),
@@ -123,6 +128,14 @@ pub(crate) fn set_pattern(keys: &[KeyInfo], matches: &[Match]) -> Result<Pattern
     };
     for (index, key) in keys.iter().enumerate() {
         match matches.get(index) {
+            // A parser compares by masks whatever a set is said to be matched by.
+            Some(given @ Match::Ternary { .. }) if key.kind == Kind::Exact => {
+                let masked = KeyInfo {
+                    kind: Kind::Ternary,
+                    ..key.clone()
+                };
+                parts.add(&masked, given)?;
+            }
             Some(given) => parts.add(key, given)?,
             None => {
                 let (table, key) = ("the value set".to_string(), key.name.to_string());

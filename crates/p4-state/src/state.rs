@@ -5,6 +5,7 @@ use crate::error::WriteError;
 use crate::matcher::Pattern;
 use crate::profile::Profile;
 use crate::replication::{CloneSession, Replica};
+use crate::scopes::Routes;
 use crate::table::{Leads, Table};
 use crate::update::Update;
 use p4_ir::interp::Plain;
@@ -92,6 +93,9 @@ pub struct State {
     pub(crate) value_sets: Vec<Vec<Pattern>>,
     pub(crate) groups: FxHashMap<u32, Vec<Replica>>,
     pub(crate) sessions: FxHashMap<u32, CloneSession>,
+    pub(crate) routes: Routes,
+    /// Pipes of a chip, whose parsers have value sets of their own; here they share them
+    pub(crate) set_holders: u64,
     /// Do as bmv2's tables do where P4Runtime and the language say otherwise.
     pub(crate) bmv2_compat: bool,
 }
@@ -113,6 +117,12 @@ impl State {
             table.reuses_handles = on;
             table.const_entries |= on && table.has_program_entries();
         }
+        self
+    }
+
+    /// The same for a chip with so many pipes, of which each fills its value sets itself.
+    pub fn with_pipes(mut self, pipes: u64) -> State {
+        self.set_holders = pipes;
         self
     }
 
@@ -142,8 +152,8 @@ impl State {
     #[inline]
     pub fn lookup_plain(&mut self, id: TableId, key: &[u64]) -> Option<Plain<'_>> {
         let table = self.tables.get_mut(id as usize)?;
-        let answers = table.answers.as_ref()?;
-        let Some(place) = table.matcher.find(key) else {
+        table.answers.as_ref()?;
+        let Some(place) = table.find(key) else {
             let default = &table.default;
             return Some(Plain {
                 hit: false,
@@ -151,7 +161,7 @@ impl State {
                 data: &default.data,
             });
         };
-        let (action, data) = answers.get(place)?;
+        let (action, data) = table.answers.as_ref()?.get(place)?;
         Some(Plain {
             hit: true,
             action,
@@ -171,7 +181,7 @@ impl State {
         choose: impl FnOnce(InstanceId, u32, usize) -> Option<usize>,
     ) -> Found<'_> {
         let table = &mut self.tables[id as usize];
-        let Some(place) = table.matcher.find(key) else {
+        let Some(place) = table.find(key) else {
             return match table.default_leads {
                 None => miss(table),
                 Some(_) => miss_to_profile(table, &self.cells, choose),

@@ -27,7 +27,8 @@ pub(crate) enum Kind {
 impl Kind {
     pub fn of(name: &str) -> Option<Kind> {
         Some(match name {
-            "exact" => Kind::Exact,
+            // The number of an algorithmic TCAM's partition is matched like any other.
+            "exact" | "atcam_partition_index" => Kind::Exact,
             "lpm" => Kind::Lpm,
             "ternary" => Kind::Ternary,
             "range" => Kind::Range,
@@ -185,6 +186,9 @@ pub(crate) struct Table {
     pub default: ir::ActionCall,
     pub name: Name,
     pub keys: Vec<KeyInfo>,
+    /// Bits of the key that count, where the control plane leaves some out
+    pub key_mask: Option<Box<[u64]>>,
+    masked: Vec<u64>,
     pub actions: Arc<[ActionInfo]>,
     pub size: u64,
     pub const_entries: bool,
@@ -238,6 +242,8 @@ impl Table {
             answers: None,
             reuses_handles: false,
             default_leads: None,
+            key_mask: None,
+            masked: Vec::new(),
             default: table.default.clone(),
             program_default: table.default.clone(),
             matcher: if priorities || several_prefixes {
@@ -251,6 +257,20 @@ impl Table {
             free_handles: BTreeSet::new(),
             live: 0,
             keys,
+        }
+    }
+
+    /// The entry that a packet's key hits.
+    #[inline]
+    pub fn find(&mut self, key: &[u64]) -> Option<Place> {
+        match &self.key_mask {
+            None => self.matcher.find(key),
+            Some(mask) => {
+                self.masked.clear();
+                let bits = key.iter().zip(mask);
+                self.masked.extend(bits.map(|(word, mask)| word & mask));
+                self.matcher.find(&self.masked)
+            }
         }
     }
 
@@ -399,6 +419,10 @@ impl Table {
         place.ok_or_else(|| UpdateError::NotFound {
             table: self.name.to_string(),
         })
+    }
+
+    pub fn len(&self) -> usize {
+        self.live as usize
     }
 
     /// Handles of the entries of which `is` says so, in the order of their numbers.

@@ -88,6 +88,11 @@ pub enum Update {
         group: u32,
         members: Option<Vec<u32>>,
     },
+    /// Changes nothing; is refused while an entry leads to this group of an action selector.
+    FindUnused {
+        profile: String,
+        group: u32,
+    },
 }
 
 /// Which entry.

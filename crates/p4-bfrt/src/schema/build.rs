@@ -1,7 +1,8 @@
 //! From P4Info to the tables of BF Runtime.
 
-use super::fields::{self, field, key, optional};
+use super::fields::{self, field, key, optional, register_data};
 use super::hash::{ids, prefix};
+use super::hashes;
 use super::tables::{self, table};
 use super::{Data, FieldType, KeyField, Kind, LearnFilter, Match, Schema, Table};
 use p4_info::model::{self, Extern, IngressParser, MatchType, P4Info};
@@ -17,17 +18,16 @@ const METADATA_BITS: i32 = 64;
 const DEBUG_COUNTERS: i64 = 12 * 16;
 
 impl Schema {
-    /// The schema of a program for one pipeline, whose name stands in front of all others.
+    /// The schema of a program. In front of every name stands the pipeline that it is in.
     pub fn of(info: &P4Info) -> Schema {
-        let pipeline = info.ingress_parsers.first();
-        let pipeline = pipeline.map_or("pipe", |own| own.pipeline.as_str());
-        let mut build = Build::new(info, pipeline);
+        let mut build = Build::new(info);
         build.match_tables();
         build.profiles();
         build.counters_and_meters();
         build.registers();
         build.filters();
         build.value_sets();
+        build.hashes();
         build.learn_filters();
         for own in &info.ingress_parsers {
             build.port_metadata(own);
@@ -39,17 +39,15 @@ impl Schema {
 
 struct Build<'i> {
     info: &'i P4Info,
-    pipeline: &'i str,
     /// Ids of a sort, by names with the pipeline
     ids: BTreeMap<(u32, String), u32>,
     schema: Schema,
 }
 
 impl<'i> Build<'i> {
-    fn new(info: &'i P4Info, pipeline: &'i str) -> Build<'i> {
+    fn new(info: &'i P4Info) -> Build<'i> {
         let mut build = Build {
             info,
-            pipeline,
             ids: BTreeMap::new(),
             schema: Schema::default(),
         };
@@ -90,6 +88,9 @@ impl<'i> Build<'i> {
             (prefix::REGISTER_PARAM, externs(&["RegisterParam"])),
             (prefix::LPF, externs(&["Lpf"])),
             (prefix::WRED, externs(&["Wred"])),
+            (prefix::HASH_ALGORITHM, externs(&["Hash"])),
+            (prefix::HASH_CONFIGURE, externs(&["Hash"])),
+            (prefix::HASH_COMPUTE, externs(&["Hash"])),
             (
                 prefix::VALUE_SET,
                 of(info.value_sets.iter().map(|own| &own.preamble).collect()),
@@ -111,9 +112,15 @@ impl<'i> Build<'i> {
         build
     }
 
-    /// A name as clients say it.
+    /// A name as clients say it. What two pipelines share is the first one's.
     fn full(&self, name: &str) -> String {
-        format!("{}.{name}", self.pipeline)
+        let block = name.split('.').next().unwrap_or(name);
+        let pipelines = &self.info.ingress_parsers;
+        let mut having = pipelines.iter();
+        let own = having.find(|own| own.blocks.iter().any(|known| known == block));
+        let own = own.or_else(|| pipelines.first());
+        let pipeline = own.map_or("pipe", |own| own.pipeline.as_str());
+        format!("{pipeline}.{name}")
     }
 
     fn id(&self, sort: u32, name: &str) -> u32 {
@@ -216,7 +223,7 @@ impl<'i> Build<'i> {
                 ("DirectRegister", Some(data)) => {
                     let name = format!("{}.", direct.name);
                     let leaves = tables::leaves(self.info, data, &name, first);
-                    made.data.extend(leaves.into_iter().map(optional));
+                    made.data.extend(leaves.into_iter().map(register_data));
                     made.operations.push("SyncRegisters");
                 }
                 ("DirectLpf", _) => made.data.extend(fields::lpf()),
@@ -316,7 +323,7 @@ impl<'i> Build<'i> {
         for own in &info.registers {
             let name = &own.preamble.name;
             let data = tables::leaves(info, &own.type_spec, &format!("{name}."), 1);
-            let data: Vec<Data> = data.into_iter().map(optional).collect();
+            let data: Vec<Data> = data.into_iter().map(register_data).collect();
             let size = i64::from(own.size);
             let mut made = self.indexed(prefix::REGISTER, name, Kind::Register, size, data);
             made.annotations = Some(own.preamble.notes.annotations.clone());
@@ -398,6 +405,36 @@ impl<'i> Build<'i> {
         }
     }
 
+    /// Three tables for each hash whose fields are known.
+    fn hashes(&mut self) {
+        let info = self.info;
+        for own in externs_of(info, "Hash") {
+            let Some(hashed) = &own.hashed else { continue };
+            let fields = hashes::fields(info, &hashed.fields);
+            let result = own
+                .data
+                .iter()
+                .flat_map(|data| tables::leaves(info, data, "", 1));
+            let result = result.map(|leaf| leaf.field_type.width()).next();
+            let result = hashed.width.or(result.and_then(|own| own.try_into().ok()));
+            let made = |sort: u32, part: &str, kind| Table {
+                name: self.full(&format!("{}.{part}", own.name)),
+                annotations: Some(own.notes.annotations.clone()),
+                ..self.new_table(sort, &own.name, kind, 1)
+            };
+            let mut algorithm = made(prefix::HASH_ALGORITHM, "algorithm", Kind::DynHashAlgorithm);
+            let mut configure = made(prefix::HASH_CONFIGURE, "configure", Kind::DynHashConfigure);
+            let mut compute = made(prefix::HASH_COMPUTE, "compute", Kind::DynHashCompute);
+            (algorithm.data, algorithm.actions) = (hashes::settings(), Some(hashes::algorithms()));
+            configure.data = fields.iter().map(hashes::slices).collect();
+            compute.key = hashes::key(&fields);
+            compute.data = vec![hashes::value(result)];
+            algorithm.depends_on.push(configure.id);
+            compute.depends_on.push(configure.id);
+            self.schema.tables.extend([algorithm, configure, compute]);
+        }
+    }
+
     fn learn_filters(&mut self) {
         for own in &self.info.digests {
             let name = &own.preamble.name;
@@ -412,7 +449,7 @@ impl<'i> Build<'i> {
     }
 
     fn port_metadata(&mut self, own: &IngressParser) {
-        let name = self.full(&format!("{}.$PORT_METADATA", own.parser));
+        let name = format!("{}.{}.$PORT_METADATA", own.pipeline, own.parser);
         let given = ids(prefix::PORT_METADATA, std::iter::once(name.as_str()));
         let id = given.get(name.as_str()).copied().unwrap_or(0);
         let mut made = table(name.clone(), id, Kind::PortMetadata, PORTS);

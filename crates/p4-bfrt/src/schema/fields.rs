@@ -2,7 +2,7 @@
 //!
 //! Names begin with `$` so that they collide with none of a program's own.
 
-use super::{Data, Field, FieldType, KeyField, Match};
+use super::{Annotation, Data, Field, FieldType, KeyField, Match};
 use p4_info::model::Unit;
 
 pub const MATCH_PRIORITY: u32 = 65537;
@@ -23,11 +23,21 @@ pub const GET_MEMBER_ID: u32 = 65562;
 pub const GET_GROUP_ID: u32 = 65563;
 pub const MEMBER_STATUS: u32 = 65564;
 pub const MAX_GROUP_SIZE: u32 = 65565;
-const LPF_SPEC: u32 = 65566;
-const WRED_SPEC: u32 = 65570;
+pub const LPF_SPEC: u32 = 65566;
+pub const WRED_SPEC: u32 = 65570;
 pub const PORT_METADATA_PORT: u32 = 65574;
 pub const PORT_METADATA_DEFAULT: u32 = 65575;
+pub const HASH_SEED: u32 = 65576;
+pub const HASH_MSB: u32 = 65577;
+pub const HASH_EXTEND: u32 = 65578;
+pub const HASH_PRE_DEFINED: u32 = 65579;
+pub const HASH_USER_DEFINED: u32 = 65580;
 pub const HASH_VALUE: u32 = 65581;
+pub const HASH_START_BIT: u32 = 65582;
+pub const HASH_LENGTH: u32 = 65583;
+pub const HASH_ORDER: u32 = 65584;
+/// Came after the others, whose ids are those of the SDE's recorded files.
+pub const HASH_ROTATE: u32 = 65585;
 pub const DEBUG_TABLE: u32 = 65624;
 pub const DEBUG_TYPE: u32 = 65625;
 pub const DEBUG_VALUE: u32 = 65626;
@@ -47,6 +57,15 @@ pub fn list(id: u32, name: &str, field_type: FieldType) -> Field {
         repeated: true,
         ..field(id, name, field_type)
     }
+}
+
+/// The same for a register, whose values clients are given pipe by pipe.
+pub fn register_data(mut field: Field) -> Data {
+    field.annotations.push(Annotation {
+        name: "$bfrt_field_class".to_string(),
+        value: Some("register_data".to_string()),
+    });
+    mandatory(vec![field])
 }
 
 /// A field that an entry may go without.

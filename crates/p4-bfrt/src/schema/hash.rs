@@ -16,6 +16,9 @@ pub mod prefix {
     pub const REGISTER_PARAM: u32 = 0x8D;
     pub const DIGEST: u32 = 0x8E;
     pub const PORT_METADATA: u32 = 0x90;
+    pub const HASH_CONFIGURE: u32 = 0x95;
+    pub const HASH_COMPUTE: u32 = 0x96;
+    pub const HASH_ALGORITHM: u32 = 0x97;
     pub const DEBUG_COUNTER: u32 = 0x99;
     pub const SELECTOR_GET_MEMBER: u32 = 0x9A;
     pub const VALUE_SET: u32 = 0xFE;

@@ -23,6 +23,13 @@ fn notes(annotations: &[String]) -> Value {
     Value::Array(notes.collect())
 }
 
+fn note(own: &Annotation) -> Value {
+    match &own.value {
+        Some(value) => json!({ "name": own.name, "value": value }),
+        None => json!({ "name": own.name }),
+    }
+}
+
 fn table(own: &Table) -> Value {
     let mut out = Map::new();
     let mut put = |name: &str, value: Value| out.insert(name.to_string(), value);
@@ -44,14 +51,13 @@ fn table(own: &Table) -> Value {
     put("data", own.data.iter().map(data).collect());
     put("supported_operations", json!(own.operations));
     put("attributes", json!(own.attributes));
+    if own.kind == Kind::DynHashCompute {
+        put("read_only", json!(true));
+    }
     Value::Object(out)
 }
 
 fn key(own: &KeyField) -> Value {
-    let note = |note: &Annotation| match &note.value {
-        Some(value) => json!({ "name": note.name, "value": value }),
-        None => json!({ "name": note.name }),
-    };
     json!({
         "id": own.id,
         "name": own.name,
@@ -97,12 +103,16 @@ fn data(own: &Data) -> Value {
 }
 
 fn field(own: &Field) -> Value {
+    let (name, holds) = match &own.field_type {
+        FieldType::Container(parts) => ("container", parts.iter().map(data).collect()),
+        kind => ("type", field_type(kind)),
+    };
     json!({
         "id": own.id,
         "name": own.name,
         "repeated": own.repeated,
-        "annotations": notes(&own.annotations),
-        "type": field_type(&own.field_type),
+        "annotations": own.annotations.iter().map(note).collect::<Vec<_>>(),
+        name: holds,
     })
 }
 
@@ -114,6 +124,7 @@ fn field_type(own: &FieldType) -> Value {
         FieldType::Bool { .. } => "bool".to_string(),
         FieldType::Float => "float".to_string(),
         FieldType::Text { .. } => "string".to_string(),
+        FieldType::Container(_) => "container".to_string(),
     };
     out.insert("type".to_string(), Value::String(name));
     let default = match own {
@@ -123,7 +134,7 @@ fn field_type(own: &FieldType) -> Value {
         }
         FieldType::Uint { default, .. } => default.map(|value| json!(value)),
         FieldType::Bool { default } => default.map(|value| json!(value)),
-        FieldType::Float => None,
+        FieldType::Float | FieldType::Container(_) => None,
         FieldType::Text { choices, default } => {
             if !choices.is_empty() {
                 out.insert("choices".to_string(), json!(choices));
@@ -155,6 +166,9 @@ impl Kind {
             Kind::Action => "Action",
             Kind::Selector => "Selector",
             Kind::SelectorGetMember => "SelectorGetMember",
+            Kind::DynHashAlgorithm => "DynHashAlgorithm",
+            Kind::DynHashConfigure => "DynHashConfigure",
+            Kind::DynHashCompute => "DynHashCompute",
             Kind::Counter => "Counter",
             Kind::Meter => "Meter",
             Kind::Register => "Register",
@@ -164,6 +178,22 @@ impl Kind {
             Kind::ParserValueSet => "ParserValueSet",
             Kind::PortMetadata => "PortMetadata",
             Kind::TblDbgCnt => "TblDbgCnt",
+            Kind::PortConfigure => "PortConfigure",
+            Kind::PortStat => "PortStat",
+            Kind::PortHdlInfo => "PortHdlInfo",
+            Kind::PortFpIdxInfo => "PortFpIdxInfo",
+            Kind::PortStrInfo => "PortStrInfo",
+            Kind::PreMgid => "PreMgid",
+            Kind::PreNode => "PreNode",
+            Kind::PreEcmp => "PreEcmp",
+            Kind::PreLag => "PreLag",
+            Kind::PrePrune => "PrePrune",
+            Kind::PrePort => "PrePort",
+            Kind::MirrorCfg => "MirrorCfg",
+            Kind::PktgenPortCfg => "PktgenPortCfg",
+            Kind::PktgenAppCfg => "PktgenAppCfg",
+            Kind::PktgenPktBuffer => "PktgenPktBufferCfg",
+            Kind::DevConfigure => "DevConfigure",
         }
     }
 }

@@ -2,9 +2,17 @@
 
 mod build;
 pub(crate) mod fields;
+mod fixed;
 mod hash;
+pub(crate) mod hashes;
 mod json;
+pub(crate) mod port_stats;
 mod tables;
+
+/// The table of the chip's ports
+pub(crate) const PORT: u32 = fixed::PORT;
+/// The one of what they count
+pub(crate) const PORT_STAT: u32 = fixed::PORT + 1;
 
 /// What a program shows to its clients.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,6 +30,9 @@ pub enum Kind {
     Action,
     Selector,
     SelectorGetMember,
+    DynHashAlgorithm,
+    DynHashConfigure,
+    DynHashCompute,
     Counter,
     Meter,
     Register,
@@ -31,6 +42,22 @@ pub enum Kind {
     ParserValueSet,
     PortMetadata,
     TblDbgCnt,
+    PortConfigure,
+    PortStat,
+    PortHdlInfo,
+    PortFpIdxInfo,
+    PortStrInfo,
+    PreMgid,
+    PreNode,
+    PreEcmp,
+    PreLag,
+    PrePrune,
+    PrePort,
+    MirrorCfg,
+    PktgenPortCfg,
+    PktgenAppCfg,
+    PktgenPktBuffer,
+    DevConfigure,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -115,7 +142,7 @@ pub struct Field {
     pub id: u32,
     pub name: String,
     pub repeated: bool,
-    pub annotations: Vec<String>,
+    pub annotations: Vec<Annotation>,
     pub field_type: FieldType,
 }
 
@@ -140,6 +167,8 @@ pub enum FieldType {
         choices: &'static [&'static str],
         default: Option<&'static str>,
     },
+    /// Several fields
+    Container(Vec<Data>),
 }
 
 /// A digest.
@@ -159,6 +188,29 @@ impl Table {
             .map_or(&*self.name, |(_, own)| own)
     }
 
+    fn has(&self, id: u32) -> bool {
+        let mut fields = self.data.iter().flat_map(|data| &data.one_of);
+        fields.any(|field| field.id == id)
+    }
+
+    /// Whether its entries count packets or bytes.
+    pub fn counts(&self) -> bool {
+        self.has(fields::COUNTER_BYTES) || self.has(fields::COUNTER_PACKETS)
+    }
+
+    /// Whether its entries go idle.
+    pub fn ages(&self) -> bool {
+        self.has(fields::ENTRY_TTL)
+    }
+
+    /// Whether packets look for its entries.
+    pub fn is_matched(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::MatchActionDirect | Kind::MatchActionIndirect | Kind::MatchActionIndirectSelector
+        )
+    }
+
     /// The field of an entry with this id: a parameter of its action, or of any entry.
     pub fn field(&self, action: u32, id: u32) -> Option<&Field> {
         let actions = self.actions.iter().flatten();
@@ -175,6 +227,42 @@ impl Table {
     pub fn action_named(&self, name: &str) -> Option<&ActionSpec> {
         self.actions.iter().flatten().find(|own| own.name == name)
     }
+
+    /// The action that the switch calls so: with the pipeline where there are several.
+    pub fn action_called(&self, name: &str) -> Option<&ActionSpec> {
+        let pipeline = self.name.split('.').next().unwrap_or_default();
+        let plain = name.strip_prefix(pipeline);
+        let plain = plain.and_then(|rest| rest.strip_prefix('.'));
+        let found = self.action_named(name);
+        found.or_else(|| self.action_named(plain?))
+    }
+
+    /// Whether the switch calls the table so: with the pipeline where there are several.
+    pub fn is_called(&self, name: &str) -> bool {
+        [self.source(), &*self.name].contains(&name)
+    }
+}
+
+impl Field {
+    /// Whether it is what a register holds.
+    pub fn is_register(&self) -> bool {
+        let mut notes = self.annotations.iter();
+        notes.any(|own| own.name == "$bfrt_field_class")
+    }
+}
+
+impl LearnFilter {
+    /// Whether the switch calls the digest so: with the pipeline where there are several.
+    pub fn is_called(&self, name: &str) -> bool {
+        [self.source(), &*self.name].contains(&name)
+    }
+
+    /// The name without the pipeline, as the program has it.
+    pub fn source(&self) -> &str {
+        self.name
+            .split_once('.')
+            .map_or(&*self.name, |(_, own)| own)
+    }
 }
 
 impl Schema {
@@ -188,6 +276,16 @@ impl Schema {
 }
 
 impl FieldType {
+    /// Bits of a number
+    pub fn width(&self) -> u64 {
+        match self {
+            FieldType::Bytes { width, .. } => u64::try_from(*width).unwrap_or(0),
+            FieldType::Uint { bits, .. } => u64::from(*bits),
+            FieldType::Bool { .. } => 1,
+            FieldType::Float | FieldType::Text { .. } | FieldType::Container(_) => 0,
+        }
+    }
+
     pub(crate) const fn bytes(width: i32) -> FieldType {
         FieldType::Bytes {
             width,

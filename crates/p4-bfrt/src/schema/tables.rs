@@ -110,7 +110,7 @@ pub fn action_specs(info: &P4Info, table: &model::Table) -> Vec<ActionSpec> {
         let mut actions = info.actions.iter();
         let action = actions.find(|action| action.preamble.id == own.id)?;
         let params = action.params.iter().map(|param| Field {
-            annotations: param.notes.annotations.clone(),
+            annotations: plain(&param.notes.annotations),
             ..field(param.id, &param.name, FieldType::bytes(param.bitwidth))
         });
         Some(ActionSpec {

@@ -1,7 +1,9 @@
 //! Entries of match-action tables: keys, actions and what else they have.
 
-use super::values;
-use crate::messages::{DataField, DataValue, EntryName, TableData, TableEntry, TableKey};
+use super::{direct, values};
+use crate::messages::{
+    DataField, DataValue, EntryName, IdleTable, TableData, TableEntry, TableKey,
+};
 use crate::schema::{fields, ActionSpec as Spec, Field, FieldType, Table};
 use num_bigint::BigUint;
 use num_traits::ToPrimitive;
@@ -12,9 +14,12 @@ use std::collections::BTreeMap;
 /// The priority of BF Runtime that goes before all others is 0, the engine's is the largest.
 const FIRST: u32 = u32::MAX;
 const PICOSECONDS_PER_MILLISECOND: u64 = 1_000_000_000;
+const ACTIVE: &str = "ENTRY_ACTIVE";
+const IDLE: &str = "ENTRY_IDLE";
 
 /// Which entry a client means. Fields that it leaves out have their defaults.
-pub fn key(table: &Table, given: &TableKey) -> Result<EntryKey, Refusal> {
+/// `part` is the name of the table or of its part for a scope.
+pub fn key(table: &Table, part: String, given: &TableKey) -> Result<EntryKey, Refusal> {
     let mut parts = BTreeMap::new();
     for own in &given.fields {
         let Some(value) = &own.value else {
@@ -26,7 +31,7 @@ pub fn key(table: &Table, given: &TableKey) -> Result<EntryKey, Refusal> {
         }
     }
     let mut key = EntryKey {
-        table: table.source().to_string(),
+        table: part,
         ..EntryKey::default()
     };
     for field in &table.key {
@@ -62,9 +67,18 @@ pub struct Given {
     pub meter: Option<MeterConfig>,
     /// In picoseconds; 0: for ever
     pub ttl: Option<u64>,
+    /// Whether the entry counts as hit
+    pub active: Option<bool>,
+    /// Of direct registers and filters
+    pub direct: Vec<DataField>,
 }
 
-pub fn given(table: &Table, data: Option<&TableData>) -> Result<Given, Refusal> {
+/// `before` is what an entry does that is modified: parameters that are not given stay.
+pub fn given(
+    table: &Table,
+    data: Option<&TableData>,
+    before: Option<&Target>,
+) -> Result<Given, Refusal> {
     let Some(data) = data else {
         return Ok(Given::default());
     };
@@ -80,7 +94,15 @@ pub fn given(table: &Table, data: Option<&TableData>) -> Result<Given, Refusal> 
             let message = format!("{} has no data field {}", table.name, own.field_id);
             return Err(Refusal::invalid(message));
         };
+        if direct::is_direct(table, field) {
+            out.direct.push(own.clone());
+            continue;
+        }
         if field.id == fields::ENTRY_HIT_STATE {
+            out.active = match &own.value {
+                Some(DataValue::Text(state)) => Some(state == ACTIVE),
+                _ => None,
+            };
             continue;
         }
         let value = values::given(own, &field.field_type, &field.name)?;
@@ -102,9 +124,27 @@ pub fn given(table: &Table, data: Option<&TableData>) -> Result<Given, Refusal> 
     }
     out.meter = config(rates);
     if let Some(spec) = spec {
-        out.target = Some(Target::Action(action(spec, args)?));
+        if let Some(Target::Action(own)) = before {
+            keep(table, spec, own, &mut args);
+        }
+        out.target = Some(Target::Action(action(spec, args)));
     }
     Ok(out)
+}
+
+/// Adds the parameters that an entry has already, if its action stays.
+fn keep(table: &Table, spec: &Spec, before: &ActionSpec, args: &mut Vec<(String, BigUint)>) {
+    let Args::Named(known) = &before.args else {
+        return;
+    };
+    if table.action_called(&before.name) != Some(spec) {
+        return;
+    }
+    for (name, value) in known {
+        if !args.iter().any(|(own, _)| own == name) {
+            args.push((name.clone(), value.clone()));
+        }
+    }
 }
 
 /// Which rate or burst a field is, and how many bytes or packets its unit has; for thousands of
@@ -128,26 +168,77 @@ pub fn config(rates: [Option<u64>; 4]) -> Option<MeterConfig> {
     rates.iter().any(Option::is_some).then_some(config)
 }
 
-/// An action with all its parameters.
-pub fn action(spec: &Spec, args: Vec<(String, BigUint)>) -> Result<ActionSpec, Refusal> {
-    let missing = spec.data.iter().find(|param| {
-        let mut given = args.iter();
-        !given.any(|(name, _)| *name == param.name)
-    });
-    if let Some(missing) = missing {
-        let message = format!("{} needs {}", spec.name, missing.name);
-        return Err(Refusal::invalid(message));
+/// An action with all its parameters; those that are left out are 0, as in the SDE.
+pub fn action(spec: &Spec, mut args: Vec<(String, BigUint)>) -> ActionSpec {
+    for param in &spec.data {
+        if !args.iter().any(|(name, _)| *name == param.name) {
+            args.push((param.name.clone(), BigUint::ZERO));
+        }
     }
-    Ok(ActionSpec {
+    ActionSpec {
         name: spec.name.clone(),
         args: Args::Named(args),
-    })
+    }
 }
 
-/// An entry as clients see it.
-pub fn shown(table: &Table, own: &EntryView, key_only: bool) -> TableEntry {
-    let mut fields = Vec::new();
-    for field in &table.key {
+/// How an entry ages at the moment.
+#[derive(Clone, Copy)]
+pub struct Age {
+    pub active: bool,
+    /// Milliseconds until it is idle
+    pub left: u64,
+}
+
+impl Age {
+    /// Of an entry whose table tells clients when its time is over.
+    pub fn told(own: &EntryView, sweep: Sweep) -> Age {
+        let since = own.idle_since.unwrap_or(sweep.now);
+        let left = sweep.left(own.idle_timeout.unwrap_or(0), since);
+        Age {
+            active: left > 0,
+            left: left.div_ceil(PICOSECONDS_PER_MILLISECOND),
+        }
+    }
+
+    /// Of an entry whose table is asked.
+    pub fn asked(own: &EntryView, hit: bool) -> Age {
+        Age {
+            active: hit,
+            left: own.idle_timeout.unwrap_or(0) / PICOSECONDS_PER_MILLISECOND,
+        }
+    }
+}
+
+/// How a table's entries lose time: at every full interval after `start`. In picoseconds.
+#[derive(Clone, Copy)]
+pub struct Sweep {
+    pub start: u64,
+    /// For a table that does not age, `start`
+    pub now: u64,
+    pub interval: u64,
+}
+
+impl Sweep {
+    pub fn new(idle: &IdleTable, start: u64, now: u64) -> Sweep {
+        Sweep {
+            start,
+            now: if idle.enable { now } else { start },
+            interval: u64::from(idle.ttl_query_interval) * PICOSECONDS_PER_MILLISECOND,
+        }
+    }
+
+    /// What an entry has left of its time that was last hit at `since`.
+    pub fn left(&self, ttl: u64, since: u64) -> u64 {
+        let before = self.start.saturating_sub(since);
+        let after = self.now.saturating_sub(since.max(self.start));
+        let swept = after - after.checked_rem(self.interval).unwrap_or(0);
+        ttl.saturating_sub(before).saturating_sub(swept)
+    }
+}
+
+/// The key of an entry as clients see it.
+pub fn shown_key(table: &Table, own: &EntryView) -> TableKey {
+    let fields = table.key.iter().map(|field| {
         let value = if field.id == fields::MATCH_PRIORITY {
             Match::Exact(BigUint::from(FIRST - own.priority))
         } else {
@@ -155,18 +246,25 @@ pub fn shown(table: &Table, own: &EntryView, key_only: bool) -> TableEntry {
             let found = matches.find(|(name, _)| *name == field.source);
             found.map_or(Match::Any, |(_, value)| value.clone())
         };
-        fields.push(values::shown(field, &value));
+        values::shown(field, &value)
+    });
+    TableKey {
+        fields: fields.collect(),
     }
+}
+
+/// An entry as clients see it.
+pub fn shown(table: &Table, own: &EntryView, age: Age, key_only: bool) -> TableEntry {
     let data = (!key_only).then(|| {
         let mut data = target(table, &own.target);
         let extra = table.data.iter().flat_map(|data| &data.one_of);
         data.fields
-            .extend(extra.filter_map(|field| extra_of(field, own)));
+            .extend(extra.filter_map(|field| extra_of(field, own, age)));
         data
     });
     TableEntry {
         table_id: table.id,
-        name: Some(EntryName::Key(TableKey { fields })),
+        name: Some(EntryName::Key(shown_key(table, own))),
         data,
         ..TableEntry::default()
     }
@@ -179,7 +277,7 @@ pub fn target(table: &Table, target: &Target) -> TableData {
         vec![values::field(id, &kind, &BigUint::from(value))]
     };
     match target {
-        Target::Action(own) => match table.action_named(&own.name) {
+        Target::Action(own) => match table.action_called(&own.name) {
             Some(spec) => TableData {
                 action_id: spec.id,
                 fields: params(spec, &own.args),
@@ -216,16 +314,13 @@ pub fn params(spec: &Spec, args: &Args) -> Vec<DataField> {
 }
 
 /// Counters, rates and age of an entry.
-fn extra_of(field: &Field, own: &EntryView) -> Option<DataField> {
+fn extra_of(field: &Field, own: &EntryView, age: Age) -> Option<DataField> {
     let value = match field.id {
         fields::COUNTER_BYTES => own.bytes,
         fields::COUNTER_PACKETS => own.packets,
-        fields::ENTRY_TTL => own.idle_timeout.unwrap_or(0) / PICOSECONDS_PER_MILLISECOND,
+        fields::ENTRY_TTL => age.left,
         fields::ENTRY_HIT_STATE => {
-            let state = match own.idle_since {
-                Some(_) => "ENTRY_ACTIVE",
-                None => "ENTRY_IDLE",
-            };
+            let state = if age.active { ACTIVE } else { IDLE };
             return Some(DataField {
                 field_id: field.id,
                 value: Some(DataValue::Text(state.to_string())),
@@ -240,10 +335,19 @@ fn extra_of(field: &Field, own: &EntryView) -> Option<DataField> {
     Some(values::field(field.id, &field.field_type, &value))
 }
 
+/// What Tofino's meters of bytes have at most, in thousands of bits, and so show when nobody has set
+/// them: rates per second, and bursts.
+const MOST_RATE: u64 = 5_195_848_221;
+const MOST_BURST: u64 = 4_380_866_642;
+
 /// A rate or burst in a client's unit.
 pub fn rate_of(config: Option<MeterConfig>, at: usize, unit: u64) -> u64 {
     let Some(own) = config else {
-        return u64::MAX;
+        return match (unit, at) {
+            (1, _) => u64::MAX,
+            (_, 0 | 1) => MOST_RATE,
+            _ => MOST_BURST,
+        };
     };
     let all = [
         own.committed_rate,

@@ -31,12 +31,7 @@ pub fn bytes(value: &BigUint, width: u64) -> Vec<u8> {
 }
 
 pub fn width(field: &FieldType) -> u64 {
-    match field {
-        FieldType::Bytes { width, .. } => u64::try_from(*width).unwrap_or(0),
-        FieldType::Uint { bits, .. } => u64::from(*bits),
-        FieldType::Bool { .. } => 1,
-        FieldType::Float | FieldType::Text { .. } => 0,
-    }
+    field.width()
 }
 
 /// What a client gives a field, as a number.

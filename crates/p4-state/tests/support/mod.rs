@@ -109,6 +109,7 @@ pub fn program(keys: &[(&str, u32)], entries: Vec<ConstEntry>) -> Program {
         errors: vec![],
         keeps_invalid: false,
         same: vec![],
+        inner: vec![],
     }
 }
 
