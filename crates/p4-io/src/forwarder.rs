@@ -13,7 +13,7 @@ use crate::clock::MonotonicClock;
 use crate::error::IoError;
 use crate::stats::Stats;
 use crate::sys::Bell;
-use crate::worker::{Command, Port, Worker};
+use crate::worker::{Command, Port, Shared, Worker};
 
 /// Where a switch is to run.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub struct PacketIn {
 pub struct Forwarder<D> {
     handle: Handle<D>,
     backends: Vec<PortBackend>,
-    thread: Option<JoinHandle<(D, Stats)>>,
+    thread: Option<JoinHandle<Option<(D, Stats)>>>,
 }
 
 impl<D: Device + Send + 'static> Forwarder<D> {
@@ -76,16 +76,17 @@ impl<D: Device + Send + 'static> Forwarder<D> {
             ports.push(Port::new(port, opened.receiver, opened.sender));
         }
         let thread_error = |cause| IoError::NoThread { cause };
-        let bell = Arc::new(Bell::new().map_err(thread_error)?);
+        let bell = Bell::new().map_err(thread_error)?;
         let (commands, orders) = channel();
         let name = format!("switch-{}", config.switch);
-        let heard = Arc::clone(&bell);
+        let shared = Arc::new(Shared::new(device, bell));
+        let own = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name(name)
-            .spawn(move || Worker::new(config, ports, device, packet_ins, orders, heard).run())
+            .spawn(move || Worker::new(config, ports, packet_ins, orders).run(&own))
             .map_err(thread_error)?;
         Ok(Forwarder {
-            handle: Handle { commands, bell },
+            handle: Handle { commands, shared },
             backends,
             thread: Some(thread),
         })
@@ -158,39 +159,49 @@ impl<D: Device + Send + 'static> Forwarder<D> {
     }
 
     pub fn stats(&self) -> Result<Stats, IoError> {
-        let (reply, answer) = channel();
-        self.handle.ask(Command::Stats(reply), answer)
+        self.handle.stats()
     }
 
     /// Stops the thread and gives back the device and the last statistics.
     pub fn stop(mut self) -> Result<(D, Stats), IoError> {
         self.handle.order(Command::Stop)?;
         let thread = self.thread.take().ok_or(IoError::Stopped)?;
-        thread.join().map_err(|_| IoError::Stopped)
+        let ended = thread.join().map_err(|_| IoError::Stopped)?;
+        ended.ok_or(IoError::Stopped)
+    }
+
+    /// Processor time that the thread has used, in seconds.
+    pub(crate) fn thread_time(&self) -> Result<f64, IoError> {
+        let (reply, answer) = channel();
+        self.handle.ask(Command::ThreadTime(reply), answer)
     }
 }
 
 /// What other threads ask of a running switch.
 pub struct Handle<D> {
     commands: Sender<Command<D>>,
-    bell: Arc<Bell>,
+    shared: Arc<Shared<D>>,
 }
 
 impl<D> Clone for Handle<D> {
     fn clone(&self) -> Handle<D> {
         Handle {
             commands: self.commands.clone(),
-            bell: Arc::clone(&self.bell),
+            shared: Arc::clone(&self.shared),
         }
     }
 }
 
-impl<D> Handle<D> {
-    /// Runs `action` on the device between two packets and returns what it returns.
+impl<D: Device> Handle<D> {
+    /// Runs `action` on the device between two packets and returns what it returns: in this thread
+    /// if the switch is waiting for packets, in the switch's if it is at work.
     pub fn with_device<R: Send + 'static>(
         &self,
         action: impl FnOnce(&mut D) -> R + Send + 'static,
     ) -> Result<R, IoError> {
+        if let Some(device) = self.shared.while_waiting() {
+            return self.shared.run(device, action);
+        }
         let (reply, answer) = channel();
         let action = move |device: &mut D| {
             // Nobody waits any more: then nobody misses the answer.
@@ -199,14 +210,31 @@ impl<D> Handle<D> {
         self.ask(Command::Call(Box::new(action)), answer)
     }
 
+    /// The same, but only in this thread: `None` if the switch is at work.
+    pub fn with_device_at_once<R>(
+        &self,
+        action: impl FnOnce(&mut D) -> R,
+    ) -> Option<Result<R, IoError>> {
+        let device = self.shared.while_waiting()?;
+        Some(self.shared.run(device, action))
+    }
+}
+
+impl<D> Handle<D> {
     /// Hands a frame to the switch as if it came from its CPU port.
     pub fn send_from_cpu(&self, data: Vec<u8>) -> Result<(), IoError> {
         self.order(Command::FromCpu(data))
     }
 
+    pub fn stats(&self) -> Result<Stats, IoError> {
+        let (reply, answer) = channel();
+        self.ask(Command::Stats(reply), answer)
+    }
+
     fn order(&self, command: Command<D>) -> Result<(), IoError> {
+        self.shared.announce();
         self.commands.send(command).map_err(|_| IoError::Stopped)?;
-        self.bell.ring();
+        self.shared.bell.ring();
         Ok(())
     }
 

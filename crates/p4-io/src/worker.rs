@@ -1,14 +1,16 @@
 //! The thread of a switch: receive, process, send, and obey in between.
 
 use std::os::fd::RawFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender};
-use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::Duration;
 
 use p4_net::{DelayLine, Device, Drops};
 use p4_time::{Clock, Time};
 
 use crate::backend::{Receiver as Rx, Sender as Tx};
+use crate::error::IoError;
 use crate::forwarder::{Config, PacketIn};
 use crate::packet::{is_too_short, Inbox, Outbox};
 use crate::stats::{PortStats, Stats};
@@ -30,7 +32,61 @@ pub(crate) enum Command<D> {
         reply: Sender<bool>,
     },
     Stats(Sender<Stats>),
+    ThreadTime(Sender<f64>),
     Stop,
+}
+
+/// What a switch's thread shares with those that ask something of it.
+pub(crate) struct Shared<D> {
+    /// The thread has it while it works and lets it go while it waits for packets, so that others
+    /// need not wake it. `None` once it has ended.
+    device: Mutex<Option<D>>,
+    /// Orders that have not been carried out
+    orders: AtomicUsize,
+    pub(crate) bell: Bell,
+}
+
+impl<D> Shared<D> {
+    pub(crate) fn new(device: D, bell: Bell) -> Shared<D> {
+        Shared {
+            device: Mutex::new(Some(device)),
+            orders: AtomicUsize::new(0),
+            bell,
+        }
+    }
+
+    /// To be called before an order is given.
+    pub(crate) fn announce(&self) {
+        self.orders.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+impl<D: Device> Shared<D> {
+    /// The device if nothing is being done with it. What was ordered before comes first: then it is
+    /// not free either.
+    pub(crate) fn while_waiting(&self) -> Option<MutexGuard<'_, Option<D>>> {
+        let device = match self.device.try_lock() {
+            Ok(device) => device,
+            // Someone has left it half done: the switch has ended, as orders are told.
+            Err(TryLockError::Poisoned(_) | TryLockError::WouldBlock) => return None,
+        };
+        (self.orders.load(Ordering::SeqCst) == 0).then_some(device)
+    }
+
+    /// Runs `action`, and has the thread look again if something is due at another time than before.
+    pub(crate) fn run<R>(
+        &self,
+        mut device: MutexGuard<'_, Option<D>>,
+        action: impl FnOnce(&mut D) -> R,
+    ) -> Result<R, IoError> {
+        let device = device.as_mut().ok_or(IoError::Stopped)?;
+        let before = device.next_departure();
+        let done = action(device);
+        if device.next_departure() != before {
+            self.bell.ring();
+        }
+        Ok(done)
+    }
 }
 
 /// One port of the switch.
@@ -86,13 +142,11 @@ struct Exits {
 }
 
 pub(crate) struct Worker<D> {
-    device: D,
     clock: crate::MonotonicClock,
     receivers: Vec<InPort>,
     exits: Exits,
     inbox: Inbox,
     commands: Receiver<Command<D>>,
-    bell: Arc<Bell>,
 }
 
 impl<D: Device> Worker<D> {
@@ -100,10 +154,8 @@ impl<D: Device> Worker<D> {
     pub(crate) fn new(
         config: Config,
         ports: Vec<Port>,
-        device: D,
         packet_ins: SyncSender<PacketIn>,
         commands: Receiver<Command<D>>,
-        bell: Arc<Bell>,
     ) -> Worker<D> {
         let mut index = Vec::new();
         let (mut receivers, mut out_ports) = (Vec::new(), Vec::new());
@@ -132,45 +184,52 @@ impl<D: Device> Worker<D> {
         };
         let (clock, inbox) = (config.clock, Inbox::default());
         Worker {
-            device,
             clock,
             receivers,
             exits,
             inbox,
             commands,
-            bell,
         }
     }
 
-    /// Works until told to stop or until nobody is left who could tell.
-    pub(crate) fn run(mut self) -> (D, Stats) {
+    /// Works until told to stop or until nobody is left who could tell. `None` if another thread has
+    /// panicked in the middle of a change of the device.
+    pub(crate) fn run(mut self, shared: &Shared<D>) -> Option<(D, Stats)> {
         let sockets = self.receivers.iter().map(|port| port.receiver.fd());
-        let descriptors: Vec<RawFd> = sockets.chain([self.bell.fd()]).collect();
+        let descriptors: Vec<RawFd> = sockets.chain([shared.bell.fd()]).collect();
         let mut waiting: Vec<libc::pollfd> = descriptors.into_iter().map(sys::readable).collect();
-        while self.obey() {
+        let mut guard = shared.device.lock().ok()?;
+        loop {
+            let device = guard.as_mut()?;
+            if !self.obey(device, &shared.orders) {
+                break;
+            }
             let mut idle = true;
             for at in 0..self.receivers.len() {
-                idle &= self.serve(at) == 0;
-                self.land(at);
+                idle &= self.serve(device, at) == 0;
+                self.land(device, at);
             }
-            self.leave();
+            self.leave(device);
             self.exits.land(self.clock.now());
             self.exits.flush();
             if idle {
-                self.wait(&mut waiting);
+                let rest = self.time_to_next(device);
+                drop(guard);
+                wait(&mut waiting, rest, &shared.bell);
+                guard = shared.device.lock().ok()?;
             }
         }
         let stats = self.stats();
-        (self.device, stats)
+        guard.take().map(|device| (device, stats))
     }
 
     /// Carries out what was ordered; false if it is time to stop.
-    fn obey(&mut self) -> bool {
+    fn obey(&mut self, device: &mut D, orders: &AtomicUsize) -> bool {
         use std::sync::mpsc::TryRecvError;
         loop {
             match self.commands.try_recv() {
-                Ok(Command::Call(action)) => action(&mut self.device),
-                Ok(Command::FromCpu(data)) => self.receive_from_cpu(&data),
+                Ok(Command::Call(action)) => action(device),
+                Ok(Command::FromCpu(data)) => self.receive_from_cpu(device, &data),
                 // Who asked may have given up; the answer is then nobody's loss.
                 Ok(Command::SetPort { port, up, reply }) => {
                     let _ = reply.send(self.set_port(port, up));
@@ -182,15 +241,19 @@ impl<D: Device> Worker<D> {
                     self.exits.flush(); // what was ordered before is sent before the answer
                     let _ = reply.send(self.stats());
                 }
+                Ok(Command::ThreadTime(reply)) => {
+                    let _ = reply.send(sys::thread_time());
+                }
                 Ok(Command::Stop) | Err(TryRecvError::Disconnected) => return false,
                 Err(TryRecvError::Empty) => return true,
             }
+            orders.fetch_sub(1, Ordering::SeqCst);
         }
     }
 
     /// Processes one batch of a port; returns its size.
-    fn serve(&mut self, at: usize) -> usize {
-        let (device, exits) = (&mut self.device, &mut self.exits);
+    fn serve(&mut self, device: &mut D, at: usize) -> usize {
+        let exits = &mut self.exits;
         let InPort {
             number,
             receiver,
@@ -221,7 +284,7 @@ impl<D: Device> Worker<D> {
     }
 
     /// Gives the device what has come to the end of a port's emulated link.
-    fn land(&mut self, at: usize) {
+    fn land(&mut self, device: &mut D, at: usize) {
         let InPort {
             number,
             line: Some(line),
@@ -230,7 +293,7 @@ impl<D: Device> Worker<D> {
         else {
             return;
         };
-        let (now, device, exits) = (self.clock.now(), &mut self.device, &mut self.exits);
+        let (now, exits) = (self.clock.now(), &mut self.exits);
         line.advance(now, |frame| {
             device.receive(now, *number, frame, &mut |port, _, data| {
                 exits.push(now, port, data)
@@ -239,36 +302,25 @@ impl<D: Device> Worker<D> {
     }
 
     /// Sends what has waited in the device's own queues until now.
-    fn leave(&mut self) {
+    fn leave(&mut self, device: &mut D) {
         let (now, exits) = (self.clock.now(), &mut self.exits);
-        if self.device.next_departure().is_some_and(|due| due <= now) {
-            self.device
-                .advance(now, &mut |port, _, data| exits.push(now, port, data));
+        if device.next_departure().is_some_and(|due| due <= now) {
+            device.advance(now, &mut |port, _, data| exits.push(now, port, data));
         }
     }
 
-    fn receive_from_cpu(&mut self, data: &[u8]) {
+    fn receive_from_cpu(&mut self, device: &mut D, data: &[u8]) {
         let Some(port) = self.exits.cpu_port else {
             return;
         };
         let (now, exits) = (self.clock.now(), &mut self.exits);
-        self.device.receive(now, port, data, &mut |port, _, data| {
+        device.receive(now, port, data, &mut |port, _, data| {
             exits.push(now, port, data)
         });
     }
 
-    fn wait(&mut self, waiting: &mut [libc::pollfd]) {
-        // Not being able to wait is no reason to stop: the switch then polls.
-        if sys::wait(waiting, self.time_to_next()).is_err() {
-            std::thread::yield_now();
-        }
-        if waiting.last().is_some_and(|bell| bell.revents != 0) {
-            self.bell.hush();
-        }
-    }
-
     /// How long nothing is due on any emulated link or in the device; `None` if nothing is.
-    fn time_to_next(&self) -> Option<Duration> {
+    fn time_to_next(&self, device: &D) -> Option<Duration> {
         let arriving = self.receivers.iter().filter_map(|port| port.line.as_ref());
         let leaving = self
             .exits
@@ -278,7 +330,7 @@ impl<D: Device> Worker<D> {
         let due = arriving
             .chain(leaving)
             .filter_map(DelayLine::next_due)
-            .chain(self.device.next_departure())
+            .chain(device.next_departure())
             .min()?;
         let rest = due - self.clock.now();
         Some(Duration::from_nanos(rest.picos().div_ceil(1_000)))
@@ -395,6 +447,17 @@ impl Exits {
             .copied()
             .flatten()
             .map(usize::from)
+    }
+}
+
+/// Waits for packets, orders, or until something is due.
+fn wait(waiting: &mut [libc::pollfd], rest: Option<Duration>, bell: &Bell) {
+    // Not being able to wait is no reason to stop: the switch then polls.
+    if sys::wait(waiting, rest).is_err() {
+        std::thread::yield_now();
+    }
+    if waiting.last().is_some_and(|bell| bell.revents != 0) {
+        bell.hush();
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 use common::*;
 use p4_io::namespace::ip;
 use p4_io::{Forwarder, IoError, Patch};
-use p4_net::{LinkConfig, Probe};
-use p4_time::Time;
+use p4_net::{Device, LinkConfig, Out, Probe};
+use p4_time::{Clock as _, Time};
 
 /// Frames that switches must carry whatever is in them, each of its own length.
 fn frames_of_every_length(lengths: impl Iterator<Item = usize>) -> Vec<Vec<u8>> {
@@ -169,6 +169,53 @@ fn frames_cross_unchanged_and_are_counted_on_both_ports() {
             stats.port(2).unwrap().drops.total() + stats.port(1).unwrap().drops.total(),
             0
         );
+        Ok(())
+    });
+}
+
+// If this fails, what a controller asks for overtakes the packet that it sent before, or a switch that
+// was set up while it slept sleeps on when something is due.
+#[test]
+fn what_is_done_in_place_keeps_its_order_and_wakes_the_switch() {
+    /// Counts packets, and sends one when it is due.
+    #[derive(Default)]
+    struct Timer {
+        seen: u32,
+        due: Option<Time>,
+    }
+    impl Device for Timer {
+        fn receive(&mut self, _: Time, _: u16, _: &[u8], _: &mut Out) {
+            self.seen += 1;
+        }
+        fn next_departure(&self) -> Option<Time> {
+            self.due
+        }
+        fn advance(&mut self, _: Time, out: &mut Out) {
+            self.due = None;
+            out(510, 0, &[7; 64]);
+        }
+    }
+    for_each_backend(|backend| {
+        cable("a", "s")?;
+        let (packet_ins, cpu) = sync_channel(1);
+        let config = config(Some(backend), &[(1, "s")]);
+        let clock = config.clock;
+        let switch = Forwarder::start(config, Timer::default(), packet_ins)?;
+        for sent in 1..=1_000 {
+            switch.send_from_cpu(vec![9; 64])?;
+            assert_eq!(switch.with_device(|timer| timer.seen)?, sent);
+        }
+        // Without packets the switch waits, sooner or later, and lets others at its device.
+        let handle = switch.handle();
+        while handle.with_device_at_once(|_| ()).is_none() {
+            std::thread::yield_now();
+        }
+        let due = clock.now();
+        switch.with_device(move |timer| timer.due = Some(due))?;
+        assert_eq!(cpu.recv_timeout(PATIENCE).unwrap().data, [7; 64]);
+        switch.stop()?;
+        let gone = handle.with_device(|_| ());
+        assert!(matches!(gone, Err(IoError::Stopped)));
         Ok(())
     });
 }

@@ -92,7 +92,7 @@ const DIRECTIVES: &[&str] = &[
     "define", "elif", "else", "endif", "error", "if", "ifdef", "ifndef", "include", "line",
     "pragma", "undef", "warning",
 ];
-const BUILT_IN_FILES: &[&str] = &["core.p4", "v1model.p4", "tna.p4"];
+const BUILT_IN_FILES: &[&str] = &["core.p4", "v1model.p4", "tna.p4", "t2na.p4"];
 
 /// What can stand at `offset` of `text`. `pos` is that place in the checked program; `files` are
 /// names of files that can be included.

@@ -1,15 +1,17 @@
 //! The BF Runtime server in front of a TNA switch on Linux interfaces.
 
 use crate::io::Forwarder;
-use crate::p4runtime::ForwarderPlant;
-use p4_bfrt::server::{Job, Plant, Server};
+use crate::p4runtime::{address_of, not_listening, socket, ForwarderPlant};
+use p4_arch::tna::Switch;
+use p4_bfrt::server::{Job, Plant, PortCounts, Server};
 use p4_bfrt::Schema;
-use p4_bfrt_grpc::Api;
+use p4_bfrt_grpc::{Api, Empty};
 use p4_runtime::Gone;
-use p4_runtime_grpc::Listener;
+use p4_runtime_grpc::{one_by_one, Listener};
+use p4_time::Time;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use std::net::ToSocketAddrs;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Plant for ForwarderPlant {
@@ -22,6 +24,35 @@ impl Plant for ForwarderPlant {
             }
         });
         done.map_err(|_| Gone)
+    }
+
+    fn run_at_once(&self, job: &mut dyn FnMut(&mut Switch)) -> Result<bool, Gone> {
+        let done = self.handle().with_device_at_once(|device| {
+            if let Ok(switch) = device.tna("BF Runtime") {
+                job(switch);
+            }
+        });
+        match done {
+            Some(done) => done.map(|()| true).map_err(|_| Gone),
+            None => Ok(false),
+        }
+    }
+
+    fn counts(&self) -> BTreeMap<u16, PortCounts> {
+        // A switch that has been stopped has counted nothing.
+        let stats = self.handle().stats().unwrap_or_default();
+        let ports = stats.ports.into_iter().map(|(port, own)| {
+            let counts = PortCounts {
+                received: (own.received.frames, own.received.bytes),
+                sent: (own.sent.frames, own.sent.bytes),
+            };
+            (port, counts)
+        });
+        ports.collect()
+    }
+
+    fn now(&self) -> Time {
+        p4_runtime::Plant::now(self)
     }
 }
 
@@ -36,24 +67,21 @@ pub struct BfrtServer {
 impl BfrtServer {
     #[new]
     fn new(name: &str, forwarder: &mut Forwarder, address: &str) -> PyResult<BfrtServer> {
-        let (plant, program, _) = forwarder.for_runtime();
+        let (plant, program, listeners) = forwarder.for_runtime();
         let info = program.and_then(|program| program.p4info.clone());
         let parsers = info.as_ref().map(|info| info.ingress_parsers.as_slice());
         let (Some(info), Some([first, ..])) = (&info, parsers) else {
             let message = "BF Runtime is for Tofino: the program has no Pipeline of TNA";
             return Err(PyValueError::new_err(message));
         };
-        let wrong =
-            || PyValueError::new_err(format!("{address:?} is not an address; write HOST:PORT"));
-        let mut found = address.to_socket_addrs().map_err(|_| wrong())?;
-        let socket = found.next().ok_or_else(wrong)?;
+        let socket = socket(address)?;
         let schema = Schema::of(info);
         let server = Server::new(Arc::new(plant), name, &first.pipeline, schema);
-        let api = Api {
-            server: Arc::new(server),
-        };
-        let listener = Listener::start(api, socket, || ())
-            .map_err(|error| PyOSError::new_err(format!("cannot listen on {address}: {error}")))?;
+        let server = Arc::new(server);
+        listeners.bfrt = Arc::downgrade(&server);
+        let ticking = Arc::clone(&server);
+        let listener = Listener::start(Api { server }, socket, move || ticking.tick())
+            .map_err(|error| not_listening(address, &error))?;
         Ok(BfrtServer {
             listener: Some(listener),
         })
@@ -62,9 +90,7 @@ impl BfrtServer {
     /// Where the server listens, as HOST:PORT.
     #[getter]
     fn address(&self) -> PyResult<String> {
-        let listener = self.listener.as_ref();
-        let closed = || PyOSError::new_err("the server has been closed");
-        Ok(listener.ok_or_else(closed)?.address().to_string())
+        address_of(self.listener.as_ref())
     }
 
     /// Ends all connections. The switch goes on with what it has.
@@ -72,4 +98,48 @@ impl BfrtServer {
         let listener = self.listener.take();
         py.detach(|| drop(listener));
     }
+}
+
+/// A server like [`BfrtServer`] that has no switch and answers every call at once.
+#[pyclass(module = "p4lab._engine")]
+pub struct EmptyServer {
+    listener: Option<Listener>,
+}
+
+#[pymethods]
+impl EmptyServer {
+    #[new]
+    fn new(address: &str) -> PyResult<EmptyServer> {
+        let listener = Listener::start(Empty, socket(address)?, || {})
+            .map_err(|error| not_listening(address, &error))?;
+        Ok(EmptyServer {
+            listener: Some(listener),
+        })
+    }
+
+    #[getter]
+    fn address(&self) -> PyResult<String> {
+        address_of(self.listener.as_ref())
+    }
+
+    fn close(&mut self, py: Python<'_>) {
+        let listener = self.listener.take();
+        py.detach(|| drop(listener));
+    }
+}
+
+/// Seconds that calls of a method take, one after the other, with these serialized messages: the
+/// least that a client can have of its own.
+#[pyfunction]
+pub fn bench_calls(
+    py: Python<'_>,
+    address: &str,
+    path: &str,
+    messages: Vec<Vec<u8>>,
+) -> PyResult<f64> {
+    let to = socket(address)?;
+    let taken = py.detach(|| one_by_one(to, path, &messages));
+    taken
+        .map(|taken| taken.as_secs_f64())
+        .map_err(|error| PyOSError::new_err(error.to_string()))
 }

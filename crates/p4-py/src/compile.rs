@@ -2,10 +2,10 @@
 
 use crate::files::DiskFiles;
 use crate::program::Program;
-use p4_arch::{AnyArchitecture, Image};
 use p4_check::lint::Target;
+use p4_driver::{build, has_error, Built};
 use p4_info::P4Info;
-use p4_syntax::{Diagnostic, FileProvider, MemoryFiles, Options, Severity, SourceMap, Span};
+use p4_syntax::{Diagnostic, MemoryFiles, Options, Severity, SourceMap, Span};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -182,67 +182,12 @@ fn finish(py: Python<'_>, built: Built) -> PyResult<Compilation> {
     })
 }
 
-/// What the passes have made of a program.
-pub struct Built {
-    pub diagnostics: Vec<Diagnostic>,
-    pub sources: SourceMap,
-    pub image: Option<Image>,
-    /// `None` for a program with errors
-    pub p4info: Option<Result<Arc<P4Info>, Vec<Diagnostic>>>,
-}
-
-/// All passes, each as far as the ones before allow.
-pub fn build(
-    main_file: &str,
-    files: &dyn FileProvider,
-    options: &Options,
-    bmv2_compat: bool,
-    targets: &[Target],
-) -> Built {
-    let parsed = p4_syntax::parse(main_file, files, options);
-    let mut diagnostics = parsed.diagnostics;
-    let checked = p4_check::check(&parsed.program);
-    diagnostics.extend(checked.diagnostics.iter().cloned());
-    diagnostics.extend(p4_check::lint::lint(&checked, targets));
-    let p4info = (!has_error(&diagnostics))
-        .then(|| p4_info::p4info(&checked, &parsed.sources).map(Arc::new));
-    let mut image = None;
-    if !has_error(&diagnostics) && checked.main.is_some() {
-        let architecture = AnyArchitecture {
-            as_bmv2: bmv2_compat,
-        };
-        match p4_ir::lower::lower(&checked, &architecture) {
-            Err(errors) => diagnostics.extend(errors),
-            Ok(program) => match Image::new(Arc::new(program)) {
-                Ok(ready) => image = Some(ready),
-                Err(error) => {
-                    let message = p4_check::sentence(&error.message);
-                    diagnostics.push(Diagnostic::error("E0901", error.span, message))
-                }
-            },
-        }
-    }
-    diagnostics.sort_by_key(|diagnostic| diagnostic.span);
-    Built {
-        diagnostics,
-        sources: parsed.sources,
-        image,
-        p4info,
-    }
-}
-
 /// P4Info as text or as JSON.
 pub fn written(info: &P4Info, json: bool) -> String {
     match json {
         true => info.json(),
         false => info.text(),
     }
-}
-
-fn has_error(diagnostics: &[Diagnostic]) -> bool {
-    diagnostics
-        .iter()
-        .any(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
 fn diagnostic_dict<'py>(

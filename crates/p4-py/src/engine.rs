@@ -47,11 +47,7 @@ pub fn equip(switch: &mut Switch, program: &Program, engine: Engine) -> PyResult
     if engine == Engine::Interpreter {
         return Ok(());
     }
-    let compiled = program.native.get_or_init(|| {
-        let code = p4_jit::compile(switch.prepared());
-        code.map(|code| Arc::new(code) as Arc<dyn Native>)
-            .map_err(|error| error.to_string())
-    });
+    let compiled = program.native.get_or_init(|| native(switch));
     match compiled {
         Ok(code) => switch
             .set_native(Some(Arc::clone(code)))
@@ -59,4 +55,16 @@ pub fn equip(switch: &mut Switch, program: &Program, engine: Engine) -> PyResult
         Err(why) if engine == Engine::Jit => Err(PyValueError::new_err(why.clone())),
         Err(_) => Ok(()),
     }
+}
+
+#[cfg(not(target_family = "wasm"))]
+fn native(switch: &Switch) -> Result<Arc<dyn Native>, String> {
+    p4_jit::compile(switch.prepared())
+        .map(|code| Arc::new(code) as Arc<dyn Native>)
+        .map_err(|error| error.to_string())
+}
+
+#[cfg(target_family = "wasm")]
+fn native(_: &Switch) -> Result<Arc<dyn Native>, String> {
+    Err("there is no native code in a browser".to_owned())
 }

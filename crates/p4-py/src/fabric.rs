@@ -4,9 +4,11 @@ use p4_fabric::{
     Class, Explored, Flow, Outcome, Parameters, Place, Policies, PortId, Reach, Setup, Spacing,
     Time, VoqDrop, Wait,
 };
+use p4_net::partition::Rounds;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use std::num::NonZeroUsize;
 
 /// The file of all parameters, with the source of each.
 #[pyfunction]
@@ -114,11 +116,19 @@ impl Fabric {
         Ok(())
     }
 
-    /// Lets time pass until `end`, or for so many events: "reached", "paused" or "deadlock".
-    #[pyo3(signature = (end, events = u64::MAX))]
-    fn run(&mut self, py: Python<'_>, end: u64, events: u64) -> &'static str {
-        let fabric = &mut self.fabric;
-        match py.detach(|| fabric.run_until(Time::from_picos(end), events)) {
+    /// Lets time pass until `end`, or for so many events and those of the same window: "reached",
+    /// "paused" or "deadlock". What happens does not depend on `threads`.
+    #[pyo3(signature = (end, events = u64::MAX, *, threads = NonZeroUsize::MIN))]
+    fn run(
+        &mut self,
+        py: Python<'_>,
+        end: u64,
+        events: u64,
+        threads: NonZeroUsize,
+    ) -> &'static str {
+        let (fabric, end) = (&mut self.fabric, Time::from_picos(end));
+        let crew = |rounds: &dyn Rounds| p4_parallel::carry_out(rounds, threads);
+        match py.detach(|| fabric.run_by(end, events, crew)) {
             Outcome::Reached => "reached",
             Outcome::Paused => "paused",
             Outcome::Deadlock => "deadlock",
@@ -171,7 +181,7 @@ impl Fabric {
     /// Counters of the whole run, by name.
     fn totals<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
-        for (name, value) in self.fabric.measures().totals.named() {
+        for (name, value) in self.fabric.totals().named() {
             dict.set_item(name, value)?;
         }
         Ok(dict)
@@ -179,16 +189,17 @@ impl Fabric {
 
     /// Frames, mean and 99th percentile of the delay in ps, by the surrogates that were passed.
     fn delays(&self) -> Vec<(u64, Option<u64>, Option<u64>)> {
-        let histograms = self.fabric.measures().delays.iter();
+        let histograms = self.fabric.measures().delays;
         let picos = |time: Option<Time>| time.map(Time::picos);
         histograms
+            .iter()
             .map(|one| (one.count(), picos(one.mean()), picos(one.percentile(99.0))))
             .collect()
     }
 
     /// Lines in use of the watched leaf's cache, one number an interval.
     fn cache(&self) -> Vec<u32> {
-        self.fabric.measures().cache.clone()
+        self.fabric.measures().cache
     }
 
     /// Ports that hold something, as leaf and place.

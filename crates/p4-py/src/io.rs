@@ -7,15 +7,17 @@ use crate::program::Program;
 use crate::switch::Device;
 use crate::trace::arrival_dict;
 use crate::update;
+use p4_arch::tna::LoopConfig;
 use p4_io::bench::{Command, Contestant, Load};
 use p4_io::{Backend, Config, IoError, MonotonicClock, PacketIn, PortStats, Stats};
-use p4_runtime::Tap;
+use p4_net::Device as _;
+use p4_runtime::{Plant as _, Tap};
 use p4_time::Clock;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PySequence};
 use std::sync::mpsc::{sync_channel, Receiver, RecvTimeoutError, SyncSender};
-use std::sync::Mutex;
+use std::sync::{Mutex, Weak};
 use std::time::Duration;
 
 /// Where the frames for the controller arrive, and the clock that all its switches share.
@@ -76,8 +78,16 @@ pub struct Forwarder {
     inner: Option<p4_io::Forwarder<Device>>,
     program: Option<Py<Program>>,
     plant: ForwarderPlant,
+    listeners: Listeners,
+}
+
+/// Servers that want to hear of the switch's ports.
+#[derive(Default)]
+pub struct Listeners {
     /// Once P4Runtime's clients may reach it
-    tap: Option<Tap>,
+    pub tap: Option<Tap>,
+    /// While BF Runtime's may
+    pub bfrt: Weak<p4_bfrt::server::Server>,
 }
 
 #[pymethods]
@@ -101,6 +111,9 @@ impl Forwarder {
             None => Device::without_program(),
         };
         device.set_cpu_port(cpu_port);
+        for (number, _) in &ports {
+            device.plug(*number);
+        }
         let numbers = ports.iter().map(|(number, _)| *number).collect();
         let config = Config {
             switch,
@@ -116,7 +129,7 @@ impl Forwarder {
             inner: Some(inner),
             program,
             plant,
-            tap: None,
+            listeners: Listeners::default(),
         })
     }
 
@@ -154,15 +167,41 @@ impl Forwarder {
         self.running()?.send_from_cpu(data).map_err(refused)
     }
 
+    /// Lets a port of a TNA switch lead back to its ingress. Its interface stays silent then.
+    fn set_loop(&self, py: Python<'_>, port: u16) -> PyResult<()> {
+        let inner = self.running()?;
+        let set = move |device: &mut Device| device.set_loop(port, Some(LoopConfig::default()));
+        py.detach(|| inner.with_device(set))
+            .map_err(refused)?
+            .map_err(PyValueError::new_err)
+    }
+
+    /// Chooses what runs in each pipe of a TNA switch, by names of pipelines; None: nothing.
+    fn place(&self, py: Python<'_>, pipelines: [Option<String>; 4]) -> PyResult<()> {
+        let inner = self.running()?;
+        let place = move |device: &mut Device| device.place(&pipelines);
+        py.detach(|| inner.with_device(place))
+            .map_err(refused)?
+            .map_err(PyValueError::new_err)
+    }
+
     /// Takes a port down or up.
     fn set_port(&self, py: Python<'_>, port: u16, up: bool) -> PyResult<()> {
         let inner = self.running()?;
         py.detach(|| inner.set_port(port, up)).map_err(refused)?;
-        match &self.tap {
-            Some(tap) => py
-                .detach(|| tap.set_port(port, up))
-                .map_err(|refusal| PyOSError::new_err(refusal.message)),
-            None => Ok(()),
+        if let Some(tap) = &self.listeners.tap {
+            py.detach(|| tap.set_port(port, up))
+                .map_err(|refusal| PyOSError::new_err(refusal.message))?;
+        }
+        match self.listeners.bfrt.upgrade() {
+            Some(server) => py
+                .detach(|| server.set_link(port, up))
+                .map_err(|status| PyOSError::new_err(status.message)),
+            None => {
+                let now = self.plant.now();
+                let changed = move |device: &mut Device| device.port_changed(now, port, up);
+                py.detach(|| inner.with_device(changed)).map_err(refused)
+            }
         }
     }
 
@@ -226,10 +265,10 @@ impl Forwarder {
 }
 
 impl Forwarder {
-    /// What P4Runtime needs of the switch, the program that it runs, and where to leave the tap.
-    pub fn for_runtime(&mut self) -> (ForwarderPlant, Option<&Program>, &mut Option<Tap>) {
+    /// What a server needs of the switch, the program that it runs, and where it says that it listens.
+    pub fn for_runtime(&mut self) -> (ForwarderPlant, Option<&Program>, &mut Listeners) {
         let program = self.program.as_ref().map(Py::get);
-        (self.plant.clone(), program, &mut self.tap)
+        (self.plant.clone(), program, &mut self.listeners)
     }
 
     fn running(&self) -> PyResult<&p4_io::Forwarder<Device>> {

@@ -41,7 +41,7 @@ mod _engine {
     use super::bench_tables::bench_table;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
-    use super::bfrt::BfrtServer;
+    use super::bfrt::{bench_calls, BfrtServer, EmptyServer};
     #[pymodule_export]
     use super::compile::{compile, compile_text, Compilation};
     #[pymodule_export]

@@ -1,17 +1,15 @@
 //! The language server on standard input and output, and the formatter.
 
 use crate::files::read_regular_file;
-use p4_arch::{AnyArchitecture, Image};
-use p4_check::Checked;
+use p4_driver::later_passes;
 use p4_lsp::{Config, Files, Server};
-use p4_syntax::{Diagnostic, Limits};
+use p4_syntax::Limits;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::collections::VecDeque;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// How much of a folder is looked through for P4 files: folders deep, entries and programs in all.
 const MAX_DEPTH: usize = 6;
@@ -51,17 +49,6 @@ pub fn serve_lsp(
 pub fn format_text(py: Python<'_>, text: &str) -> PyResult<String> {
     py.detach(|| p4_fmt::format(text))
         .map_err(|error| PyValueError::new_err(error.to_string()))
-}
-
-/// What stands in the way of running a program that the checker has accepted.
-fn later_passes(checked: &Checked<'_>) -> Vec<Diagnostic> {
-    match p4_ir::lower::lower(checked, &AnyArchitecture::default()) {
-        Err(errors) => errors,
-        Ok(program) => match Image::new(Arc::new(program)) {
-            Ok(_) => Vec::new(),
-            Err(error) => vec![Diagnostic::error("E0901", error.span, error.message)],
-        },
-    }
 }
 
 struct Disk {

@@ -15,12 +15,17 @@ use crate::tna;
 use crate::trace::LazyArrival;
 use crate::update;
 use num_bigint::BigUint;
-use p4_net::{Flow, LinkId, RandomFailures, Reads, Recording, Stream, Traffic, Transfer};
+use p4_net::partition::Rounds;
+use p4_net::{Flow, LinkId, RandomFailures, Reads, Recording, Stream, Traffic, Transfer, Whole};
 use p4_time::{Clock, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySequence, PyTuple};
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+/// Parts of a network for each thread: who is done with its own helps the others.
+const PARTS_PER_THREAD: usize = 8;
 
 /// Switches and hosts joined by links; time passes only in `run_until`.
 #[pyclass(module = "p4lab._engine")]
@@ -676,15 +681,35 @@ impl Network {
     }
 
     /// Lets time pass up to `end` or until the caller must act. Gives None when `end` has come, else
-    /// ("packet_in" | "host_frame", node, time, frame). Raises when frames run in a loop.
+    /// ("packet_in" | "host_frame", node, time, frame). Raises when frames run in a loop. What happens
+    /// does not depend on `threads`, which carry out parts of the network side by side if it has any.
+    #[pyo3(signature = (end, *, threads = NonZeroUsize::MIN))]
     fn run_until<'py>(
         &mut self,
         py: Python<'py>,
         end: u64,
+        threads: NonZeroUsize,
     ) -> PyResult<Option<Bound<'py, PyTuple>>> {
-        let inner = &mut self.inner;
-        let event = py.detach(|| inner.run_until(Time::from_picos(end)));
+        let (inner, end) = (&mut self.inner, Time::from_picos(end));
+        let crew = |rounds: &dyn Rounds| p4_parallel::carry_out(rounds, threads);
+        let event = py.detach(|| match threads.get() {
+            1 => inner.run_until(end),
+            many => inner.run_by(end, PARTS_PER_THREAD * many, crew),
+        });
         event_tuple(py, event)
+    }
+
+    /// Why several threads would not share the work of `run_until`, see `_engine.pyi`.
+    fn undivided(&self, end: u64) -> Option<&'static str> {
+        let why = self.inner.whole(Time::from_picos(end))?;
+        Some(match why {
+            Whole::Talks => "a switch has a controller, or a host tells of its frames",
+            Whole::Captures => "a link is captured",
+            Whole::Measures => "a host measures latencies",
+            Whole::LinkEvents => "a link goes down or up",
+            Whole::SharedFlow => "several hosts send frames of one flow",
+            Whole::NoParts => "no cable has a delay",
+        })
     }
 }
 

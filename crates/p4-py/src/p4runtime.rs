@@ -1,11 +1,11 @@
 //! The P4Runtime server in front of switches on Linux interfaces.
 
-use crate::compile::build;
 use crate::files::DiskFiles;
 use crate::io::Forwarder;
 use crate::switch::Device;
 use p4_arch::v1model::{Config, Image, Switch};
 use p4_arch::Image as AnyImage;
+use p4_driver::build;
 use p4_io::{Handle, IoError, MonotonicClock};
 use p4_runtime::{Compiler, DeviceConfig, Gone, Host, Job, Pipeline, Plant, Server};
 use p4_runtime_grpc::{Api, Listener};
@@ -14,7 +14,7 @@ use p4_time::{Clock, Time};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use std::collections::BTreeSet;
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, ToSocketAddrs};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Arc;
@@ -178,6 +178,23 @@ impl Sources {
     }
 }
 
+/// The socket address that HOST:PORT names.
+pub fn socket(address: &str) -> PyResult<SocketAddr> {
+    let wrong = || PyValueError::new_err(format!("{address:?} is not an address; write HOST:PORT"));
+    let mut found = address.to_socket_addrs().map_err(|_| wrong())?;
+    found.next().ok_or_else(wrong)
+}
+
+pub fn not_listening(address: &str, error: &std::io::Error) -> PyErr {
+    PyOSError::new_err(format!("cannot listen on {address}: {error}"))
+}
+
+/// Where a server listens, as HOST:PORT; `None` is a closed one.
+pub fn address_of(listener: Option<&Listener>) -> PyResult<String> {
+    let closed = || PyOSError::new_err("the server has been closed");
+    Ok(listener.ok_or_else(closed)?.address().to_string())
+}
+
 /// P4Runtime for switches on Linux interfaces, over gRPC, in threads of its own.
 #[pyclass(module = "p4lab._engine")]
 pub struct P4RuntimeServer {
@@ -196,10 +213,7 @@ impl P4RuntimeServer {
         include_dirs: Vec<String>,
         bmv2_compat: bool,
     ) -> PyResult<P4RuntimeServer> {
-        let wrong =
-            || PyValueError::new_err(format!("{address:?} is not an address; write HOST:PORT"));
-        let mut found = address.to_socket_addrs().map_err(|_| wrong())?;
-        let socket = found.next().ok_or_else(wrong)?;
+        let socket = socket(address)?;
         let sources = Sources {
             folders,
             include_dirs,
@@ -212,7 +226,7 @@ impl P4RuntimeServer {
         let server = Arc::new(Server::new(Arc::new(sources), Arc::new(epoch)));
         let (api, ticking) = (Arc::clone(&server), Arc::clone(&server));
         let listener = Listener::start(Api { server: api }, socket, move || ticking.tick())
-            .map_err(|error| PyOSError::new_err(format!("cannot listen on {address}: {error}")))?;
+            .map_err(|error| not_listening(address, &error))?;
         Ok(P4RuntimeServer {
             server,
             listener: Some(listener),
@@ -222,14 +236,12 @@ impl P4RuntimeServer {
     /// Where the server listens, as HOST:PORT.
     #[getter]
     fn address(&self) -> PyResult<String> {
-        let listener = self.listener.as_ref();
-        let closed = || PyOSError::new_err("the server has been closed");
-        Ok(listener.ok_or_else(closed)?.address().to_string())
+        address_of(self.listener.as_ref())
     }
 
     /// Makes a switch a device. From now on packets to its CPU port and digests go to the clients.
     fn add(&self, py: Python<'_>, device_id: u64, forwarder: &mut Forwarder) -> PyResult<()> {
-        let (plant, program, tap) = forwarder.for_runtime();
+        let (plant, program, listeners) = forwarder.for_runtime();
         let pipeline = match program {
             Some(program) => {
                 let info = program
@@ -250,7 +262,7 @@ impl P4RuntimeServer {
         let (handle, cpu_port) = (plant.handle.clone(), plant.cpu_port);
         let added = self.server.add_device(device_id, Arc::new(plant), pipeline);
         let added = added.map_err(|refusal| PyValueError::new_err(refusal.message))?;
-        *tap = Some(added.clone());
+        listeners.tap = Some(added.clone());
         py.detach(|| handle.with_device(move |device| device.set_tap(cpu_port, added)))
             .map_err(|error| PyOSError::new_err(error.to_string()))
     }

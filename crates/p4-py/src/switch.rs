@@ -106,6 +106,20 @@ impl Device {
         Ok(())
     }
 
+    /// Notes that a port of a TNA switch has a cable; other switches have one at all ports.
+    #[cfg(target_os = "linux")]
+    pub fn plug(&mut self, port: u16) {
+        if let Ok(switch) = self.tna("cables") {
+            switch.plug(port);
+        }
+    }
+
+    /// Chooses what runs in each pipe of a TNA switch, by the names of pipelines.
+    #[cfg(target_os = "linux")]
+    pub fn place(&mut self, pipelines: &[Option<String>; 4]) -> Result<(), String> {
+        self.tna("pipes")?.place(pipelines)
+    }
+
     /// What a looped port with a rate has counted; `None` if the port is not looped.
     pub fn loop_stats(&mut self, port: u16) -> Result<Option<LoopStats>, String> {
         Ok(self.tna("looped ports")?.loop_stats(port))

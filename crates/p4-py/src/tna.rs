@@ -16,7 +16,8 @@
 //! A node is `(rid, [port])`, `(rid, [port], xid | None)` or `(rid, [port], xid | None, [lag])`.
 
 use p4_arch::tna::{
-    App, Direction, Lag, LpfConfig, MirrorSession, Mode, Node, Pruning, Switch, Trigger, WredConfig,
+    App, Coalescing, Direction, Lag, LpfConfig, MirrorSession, Mode, Node, Pruning, Switch,
+    Trigger, WredConfig,
 };
 use p4_arch::Digest;
 use p4_ir::ir::Program;
@@ -100,7 +101,11 @@ fn setting(tuple: &Bound<'_, PyTuple>) -> PyResult<Setting> {
         }
         "lag" => {
             let ports = ports(&at(2)?)?;
-            Setting::Lag(below(&at(1)?, MOST_LAGS, "LAG")?, Lag { ports })
+            let lag = Lag {
+                ports,
+                ..Lag::default()
+            };
+            Setting::Lag(below(&at(1)?, MOST_LAGS, "LAG")?, lag)
         }
         "prune" => {
             let id = below(&at(1)?, MOST_EXCLUSIONS, "exclusion id")?;
@@ -111,7 +116,11 @@ fn setting(tuple: &Bound<'_, PyTuple>) -> PyResult<Setting> {
         "mirror" => {
             let fields: Option<Bound<'_, PyDict>> = at(2)?.extract()?;
             let session = fields.map(|fields| mirror(&fields)).transpose()?;
-            Setting::Mirror(below(&at(1)?, MOST_MIRRORS, "mirror session")?, session)
+            let id = below(&at(1)?, MOST_MIRRORS, "mirror session")?;
+            if let Some(session) = &session {
+                session.check(id).map_err(wrong)?;
+            }
+            Setting::Mirror(id, session)
         }
         "generator" => {
             let pipe = below(&at(1)?, 4, "pipe")? as u8;
@@ -218,15 +227,33 @@ fn mirror(fields: &Bound<'_, PyDict>) -> PyResult<MirrorSession> {
             "copy_to_cpu" => session.copy_to_cpu = value.extract()?,
             "max_length" => session.max_length = value.extract()?,
             "coalescing" => {
-                return Err(wrong(
-                    "mirror sessions do not coalesce packets here; set the session without it"
-                        .to_string(),
-                ))
+                let fields: Option<Bound<'_, PyDict>> = value.extract()?;
+                session.coalescing = fields.map(|fields| coalescing(&fields)).transpose()?;
             }
             other => return Err(wrong(format!("a mirror session has no field {other:?}"))),
         }
     }
     Ok(session)
+}
+
+/// A header that is longer than any is left to [`MirrorSession::check`].
+fn coalescing(fields: &Bound<'_, PyDict>) -> PyResult<Coalescing> {
+    let mut own = Coalescing::default();
+    for (name, value) in fields {
+        match name.extract::<String>()?.as_str() {
+            "header" => {
+                let bytes = value.cast::<PyBytes>()?.as_bytes();
+                own.header_length = u8::try_from(bytes.len()).unwrap_or(u8::MAX);
+                for (to, from) in own.header.iter_mut().zip(bytes) {
+                    *to = *from;
+                }
+            }
+            "timeout" => own.timeout = value.extract()?,
+            "extracted" => own.extracted = value.extract()?,
+            other => return Err(wrong(format!("coalescing has no field {other:?}"))),
+        }
+    }
+    Ok(own)
 }
 
 fn direction(name: &str) -> PyResult<Direction> {

@@ -321,7 +321,7 @@ fn step_dict<'py>(py: Python<'py>, program: &Program, step: &Step) -> PyResult<B
                 ir.blocks.get(*block as usize).map(|block| &*block.name),
             )?;
         }
-        Event::State { state } => {
+        Event::State { state, .. } => {
             dict.set_item(
                 "name",
                 ir.states.get(*state as usize).map(|state| &*state.name),

@@ -213,7 +213,7 @@ fn rates(given: &Bound<'_, PyAny>) -> PyResult<Option<MeterConfig>> {
 }
 
 fn match_of(tuple: &Bound<'_, PyTuple>) -> PyResult<Match> {
-    let number = |index: usize| -> PyResult<BigUint> { tuple.get_item(index)?.extract() };
+    let number = |index: usize| number(&tuple.get_item(index)?);
     let kind: String = tuple.get_item(0)?.extract()?;
     Ok(match kind.as_str() {
         "exact" => Match::Exact(number(1)?),
@@ -240,12 +240,21 @@ fn match_of(tuple: &Bound<'_, PyTuple>) -> PyResult<Match> {
 }
 
 fn named(params: &Bound<'_, PyAny>) -> PyResult<Args> {
+    let pair = |pair: PyResult<Bound<'_, PyAny>>| {
+        let (name, value): (String, Bound<'_, PyAny>) = pair?.extract()?;
+        Ok::<_, PyErr>((name, number(&value)?))
+    };
     Ok(Args::Named(
-        params
-            .try_iter()?
-            .map(|pair| pair?.extract())
-            .collect::<PyResult<_>>()?,
+        params.try_iter()?.map(pair).collect::<PyResult<_>>()?,
     ))
+}
+
+/// A number of any size. Most are small, and a large one costs a call of a method in Python.
+fn number(value: &Bound<'_, PyAny>) -> PyResult<BigUint> {
+    match value.extract::<u64>() {
+        Ok(small) => Ok(BigUint::from(small)),
+        Err(_) => value.extract(),
+    }
 }
 
 fn session(tuple: &Bound<'_, PyTuple>) -> PyResult<Option<CloneSession>> {

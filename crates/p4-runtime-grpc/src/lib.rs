@@ -4,11 +4,13 @@
 //! service is put together by hand from tonic's parts: six methods need no generated code.
 #![forbid(unsafe_code)]
 
+mod caller;
 mod codec;
 mod listener;
 mod service;
 mod stream;
 
+pub use caller::one_by_one;
 pub use codec::Protobuf;
 pub use listener::Listener;
 pub use service::{aside, grpc, status, unary, Answer, Api};

@@ -4,6 +4,7 @@ use http::{Request, Response};
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 use tonic::body::Body;
@@ -36,7 +37,7 @@ impl Listener {
     pub fn start<S>(
         service: S,
         address: SocketAddr,
-        tick: impl Fn() + Send + 'static,
+        tick: impl Fn() + Send + Sync + 'static,
     ) -> io::Result<Listener>
     where
         S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
@@ -44,7 +45,7 @@ impl Listener {
         S::Future: Send,
     {
         let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
+            .worker_threads(1) // calls are short, and a second thread has to be woken for them
             .thread_name("grpc")
             .enable_all()
             .build()?;
@@ -53,12 +54,15 @@ impl Listener {
             TcpIncoming::bind(address)?.with_nodelay(Some(true))
         };
         let address = incoming.local_addr()?;
+        let tick = Arc::new(tick);
         runtime.spawn(async move {
             let mut interval = tokio::time::interval(TICK);
             interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
             loop {
                 interval.tick().await;
-                tick();
+                let tick = Arc::clone(&tick);
+                // It may have to wait for the switch. A panic of it has been told; the next one is due.
+                let _ = tokio::task::spawn_blocking(move || tick()).await;
             }
         });
         let transport = tonic::transport::Server::builder()

@@ -20,8 +20,9 @@ use tonic::server::{Grpc, ServerStreamingService, StreamingService, UnaryService
 use tonic::{Code, Status, Streaming};
 use tower_service::Service;
 
-/// Messages may be so large: batches of several 100,000 updates.
-const MAX_MESSAGE: usize = 64 << 20;
+/// Messages may be so large: the answer to two million keys that are not there, as a test of the SDE
+/// asks for them (bri_grpc_error), has less.
+const MAX_MESSAGE: usize = 256 << 20;
 
 /// The service for one connection.
 #[derive(Clone)]

@@ -71,7 +71,7 @@ impl From<UpdateError> for Refusal {
                 Code::PermissionDenied
             }
             IndexOutOfRange { .. } => Code::OutOfRange,
-            InUse { .. } | EmptyMemberGroup { .. } => Code::FailedPrecondition,
+            InUse { .. } | EmptyMemberGroup { .. } | NotEmpty { .. } => Code::FailedPrecondition,
             _ => Code::InvalidArgument,
         };
         Refusal::new(code, error.to_string())
@@ -110,7 +110,11 @@ impl Status {
             .enumerate()
             .filter_map(|(index, result)| Some((index, result.as_ref().err()?)));
         let count = failed.clone().count();
-        let mut message = format!("{count} of {} {what}s failed", results.len());
+        let parts = match what.strip_suffix('y') {
+            Some(stem) => format!("{stem}ies"),
+            None => format!("{what}s"),
+        };
+        let mut message = format!("{count} of {} {parts} failed", results.len());
         for (index, refusal) in failed.take(TOLD) {
             message.push_str(&format!("; {what} {}: {refusal}", index + 1));
         }

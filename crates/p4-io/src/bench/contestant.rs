@@ -81,7 +81,7 @@ impl Running {
     /// Processor time used so far, in seconds, if that is known.
     pub(super) fn busy(&self) -> Option<f64> {
         match self {
-            Running::Switch(forwarder) => forwarder.with_device(|_| sys::thread_time()).ok(),
+            Running::Switch(forwarder) => forwarder.thread_time().ok(),
             Running::Nothing(idler) => Some(idler.nanoseconds.load(Ordering::Relaxed) as f64 / 1e9),
             Running::Program(process) => sys::process_time(process.0.id()),
         }
