@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect, sync_playwright
 
 from p4lab.notebook.pace import chromium
 
-__all__ = ["Book", "chromium", "copy_of", "opened"]
+__all__ = ["IDLE", "Book", "chromium", "copy_of", "opened"]
 
 PATIENCE = 60_000  # milliseconds: a test fails by what it sees, not by how fast
 IDLE = "text=| Idle"  # in the status bar, after the kernel's name

@@ -3,8 +3,6 @@ and use them without a mouse, and what is pressed has its effect."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -15,21 +13,12 @@ from playwright.sync_api import Browser, expect
 from book import chromium
 from p4lab.course.home import HERE
 from p4lab.notebook import Lab, open_lab
-from stage import NARROW, WIDE, Stage, opened
-
-BROWSER = chromium()
+from stage import NARROW, WIDE, Stage
 
 pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian: chromium)"),
+    pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: chromium)"),
     pytest.mark.beside(seconds=15),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    assert BROWSER is not None
-    with opened(BROWSER) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

@@ -42,7 +42,7 @@ def test_the_lost_packet_is_found_on_the_circle(book: Book) -> None:
     copy = view.locator("g[data-number]")
     expect(copy).to_have_attribute("data-number", "1", timeout=PATIENCE)
     view.focus()
-    for _ in range(5):
+    for _ in range(6):
         book.page.keyboard.press("ArrowRight")
     expect(copy).to_have_attribute("data-number", "3")
     expect(copy).to_have_attribute("data-verdict", "duplicate")

@@ -10,14 +10,12 @@ from collections.abc import Iterator
 import pytest
 
 from p4lab.course.home import HERE
-from p4lab.notebook.folder import lab_folder
-from p4lab.paths import ROOT
 
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 expect = playwright.expect
 
-from book import PATIENCE, Book, chromium, copy_of, opened  # noqa: E402
-from jupyter import jupyter  # noqa: E402
+from beginner import begun  # noqa: E402
+from book import Book, chromium  # noqa: E402
 
 BROWSER = chromium()
 FILE = "bier/bier.p4"
@@ -44,16 +42,10 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def book(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Book]:
     """JupyterLab as `./lab` opens it, on a lab that has just begun."""
+    assert BROWSER is not None
     home = tmp_path_factory.mktemp("living")
-    notebook = copy_of(ROOT / "notebooks" / "01-bier.ipynb", home / "files")
-    folder = lab_folder("01-bier", notebook.parent / "01-bier")
-    expect.set_options(timeout=PATIENCE)
-    with jupyter(notebook, home, folder, P4LAB_FOLDER=str(folder.path)) as server:
-        server.warm()
-        assert BROWSER is not None
-        with opened(server.url, BROWSER, "g[data-way='h1 r6']") as book:
-            book.folder, book.home = folder.path, home
-            yield book
+    with begun("01-bier", home, BROWSER, ".p4l .p4v-topology") as book:
+        yield book
 
 
 def save(book: Book, text: str) -> None:

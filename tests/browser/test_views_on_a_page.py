@@ -3,7 +3,7 @@ mouse, or a small screen, can work with them, too."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,23 +21,14 @@ from p4lab.notebook import open_lab
 from p4lab.notebook.checks import check
 from p4lab.notebook.folder import lab_folder
 from p4lab.systems.bier_tna.views.provisioning import provisioning
-from stage import NARROW, WIDE, Stage, opened
-
-BROWSER = chromium()
+from stage import NARROW, WIDE, Stage
 
 pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="needs Chromium (Debian: chromium)"),
+    pytest.mark.skipif(chromium() is None, reason="needs Chromium (Debian: chromium)"),
     pytest.mark.beside(seconds=40),
 ]
 
 RIGHT, WRONG = "carried.remaining & fbm;", "carried.remaining;"
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    assert BROWSER is not None
-    with opened(BROWSER) as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

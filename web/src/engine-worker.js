@@ -1,0 +1,25 @@
+// The engine (crates/p4-wasm) in a worker: questions and answers in JSON.
+
+const MEMORY = "It takes more memory than a page has; look for huge types, tables and header stacks.";
+
+const engine = WebAssembly.instantiateStreaming(fetch(new URL("p4.wasm", import.meta.url))).then(
+  ({ instance }) => instance.exports,
+);
+
+function answer(exports, question) {
+  const bytes = new TextEncoder().encode(JSON.stringify(question));
+  const input = exports.input(bytes.length);
+  new Uint8Array(exports.memory.buffer, input, bytes.length).set(bytes);
+  const length = exports.answer();
+  const output = new Uint8Array(exports.memory.buffer, exports.output(), length);
+  return JSON.parse(new TextDecoder().decode(output));
+}
+
+self.onmessage = async ({ data: { id, question } }) => {
+  try {
+    self.postMessage({ id, ...answer(await engine, question) });
+  } catch (error) {
+    // A trap leaves the engine's memory as it was in the middle of something.
+    self.postMessage({ id, fatal: error instanceof WebAssembly.RuntimeError ? MEMORY : String(error) });
+  }
+};

@@ -1,0 +1,44 @@
+// Python (Pyodide) in a worker: the same checks as on the command line, on the same engine.
+
+const here = (path) => new URL(`python/${path}`, import.meta.url);
+const bytes = async (path) => new Uint8Array(await (await fetch(here(path))).arrayBuffer());
+
+const OUT_OF_MEMORY =
+  "Judging it takes more memory than a page has; look for huge types, tables and header stacks, and " +
+  "for packets that go around and make more of themselves.";
+
+async function begin() {
+  const { loadPyodide } = await import(here("pyodide.mjs"));
+  const [python, names] = await Promise.all([
+    loadPyodide(), // from where its script is
+    fetch(here("wheels.json")).then((found) => found.json()),
+  ]);
+  for (const wheel of await Promise.all(names.map(bytes))) python.unpackArchive(wheel, "wheel");
+  return { python, desk: python.runPython("from p4lab.website.page import Desk; Desk()") };
+}
+
+function asked(desk, inPython, { ask, lab, files, editing, number, values, message, check }) {
+  if (ask === "check") return desk.check(lab, inPython(files));
+  if (ask === "live") return desk.live(lab, inPython(files), editing);
+  if (ask === "view") return desk.view(number, inPython(values), inPython(message ?? {}));
+  return desk.answer(ask, check);
+}
+
+const ready = begin();
+
+self.onmessage = async ({ data: { id, question } }) => {
+  try {
+    const { python, desk } = await ready;
+    const answer = asked(desk, (value) => python.toPy(value), question);
+    self.postMessage({ id, answer: JSON.parse(answer) });
+  } catch (error) {
+    // Python's own errors leave it as it was; anything else may not.
+    if (error.name === "PythonError") self.postMessage({ id, error: error.message.trim().split("\n").at(-1) });
+    else self.postMessage({ id, fatal: error instanceof WebAssembly.RuntimeError ? OUT_OF_MEMORY : String(error) });
+  }
+};
+
+ready.then(
+  () => self.postMessage({ ready: true }),
+  (error) => self.postMessage({ failed: String(error) }),
+);
