@@ -10,6 +10,8 @@
 #   --listen ADDRESS     where JupyterLab listens (default: 127.0.0.1, this machine alone; a virtual
 #                        machine whose port is forwarded wants 0.0.0.0)
 #   --seen-as HOST:PORT  how a browser outside reaches it (default: 127.0.0.1:8888); it is only said
+#   --class ROSTER.csv   make a server for a class: p4lab in /opt/p4lab, JupyterHub, a user for each
+#                        student; what follows `--` goes to `p4lab class make`, such as --lab 02-frr
 #   --no-p4lang          leave p4c and bmv2 out
 #   --no-service         do not start JupyterLab with the machine
 #
@@ -22,6 +24,8 @@ into=
 listen=127.0.0.1
 p4lang=yes
 service=yes
+roster= # of a class
+class_options=()
 port=8888
 seen_as=127.0.0.1:$port
 notes=() # what an admin should know at the end
@@ -67,6 +71,12 @@ while [ $# -gt 0 ]; do
     --into) into=${2:?--into wants a folder}; shift 2 ;;
     --listen) listen=${2:?--listen wants an address}; shift 2 ;;
     --seen-as) seen_as=${2:?--seen-as wants HOST:PORT}; shift 2 ;;
+    --class)
+        roster=${2:?--class wants a roster}
+        user=root service=no into=${into:-/opt/p4lab}
+        shift 2
+        ;;
+    --) shift; class_options=("$@"); break ;;
     --no-p4lang) p4lang=no; shift ;;
     --no-service) service=no; shift ;;
     *) die "unknown option $1; the top of this script lists them." ;;
@@ -75,6 +85,8 @@ done
 [ "$(id -u)" = 0 ] || die "start me with sudo: packages are installed."
 [ -e "$source_dir/lab" ] || die "I must be started where I lie, in p4lab's folder provision: what I copy lies beside it."
 have apt-get || die "this is no Debian or Ubuntu; use ./lab directly, it says what is missing."
+[ -z "$roster" ] || [ -r "$roster" ] || die "$roster: there is no such roster; --class wants a CSV (docs/machine.md)."
+[ -n "$roster" ] || [ ${#class_options[@]} = 0 ] || die "what follows -- is for --class."
 home=$(getent passwd "$user" | cut -d: -f6) || true
 [ -n "$home" ] || die "there is no user '$user'; name one with --user."
 into=${into:-$home/p4lab}
@@ -84,6 +96,7 @@ architecture=$(dpkg --print-architecture)
 total=5
 [ $p4lang = no ] || total=$((total + 1))
 [ $service = no ] || total=$((total + 1))
+[ -z "$roster" ] || total=$((total + 1))
 # A fresh machine may still be busy with its own updates: wait for the lock, and ask nothing.
 apt=(-o Acquire::Retries=3 -o DPkg::Lock::Timeout=300)
 export DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1
@@ -97,7 +110,7 @@ packages() {
     begin "packages of $PRETTY_NAME, $architecture" "$network"
     quiet apt-get "${apt[@]}" update -q
     install ca-certificates curl ethtool gcc git gnupg iproute2 libc6-dev mininet net-tools \
-        procps python3 python3-venv sudo tshark util-linux
+        procps python3 python3-venv sudo tshark util-linux ${roster:+node-configurable-http-proxy passwd}
 }
 
 # The version of a package that apt would install; nothing where it knows none.
@@ -215,12 +228,22 @@ UNIT
     notes+=("Its token is in $token: sudo cat $token")
 }
 
+# JupyterHub and a user for each student. What it says is for the admin: passwords, the address.
+class() {
+    begin "the class of $roster" "What p4lab class said is above; correct it there."
+    [ ! -d "$into/solutions" ] || chmod 700 "$into/solutions" # students can read the rest
+    own_words=yes
+    "$into/lab" class make "$roster" --listen "$listen" ${class_options[@]+"${class_options[@]}"}
+    own_words=
+}
+
 packages
 rust
 copy
 set_up
 [ $p4lang = no ] || p4lang
 [ $service = no ] || jupyter
+[ -z "$roster" ] || class
 begin "p4lab doctor" "Each line that says broken has its remedy below it."
 own_words=yes
 as_user "$into/lab" doctor

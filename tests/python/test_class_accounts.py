@@ -1,0 +1,190 @@
+"""From a roster to users, passwords and units: what no server is needed for.
+
+If these fail, a roster's odd line becomes a user of the system that is somebody else, or a class
+does not start with its machine.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from unittest.mock import MagicMock
+
+import pytest
+
+from p4lab.classroom import passwords
+from p4lab.classroom.accounts import accounts
+from p4lab.classroom.collecting import collect, now
+from p4lab.classroom.place import ClassError, Place, Settings, written
+from p4lab.classroom.settings import given
+from p4lab.grading import handins
+from p4lab.grading.roster import Person, Roster, login_of
+from p4lab.grading.roster import read as read_roster
+
+ODD = ["ada", "root", "../../etc", "Zoë Müller", "zoe muller", "-rf", "a b", "a;b", "", "İ", "名前"]
+USER = re.compile(r"p4-[a-z0-9]([a-z0-9-]{0,19}[a-z0-9])?")
+SEED = 11
+
+
+def people(*ids: str) -> Roster:
+    return Roster("own", ("id",), tuple(Person(one) for one in ids))
+
+
+def test_every_id_becomes_a_user_of_its_own() -> None:
+    print(f"seed {SEED}")
+    chance = random.Random(SEED)
+    alphabet = "aA0-_./ ü\n\0$"
+    made = {
+        "".join(chance.choice(alphabet) for _ in range(chance.randrange(30))) for _ in range(500)
+    }
+    ids = [*dict.fromkeys([*ODD, *sorted(made)])]
+    logins = [login_of(one) for one in ids]
+    assert all(USER.fullmatch(login) for login in logins), logins
+    assert len(set(logins)) == len(ids)
+    assert login_of("ada") == "p4-ada" and login_of("root") == "p4-root"
+
+
+def test_two_ids_that_would_share_a_user_are_refused() -> None:
+    taken = login_of("Zoë").removeprefix("p4-")
+    with pytest.raises(ClassError, match="would both be p4-zoe-"):
+        accounts(people("Zoë", taken))
+
+
+def test_who_logs_in_is_one_person(tmp_path: Path) -> None:
+    file = tmp_path / "roster.csv"
+    file.write_text("id,name,email\n1,Ada,ada@x.org\n2,Bob,same@x.org\n3,Cid,same@x.org\n")
+    roster = read_roster(file)
+    assert [roster.person(one) and roster.person(one).id for one in ("1", "ADA@x.org")] == [
+        "1",
+        "1",
+    ]
+    assert roster.person("p4-1") is not None
+    for nobody in ("", " ", "Ada", "same@x.org", "4"):
+        assert roster.person(nobody) is None, nobody
+
+
+def test_what_is_collected_is_its_students_in_the_grader(tmp_path: Path) -> None:
+    """The grader knows a folder LOGIN@TIME again, whatever the id is."""
+    file = tmp_path / "roster.csv"
+    file.write_text('id\nada\n../../etc\n"Zoë Müller"\n')
+    roster = read_roster(file)
+    folder = tmp_path / "handins"
+    for person in roster.people:
+        (folder / f"{login_of(person.id)}@{now():%Y-%m-%dT%H-%M-%SZ}").mkdir(parents=True)
+    found = handins.entries([folder], tmp_path / "scratch")
+    assert [one.when for one in found] == [now()] * 3 or all(one.when for one in found)
+    owners = [[person.id for person in roster.owners(one.student)] for one in found]
+    assert sorted(owners) == [["../../etc"], ["Zoë Müller"], ["ada"]]
+
+
+def test_an_account_that_is_not_a_students_is_never_read(tmp_path: Path) -> None:
+    """Also where somebody has made a user of that name before."""
+    from p4lab.grading.submission import Wanted
+
+    people_there = accounts(people("surely-not-there"))
+    found = collect(Place(tmp_path), people_there, "01-bier", Wanted(("x.p4",)), now())
+    assert "there is no user p4-surely-not-there" in found.missing["p4-surely-not-there"]
+    assert list((tmp_path / "handins/01-bier").iterdir()) == []
+
+
+def test_a_password_fits_only_itself(tmp_path: Path) -> None:
+    word, other = passwords.new(), passwords.new()
+    kept = passwords.hashed(word)
+    assert passwords.fits(word, kept) and passwords.fits(f" {word.upper()} ", kept)
+    assert not passwords.fits(other, kept) and not passwords.fits("", kept)
+    assert kept != passwords.hashed(word), "the salt is new each time"
+    passwords.hand_out(tmp_path / "list.csv", [("ada", "Ada", "", word)])
+    assert (tmp_path / "list.csv").stat().st_mode & 0o77 == 0
+
+
+def test_settings_stay_as_they_were_written(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    lti = tmp_path / "lti.toml"
+    lti.write_text(
+        'issuer = "https://lms"\nclient_id = "1"\nauthorize_url = "https://lms/a"\n'
+        'jwks_endpoint = "https://lms/k"\n'
+    )
+    first = given(place, {"lab": "02-frr", "port": 9000}, lti)
+    place.settings_file.write_text(written(first))
+    assert given(place, {}, None) == first == place.settings()
+    assert given(place, {"port": 1}, None).lab == "02-frr"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ({"lab": "no-such"}, "there is no lab 'no-such'"),
+        ({"tls_cert": "/dev/null"}, "go together"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(
+    said: dict[str, str], told: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ClassError, match=told):
+        given(Place(tmp_path), said, None)
+
+
+def test_systemd_understands_the_units(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if shutil.which("systemd-analyze") is None:
+        pytest.skip("systemd-analyze is not installed")
+    pytest.importorskip("jupyterhub", reason="JupyterHub is not installed")
+    from p4lab.classroom.units import units
+
+    proxy = tmp_path / "bin" / "configurable-http-proxy"
+    proxy.parent.mkdir()
+    proxy.write_text("#!/bin/sh\n")
+    proxy.chmod(0o755)
+    monkeypatch.setenv("PATH", str(proxy.parent), prepend=":")
+    place = Place(tmp_path / "class")
+    place.hub.mkdir(parents=True)
+    settings = Settings(port=443, tls_cert="/etc/hostname", tls_key="/etc/hosts")
+    texts = units(place, settings)
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text.replace("User=p4lab-class", "User=root"))
+    files = [str(tmp_path / name) for name in texts]
+    said = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", *files],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    ours = [line for line in said.stderr.splitlines() if "p4lab-class" in line]
+    assert said.returncode == 0 and ours == [], said.stderr
+    (hub,) = (text for name, text in texts.items() if name == "p4lab-class.service")
+    assert f"ExecStart={sys.executable} -m jupyterhub -f" in hub
+
+
+@pytest.mark.parametrize("systemd", [True, False])
+def test_jupyterhub_knows_every_setting(
+    systemd: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would pass over one that is misspelt, such as a limit."""
+    pytest.importorskip("jupyterhub", reason="JupyterHub is not installed")
+    from jupyterhub.app import JupyterHub
+    from jupyterhub.auth import Authenticator
+    from jupyterhub.proxy import ConfigurableHTTPProxy
+    from jupyterhub.spawner import Spawner
+    from systemdspawner import SystemdSpawner
+    from traitlets.config import Config
+
+    from p4lab.classroom import hub
+    from p4lab.classroom.place import PLACE
+
+    (tmp_path / "roster.csv").write_text("id\nada\n")
+    (tmp_path / "class.toml").write_text("memory_mb = 700\ncores = 1.5\n")
+    monkeypatch.setenv(PLACE, str(tmp_path))
+    monkeypatch.setattr(hub, "HAS_SYSTEMD", systemd)
+    config = Config()
+    hub.configure(config)
+    known = [JupyterHub, Authenticator, ConfigurableHTTPProxy, Spawner, SystemdSpawner]
+    traits = {one.__name__: set(one.class_traits(config=True)) for one in known}
+    for section, values in config.items():
+        assert set(values) <= traits[section], section
+    spawner = (SystemdSpawner if systemd else Spawner)(config=config, user=MagicMock())
+    limits = (spawner.mem_limit, spawner.cpu_limit)
+    assert limits == ((700 << 20, 1.5) if systemd else (None, None))
+    assert ("SystemdSpawner" in str(config.JupyterHub.spawner_class)) == systemd
