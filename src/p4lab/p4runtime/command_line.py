@@ -16,8 +16,11 @@ DEFAULT_ADDRESS = "0.0.0.0:9559"
 BFRT_ADDRESS = "0.0.0.0:50052"
 """Where bf_switchd listens, and so a switch of TNA"""
 V1MODEL, TNA = "v1model", "tna"
+BACKENDS = ("af_xdp", "tpacket_v3", "socket")
 DROP_PORT = 511  # of v1model
 MAX_PORT = DROP_PORT - 1
+PIPES = 4
+"""Of a Tofino"""
 QUEUES = 8
 """Of every port, always"""
 
@@ -67,8 +70,16 @@ class Options:
     log_file: Path | None = None
     log_console: bool = False
     pcap: Path | None = None
+    backend: str | None = None
+    """What passes frames to and from the interfaces; None: the fastest that works"""
     bmv2_compat: bool = False
     thrift_port: int | None = None
+    ports_file: Path | None = None
+    """A ports.json, as the Tofino model takes it: its ports, whose veths are made"""
+    conf: Path | None = None
+    """As bf_switchd takes it: in which pipes pipelines run"""
+    loop_pipes: tuple[int, ...] = ()
+    """Pipes of which all front ports lead back to themselves"""
     notifications: str | None = None
     """Where digests are told to clients of Thrift; None: where bmv2 does"""
     ignored: tuple[str, ...] = ()
@@ -103,6 +114,16 @@ def parse(words: Sequence[str]) -> Options:
                 options = replace(options, ignored=(*options.ignored, name))
         elif name == "--arch":
             options = _with_arch(options, given or rest.value(name))
+        elif name == "--ports-json":
+            options = replace(options, ports_file=Path(given or rest.value(name)))
+        elif name == "--conf":
+            options = replace(options, conf=Path(given or rest.value(name)))
+        elif name == "--int-port-loop":
+            pipes = _number(name, given or rest.value(name), 1 << PIPES)
+            looped = tuple(pipe for pipe in range(PIPES) if pipes >> pipe & 1)
+            options = replace(options, loop_pipes=looped)
+        elif name == "--backend":
+            options = _with_backend(options, given or rest.value(name))
         elif name == "--bmv2-compat":
             options = replace(options, bmv2_compat=True)
         elif name == "--log-file":
@@ -126,10 +147,9 @@ def parse(words: Sequence[str]) -> Options:
             raise CommandLineError(f"one program is enough: {options.program} or {word}.")
         else:
             options = replace(options, program=Path(word))
-    if options.arch == TNA:
-        _check_tna(options)
-        if options.address == DEFAULT_ADDRESS:
-            options = replace(options, address=BFRT_ADDRESS)
+    _check_arch(options)
+    if options.arch == TNA and options.address == DEFAULT_ADDRESS:
+        options = replace(options, address=BFRT_ADDRESS)
     if waits and options.program is not None:
         raise CommandLineError(f"--no-p4 waits for a program; leave out {options.program}.")
     if not waits and options.program is None:
@@ -143,8 +163,23 @@ def _with_arch(options: Options, arch: str) -> Options:
     return replace(options, arch=arch)
 
 
-def _check_tna(options: Options) -> None:
-    """What bmv2 has and a Tofino has not."""
+def _with_backend(options: Options, backend: str) -> Options:
+    if backend not in BACKENDS:
+        raise CommandLineError(f"--backend is {', '.join(BACKENDS)}, not {backend}.")
+    return replace(options, backend=backend)
+
+
+def _check_arch(options: Options) -> None:
+    """What bmv2 has and a Tofino has not, and the other way round."""
+    if options.arch != TNA:
+        for name, given in (
+            ("--ports-json", options.ports_file),
+            ("--conf", options.conf),
+            ("--int-port-loop", options.loop_pipes),
+        ):
+            if given:
+                raise CommandLineError(f"{name} is for a Tofino; say --arch {TNA}, too.")
+        return
     for name, given in (
         ("--thrift-port", options.thrift_port is not None),
         ("--bmv2-compat", options.bmv2_compat),

@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,9 +20,13 @@ from p4lab.p4runtime.carried import compile_carried, source_in
 from p4lab.p4runtime.command_line import TNA, Options
 from p4lab.p4runtime.paced import hold, rates
 from p4lab.p4runtime.pcap import Captures
+from p4lab.p4runtime.switchd_conf import ConfError, pipelines_in
+from p4lab.p4runtime.veths import PortsError, read_ports, veths
 
 LINK_SECONDS = 0.1  # how often the interfaces' state is looked at
 TRACED_PER_LOOK = 200
+FRONT_PORTS = 64
+"""Of each pipe of a Tofino"""
 
 
 class SwitchError(Exception):
@@ -80,28 +85,45 @@ def _folders(program: Path) -> list[Path]:
 
 def run(options: Options, ended: threading.Event, ready: threading.Event | None = None) -> None:
     """Runs a switch until `ended` is set. Raises SwitchError, and OSError without root."""
+    if options.ports_file is not None:
+        try:
+            ports = read_ports(options.ports_file)
+            own = tuple((port.number, port.near) for port in ports)
+            with veths(ports):
+                rest = replace(options, ports=(*options.ports, *own), ports_file=None)
+                return run(rest, ended, ready)
+        except PortsError as error:
+            raise SwitchError(str(error)) from error
     program = None
     if options.program:
         program = load(options.program, bmv2_compat=options.bmv2_compat)
     with ExitStack() as stack:
         log = stack.enter_context(_log(options))
         inbox = _engine.Inbox()
-        backend = "socket" if options.pcap else None  # faster ways pass captures by
-        forwarder = _engine.Forwarder(
-            program, options.ports, inbox, cpu_port=options.cpu_port, backend=backend
-        )
+        # Faster ways than sockets pass captures by.
+        backend = "socket" if options.pcap else options.backend
+        try:
+            forwarder = _engine.Forwarder(
+                program,
+                options.ports,
+                inbox,
+                cpu_port=options.cpu_port,
+                backend=backend,
+                engine=None,  # it may have to run for days
+            )
+        except ValueError as error:
+            raise SwitchError(f"{options.program}: {error}.") from error
         stack.callback(forwarder.stop)
         if options.pcap:
             names = [interface for _, interface in options.ports]
             stack.enter_context(Captures(options.pcap, names))
-        if options.address is not None and options.arch == TNA:
-            address = _serve_bfrt(options, options.address, forwarder, stack)
-            print(f"Server listening on {address}", flush=True)
-            log(f"BF Runtime for {_name(options)} on {address}")
-        elif options.address is not None:
-            address = _serve(options, options.address, forwarder, stack)
+        if options.arch == TNA:
+            _set_up_pipes(options, forwarder)
+        if options.address is not None:
+            serve = _serve_bfrt if options.arch == TNA else _serve
+            address, what = serve(options, options.address, forwarder, stack)
             print(f"Server listening on {address}", flush=True)  # what scripts wait for
-            log(f"P4Runtime for device {options.device_id} on {address}")
+            log(f"{what} on {address}")
         if options.thrift_port is not None:
             log(f"Thrift on port {_thrift(stack, options, forwarder, program)}")
             log("Thrift server was started")  # in bmv2's words: what scripts wait for
@@ -114,8 +136,10 @@ def run(options: Options, ended: threading.Event, ready: threading.Event | None 
         _watch(options, forwarder, ended, log)
 
 
-def _serve(options: Options, address: str, forwarder: _engine.Forwarder, stack: ExitStack) -> str:
-    """Starts P4Runtime for the switch until the stack is left; gives HOST:PORT."""
+def _serve(
+    options: Options, address: str, forwarder: _engine.Forwarder, stack: ExitStack
+) -> tuple[str, str]:
+    """Starts P4Runtime, which ends with the stack. Returns HOST:PORT and what is served there."""
     near = _folders(options.program) if options.program else [Path.cwd(), Path.cwd() / "build"]
     try:
         server = _engine.P4RuntimeServer(address, folders=near, bmv2_compat=options.bmv2_compat)
@@ -126,24 +150,33 @@ def _serve(options: Options, address: str, forwarder: _engine.Forwarder, stack: 
         server.add(options.device_id, forwarder)
     except ValueError as error:
         raise SwitchError(f"{options.program}: {error}") from error
-    return server.address
+    return server.address, f"P4Runtime for device {options.device_id}"
 
 
-def _name(options: Options) -> str:
-    """What clients of BF Runtime call the program: as its file."""
-    return options.program.stem if options.program else ""
+def _set_up_pipes(options: Options, forwarder: _engine.Forwarder) -> None:
+    """Pipelines into their pipes, and the pipes whose ports lead back."""
+    if options.conf is not None:
+        try:
+            program = options.program.stem if options.program else ""
+            forwarder.place(pipelines_in(options.conf, program))
+        except (ConfError, ValueError) as error:
+            raise SwitchError(f"--conf {options.conf}: {error}.") from error
+    for pipe in options.loop_pipes:
+        for port in range(FRONT_PORTS):
+            forwarder.set_loop(pipe << 7 | port)
 
 
 def _serve_bfrt(
     options: Options, address: str, forwarder: _engine.Forwarder, stack: ExitStack
-) -> str:
-    """Starts BF Runtime for the switch until the stack is left; gives HOST:PORT."""
+) -> tuple[str, str]:
+    """The same for BF Runtime, whose clients call the program as its file."""
+    name = options.program.stem if options.program else ""
     try:
-        server = _engine.BfrtServer(_name(options), forwarder, address)
+        server = _engine.BfrtServer(name, forwarder, address)
     except ValueError as error:
         raise SwitchError(f"--arch {TNA}: {error}.") from error
     stack.callback(server.close)
-    return server.address
+    return server.address, f"BF Runtime for {name}"
 
 
 def _thrift(
