@@ -1,4 +1,4 @@
-"""Checks on models of a Tofino, with a stand-in for the SDE: a BFRT server with our engine.
+"""Checks on the target tofino-model, without an SDE: on our own switch, driven over BFRT.
 
 What is proven: ports, loops, entries, registers and packets of a case get to a switch and back by
 BFRT and cables alone, and no case leaves anything to the next. Without this, a student's right
@@ -8,6 +8,7 @@ program would fail on the chip for a reason that is ours.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from bfrt_fake.programs import install
 from cli_runner import ROOT, p4lab
 from p4lab.control.loops import loop_entries
 from p4lab.engine import to_engine
@@ -30,17 +30,15 @@ from p4lab.network import NetworkError
 from p4lab.network.counting import ProbeCounter
 from p4lab.systems.bier_tna.entries import port_status, served
 from p4lab.targets import cables
+from p4lab.targets.tofino.simulators import NO_SDE
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="cables to a switch need root")
 LAB = "05-recirculation"
 
 
 @pytest.fixture(autouse=True)
-def sde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    home = tmp_path / "sde"
-    install(home)
-    monkeypatch.setenv("SDE_INSTALL", str(home))
-    return home
+def no_sde(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SDE_INSTALL", raising=False)
 
 
 @pytest.fixture
@@ -200,7 +198,21 @@ def test_what_cannot_be_is_one_sentence(arguments: tuple[str, ...], said: str) -
     assert done.returncode == 2 and said in done.stderr
 
 
-def test_without_an_sde_it_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SDE_INSTALL")
+@needs_root
+def test_check_says_what_it_judges_with(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "p4" / "bier", tmp_path / "bier")
+    program = tmp_path / "bier" / "tna.p4"
+    program.write_text(program.read_text() + "}")
+    done = p4lab("check", LAB, tmp_path, "--target", "tofino-model", "--json")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert NO_SDE in done.stderr
+
+
+def test_an_sde_that_lacks_something_is_not_replaced(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Whoever has set SDE_INSTALL wants the SDE's model."""
+    monkeypatch.setenv("SDE_INSTALL", str(tmp_path))
     done = p4lab("check", LAB, ROOT / "p4", "--target", "tofino-model")
-    assert done.returncode == 2 and "SDE_INSTALL is not set" in done.stderr
+    assert done.returncode == 2
+    assert "needs bf-p4c, tofino-model, bf_switchd" in done.stderr

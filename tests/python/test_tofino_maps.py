@@ -106,7 +106,7 @@ WRONG = [
     (HEAD + "recirculation = [68, 68]\n", 4, "68 is not a separate recirculation port"),
     (HEAD + HEAD.partition("\n")[2], 5, "there are two switches r1"),
     (HEAD + HEAD.partition("\n")[2].replace("r1", "r2"), 4, "r2 has the server of r1"),
-    (HEAD + CABLE.replace('"r1"', '"r9"'), 5, "no switch 'r9'; there is r1"),
+    (HEAD + CABLE.replace('"r1"', '"r9"'), 5, "no switch is named 'r9'; known: r1"),
     (HEAD + CABLE.replace("front = 1", "front = 33"), 6, "has the sockets 1 to 32, not 33"),
     (HEAD + CABLE.replace("front = 1", "front = 0"), 6, "`front` is 0, but it must be at least 1"),
     (HEAD + CABLE + "lane = 2\n", 8, "a port of 100G has 4 lanes"),

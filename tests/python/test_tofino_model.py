@@ -1,7 +1,8 @@
-"""The network of models, with a stand-in for the SDE: a BFRT server with our engine behind it.
+"""The target tofino-model on our own switch, and with an SDE's programs that are ours.
 
-Everything else is as with the real one: namespaces, cables, the CPU port with IGMP, rows over BFRT,
-hosts, streams, the verdict. Without this, a lab admin with an SDE would be the first to run it.
+Everything else is as with the real ones: namespaces, cables, the CPU port with IGMP, rows over
+BFRT, hosts, streams, the verdict. Without this, a lab admin with an SDE would be the first to run
+it, and nobody without one could.
 """
 
 from __future__ import annotations
@@ -10,27 +11,34 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bfrt_fake.programs import install
 from cli_runner import p4lab
 from p4lab.doctor import tools as doctor
+from p4lab.targets.tofino.simulators import NO_SDE
 from p4lab.topology import Topology
+from sde_folder import install
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="Mininet needs root")
 
 
 @pytest.fixture(autouse=True)
+def no_sde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("SDE_INSTALL", raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture
 def sde(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "sde"
     install(home)
     monkeypatch.setenv("SDE_INSTALL", str(home))
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return home
 
 
-def test_the_stand_in_looks_like_an_sde() -> None:
+def test_the_folder_looks_like_an_sde(sde: Path) -> None:
     assert doctor.tofino_sde().detail.endswith("with tofino-model")
 
 
@@ -47,9 +55,19 @@ def rack(topology: Topology) -> str:
     return told
 
 
+def as_on_the_engine(topology: str, report: dict[str, Any]) -> None:
+    assert (report["target"], report["ok"], report["problems"]) == ("tofino-model", True, [])
+    same = p4lab("run", "01-bier", "--topology", topology, "--packets", "50", "--json")
+    virtual = json.loads(same.stdout)
+    assert report["hosts"] == virtual["hosts"]
+    assert report["links"] == virtual["links"]
+
+
 @needs_root
 @pytest.mark.parametrize(("topology", "wired"), [("paper", True), ("rfc8279", False)])
-def test_lab_01_runs_on_models_as_on_the_engine(topology: str, wired: bool, tmp_path: Path) -> None:
+def test_lab_01_runs_without_an_sde_and_says_what_it_uses(
+    topology: str, wired: bool, tmp_path: Path
+) -> None:
     (tmp_path / "rack.toml").write_text(rack(Topology.load(topology)))
     done = p4lab(
         *("run", "01-bier", "--target", "tofino-model", "--topology", topology),
@@ -58,11 +76,36 @@ def test_lab_01_runs_on_models_as_on_the_engine(topology: str, wired: bool, tmp_
     )
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
+    as_on_the_engine(topology, report)
+    assert NO_SDE in report["notes"]
+
+
+@needs_root
+@pytest.mark.parametrize("lab", ["03-protect", "04-msr6"])
+def test_other_labs_run_their_programs_for_tna(lab: str) -> None:
+    done = p4lab("run", lab, "--target", "tofino-model", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
     assert (report["target"], report["ok"], report["problems"]) == ("tofino-model", True, [])
-    same = p4lab("run", "01-bier", "--topology", topology, "--packets", "50", "--json")
-    virtual = json.loads(same.stdout)
-    assert report["hosts"] == virtual["hosts"]
-    assert report["links"] == virtual["links"]
+
+
+@needs_root
+def test_what_cannot_be_written_is_one_sentence() -> None:
+    done = p4lab("run", "06-bng", "--target", "tofino-model")
+    assert done.returncode == 2
+    assert done.stderr.endswith("cannot be given rates on a Tofino from here yet.\n")
+
+
+@needs_root
+def test_lab_01_runs_with_the_programs_of_an_sde(sde: Path) -> None:
+    """Their command lines and files are read from the SDE's scripts; what reads them here is ours,
+    and takes no other options."""
+    arguments = ("--topology", "paper", "--packets", "50", "--json")
+    done = p4lab("run", "01-bier", "--target", "tofino-model", *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    as_on_the_engine("paper", report)
+    assert NO_SDE not in report["notes"]
 
 
 @needs_root

@@ -1,4 +1,5 @@
-"""`p4lab run --target tofino-model|wedge` as a lab admin meets it, without an SDE."""
+"""`p4lab run --target tofino-model|wedge` as a lab admin meets it, without an SDE: our switches are
+in the place of those of a rack."""
 
 from __future__ import annotations
 
@@ -8,21 +9,21 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
-from bfrt_fake import info
-from bfrt_fake.programs import install
-from bfrt_fake.server import Server
-from bfrt_fake.switch import Switch
+from bfrt_chip import Chip
 from cli_runner import ROOT, p4lab
-from p4lab.engine import load_program
+from p4lab.model.entries import Exact, Ternary
+from p4lab.targets.tofino import client as clients
 from p4lab.targets.tofino import tools
-from p4lab.targets.tofino.schema import PORT, Program
+from p4lab.targets.tofino.client import BfrtClient
+from p4lab.targets.tofino.rows import row
+from p4lab.targets.tofino.schema import PORT
+from sde_folder import install
 
 GOLDEN = Path(__file__).parent / "golden"
 RACK = ("--rack", "hw/rack.example.toml")
@@ -54,9 +55,8 @@ def test_lab_05_has_a_dry_run() -> None:
 
 
 REFUSED = [
-    (("--target", "tofino-model"), "needs the Tofino SDE (SDE_INSTALL is not set). Install"),
     (("--target", "wedge"), "needs the map of your rack: --rack FILE"),
-    (("--target", "wedge", "--topology", "testbed", *RACK), "SDE_INSTALL is not set"),
+    (("--target", "wedge", "--topology", "testbed", *RACK), "start bf_switchd on r1"),
     (("--target", "wedge", *RACK), "no switch for r4"),
     (("--target", "wedge", "--rack", "nowhere.toml"), "nowhere.toml:1: cannot read the file"),
     (("--dry-run",), "--dry-run is for --target tofino-model and wedge"),
@@ -114,28 +114,31 @@ NAME = "p4lab_01_bier_bsl64"
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An SDE that is none."""
-    sde = tmp_path / "sde"
-    install(sde)
-    monkeypatch.setenv("SDE_INSTALL", str(sde))
-
-
-@pytest.fixture
-def servers() -> Iterator[list[Server]]:
-    compiled = load_program(ROOT / "p4/bier/tna.p4", [("BSL", "64")])
-    program = Program.of(compiled)
-    p4, chip = info.of_program(program, "EntryParser"), info.of_chip()
+def chips() -> Iterator[list[Chip]]:
     with ExitStack() as stack:
-        yield [stack.enter_context(Server(Switch(NAME, p4, chip))) for _ in range(3)]
+        yield [stack.enter_context(Chip(NAME)) for _ in range(3)]
 
 
-def rack(servers: list[Server], tmp_path: Path) -> Path:
+def rack(chips: list[Chip], tmp_path: Path) -> Path:
     text = (ROOT / "hw/rack.example.toml").read_text()
-    for number, server in enumerate(servers, 1):
-        text = text.replace(f"10.1.0.1{number}:50052", server.address)
+    for number, chip in enumerate(chips, 1):
+        text = text.replace(f"10.1.0.1{number}:50052", chip.address)
     (tmp_path / "rack.toml").write_text(text)
     return tmp_path / "rack.toml"
+
+
+def states(chips: list[Chip]) -> list[dict[str, object]]:
+    return [chip.state() for chip in chips]
+
+
+@contextmanager
+def looking(chip: Chip) -> Iterator[BfrtClient]:
+    """Somebody else's connection to a switch."""
+    bfrt = clients.connect(chip.address, NAME, patience=3)
+    try:
+        yield bfrt
+    finally:
+        bfrt.close()
 
 
 ONE_ROUTER = """
@@ -177,98 +180,134 @@ def start(file: Path, topology: str = "testbed", *options: str) -> subprocess.Po
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_reads_counters_and_puts_all_switches_back(
-    servers: list[Server], home: None, tmp_path: Path, number: signal.Signals
+    chips: list[Chip], tmp_path: Path, number: signal.Signals
 ) -> None:
-    before = [server.switch.state() for server in servers]
-    process = start(rack(servers, tmp_path))
-    assert servers[0].switch.looped == {128, 152}
-    assert all(server.switch.table(PORT).rows for server in servers)
-    time.sleep(0.2)
+    before = states(chips)
+    process = start(rack(chips, tmp_path))
+    with looking(chips[0]) as bfrt:
+        ports = {port.key[0][1].value: dict(port.data) for port in bfrt.read_all(PORT)}
+    modes = {number: port["$LOOPBACK_MODE"] for number, port in ports.items()}
+    assert {port for port, mode in modes.items() if mode != "BF_LPBK_NONE"} == {128, 152}
+    assert all(port["$PORT_ENABLE"] for port in ports.values())
+    assert all(now != then for now, then in zip(states(chips), before, strict=True))
     process.send_signal(number)
     told, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
-    assert "r1 1/0   to h1               1001 in         1002 out" in told
-    assert "r1 196   loop        not counted         1001 dropped" in told
-    assert "r1 30/0  loop                1002 round         1001 dropped" in told
-    assert [server.switch.state() for server in servers] == before
+    assert "r1 1/0   to h1                  0 in            0 out" in told
+    assert "r1 196   loop        not counted drops not told" in told
+    assert "r1 30/0  loop                   0 round drops not told" in told
+    assert states(chips) == before
     assert not list((tmp_path / "state/p4lab").glob("*.journal"))
 
 
-def test_ports_that_lose_their_link_are_gone_around(
-    servers: list[Server], home: None, tmp_path: Path
-) -> None:
-    """One cable has no link from the start, another is pulled, and put back."""
-    chip = servers[0].switch
-    before = [server.switch.state() for server in servers]
-    register = chip.table("port_down")
-
-    def down() -> set[int]:
-        return {port for (name, port, _), value in chip.cells.items() if value}
-
-    def next_hops() -> set[int]:
-        """The ports to which the BIFT of r1 leads."""
-        rows = chip.table("bfr.bift").rows.values()
-        return {int.from_bytes(row.data[3], "big") for row in rows if 3 in row.data}
-
-    chip.dead.add(148)  # the socket to r3 is empty
-    process = start(rack(servers, tmp_path))
+def test_ports_that_go_down_are_gone_around(chips: list[Chip], tmp_path: Path) -> None:
+    """Somebody disables a port of a cable, and enables it again."""
+    before = states(chips)
+    process = start(rack(chips, tmp_path))
     assert process.stdout
-    assert (down(), next_hops()) == ({148}, {140})
-    assert {chip.cell(register, 148, pipe) for pipe in range(2)} == {1}
-    chip.cable(148, whole=True)
-    assert "r1: the port to r3 is up again" in process.stdout.readline()
-    assert (down(), next_hops()) == (set(), {140, 148})
-    chip.cable(140, whole=False)
-    assert process.stdout.readline() == ("r1: the port to r2 has no link; routes are recomputed\n")
-    assert (down(), next_hops()) == ({140}, {148})
-    servers[1].switch.cable(140, whole=False)  # and its other end
-    assert "r2: the port to r1 has no link" in process.stdout.readline()
+    with looking(chips[0]) as bfrt:
+
+        def down() -> set[int]:
+            cells = bfrt.all_counted("pipe.BierIngress.bfr.port_down")
+            values = {cell: set(next(iter(fields.values()))) for cell, fields in cells.items()}
+            assert all(len(each) == 1 for each in values.values())  # in all pipes alike
+            return {cell for cell, each in values.items() if each == {1}}
+
+        def next_hops() -> set[int]:
+            """The ports to which the BIFT of r1 leads."""
+            rows = bfrt.read_all("pipe.BierIngress.bfr.bift")
+            return {dict(item.data)["port"] for item in rows if "port" in dict(item.data)}
+
+        def enable(port: int, on: bool) -> None:
+            bfrt.write("modify", [row(PORT, [("$DEV_PORT", Exact(port))], [("$PORT_ENABLE", on)])])
+
+        assert (down(), next_hops()) == (set(), {140, 148})
+        enable(140, False)
+        told = process.stdout.readline()
+        assert told == "r1: the port to r2 has no link; routes are recomputed\n"
+        assert (down(), next_hops()) == ({140}, {148})
+        enable(140, True)
+        assert "r1: the port to r2 is up again" in process.stdout.readline()
+        assert (down(), next_hops()) == (set(), {140, 148})
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
-    chip.dead.clear()
-    assert [server.switch.state() for server in servers] == before
+    assert states(chips) == before
 
 
 def test_a_switch_that_ends_ends_the_run_and_the_others_are_put_back(
-    servers: list[Server], home: None, tmp_path: Path
+    chips: list[Chip], tmp_path: Path
 ) -> None:
-    before = [server.switch.state() for server in servers]
-    process = start(rack(servers, tmp_path))
-    servers[1].__exit__()
+    before = states(chips)
+    process = start(rack(chips, tmp_path))
+    chips[1].end()
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 2
-    assert servers[1].address in errors and "p4lab run ... --undo tries again" in errors
-    assert [servers[i].switch.state() for i in (0, 2)] == [before[0], before[2]]
+    assert chips[1].address in errors and "p4lab run ... --undo tries again" in errors
+    assert [chips[i].state() for i in (0, 2)] == [before[0], before[2]]
+    chips[1].start()  # for the fixture to end
 
 
-def test_a_run_that_was_killed_is_undone(servers: list[Server], home: None, tmp_path: Path) -> None:
-    before = [server.switch.state() for server in servers]
-    file = rack(servers, tmp_path)
+def test_a_run_that_was_killed_is_undone(chips: list[Chip], tmp_path: Path) -> None:
+    before = states(chips)
+    file = rack(chips, tmp_path)
     process = start(file)
     process.kill()
     process.communicate(timeout=60)
-    assert [server.switch.state() for server in servers] != before
+    assert states(chips) != before
     arguments = ("--target", "wedge", "--topology", "testbed", "--rack", file)
     done = p4lab("run", "01-bier", *arguments, "--undo")
     assert done.returncode == 0, done.stderr
     assert "r1:" in done.stdout and "rows are as they were" in done.stdout
-    assert [server.switch.state() for server in servers] == before
+    assert states(chips) == before
 
 
 def test_a_switch_that_refuses_leaves_the_others_as_they_were(
-    servers: list[Server], home: None, tmp_path: Path
+    chips: list[Chip], tmp_path: Path
 ) -> None:
-    before = [server.switch.state() for server in servers]
-    servers[2].switch.fail_at = 12
-    arguments = ("--target", "wedge", "--topology", "testbed", "--rack", rack(servers, tmp_path))
+    """Its BIFT is full of somebody else's entries."""
+    with looking(chips[2]) as bfrt:
+        bift = "pipe.BierIngress.bfr.bift"
+        rows = [
+            row(
+                bift,
+                [
+                    ("bift_id", Exact(number)),
+                    ("remaining", Ternary(1, 1)),
+                    ("$MATCH_PRIORITY", Exact(1)),
+                ],
+                [],
+                "BierIngress.bfr.drop",
+            )
+            for number in range(4096)
+        ]
+        bfrt.write("insert", rows)
+    before = states(chips)
+    arguments = ("--target", "wedge", "--topology", "testbed", "--rack", rack(chips, tmp_path))
     done = p4lab("run", "01-bier", *arguments)
-    assert done.returncode == 2 and "Hardware access failed" in done.stderr
-    assert [server.switch.state() for server in servers] == before
+    assert done.returncode == 2
+    assert f"{chips[2].address}: insert in {bift}: row 1: " in done.stderr
+    assert states(chips) == before
+
+
+def test_another_program_on_a_switch_is_left_alone(chips: list[Chip], tmp_path: Path) -> None:
+    with Chip("somebody_elses") as other:
+        before = states([*chips, other])
+        file = rack([*chips[:2], other], tmp_path)
+        done = p4lab(
+            *("run", "01-bier", "--target", "wedge", "--topology", "testbed", "--rack", file)
+        )
+        assert done.returncode == 2
+        assert f"{other.address}: the switch runs somebody_elses, not {NAME}" in done.stderr
+        assert states([*chips, other]) == before
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="bf_switchd needs root")
-def test_where_nobody_listens_a_driver_is_started_and_ended(home: None, tmp_path: Path) -> None:
+def test_where_nobody_listens_a_driver_is_started_and_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(tmp_path / "sde")
+    monkeypatch.setenv("SDE_INSTALL", str(tmp_path / "sde"))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         server = f"127.0.0.1:{free.getsockname()[1]}"
@@ -282,7 +321,7 @@ def test_where_nobody_listens_a_driver_is_started_and_ended(home: None, tmp_path
     told, errors = process.communicate(timeout=60)
     assert process.returncode == 0, errors
     counters = json.loads(told)["counters"]
-    assert counters["r1"]["ports"]["1"] == {"received": 1001, "sent": 1002}
+    assert counters["r1"]["ports"]["1"] == {"received": 0, "sent": 0}
     host, _, port = server.partition(":")
     with pytest.raises(OSError):
         socket.create_connection((host, int(port)), timeout=1)

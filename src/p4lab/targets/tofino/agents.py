@@ -57,7 +57,16 @@ class PortAgents:
             driver.watch(self._teller(router))
 
     def _teller(self, router: str) -> Callable[[int, bool], None]:
-        return lambda port, up: self._waiting.put(PortNews(router, port, up))
+        been_up: set[int] = set()
+
+        def tell(port: int, up: bool) -> None:
+            # A port that was made and is not enabled yet has lost nothing.
+            if up:
+                been_up.add(port)
+            if port in been_up:
+                self._waiting.put(PortNews(router, port, up))
+
+        return tell
 
     def link_seen(self, link: Link, up: bool) -> None:
         """The chips see that themselves."""

@@ -1,4 +1,4 @@
-"""What this target asks of a BFRT client. `sde` has the SDE's own behind it."""
+"""What this target asks of a BFRT client."""
 
 from __future__ import annotations
 
@@ -51,6 +51,9 @@ class Bfrt(Protocol):
 
     def clear(self, table: str) -> None:
         """All cells of a register or counter as at the beginning. Raises BfrtError."""
+
+    def has(self, table: str) -> bool:
+        """Whether the switch has such a table."""
 
     def watch(self, told: Callable[[int, bool], None]) -> None:
         """From now on `told` is called, from a thread, with every port of the chip that gets or

@@ -102,7 +102,7 @@ def chassis(name: str = WEDGE) -> Chassis:
     """The chassis whose map is in `hw/`. Raises HardwareError."""
     known = sorted(path.stem for path in HARDWARE.glob("*.toml") if "." not in path.stem)
     if name not in known:
-        told = f"there is no port map of a chassis {name!r}; there is {', '.join(known)}"
+        told = f"there is no port map of a chassis {name!r}; choose from {', '.join(known)}"
         raise HardwareError([Problem("hw", 1, told)])
     return build(*read(HARDWARE / f"{name}.toml", ChassisFile))
 

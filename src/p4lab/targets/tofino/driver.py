@@ -34,11 +34,11 @@ KEY = "$DEV_PORT"
 
 class Loop(NamedTuple):
     """A port that leads back: frames that went round, None where the chip counts none, and packets
-    that found its queue full."""
+    that found its queue full, None where the switch does not tell."""
 
     port: int
     frames: int | None
-    dropped: int
+    dropped: int | None
 
 
 def nowhere(port: int, frame: bytes) -> None:
@@ -147,10 +147,16 @@ class TofinoDriver:
         ports = [*self._setup.recirculation, *front]
         stats = self._bfrt.counted(PORT_STAT, KEY, front, COUNTERS)
         frames = {port: _frames(fields) for port, fields in zip(front, stats, strict=True)}
-        queued = self._bfrt.counted(QUEUED, "dev_port", ports, (DROPPED,))
+        dropped: dict[int, int] = {}
+        if self._bfrt.has(QUEUED):  # our own switch has no traffic manager whose queues fill
+            queued = self._bfrt.counted(QUEUED, "dev_port", ports, (DROPPED,))
+            dropped = {
+                port: _number(fields.get(DROPPED))
+                for port, fields in zip(ports, queued, strict=True)
+            }
         return tuple(
-            Loop(port, frames[port][1] if port in frames else None, _number(fields.get(DROPPED)))
-            for port, fields in zip(ports, queued, strict=True)
+            Loop(port, frames[port][1] if port in frames else None, dropped.get(port))
+            for port in ports
         )
 
     def counters(self, name: str, cells: Sequence[int]) -> dict[int, Count]:

@@ -27,6 +27,9 @@ def lines(hardware: Hardware, target: str) -> Iterator[str]:
     plan = hardware.plan
     told = f"{plan.lab} on {plan.topology.name}, target {target}"
     yield f"{told}. Nothing is done; this is what a run does, in this order."
+    if target == "tofino-model":
+        yield "Without an SDE (SDE_INSTALL is not set) p4lab compiles, and its own switch takes the"
+        yield "place of model and driver; all else is the same."
     yield ""
     yield f"Compile ($BUILD is a folder of this machine, called {hardware.name}):"
     compiler = f"{HOME}/bin/{tools.COMPILER}"

@@ -1,7 +1,8 @@
-"""The target `tofino-model`: a model of the chip and its driver for every router of a network.
+"""The target `tofino-model`: what takes a chip's place (`simulators`), for every router.
 
-Both have TCP ports that cannot all be chosen, so each pair lives in a network namespace of its own,
-with the interfaces of its router, a veth pair for the CPU port, and one for the BFRT server.
+The SDE's programs have TCP ports that cannot all be chosen, so each switch lives in a network
+namespace of its own, with the interfaces of its router, a veth pair for the CPU port, and one for
+the BFRT server.
 """
 
 from __future__ import annotations
@@ -22,11 +23,12 @@ from p4lab.network.counting import ETH_P_ALL, PACKET_OUTGOING, ProbeCounter
 from p4lab.network.switches import News
 from p4lab.targets import TargetError
 from p4lab.targets.heard import Heard
-from p4lab.targets.tofino import sde, tools
+from p4lab.targets.tofino import client, tools
 from p4lab.targets.tofino.driver import TofinoDriver
 from p4lab.targets.tofino.journal import Journal
 from p4lab.targets.tofino.plan import Hardware
 from p4lab.targets.tofino.rack import BFRT_PORT, SwitchSetup
+from p4lab.targets.tofino.simulators import Simulator, simulator
 from p4lab.targets.tofino.wedge import end
 
 CPU, CONTROLLER = "cpu0", "cpu1"  # the model's end of the CPU port's cable, and ours
@@ -38,20 +40,27 @@ BORN_SECONDS = 5
 
 
 class ModelSwitch:
-    """The model and the driver of one router, with its interfaces, in a namespace."""
+    """The switch of one router, with its interfaces, in a namespace."""
 
     def __init__(
-        self, hardware: Hardware, router: str, number: int, ports: Mapping[int, str], folder: Path
+        self,
+        simulator: Simulator,
+        hardware: Hardware,
+        router: str,
+        number: int,
+        ports: Mapping[int, str],
+        folder: Path,
     ) -> None:
-        """Starts both; `connect` waits for them. Raises TargetError, NetworkError, OSError."""
+        """Starts it with what was compiled into the folder; `connect` waits for it. Raises
+        TargetError, NetworkError, OSError."""
         self.router = router
         self.setup = hardware.setups[router]
         self.interfaces = dict(ports)
         self._hardware = hardware
         self.header = hardware.cpu
         self._folder = folder
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self._sde = tools.find("tofino-model")
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+        self._simulator = simulator
         self._holder = _namespace()
         self._pid = str(self._holder.pid)
         self._near = str(IPv4Address(SERVERS + 4 * number + 1))
@@ -81,19 +90,15 @@ class ModelSwitch:
         _ip(*words, inside=self._pid)
 
     def _start(self) -> None:
-        config = self._folder / f"{self.router}.conf"
-        ports = self._folder / f"{self.router}-ports.json"
-        text = tools.switchd_json(self._hardware.name, self._folder, chip=False)
-        config.write_text(text, encoding="utf-8")
-        named = tools.model_interfaces(self.setup, CPU)
-        ports.write_text(tools.ports_json(named), encoding="utf-8")
-        home = str(self._sde.home)
-        self._run("model", tools.model_command(home, str(config), str(ports)))
-        self._run("switchd", tools.switchd_command(home, str(config)))
+        interfaces = tools.model_interfaces(self.setup, CPU)
+        for what, command in self._simulator.commands(
+            self.router, interfaces, self._folder, self._hardware.name
+        ):
+            self._run(what, command)
 
     def _run(self, what: str, command: list[str]) -> None:
         place = self._folder / f"{self.router}-{what}"
-        place.mkdir(exist_ok=True)  # both write logs where they are
+        place.mkdir(exist_ok=True)  # the SDE's programs write logs where they are
         with self._log(what).open("wb") as log:
             within = ["setpriv", "--pdeathsig", "KILL", "nsenter", "-t", self._pid, "-n"]
             process = subprocess.Popen(
@@ -102,9 +107,9 @@ class ModelSwitch:
                 stdout=log,
                 stderr=log,
                 cwd=place,
-                env=self._sde.environment,
+                env=self._simulator.environment,
             )
-        self._processes.append(process)
+        self._processes[what] = process
 
     def _log(self, what: str) -> Path:
         return self._folder / f"{self.router}-{what}.log"
@@ -117,14 +122,13 @@ class ModelSwitch:
             self.cpu.send(self.header.packet_out(port, frame))
 
         try:
-            bfrt = sde.connect(
-                sde.load_client(self._sde.home),
+            bfrt = client.connect(
                 self.address,
                 self._hardware.name,
-                alive=lambda: all(process.poll() is None for process in self._processes),
+                alive=lambda: all(process.poll() is None for process in self._processes.values()),
             )
         except TargetError as error:
-            told = [f"{self.router}: {error}", self._last_words(), tools.huge_pages()]
+            told = [f"{self.router}: {error}", self._last_words(), self._simulator.advice()]
             raise TargetError("\n".join(filter(None, told))) from error
         journal = Journal(self._folder / f"{self.router}.journal", self._hardware.name)
         driver = TofinoDriver(
@@ -142,34 +146,34 @@ class ModelSwitch:
         self._ip("link", "set", self.interfaces[port], "up" if up else "down")
 
     def stop(self) -> None:
-        """Ends driver, model and namespace, and with it the interfaces."""
+        """Ends the switch's processes and its namespace, and with it the interfaces."""
         self.counter.stop()
         self.cpu.close()
-        for process in reversed(self._processes):
+        for process in reversed(self._processes.values()):
             end(process)
         end(self._holder)
 
     def _last_words(self) -> str:
         told = []
-        for what in ("model", "switchd"):
+        for what in self._processes:
             lines = self._log(what).read_text(errors="replace").strip().splitlines()
             told += [f"{what}: {line}" for line in lines[-3:]]
         return "\n".join(told)
 
 
 class ModelSwitches:
-    """A model for every router of a network (see `network.switches.Switches`)."""
+    """A switch for every router of a network (see `network.switches.Switches`)."""
 
     target = "tofino-model"
 
     def __init__(self, hardware: Hardware) -> None:
         """Compiles. Raises TargetError."""
-        sde_ = tools.find(self.target)
-        self.notes: tuple[str, ...] = ("the model has no clock: it has no rates or delays.",)
+        self._simulator = simulator()
+        self.notes: tuple[str, ...] = self._simulator.notes
         self._hardware = hardware
         self._temporary = tempfile.TemporaryDirectory(prefix="p4lab-tofino-")
         self._folder = Path(self._temporary.name)
-        tools.compile_program(sde_, hardware.source, hardware.defines, self._folder)
+        self._simulator.compile(hardware.source, hardware.defines, self._folder, hardware.name)
         self._heard = Heard()
         self._switches: dict[str, ModelSwitch] = {}
         self._drivers: dict[str, TofinoDriver] = {}
@@ -181,7 +185,7 @@ class ModelSwitches:
         return self._heard.now
 
     def start(self, router: str, number: int, ports: Mapping[int, str]) -> None:
-        switch = ModelSwitch(self._hardware, router, number, ports, self._folder)
+        switch = ModelSwitch(self._simulator, self._hardware, router, number, ports, self._folder)
         self._switches[router] = switch
         listener = threading.Thread(target=self._listen, args=(switch,), daemon=True)
         listener.start()
@@ -225,7 +229,7 @@ class ModelSwitches:
         loss: float,
         both: bool,
     ) -> None:
-        """The model has no time: links have no rate, delay, jitter or loss; a note says so."""
+        """Links have no rate, delay, jitter or loss: a model has no time. A note says so."""
 
     def probes(self) -> dict[tuple[str, int], tuple[int, int]]:
         found = {}

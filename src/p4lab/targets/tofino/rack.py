@@ -199,7 +199,7 @@ class Rack:
         found = self._chassis.get(row.switch)
         if found is None:
             known = ", ".join(self._chassis) or "none"
-            self._wrong((kind, i, "switch"), f"there is no switch {row.switch!r}; there is {known}")
+            self._wrong((kind, i, "switch"), f"no switch is named {row.switch!r}; known: {known}")
             return None
         if row.front not in found.sockets:
             last = found.sockets[-1]

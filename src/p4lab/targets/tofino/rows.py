@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from p4lab.model.control import RefusedError
 from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
@@ -109,8 +110,8 @@ def entity_rows(entity: Entity, program: Program) -> list[Row]:
     if isinstance(entity, RegisterCell):
         return [cell_row(program, entity.register, entity.index, entity.value)]
     if isinstance(entity, MeterCell):
-        raise ValueError(
-            f"the meter {entity.meter} cannot be given rates on a Tofino from here yet"
+        raise RefusedError(
+            f"the meter {entity.meter} cannot be given rates on a Tofino from here yet."
         )
     return [_session(entity)]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TypeVar
 
+from p4lab.paths import ROOT
 from p4lab.targets import TargetError
 from p4lab.topology.tomls import (
     FileError,
@@ -17,7 +18,6 @@ from p4lab.topology.tomls import (
     shown,
 )
 
-ROOT = Path(__file__).resolve().parents[4]
 HARDWARE = ROOT / "hw"
 
 

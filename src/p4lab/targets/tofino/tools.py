@@ -14,6 +14,7 @@ import socket
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from p4lab.targets import TargetError
@@ -23,6 +24,7 @@ COMPILER = "bf-p4c"
 OPEN_COMPILER = "p4c"  # what open-p4studio may call it
 MODEL = "tofino-model"
 DRIVER = "bf_switchd"
+CLIENT_PACKAGE = "grpc"
 CHIP_TOFINO_1 = "2"
 COMPILE_SECONDS = 600
 STATUS_PORT = 7777
@@ -77,28 +79,22 @@ class Sde:
         ]
 
 
-def missing(target: str, *, start: bool = True) -> list[str]:
-    """What is not installed of what a target needs; without `start` the driver runs already."""
+def missing(target: str, *, start: bool = True, own: bool = False) -> list[str]:
+    """What is not installed of what a target needs. Without `start` the driver runs already, with
+    `own` it is our own switch that runs: then nothing of the SDE is needed."""
+    lacks = find_spec(CLIENT_PACKAGE) is None
+    found = ["gRPC for Python (pip install 'p4lab[p4runtime]')"] if lacks else []
+    if own or (target == "wedge" and not start):
+        return found
     home = os.environ.get("SDE_INSTALL")
     if not home:
-        return ["the Tofino SDE (SDE_INSTALL is not set)"]
+        return [*found, "the Tofino SDE (SDE_INSTALL is not set)"]
     needed = [MODEL] if target == "tofino-model" else []
-    found = []
-    if target == "tofino-model" or start:
-        needed.append(DRIVER)
-        found = [] if Sde(Path(home)).compiler else [COMPILER]
-    found += [name for name in needed if not (Path(home) / "bin" / name).exists()]
-    if not list(clients(Path(home))):
-        found.append("the Python package bfrt_grpc (SDE built with gRPC)")
+    found += [] if Sde(Path(home)).compiler else [COMPILER]
+    found += [name for name in (*needed, DRIVER) if not (Path(home) / "bin" / name).exists()]
     if target == "tofino-model" and platform.machine() != "x86_64":
         found.append(f"an x86_64 machine (the model runs on no {platform.machine()})")
     return found
-
-
-def clients(home: Path) -> list[Path]:
-    """Folders of the SDE in which its BFRT client is, newest Python first."""
-    places = home.glob("lib/python3*/site-packages/tofino/bfrt_grpc/client.py")
-    return sorted((place.parent for place in places), reverse=True)
 
 
 def listens(address: str, patience: float) -> bool:
@@ -111,9 +107,9 @@ def listens(address: str, patience: float) -> bool:
     return True
 
 
-def find(target: str, *, start: bool = True) -> Sde:
+def find(target: str) -> Sde:
     """The SDE. Raises TargetError with what is missing."""
-    if names := missing(target, start=start):
+    if names := missing(target):
         raise TargetError(f"the target {target} needs {', '.join(names)}. {REMEDY}")
     return Sde(Path(os.environ["SDE_INSTALL"]))
 

@@ -16,11 +16,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 
 from p4lab import registry
 from p4lab.model.control import Count
 from p4lab.targets import TargetError
-from p4lab.targets.tofino import sde, tools
+from p4lab.targets.tofino import tools
 from p4lab.targets.tofino.agents import PortAgents
 from p4lab.targets.tofino.driver import Loop, TofinoDriver
 from p4lab.targets.tofino.journal import Journal, Ledger, journal_path, state_folder
@@ -93,11 +94,11 @@ def undo(hardware: Hardware, say: Callable[[str], None] = lambda _: None) -> dic
     }
     if not left:
         return {}
-    client = sde.load_client(tools.find("wedge", start=False).home)
+    client = _client()
     for router, setup in left.items():
         say(f"putting {router} back")
         journal = Journal(journal_path(setup.server), hardware.name)
-        bfrt = sde.connect(client, setup.server, hardware.name, patience=LOOK)
+        bfrt = client.connect(setup.server, hardware.name, patience=LOOK)
         try:
             found[router] = Ledger(bfrt, journal).recover()
         finally:
@@ -105,11 +106,20 @@ def undo(hardware: Hardware, say: Callable[[str], None] = lambda _: None) -> dic
     return found
 
 
+def _client() -> ModuleType:
+    """What talks to a switch. Raises TargetError without gRPC."""
+    if lacking := tools.missing("wedge", start=False):
+        raise TargetError(f"the target wedge needs {', '.join(lacking)}.")
+    from p4lab.targets.tofino import client  # heavy: gRPC, an extra of ours
+
+    return client
+
+
 def _drivers(
     hardware: Hardware, stack: ExitStack, say: Callable[[str], None]
 ) -> dict[str, TofinoDriver]:
     """A driver for each switch, which the stack closes."""
-    tools.find("wedge", start=False)
+    client = _client()
     asleep = [s for s in hardware.setups.values() if not tools.listens(s.server, LOOK)]
     for setup in asleep:
         if setup.server.rpartition(":")[0] not in LOCAL:
@@ -117,22 +127,17 @@ def _drivers(
                 f"{setup.server}: nothing listens there: start bf_switchd on {setup.router} with "
                 f"the program {hardware.name} (docs/hardware.md)."
             )
-    sde_ = tools.find("wedge", start=bool(asleep))
-    client = sde.load_client(sde_.home)
-    if asleep:
-        say(f"compiling {hardware.source.name} ({tools.COMPILER})")
-        folder = build_folder(hardware)
-        tools.compile_program(sde_, hardware.source, hardware.defines, folder)
+    sde = _compiled(hardware, say) if asleep else None
     drivers = {}
     for router, setup in hardware.setups.items():
         process, patience = None, LOOK
-        if setup in asleep:
+        if sde is not None and setup in asleep:
             say(f"starting bf_switchd of {router}")
-            process, patience = _switchd(sde_, hardware, setup, stack), sde.PATIENCE
+            process, patience = _switchd(sde, hardware, setup, stack), client.PATIENCE
         say(f"connecting to {router} at {setup.server}")
         alive = partial(_lives, process)
         try:
-            bfrt = sde.connect(client, setup.server, hardware.name, patience=patience, alive=alive)
+            bfrt = client.connect(setup.server, hardware.name, patience=patience, alive=alive)
         except TargetError as error:
             raise TargetError(_obituary(error, process and _log(hardware, setup))) from error
         driver = TofinoDriver(bfrt, setup, hardware.program, status=hardware.status)
@@ -142,8 +147,16 @@ def _drivers(
     return drivers
 
 
+def _compiled(hardware: Hardware, say: Callable[[str], None]) -> Sde:
+    """The SDE, which has compiled the program. Raises TargetError."""
+    sde = tools.find("wedge")
+    say(f"compiling {hardware.source.name} ({tools.COMPILER})")
+    tools.compile_program(sde, hardware.source, hardware.defines, build_folder(hardware))
+    return sde
+
+
 def _switchd(
-    sde_: Sde, hardware: Hardware, setup: SwitchSetup, stack: ExitStack
+    sde: Sde, hardware: Hardware, setup: SwitchSetup, stack: ExitStack
 ) -> subprocess.Popen[bytes]:
     """A driver for this machine's chip, which the stack ends."""
     if os.geteuid() != 0:
@@ -153,12 +166,12 @@ def _switchd(
     config.write_text(tools.switchd_json(hardware.name, folder, chip=True), encoding="utf-8")
     with _log(hardware, setup).open("wb") as log:
         process = subprocess.Popen(
-            tools.switchd_command(str(sde_.home), str(config), setup.port),
+            tools.switchd_command(str(sde.home), str(config), setup.port),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             cwd=folder,
-            env=sde_.environment,
+            env=sde.environment,
         )
     stack.callback(end, process)
     return process

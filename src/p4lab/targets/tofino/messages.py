@@ -1,8 +1,7 @@
-"""The messages of BFRT, as far as p4lab and the SDE's client use them.
+"""The messages of BFRT, as far as p4lab uses them.
 
 A field is its name, number and type; * is a list, | a member of the oneof that is named. The
-numbers are facts of the protocol (bfruntime.proto of open-p4studio, Apache License 2.0); where the
-SDE is installed, a test compares this table with the SDE's own.
+numbers are facts of the protocol (bfruntime.proto of open-p4studio, Apache License 2.0).
 """
 
 from __future__ import annotations
@@ -63,7 +62,9 @@ Update: type 1 Update.Type, entity 2 Entity
 ReadRequest: target 1 TargetDevice, client_id 2 uint32, entities 3 Entity*, p4_name 4 string
 ReadResponse: entities 1 Entity*, status 2 Error*
 
-Entity: table_entry 1 TableEntry |entity, table_attribute 3 TableAttribute |entity
+Entity: table_entry 1 TableEntry |entity, table_usage 2 TableUsage |entity,
+    table_attribute 3 TableAttribute |entity
+TableUsage: table_id 1 uint32, usage 2 uint32
 TableAttribute: table_id 1 uint32, port_status_notify 7 PortStatusChg |attribute
 PortStatusChg: enable 1 bool
 TableEntry: table_id 1 uint32, key 2 TableKey |value, handle_id 7 uint32 |value, data 3 TableData,
@@ -88,8 +89,10 @@ DataField.BoolArray: val 1 bool*
 DataField.StrArray: val 1 string*
 
 StreamMessageRequest: client_id 1 uint32, subscribe 2 Subscribe |update
-StreamMessageResponse: subscribe 1 Subscribe |update,
-    port_status_change_notification 4 PortStatusChgNotification |update
+StreamMessageResponse: subscribe 1 Subscribe |update, digest 2 DigestList |update,
+    port_status_change_notification 4 PortStatusChgNotification |update,
+    set_forwarding_pipeline_config_response 5 SetForwardingPipelineConfigResponse |update
+DigestList: digest_id 1 uint32, list_id 2 uint32, data 3 TableData*, target 4 TargetDevice
 PortStatusChgNotification: table_entry 1 TableEntry, port_up 2 bool
 Subscribe: device_id 2 uint32, notifications 3 Subscribe.Notifications, status 4 Status
 Subscribe.Notifications: enable_learn_notifications 1 bool, enable_idletimeout_notifications 2 bool,
@@ -137,7 +140,7 @@ def rows() -> dict[str, list[tuple[str, int, str, bool, str]]]:
 
 def _file() -> descriptor_pb2.FileDescriptorProto:
     file = descriptor_pb2.FileDescriptorProto(
-        name="bfrt_fake.proto", package=PACKAGE, syntax="proto3"
+        name="p4lab_bfrt.proto", package=PACKAGE, syntax="proto3"
     )
     table = rows()
     made: dict[str, Any] = {}
@@ -168,7 +171,7 @@ def _file() -> descriptor_pb2.FileDescriptorProto:
 
 
 def _classes() -> dict[str, Any]:
-    # A pool of its own: the SDE's generated modules have messages of the same names.
+    # A pool of its own: modules generated from the SDE's file have messages of the same names.
     pool = descriptor_pool.DescriptorPool()
     pool.Add(_file())
     return {
