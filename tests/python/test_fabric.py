@@ -20,6 +20,7 @@ from p4lab import _engine, registry
 from p4lab.bench import fabric as bench
 from p4lab.experiment import tidy
 from p4lab.paths import ROOT
+from p4lab.spread.sweep import Task, work_there
 from p4lab.systems.fabric import paper, trees
 from p4lab.systems.fabric.experiments import copies, machine, mixes, notified, verbs
 from p4lab.systems.fabric.experiments.figure import Claim, Point, Points, judged
@@ -116,6 +117,14 @@ def test_a_seed_says_everything() -> None:
     assert first.fingerprint == again.fingerprint != other.fingerprint
     assert first.totals == again.totals
     assert len(first.gbps(0)) == 3
+
+
+def test_a_run_does_not_depend_on_its_threads() -> None:
+    """Two of them, as one run of a sweep with `--threads 2` has. The engine's tests have more."""
+    task = Task("", run, (scenario(), 1))
+    assert work_there("", task, 2) == work_there("", task)
+    with pytest.raises(ValueError):
+        _engine.Fabric(2).run(1, threads=0)
 
 
 def crossing(sender: int, first: int, second: int) -> Flow:
@@ -268,10 +277,10 @@ def test_the_bench_says_what_a_broadcast_costs(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(bench, "LENGTHS", (10, 20))
     monkeypatch.setattr(bench, "ROUNDS", 1)
     assert receivers(bench._tree()) == receivers(trees.broadcast(20))
-    rate, whole, growth, memory = bench.broadcasting(1.0, lambda _: None)
-    assert rate.unit == "cells/s" and all(
-        measure.value for measure in (rate, whole, growth, memory)
-    )
+    found = list(bench.broadcasting(1.0, lambda _: None))
+    units = ["cells/s", "frames/s"] * 2 + ["x", "s", "s", "x", "GB"]
+    assert [measure.unit for measure in found] == units
+    assert all(measure.value for measure in found)
 
 
 def test_the_parameters_are_listed(capsys: pytest.CaptureFixture[str]) -> None:

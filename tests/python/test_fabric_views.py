@@ -91,7 +91,7 @@ def test_a_policys_film_has_no_thresholds() -> None:
 def test_what_never_happens_is_said() -> None:
     view = leaf_view(scenario(sync__on=False), slots=1)
     view.until(SUSPENDED)
-    assert "Nothing more is suspended" in view.data["ending"]
+    assert "No other suspension" in view.data["ending"]
 
 
 def test_a_leaf_that_there_is_not_is_refused() -> None:

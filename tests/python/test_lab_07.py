@@ -13,7 +13,7 @@ import pytest
 
 from cli_runner import p4lab
 from p4lab.course import marks
-from p4lab.grading.course import Course, load
+from p4lab.grading.course import Course, hidden_seeds, load
 from p4lab.grading.judge import judge
 from p4lab.grading.record import Verdict
 from p4lab.notebook.live import Live
@@ -51,6 +51,18 @@ def judged(course: Course, text: str) -> Verdict:
     return judge(course, {FILE: text})
 
 
+# A tree that is a chain of surrogates, and leaves out so many members.
+CHAIN = """
+left, found, port = members[:len(members) - {}], {{}}, sender
+leaf = [leaf for leaf in range(leaves) if leaf != sender // PLACES]
+while len(left) > COPIES:
+    found[port], left = left[:7], left[7:]
+    child = leaf.pop() * PLACES + SURROGATE
+    found[port].append(child)
+    port = child
+found[port] = left
+return found""".strip()
+
 # A method, its new body, the check that says so, and what it says.
 WRONG = [
     ("rate", "while True:\n    pass", "rate-copies", "a loop that never ends"),
@@ -66,6 +78,8 @@ WRONG = [
     ("tree", "return {sender: [13], 13: [21], 21: [13]}", "tree-whole", "each frame twice"),
     ("tree", "return {sender: [13]}", "tree-whole", "makes no copies of them"),
     ("tree", "return {sender: [1, 13], 13: [8]}", "tree-whole", "gets no frame, nor do 2"),
+    ("tree", CHAIN.format(2), "tree-whole", "gets no frame, nor does one other."),
+    ("tree", CHAIN.format(1), "tree-whole", "gets no frame."),
     ("tree", "return self.tree(sender, members, leaves)", "tree-whole", "more than 700 deep"),
     ("suspend", "return 'yes'", "suspend-small", "returns 'yes', and not True or False"),
     ("suspend", "return ahead > 18 and ahead[0]", "suspend-small", "TypeError"),
@@ -97,9 +111,22 @@ WRONG_STORIES = [
     ),
     ("weight", "return share / 0", "weight-neighbour", "ZeroDivisionError", "this line"),
     ("suspend", "return True", "suspend-small", "waits nearly all the time", "go on some time"),
-    ("drop", 'return "oldest"', "drop-fast", "of all copies are dropped", "not slow at all"),
-    ("drop", 'return "keep"', "drop-fast", "Receivers that are not slow get", "in the way"),
-    ("rate", "return min(load, 99 / copies)", "rate-copies", "rate(5, 1536, 99)", "read from"),
+    ("drop", 'return "oldest"', "drop-fast", "of all copies are dropped", "whose receiver is fast"),
+    ("drop", 'return "keep"', "drop-fast", "Fast receivers get", "in the way"),
+    (
+        "drop",
+        'return "newest" if waiting > 200 else "keep"',
+        "drop-fast",
+        "Fast receivers get",
+        "Which of its copies do they wait for",
+    ),
+    (
+        "rate",
+        "return min(load, 99 / copies)",
+        "rate-copies",
+        "rate(5, 1536, 99)",
+        "reads each cell again",
+    ),
     ("tree", "x = [0]\nfor n in range(60):\n    x = x + x", "tree-whole", "here are", "grows"),
 ]
 
@@ -114,17 +141,7 @@ def test_a_mistake_gets_the_story_and_the_hint_of_its_kind(course, method, body,
 
 
 def test_a_chain_of_surrogates_is_a_tree_and_only_too_deep(course):
-    chain = """
-left, found, port = list(members), {}, sender
-leaf = [leaf for leaf in range(leaves) if leaf != sender // PLACES]
-while len(left) > COPIES:
-    found[port], left = left[:7], left[7:]
-    child = leaf.pop() * PLACES + SURROGATE
-    found[port].append(child)
-    port = child
-found[port] = left
-return found"""
-    verdict = judged(course, changed(course, "tree", chain.strip()))
+    verdict = judged(course, changed(course, "tree", CHAIN.format(0)))
     results = {one.id: one for one in verdict.checks}
     assert results["tree-whole"].status == "passed"
     assert results["tree-levels"].status == "failed"
@@ -142,6 +159,16 @@ def test_no_two_checks_show_the_same_case(course):
     same = [(one.file.measure, one.say) for one in told]
     assert len(set(same)) == len(same)
     assert not [say for _, say in same if "counted from 0" in say or "e+" in say]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_hidden_cases_leave_out_no_size_that_they_have_room_for(course, seed):
+    """By chance one in four seeds never asked about small frames."""
+    for check in filter(lambda one: one.measure, course.checks):
+        sizes = course.measure(check.measure).draw.get("size")
+        if isinstance(sizes, dict) and "pick" in sizes:
+            drawn = {course.workload(check, one).given["size"] for one in hidden_seeds(check, seed)}
+            assert len(drawn) == min(check.hidden, len(sizes["pick"])), check.id
 
 
 def test_the_top_of_the_starter_lists_what_there_is(course):

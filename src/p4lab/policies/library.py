@@ -329,7 +329,7 @@ def method(owner: Any, name: str) -> Callable[..., Any]:
     if owner is MATH:
         if callable(MATH.get(name)):
             return MATH[name]
-        raise TypeError(f"there is no math.{name} here; there is {', '.join(MATH)}")
+        raise TypeError(f"there is no math.{name} here; choose from {', '.join(MATH)}")
     kind = type(owner)
 
     def of(table: Mapping[type, tuple[str, ...]]) -> bool:

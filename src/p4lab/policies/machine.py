@@ -209,8 +209,8 @@ class Machine:
     def _if(self, node: ast.If, scope: Scope) -> None:
         self._run(node.body if self._value(node.test, scope) else node.orelse, scope)
 
-    def _while(self, node: ast.While, scope: Scope) -> None:
-        while self._value(node.test, scope):
+    def _loop(self, node: ast.While | ast.For, scope: Scope) -> None:
+        for _ in self._turns(node, scope):
             try:
                 self._run(node.body, scope)
             except _Break:
@@ -220,18 +220,16 @@ class Machine:
             self.line = node.lineno
         self._run(node.orelse, scope)
 
-    def _for(self, node: ast.For, scope: Scope) -> None:
+    def _turns(self, node: ast.While | ast.For, scope: Scope) -> Iterator[None]:
+        """As long as the test holds, or once for each value, which then has its name."""
+        if isinstance(node, ast.While):
+            while self._value(node.test, scope):
+                yield
+            return
         for value in library.each(self.meter, self._value(node.iter, scope)):
             self.meter.take(1)
             self._store(node.target, value, scope)
-            try:
-                self._run(node.body, scope)
-            except _Break:
-                return
-            except _Continue:
-                pass
-            self.line = node.lineno
-        self._run(node.orelse, scope)
+            yield
 
     def _return(self, node: ast.Return, scope: Scope) -> None:
         raise _Return(None if node.value is None else self._value(node.value, scope))
@@ -486,8 +484,8 @@ _STATEMENTS: Mapping[type[ast.stmt], Callable[..., None]] = {
     ast.AnnAssign: Machine._annotated,
     ast.AugAssign: Machine._augmented,
     ast.If: Machine._if,
-    ast.While: Machine._while,
-    ast.For: Machine._for,
+    ast.While: Machine._loop,
+    ast.For: Machine._loop,
     ast.Return: Machine._return,
     ast.Break: Machine._break,
     ast.Continue: Machine._continue,

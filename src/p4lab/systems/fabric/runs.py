@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from p4lab import _engine
+from p4lab.spread.sweep import threads_of_task
 from p4lab.systems.fabric.parameters import Settings, written
 from p4lab.systems.fabric.trees import Tree
 
@@ -103,10 +104,12 @@ def prepared(scenario: Scenario, seed: int) -> _engine.Fabric:
 
 
 def run(scenario: Scenario, seed: int) -> Seen:
-    """Carries a scenario out. Raises ValueError for what the engine refuses, and FabricError."""
+    """Carries a scenario out, with the threads that a sweep has for it. Raises ValueError for what
+    the engine refuses, and FabricError."""
     fabric = prepared(scenario, seed)
     end = round(scenario.micros * MICROSECOND)
-    while (outcome := fabric.run(end, EVENTS)) == "paused":
+    threads = threads_of_task()
+    while (outcome := fabric.run(end, EVENTS, threads=threads)) == "paused":
         pass
     if outcome == "deadlock":
         places = ", ".join(f"{leaf}.{place}" for leaf, place in fabric.stuck())

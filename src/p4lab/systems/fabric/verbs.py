@@ -65,7 +65,7 @@ def fabric_explore(
     that caches lost on one way, `timeouts` the most suspensions that only the timeout ended.
     """
     if unknown := next((name for name in case or () if name not in CASES), None):
-        fail(f"there is no case {unknown!r}; there is {', '.join(CASES)}.")
+        fail(f"there is no case {unknown!r}; choose from {', '.join(CASES)}.")
     chosen = [CASES[name] for name in CASES if name in (case or CASES)]
     if frames is not None:
         chosen = [replace(one, frames=frames) for one in chosen]

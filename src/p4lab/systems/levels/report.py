@@ -115,7 +115,7 @@ class LevelReport:
         ]
         notes = [Text(f"Note: {note}") for note in self.notes]
         verdict = (
-            Text("Everybody got what they should.", "green")
+            Text("Everyone got what they should.", "green")
             if self.ok
             else Text("\n".join(f"{problem}." for problem in self.problems[:limit]), "red")
         )

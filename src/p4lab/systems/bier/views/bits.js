@@ -18,7 +18,7 @@ function render({ model, el }) {
     type: "range", min: 0, step: 1, "aria-label": "Step", oninput: () => go(Number(slider.value)),
   });
   const place = html("span", { class: "p4v-clock" });
-  const bits = html("div", { class: "p4v-bits" });
+  const bits = html("div", { class: "p4v-bits", tabindex: 0, role: "region", "aria-label": "Bits" });
   const facts = html("div", { class: "p4v-facts" });
   const said = html("p", { class: "p4v-said", role: "status", "aria-live": "polite" });
   const source = html("div", { class: "p4v-source" });
@@ -121,7 +121,7 @@ function render({ model, el }) {
       lines.push(html("div", { class: line === step.line ? "here" : "", "aria-current": line === step.line && "true" },
         html("i", {}, String(line)), html("code", {}, coloured(file.lines[line - 1]))));
     }
-    source.replaceChildren(html("b", {}, `${file.name}, line ${step.line}`), html("div", { class: "p4v-code" }, lines));
+    source.replaceChildren(html("b", {}, `${file.name}, line ${step.line}`), html("div", { class: "p4v-code", tabindex: 0, role: "region", "aria-label": "Source" }, lines));
   }
 
   model.on("change:data", build);

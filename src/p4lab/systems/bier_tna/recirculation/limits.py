@@ -27,6 +27,8 @@ from p4lab.systems.bier_tna.recirculation.equations import LINE_RATE, check, thr
 
 ARBITRATIONS = ("tail-drop", "equal-drop", "random", "looped-first", "fresh-first")
 MOST_STATES = 2000
+STILL = 1e-13
+"""By how much a share may change when the shares are taken as settled"""
 
 
 def fluid_limit(
@@ -51,14 +53,12 @@ def fluid_limit(
     if arbitration == "tail-drop":
         raise ValueError("tail drop has no limit of its own: who comes first depends on timing.")
     raise ValueError(
-        f"there is no arbitration called {arbitration!r}; there is {', '.join(ARBITRATIONS)}."
+        f"there is no arbitration called {arbitration!r}; choose from {', '.join(ARBITRATIONS)}."
     )
 
 
 def _random_order(next_hops: int, loops: int) -> list[float]:
     """How often a slot lets in each stage 1 .. n-1: the chain's stationary distribution."""
-    import numpy as np  # heavy: numpy
-
     if loops == 0:
         return [0.0] * (next_hops - 1)
     if comb(next_hops - 1, loops) > MOST_STATES:
@@ -68,18 +68,20 @@ def _random_order(next_hops: int, loops: int) -> list[float]:
         )
     last = next_hops - 1
     states = list(combinations(range(1, next_hops), loops))
-    place = {state: index for index, state in enumerate(states)}
-    moves = np.zeros((len(states), len(states)))
+    moves = {}
     for state in states:
         asking = [1, *(stage + 1 for stage in state if stage < last)]
         chosen = list(combinations(asking, loops))  # all of them, or all but one
-        for some in chosen:
-            moves[place[state], place[tuple(sorted(some))]] += 1 / len(chosen)
-    balance = np.vstack([moves.T - np.eye(len(states)), np.ones(len(states))])
-    right = np.zeros(len(states) + 1)
-    right[-1] = 1
-    share = np.linalg.lstsq(balance, right, rcond=None)[0]
+        moves[state] = [tuple(sorted(some)) for some in chosen]
+    share, moved = dict.fromkeys(states, 1 / len(states)), 1.0
+    while moved > STILL:  # half of it stays each time, so that nothing goes to and fro for ever
+        following = {state: part / 2 for state, part in share.items()}
+        for state, ways in moves.items():
+            for way in ways:
+                following[way] += share[state] / 2 / len(ways)
+        moved = max(abs(following[state] - share[state]) for state in states)
+        share = following
     return [
-        float(sum(share[place[state]] for state in states if stage in state))
+        sum(part for state, part in share.items() if stage in state)
         for stage in range(1, next_hops)
     ]

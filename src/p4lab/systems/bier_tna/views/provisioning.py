@@ -77,7 +77,7 @@ class Provisioning(View):
         slider = next((one for one in self._sliders if one.name == name), None)
         if slider is None:
             names = ", ".join(one.name for one in self._sliders)
-            raise ValueError(f"there is no slider {name!r}; there is {names}.")
+            raise ValueError(f"there is no slider {name!r}; choose from {names}.")
         self._values[name] = min(slider.most, max(slider.least, value))
         self._by_rule = self._by_rule and name != LOOPBACK
         self._refresh()

@@ -129,8 +129,9 @@ def claims_10(points: Points) -> Iterator[Claim]:
         yield Claim(text, victim < 40, f"T1 {culprit:.1f}, T2 {victim:.1f}")
     for panel in list(SCHEMES)[2:]:
         culprit, victim = of(panel)
-        text = f"{panel}: T2 is free, T1 within 10 of its 25 Gb/s"
-        fine = victim > 62 and abs(culprit - 25) < 10
+        # Who is notified is drawn: in these few milliseconds, unicast flows get 19 to 40.
+        text = f"{panel}: T2 is free, T1 has half of its 25 Gb/s at least, and 35 at most"
+        fine = victim > 62 and 12.5 <= culprit <= 35
         yield Claim(text, fine, f"T1 {culprit:.1f}, T2 {victim:.1f}")
 
 

@@ -93,7 +93,7 @@ def fabric(
     """
     known = figures(machine.Size(leaves, micros, 0.3 * micros))
     if unknown := next((name for name in figure or () if name not in known), None):
-        fail(f"there is no figure {unknown!r}; there is {', '.join(known)}.")
+        fail(f"there is no figure {unknown!r}; choose from {', '.join(known)}.")
     chosen = [known[name] for name in known if name in (figure or known)]
     extra = carefully(out, lambda: read(existing_file(parameters, "file"))) if parameters else ""
     found, stopped = _measured(chosen, range(seed, seed + runs), extra, out, threads, dask)

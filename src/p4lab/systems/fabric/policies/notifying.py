@@ -22,8 +22,8 @@ MICROS, WARM = 1500, 600
 
 def neighbour(program: Program, given: Mapping[str, Any]) -> Measured:
     """One server has flows for the first `guilty` servers of its leaf, to each of which `others`
-    send, too, and one for server 4 (and 3, unless that is guilty) that no one is in the way of.
-    `free` is the Gb/s of the latter, `culprit` that of the first."""
+    send, too, and one for server 4 (and 3, unless that is guilty) that nothing holds up. `free` is
+    the Gb/s of the latter, `culprit` that of the first."""
     guilty = range(1, given["guilty"] + 1)
     flows = [
         _flow(terminal(0), terminal(0, 1), terminal(1, 1)),
@@ -38,8 +38,8 @@ def neighbour(program: Program, given: Mapping[str, Any]) -> Measured:
     seen = carried(program, "weight", scenario, given["seed"])
     culprit, free = (min(seen.gbps(flow)) for flow in (0, 1))
     told = (
-        f"its flow for the slow receiver gets {culprit:.1f} Gb/s",
-        f"its flow that no one is in the way of gets {free:.1f} Gb/s",
+        f"the flow to server 1 gets {culprit:.1f} Gb/s",
+        f"the flow that nothing holds up gets {free:.1f} Gb/s",
     )
     return Measured({"free": free, "culprit": culprit}, told)
 

@@ -55,12 +55,11 @@ def decided(program: Program, given: Mapping[str, Any]) -> Scenario:
 
 
 def suspend(program: Program, given: Mapping[str, Any]) -> Measured:
-    """`least` is the Gb/s of the slowest copy, `waits` how often queues begin to wait in a
-    millisecond."""
+    """`least` is the Gb/s of the slowest copy, `waits` how often queues stop in a millisecond."""
     seen = carried(program, "suspend", suspended(program, given), given["seed"])
     least = min(seen.gbps(0))
     waits = seen.totals["suspended"] * 1000 / MICROS
-    told = f"each copy gets {least:.1f} Gb/s and more; queues begin to wait {waits:.0f} times a ms"
+    told = f"each copy gets at least {least:.1f} Gb/s; queues stop {waits:,.0f} times a millisecond"
     return Measured({"least": least, "waits": waits}, (told,))
 
 
@@ -75,8 +74,9 @@ def both(program: Program, given: Mapping[str, Any]) -> Measured:
 
 
 def _slow(seen: Seen, given: Mapping[str, Any]) -> Measured:
-    """`fast` and `slow`: Gb/s of the worst of the copies that no one is in the way of, and of the
-    others; `lost`: copies, in percent, that were dropped or had no room; `dropped`: the former."""
+    """`fast` and `slow`: Gb/s of the worst of the copies to fast and to slow receivers; `lost`:
+    copies, in percent, that were dropped or had no room; `dropped`: the former; `newest`: those of
+    them that never got into a queue."""
     slow: Sequence[int] = given["slow"]
     rates = {
         place: rate
@@ -84,16 +84,14 @@ def _slow(seen: Seen, given: Mapping[str, Any]) -> Measured:
         for place, rate in zip(group, seen.gbps(flow), strict=True)
     }
     fast = min(rate for place, rate in rates.items() if place not in slow)
-    told = [f"the copies that no one is in the way of get {fast:.1f} Gb/s and more"]
+    told = [f"{'fast' if slow else 'all'} receivers get at least {fast:.1f} Gb/s"]
     held = min((rates[place] for place in slow), default=LOAD)
     if slow:
-        told.append(f"what goes to {slow_ones(slow)} gets {held:.1f}")
+        who = "the slow receiver gets" if len(slow) == 1 else "slow receivers get at least"
+        told.append(f"{who} {held:.1f} Gb/s of this flow")
     numbers = {"fast": fast, "slow": held, "lost": _lost(seen), "dropped": _dropped(seen)}
+    numbers["newest"] = _newest(seen)
     return Measured(numbers, tuple(told))
-
-
-def slow_ones(slow: Sequence[int]) -> str:
-    return "the slow receiver" if len(slow) == 1 else "the slow receivers"
 
 
 def _lost(seen: Seen) -> float:
@@ -105,5 +103,14 @@ def _lost(seen: Seen) -> float:
 
 def _dropped(seen: Seen) -> float:
     totals = seen.totals
-    dropped = totals["tail_dropped"] + totals["head_dropped"]
-    return 100 * dropped / max(totals["headers"] + totals["tail_dropped"], 1)
+    return _newest(seen) + 100 * totals["head_dropped"] / _asked(totals)
+
+
+def _newest(seen: Seen) -> float:
+    totals = seen.totals
+    return 100 * totals["tail_dropped"] / _asked(totals)
+
+
+def _asked(totals: Mapping[str, int]) -> int:
+    """Copies that a policy was asked about."""
+    return max(totals["headers"] + totals["tail_dropped"], 1)

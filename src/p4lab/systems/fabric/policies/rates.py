@@ -28,5 +28,5 @@ def without_cache(program: Program, given: Mapping[str, Any]) -> Measured:
     got = sum(rates) / len(rates)
     return Measured(
         {"said": said, "got": got},
-        (f"{said:.1f} Gb/s are predicted, and each copy gets {got:.1f}",),
+        (f"predicted: {said:.1f} Gb/s for each copy; simulated: {got:.1f} Gb/s",),
     )

@@ -115,10 +115,16 @@ def of(program: Program, given: Mapping[str, Any]) -> tuple[Tree, list[int]]:
 def _reaches(tree: Tree, members: Sequence[int]) -> None:
     reached = set(levels(tree))
     if missing := sorted(set(members) - reached):
-        rest = f", nor do {len(missing) - 1} others" if len(missing) > 1 else ""
-        raise NoTree(f"{name(missing[0])} gets no frame{rest}.")
+        raise NoTree(f"{name(missing[0])} gets no frame{_nor(len(missing) - 1)}.")
     if strangers := sorted(reached - set(members)):
         raise NoTree(f"{name(strangers[0])} gets frames and is not a member.")
+
+
+def _nor(others: int) -> str:
+    """The end of a sentence about one port, of which it says the same of others."""
+    if others == 0:
+        return ""
+    return ", nor does one other" if others == 1 else f", nor do {others} others"
 
 
 def measure(program: Program, given: Mapping[str, Any]) -> Measured:
@@ -128,7 +134,8 @@ def measure(program: Program, given: Mapping[str, Any]) -> Measured:
     depth = max(levels(tree).values())
     away = sum(port // PLACES != child // PLACES for port, children in tree for child in children)
     counts = Counter(levels(tree).values())
-    told = ", ".join(f"{counts[level]} over {level}" for level in sorted(counts)[:MOST_TOLD])
+    found = sorted(counts)[:MOST_TOLD]
+    told = ", ".join(f"{counts[level]} through {level or 'none'}" for level in found)
     told += f" and so on, up to {depth}" if len(counts) > MOST_TOLD else ""
     numbers = {
         "depth": depth,
@@ -137,7 +144,7 @@ def measure(program: Program, given: Mapping[str, Any]) -> Measured:
         "count": len(members),
     }
     cost = f"{len(tree) - 1} surrogates, and {away} copies go to another leaf"
-    return Measured(numbers, (f"members by the surrogates on their way: {told}", cost))
+    return Measured(numbers, (f"members reached through surrogates: {told}", cost))
 
 
 def carry(program: Program, given: Mapping[str, Any]) -> Measured:
@@ -151,5 +158,5 @@ def carry(program: Program, given: Mapping[str, Any]) -> Measured:
     scenario = Scenario(given["leaves"], (flow,), MICROS, WARM)
     seen = carried(program, "tree", scenario, given["seed"])
     least = min(seen.gbps(0))
-    told = f"of {given['load']} Gb/s everyone gets {least:.1f} and more"
+    told = f"everyone gets at least {least:.1f} of {given['load']} Gb/s"
     return Measured({"least": least, "depth": depth}, (told,))

@@ -31,7 +31,7 @@ class Lab(Protocol):
 
 @dataclass(frozen=True)
 class NoLeaf:
-    """Why there is no leaf to be seen."""
+    """Why a leaf cannot be shown."""
 
     why: str
 
@@ -48,5 +48,5 @@ def leaf_view(lab: Lab, check: str, start: float = 20, slots: int = MORE) -> Lea
     try:
         scenario = SCENARIOS[measure](lab.program, given)
     except PolicyError as error:
-        return NoLeaf(f"There is no leaf to be seen yet. {error}")
+        return NoLeaf(f"The leaf cannot be shown: {error}")
     return view_of(scenario, start=start, slots=slots, seed=given["seed"])

@@ -6,6 +6,7 @@ const NAME = 92, QUEUE = 112, AHEAD = 268, GAUGE = 108, OUT = 640; // where colu
 const MOST_FRAMES = 9; // squares of a queue; more are a number
 const LINES = 64; // of the cache, in a row
 const COLOURS = 6;
+const NEXT = { suspended: "suspension", evicted: "eviction" };
 
 // A leaf slot by slot. Python has recorded the film; what is after it is asked of Python, if it can.
 function render({ model, el }) {
@@ -42,10 +43,11 @@ function render({ model, el }) {
     const found = data.moments.findIndex((one, index) => index > at && one.said.some((each) => each.kind === kind));
     if (found >= 0) return go(found);
     if (!data.more) {
-      said.textContent = `Nothing more is ${kind} in this film.`;
+      said.textContent = `No other ${NEXT[kind]} comes in this film.`;
       return;
     }
     sought = data.moments.length;
+    said.textContent = `Looking for the next ${NEXT[kind]} …`;
     model.send({ do: "until", kind });
   }
 
@@ -67,8 +69,10 @@ function render({ model, el }) {
     beside.style.display = log.children.length || data.circle.length ? "" : "none";
     ring.replaceChildren(...(data.circle.length ? [circle(data.circle)] : []));
     const to = sought !== null && sought < data.moments.length ? sought : Math.min(at, data.moments.length - 1);
+    const missed = sought !== null && sought >= data.moments.length;
     sought = null;
     go(to);
+    if (missed) said.textContent = data.ending;
   }
 
   function go(to) {
@@ -152,7 +156,7 @@ function ingress(data, moment, place, y) {
   const stop = stopping ? "; says STOP" : "";
   return svg("g", {}, svg("line", { x1: LEFT, x2: AHEAD + GAUGE, y1: y + 3, y2: y + 3, class: "rule" }),
     write(LEFT, y + 18, `port ${data.ports[place]}`, "port"),
-    write(QUEUE, y + 18, `${payload} units, ${headers} headers${stop}${sync}`, "small"));
+    write(QUEUE, y + 18, `${payload} units, ${headers} headers in use${stop}${sync}`, "small"));
 }
 
 function queue(data, moment, index, y) {
@@ -213,8 +217,8 @@ function store(data, moment, top) {
   const count = moment.cache.length;
   const free = data.lines - count;
   const words = data.lines
-    ? `cache: ${count} of ${data.lines} lines in use; the next to go first. It evicts when ${data.spare} are free.`
-    : "There is no cache.";
+    ? `cache: ${count} of ${data.lines} lines in use, each with the copies still to come; with ${data.spare} free the first one goes`
+    : "no cache";
   const parts = [write(LEFT, top + 12, words, "small start")];
   const at = (index) => ({ x: LEFT + 14 * (index % LINES), y: top + 20 + 16 * Math.floor(index / LINES) });
   moment.cache.forEach(([flow, number, cell, left], index) => {

@@ -10,12 +10,21 @@ from typing import Any
 from p4lab.systems.fabric.ports import PLACES
 from p4lab.systems.fabric.runs import MICROSECOND, Scenario
 from p4lab.systems.fabric.views import words
-from p4lab.systems.fabric.views.film import JUMPS, SUSPENDED, Film, Moment, Recorder, recorded
+from p4lab.systems.fabric.views.film import (
+    EVICTED,
+    JUMPS,
+    SUSPENDED,
+    Film,
+    Moment,
+    Recorder,
+    recorded,
+)
 from p4lab.widgets.view import View, script, style
 
 HERE = Path(__file__).parent
 MORE = 200
 """Slots that are added at a time"""
+NOUNS = {SUSPENDED: "suspension", EVICTED: "eviction"}
 LATEST = 200 * MICROSECOND
 """How far a jump looks ahead, in ps"""
 
@@ -57,7 +66,7 @@ class LeafView(View):
         if self._recorder.until(kind, end):
             self.more(MORE // 4)
         else:
-            self._film.ending = f"Nothing more is {kind} until {words.moment(end)}."
+            self._film.ending = f"No other {NOUNS[kind]} comes before {words.moment(end)}."
             self._refresh()
 
     def _message(self, _: object, content: dict[str, Any], __: object) -> None:

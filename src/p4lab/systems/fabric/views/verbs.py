@@ -57,7 +57,7 @@ def fabric_view(
 
     known = scenes()
     if scene != RACK and scene not in known:
-        fail(f"there is no scene {scene!r}; there is {', '.join(known)} and {RACK}.")
+        fail(f"there is no scene {scene!r}; choose from {', '.join(known)} and {RACK}.")
 
     def work() -> None:
         if scene == RACK:

@@ -198,7 +198,7 @@ def _milliseconds(option: str, value: float) -> float:
 def _heartbeat(detection: str, interval_ms: float | None, usual: Heartbeat) -> Heartbeat | None:
     """What the options say; status 2 if they cannot go together."""
     if detection not in ("link", "heartbeat"):
-        fail(f"there is no detection called {detection!r}; there is link and heartbeat.")
+        fail(f"there is no detection called {detection!r}; choose from link and heartbeat.")
     if detection == "link":
         if interval_ms is not None:
             fail("--heartbeat-ms is for --detection heartbeat: add that.")

@@ -90,11 +90,11 @@ def encodings(
     `figures`.
     """
     if tree not in comparison.SHAPES:
-        fail(f"there is no tree called {tree!r}; there is {' and '.join(comparison.SHAPES)}.")
+        fail(f"there is no tree called {tree!r}; choose from {' and '.join(comparison.SHAPES)}.")
     shape: Shape = tree
     known = networks.sources(nodes)
     if unknown := next((name for name in network or () if name not in known), None):
-        fail(f"there is no network called {unknown!r}; there is {', '.join(known)}.")
+        fail(f"there is no network called {unknown!r}; choose from {', '.join(known)}.")
     chosen = {name: source for name, source in known.items() if name in (network or known)}
     if graphml is not None:
         given = carefully(out, lambda: networks.read_graphml(existing_file(graphml, "map")))
