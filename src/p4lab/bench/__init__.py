@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from p4lab.bench import (
+    bfrt,
     engines,
     fabric,
     forwarding,
     grading,
     inprocess,
+    layers,
     p4runtime,
     scale,
     tables,
+    tree,
 )
 from p4lab.bench.machine import Machine, describe
 from p4lab.bench.measure import Measure, Say
@@ -33,12 +36,14 @@ GROUPS: dict[str, tuple[Group, ...]] = {
         tables.looking_up,
         tables.compiling,
         forwarding.forwarding,
+        forwarding.on_tna,
         forwarding.side_by_side,
         p4runtime.writing,
+        bfrt.writing,
     ),
     "engines": (engines.whole_packets, engines.packet_hops),
     "grade": (grading.grading,),
-    "scale": (scale.speed, scale.growth),
+    "scale": (scale.speed, scale.growth, tree.sharing, layers.layers),
     "fabric": (fabric.broadcasting,),
 }
 

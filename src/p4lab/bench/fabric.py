@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from p4lab import _engine
 from p4lab.bench import measure
@@ -14,6 +15,7 @@ GROUP = "fabric, 640 ports of 100 Gb/s, broadcast at 99 Gb/s, 1,522 bytes"
 LEAVES, PLACES, SERVERS, ONWARD = 128, 8, 5, 3
 MICROSECOND = 1_000_000  # in picoseconds
 LENGTHS = (50, 100)  # simulated microseconds
+THREADS = (1, 2)
 ROUNDS = 3
 WHOLE = 1000
 """Microseconds that are promised within GOAL seconds"""
@@ -21,36 +23,59 @@ GOAL, LINEAR, MEMORY = 60.0, 1.3, 2.0
 
 
 def broadcasting(seconds: float, say: Say) -> Iterator[Measure]:
-    """Cells over crossbars per second of processor time, and what a millisecond takes."""
-    rates: list[float] = []
-    times: dict[int, list[float]] = {length: [] for length in LENGTHS}
-    for number in range(ROUNDS):
-        for length in LENGTHS:
-            say(f"fabric, round {number + 1} of {ROUNDS}: {length} us")
-            took, cells = _run(length)
-            times[length].append(took)
-        rates.append(cells / took)
-    yield measure.of(GROUP, "packet transmissions", "cells/s", rates)
+    """Cells and frames per second of the clock, by threads, and the processor time of a
+    millisecond: other programs change that least, and it is a bound for any number of cores."""
     short, long = LENGTHS
-    whole = [took * WHOLE / long for took in times[long]]
-    name = f"1 ms, from {long} us"
-    yield measure.of(GROUP, name, "s", whole, GOAL, at_most=True)
-    growth = [ratio * short / long for ratio in measure.ratios(times[long], times[short])]
+    kinds = [(short, 1), *((long, threads) for threads in THREADS)]
+    seen: dict[tuple[int, int], list[Run]] = {}
+    for number in range(ROUNDS):
+        for length, threads in kinds:
+            say(f"fabric, round {number + 1} of {ROUNDS}: {length} us, {threads} threads")
+            seen.setdefault((length, threads), []).append(_run(length, threads))
+    for threads in THREADS:
+        runs = seen[long, threads]
+        many = "1 thread" if threads == 1 else f"{threads} threads"
+        cells = [run.cells / run.seconds for run in runs]
+        frames = [run.frames / run.seconds for run in runs]
+        yield measure.of(GROUP, f"cells over crossbars, {many}", "cells/s", cells)
+        yield measure.of(GROUP, f"frames over lines, {many}", "frames/s", frames)
+    one, two = (seen[long, threads] for threads in THREADS)
+    faster = measure.ratios([run.seconds for run in one], [run.seconds for run in two])
+    yield measure.of(GROUP, f"{THREADS[1]} threads over 1", "x", faster)
+    for runs, threads in ((one, "1 thread"), (two, f"{THREADS[1]} threads")):
+        whole = [run.processor * WHOLE / long for run in runs]
+        name = f"processor time of 1 ms, {threads}"
+        yield measure.of(GROUP, name, "s", whole, GOAL, at_most=True)
+    less = [run.processor for run in seen[short, 1]]
+    growth = measure.ratios([run.processor for run in one], less)
+    growth = [ratio * short / long for ratio in growth]
     yield measure.of(GROUP, "cost of twice the time", "x", growth, LINEAR, at_most=True)
     used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
     yield measure.of(GROUP, "memory, with Python", "GB", [used], MEMORY, at_most=True)
 
 
-def _run(micros: int) -> tuple[float, int]:
-    """Processor seconds and cells of one run. Raises RuntimeError if its books are wrong."""
+@dataclass(frozen=True)
+class Run:
+    """What a run took, by the clock and of all processors, and what it was: cells over crossbars,
+    frames over lines and loops."""
+
+    seconds: float
+    processor: float
+    cells: int
+    frames: int
+
+
+def _run(micros: int, threads: int) -> Run:
+    """Raises RuntimeError if the books of a run are wrong."""
     fabric = _engine.Fabric(LEAVES)
     fabric.add(_tree(), 1522, 99_000)
-    before = time.process_time()
-    fabric.run(micros * MICROSECOND)
-    took = time.process_time() - before
+    before = time.perf_counter(), time.process_time()
+    fabric.run(micros * MICROSECOND, threads=threads)
+    took = time.perf_counter() - before[0], time.process_time() - before[1]
     fabric.audit()
     totals = fabric.totals()
-    return took, totals["cells_local"] + totals["cells_up"] + totals["cells_down"]
+    cells = totals["cells_local"] + totals["cells_up"] + totals["cells_down"]
+    return Run(*took, cells, totals["delivered"] + totals["looped"])
 
 
 def _tree() -> list[tuple[int, list[int]]]:

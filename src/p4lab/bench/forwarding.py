@@ -22,6 +22,7 @@ BMV2 = "the same IPv4 router on bmv2"
 ROUNDS = 5
 BMV2_ROUNDS = 3
 # Packets per second offered to bmv2 and to us; None is a flood.
+TNA_GOAL = 300_000.0
 LOADS: tuple[float | None, ...] = (40e3, 80e3, 120e3, 160e3, 240e3, None)
 PER_SECOND = "packets/s"
 
@@ -55,6 +56,30 @@ def forwarding(seconds: float, say: Say) -> Iterator[Measure]:
         ratio = measure.ratios(rates[name], rates["nothing"])
         yield measure.of(VETH, f"{name} / nothing", "", ratio, goal)
     yield from overload(router, measure.of("", "", "", rates["IPv4 router"]), window, say)
+
+
+def on_tna(seconds: float, say: Say) -> Iterator[Measure]:
+    """A Tofino's BIER router by native code and by the interpreter, next to a loop that copies."""
+    subjects, window = [programs.bier_tna(hops) for hops in (1, 2)], seconds / 2
+    contestants: dict[str, Run] = {
+        "nothing": lambda: _engine.bench_forwarder(subjects[0].frame, window)
+    }
+    for own in subjects:
+        contestants[f"{own.name}, native"] = lambda own=own: ours(own, window, engine=None)
+        contestants[f"{own.name}, interpreted"] = lambda own=own: ours(own, window)
+    try:
+        runs = take_turns(contestants, ROUNDS, say)
+    except OSError as error:
+        yield measure.missing(VETH, subjects[0].name, PER_SECOND, refusal(error), TNA_GOAL)
+        return
+    rates = {name: [rate(run) for run in found] for name, found in runs.items()}
+    nothing = rates.pop("nothing")
+    for name, values in rates.items():
+        goal = TNA_GOAL if name.endswith("1 next hop, native") else None
+        yield measure.of(VETH, name, PER_SECOND, values, goal)
+        costs = [cost(run) for run in runs[name]]
+        yield measure.of(VETH, f"{name}: processor time of a packet", "ns", costs)
+        yield measure.of(VETH, f"{name} / nothing", "", measure.ratios(values, nothing))
 
 
 def overload(subject: Subject, flooded: Measure, window: float, say: Say) -> Iterator[Measure]:

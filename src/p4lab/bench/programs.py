@@ -23,10 +23,13 @@ from p4lab.model.entries import (
 from p4lab.paths import ROOT
 
 BIER = ROOT / "p4" / "bier" / "v1model.p4"
+BIER_TNA = ROOT / "p4" / "bier" / "tna.p4"
 ROUTER = ROOT / "crates" / "p4-arch" / "benches" / "route.p4"
 IN_PORT = 0
 OUT_PORT = 1
 OTHER_PORT = 2
+LOOP_PORT = 68
+"""Of a Tofino: it always leads back"""
 FRAME_BYTES = 64
 ROUTES = 256
 NEXT_HOP = 0x020000000102
@@ -71,6 +74,15 @@ def bier(bsl: int, hops: int) -> Subject:
     return Subject(name, program, to_engine(bier_router(bsl)), bier_frame(bsl, hops))
 
 
+@cache
+def bier_tna(hops: int) -> Subject:
+    """The BIER router of a Tofino with BitStrings of 64 bits; a second next hop is a mirror and
+    another pass."""
+    program = load_program(BIER_TNA, [("BSL", "64")])
+    name = f"BIER on TNA, {hops} next hop{'s' if hops > 1 else ''}"
+    return Subject(name, program, to_engine(bier_tna_router()), bier_frame(64, hops))
+
+
 def network(index: int) -> int:
     """The network of a route: 10.0.0.0/24 and those that follow."""
     return 0x0A000000 | index << 8
@@ -97,6 +109,28 @@ def bier_router(bsl: int) -> list[Update]:
         )
         params = (("fbm", fbm), ("port", port))
         entities.append(TableEntry("bift", key, "forward", params, priority=bsl - index))
+    for port in (OUT_PORT, OTHER_PORT):
+        macs = (("src", 0x020000000100 | port), ("dst", 0x020000000200 | port))
+        entities.append(TableEntry("port_mac", (("port", Exact(port)),), "rewrite", macs))
+    return [Update("insert", entity) for entity in entities]
+
+
+def bier_tna_router() -> list[Update]:
+    """The same router on TNA, where egress finds the F-BM of an entry by the entry's number."""
+    half = 32
+    lower = (1 << half) - 1
+    loop = TableEntry("loop_sessions", (("loop", Exact(0)),), "mirror_to", (("session", 11),))
+    entities: list[Entity] = [CloneSession(11, ((LOOP_PORT, 0),)), loop]
+    for index in range(2 * half):
+        port, fbm = (OUT_PORT, lower) if index < half else (OTHER_PORT, lower << half)
+        key = (
+            ("bift_id", Exact(bift_id(2 * half))),
+            ("remaining", Ternary(1 << index, 1 << index)),
+        )
+        params = (("entry", index), ("fbm", fbm), ("port", port))
+        entities.append(TableEntry("bift", key, "forward", params, priority=2 * half - index))
+        served = (("entry", Exact(index)),)
+        entities.append(TableEntry("served", served, "take_out", (("fbm", fbm),)))
     for port in (OUT_PORT, OTHER_PORT):
         macs = (("src", 0x020000000100 | port), ("dst", 0x020000000200 | port))
         entities.append(TableEntry("port_mac", (("port", Exact(port)),), "rewrite", macs))
