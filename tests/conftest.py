@@ -17,6 +17,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 
 # Taken out of the environment: some tests run pytest themselves.
 CLAIMS = os.environ.pop("P4LAB_TEST_CLAIMS", None)
@@ -54,14 +55,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    """True leaves a test to the other run, which counts it, or to a run that has more time."""
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """Runs a test, or leaves it to the other run, which counts it, or to a run that has more time.
+
+    Pytest is told which test really follows: it leaves up the fixtures that the next one needs, and
+    a test that finds others there fails."""
+    if not _is_ours(item):
+        return True
+    if nextitem is not None and not _is_ours(nextitem):
+        items = item.session.items
+        nextitem = next((one for one in items[items.index(nextitem) :] if _is_ours(one)), None)
+    hook = item.ihook
+    hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    runtestprotocol(item, nextitem=nextitem)
+    hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
+
+
+@cache
+def _is_ours(item: pytest.Item) -> bool:
+    """Whether this run carries out a test. What is said once holds."""
     if _takes_too_long(item):
         _LEFT.append(item.nodeid)
-        return True
+        return False
     if CLAIMS is None or item.get_closest_marker("beside") is None:
-        return None
-    return None if _is_taken(_unit(item)) else True
+        return True
+    return _is_taken(_unit(item))
 
 
 def _takes_too_long(item: pytest.Item) -> bool:

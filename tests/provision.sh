@@ -122,6 +122,17 @@ say "the main job, as that user, from another folder, without a network"
 student sh -c 'cd / && p4lab run 01-bier' | tail -n 1
 say "JupyterLab as the service starts it"
 jupyter_answers
+if [ -n "$wheelhouse" ]; then
+    say "p4lab's wheel in an empty environment, without the checkout"
+    # shellcheck disable=SC2016 # the student's shell expands it
+    student sh -ec '
+        cd "$HOME" && python3 -m venv empty
+        empty/bin/pip install --quiet --no-index --find-links /opt/p4lab/wheelhouse p4lab
+        mkdir elsewhere && cd elsewhere
+        ../empty/bin/p4lab run 01-bier | tail -n 1
+        ../empty/bin/p4lab start 01-bier answer >/dev/null
+        ../empty/bin/p4lab check 01-bier answer | tail -n 1'
+fi
 say "once more: nothing to do"
 token=$(cat "$root/home/student/.config/p4lab/token")
 again=$(provision)

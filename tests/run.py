@@ -10,8 +10,9 @@ it this folder's wheels and engine (a wheelhouse), which takes minutes less.
 Other arguments are given to pytest alone (`./lab test -k bier`); the Rust steps then do not run.
 
 All that needs a processor and little else runs beside pytest, which waits for hosts and browsers
-much of the time: Rust's steps, the provisioner, and a second run of pytest with the tests that are
-marked `beside` (tests/conftest.py). They give way to it, since some of its tests watch clocks.
+much of the time: Rust's steps, the provisioner, the lab as a page, and a second run of pytest with
+the tests that are marked `beside` (tests/conftest.py). They give way to it, since some of its tests
+watch clocks.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -39,6 +41,13 @@ GIVE_SOME_WAY = 5  # of its second run: what students hand in may take so long b
 CHANGED_SECONDS = 90  # in which `--changed` begins tests: it is to be done in two minutes
 ELSEWHERE = "x86_64-pc-windows-gnu"  # a system without Linux interfaces
 NO_TARGET = f"Rust's library for {ELSEWHERE} is missing: rustup target add {ELSEWHERE}"
+UNBUILT = "the page is not built"  # what tests of the page say where they are skipped
+PAGE = [
+    str(file.relative_to(ROOT))
+    for file in sorted((ROOT / "tests" / "browser").glob("test_*.py"))
+    if UNBUILT in file.read_text("utf-8")
+]
+NO_NPM = "the lab as a page is bundled with npm (Debian: npm)"
 LONGEST = 80 * 60  # seconds for one step, so that no test can keep us for ever
 CANNOT_RUN = 77  # exit status of tests/provision.sh where it lacks something; it says what
 
@@ -109,15 +118,23 @@ def run(name: str, command: list[str], env: dict[str, str], **as_user: int) -> t
             stderr=subprocess.STDOUT,
             **as_user,
         )
+        timer = threading.Timer(LONGEST, step.kill)
+        timer.start()
         try:
-            verdict = "ok" if step.wait(LONGEST) == 0 else "FAILED"
-        except subprocess.TimeoutExpired:
-            verdict = "FAILED: it was ended, for it took too long,"
+            _, status, used = os.wait4(step.pid, 0)
+            step.returncode = os.waitstatus_to_exitcode(status)
         finally:
-            step.kill()  # does nothing to one that has ended
-            step.wait()
+            timer.cancel()
+            if step.returncode is None:
+                step.kill()
+                step.wait()
+    took = time.monotonic() - start
+    verdict = "ok" if step.returncode == 0 else "FAILED"
+    if took >= LONGEST:
+        verdict = "FAILED: it was ended, for it took too long,"
     text = path.read_text("utf-8", errors="replace")
-    lines = [f"  {name:<28}{verdict:<8}{time.monotonic() - start:5.0f} s"]
+    busy = used.ru_utime + used.ru_stime  # of all processes that were waited for
+    lines = [f"  {name:<28}{verdict:<8}{took:5.0f} s, of a processor {busy:5.0f} s"]
     if verdict != "ok":
         lines += text.splitlines()[-150:]
     print("\n".join(lines) + "\n", end="", flush=True)
@@ -169,7 +186,8 @@ def python_steps(env: dict[str, str], arguments: list[str]) -> tuple[bool, Tally
     files = ["src", "tests"]
     for name, verb in (("ruff check", ["check"]), ("ruff format", ["format", "--check"])):
         all_ok &= run(name, [sys.executable, "-m", "ruff", *verb, "--no-cache", *files], env)[0]
-    pytest.append("--durations=40")  # in its log
+    pytest += ["--durations=40", *(f"--ignore={file}" for file in PAGE)]
+    # durations are in its log
     marked = ["nice", f"-n{GIVE_SOME_WAY}", *pytest, "-m", "beside", *marked_files()]
     with tempfile.TemporaryDirectory() as claims, ThreadPoolExecutor() as runs:
         shared = {**env, "P4LAB_TEST_CLAIMS": claims}
@@ -182,6 +200,17 @@ def python_steps(env: dict[str, str], arguments: list[str]) -> tuple[bool, Tally
             all_ok &= ok
             tally.add(pytest_tally(log))
     return all_ok, tally
+
+
+def page_steps(env: dict[str, str]) -> tuple[bool, Tally]:
+    """The lab as a page: built, then tried in a browser."""
+    if shutil.which("npm") is None:
+        return True, Tally(skipped=1, reasons=Counter([NO_NPM]))
+    build = ["nice", f"-n{GIVE_WAY}", sys.executable, "-m", "p4lab", "build-web"]
+    if not run("the page", build, env, **owner())[0]:
+        return False, Tally()
+    ok, log = run("pytest of the page", [sys.executable, "-m", "pytest", *PAGE], env)
+    return ok, pytest_tally(log)
 
 
 def changed_steps(env: dict[str, str], since: str) -> tuple[bool, Tally]:
@@ -243,10 +272,11 @@ def provision_from_nothing(env: dict[str, str]) -> int:
 
 def all_steps(env: dict[str, str]) -> tuple[bool, Tally]:
     """Everything at once: the provisioner waits for the network, pytest for hosts and browsers."""
-    print("  running Rust's steps, the provisioner and Python's beside each other", flush=True)
+    print("  running Rust's steps, the provisioner, the page and Python's together", flush=True)
     with ThreadPoolExecutor() as beside:
         steps = [
             beside.submit(python_steps, env, []),
+            beside.submit(page_steps, env),
             beside.submit(rust_steps, env),
             beside.submit(provision_steps, env),
         ]

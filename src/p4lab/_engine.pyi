@@ -40,7 +40,11 @@ Update: TypeAlias = tuple[Any, ...]
 # ("global_rid", rid | None)
 # ("mirror", session, {field: value} | None)       enabled, direction ("ingress", "egress", "both"),
 #                                                  port, queue, groups, hashes, exclusions, rid,
-#                                                  copy_to_cpu, max_length
+#                                                  copy_to_cpu, max_length; coalescing of sessions
+#                                                  1016 to 1023: header (4 to 16 bytes, the first
+#                                                  becomes the number of samples), timeout
+#                                                  (microseconds), extracted (bytes of each packet;
+#                                                  0: as coalesce_length says)
 # ("generator", pipe, app, {field: value} | None)  trigger: ("once", ns), ("periodic", ns),
 #                                                  ("port_down",) or
 #                                                  ("recirculation", pattern, mask);
@@ -545,10 +549,13 @@ class Network:
     @property
     def next_event_time(self) -> int | None: ...
     def run_until(
-        self, end: int
+        self, end: int, *, threads: int = 1
     ) -> tuple[Literal["packet_in", "host_frame"], int, int, bytes] | None:
         """Lets time pass up to `end`, or until the caller must act on a frame: kind, node, time,
-        frame. Raises RuntimeError when frames run in a loop."""
+        frame. Raises RuntimeError when frames run in a loop. Several `threads` carry out parts of
+        the network side by side, with the same results, unless it is `undivided`."""
+    def undivided(self, end: int) -> str | None:
+        """Why several threads would not share the work of `run_until`; None if they would."""
 
 class Inbox:
     """Where the frames for the controller arrive, and the clock that all its switches share."""
@@ -586,7 +593,13 @@ class Forwarder:
     def read_counter(self, counter: str, index: int) -> tuple[int, int]:
         """Packets and bytes of a cell."""
     def send_from_cpu(self, data: bytes) -> None: ...
-    def set_port(self, port: int, up: bool) -> None: ...
+    def set_port(self, port: int, up: bool) -> None:
+        """Takes a port down, or up again; the servers in front of the switch hear of it, too."""
+    def set_loop(self, port: int) -> None:
+        """Lets a port of a TNA switch lead back to its ingress."""
+    def place(self, pipelines: Sequence[str | None]) -> None:
+        """What runs in each of the four pipes of a TNA switch, by name; None: nothing. Raises
+        ValueError for a name that the program does not have."""
     def emulate(
         self,
         port: int,
@@ -702,6 +715,20 @@ class BfrtServer:
         """HOST:PORT; raises OSError once closed."""
     def close(self) -> None:
         """Ends all connections; the switch goes on with what it has."""
+
+class EmptyServer:
+    """A server like BfrtServer that has no switch and answers every call at once."""
+
+    def __init__(self, address: str) -> None: ...
+    @property
+    def address(self) -> str:
+        """HOST:PORT; raises OSError once closed."""
+    def close(self) -> None:
+        """Ends all connections."""
+
+def bench_calls(address: str, path: str, messages: Sequence[bytes]) -> float:
+    """Seconds that calls of a method take, one after the other over one connection, with these
+    serialized messages, by a native client. Raises OSError for a call that fails."""
 
 class Runtime:
     """What a runtime API beside P4Runtime reads and writes of a switch on Linux interfaces.

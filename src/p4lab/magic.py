@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -152,3 +153,7 @@ def load(shell: InteractiveShell) -> None:
         return made
 
     shell.register_magic_function(p4, "line_cell")
+    if sys.platform == "emscripten":
+        from p4lab.notebook.browser import speak_json  # heavy: a browser
+
+        speak_json(shell)

@@ -66,7 +66,7 @@ def find(name: str) -> System:
     found = _folders.get(name) or _installed(name)
     if found is None:
         raise UnusableSystemError(
-            f"there is no system named {name!r}; there is {', '.join(names())}."
+            f"there is no system named {name!r}; choose from {', '.join(names())}."
         )
     return found
 

@@ -32,7 +32,7 @@ EVERYBODY = ["0", "0", "4294967295"]  # the map of a machine's first user namesp
 ENTER = ("unshare", "--user", "--map-root-user")
 # What a network needs of its namespaces. The mount is Mininet's, for the interfaces of a host.
 NEEDED = "mount -t sysfs none /sys && ip link add p4lab0 type veth peer name p4lab1"
-PATIENCE = 10  # seconds for that
+PATIENCE = 60  # seconds for that; the kernel takes its time where networks are just being ended
 SYSTEM_FOLDERS = ":/usr/sbin:/sbin"  # of ip; users' PATHs often lack them
 
 

@@ -225,7 +225,7 @@ def copies(solution: str) -> Iterator[Program]:
         for n in levels
     )
     text = _after_guard(solution, controls)
-    yield Program("instances", _in_router(text, "C30() z;", "z.apply();"), "runs")
+    yield Program("instances", _in_router(text, "C30() z;", "z.apply();"))
     flat = "control C() { register<bit<8>>(16) r; apply { r.write(0, 1); } }"
     many = "\n".join(f"C() z{n};" for n in range(5_000))
     applied = "".join(f"z{n}.apply();" for n in range(5_000))
@@ -247,7 +247,7 @@ def copies(solution: str) -> Iterator[Program]:
     tuples = "typedef bit<8> t0;\n" + "\n".join(
         f"typedef tuple<t{n - 1}, t{n - 1}> t{n};" for n in range(1, 61)
     )
-    yield Program("tuples", _in_router(_after_guard(solution, tuples), "t60 z;", ""), "runs")
+    yield Program("tuples", _in_router(_after_guard(solution, tuples), "t60 z;", ""))
     yield Program("struct-of-itself", _after_guard(solution, "struct s { s x; }"), "runs")
     yield Program("function-of-itself", _in_router(
         _after_guard(solution, "void f() { f(); }"), "", "f();"))  # fmt: skip

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -100,13 +101,19 @@ class Home:
         return made
 
 
+def subscription(home: Home) -> Subscription:
+    """The line of a home: its tags, its name, its password."""
+    lines = subscriptions(TOPOLOGY, GatewaySettings(core="web tv"))
+    return next(one for one in lines if one.host.name == home.host.name)
+
+
 class Caller:
     """A host that dials in by our client."""
 
-    def __init__(self, home: Home, line: Subscription, log: Path) -> None:
+    def __init__(self, home: Home, log: Path) -> None:
         self.home, self.log = home, log
         with log.open("w") as out:
-            command = [*_inside(home.stack), *line.command, "--once"]
+            command = [*_inside(home.stack), *subscription(home).command, "--once"]
             self.process = subprocess.Popen(command, env=ENVIRONMENT, stdout=out, stderr=out)
         until(self.is_up, f"{home.host.name} does not get in")
 
@@ -236,25 +243,48 @@ BMV2 = pytest.mark.skipif(
 )
 
 
-@pytest.mark.parametrize("switch", [engine, pytest.param(bmv2, marks=BMV2)])
-@pytest.mark.beside(seconds=15)
-def test_sessions_outlive_a_gateway_that_is_killed(switch: Any, tmp_path: Path) -> None:
-    lines = {one.host.name: one for one in subscriptions(TOPOLOGY, GatewaySettings(core="web tv"))}
+@dataclass(frozen=True)
+class Access:
+    """Two homes and a server at a switch, and who runs its gateway."""
+
+    alice: Home
+    bob: Home
+    web: Home
+    operator: Operator
+    folder: Path
+    stack: ExitStack
+
+    def dial(self, home: Home, log: str) -> Caller:
+        """A home that is in; its client ends with the network."""
+        caller = Caller(home, self.folder / log)
+        self.stack.callback(caller.process.kill)
+        return caller
+
+
+@contextmanager
+def access(switch: Any, folder: Path) -> Iterator[Access]:
+    """A switch without a gateway; alice and bob may dial in, and the server answers."""
     with ExitStack() as stack:
         room = Room()
         stack.callback(room.close)
         homes = {name: Home(room, TOPOLOGY.host(name)) for name in ("alice", "bob", "web")}
-        alice, bob, web = homes.values()
-        web.serve()
-        server = stack.enter_context(FreeRadius(tmp_path / "radius", names("alice", "bob")))
+        homes["web"].serve()
+        server = stack.enter_context(FreeRadius(folder / "radius", names("alice", "bob")))
         ports = [word for one in homes.values() for word in ("-i", f"{one.host.port}@{one.near}")]
-        address, more = stack.enter_context(switch(ports, tmp_path))
-        operator = Operator(server, tmp_path, address, *more)
+        address, more = stack.enter_context(switch(ports, folder))
+        operator = Operator(server, folder, address, *more)
+        yield Access(**homes, operator=operator, folder=folder, stack=stack)
+
+
+@pytest.mark.parametrize("switch", [engine, pytest.param(bmv2, marks=BMV2)])
+@pytest.mark.beside(seconds=15)
+def test_sessions_outlive_a_gateway_that_is_killed(switch: Any, tmp_path: Path) -> None:
+    with access(switch, tmp_path) as here:
+        alice, bob, web, operator = here.alice, here.bob, here.web, here.operator
         assert operator.start().startswith("0 sessions")
 
-        calls = [Caller(home, lines[home.host.name], tmp_path / home.near) for home in (alice, bob)]
+        calls = [here.dial(home, home.near) for home in (alice, bob)]
         for call in calls:
-            stack.callback(call.process.kill)
             exchange(call.home, web, 20)
 
         assert "Disconnect-ACK" in operator.disconnect("bob")
@@ -265,8 +295,7 @@ def test_sessions_outlive_a_gateway_that_is_killed(switch: Any, tmp_path: Path) 
         exchange(alice, web, 10)
         assert operator.start().startswith("1 sessions")
         exchange(alice, web, 10)
-        again = Caller(bob, lines["bob"], tmp_path / "again")
-        stack.callback(again.process.kill)
+        here.dial(bob, "again")
         exchange(bob, web, 10)
 
         calls[0].hang_up()
@@ -284,9 +313,9 @@ def test_sessions_outlive_a_gateway_that_is_killed(switch: Any, tmp_path: Path) 
 
 
 @contextmanager
-def flood(home: Home, line: Subscription) -> Iterator[list[int]]:
+def flood(home: Home) -> Iterator[list[int]]:
     """PADIs as fast as a host can send them; the list has their number once they end."""
-    frames = list(hostile.padi_flood(line.line, Random(1), 500))
+    frames = list(hostile.padi_flood(subscription(home).line, Random(1), 500))
     sent, over = [0], threading.Event()
 
     def send() -> None:
@@ -311,23 +340,13 @@ def flood(home: Home, line: Subscription) -> Iterator[list[int]]:
 @pytest.mark.beside(seconds=10)
 def test_a_flood_at_full_speed_leaves_the_gateway_to_others(switch: Any, tmp_path: Path) -> None:
     """Without a limit in the switch, packets of all lines are dropped on their way up."""
-    lines = {one.host.name: one for one in subscriptions(TOPOLOGY, GatewaySettings(core="web tv"))}
-    with ExitStack() as stack:
-        room = Room()
-        stack.callback(room.close)
-        homes = {name: Home(room, TOPOLOGY.host(name)) for name in ("alice", "bob", "web")}
-        alice, bob, web = homes.values()
-        web.serve()
-        server = stack.enter_context(FreeRadius(tmp_path / "radius", names("alice", "bob")))
-        ports = [word for one in homes.values() for word in ("-i", f"{one.host.port}@{one.near}")]
-        address, more = stack.enter_context(switch(ports, tmp_path))
-        operator = Operator(server, tmp_path, address, *more)
+    with access(switch, tmp_path) as here:
+        alice, bob, web, operator = here.alice, here.bob, here.web, here.operator
         operator.start()
-        with flood(alice, lines["alice"]) as sent:
+        with flood(alice) as sent:
             until(lambda: sent[0] > 5000, "alice sends no flood")
             before = sent[0]
-            caller = Caller(bob, lines["bob"], tmp_path / "bob")
-            stack.callback(caller.process.kill)
+            here.dial(bob, "bob")
             exchange(bob, web, 20)
             assert sent[0] > before, "there was no flood while bob dialled in"
         operator.end(signal.SIGTERM)

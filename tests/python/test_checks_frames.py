@@ -90,7 +90,7 @@ def test_a_length_may_count_what_is_behind_its_header() -> None:
 @pytest.mark.parametrize(
     ("packet", "said"),
     [
-        ({"bear": {}}, "there is no header bear; there is"),
+        ({"bear": {}}, "there is no header bear; choose from"),
         ({"bier": {"tll": 1}}, "bier has no field tll; it has bift_id"),
         ({"bier": {"ttl": 256}}, "bier.ttl: 256 does not fit into 8 bits"),
         ({"bier": {"ttl": "x"}}, "bier.ttl"),

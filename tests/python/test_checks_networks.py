@@ -121,7 +121,7 @@ def test_a_program_in_a_network_is_compiled_as_the_settings_say(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"bls": 64}, "network: there is no key bls; there is topology, streams, down, bsl"),
+        ({"bls": 64}, "network: there is no key bls; choose from topology, streams, down, bsl"),
         ({"seed": 3}, "network: there is no key seed"),
     ],
 )

@@ -149,6 +149,15 @@ def test_what_is_not_there_is_said_with_its_remedy(tmp_path: Path) -> None:
     assert "UTF-8" in done.stderr
 
 
+def test_a_folder_of_other_things_is_no_place_to_begin_a_lab(tmp_path: Path) -> None:
+    """Who forgets the folder checks a whole home."""
+    (tmp_path / "notes.txt").write_text("shopping\n")
+    done = p4lab("check", "01-bier", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "p4lab check 01-bier FOLDER" in done.stderr
+    assert "p4lab start 01-bier mylab" in done.stderr
+
+
 def test_modules_in_the_current_folder_are_not_imported(tmp_path: Path) -> None:
     """An instructor may stand in a student's folder; what lies there is data. This is how ./lab
     starts p4lab."""

@@ -110,7 +110,7 @@ def test_a_students_notebook_is_never_overwritten(
     copy.write_text("my work")
     assert server.own_notebook("01-bier") == (copy, "")
     assert copy.read_text() == "my work"
-    with pytest.raises(LabError, match="no notebook of a lab '99-nothing'; there is 00-p4"):
+    with pytest.raises(LabError, match="no notebook of a lab '99-nothing'; choose from 00-p4"):
         server.own_notebook("99-nothing")
 
 

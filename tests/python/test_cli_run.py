@@ -175,8 +175,8 @@ BAD = [
     (["--jsn", "01-bier"], "did you mean --json?"),
     (["--bsl", "128"], "as in: p4lab run LAB --bsl VALUE"),
     (["01-bier", "--packets", "0"], "at least 1 packet"),
-    (["01-bier", "--net", "carrier-pigeon"], "there is virtual and linux"),
-    (["01-bier", "--engine", "steam"], "there is interpreter, native, auto"),
+    (["01-bier", "--net", "carrier-pigeon"], "choose from virtual and linux"),
+    (["01-bier", "--engine", "steam"], "choose from interpreter, native, auto"),
     (["01-bier", "--engine", "native", "--target", "bmv2"], "leave it out"),
     (["01-bier", "--pcap", "/proc/nothing"], "captures cannot be written"),
 ]

@@ -60,8 +60,8 @@ def test_metadata_begin_anew_at_every_switch() -> None:
     [
         (["--router", "r99"], "tree10 has no router r99; it has r1,"),
         (["--why", "ttl"], "ttl may be bier.ttl or ipv4.ttl"),
-        (["--why", "bier.tttl"], "is called bier.tttl; there is"),
-        (["--field", "nothing"], "is called nothing; there is"),
+        (["--why", "bier.tttl"], "is called bier.tttl; choose from"),
+        (["--field", "nothing"], "is called nothing; choose from"),
         (["--why", "bier.ttl:x"], "write a field, such as bier.bit_string, or one bit"),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_wrong_mark_is_refused_with_its_line(text, place, says):
 
 
 def test_an_unknown_quotation_names_the_known_ones():
-    with pytest.raises(marks.MarkError, match="there is whole"):
+    with pytest.raises(marks.MarkError, match="it has whole"):
         marks.quotation(SOURCE, "c.p4", "hole")
 
 

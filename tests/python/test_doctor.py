@@ -290,14 +290,10 @@ def test_the_tofino_sde_needs_its_files_and_its_model_x86(tmp_path, monkeypatch)
     monkeypatch.delenv("SDE_INSTALL", raising=False)
     assert tools.tofino_sde().state == "missing"
     monkeypatch.setenv("SDE_INSTALL", str(tmp_path))
-    assert "no bin/bf-p4c, bin/bf_switchd, bfrt_grpc/client.py" in tools.tofino_sde().detail
+    assert "no bin/bf-p4c, bin/bf_switchd in" in tools.tofino_sde().detail
     (tmp_path / "bin").mkdir()
     for name in ("bf-p4c", "bf_switchd"):
         stand_in(tmp_path / "bin", name, "exit 0")
-    assert tools.tofino_sde().state == "broken"
-    client = tmp_path / "lib/python3.10/site-packages/tofino/bfrt_grpc"
-    client.mkdir(parents=True)
-    (client / "client.py").write_text("")
     found = tools.tofino_sde()
     assert found.state == "ok" and "for switches; no tofino-model" in found.detail
     stand_in(tmp_path / "bin", "tofino-model", "exit 0")

@@ -177,5 +177,5 @@ def test_bad_wishes_of_any_system_get_a_sentence(
 
 
 def test_an_unknown_lab_names_the_known_ones() -> None:
-    with pytest.raises(LabError, match="no lab named '99-none'; there is 00-p4"):
+    with pytest.raises(LabError, match="no lab named '99-none'; choose from 00-p4"):
         load_plan("99-none")

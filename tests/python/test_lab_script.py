@@ -95,7 +95,10 @@ def machine(tmp_path: Path) -> Machine:
     (root / "crates" / "p4-py").mkdir(parents=True)
     (root / "docs" / "errors").mkdir(parents=True)
     (root / "src" / "p4lab").mkdir(parents=True)
-    for name in ("Cargo.toml", "Cargo.lock", "pyproject.toml", "requirements.lock"):
+    for name in (
+        *("Cargo.toml", "Cargo.lock", "pyproject.toml"),
+        *("requirements.lock", "requirements-class.lock"),
+    ):
         (root / name).write_text(f"{name}\n")
     (root / "crates" / "p4-py" / "lib.rs").write_text("// engine\n")
     shutil.copy(ROOT / "lab", root / "lab")
@@ -246,7 +249,8 @@ def wheelhouse(machine: Machine) -> Path:
     folder.mkdir()
     (folder / "made-for").write_text("Python 3.12, x86_64\n")
     shutil.copy(machine.root / ".lab" / "engine.stamp", folder / "engine.digest")
-    shutil.copy(machine.root / "requirements.lock", folder)
+    for name in ("requirements.lock", "requirements-class.lock"):
+        shutil.copy(machine.root / name, folder)
     shutil.rmtree(machine.root / ".venv")
     shutil.rmtree(machine.root / ".lab")
     (machine.root / "src" / "p4lab" / "_engine.abi3.so").unlink()
@@ -275,6 +279,11 @@ def test_a_wheelhouse_takes_the_place_of_network_and_rust(
     [
         ("made-for", "Python 3.10, x86_64\n", "is for Python 3.10, x86_64; here is Python 3.12"),
         ("requirements.lock", "other==3\n", "has other versions than this requirements.lock"),
+        (
+            "requirements-class.lock",
+            "other==3\n",
+            "other versions than this requirements-class.lock",
+        ),
         ("made-for", None, "is no wheelhouse"),
     ],
 )

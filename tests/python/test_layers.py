@@ -19,7 +19,18 @@ from p4lab.paths import ROOT
 SOURCES = sorted((ROOT / "src" / "p4lab").rglob("*.py"))
 
 HEAVY = {"IPython", "bitwuzla", "distributed", "finsy", "google", "grpc", "ipywidgets"}
-HEAVY |= {"jupyterlab", "matplotlib", "mininet", "networkx", "numpy", "playwright", "rich", "scapy"}
+HEAVY |= {
+    "jupyterhub",
+    "jupyterlab",
+    "ltiauthenticator",
+    "matplotlib",
+    "mininet",
+    "networkx",
+    "numpy",
+    "playwright",
+    "rich",
+    "scapy",
+}
 """What takes long to import, or need not be installed: to be imported where it is used"""
 
 REASON = "# heavy: "

@@ -490,8 +490,8 @@ def test_the_verb_writes_figures_table_and_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--tree", "oak"), "there is cheapest and steiner"),
-        (("--network", "hyperloop"), "there is random regular, Waxman"),
+        (("--tree", "oak"), "choose from cheapest and steiner"),
+        (("--network", "hyperloop"), "choose from random regular, Waxman"),
         (("--graphml", "/nowhere.graphml"), "nowhere.graphml"),
         (("--graphml", GOLDEN), "cannot be read as GraphML"),
         (("--segments", "128"), "--segments"),

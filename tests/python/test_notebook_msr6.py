@@ -102,7 +102,7 @@ def test_a_list_that_cannot_be_is_refused_where_it_is_read(
     [
         ([], "1 to 16 entries, and not 0"),
         ([("r8",)] * 17, "1 to 16 entries, and not 17"),
-        ([("r99",)], "there is no node 'r99' in this network; there are r1, r2, "),
+        ([("r99",)], "there is no node 'r99' in this network; choose from r1, r2, "),
         ([("r5", 2)], 'write ("r5", n, p)'),
         ([("r8")], 'write ("r5", n, p), or ("r8",) with its comma'),
         ([("r5", 256, 0)], "256 does not fit into the 8 bits"),
@@ -132,7 +132,7 @@ def test_who_has_written_nothing_is_not_told_the_answer(tmp_path: Path) -> None:
     assert starter.send().entries("r8") == "the packet did not get there"
 
 
-NOBODY = "there is no router 'r99' in this network; there are r1, r2, "
+NOBODY = "there is no router 'r99' in this network; choose from r1, r2, "
 ASKED: dict[str, tuple[Callable[[Lab], object], str]] = {
     "own_tree": (lambda lab: lab.own_tree("r99", (1, 3), TWO), NOBODY),
     "table": (lambda lab: lab.entries("r99", "trees"), NOBODY),

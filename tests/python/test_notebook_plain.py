@@ -93,9 +93,9 @@ def test_a_trace_writes_addresses_and_leaves_numbers_alone(lab: Lab) -> None:
 
 
 def test_what_a_system_has_not_is_an_error_that_lists_what_there_is(lab: Lab) -> None:
-    with pytest.raises(AttributeError, match=r"there is no bit_view here; there is .*packet_view"):
+    with pytest.raises(AttributeError, match=r"no bit_view here; choose from .*packet_view"):
         lab.bit_view("r1")
-    with pytest.raises(AttributeError, match=r"there is no bits here; there is .*headers"):
+    with pytest.raises(AttributeError, match=r"there is no bits here; choose from .*headers"):
         lab.send().bits("r1", "r2")
     assert not hasattr(lab, "_repr_html_"), "what IPython asks of every object is no view"
     assert "bit_view" not in dir(lab) and "topology_view" in dir(lab)

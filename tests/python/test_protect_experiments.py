@@ -381,7 +381,7 @@ def test_a_verb_writes_figure_table_and_json(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("protection-goodput", "--net", "nowhere"), "there is virtual and linux"),
+        (("protection-goodput", "--net", "nowhere"), "choose from virtual and linux"),
         (("protection-failure", "--out", "/dev/null/x"), "give another folder"),
         (("protection-cost", "--runs", "0"), "--runs"),
     ],

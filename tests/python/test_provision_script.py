@@ -125,6 +125,21 @@ def test_each_step_is_said_and_the_end_says_where_the_token_is(machine: Machine)
     assert machine.wrote("/usr/local/bin/p4lab").endswith(f'exec "{machine.home}/into/lab" "$@"\n')
 
 
+def test_a_class_is_made_of_its_roster(machine: Machine) -> None:
+    roster = machine.home / "roster.csv"
+    roster.write_text("id\nada\n")
+    into = str(machine.home / "into")
+    done = machine.run("--into", into, "--class", str(roster), "--", "--lab", "02-frr")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "node-configurable-http-proxy" in machine.called()
+    assert f"lab class make {roster} --listen 127.0.0.1 --lab 02-frr" in machine.called()
+    assert not machine.wrote("/etc/systemd/system/p4lab.service"), "the hub starts JupyterLabs"
+    missing = machine.run("--class", "/nowhere.csv")
+    assert missing.returncode == 2 and "there is no such roster" in missing.stderr
+    stray = machine.run("--", "--lab", "02-frr")
+    assert stray.returncode == 2 and "is for --class" in stray.stderr
+
+
 def test_run_again_it_keeps_the_lab_and_the_token(machine: Machine) -> None:
     assert machine.run().returncode == 0
     (machine.home / "into" / "mine.p4").write_text("// my evening")

@@ -272,7 +272,7 @@ def test_every_limit_uses_all_of_the_ports() -> None:
     assert (low, high) == pytest.approx((100 / 3, 200 / 3))
     with pytest.raises(ValueError, match="timing"):
         fluid_limit("tail-drop", 3, 1)
-    with pytest.raises(ValueError, match="there is tail-drop"):
+    with pytest.raises(ValueError, match="choose from tail-drop"):
         fluid_limit("fifo", 3, 1)
     with pytest.raises(ValueError, match="fewer next hops"):
         fluid_limit("random", 30, 9)

@@ -51,6 +51,15 @@ def test_processes_give_what_one_process_gives() -> None:
         assert Sweep(pool).all(tasks()) == wanted
 
 
+@pytest.mark.parametrize(("count", "each"), [(1, 6), (2, 3), (4, 1), (9, 1)])
+def test_few_tasks_share_the_threads(tmp_path: Path, count: int, each: int) -> None:
+    """Without this a single large run with `--threads 2` takes as long as with one."""
+    with opened(tmp_path / "kept", threads=6) as sweep:
+        found = sweep.all([Task(f"{n}", spread.threads_of_task) for n in range(count)])
+    assert found == [each] * count
+    assert spread.threads_of_task() == 1
+
+
 def test_a_cluster_gives_what_one_process_gives(tmp_path: Path) -> None:
     distributed = pytest.importorskip("distributed", reason="dask is not installed")
     local = {"processes": True, "dashboard_address": None, "host": "127.0.0.1"}

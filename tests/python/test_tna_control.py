@@ -87,7 +87,13 @@ def test_settings_that_cannot_be_are_refused_as_a_whole() -> None:
         (("mirror", 1, {"prot": 3}), 'no field "prot"'),
         (("mirror", 1, {"direction": "up"}), "direction"),
         (("mirror", 1, {"groups": [1, 2, 3]}), "two groups"),
-        (("mirror", 1, {"coalescing": True}), "do not coalesce"),
+        (
+            ("mirror", 1, {"direction": "egress", "coalescing": {"header": bytes(4)}}),
+            "cannot coalesce",
+        ),
+        (("mirror", 1016, {"coalescing": {"header": bytes(4)}}), "direction"),
+        (("mirror", 1016, {"direction": "egress", "coalescing": {"header": bytes(300)}}), "header"),
+        (("mirror", 1016, {"direction": "egress", "coalescing": {"size": 3}}), 'no field "size"'),
         (("multicast", 1, [(1, [512])]), "port 512"),
         (("generator", 4, 0, {}), "pipe 4"),
         (("generator", 0, 8, {}), "application 8"),
@@ -115,8 +121,9 @@ def test_value_sets_port_metadata_digests_counters_and_meters() -> None:
     switch.write([("value_set", "special_types", [[("exact", 0x88CC)]])])
     ((_, data),) = switch.process(1, ask(SEND, 9, ether_type=0x88CC))
     assert answer(data)[0] == 1
+    # Four pipes with four places each, which this switch keeps in one set.
     with pytest.raises(ValueError, match="4"):
-        switch.write([("value_set", "special_types", [[("exact", n)] for n in range(5)])])
+        switch.write([("value_set", "special_types", [[("exact", n)] for n in range(17)])])
 
     key = [("number", ("exact", 700))]
     switch.write([("insert", "entry", "by_number", key, 0, "counted", [("port", 4)])])

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from cli_runner import ROOT
+from p4lab.classroom.rehearsal import NEEDED, opened
 
 USER = 65534
 P4LAB = (sys.executable, "-m", "p4lab")
-NEEDED = (ROOT, Path(sys.prefix), Path(sys.base_prefix))
-HELD = Path("/mnt")  # where folders are kept for a moment
 
 
 def as_user(*words: object, see: tuple[Path, ...] = ()) -> list[str]:
@@ -26,29 +23,8 @@ def as_user(*words: object, see: tuple[Path, ...] = ()) -> list[str]:
     if os.geteuid() != 0:
         return wanted
     inside = f'exec setpriv --reuid={USER} --regid={USER} --clear-groups -- "$@"'
-    script = "\n".join(["set -e", *_opened([*NEEDED, *see]), inside])
+    script = "\n".join(["set -e", *opened([*NEEDED, *see]), inside])
     return ["unshare", "--mount", "sh", "-c", script, "sh", *wanted]
-
-
-def _opened(folders: list[Path]) -> Iterator[str]:
-    """Commands that leave of closed folders what is asked for."""
-    closed: dict[Path, list[Path]] = {}
-    for folder in dict.fromkeys(folder.resolve() for folder in folders):
-        chain = [folder, *folder.parents]
-        shut = [each for each in chain if not each.stat().st_mode & 0o001]
-        if shut:
-            closed.setdefault(shut[-1], []).append(folder)
-    if closed:
-        yield f"mount -t tmpfs none {HELD}"
-    for place, inner in closed.items():
-        for number, folder in enumerate(inner):
-            hold = HELD / f"{number}"
-            yield f"mkdir -p {hold}; mount --rbind {shlex.quote(str(folder))} {hold}"
-        yield f"mount -t tmpfs -o mode=755 none {shlex.quote(str(place))}"
-        for number, folder in enumerate(inner):
-            name = shlex.quote(str(folder))
-            yield f"mkdir -p {name}; mount --rbind {HELD / str(number)} {name}"
-            yield f"umount -l {HELD / str(number)}"
 
 
 def environment() -> dict[str, str]:

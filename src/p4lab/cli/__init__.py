@@ -38,9 +38,14 @@ PANELS = {
         "starter": "p4lab.cli.start_verb:starter",
         "exercises": "p4lab.cli.exercises_verb:exercises",
     },
+    "Serve": {
+        "web": "p4lab.cli.web_verb:web",
+        "build-web": "p4lab.cli.web_verb:build_web",
+    },
     "Measure": {
         "bench": "p4lab.cli.bench_verb:bench",
         "conformance": "p4lab.cli.conformance_verb:conformance",
+        "tofino-examples": "p4lab.cli.tofino_examples_verb:tofino_examples",
     },
     "This machine": {
         "doctor": "p4lab.cli.doctor_verb:doctor",
@@ -74,6 +79,26 @@ class Experiments(Verbs):
     brought: ClassVar[str] = "experiments"
 
 
+CLASS = {
+    "make": "p4lab.cli.class_verb:make",
+    "serve": "p4lab.cli.class_verb:serve",
+    "collect": "p4lab.cli.class_verb:collect",
+    "password": "p4lab.cli.class_verb:password",
+}
+"""What is below `p4lab class`"""
+
+
+class Classroom(Verbs):
+    """What is below `p4lab class`; systems bring nothing there."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: Later(name, place) for name, place in CLASS.items()}
+
+    def _ask_systems(self) -> None:
+        pass
+
+
 app = typer.Typer(
     name="p4lab",
     cls=House,
@@ -88,6 +113,13 @@ experiment = typer.Typer(
     no_args_is_help=True,
 )
 app.add_typer(experiment, rich_help_panel="Measure")
+classroom = typer.Typer(
+    name="class",
+    cls=Classroom,
+    help="One server for a class: JupyterHub with an account for each student.",
+    no_args_is_help=True,
+)
+app.add_typer(classroom, rich_help_panel="Serve")
 
 
 def _version(asked: bool) -> None:

@@ -25,6 +25,7 @@ class What(str, Enum):
     scale = "scale"
     fabric = "fabric"
     notebook = "notebook"
+    classroom = "class"
 
 
 Only = Annotated[
@@ -33,20 +34,29 @@ Only = Annotated[
         metavar="[WHAT]",
         help="engine; engines: native code next to the interpreter; grade: a class of 300; scale: "
         "large networks in virtual time; fabric: 640 ports of 100 Gb/s; notebook: from a save to "
-        "the new picture.",
+        "the new picture; class: a server with students who check.",
         show_choices=False,
     ),
 ]
 Seconds = Annotated[
     float, typer.Option("--seconds", min=0.05, max=600, help="How long each measurement takes.")
 ]
+Students = Annotated[
+    int | None,
+    typer.Option("--students", min=1, max=1000, help="Of a class; default: 20 for each core."),
+]
 
 
-def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = False) -> None:
+def bench(
+    what: Only = What.engine,
+    seconds: Seconds = 1.0,
+    students: Students = None,
+    as_json: Json = False,
+) -> None:
     """Measure the engine on this machine: compiling, processing, forwarding, memory; or its two
     engines, the interpreter and native code, on BIER and MSR6; or grading; or networks in virtual
     time of up to 1,000 switches, next to ns-3; or a fabric of 640 ports; or JupyterLab, if Chromium
-    is there.
+    is there; or a class's server, as root.
 
     What is measured and how: docs/speed.md. The JSON object has `machine` (processor, cores,
     kernel, load: programs that were busy before) and `measures`: each with group, name, unit, value
@@ -57,7 +67,8 @@ def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = Fals
 
     machine = describe()
     with Console(stderr=True).status("starting") as status:
-        measures = list(_measured(what, seconds, lambda now: status.update(f"{now} ...")))
+        say = lambda now: status.update(f"{now} ...")  # noqa: E731
+        measures = list(_measured(what, seconds, students, say))
     if as_json:
         rows = [{**asdict(row), "met": row.met} for row in measures]
         typer.echo(json.dumps({"machine": asdict(machine), "measures": rows}, indent=2))
@@ -67,8 +78,13 @@ def bench(what: Only = What.engine, seconds: Seconds = 1.0, as_json: Json = Fals
         print_whole(_table(measures))
 
 
-def _measured(what: What, seconds: float, say: Say) -> Iterator[Measure]:
+def _measured(what: What, seconds: float, students: int | None, say: Say) -> Iterator[Measure]:
     """The measures of the engine end with what a student waits for after a save."""
+    if what == What.classroom:
+        from p4lab.classroom.load import class_load  # heavy: tornado
+
+        yield from class_load(say, students)
+        return
     if what != What.notebook:
         yield from measure_all(what.value, seconds, say)
     if what in (What.engine, What.notebook):

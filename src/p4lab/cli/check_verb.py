@@ -114,7 +114,7 @@ def check(
     from rich.console import Console  # heavy: rich, for nothing but a report
 
     from p4lab.cli.hosts import linux_hosts
-    from p4lab.grading.apart import unread
+    from p4lab.grading.judge import unread
     from p4lab.grading.text import of_part, render
 
     course = _course(lab)
@@ -347,12 +347,12 @@ def _opened(target: str, course: Course) -> Bmv2Bench | TofinoBench:
         from p4lab.grading.benches.bmv2 import Bmv2Bench
 
         return Bmv2Bench(course)
-    from p4lab.targets.tofino import tools
-
-    tools.find(target)
     from p4lab.grading.benches.tofino import TofinoBench
 
-    return TofinoBench(course)
+    bench = TofinoBench(course)
+    for note in bench.notes:
+        typer.echo(f"Note: {note}", err=True)
+    return bench
 
 
 def _course(lab: str) -> Course:
@@ -383,8 +383,21 @@ def _told(course: Course, folder: Path, found: Submission) -> str:
     there = any(os.path.lexists(folder / name) for name in course.student.edit)
     if there or (os.path.lexists(folder) and not folder.is_dir()):
         return found.trouble
-    make = f"{command()} start {course.name} {shlex.quote(str(folder))}"
-    return f"{found.trouble} To begin the lab there: {make}"
+    begin = f"{command()} start {course.name}"
+    if _holds_something(folder):  # a home, perhaps, and no place for a lab
+        name = f"{command()} check {course.name} FOLDER"
+        return (
+            f"{found.trouble} If your work is in another folder, name it: {name}. "
+            f"To begin the lab in a new one: {begin} mylab"
+        )
+    return f"{found.trouble} To begin the lab there: {begin} {shlex.quote(str(folder))}"
+
+
+def _holds_something(folder: Path) -> bool:
+    try:
+        return any(folder.iterdir())
+    except OSError:
+        return False
 
 
 def _on_engine(course: Course, files: Mapping[str, str]) -> Verdict:

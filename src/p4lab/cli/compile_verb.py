@@ -75,16 +75,13 @@ def compile_program(
         fail(f"--lint: {error}.")
     diagnostics, ok = result.diagnostics, result.ok
     text = result.render(color=sys.stderr.isatty())
-    if (p4info is not None or bfrt is not None) and ok:
+    if ok and (p4info is not None or bfrt is not None):
         refused = result.p4info_diagnostics
         diagnostics, ok = diagnostics + refused, not refused
-        try:
-            described = result.p4info(json=p4info is not None and p4info.suffix == ".json")
-        except ValueError as error:
-            text += str(error)
-    if p4info is not None and ok:
-        write_text(p4info, described)
-    if bfrt is not None and ok:
+        text += _refusal(result) if refused else ""
+    if ok and p4info is not None:
+        write_text(p4info, result.p4info(json=p4info.suffix == ".json"))
+    if ok and bfrt is not None:
         try:
             write_text(bfrt, result.bfrt())
         except ValueError as error:
@@ -101,6 +98,15 @@ def compile_program(
         typer.echo(_verdict(str(program), diagnostics))
     if not ok:
         raise typer.Exit(VERDICT_NO)
+
+
+def _refusal(result: _engine.Compilation) -> str:
+    """The diagnostics of a program that P4Info cannot describe, as text with its lines."""
+    try:
+        result.p4info()
+    except ValueError as error:
+        return str(error)
+    raise AssertionError("P4Info describes what it refuses")
 
 
 def _verdict(program: str, diagnostics: list[dict]) -> str:

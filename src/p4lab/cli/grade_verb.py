@@ -43,7 +43,7 @@ Folders = Annotated[
     list[Path],
     typer.Argument(
         metavar="FOLDER...",
-        help="The submissions: a folder, a zip or a .p4 file each, named after its student; or "
+        help="The submissions: a folder, a zip or a single file each, named after its student; or "
         "Canvas or Moodle exports, also as a zip. Several are attempts, one after the other.",
     ),
 ]
@@ -112,7 +112,13 @@ Reveal = Annotated[
 ]
 Seconds = Annotated[
     int,
-    typer.Option("--seconds", metavar="N", min=1, max=3600, help="Processor time per submission."),
+    typer.Option(
+        "--seconds",
+        metavar="N",
+        min=1,
+        max=3600,
+        help="Processor time per submission, or what the lab asks for, if that is more.",
+    ),
 ]
 Prove = Annotated[
     float | None,

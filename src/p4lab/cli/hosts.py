@@ -14,7 +14,7 @@ def choose_network(name: str) -> None:
     called first of all: without root, a verb that needs Linux hosts begins again from the start,
     in a user namespace."""
     if name not in NAMES:
-        fail(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")
+        fail(f"there is no network called {name!r}; choose from {' and '.join(NAMES)}.")
     if name == "linux":
         linux_hosts()
 

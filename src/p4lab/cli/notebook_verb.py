@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import webbrowser
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -42,9 +43,7 @@ def notebook(
 ) -> None:
     """Open a lab's notebook in JupyterLab; Ctrl-C ends it. The notebook is your own copy in work/,
     next to your files of the lab."""
-    try:
-        import jupyterlab  # noqa: F401  # heavy, and may be missing
-    except ImportError:
+    if find_spec("jupyterlab") is None:
         fail("JupyterLab is not installed; pip install 'p4lab[notebook]', or start ./lab.")
     from rich.console import Console  # heavy: rich
 

@@ -57,7 +57,7 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="interpreter|native|auto",
-        help="For our own switches; native code is for many packets, auto uses it where it can.",
+        help="For our own switches: auto is native code where the program has some.",
     ),
 ]
 TopologyName = Annotated[
@@ -106,7 +106,7 @@ def run(
     folder: Folder = None,
     net: NetworkName = "virtual",
     target: TargetName = "engine",
-    engine: EngineName = "interpreter",
+    engine: EngineName = "auto",
     topology: TopologyName = None,
     packets: Packets = None,
     seed: Seed = 1,
@@ -136,7 +136,7 @@ def run(
     exercise = is_exercise(Path(lab))
     if not exercise:
         choose_network(net)
-    if engine != "interpreter" and (exercise or target != "engine"):
+    if engine != "auto" and (exercise or target != "engine"):
         fail("--engine is for labs on our own switches: leave it out.")
     if exercise:
         no_settings(ctx)

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 Threads = Annotated[
     int,
-    typer.Option("--threads", metavar="N", min=1, max=256, help="Runs at a time on this machine."),
+    typer.Option(
+        "--threads",
+        metavar="N",
+        min=1,
+        max=256,
+        help="Threads on this machine: so many runs at a time.",
+    ),
 ]
 Dask = Annotated[
     str | None,

@@ -29,10 +29,14 @@ def switch(words: Words = None) -> None:
     -i PORT@INTERFACE (one for each port), --device-id N (0), --grpc-server-addr HOST:PORT
     (0.0.0.0:9559), --cpu-port N, --no-p4 (wait for a program of P4Runtime), --log-console,
     --log-file FILE, --pcap [DIR] (INTERFACE_in.pcap and INTERFACE_out.pcap), --thrift-port N (for
-    simple_switch_CLI and p4-utils), --notifications-addr ADDRESS (for digests over nanomsg) and
-    --bmv2-compat (do as bmv2 where P4 says otherwise).
+    simple_switch_CLI and p4-utils), --notifications-addr ADDRESS (for digests over nanomsg),
+    --backend af_xdp|tpacket_v3|socket (the fastest that works; only with socket does tcpdump see
+    all frames) and --bmv2-compat (do as bmv2 where P4 says otherwise).
 
     --arch tna: a program for Tofino, driven over BF Runtime (0.0.0.0:50052) as by bf_switchd.
+    With it --ports-json FILE (as the Tofino model's -f: makes the veths that are missing),
+    --int-port-loop PIPES (a mask, as the model's) and --conf FILE (bf_switchd's: which pipeline
+    runs in which pipes).
     """
     try:
         run_until_signalled(parse(words or []))

@@ -134,7 +134,8 @@ def _tell_counters(hardware: Hardware, counters: Counters, as_json: bool) -> Non
         for loop in counted.loops:
             frames = "not counted" if loop.frames is None else f"{loop.frames:12} round"
             name = names.get(loop.port, str(loop.port))
-            typer.echo(f"{router} {name:5} loop        {frames} {loop.dropped:12} dropped")
+            drops = "drops not told" if loop.dropped is None else f"{loop.dropped:12} dropped"
+            typer.echo(f"{router} {name:5} loop        {frames} {drops}")
         for name, cells in counted.counters.items():
             for cell, count in cells.items():
                 told = f"{count.packets:12} packets {count.bytes:12} bytes"

@@ -120,4 +120,4 @@ def _must_occur(name: str, first: Hop) -> None:
     if meant:
         fail(f"{name} may be {' or '.join(meant)}: write one of them.")
     near = [one for one in known if one.rpartition(".")[2] == name.rpartition(".")[2]]
-    fail(f"nothing on the packet's path is called {name}; there is {', '.join(near or known)}.")
+    fail(f"nothing on the packet's path is called {name}; choose from {', '.join(near or known)}.")

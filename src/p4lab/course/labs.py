@@ -38,7 +38,7 @@ def home(lab: str) -> Home:
         if "/" in lab:
             raise LabError(f"{lab}: no such folder.")
         known = ", ".join(names())
-        raise LabError(f"there is no lab named {lab!r}; there is {known}.")
+        raise LabError(f"there is no lab named {lab!r}; choose from {known}.")
     return found
 
 
@@ -244,7 +244,7 @@ def _known_numbers(network: Topology) -> None:
             if name not in known:
                 raise LabError(
                     f"the topology {network.name!r}: router {router.name} has {name}, which no "
-                    f"system knows; there is {', '.join(sorted(known))}."
+                    f"system knows; choose from {', '.join(sorted(known))}."
                 )
 
 

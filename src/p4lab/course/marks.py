@@ -127,7 +127,7 @@ def quotation(text: str, file: str, name: str) -> str:
     ]
     if not parts:
         known = sorted({region.name for region in all_regions if region.kind == "QUOTE"})
-        raise MarkError(f"{file}: no QUOTE named {name!r}; there is {', '.join(known) or 'none'}.")
+        raise MarkError(f"{file}: no QUOTE named {name!r}; it has {', '.join(known) or 'none'}.")
     return "\n".join(parts)
 
 

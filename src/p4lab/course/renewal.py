@@ -17,6 +17,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
+from p4lab.paths import reading
+
 State = Literal["new", "unchanged", "kept", "updated", "merged", "beside"]
 """What became of a file: it was not there; it is the lab's; it stays as the student has it; the
 student had not touched it, and it is now the newer one; both hands are in it, and `before(path)`
@@ -110,7 +112,7 @@ def _renew(path: Path, data: bytes, base: str | None) -> State:
 def _small(path: Path) -> bytes:
     """What is in a file. Raises OSError for links, pipes, devices, and what no starter is as long
     as."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    handle = os.open(path, reading())
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise OSError(errno.EINVAL, "not a file", str(path))

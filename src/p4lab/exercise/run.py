@@ -281,5 +281,5 @@ def makers(
             say(f"compiling {program.name} ({bmv2.COMPILER})")
             found[program] = bmv2.Bmv2Switches(bmv2.compile_program(program, ()), cpu_port)
         else:
-            raise NetworkError(f"there is no target called {target!r}; there is engine and bmv2.")
+            raise NetworkError(f"there is no target {target!r}; choose from engine and bmv2.")
     return found

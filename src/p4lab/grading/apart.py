@@ -189,11 +189,6 @@ def charge_apart(
         return replace(verdict, proof=sampled(told.partition(";")[0].rstrip(".")).proof)
 
 
-def unread(course: Course, student: str, found: Submission) -> Verdict:
-    """The verdict on what cannot be read."""
-    return nothing(course, student, clean(found.trouble))
-
-
 def _encoded(verdict: Verdict) -> bytes:
     """As plain data of bounded size, whatever the submission made the judge say."""
     data = tidied(verdict.to_json())

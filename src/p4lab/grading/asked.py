@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from p4lab.paths import reading
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
@@ -52,7 +54,7 @@ def kept(folder: Path) -> dict[str, int]:
     """What a student's folder says; empty for what is no such file. Raises OSError for a folder
     that cannot be read."""
     try:
-        file = os.open(folder / FILE, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.open(folder / FILE, reading() | os.O_CLOEXEC)
     except FileNotFoundError:
         return {}
     with os.fdopen(file, "rb") as opened:

@@ -26,14 +26,14 @@ from pathlib import Path
 from p4lab.course.home import HERE
 from p4lab.course.labs import LabError, home
 from p4lab.grading.course import Course
-from p4lab.paths import ROOT
+from p4lab.paths import MATERIAL, PACKAGE, ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-_LITTER = frozenset({"__pycache__"})
+_LITTER = frozenset({"__pycache__", MATERIAL.name})
 _SECRET, _PROGRAM, _PLAIN = 0o600, 0o755, 0o644
 
 # Finds a Python that has the packages, or makes one that has.
@@ -184,7 +184,7 @@ def _common(course: Course, seed: int) -> list[Part]:
     """p4lab without its tests and solutions, the lab, what Python needs, and the seed."""
     try:
         parts = [
-            *_tree(ROOT / "src" / "p4lab", "p4lab/src/p4lab"),
+            *_tree(PACKAGE, "p4lab/src/p4lab"),
             *_tree(ROOT / "topologies", "p4lab/topologies"),
             *_tree(ROOT / "p4", "p4lab/p4"),
         ]

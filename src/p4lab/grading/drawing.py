@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 import random
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache, reduce
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial, reduce
 from ipaddress import IPv4Address, IPv6Address
 from math import ceil, floor
 from operator import or_
@@ -140,23 +140,36 @@ AT_ENDS = 4
 """Of so many draws of a hidden case, one lies at an end of what it is drawn from"""
 
 
+Pick = Callable[[str, Sequence[Any]], Any]
+"""Which value of a list a name gets"""
+
+
 def draw(
-    table: Mapping[str, Any], chance: random.Random, given: Mapping[str, Any] | None = None
+    table: Mapping[str, Any],
+    chance: random.Random,
+    given: Mapping[str, Any] | None = None,
+    pick: Pick | None = None,
 ) -> dict[str, Any]:
     """The names of a scenario's [draw], in the order of the file, so that later ones may use
-    earlier ones and those that are `given`. Each is a value, an expression, or drawn (see `drawn`).
-    Raises DrawError.
+    earlier ones and those that are `given`. Each is a value, an expression, or drawn (see `drawn`),
+    except that `pick` takes the place of chance where one is picked from a list. Raises DrawError.
     """
     names: dict[str, Any] = dict(given or {})
     for name, written in table.items():
         try:
-            names[name] = drawn(written, names, chance)
+            choose = partial(pick, name) if pick else None
+            names[name] = drawn(written, names, chance, choose)
         except (TypeError, ValueError, KeyError, OverflowError) as error:
             raise DrawError(f"draw.{name}: {error}") from error
     return names
 
 
-def drawn(written: Any, names: Mapping[str, Any], chance: random.Random) -> Any:
+def drawn(
+    written: Any,
+    names: Mapping[str, Any],
+    chance: random.Random,
+    choose: Callable[[Sequence[Any]], Any] | None = None,
+) -> Any:
     """A value or an expression computed, or one of
 
     - `{ from = 1, to = 6 }`: a whole number, both ends included,
@@ -165,8 +178,9 @@ def drawn(written: Any, names: Mapping[str, Any], chance: random.Random) -> Any:
     - `{ bits = 64, ones = 3 }`: a number of 64 bits of which three are set,
 
     each of them with `shown`, which it is where students read it. In hidden cases the ends of a
-    range and of a list are drawn more often than chance would. Raises ValueError, TypeError,
-    KeyError and OverflowError for what cannot be drawn.
+    range and of a list are drawn more often than chance would. `choose` takes the one of a list, by
+    chance unless it is given. Raises ValueError, TypeError, KeyError and OverflowError for what
+    cannot be drawn.
     """
     if not isinstance(written, Mapping):
         return value(written, names)
@@ -177,7 +191,7 @@ def drawn(written: Any, names: Mapping[str, Any], chance: random.Random) -> Any:
     if set(given) == {"from", "to"}:
         return _between(given["from"], given["to"], chance, hidden)
     if set(given) == {"pick"}:
-        return chance.choice(list(given["pick"]))
+        return (choose or chance.choice)(list(given["pick"]))
     if set(given) == {"some", "of"}:
         return _some(given["some"], list(given["of"]), chance, hidden)
     if set(given) == {"bits", "ones"}:

@@ -9,11 +9,12 @@ from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
-from p4lab.grading.apart import Judged, unread
+from p4lab.grading.apart import Judged
 from p4lab.grading.asked import Asked
 from p4lab.grading.course import Course
 from p4lab.grading.handins import Entry
 from p4lab.grading.journal import Journal
+from p4lab.grading.judge import unread
 from p4lab.grading.submission import Submission
 from p4lab.grading.workers import GradingError, Hand, Task, judge_here
 from p4lab.grading.writers.layout import Graded

@@ -126,7 +126,7 @@ def build(packet: Mapping[str, Any], layout: Layout) -> bytes:
             parts.append((name, bytearray(payload(fields))))
             continue
         if name not in layout:
-            raise FrameError(f"there is no header {name}; there is {', '.join(layout)}")
+            raise FrameError(f"there is no header {name}; choose from {', '.join(layout)}")
         known, values = layout[name], {}
         for field, written in fields.items():
             if field not in known:

@@ -17,7 +17,7 @@ from p4lab.grading.attempts import Attempt
 from p4lab.grading.course import Course
 from p4lab.grading.record import Verdict
 from p4lab.grading.workers import GradingError, Task
-from p4lab.paths import ROOT
+from p4lab.paths import PACKAGE
 from p4lab.spread import journal
 
 JOURNAL = "unfinished.jsonl"
@@ -90,7 +90,7 @@ def key_of(course: Course, task: Task) -> str:
     parts = [task.lab, str(task.seed), repr(task.limits), repr(task.prove)]
     parts.append(str((engine.st_size, engine.st_mtime_ns)))
     parts += [text for item in sorted(course.sources.items()) for text in item]
-    ours = (ROOT / "src" / "p4lab").rglob("*.py")
+    ours = PACKAGE.rglob("*.py")
     for path in sorted([*course.folder.rglob("*"), *ours]):
         if path.is_file():
             parts += [str(path), hashlib.sha256(path.read_bytes()).hexdigest()]

@@ -33,7 +33,9 @@ from p4lab.grading.elsewhere import Bench, BeyondTargetError
 from p4lab.grading.record import CheckResult, Story, Verdict, Warned
 from p4lab.grading.scenario import Case
 from p4lab.grading.story import alike, compare
+from p4lab.grading.submission import Submission
 from p4lab.grading.work import Work
+from p4lab.grading.writers.text import clean
 
 Found = tuple[Story | None, int, bool]
 """What is wrong (None: nothing), how many cases ran, and whether the failing one was hidden"""
@@ -88,6 +90,11 @@ def nothing(course: Course, student: str, trouble: str) -> Verdict:
         for check in course.checks
     )
     return Verdict(course.name, student, checks, trouble)
+
+
+def unread(course: Course, student: str, found: Submission) -> Verdict:
+    """The verdict on what cannot be read."""
+    return nothing(course, student, clean(found.trouble))
 
 
 def _result(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from p4lab.course import marks
 from p4lab.course.labs import LabError, home
 from p4lab.course.material import source
@@ -16,7 +18,7 @@ def answers(course: Course) -> dict[str, dict[str, str]]:
     variants, by what they are called. Raises LabError."""
     edit = course.student.edit
     found = {SOLUTION: {name: marks.solution(course.sources[name], name) for name in edit}}
-    for folder in sorted((home(course.name).solutions / course.name / "variants").glob("*")):
+    for folder in _variants(home(course.name).solutions / course.name / "variants"):
         files = [(name, folder / name) for name in edit]
         try:
             texts = {name: path.read_text("utf-8") for name, path in files if path.is_file()}
@@ -25,6 +27,14 @@ def answers(course: Course) -> dict[str, dict[str, str]]:
         if texts:
             found[f"the variant {folder.name}"] = texts
     return found
+
+
+def _variants(folder: Path) -> list[Path]:
+    """What is in a folder of variants: nothing where it is closed to students (provision.sh)."""
+    try:
+        return sorted(folder.glob("*"))
+    except PermissionError:
+        return []
 
 
 def digests(course: Course) -> frozenset[str]:

@@ -8,7 +8,7 @@ over those of the lab's own policies, which have `best_` in front.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -71,10 +71,23 @@ class Workload:
 
 
 def drawn(file: MeasureFile, label: str, hidden: bool) -> dict[str, Any]:
-    """What a check gives to its measure in the case of this label. Raises DrawError."""
-    names = drawing.draw(file.draw, random.Random(label), {drawing.HIDDEN: hidden})
+    """What a check gives to its measure in the case of this label. Hidden cases are few, so those
+    of a seed take what a value is picked from in turn, not by chance. Raises DrawError."""
+    chance, given = random.Random(label), {drawing.HIDDEN: hidden}
+    names = drawing.draw(file.draw, chance, given, _in_turn(label) if hidden else None)
     del names[drawing.HIDDEN]
     return names
+
+
+def _in_turn(label: str) -> drawing.Pick:
+    """Picks for the hidden case `SEED/CHECK/NUMBER`: so many after the first of a shuffled list."""
+    begun, _, number = label.rpartition("/")
+
+    def pick(name: str, values: Sequence[Any]) -> Any:
+        order = random.Random(f"{begun}/{name}").sample(values, len(values))
+        return order[int(number) % len(order)]
+
+    return pick
 
 
 def measure_of(system: System, name: str) -> Measure:

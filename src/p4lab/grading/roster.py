@@ -10,11 +10,12 @@ Moodle   the grading worksheet of an assignment: Identifier, Full name, ..., Gra
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
@@ -26,6 +27,7 @@ Kind = Literal["own", "canvas", "moodle"]
 LARGEST = 16 << 20  # bytes
 _OWN = ("id", "name", "email", "team", "user", "days")
 _CANVAS_IDS = ("ID", "SIS User ID", "SIS Login ID", "Integration ID")
+_LOGIN = re.compile(r"[a-z0-9]([a-z0-9]|-(?=[a-z0-9])){0,18}")
 _MOODLE_TIMES = (
     "%A, %d %B %Y, %I:%M %p",
     "%A, %d %B %Y, %H:%M",
@@ -74,6 +76,16 @@ class Roster:
                 return ()
         return ()
 
+    def person(self, label: str) -> Person | None:
+        """The one person who has this id, email or login; None if there is none, or several."""
+        key = label.strip().casefold()
+        found = [
+            one
+            for one in self.people
+            if key and (key in (one.id.casefold(), one.email.casefold()) or key in one.others)
+        ]
+        return found[0] if len(found) == 1 else None
+
     def _ways(self, label: str, user: str) -> Iterable[list[Person]]:
         """The people whom an entry may belong to, by what tells most first."""
         if user:
@@ -85,6 +97,16 @@ class Roster:
         name = plain(label)
         yield [one for one in self.people if name and plain(one.team) == name]
         yield [one for one in self.people if name in _spellings(one.name)]
+
+
+def login_of(id: str) -> str:
+    """The name of a student's user on a class's server: `p4-` and the id, or, of an id that is no
+    name of a user, what is left of it and six digits of its hash."""
+    if _LOGIN.fullmatch(id):
+        return f"p4-{id}"
+    ascii = unicodedata.normalize("NFKD", id).encode("ascii", "ignore").decode().lower()
+    rest = re.sub(r"[^a-z0-9]+", "-", ascii).strip("-")
+    return f"p4-{rest[:12]}-{hashlib.sha256(id.encode()).hexdigest()[:6]}".replace("--", "-")
 
 
 def plain(name: str) -> str:
@@ -145,7 +167,7 @@ def _roster(path: Path, lines: Sequence[Sequence[str]]) -> Roster:
             continue
         if any(person.id == other.id for other in people):
             raise GradingError(f"{path}:{number}: {person.id!r} is there twice.")
-        people.append(person)
+        people.append(replace(person, others=person.others | {login_of(person.id)}))
     if not people:
         raise GradingError(f"{path}: there is nobody in it.")
     return Roster(kind, columns, tuple(people))

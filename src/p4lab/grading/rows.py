@@ -246,7 +246,7 @@ def _named(what: str, name: str, items: list[dict[str, Any]]) -> dict[str, Any]:
     found = [item for item in items if item["name"] == name or item["name"].endswith(f".{name}")]
     if len(found) != 1:
         known = ", ".join(item["name"].rsplit(".", 1)[-1] for item in items)
-        raise ScenarioError(f"entry: there is no single {what} {name}; there is {known}")
+        raise ScenarioError(f"entry: there is no single {what} {name}; choose from {known}")
     return found[0]
 
 

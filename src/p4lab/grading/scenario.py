@@ -374,7 +374,7 @@ def _settings(
     for name, written in (network.model_extra or {}).items():
         if name not in system.settings.model_fields:
             own = ", ".join([*Network.model_fields, *system.settings.model_fields])
-            raise ScenarioError(f"network: there is no key {name}; there is {own}")
+            raise ScenarioError(f"network: there is no key {name}; choose from {own}")
         yield name, drawing.value(written, names)
 
 
@@ -423,7 +423,7 @@ def _sending(
     if send.like is not None:
         if send.like not in kit.packets:
             known = ", ".join(kit.packets) or "none"
-            raise ScenarioError(f"send: there is no packet called {send.like}; there is {known}")
+            raise ScenarioError(f"send: there is no packet called {send.like}; choose from {known}")
         base = kit.packets[send.like]
     joined = _joined(base, send.packet)
     complete = frames.unstacked(_completed(joined, kit, names, anything), layout)
@@ -493,7 +493,9 @@ def _expected(
     headers = []
     for name, fields in expect.packet.items():
         if name not in layout:
-            raise ScenarioError(f"expect: there is no header {name}; there is {', '.join(layout)}")
+            raise ScenarioError(
+                f"expect: no header is named {name}; choose from {', '.join(layout)}"
+            )
         values = {}
         for item, written in fields.items():
             if item not in layout[name]:

@@ -28,6 +28,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from p4lab.grading import asked
+from p4lab.paths import reading
 
 FILE_BYTES = 1 << 20
 """Largest file that is graded. The labs' own files have about 20 KiB."""
@@ -486,7 +487,7 @@ def _text(name: str, file: _Found) -> str:
 
 def _open(path: Path) -> IO[bytes]:
     """Opens a regular file and nothing else: no link, and no pipe that would never end."""
-    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    fd = os.open(path, reading() | os.O_CLOEXEC)
     return os.fdopen(fd, "rb")
 
 

@@ -20,9 +20,9 @@ from typing import Any
 from p4lab.grading.course import FOUND, load
 from p4lab.grading.generated import Fate, Mutant, Trial
 from p4lab.grading.proofs import bounds_of, notes_of
-from p4lab.paths import ROOT
+from p4lab.paths import STATE
 
-REMEMBERED = ROOT / ".lab" / "mutants"
+REMEMBERED = STATE / "mutants"
 
 
 def fates(

@@ -35,7 +35,8 @@ from p4lab.grading.blame import pointed
 from p4lab.grading.course import Course, load
 from p4lab.grading.film.record import Film
 from p4lab.grading.found import Found
-from p4lab.grading.judge import judge, nothing
+from p4lab.grading.judge import judge, nothing, unread
+from p4lab.grading.known import wanted
 from p4lab.grading.record import Verdict
 from p4lab.grading.sandbox import Limits
 from p4lab.grading.submission import Source, Submission, Wanted
@@ -258,16 +259,19 @@ def judge_here(student: str, files: Mapping[str, str], task: Task) -> Judged:
     return _hand().judge(student, files, task)
 
 
-def check_here(path: Path, task: Task) -> tuple[Submission, Judged | None]:
-    """What is in a student's folder and the verdict on it, None if it cannot be read, from the same
-    process. Raises GradingError."""
+def check_here(path: Path, course: Course) -> tuple[Submission, Verdict]:
+    """What is in a student's folder and the verdict on it, from the same process. Raises
+    GradingError."""
+    task = Task(course.name, wanted(course), None)
     found = _hand().read([(path.name, path)], task)
-    return found, None if found.trouble else _hand().judge("", found.files, task)
+    if found.trouble:
+        return found, unread(course, "", found)
+    return found, _hand().judge("", found.files, task).verdict
 
 
-def film_here(files: Mapping[str, str], check: str, task: Task) -> Film:
+def film_here(files: Mapping[str, str], check: str, course: Course) -> Film:
     """The film of a check, from the same process. Raises GradingError."""
-    return _hand().film(files, check, task)
+    return _hand().film(files, check, Task(course.name, Wanted(()), None))
 
 
 def prove_here(files: Mapping[str, str], task: Task) -> Attempt:

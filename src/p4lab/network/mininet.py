@@ -321,7 +321,7 @@ class MininetNetwork:
         if streams is not None:
             command["flows"] = [stream.flow for stream in streams]
         sent: dict[int, int] = {}
-        taken = Taken(self._streams)
+        taken = Taken(self._streams if streams is None else streams)
         for name, agent in self._agents.items():
             counts = agent.ask(command)
             sent |= {int(flow): number for flow, number in counts["sent"].items()}

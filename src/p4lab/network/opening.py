@@ -36,7 +36,7 @@ def open_network(
     Raises NetworkError, ValueError if there is no native code for the program.
     """
     if engine not in ENGINES:
-        raise NetworkError(f"there is no engine called {engine!r}; there is {', '.join(ENGINES)}.")
+        raise NetworkError(f"there is no engine {engine!r}; choose from {', '.join(ENGINES)}.")
     runs = ENGINES[engine]
     if name == "virtual":
         return VirtualNetwork(
@@ -56,4 +56,4 @@ def open_network(
             program, cpu_port=cpu_port, seed=seed, backend=backend, engine=runs
         )
         return MininetNetwork(topology, switches, pcap=pcap, hosts=hosts)
-    raise NetworkError(f"there is no network called {name!r}; there is {' and '.join(NAMES)}.")
+    raise NetworkError(f"there is no network called {name!r}; choose from {' and '.join(NAMES)}.")

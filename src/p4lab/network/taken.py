@@ -9,7 +9,7 @@ from p4lab.model.run import Received, Stream
 
 
 class Taken:
-    """Adds up what hosts report. `streams` are all that were sent."""
+    """Adds up what hosts report of `streams`."""
 
     def __init__(self, streams: Iterable[Stream]) -> None:
         self._wanted = {(host.name, stream.flow) for stream in streams for host in stream.receivers}

@@ -190,6 +190,11 @@ class VirtualNetwork:
                 count=len(range(number, stream.packets, len(templates))),
             )
 
+    def frame(self, stream: Stream) -> bytes:
+        """The first frame that a stream would send now, as it is on the cable of its source. Raises
+        ValueError if that is not attached."""
+        return self._wrap(stream.source, next(iter(self._templates(stream))))
+
     def _templates(self, stream: Stream) -> Iterator[bytes]:
         """The frames that a stream's packets are made from, in turn.
 
@@ -205,7 +210,7 @@ class VirtualNetwork:
             yield frame if stream.vlan is None else tagged(frame, stream.vlan)
             return
         mine = (one for one in self._streams if (one.flow, one.source) == (flow, source))
-        first = sum(one.packets for one in mine) - stream.packets
+        first = max(0, sum(one.packets for one in mine) - stream.packets)
         for number in range(first, first + min(stream.packets, CHECKSUM_PERIOD)):
             yield probe_frame(source, destination, flow, number)
 
@@ -329,7 +334,7 @@ class VirtualNetwork:
         chosen = self._streams if streams is None else streams
         sent = {s.flow: self.engine.sent(s.flow, s.source.id) for s in chosen}
         flows = None if streams is None else [(s.flow, s.source.id) for s in streams]
-        taken = Taken(self._streams)
+        taken = Taken(chosen)
         for name in self._hosts:
             for row in self.engine.report(self._nodes[name], flows):
                 came = Received(row["received"], row["duplicates"])

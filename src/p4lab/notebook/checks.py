@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from html import escape
 from typing import TYPE_CHECKING, Any
 
 from p4lab.grading import asked
-from p4lab.grading.apart import unread
 from p4lab.grading.course import Course, load
-from p4lab.grading.known import wanted
 from p4lab.grading.progress import ProgressError, recorded
 from p4lab.grading.record import CheckResult, PacketDifference, Story, Verdict, Warned
 from p4lab.grading.steps import Help, ask
-from p4lab.grading.submission import Submission, Wanted, not_judged
+from p4lab.grading.submission import Submission, not_judged
 from p4lab.grading.text import MOST_WARNINGS, of_part, waits
-from p4lab.grading.workers import Task, check_here, film_here
 from p4lab.notebook.folder import Folder
 
 if TYPE_CHECKING:
@@ -61,7 +59,7 @@ class Checked:
         self.progress = progress
         self.verdict = verdict
         self.notes = [not_judged(name) for name in found.changed]
-        self._folder = folder
+        self.folder = folder
         self._found = found
         self.course = course
         self.part = part
@@ -95,23 +93,26 @@ class Checked:
         """The verdict with a film and hints for each check that failed."""
         from p4lab.widgets.verdict import VerdictView  # heavy: ipywidgets
 
-        return VerdictView(*self._shown())
+        return VerdictView(*self.shown())
 
     def show_in(self, view: VerdictView) -> None:
         """Puts the verdict in the place of the one that a view shows."""
-        view.show(*self._shown())
+        view.show(*self.shown())
 
     def of(self, part: str | None) -> Checked:
         """The same for one part of the lab."""
-        return Checked(self.course, self.verdict, part, self._folder, self._found, self.progress)
+        return Checked(self.course, self.verdict, part, self.folder, self._found, self.progress)
 
-    def _shown(self) -> tuple[str, str, list[tuple[str, str]], Answer, Answer]:
+    def shown(self) -> tuple[str, str, list[tuple[str, str]], Answer | None, Answer]:
+        """What a view of it takes: the verdict as HTML and as text, id and title of each check that
+        failed, what makes their films, if there are any, and what gives hints."""
         failed = [(one.id, one.title) for one in self.checks if one.story]
-        return self._repr_html_(), repr(self), failed, self._film_of, self._hint_of
+        film_of = self._film_of if self.course.is_p4 else None  # policies are measured
+        return self._repr_html_(), repr(self), failed, film_of, self._hint_of
 
     def _film_of(self, check: str) -> dict[str, Any]:
         """The film of a check, with the lines of the files in it."""
-        film = film_here(self._found.files, check, Task(self.course.name, Wanted(()), None))
+        film = _grader().film_here(self._found.files, check, self.course)
         files = {**self.course.sources, **self.course.starter, **self._found.files}
         named = {frame.place.file for frame in film.frames if frame.place}
         sources = {name: files[name].splitlines() for name in named if name in files}
@@ -119,7 +120,7 @@ class Checked:
 
     def _hint_of(self, check: str) -> dict[str, Any]:
         """The hints to a check, one step more than the student's folder says."""
-        folder = self._folder.path
+        folder = self.folder.path
         try:
             return ask(self.course, self.verdict, check, folder, asked.kept(folder)).to_json()
         except OSError as error:
@@ -203,18 +204,26 @@ def _port(port: int | None) -> str:
 def check(folder: Folder, part: str | None = None) -> Checked:
     """Judges the student's files as `p4lab check` does; `part` shows one part of the lab.
 
-    A kernel has many threads, so a worker does it, which stays for the next time. Raises LabError
-    and GradingError for a lab that is not sound, ValueError for a part that it does not have.
+    Raises LabError and GradingError for a lab that is not sound, ValueError for a part that it does
+    not have.
     """
     course = load(folder.lab)
     parts = [one.id for one in course.parts]
     if part is not None and part not in parts:
         raise ValueError(f"{folder.lab} has no part {part!r}; it has {', '.join(parts)}.")
-    task = Task(folder.lab, wanted(course), None)
-    found, judged = check_here(folder.path, task)
-    verdict = judged.verdict if judged else unread(course, "", found)
+    found, verdict = _grader().check_here(folder.path, course)
     progress = _progress(course, folder, verdict)
     return Checked(course, verdict, part, folder, found, progress)
+
+
+def _grader() -> Any:
+    """Who judges: a worker, since a kernel has many threads, which stays for the next time. A
+    browser has no processes."""
+    if sys.platform == "emscripten":
+        from p4lab.grading import within as grader
+    else:
+        from p4lab.grading import workers as grader  # heavy: processes
+    return grader
 
 
 def _progress(course: Course, folder: Folder, verdict: Verdict) -> str:

@@ -11,13 +11,14 @@ from p4lab import _engine
 from p4lab.course.labs import home
 from p4lab.course.material import start, student
 from p4lab.course.renewal import RENEWED, begun_with, told
-from p4lab.paths import ROOT
+from p4lab.paths import INSTALLED, ROOT
 
 
 def work_folder() -> Path:
-    """Where students' files are unless told: `work/` in p4lab's folder, or `p4lab/` in the home of
-    a user who may not write there."""
-    return ROOT / "work" if os.access(ROOT, os.W_OK) else Path.home() / "p4lab"
+    """Where students' files are unless told: `work/` in the checkout, or `p4lab/` in the home of a
+    user who may not write there or has none."""
+    own = os.access(ROOT, os.W_OK) and not INSTALLED
+    return ROOT / "work" if own else Path.home() / "p4lab"
 
 
 ENVIRONMENT = "P4LAB_FOLDER"

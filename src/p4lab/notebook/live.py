@@ -31,10 +31,11 @@ QUIET_SECONDS = 0.4
 class Live:
     """A lab in a view that is renewed whenever a file of the student's changes."""
 
-    def __init__(self, name: str) -> None:
-        """Raises LabError, and OSError where the student's folder cannot be begun."""
-        self.view = LiveView()
-        self._folder: Folder = lab_folder(name)
+    def __init__(self, name: str, folder: str | Path | None = None, *, checks: bool = True) -> None:
+        """`folder` and its default are those of `lab_folder`; `checks` says whether the view has a
+        place for them. Raises LabError, and OSError where the student's folder cannot be begun."""
+        self.view = LiveView(checks=checks)
+        self._folder: Folder = lab_folder(name, folder)
         self._lab: Lab | None = None
         self._age: Mapping[Path, int] = {}
         self._settings: Mapping[str, Any] = {}

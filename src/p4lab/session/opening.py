@@ -136,7 +136,7 @@ def linux_hosts(plan: Plan) -> LinuxHosts:
 def _open_bmv2(plan: Plan, network: str, target: str, pcap: Path | None, say: Say) -> Network:
     """The plan's network with the real bmv2."""
     if target != "bmv2":
-        raise NetworkError(f"there is no target called {target!r}; there is {', '.join(NAMES)}.")
+        raise NetworkError(f"there is no target called {target!r}; choose from {', '.join(NAMES)}.")
     check_bmv2(plan, network)
     say(f"compiling {plan.program.name} ({bmv2.COMPILER})")
     compiled = bmv2.compile_program(plan.program, plan.defines)
@@ -166,13 +166,13 @@ def bmv2_network(plan: Plan, compiled: bmv2.Compiled, pcap: Path | None = None) 
 
 def _models(hardware: Hardware, pcap: Path | None, say: Say) -> Network:
     """The plan's network with models of a Tofino, which hold their interfaces for themselves."""
-    from p4lab.targets.tofino import tools  # heavy: the SDE's side
+    from p4lab.targets.tofino.simulators import simulator  # heavy: the SDE's side
 
     if pcap is not None:
         raise NetworkError("--pcap is not for the target tofino-model: use tcpdump in its hosts.")
-    tools.find("tofino-model")
-    say(f"compiling {hardware.source.name} ({tools.COMPILER})")
-    say(f"starting {len(hardware.setups)} models, which takes minutes")
+    used = simulator()
+    say(f"compiling {hardware.source.name} ({used.compiler})")
+    say(f"starting {len(hardware.setups)} {used.starting}")
     return model_network(hardware)
 
 

@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, is_dataclass
 from enum import Enum
 from functools import cache
@@ -27,7 +28,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from p4lab import __version__, _engine
-from p4lab.paths import ROOT
+from p4lab.paths import PACKAGE, ROOT
 from p4lab.spread import journal
 from p4lab.spread.cluster import ClusterError, cluster, results
 from p4lab.spread.journal import BusyError, Journal
@@ -73,6 +74,8 @@ class Sweep:
     heard: Heard = field(default_factory=Heard)
     build: str = ""
     """That workers must have; none has to be compared on the same machine"""
+    threads: int = 1
+    """Of this machine, for all tasks together: with fewer tasks each has several"""
 
     def all(self, tasks: Sequence[Task[Result]]) -> list[Result]:
         """The results in the order of the tasks. Raises what a task raises, and SweepError."""
@@ -105,8 +108,10 @@ class Sweep:
                 self.heard.begins(tasks[number].what)
                 yield number, tasks[number].work(*tasks[number].arguments)
             return
+        each = max(1, self.threads // max(1, len(numbers)))
         futures = {
-            self.pool.submit(work_there, self.build, tasks[number]): number for number in numbers
+            self.pool.submit(work_there, self.build, tasks[number], each): number
+            for number in numbers
         }
         try:
             yield from results(futures)
@@ -117,18 +122,30 @@ class Sweep:
             ) from None
 
 
-def work_there(build: str, task: Task[Result]) -> Result:
-    """What a worker does. Raises what the task raises, and SweepError."""
+def work_there(build: str, task: Task[Result], threads: int = 1) -> Result:
+    """What a worker does, with so many threads. Raises what the task raises, and SweepError."""
     if build and build != build_here():
         raise SweepError("a worker has another p4lab than this one: install the same on all.")
-    return task.work(*task.arguments)
+    before = _threads.set(threads)
+    try:
+        return task.work(*task.arguments)
+    finally:
+        _threads.reset(before)
+
+
+_threads: ContextVar[int] = ContextVar("threads", default=1)
+
+
+def threads_of_task() -> int:
+    """How many threads the task at hand may use. Its result must not depend on them."""
+    return _threads.get()
 
 
 @cache
 def build_here() -> str:
     """Equal for installations that give the same results: engine, package, programs."""
     files = [Path(_engine.__file__)]
-    files += sorted((ROOT / "src" / "p4lab").rglob("*.py"))
+    files += sorted(PACKAGE.rglob("*.py"))
     files += sorted((ROOT / "p4").rglob("*.p4"))
     parts = [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]
     return hashlib.sha256("\n".join([__version__, *parts]).encode()).hexdigest()
@@ -142,12 +159,13 @@ def opened(
     path: Path, threads: int = 1, dask: str | None = None, heard: Heard | None = None
 ) -> Iterator[Sweep]:
     """A sweep with its journal at `path`, which is deleted when all goes well. Tasks run here one
-    after the other, `threads` of them at a time in processes, or on the Dask cluster at an
-    address. Raises SweepError, OSError."""
+    after the other, `threads` of them at a time in processes (fewer tasks have several threads
+    each, if they use them), or on the Dask cluster at an address. Raises SweepError, OSError."""
     try:
         build = build_here()
         with journal.opened(path, build) as kept, _pool(threads, dask) as pool:
-            yield Sweep(pool, kept, heard or Heard(), build if dask else "")
+            many = 1 if dask else threads
+            yield Sweep(pool, kept, heard or Heard(), build if dask else "", many)
             kept.finished = True
     except BusyError:
         raise SweepError(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from p4lab.topology import Topology
@@ -11,19 +12,61 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 ROUTER, HOST, LINK, TREE = "#2b6cb0", "#d69e2e", "#cbd5e0", "#c53030"
+_STEPS, _NEAREST, _STILL = 300, 0.01, 1e-4  # steps at most, distances in parts of the picture
+_WORK = 3_000_000  # pairs of nodes in all steps: a few seconds
 
 
 def layout(topology: Topology) -> dict[str, tuple[float, float]]:
     """A place for every node; the same topology always looks the same."""
-    import networkx as nx  # heavy: networkx and matplotlib
+    import networkx as nx  # heavy: networkx
 
     # Numbers instead of names: networkx goes through sets, whose order follows the hashes.
     names = list(topology.graph)
     graph = nx.relabel_nodes(topology.graph, {name: i for i, name in enumerate(names)})
-    planar, _ = nx.check_planarity(graph)
-    start = nx.planar_layout(graph) if planar else nx.circular_layout(graph)
-    places = nx.spring_layout(graph, pos=start, iterations=300, seed=1, weight=None)
-    return {names[i]: (float(x), float(y)) for i, (x, y) in sorted(places.items())}
+    planar, embedding = nx.check_planarity(graph)
+    found = nx.combinatorial_embedding_to_pos(embedding) if planar else _ring(len(names))
+    start = _around_zero([complex(*found[i]) for i in range(len(names))])
+    places = _around_zero(_spread(start, [list(graph[i]) for i in range(len(names))]))
+    return {name: (place.real, place.imag) for name, place in zip(names, places, strict=True)}
+
+
+def _ring(count: int) -> list[tuple[float, float]]:
+    turns = (math.tau * i / count for i in range(count))
+    return [(math.cos(turn), math.sin(turn)) for turn in turns]
+
+
+def _around_zero(places: Sequence[complex]) -> list[complex]:
+    """The places with their mean at 0 and coordinates from -1 to 1."""
+    middle = sum(places) / len(places)
+    most = max(max(abs((z - middle).real), abs((z - middle).imag)) for z in places)
+    return [(z - middle) / (most or 1) for z in places]
+
+
+def _spread(places: list[complex], links: Sequence[Sequence[int]]) -> list[complex]:
+    """Fruchterman and Reingold's springs: all nodes push each other away, linked ones pull. Plain
+    numbers, for browsers, which have no numpy: our networks are small."""
+    count = len(places)
+    ideal = count**-0.5
+    wide = max(z.real for z in places) - min(z.real for z in places)
+    high = max(z.imag for z in places) - min(z.imag for z in places)
+    begin = max(wide, high) * 0.1
+    steps = min(_STEPS, _WORK // count**2 + 1)
+    for step in range(steps):
+        farthest = begin * (1 - step / (steps + 1))
+        moves = []
+        for i, here in enumerate(places):
+            force = 0j
+            for there in places:
+                away = here - there
+                force += away * (ideal / max(abs(away), _NEAREST)) ** 2
+            for j in links[i]:
+                away = here - places[j]
+                force -= away * max(abs(away), _NEAREST) / ideal
+            moves.append(force * farthest / max(abs(force), _NEAREST))
+        places = [z + move for z, move in zip(places, moves, strict=True)]
+        if math.hypot(*map(abs, moves)) / count < _STILL:
+            break
+    return places
 
 
 def draw(

@@ -21,6 +21,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, Field, StrictInt
 
+from p4lab.paths import ROOT
 from p4lab.topology.model import MAX_HOST_NUMBER, MAX_PORT, Host, Link, Router, Topology, reached
 from p4lab.topology.tomls import (
     FileError,
@@ -130,7 +131,7 @@ def build(data: dict[str, Any], source: Source) -> Topology:
 
 
 def _library() -> Path:
-    return Path(__file__).resolve().parents[3] / "topologies"
+    return ROOT / "topologies"
 
 
 def _words(error: Any, what: str, value: str) -> str:

@@ -37,7 +37,11 @@ class Router:
 
     def own(self, what: str) -> int:
         """Its number for a system; the router's own unless the topology gives another."""
-        return dict(self.numbers).get(what, self.number)
+        return self._own.get(what, self.number)
+
+    @cached_property
+    def _own(self) -> dict[str, int]:
+        return dict(self.numbers)
 
     def mac(self, port: int) -> int:
         """MAC address of `port`: 02:00:00:NN:NN:PP, as a 48-bit number."""

@@ -37,7 +37,7 @@ def known(name: str, names: Collection[str], what: str) -> str:
     """`name`, if it is one of `names`. Raises ValueError that has them."""
     if name in names:
         return name
-    raise ValueError(f"there is no {what} {name!r} in this network; there are {_row(names)}.")
+    raise ValueError(f"there is no {what} {name!r} in this network; choose from {_row(names)}.")
 
 
 def _row(names: Collection[str]) -> str:

@@ -51,8 +51,10 @@ class LiveView(anywidget.AnyWidget):
 
     _lab: Lab | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, *, checks: bool = True) -> None:
+        """`checks`: whether there is a tab for the verdict."""
         super().__init__()
+        self._checks = checks
         self.verdict = VerdictView("", "The checks have not run yet.", (), dict, dict)
 
     def show(self, lab: Lab, title: str) -> None:
@@ -104,7 +106,8 @@ class LiveView(anywidget.AnyWidget):
         ]
         tabs.append({"name": PACKET, "label": "headers"})
         tabs += [{"name": TABLE, "label": f"table {one}", "table": one} for one in self._tables]
-        tabs.append({"name": CHECKS, "label": "checks"})
+        if self._checks:
+            tabs.append({"name": CHECKS, "label": "checks"})
         self.tabs = tabs
 
     def _choose(self, change: dict[str, Any]) -> None:

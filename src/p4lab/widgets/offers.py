@@ -13,5 +13,5 @@ def offered(owner: object, places: Mapping[str, str], name: str) -> Callable[...
     the owner first, and imported now. Raises AttributeError with all that there is."""
     if name not in places:
         known = ", ".join(one for one in sorted(dir(owner)) if not one.startswith("_"))
-        raise AttributeError(f"there is no {name} here; there is {known}.", name=name, obj=owner)
+        raise AttributeError(f"there is no {name} here; choose from {known}.", name=name, obj=owner)
     return partial(resolve_name(places[name]), owner)

@@ -15,7 +15,8 @@ Answer = Callable[[str], Mapping[str, Any]]
 
 class VerdictView(View):
     """A verdict as HTML whose rows carry `data-check`, with two buttons in the last cell of each
-    check that `failed` (id and title): one for its film, one for the next step of its hints."""
+    check that `failed` (id and title): one for its film, unless the lab has none, and one for the
+    next step of its hints."""
 
     _esm = script("verdict.js")
     film = traitlets.Dict().tag(sync=True)
@@ -28,7 +29,7 @@ class VerdictView(View):
         html: str,
         text: str,
         failed: Sequence[tuple[str, str]],
-        film_of: Answer,
+        film_of: Answer | None,
         hint_of: Answer,
     ) -> None:
         super().__init__()
@@ -40,17 +41,20 @@ class VerdictView(View):
         html: str,
         text: str,
         failed: Sequence[tuple[str, str]],
-        film_of: Answer,
+        film_of: Answer | None,
         hint_of: Answer,
     ) -> None:
-        """Shows another verdict, and no film of the last one."""
+        """Shows another verdict, and no film of the last one. Without `film_of` there are none."""
         self._text = text
-        self._answers = {"watch": ("film", film_of), "hint": ("hints", hint_of)}
+        self._answers = {"hint": ("hints", hint_of)}
+        if film_of is not None:
+            self._answers["watch"] = ("film", film_of)
         with self.hold_sync():
             self.film, self.hints = {}, {}
             self.data = {
                 "html": html,
                 "failed": [{"id": check, "title": title} for check, title in failed],
+                "films": film_of is not None,
             }
 
     def _message(self, _: object, content: dict[str, Any], __: object) -> None:

@@ -1,4 +1,5 @@
-"""Cases of a check on the model of the chip: entries by BFRT, packets through veth pairs.
+"""Cases of a check on the model of the chip, or on our own switch in its place: entries by BFRT,
+packets through veth pairs.
 
 A model takes minutes to start, so it serves many cases. What a case has written is undone
 after it, and registers begin anew.
@@ -42,7 +43,6 @@ from p4lab.session.opening import hardware_session, model_network
 from p4lab.session.run import trial
 from p4lab.targets import TargetError
 from p4lab.targets.cables import Cables, Frames
-from p4lab.targets.tofino import tools
 from p4lab.targets.tofino.chip import LANES, LOCAL_PORTS, SOCKET_PORTS, chassis, local
 from p4lab.targets.tofino.driver import TofinoDriver
 from p4lab.targets.tofino.model import ModelSwitch
@@ -50,6 +50,7 @@ from p4lab.targets.tofino.plan import Hardware, prepare
 from p4lab.targets.tofino.rack import BFRT_PORT, Port, SwitchSetup
 from p4lab.targets.tofino.rows import metadata_row
 from p4lab.targets.tofino.schema import Program
+from p4lab.targets.tofino.simulators import Simulator, simulator
 
 NAME = "bench"
 QUIET = 0.5  # seconds without a packet: nothing more comes
@@ -67,7 +68,8 @@ class TofinoBench:
 
     def __init__(self, course: Course, *, quiet: float = QUIET) -> None:
         """`quiet` in seconds. Raises TargetError with what is missing."""
-        self._sde = tools.find(self.name)
+        self._simulator = simulator()
+        self.notes = self._simulator.notes
         if os.geteuid() != 0:
             raise TargetError(f"the target {self.name} makes network interfaces: start with sudo.")
         self._quiet = quiet
@@ -145,13 +147,15 @@ class TofinoBench:
             self._count += 1
             folder = self._folder / str(self._count)
             compiled = work.runnable(defines)
+            folder.mkdir()
             with work.unpacked() as program:
-                tools.compile_program(self._sde, program, defines, folder)
                 setups = {NAME: self._setup(self._ports, ())}
                 plan = replace(self._plan, program=program)
                 cpu = CpuPort.of(compiled, self._course.cpu_port(compiled))
                 hardware = Hardware(plan, program, defines, Program.of(compiled), setups, cpu)
-            self._serving = wanted, _Model(hardware, self._count, self._ports, folder)
+                self._simulator.compile(program, defines, folder, hardware.name)
+            model = _Model(self._simulator, hardware, self._count, self._ports, folder)
+            self._serving = wanted, model
         return self._serving[1]
 
     def _setup(self, ports: Collection[int], loops: Sequence[tuple[int, int]]) -> SwitchSetup:
@@ -226,11 +230,18 @@ def _network(program: str, files: dict[str, str], plan: Plan) -> str:
 class _Model:
     """A running model, and our ends of its cables."""
 
-    def __init__(self, hardware: Hardware, number: int, ports: Collection[int], folder: Path):
+    def __init__(
+        self,
+        simulator: Simulator,
+        hardware: Hardware,
+        number: int,
+        ports: Collection[int],
+        folder: Path,
+    ) -> None:
         self.cables = Cables(lambda port: f"{NAME}-eth{port}")
         try:
             interfaces = {port: self.cables.lay(port) for port in sorted(ports)}
-            self._switch = ModelSwitch(hardware, NAME, number, interfaces, folder)
+            self._switch = ModelSwitch(simulator, hardware, NAME, number, interfaces, folder)
         except BaseException:
             self.cables.close()
             raise

@@ -20,7 +20,7 @@ NOISE = (
     "Hidden cases draw every field of a packet that a check does not fix, and put noise where P4 "
     "leaves a value undefined, such as a variable that was never written."
 )
-OTHER_NUMBERS = "Hidden cases draw other numbers than those that everybody sees."
+OTHER_NUMBERS = "Hidden cases draw other numbers than those that everyone sees."
 PROVED = "All cases are right; a proof found a packet that is not."
 RESULTS = {"passed": "passed", "failed": "failed", "skipped": "not run"}
 NOTHING = "-"
@@ -79,7 +79,7 @@ def proof(found: Proof) -> str:
 
 
 def lead(check: CheckResult) -> str:
-    """Which cases of a failed check are wrong, if not those that everybody sees."""
+    """Which cases of a failed check are wrong, if not those that everyone sees."""
     if check.proved:
         return PROVED
     return HIDDEN if check.hidden else ""

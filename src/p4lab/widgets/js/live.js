@@ -60,8 +60,9 @@ function render({ model, el }) {
   function state() {
     trouble.textContent = model.get("trouble") ?? "";
     trouble.hidden = !trouble.textContent;
-    const empty = !Object.keys(model.get("views") ?? {}).length;
-    for (const one of [network, hint, details]) one.hidden = empty || !trouble.hidden;
+    const views = Object.keys(model.get("views") ?? {});
+    for (const one of [network, hint]) one.hidden = !views.includes("network") || !trouble.hidden;
+    details.hidden = !views.length || !trouble.hidden;
     const links = model.get("cuts") ? "a link to cut or mend it, " : "";
     hint.textContent = `Click ${links}a router for its tables, a packet for its headers.`;
     title.textContent = model.get("title") ?? "";

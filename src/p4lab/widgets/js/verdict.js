@@ -14,8 +14,11 @@ function render({ model, el }) {
     hints.replaceChildren();
     for (const { id, title } of model.get("data").failed) {
       const cell = body.querySelector(`tr[data-check="${id}"] td:last-child`);
+      if (model.get("data").films) {
+        cell?.append(
+          button("watch it", `Watch it: ${title}`, () => model.send({ do: "watch", check: id }), { "data-watch": id }));
+      }
       cell?.append(
-        button("watch it", `Watch it: ${title}`, () => model.send({ do: "watch", check: id }), { "data-watch": id }),
         button("hint", `A hint: ${title}`, () => model.send({ do: "hint", check: id }), { "data-hint": id }),
       );
     }

@@ -150,7 +150,7 @@ async function draw(app, { lab, session: path }, node, say) {
   };
 }
 
-// `layout` has the lab, the path of the network's session, and the files to open, as JupyterLab names
+// `layout` has the lab, the title of its pane, the path of the pane's session, and the files to open, as JupyterLab names
 // them: `edit` on the left and in front, `beside` in tabs with it.
 async function arrange(app, { Widget }, layout) {
   const node = document.createElement("div");
@@ -158,7 +158,7 @@ async function arrange(app, { Widget }, layout) {
   Object.assign(node.style, { overflow: "auto", background: "var(--jp-layout-color1)" });
   const panel = new Widget({ node });
   panel.id = "p4lab-live";
-  panel.title.label = `network of ${layout.lab}`;
+  panel.title.label = layout.title;
   panel.title.closable = true;
   const say = (text) => {
     const line = document.createElement("p");

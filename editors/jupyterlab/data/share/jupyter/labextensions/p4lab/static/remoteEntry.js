@@ -1,59 +1,11 @@
-// P4 in JupyterLab: the file type, how files and `%%p4` cells are coloured, and the living network
-// (live.js).
+// P4 in JupyterLab: the file type, how files and `%%p4` cells are coloured (p4.js), and the living
+// network (live.js).
 //
 // JupyterLab loads extensions as containers of webpack's module federation. This one is small enough
 // to be written by hand: `init` receives the packages that all extensions share, `get` gives the
 // plugins.
 (() => {
   const HERE = document.currentScript.src;
-  const words = (text) => new Set(text.split(" "));
-  const KEYWORDS = words(
-    "abstract action actions apply break const continue control default else entries enum exit " +
-      "extern for header header_union if in inout key match_kind out package parser priority return " +
-      "select state struct switch table this transition type typedef value_set",
-  );
-  const TYPES = words("bit bool error int list string tuple varbit void");
-  const ATOMS = words("true false accept reject _");
-
-  // A mode of CodeMirror: `token` reads one token of a line and names its style.
-  const mode = {
-    name: "p4",
-    startState: () => ({ inComment: false }),
-    token(stream, state) {
-      if (state.inComment || stream.match("/*")) {
-        state.inComment = !stream.match(/^.*?\*\//);
-        if (state.inComment) stream.skipToEnd();
-        return "comment";
-      }
-      if (stream.sol() && stream.match("%%p4")) {
-        stream.skipToEnd();
-        return "meta";
-      }
-      if (stream.sol() && stream.match(/^\s*#\s*[a-z]+/)) return "meta";
-      if (stream.eatSpace()) return null;
-      if (stream.match("//")) {
-        stream.skipToEnd();
-        return "comment";
-      }
-      if (stream.match(/^"(?:\\.|[^"\\])*"?/)) return "string";
-      if (stream.match(/^[0-9][0-9A-Za-z_]*/)) return "number";
-      if (stream.match(/^@[A-Za-z_][A-Za-z0-9_]*/)) return "meta";
-      if (stream.match(/^[A-Za-z_][A-Za-z0-9_]*/)) {
-        const word = stream.current();
-        if (TYPES.has(word)) return "typeName";
-        if (KEYWORDS.has(word)) return "keyword";
-        if (ATOMS.has(word)) return "atom";
-        return "variableName";
-      }
-      if (stream.match(/^[-+*/%&|^~!<>=?]+/)) return "operator";
-      stream.next();
-      return null;
-    },
-    languageData: {
-      commentTokens: { line: "//", block: { open: "/*", close: "*/" } },
-      closeBrackets: { brackets: ["(", "[", "{", '"'] },
-    },
-  };
 
   // A package of JupyterLab's own; every version that is there is the one that runs.
   const shared = async (scope, name) => {
@@ -87,7 +39,7 @@
     all();
   };
 
-  const plugin = (codemirror, language, notebook) => ({
+  const plugin = (mode, codemirror, language, notebook) => ({
     id: "p4lab:language",
     description: "File type and highlighting of P4 programs and %%p4 cells.",
     autoStart: true,
@@ -127,8 +79,9 @@
       const notebook = await shared(scope, "@jupyterlab/notebook");
       const coreutils = await shared(scope, "@jupyterlab/coreutils");
       const widgets = await shared(scope, "@lumino/widgets");
+      const { mode } = await import(new URL("p4.js", HERE));
       const { live } = await import(new URL("live.js", HERE));
-      const plugins = [plugin(codemirror, language, notebook), live({ coreutils, widgets })];
+      const plugins = [plugin(mode, codemirror, language, notebook), live({ coreutils, widgets })];
       const exports = { __esModule: true, default: plugins };
       return () => exports;
     },
