@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import fcntl
 import os
 import socket
@@ -18,9 +19,13 @@ from p4lab.network.base import NetworkError
 CLONE_NEWNET = 0x40000000
 SIOCGIFFLAGS = 0x8913
 SIOCSIFFLAGS = 0x8914
+SIOCETHTOOL = 0x8946
+ETHTOOL_GLINK = 0xA
 IFF_UP = 1
 IFF_RUNNING = 0x40
 _FLAGS = struct.Struct("16sh22x")  # ifreq: name, flags
+_POINTER = struct.Struct("16sP16x")  # ifreq: name, where the ethtool_value is
+_LINK = struct.Struct("II")  # ethtool_value: command, answer
 
 
 def enter_own() -> int:
@@ -87,11 +92,25 @@ def set_up(interface: str, up: bool) -> None:
 def is_running(interface: str) -> bool:
     """Whether an interface of this namespace is up and has a carrier, which a veth has while its
     other end is up. The kernel is asked: /sys may show the interfaces of another namespace."""
+    value = ctypes.create_string_buffer(_LINK.pack(ETHTOOL_GLINK, 0))
+    request = _POINTER.pack(interface.encode(), ctypes.addressof(value))
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as system:
         try:
-            answer = fcntl.ioctl(system, SIOCGIFFLAGS, _FLAGS.pack(interface.encode(), 0))
-        except OSError:  # it has been taken away
-            return False
+            fcntl.ioctl(system, SIOCETHTOOL, request)
+        except OSError as error:
+            if error.errno != errno.EOPNOTSUPP:
+                return False  # it has been taken away
+            return _has_running_flag(system, interface)
+    return bool(_LINK.unpack(value.raw[: _LINK.size])[1])
+
+
+def _has_running_flag(system: socket.socket, interface: str) -> bool:
+    """What is left where a driver tells nothing of its link: a flag that the kernel works out a
+    little later."""
+    try:
+        answer = fcntl.ioctl(system, SIOCGIFFLAGS, _FLAGS.pack(interface.encode(), 0))
+    except OSError:
+        return False
     return bool(_FLAGS.unpack(answer)[1] & IFF_RUNNING)
 
 

@@ -34,6 +34,7 @@ class Publisher:
     def __init__(self, address: str) -> None:
         self.address = address
         self._listener, self._path, self._head = _listen(address)
+        self._listener.settimeout(0.2)
         self._lock = threading.Lock()
         self._subscribers: list[socket.socket] = []
         self._ended = threading.Event()
@@ -57,7 +58,6 @@ class Publisher:
                     subscriber.close()
 
     def _accept(self) -> None:
-        self._listener.settimeout(0.2)
         while not self._ended.is_set():
             try:
                 subscriber, _ = self._listener.accept()
