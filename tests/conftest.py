@@ -7,10 +7,13 @@ read what is made once. A run of pytest by hand takes all tests and changes no o
 
 Where P4LAB_TEST_SECONDS says so, no test begins after so many seconds, and what takes longer by
 itself is left out from the beginning; the end says how many were left.
+
+Where P4LAB_TEST_FAILURES names a file, what failed is written there, for it to be tried again.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from functools import cache
@@ -21,6 +24,7 @@ from _pytest.runner import runtestprotocol
 
 # Taken out of the environment: some tests run pytest themselves.
 CLAIMS = os.environ.pop("P4LAB_TEST_CLAIMS", None)
+FAILURES = os.environ.pop("P4LAB_TEST_FAILURES", None)
 SECONDS = float(os.environ.pop("P4LAB_TEST_SECONDS", "inf"))
 _BEGUN = time.monotonic()
 _LEFT: list[str] = []
@@ -87,6 +91,13 @@ def _takes_too_long(item: pytest.Item) -> bool:
     marker = item.get_closest_marker("beside")
     needed = 0.0 if marker is None else marker.kwargs["seconds"]
     return needed > SECONDS or time.monotonic() - _BEGUN > SECONDS
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if FAILURES is not None and report.failed:
+        with open(FAILURES, "a", encoding="utf-8") as written:
+            line = json.dumps({"test": report.nodeid, "told": report.longreprtext})
+            written.write(f"{line}\n")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
