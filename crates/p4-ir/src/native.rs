@@ -90,6 +90,9 @@ pub enum Inline {
     ByArguments,
     /// The same, and the call does nothing but compute what it writes from what it reads.
     Pure,
+    /// The same as [`Inline::ByArguments`], and whoever runs a path can take back what the call has
+    /// changed besides.
+    Undoable,
     /// The same as [`Inline::ByArguments`], and on a path the call may be put off.
     Later(Later),
     Checksum(InternetChecksum),

@@ -3,7 +3,8 @@
 //! Most packets of a run do what others did before them. [`Record`] notes which instructions a packet
 //! went through; a native back end makes straight code of such paths, with nothing between a packet's
 //! bytes and what becomes of it but the questions whose answers may differ. A packet for which one of
-//! them is answered in a way that no path knows has done nothing yet, so it begins again elsewhere.
+//! them is answered in a way that no path knows begins again elsewhere: what it has done by then can be taken
+//! back.
 
 use crate::interp::{Machine, Prepared};
 use crate::ir::{CallId, Op, Pc, Slot};
@@ -77,9 +78,10 @@ pub trait Paths: Debug + Send + Sync {
 
     /// Takes a packet along one of the paths: which of the ends it came to, and how many bytes of `output` are the packet
     /// as it left, payload included (0 if its path ends before the last block); `told` is what it tells.
-    /// `None` if it would take another way: then nothing has happened, but `output` and `told` mean nothing.
-    /// `given` are as many words as the segment asks for. The host is asked for plain lookups and for calls
-    /// that are [`Inline::Pure`] only; for these the frame of `machine` is lent.
+    /// `None` if it would take another way: then `output` and `told` mean nothing, and the host has to take
+    /// back what lookups and calls that are [`Inline::Undoable`] have changed. No other effects than these
+    /// happen during the run. `given` are as many words as the segment asks for. The frame of `machine` is
+    /// lent for calls.
     fn run(
         &self,
         packet: &[u8],

@@ -136,14 +136,15 @@ impl Tables {
         self.tables[table as usize].key_words
     }
 
-    /// What `host` finds for a key; over if that is more than a lookup.
+    /// What `host` finds for a key.
     #[inline]
     pub fn find(&self, table: u64, key: &[u64], host: &mut dyn NativeHost) -> Applied {
         let info = &self.tables[table as usize];
-        match host.lookup_plain(table as u32, key) {
-            Some(found) => self.applied(info, found.hit, found.action, found.data),
-            None => Applied::OVER,
+        if let Some(found) = host.lookup_plain(table as u32, key) {
+            return self.applied(info, found.hit, found.action, found.data);
         }
+        let found = host.lookup(table as u32, key);
+        self.applied(info, found.hit, found.action, found.data)
     }
 }
 
@@ -333,15 +334,7 @@ pub(crate) unsafe extern "C" fn apply(context: *mut Context<'_>, table: u64) -> 
         // two different things.
         let (frame, host) = unsafe { (&(*context.machine).frame, &mut *context.host) };
         let key = &frame[info.key..info.key + info.key_words];
-        if let Some(found) = host.lookup_plain(table as u32, key) {
-            return context
-                .tables
-                .applied(info, found.hit, found.action, found.data);
-        }
-        let found = host.lookup(table as u32, key);
-        context
-            .tables
-            .applied(info, found.hit, found.action, found.data)
+        context.tables.find(table, key, host)
     });
     found.unwrap_or(Applied::OVER)
 }

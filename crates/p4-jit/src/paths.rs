@@ -203,7 +203,7 @@ impl Paths for Compiled {
     }
 }
 
-/// Looks up the key in the context. Over if the host has more to do than to look, or panicked.
+/// Looks up the key in the context. Over if the host panicked.
 ///
 /// # Safety
 /// Native code calls it with its own context and the index of a table.
@@ -224,7 +224,7 @@ pub(crate) unsafe extern "C" fn find(context: *mut Context<'_>, table: u64) -> A
     }
 }
 
-/// Calls an extern that only computes, with its words in the frame; not 0 if it cannot be done.
+/// Calls an extern with its words in the frame; not 0 if it cannot be done.
 ///
 /// # Safety
 /// Native code calls it with its own context and the index of a call.

@@ -353,7 +353,7 @@ impl<'a> Walker<'a> {
                         None => here.calls.push(request),
                     }
                 }
-                Some(Inline::Pure) => {
+                Some(Inline::Pure | Inline::Undoable) => {
                     self.compute(op, call)?;
                 }
                 Some(Inline::ByArguments) | None => return unsupported("a call of the host"),
@@ -559,7 +559,7 @@ impl<'a> Walker<'a> {
         here.n_told += 1;
     }
 
-    /// Has the host compute something, with words of the frame lent to it.
+    /// Has the host execute a call, with words of the frame lent to it.
     fn compute(&mut self, op: &Op, call: CallId) -> Result<(), Unsupported> {
         let (mut reads, mut writes) = (Vec::new(), Vec::new());
         let program = self.e.program;

@@ -43,6 +43,7 @@ pub(crate) fn build(program: Arc<Program>, resources: &[Resource]) -> Result<Sta
         groups: FxHashMap::default(),
         sessions: FxHashMap::default(),
         routes: Vec::new(),
+        journal: Default::default(),
         set_holders: 1,
         bmv2_compat: false,
         program,

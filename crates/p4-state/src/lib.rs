@@ -15,6 +15,7 @@ mod build;
 mod cells;
 mod error;
 mod idle;
+mod journal;
 mod matcher;
 mod names;
 mod profile;

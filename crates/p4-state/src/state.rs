@@ -2,6 +2,7 @@
 
 use crate::cells::{Array, Color, Count, Meter, MeterUnit, Registers};
 use crate::error::WriteError;
+use crate::journal::Journal;
 use crate::matcher::Pattern;
 use crate::profile::Profile;
 use crate::replication::{CloneSession, Replica};
@@ -94,6 +95,7 @@ pub struct State {
     pub(crate) groups: FxHashMap<u32, Vec<Replica>>,
     pub(crate) sessions: FxHashMap<u32, CloneSession>,
     pub(crate) routes: Routes,
+    pub(crate) journal: Journal,
     /// Pipes of a chip, whose parsers have value sets of their own; here they share them
     pub(crate) set_holders: u64,
     /// Do as bmv2's tables do where P4Runtime and the language say otherwise.
@@ -189,6 +191,13 @@ impl State {
         };
         let direct = table.direct;
         let mut color = None;
+        let counts = direct.counter.is_some() || direct.meter.is_some() || table.idle_timeout;
+        if counts && self.journal.is_open() {
+            if let Some(entry) = table.entry(place) {
+                let kept = (&entry.count, &entry.meter, &entry.idle);
+                self.journal.note_entry(id, place, kept);
+            }
+        }
         if table.idle_timeout {
             if let Some(entry) = table.entry_mut(place) {
                 entry.idle.hit(now);
@@ -273,9 +282,14 @@ impl State {
         }
     }
 
+    /// The same to be written.
     pub fn register_mut(&mut self, register: InstanceId, index: u64) -> Option<&mut [u64]> {
         match self.cells.get_mut(register as usize) {
-            Some(Cells::Registers(registers)) => registers.cell_mut(index),
+            Some(Cells::Registers(registers)) => {
+                let cell = registers.cell_mut(index)?;
+                self.journal.note_register(register, index, cell);
+                Some(cell)
+            }
             _ => None,
         }
     }
@@ -289,6 +303,7 @@ impl State {
             return Some(Color::Green); // and makes no page
         }
         let cell = cells.get_mut(index)?;
+        self.journal.note_meter(meter, index, cell);
         Some(cell.execute(units(*unit, bytes), now))
     }
 

@@ -1,4 +1,5 @@
-"""The interpreter and native code on BIER and MSR6: how many times as fast, and packet-hops.
+"""The interpreter and native code on BIER, MSR6, protection and the gateway: how many times as
+fast, and packet-hops.
 
 Both engines have the same architecture around them (queues, tables, packets in and out); what is
 compared is the whole way of a packet through a switch. The two take turns, and a ratio is of runs
@@ -11,13 +12,14 @@ import time
 from collections.abc import Iterator
 
 from p4lab import _engine
-from p4lab.bench import chain, measure, msr6, programs
+from p4lab.bench import chain, measure, msr6, programs, stateful
 from p4lab.bench.chain import Cable
 from p4lab.bench.measure import Measure, Say
 from p4lab.bench.programs import BSL_CODES, IN_PORT, Subject
 
 RATIO = "BIER: interpreter / native code"
 MSR6_RATIO = "MSR6: interpreter / native code"
+STATEFUL_RATIO = "Registers, meters, counters: interpreter / native code"
 HOPS = "chain of 10 BIER routers"
 ENGINES = ("interpreter", "jit")
 ROUNDS = 9
@@ -41,6 +43,10 @@ def whole_packets(seconds: float, say: Say) -> Iterator[Measure]:
         say(f"engines: MSR6, {subject.name}")
         values = ratios(subject, subject.frame, seconds)
         yield measure.of(MSR6_RATIO, subject.name, "", values, RATIO_GOAL)
+    for subject in stateful.subjects():
+        say(f"engines: {subject.name}")
+        values = ratios(subject, subject.frame, seconds)
+        yield measure.of(STATEFUL_RATIO, subject.name, "", values, RATIO_GOAL)
 
 
 def packet_hops(seconds: float, say: Say) -> Iterator[Measure]:

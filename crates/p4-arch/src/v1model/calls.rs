@@ -146,9 +146,8 @@ impl Call {
             | Call::RegisterRead { .. }
             | Call::RegisterWrite { .. }
             | Call::Random { .. }
-            | Call::Hash { .. }
-            | Call::Truncate { .. }
-            | Call::Digest { .. } => Some(Inline::ByArguments),
+            | Call::Hash { .. } => Some(Inline::Undoable),
+            Call::Truncate { .. } | Call::Digest { .. } => Some(Inline::ByArguments),
             Call::Require { .. } | Call::Log { .. } | Call::Native(_) => None,
         }
     }

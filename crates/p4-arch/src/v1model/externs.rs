@@ -4,6 +4,7 @@ use super::calls::{Call, Checksum};
 use super::image::Image;
 use super::stages::asked;
 use super::switch::{Assertions, Config};
+use super::undo::Before;
 use super::walk::Between;
 use crate::frame::{pack, place_slice, store, unpack, Field};
 use crate::hash::{Algorithm, Crc, CrcParameters};
@@ -92,7 +93,8 @@ pub(crate) struct Externs {
     bmv2_compat: bool,
     stops_at_assertions: bool,
     /// The colour of each direct meter's last hit, by instance
-    colors: Vec<u64>,
+    pub(super) colors: Vec<u64>,
+    pub(super) before: Before,
     /// CRCs with parameters of their own, by the image's list
     customs: Vec<Crc>,
     /// Fields being joined for a hash
@@ -102,9 +104,11 @@ pub(crate) struct Externs {
 impl Externs {
     pub fn new(image: &Image, state: State, config: &Config) -> Externs {
         let colors = vec![0; image.resources.len()];
+        let random = Random::new(config.seed);
         Externs {
             state,
-            random: Random::new(config.seed),
+            before: Before::new(random),
+            random,
             stop: None,
             bmv2_compat: config.bmv2_compat,
             stops_at_assertions: config.bmv2_compat || config.assertions == Assertions::Stop,
@@ -318,11 +322,13 @@ impl Host for Running<'_> {
             bytes,
             now,
             colors,
+            before,
             customs,
             stop,
             bmv2_compat,
             ..
         } = &mut *self.externs;
+        let is_noted = state.has_journal();
         let found = state.lookup(table, key, *bytes, *now, |profile, _, places| {
             let Some(Some(selector)) = image.selectors.get(profile as usize) else {
                 return Some(0);
@@ -344,7 +350,11 @@ impl Host for Running<'_> {
             *stop = Some(Stop::EmptyGroup);
         }
         if let Some(meter) = image.direct_meters[table as usize] {
-            colors[meter as usize] = found.color.map_or(0, |color| color as u64);
+            let color = found.color.map_or(0, |color| color as u64);
+            let old = std::mem::replace(&mut colors[meter as usize], color);
+            if is_noted {
+                before.colors.push((meter, old));
+            }
         }
         Lookup {
             hit: found.hit,

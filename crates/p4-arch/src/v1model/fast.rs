@@ -2,7 +2,8 @@
 //!
 //! What happens to a packet on a path happens when it has come to its end: counters count, a clone
 //! leaves, the packet does. As these do not see each other, nobody can tell that they happen a little later
-//! than they otherwise would. A packet without a path is the switch's as ever.
+//! than they otherwise would. Registers and meters change at once, and are taken back if the packet leaves
+//! its path (`undo.rs`). A packet without a path is the switch's as ever.
 
 use super::events::{At, Core};
 use super::externs::Running;
@@ -77,7 +78,7 @@ impl Switch {
             bytes: data.len() as u64,
         };
         rooms.own.give(port, now, &[]);
-        let Some(pass) = self.pass(all, Stages::ARRIVAL, rooms, data) else {
+        let Some(pass) = self.pass(all, Stages::ARRIVAL, rooms, data, now) else {
             return false;
         };
         fast.taken += 1;
@@ -122,11 +123,11 @@ impl Switch {
         let index = self.core.stages().index(again.start());
         let (port, now) = (packet.ingress_port, self.core.now);
         rooms.own.give(port, now, &again.kept.words);
-        let pass = self.pass(all, index, rooms, &again.bytes)?;
+        let pass = self.pass(all, index, rooms, &again.bytes, now)?;
         Some(self.finish(all, rooms, packet, &again.bytes, &pass, out))
     }
 
-    /// One pass through the switch, copies of a group included; nothing has been done yet.
+    /// One pass through the switch, copies of a group included. But for cells, nothing has been done yet.
     #[inline]
     fn pass<'a>(
         &mut self,
@@ -134,8 +135,27 @@ impl Switch {
         index: usize,
         rooms: &mut Rooms,
         data: &[u8],
+        now: Time,
     ) -> Option<Pass<'a>> {
         let paths = known(all, Of::Segment(index))?;
+        self.core.externs.try_path(now.picos(), data.len() as u64);
+        let pass = self.pass_on(all, paths, index, rooms, data);
+        match pass.is_some() {
+            true => self.core.externs.keep(),
+            false => self.core.externs.take_back(),
+        }
+        pass
+    }
+
+    #[inline]
+    fn pass_on<'a>(
+        &mut self,
+        all: &'a [Known],
+        paths: &'a Known,
+        index: usize,
+        rooms: &mut Rooms,
+        data: &[u8],
+    ) -> Option<Pass<'a>> {
         let Rooms { own, replicas, .. } = rooms;
         let walked = self.run_path(paths, own, data)?;
         let ending = paths.endings.get(walked.end)?;
@@ -294,9 +314,12 @@ impl Switch {
         let (now, packet) = (self.core.now, copy.instance);
         let given = copy.given(now, false);
         given.write(&copy.kept.words, &mut room.given);
+        self.core.externs.try_path(now.picos(), packet.bytes);
         let Some(walked) = self.run_path(paths, room, &copy.bytes) else {
+            self.core.externs.take_back();
             return false;
         };
+        self.core.externs.keep();
         room.told[told::PORT] = copy.port.into();
         room.told[told::PRIORITY] = copy.priority.into();
         self.ends(&paths.endings, walked, room, packet, copy.truncate, out);

@@ -17,6 +17,7 @@ mod queue;
 mod recording;
 mod stages;
 mod switch;
+mod undo;
 mod walk;
 
 pub use crate::frame::{Field, Region};

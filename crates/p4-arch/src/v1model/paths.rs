@@ -8,7 +8,7 @@ use super::calls::Call;
 use super::externs::Asked;
 use super::image::Image;
 use super::recording::Recording;
-use super::stages::{given, Event, Start};
+use super::stages::{given, Event};
 use crate::Port;
 use p4_ir::glue::Segment;
 use p4_ir::ir::InstanceId;
@@ -174,8 +174,7 @@ impl FastPaths {
 
     /// Adds the paths of a packet that was recorded.
     pub(super) fn learn(&mut self, image: &Image, recording: &Recording) {
-        let replica = image.stages(false).index(Start::Replica);
-        for (of, path) in recording.paths(replica) {
+        for (of, path) in recording.paths(image) {
             self.add(image, of, path);
         }
     }

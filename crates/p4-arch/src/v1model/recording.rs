@@ -1,11 +1,14 @@
 //! Packets that are recorded to learn their paths.
 
+use super::image::Image;
 use super::paths::Of;
-use super::stages::Event;
+use super::stages::{Event, Start};
 use crate::stats::Drop;
 use crate::tree::{Fate, Follow, Kind};
 use crate::Port;
-use p4_ir::paths::{Path, Record};
+use p4_ir::ir::Op;
+use p4_ir::native::Inline;
+use p4_ir::paths::{Path, Record, Step};
 
 /// Follows a packet to learn its path and those of what is made from it.
 #[derive(Debug, Default)]
@@ -24,6 +27,7 @@ struct Recorded {
     /// What ended it, if something did
     end: Option<Event>,
     failed: bool,
+    is_cloned: bool,
 }
 
 impl Recording {
@@ -38,22 +42,40 @@ impl Recording {
         }
     }
 
-    /// The paths of all packets. `replica` is the segment of a group's copies.
-    pub fn paths(&self, replica: usize) -> impl Iterator<Item = (Of, Path)> + '_ {
+    /// The paths of all packets.
+    pub fn paths<'a>(&'a self, image: &'a Image) -> impl Iterator<Item = (Of, Path)> + 'a {
+        let stages = image.stages(false);
         let packets = self.packets.iter();
         packets.filter_map(move |packet| {
             let own = packet.whole()?;
             let segment = packet.segment?;
-            if segment != replica {
-                return Some((Of::Segment(segment), own));
+            if segment != stages.index(Start::Replica) {
+                // Its clones leave before it does.
+                let ingress = stages.stage(segment).ingress();
+                let late = &own.blocks[ingress.map_or(0, |at| at + 1).min(own.blocks.len())..];
+                let in_order = !packet.is_cloned || !change_cells(image, late);
+                return in_order.then_some((Of::Segment(segment), own));
             }
             // What ingress has left is known only with the packet that it was made from.
             let origin = self.packets.get(packet.parent? as usize)?;
             let blocks = [origin.whole()?.blocks, own.blocks].concat();
             let end = own.end;
-            Some((Of::Copies(origin.segment?), Path { blocks, end }))
+            // Ingress would change them once for each copy, and copies before clones do.
+            let is_pure = !change_cells(image, &blocks);
+            is_pure.then_some((Of::Copies(origin.segment?), Path { blocks, end }))
         })
     }
+}
+
+/// Whether something in these blocks changes what later packets see.
+fn change_cells(image: &Image, blocks: &[Vec<Step>]) -> bool {
+    let program = image.program();
+    let changes = |step: &Step| match program.code.get(step.pc as usize) {
+        Some(Op::Extern { call }) => image.prepared.inline(*call) == Some(&Inline::Undoable),
+        Some(Op::Apply { table }) => !program.tables[*table as usize].instances.is_empty(),
+        _ => false,
+    };
+    blocks.iter().flatten().any(changes)
 }
 
 impl Recorded {
@@ -102,6 +124,7 @@ impl Follow for Recording {
         if let Some(packet) = self.packets.get_mut(self.current) {
             // They take what only the frame has.
             packet.failed |= matches!(event, Event::EgressClone | Event::Digest);
+            packet.is_cloned |= event == Event::IngressClone;
             if event.ends() {
                 packet.end = Some(event);
             }

@@ -162,6 +162,11 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
+    /// Which of its blocks is ingress
+    pub(super) fn ingress(&self) -> Option<usize> {
+        self.blocks.iter().position(|block| *block == INGRESS)
+    }
+
     fn prepare(&mut self) {
         let segment = &self.segment;
         let lists = (0..=segment.blocks.len()).map(|blocks| Ready::new(segment.glue(blocks)));
@@ -238,7 +243,7 @@ impl Stages {
     /// paths have no other way to know how ingress has left the packet.
     pub fn of_copies(&self, index: usize) -> Option<Segment> {
         let own = &self.all[index];
-        let ingress = own.blocks.iter().position(|block| *block == INGRESS)?;
+        let ingress = own.ingress()?;
         let copies = &self.all[self.index(Start::Replica)].segment;
         let mut segment = own.segment.clone();
         let admitted = segment.after.get_mut(ingress)?;

@@ -233,8 +233,9 @@ const USUAL_EGRESS: [&str; 6] = [
 ];
 
 /// Kinds of statements of usual programs, see [`Writer::statement`]
-const USUAL: [usize; 25] = [
-    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 14, 15, 15, 16, 17, 18, 19, 23, 24, 25, 28, 29,
+const USUAL: [usize; 28] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 14, 15, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25, 26,
+    28, 29,
 ];
 
 impl Writer {
@@ -370,11 +371,7 @@ impl Writer {
                 writeln!(entries, "            {key}: {action};").ok();
             }
             let default = self.random.pick(&self.actions.clone()).clone();
-            let counters = if i == 0 && !self.usual {
-                "counters = hits; "
-            } else {
-                ""
-            };
+            let counters = if i == 0 { "counters = hits; " } else { "" };
             writeln!(
                 text,
                 "    table tab{i} {{ key = {{ {keys}}} actions = {{ {listed} }} {counters}
@@ -512,6 +509,7 @@ impl Writer {
                     false => format!("meta.m0 = (bit<32>)hdr.e[{index}].y;"),
                 }
             }
+            28 if self.usual && self.random.one_in(3) => "random(hdr.k.n, 0, 200);".to_string(),
             28 if self.usual => {
                 let condition = self.condition(1);
                 format!("if ({condition}) {{ clone_preserving_field_list(CloneType.I2E, 5, 1); }}")
