@@ -23,6 +23,21 @@ pub struct Segment {
     pub told: usize,
     /// The words that go with a request that names one of these numbers
     pub lists: Vec<(u64, Vec<(Slot, u32)>)>,
+    /// Of segments for fast paths alone: what packets meet that are made from one on this segment
+    pub copies: Vec<Copies>,
+}
+
+/// Packets that go on from an event as the packet on the segment is then.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Copies {
+    pub event: u8,
+    /// The number that the request for the event names
+    pub list: Option<u64>,
+    /// The words that they keep
+    pub regions: Vec<(Slot, u32)>,
+    /// Words that are given with them besides
+    pub given: usize,
+    pub segment: Segment,
 }
 
 /// An operation between blocks.

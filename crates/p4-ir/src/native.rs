@@ -6,7 +6,7 @@
 
 use crate::glue::Segment;
 use crate::interp::{Halt, Host, Lookup, Machine, Outcome, Plain};
-use crate::ir::{mask, words, CallId, Pc, Place, Program, Slot, TableId, ValueKind};
+use crate::ir::{mask, CallId, Pc, Place, Program, Slot, TableId, ValueKind};
 use crate::paths::{Later, Path, Paths};
 use crate::trace::NoTrace;
 use std::fmt::Debug;
@@ -95,6 +95,9 @@ pub enum Inline {
     Undoable,
     /// The same as [`Inline::ByArguments`], and on a path the call may be put off.
     Later(Later),
+    /// The same, and all that it asks for is that the packet be cut to so many bytes when it is sent, of
+    /// which the low 32 bits count, or to fewer if others ask for fewer.
+    Cut(Slot),
     Checksum(InternetChecksum),
 }
 
@@ -103,9 +106,11 @@ pub enum Inline {
 pub struct InternetChecksum {
     /// Nothing is done if this word is zero.
     pub condition: Slot,
+    /// Of the values, as long as all varbits among them are empty
     pub terms: Vec<Term>,
     /// Words with the lengths of varbits among the values. If one is not zero, the host is called.
     pub varbits: Vec<Slot>,
+    data: Vec<Place>,
     /// At most 64 bits
     pub value: Slot,
     pub mask: u64,
@@ -141,25 +146,39 @@ impl InternetChecksum {
         if value.width > 64 {
             return None;
         }
-        let (mut terms, mut varbits, mut bits) = (Vec::new(), Vec::new(), 0);
-        for place in data {
-            if place.kind == ValueKind::Varbit {
-                varbits.push(place.slot);
-                continue;
-            }
-            bits += place.width;
-            let limbs = place.slot..place.slot + words(place.width);
-            let up = (16 - bits % 16) as u8 % 16;
-            // Limbs are multiples of 16 bits apart.
-            terms.extend(limbs.map(|slot| Term { slot, up }));
-        }
+        let varbits = data.iter().filter(|place| place.kind == ValueKind::Varbit);
         Some(InternetChecksum {
             condition,
-            terms,
-            varbits,
+            terms: terms(data, |_| 0),
+            varbits: varbits.map(|place| place.slot).collect(),
+            data: data.to_vec(),
             value: value.slot,
             mask: mask(value.width),
             then,
         })
     }
+
+    /// The same for varbits whose length word, at its slot, is this number of bits.
+    pub fn with_lengths(&self, length: impl Fn(Slot) -> u32) -> InternetChecksum {
+        InternetChecksum {
+            terms: terms(&self.data, length),
+            ..self.clone()
+        }
+    }
+}
+
+fn terms(data: &[Place], length: impl Fn(Slot) -> u32) -> Vec<Term> {
+    let (mut terms, mut bits) = (Vec::new(), 0);
+    for place in data {
+        let (first, width) = match place.kind {
+            ValueKind::Varbit => (place.slot + 1, length(place.slot)),
+            _ => (place.slot, place.width),
+        };
+        bits += width;
+        let up = (16 - bits % 16) as u8 % 16;
+        // Limbs are multiples of 16 bits apart.
+        let limbs = first..first + width.div_ceil(64);
+        terms.extend(limbs.map(|slot| Term { slot, up }));
+    }
+    terms
 }

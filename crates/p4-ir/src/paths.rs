@@ -11,6 +11,7 @@ use crate::ir::{CallId, Op, Pc, Slot};
 use crate::native::{Inline, NativeHost};
 use crate::trace::{Event, Tracer};
 use std::fmt::Debug;
+use std::sync::Arc;
 
 /// What a packet went through.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,6 +20,8 @@ pub struct Path {
     pub blocks: Vec<Vec<Step>>,
     /// The event that ended it
     pub end: u8,
+    /// What packets that were made from it went through from there, by the events
+    pub made: Vec<(u8, Path)>,
 }
 
 /// One instruction that was executed.
@@ -56,10 +59,66 @@ pub struct Request {
 }
 
 /// Something that happens to a packet, and the request for it, if it takes one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fired {
     pub event: u8,
     pub request: Option<Request>,
+    /// Where [`Copies`](crate::glue::Copies) go on
+    pub fork: Option<Arc<Fork>>,
+}
+
+/// How a packet is where others go on from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fork {
+    /// Where code goes on, see [`Start`]; 0 if no path does.
+    pub number: usize,
+    /// Bits that are consumed, and bytes by which the length has been changed
+    pub cursor: usize,
+    pub length_delta: i64,
+    /// The words that are not zero
+    pub words: Vec<(Slot, Kept)>,
+    /// First of the words kept in what is told, and their number
+    pub kept: (usize, usize),
+}
+
+/// Where a word is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    Number(u64),
+    /// Bits of the packet, at most 64
+    Packet {
+        from: u32,
+        n: u32,
+    },
+    /// Among the words kept
+    Told(usize),
+}
+
+impl Fork {
+    /// Makes `machine`, which has nothing but the packet's bytes, what it would be there without paths.
+    pub fn restore(&self, kept: &[u64], machine: &mut Machine) {
+        let Machine { frame, packet, .. } = machine;
+        packet.set_cursor(0);
+        for (slot, word) in &self.words {
+            let place = &mut frame[*slot as usize..][..1];
+            match *word {
+                Kept::Number(number) => place[0] = number,
+                Kept::Packet { from, n } => packet.peek_wide(from as usize, n, place),
+                Kept::Told(index) => place[0] = kept.get(index).copied().unwrap_or(0),
+            }
+        }
+        packet.set_cursor(self.cursor);
+        machine.length_delta = self.length_delta.max(-(machine.packet.length() as i64));
+    }
+}
+
+/// Where a packet begins.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// At the beginning of the segment if it is 0, or at the [`Fork`] of this number
+    pub fork: usize,
+    /// The words that the segment asks for; those kept at a fork come last.
+    pub given: &'a [u64],
 }
 
 /// How a path ends.
@@ -67,6 +126,8 @@ pub struct Fired {
 pub struct End {
     /// Calls to be carried out
     pub calls: Vec<Request>,
+    /// Index in what is told of the bytes that the packet is cut to when it is sent
+    pub cut: Option<usize>,
     /// What happens, in order; the last ends the path.
     pub events: Vec<Fired>,
 }
@@ -80,12 +141,11 @@ pub trait Paths: Debug + Send + Sync {
     /// as it left, payload included (0 if its path ends before the last block); `told` is what it tells.
     /// `None` if it would take another way: then `output` and `told` mean nothing, and the host has to take
     /// back what lookups and calls that are [`Inline::Undoable`] have changed. No other effects than these
-    /// happen during the run. `given` are as many words as the segment asks for. The frame of `machine` is
-    /// lent for calls.
+    /// happen during the run. The frame of `machine` is lent for calls.
     fn run(
         &self,
         packet: &[u8],
-        given: &[u64],
+        start: Start<'_>,
         output: &mut Vec<u8>,
         told: &mut Vec<u64>,
         machine: &mut Machine,

@@ -11,7 +11,13 @@ use p4_ir::native::{Inline, InternetChecksum, Then};
 pub(crate) fn call(e: &mut Emitter, op: &Op, id: CallId) {
     match e.prepared.inline(id) {
         None => call_host(e, id),
-        Some(Inline::ByArguments | Inline::Pure | Inline::Undoable | Inline::Later(_)) => {
+        Some(
+            Inline::ByArguments
+            | Inline::Pure
+            | Inline::Undoable
+            | Inline::Later(_)
+            | Inline::Cut(_),
+        ) => {
             let ended = e.call_thunk(context::call_by_arguments as *const u8, &[id.into()]);
             e.forget_written(op);
             e.unless_over(ended);

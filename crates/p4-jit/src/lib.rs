@@ -42,6 +42,7 @@ mod paths;
 mod slots;
 mod translate;
 mod walk;
+mod walk_forks;
 mod walk_glue;
 mod walk_packet;
 mod wide;

@@ -23,7 +23,7 @@ use cranelift_module::Module;
 use p4_ir::glue::Segment;
 use p4_ir::interp::{Machine, Prepared};
 use p4_ir::native::NativeHost;
-use p4_ir::paths::{End, Path, Paths};
+use p4_ir::paths::{End, Path, Paths, Start};
 use std::any::Any;
 use std::collections::HashMap;
 use std::fmt;
@@ -75,8 +75,8 @@ pub(crate) struct Compiled {
     tables: Arc<Tables>,
     /// Bytes of output that the code may write
     room: usize,
-    /// Words that the segment asks for and tells
-    given: usize,
+    /// Words that are asked for at the start and at each fork, and words told
+    given: Vec<usize>,
     told: usize,
     /// Words of the program's frame
     frame: usize,
@@ -126,7 +126,7 @@ pub(crate) fn compile(
     let emitter = Emitter::new(builder, prepared, &[], &functions, true, 0);
     let mut walker = Walker::new(emitter, segment, paths);
     walker.walk()?;
-    let (leaves, given) = (walker.leaves, walker.given);
+    let (leaves, given) = (walker.leaves, walker.all_given);
     let mut builder = walker.e.builder;
     builder.seal_all_blocks();
     builder.finalize(module.target_config());
@@ -157,13 +157,14 @@ impl Paths for Compiled {
     fn run(
         &self,
         packet: &[u8],
-        given: &[u64],
+        Start { fork, given }: Start<'_>,
         output: &mut Vec<u8>,
         told: &mut Vec<u64>,
         machine: &mut Machine,
         host: &mut dyn NativeHost,
     ) -> Option<(usize, usize)> {
-        if given.len() < self.given || machine.frame.len() != self.frame {
+        let asked = *self.given.get(fork)?;
+        if given.len() < asked || machine.frame.len() != self.frame {
             return None;
         }
         if output.len() < self.room + packet.len() {
@@ -187,7 +188,7 @@ impl Paths for Compiled {
         };
         // SAFETY: the function is there as long as `self`, and what the context points to is as long
         // as it takes it to be: see the head of this file.
-        let ended = unsafe { (self.entry)(&mut context, 0) };
+        let ended = unsafe { (self.entry)(&mut context, fork as u64) };
         if let Some(panic) = context.panic.take() {
             resume_unwind(panic);
         }

@@ -12,6 +12,7 @@ use crate::flow::Unsupported;
 use crate::paths::{at, compute, find, MAX_KEY};
 use crate::slots::SHORT_LOOK;
 use crate::translate::{move_if, plain};
+use crate::walk_forks::Forks;
 use crate::walk_glue::Goes;
 use crate::walk_packet::{fixed_memory, Piece, MAX_BITS};
 use crate::wide;
@@ -60,6 +61,10 @@ pub(crate) struct Here {
     pub told: Vec<(usize, Value)>,
     /// Words told so far
     pub n_told: usize,
+    /// What the packet is to be cut to: asked for since the last [`Glue::Take`](p4_ir::glue::Glue), and
+    /// before it
+    pub cutting: Option<Value>,
+    pub cut: Option<Value>,
 }
 
 /// What is next.
@@ -80,10 +85,12 @@ impl Default for Place {
 pub(crate) struct Walker<'a> {
     pub e: Emitter<'a>,
     pub leaves: Vec<Leaf>,
-    /// Words that have been asked for
+    /// Words that have been asked for since the start or the last fork, and at those before it
     pub given: usize,
+    pub all_given: Vec<usize>,
     pub segment: &'a Segment,
-    pub paths: &'a [Path],
+    pub paths: Vec<&'a Path>,
+    pub forks: Forks<'a>,
     /// Where a packet goes that takes none of the paths
     pub miss: Block,
     pub input: Value,
@@ -111,8 +118,10 @@ impl<'a> Walker<'a> {
             e,
             leaves: Vec::new(),
             given: 0,
+            all_given: Vec::new(),
             segment,
-            paths,
+            paths: paths.iter().collect(),
+            forks: Forks::default(),
             miss,
             input,
             length,
@@ -121,11 +130,13 @@ impl<'a> Walker<'a> {
     }
 
     pub fn walk(&mut self) -> Result<(), Unsupported> {
+        self.begin();
         let here = Here {
             n_told: self.segment.told,
             ..Here::default()
         };
         self.follow(here, (0..self.paths.len()).collect())?;
+        self.go_on_from_forks()?;
         self.e.builder.switch_to_block(self.miss);
         self.end(0);
         Ok(())
@@ -169,6 +180,9 @@ impl<'a> Walker<'a> {
             };
             if number == 0 && *entry != step.pc {
                 return unsupported("another block than its segment has");
+            }
+            if let Some(parts) = self.by_length(&here, step, &paths)? {
+                return self.part(&here, parts);
             }
             let parts = self.step(&mut here, step, &paths)?;
             here.at = Place::Step(number + 1);
@@ -218,6 +232,34 @@ impl<'a> Walker<'a> {
             Some(own.outcome)
         };
         self.grouped(paths, own)
+    }
+
+    /// Where the paths part before an instruction, by the length of the varbit that it extracts.
+    fn by_length(
+        &mut self,
+        here: &Here,
+        step: Step,
+        paths: &[usize],
+    ) -> Result<Option<Parts>, Unsupported> {
+        let Some(Op::ExtractVar { bits, .. }) = self.op(step.pc) else {
+            return Ok(None);
+        };
+        let groups = self.by_outcome(here, paths)?;
+        if groups.len() < 2 {
+            return Ok(None);
+        }
+        let length = self.e.get(*bits);
+        let mut parts = Vec::new();
+        for (own, group) in groups {
+            let (block, other) = (self.e.builder.create_block(), self.e.builder.create_block());
+            let is = self.e.ins().icmp_imm_u(IntCC::Equal, length, own as i64);
+            self.e.ins().brif(is, block, &[], other, &[]);
+            self.e.builder.switch_to_block(other);
+            parts.push((block, group, Known::new()));
+        }
+        let miss = self.miss;
+        self.e.ins().jump(miss, &[]);
+        Ok(Some(parts))
     }
 
     fn grouped(
@@ -321,11 +363,12 @@ impl<'a> Walker<'a> {
                         self.require(condition, 0)?;
                     } else {
                         self.require_not(condition, 0)?;
+                        let mut lengths = HashMap::new();
                         for slot in &sum.varbits {
-                            let length = self.e.get(*slot);
-                            self.require(length, 0)?;
+                            lengths.insert(*slot, self.varbit_length(*slot)?);
                         }
-                        sum_up(&mut self.e, sum);
+                        let length = |slot| lengths.get(&slot).copied().unwrap_or(0);
+                        sum_up(&mut self.e, &sum.with_lengths(length));
                     }
                 }
                 Some(Inline::Later(later)) => {
@@ -353,6 +396,11 @@ impl<'a> Walker<'a> {
                         None => here.calls.push(request),
                     }
                 }
+                Some(Inline::Cut(slot)) => {
+                    let length = self.e.get(*slot);
+                    let length = self.e.cut(length, u32::MAX.into());
+                    here.cutting = Some(self.least(here.cutting, length));
+                }
                 Some(Inline::Pure | Inline::Undoable) => {
                     self.compute(op, call)?;
                 }
@@ -371,23 +419,25 @@ impl<'a> Walker<'a> {
             Op::SetInvalid { layout, base } => {
                 let (valid, plan) = (self.constant(base)?, self.e.prepared.plan(layout));
                 if valid != 0 {
-                    if plan.varbit_max() > 0 {
-                        return unsupported("a header of a varbit that goes away");
-                    }
-                    here.delta -= (plan.bits / 8) as i64;
+                    let varbit = plan.copies().and_then(|copies| copies.varbit);
+                    let varbit = match varbit {
+                        Some((from, _)) => self.varbit_length(base + from)?,
+                        None => 0,
+                    };
+                    here.delta -= (plan.bits / 8) as i64 + i64::from(varbit / 8);
                 }
                 let n = program.layouts[layout as usize].words;
                 self.e.clear(base, n);
             }
-            Op::Extract { layout, base } => self.extract(here, layout, base)?,
+            Op::Extract { layout, base } => self.extract(here, layout, base, 0)?,
             Op::ExtractVar { layout, base, bits } => {
-                let groups = self.by_outcome(here, paths)?;
-                if groups.iter().any(|(length, _)| *length != 0) {
-                    return unsupported("a varbit that is not empty");
-                }
                 let length = self.e.get(bits);
-                self.require(length, 0)?;
-                self.extract(here, layout, base)?;
+                self.require(length, step.outcome)?;
+                let varbit = u32::try_from(step.outcome).ok();
+                let Some(varbit) = varbit.filter(|varbit| *varbit <= MAX_BITS) else {
+                    return unsupported("very long headers");
+                };
+                self.extract(here, layout, base, varbit)?;
             }
             Op::ExtractNext { stack } => {
                 let stack = &program.stacks[stack as usize];
@@ -395,7 +445,7 @@ impl<'a> Walker<'a> {
                 let Some(layout) = stack.layout.filter(|_| next < u64::from(stack.count)) else {
                     return unsupported("an element that is none");
                 };
-                self.extract(here, layout, stack.element(next as u32))?;
+                self.extract(here, layout, stack.element(next as u32), 0)?;
                 let next = self.e.number(next + 1);
                 self.e.set(stack.next, next);
             }
@@ -552,6 +602,14 @@ impl<'a> Walker<'a> {
         let miss = self.miss;
         self.e.ins().brif(condition, on, &[], miss, &[]);
         self.e.builder.switch_to_block(on);
+    }
+
+    /// The less of the two, if there are two.
+    pub fn least(&mut self, one: Option<Value>, other: Value) -> Value {
+        match one {
+            Some(one) => self.e.ins().umin(one, other),
+            None => other,
+        }
     }
 
     pub fn tell(&mut self, here: &mut Here, value: Value) {

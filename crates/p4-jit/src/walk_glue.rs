@@ -50,7 +50,12 @@ impl Walker<'_> {
                 let value = self.e.get(*slot);
                 here.told.push((*index, value));
             }
-            Glue::Take => here.asked = std::mem::take(&mut here.asking),
+            Glue::Take => {
+                here.asked = std::mem::take(&mut here.asking);
+                if let Some(cut) = here.cutting.take() {
+                    here.cut = Some(self.least(here.cut, cut));
+                }
+            }
             Glue::Guard(tests) => match self.all(here, tests) {
                 Answer::Known(true) => {}
                 Answer::Known(false) => return unsupported("something that is not so"),
@@ -128,7 +133,7 @@ impl Walker<'_> {
     ) -> Result<Goes, Unsupported> {
         if event.tests.contains(&Test::Busy) {
             // Whoever goes first does so when this is met.
-            self.fire(here, event);
+            self.fire(here, event, paths);
             return Ok(Goes::On);
         }
         let ends = |path: &usize| {
@@ -139,11 +144,11 @@ impl Walker<'_> {
         match self.all(here, &event.tests) {
             Answer::Known(false) if ended.is_empty() => Ok(Goes::On),
             Answer::Known(true) if !event.ends => {
-                self.fire(here, event);
+                self.fire(here, event, paths);
                 Ok(Goes::On)
             }
             Answer::Known(true) if others.is_empty() => {
-                self.fire(here, event);
+                self.fire(here, event, paths);
                 self.leaf(std::mem::take(here))?;
                 Ok(Goes::Ended)
             }
@@ -160,7 +165,7 @@ impl Walker<'_> {
                     let known = self.e.known.clone();
                     self.e.builder.switch_to_block(then);
                     let mut here = here.clone();
-                    self.fire(&mut here, event);
+                    self.fire(&mut here, event, &ended);
                     self.leaf(here)?;
                     self.e.known = known;
                 }
@@ -175,7 +180,7 @@ impl Walker<'_> {
     }
 
     /// Notes the event with the request for it, whose words are told as they are now.
-    fn fire(&mut self, here: &mut Here, event: &Event) {
+    fn fire(&mut self, here: &mut Here, event: &Event, paths: &[usize]) {
         let asked = |test: &Test| match test {
             Test::Asked(kind) => here.asked.iter().rev().find(|(own, _)| own == kind),
             _ => None,
@@ -183,7 +188,13 @@ impl Walker<'_> {
         let request = event.tests.iter().find_map(asked).map(|asked| asked.1);
         let request = request.map(|request| self.keep(here, request));
         let event = event.id;
-        here.events.push(Fired { event, request });
+        let list = request.and_then(|request| request.list);
+        let fork = self.fork(here, event, list, paths);
+        here.events.push(Fired {
+            event,
+            request,
+            fork,
+        });
     }
 
     /// Tells the words that go with a request.

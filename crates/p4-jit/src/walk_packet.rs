@@ -87,36 +87,60 @@ impl<'a> Walker<'a> {
         }
     }
 
-    /// Extracts a header whose varbit field, if it has one, is empty.
+    /// Extracts a header whose varbit field, if it has one, has so many bits.
     pub fn extract(
         &mut self,
         here: &mut Here,
         layout: LayoutId,
         base: Slot,
+        varbit: u32,
     ) -> Result<(), Unsupported> {
         let (plan, copies) = self.copies(layout)?;
-        if plan.bits > MAX_BITS as usize {
-            return unsupported("very long headers");
+        if plan.bits > MAX_BITS as usize || !varbit.is_multiple_of(8) {
+            return unsupported("very long headers, or parts of a byte");
         }
-        self.need(here, plan.bits as u32)?;
+        self.need(here, plan.bits as u32 + varbit)?;
         let one = self.e.number(1);
         self.e.set(base, one);
+        let middle = self.before_varbit(layout);
         for take in copies.takes {
             let n = take.mask.count_ones();
             let window = if take.long { 128 } else { 64 };
             let end = take.byte * 8 + window - u32::from(take.down);
-            let from = here.cursor + end - n;
-            let value = self.bits(here, from, n);
-            if n > 0 {
-                self.sources.insert(value, (from, n));
-            }
-            self.e.set(base + take.offset, value);
+            let within = if end - n < middle { end } else { end + varbit };
+            self.take(base + take.offset, here, here.cursor + within - n, n);
         }
         if let Some((from, to)) = copies.varbit {
-            self.e.clear(base + from, to - from);
+            let length = self.e.number(varbit.into());
+            self.e.set(base + from, length);
+            let mut end = here.cursor + middle + varbit;
+            let mut left = varbit;
+            for slot in base + from + 1..base + to {
+                let n = left.min(64);
+                self.take(slot, here, end - n, n);
+                (end, left) = (end - n, left - n);
+            }
         }
-        here.cursor += plan.bits as u32;
+        here.cursor += plan.bits as u32 + varbit;
         Ok(())
+    }
+
+    /// Puts bits of the packet into a slot.
+    fn take(&mut self, slot: Slot, here: &Here, from: u32, n: u32) {
+        let value = self.bits(here, from, n);
+        if n > 0 {
+            self.sources.insert(value, (from, n));
+        }
+        self.e.set(slot, value);
+    }
+
+    /// Bits of a header in front of its varbit; all if it has none.
+    fn before_varbit(&self, layout: LayoutId) -> u32 {
+        let fields = self.e.program.layouts[layout as usize].fields.iter();
+        fields
+            .take_while(|field| !field.varbit)
+            .map(|field| field.width)
+            .sum()
     }
 
     pub fn emit(
@@ -129,42 +153,79 @@ impl<'a> Walker<'a> {
             return Ok(());
         }
         let (_, copies) = self.copies(layout)?;
-        if let Some((from, _)) = copies.varbit {
-            let length = self.e.get(base + from);
-            self.require(length, 0)?;
+        let mut parts = Vec::new();
+        let (middle, mut bits) = (self.before_varbit(layout), 0);
+        let mut varbit = copies.varbit;
+        for put in copies.puts {
+            if bits == middle {
+                self.emit_varbit(&mut parts, base, varbit.take())?;
+            }
+            let value = self.e.get(base + put.offset);
+            let (down, n) = (u32::from(put.down), u32::from(put.bits));
+            bits += n;
+            push(&mut parts, Part { value, down, n });
         }
-        let mut begin = 0;
-        for (index, put) in copies.puts.iter().enumerate() {
-            if put.store == 0 {
-                continue;
-            }
-            let parts: Vec<Part> = copies.puts[begin..=index]
-                .iter()
-                .map(|put| {
-                    let value = self.e.get(base + put.offset);
-                    let (down, n) = (u32::from(put.down), u32::from(put.bits));
-                    Part { value, down, n }
-                })
-                .collect();
-            begin = index + 1;
-            let n = u32::from(put.store) / 8;
-            let piece = match self.raw(&parts) {
-                Some(from) => Piece::Raw { from, n },
-                None => Piece::Built {
-                    word: self.join(&parts),
-                    n,
-                },
-            };
-            match (here.pieces.last_mut(), piece) {
-                (Some(Piece::Raw { from, n }), Piece::Raw { from: own, n: more })
-                    if *from + *n == own =>
-                {
-                    *n += more;
-                }
-                _ => here.pieces.push(piece),
-            }
+        self.emit_varbit(&mut parts, base, varbit)?;
+        for parts in parts {
+            self.emit_word(here, &parts);
         }
         Ok(())
+    }
+
+    /// The limbs of a varbit, from the most significant on.
+    fn emit_varbit(
+        &mut self,
+        parts: &mut Vec<Vec<Part>>,
+        base: Slot,
+        varbit: Option<(u32, u32)>,
+    ) -> Result<(), Unsupported> {
+        let Some((from, to)) = varbit else {
+            return Ok(());
+        };
+        let mut left = self.varbit_length(base + from)?;
+        if !left.is_multiple_of(8) || left > (to - from - 1) * 64 {
+            return unsupported("parts of a byte");
+        }
+        while left > 0 {
+            let limb = (left - 1) / 64;
+            let value = self.e.get(base + from + 1 + limb);
+            let n = left - limb * 64;
+            push(parts, Part { value, down: 0, n });
+            left -= n;
+        }
+        Ok(())
+    }
+
+    /// The bits of a varbit whose length is at this slot; none if that is not known.
+    pub fn varbit_length(&mut self, slot: Slot) -> Result<u32, Unsupported> {
+        let length = self.e.get(slot);
+        match self.e.constant_of(length) {
+            Some(length) => Ok(length as u32),
+            None => {
+                self.require(length, 0)?;
+                Ok(0)
+            }
+        }
+    }
+
+    /// Emits up to eight bytes.
+    fn emit_word(&mut self, here: &mut Here, parts: &[Part]) {
+        let n = parts.iter().map(|part| part.n).sum::<u32>() / 8;
+        let piece = match self.raw(parts) {
+            Some(from) => Piece::Raw { from, n },
+            None => Piece::Built {
+                word: self.join(parts),
+                n,
+            },
+        };
+        match (here.pieces.last_mut(), piece) {
+            (Some(Piece::Raw { from, n }), Piece::Raw { from: own, n: more })
+                if *from + *n == own =>
+            {
+                *n += more;
+            }
+            _ => here.pieces.push(piece),
+        }
     }
 
     /// The byte of the packet from which on these bits are there as they are.
@@ -217,6 +278,10 @@ impl<'a> Walker<'a> {
             }
             false => (0, None),
         };
+        let cut = here.cut.take().map(|length| {
+            self.tell(&mut here, length);
+            here.n_told - 1
+        });
         let told = self.e.fixed(at::TOLD);
         for (index, value) in &here.told {
             let flags = self.e.of_packet;
@@ -227,6 +292,7 @@ impl<'a> Walker<'a> {
         self.leaves.push(Leaf {
             end: End {
                 calls: here.calls,
+                cut,
                 events: here.events,
             },
             head,
@@ -284,7 +350,27 @@ impl<'a> Walker<'a> {
     }
 }
 
+/// Adds bits to words of 64, which are filled one after the other.
+fn push(words: &mut Vec<Vec<Part>>, part: Part) {
+    let bits = |word: &Vec<Part>| word.iter().map(|part| part.n).sum();
+    let mut left = 64 - words.last().map_or(64, bits);
+    if left == 0 {
+        words.push(Vec::new());
+        left = 64;
+    }
+    let n = part.n.min(left);
+    let rest = part.n - n;
+    let down = part.down + rest;
+    if let Some(word) = words.last_mut() {
+        word.push(Part { down, n, ..part });
+    }
+    if rest > 0 {
+        push(words, Part { n: rest, ..part });
+    }
+}
+
 /// Bits of a limb
+#[derive(Clone, Copy)]
 struct Part {
     value: Value,
     /// Bits of it below

@@ -185,11 +185,16 @@ fn cells(pair: &Pair) -> [Vec<String>; 2] {
     })
 }
 
-/// `kinds` of packets, and the bits of questions that are asked of them.
-fn run(kinds: u8, asked: u8, seed: u64) -> u64 {
+/// `kinds` of packets, and the bits of questions that are asked of them; how many were on paths of 3000.
+/// Queues may have a rate in packets per second.
+fn run(kinds: u8, asked: u8, rate: u64, seed: u64) -> u64 {
     println!("seed {seed}");
     let image = subject::compile_text(PROGRAM);
     let mut pair = Pair::new(&image, &updates(), Config::default());
+    for switch in &mut pair.switches {
+        let limited = switch.set_queue_rate(None, None, rate);
+        limited.expect("a rate");
+    }
     let mut random = Random(seed);
     for _ in 0..3000 {
         let index = match random.one_in(8) {
@@ -210,12 +215,19 @@ fn run(kinds: u8, asked: u8, seed: u64) -> u64 {
 
 #[test]
 fn packets_that_leave_their_path_have_changed_nothing() {
-    let on_paths = run(2, 0x3f, 11);
+    let on_paths = run(2, 0x3f, 0, 11);
     assert!((300..2900).contains(&on_paths), "{on_paths} of 3000");
 }
 
 #[test]
 fn clones_and_copies_change_cells_in_order() {
-    let on_paths = run(3, 0xc1, 12);
+    let on_paths = run(3, 0xc1, 0, 12);
+    assert!(on_paths > 500, "{on_paths} of 3000");
+}
+
+/// A packet that waits goes on from where it was, some microseconds later.
+#[test]
+fn packets_go_on_after_they_have_waited() {
+    let on_paths = run(3, 0xc1, 300_000, 13);
     assert!(on_paths > 500, "{on_paths} of 3000");
 }

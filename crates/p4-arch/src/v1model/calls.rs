@@ -12,8 +12,9 @@ use p4_ir::ir::{ArgValue, ExternCall, InstanceId, Place, Program, Slot};
 use p4_ir::native::{Inline, InternetChecksum, Then};
 use p4_ir::packet_plan::Join;
 use p4_ir::paths::Later;
+use p4_ir::place_words;
 use p4_syntax::ast::Name;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 
 /// A call, ready to be executed.
 #[derive(Clone, Debug)]
@@ -147,10 +148,20 @@ impl Call {
             | Call::RegisterWrite { .. }
             | Call::Random { .. }
             | Call::Hash { .. } => Some(Inline::Undoable),
-            Call::Truncate { .. } | Call::Digest { .. } => Some(Inline::ByArguments),
+            Call::Truncate { length } => Some(Inline::Cut(*length)),
+            Call::Digest { data } => Some(Inline::Later(Later {
+                words: data.iter().flat_map(slots).collect(),
+                list: None,
+                asks: Some(asked::DIGEST),
+            })),
             Call::Require { .. } | Call::Log { .. } | Call::Native(_) => None,
         }
     }
+}
+
+/// The words of a value.
+pub(super) fn slots(place: &Place) -> Range<Slot> {
+    place.slot..place.slot + place_words(place) as Slot
 }
 
 /// A request that is a list of fields alone.

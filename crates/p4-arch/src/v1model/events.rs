@@ -3,7 +3,8 @@
 
 use super::externs::{Asked, Externs};
 use super::image::Image;
-use super::queue::{save, Copy, Instance, Origin, Queues};
+use super::paths::Code;
+use super::queue::{save, Copy, Forked, Instance, Origin, Queues};
 use super::stages::{told, Event, Stages};
 use super::switch::Config;
 use super::walk::length;
@@ -12,6 +13,8 @@ use crate::tree::{Fate, Follow, Kind};
 use crate::{Digest, Port, Sink};
 use p4_ir::interp::Machine;
 use p4_ir::ir::CallId;
+use p4_ir::paths::Fork;
+use p4_ir::trace::Tracer;
 use p4_state::{CloneSession, Replica};
 use p4_time::Time;
 use std::collections::VecDeque;
@@ -54,6 +57,8 @@ pub(super) struct At<'a> {
     pub kept: &'a [u64],
     /// Its headers and metadata; unknown on a fast path
     pub machine: Option<&'a Machine>,
+    /// On a fast path, where others go on from here
+    pub fork: Option<(&'a Arc<Code>, &'a Arc<Fork>)>,
 }
 
 impl Core {
@@ -158,6 +163,12 @@ impl Core {
         (copy.port, copy.rid) = (port, rid);
         copy.bytes.extend_from_slice(at.bytes);
         (copy.cursor, copy.length, copy.truncate) = (0, 0, None);
+        if let Some((code, fork)) = at.fork {
+            let (code, fork) = (Arc::clone(code), Arc::clone(fork));
+            let kept = &at.told[fork.kept.0..][..fork.kept.1];
+            copy.carried.extend_from_slice(kept);
+            copy.fork = Some(Forked { code, fork });
+        }
         copy.priority = match origin {
             Origin::IngressClone | Origin::EgressClone => 0,
             Origin::Replica | Origin::Unicast => at.told[told::PRIORITY] as u8,
@@ -263,7 +274,9 @@ impl Core {
             let mut copy = core.copy(at, Origin::Replica, (replica.port, replica.rid));
             copy.instance.id = id;
             core.queues.queue_for_egress(copy);
-            ids.push(id);
+            if F::Tracer::ON {
+                ids.push(id);
+            }
         });
         if made {
             follow.fate(|| Fate::Replicated { group, ids });

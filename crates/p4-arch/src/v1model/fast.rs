@@ -5,25 +5,30 @@
 //! than they otherwise would. Registers and meters change at once, and are taken back if the packet leaves
 //! its path (`undo.rs`). A packet without a path is the switch's as ever.
 
+use super::calls::{slots, Call};
 use super::events::{At, Core};
 use super::externs::Running;
-use super::paths::{known, Buffers, Ending, FastPaths, Known, Of, Rooms, Walked};
-use super::queue::{Again, Copy, Instance, Origin};
+use super::paths::{known, Buffers, Code, Ending, FastPaths, Known, Walked};
+use super::queue::{Again, Copy, Forked, Instance, Origin};
 use super::recording::Recording;
 use super::stages::{told, Event, Stages};
 use super::switch::Switch;
 use crate::tree::Nothing;
 use crate::{Port, Sink};
-use p4_ir::paths::Request;
+use p4_ir::paths::{Fired, Request, Start};
 use p4_ir::trace::NoTrace;
 use p4_time::Time;
+use std::sync::Arc;
 
-/// What becomes of a packet after one pass.
-struct Pass<'a> {
-    ending: &'a Ending,
-    length: usize,
-    /// Copies for the group that ingress named, and their paths
-    copies: Option<(usize, &'a Known)>,
+/// A packet that has come to the end of a path.
+struct Passed<'a> {
+    packet: Instance,
+    /// As its last parser saw it
+    data: &'a [u8],
+    code: &'a Arc<Code>,
+    walked: Walked,
+    /// Bytes that it is cut to when sent
+    truncate: Option<u32>,
 }
 
 fn nobody() -> Nothing<NoTrace> {
@@ -40,13 +45,18 @@ impl Switch {
         data: &[u8],
         out: &mut impl Sink,
     ) -> bool {
-        if self.core.held.limited || self.core.stopped.is_some() {
+        if self.core.stopped.is_some() {
             return false;
+        }
+        let are_limited = self.core.held.limited;
+        if are_limited {
+            self.advance(now, out);
         }
         // Lent for as long as the packet is under way
         let Some(mut fast) = self.fast.take() else {
             return false;
         };
+        fast.limit(are_limited);
         let mut taken = !fast.due && self.arrives(&mut fast, now, port, data, out);
         if !taken && (fast.due || fast.missed()) {
             fast.due = false;
@@ -70,29 +80,30 @@ impl Switch {
         data: &[u8],
         out: &mut impl Sink,
     ) -> bool {
-        let (all, rooms) = (&fast.all, &mut fast.rooms);
+        let (all, own) = (&fast.all, &mut fast.own);
         let packet = Instance {
             id: 0,
             ingress_port: port,
             passes: 0,
             bytes: data.len() as u64,
         };
-        rooms.own.give(port, now, &[]);
-        let Some(pass) = self.pass(all, Stages::ARRIVAL, rooms, data, now) else {
+        own.give(port, now, &[]);
+        let Some(passed) = self.pass(all, Stages::ARRIVAL, own, (packet, data), now) else {
             return false;
         };
         fast.taken += 1;
         self.core.receive(now, data.len());
-        if pass.ending.is_sent {
-            self.core.count(pass.ending, &rooms.own, packet);
-            let at = at_end(packet, &[], &rooms.own, pass.length, None);
-            self.core.transmit(&at, out, &mut nobody());
+        let ending = passed.ending();
+        if ending.is_sent {
+            self.core.count(ending, own, packet);
+            self.core
+                .transmit(&passed.at(own, None), out, &mut nobody());
             return true;
         }
-        let mut all_known = self.finish(all, rooms, packet, data, &pass, out);
+        let mut all_known = self.finish(all, own, &passed, out);
         while let Some(again) = self.core.queues.next_again() {
             let gone = match all_known {
-                true => self.comes_again(all, rooms, &again, out),
+                true => self.comes_again(all, own, &again, out),
                 false => None,
             };
             let Some(clones_known) = gone else {
@@ -114,98 +125,52 @@ impl Switch {
     fn comes_again(
         &mut self,
         all: &[Known],
-        rooms: &mut Rooms,
+        own: &mut Buffers,
         again: &Again,
         out: &mut impl Sink,
     ) -> Option<bool> {
         let mut packet = again.instance;
         packet.bytes = again.bytes.len() as u64;
         let index = self.core.stages().index(again.start());
-        let (port, now) = (packet.ingress_port, self.core.now);
-        rooms.own.give(port, now, &again.kept.words);
-        let pass = self.pass(all, index, rooms, &again.bytes, now)?;
-        Some(self.finish(all, rooms, packet, &again.bytes, &pass, out))
+        let now = self.core.now;
+        own.give(packet.ingress_port, now, &again.kept.words);
+        let passed = self.pass(all, index, own, (packet, &again.bytes), now)?;
+        Some(self.finish(all, own, &passed, out))
     }
 
-    /// One pass through the switch, copies of a group included. But for cells, nothing has been done yet.
+    /// One pass through the switch. But for cells, nothing has been done yet.
     #[inline]
     fn pass<'a>(
         &mut self,
         all: &'a [Known],
         index: usize,
-        rooms: &mut Rooms,
-        data: &[u8],
+        own: &mut Buffers,
+        (packet, data): (Instance, &'a [u8]),
         now: Time,
-    ) -> Option<Pass<'a>> {
-        let paths = known(all, Of::Segment(index))?;
-        self.core.externs.try_path(now.picos(), data.len() as u64);
-        let pass = self.pass_on(all, paths, index, rooms, data);
-        match pass.is_some() {
-            true => self.core.externs.keep(),
-            false => self.core.externs.take_back(),
-        }
-        pass
+    ) -> Option<Passed<'a>> {
+        let code = &known(all, index)?.code;
+        let walked = self.run_path(code, 0, own, data, (packet.bytes, now))?;
+        let truncate = code.endings.get(walked.end)?.cut(own);
+        Some(Passed {
+            packet,
+            data,
+            code,
+            walked,
+            truncate,
+        })
     }
 
+    /// Runs the code of the paths from a fork on; `None` if the packet takes none.
     #[inline]
-    fn pass_on<'a>(
+    fn run_path(
         &mut self,
-        all: &'a [Known],
-        paths: &'a Known,
-        index: usize,
-        rooms: &mut Rooms,
+        code: &Code,
+        fork: usize,
+        buffers: &mut Buffers,
         data: &[u8],
-    ) -> Option<Pass<'a>> {
-        let Rooms { own, replicas, .. } = rooms;
-        let walked = self.run_path(paths, own, data)?;
-        let ending = paths.endings.get(walked.end)?;
-        let mut pass = Pass {
-            ending,
-            length: walked.length,
-            copies: None,
-        };
-        if !ending.is_sent
-            && ending
-                .events
-                .last()
-                .is_some_and(|own| own.0 == Event::Multicast)
-        {
-            let group = own.told[told::GROUP] as u32;
-            let n = self.core.group(group).len();
-            if n > 0 {
-                let paths = known(all, Of::Copies(index))?;
-                self.copies_ahead(paths, own, replicas, n, data)?;
-                pass.copies = Some((n, paths));
-            }
-        }
-        Some(pass)
-    }
-
-    /// Takes the copies for a group along their paths.
-    fn copies_ahead(
-        &mut self,
-        paths: &Known,
-        own: &Buffers,
-        replicas: &mut Vec<(Buffers, Walked)>,
-        n: usize,
-        data: &[u8],
-    ) -> Option<()> {
-        let group = own.told[told::GROUP] as u32;
-        if replicas.len() < n {
-            replicas.resize_with(n, Default::default);
-        }
-        for (index, (buffers, walked)) in replicas[..n].iter_mut().enumerate() {
-            let replica = *self.core.group(group).get(index)?;
-            buffers.give_as(own, replica.port, replica.rid);
-            *walked = self.run_path(paths, buffers, data)?;
-            buffers.told[told::PORT] = replica.port.into();
-        }
-        Some(())
-    }
-
-    /// Runs the code of the paths; `None` if the packet takes none.
-    #[inline]
-    fn run_path(&mut self, known: &Known, buffers: &mut Buffers, data: &[u8]) -> Option<Walked> {
+        (bytes, now): (u64, Time),
+    ) -> Option<Walked> {
+        self.core.externs.try_path(now.picos(), bytes);
         let mut host = Running {
             image: &self.core.image,
             externs: &mut self.core.externs,
@@ -221,131 +186,132 @@ impl Switch {
         if let Some(told) = told.first_chunk_mut::<{ told::ALL }>() {
             *told = [0; told::ALL];
         }
-        let (end, length) = known
-            .code
-            .run(data, given, output, told, machine, &mut host)?;
+        let start = Start { fork, given };
+        let walked = code
+            .paths
+            .run(data, start, output, told, machine, &mut host);
+        let Some((end, length)) = walked else {
+            self.core.externs.take_back();
+            return None;
+        };
+        self.core.externs.keep();
         Some(Walked { end, length })
     }
 
-    /// All that happens to a packet; `false` if a clone took a path that is not known.
+    /// All that happens to a packet; `false` if one that was made from it took a path that is not known.
     fn finish(
         &mut self,
         all: &[Known],
-        rooms: &mut Rooms,
-        packet: Instance,
-        data: &[u8],
-        pass: &Pass<'_>,
+        own: &Buffers,
+        passed: &Passed<'_>,
         out: &mut impl Sink,
     ) -> bool {
-        let Rooms {
-            own,
-            copy,
-            replicas,
-        } = rooms;
-        self.core.count(pass.ending, own, packet);
+        let ending = passed.ending();
+        self.core.count(ending, own, passed.packet);
         let mut all_known = true;
-        for (event, request) in &pass.ending.events {
-            let at = at_end(packet, data, own, pass.length, *request);
-            match (event, pass.copies) {
-                (Event::Queue, _) => all_known &= self.first_leave(all, copy, out),
-                (Event::Multicast, Some((n, paths))) => {
-                    let mut made = 0;
-                    self.core.copies(&at, &mut nobody(), |_, _, _| made += 1);
-                    all_known &= self.first_leave(all, copy, out);
-                    for (buffers, walked) in &replicas[..made.min(n)] {
-                        self.ends(&paths.endings, *walked, buffers, packet, None, out);
-                    }
-                }
-                _ => self.core.happens(*event, &at, out, &mut nobody()),
+        for fired in &ending.events {
+            let waits = Event::numbered(fired.event) == Event::Queue;
+            match waits && !self.core.held.limited {
+                true => all_known &= self.others_leave(all, out),
+                false => self.core.fire(fired, passed, own, out),
             }
         }
-        all_known & self.first_leave(all, copy, out)
+        all_known & self.others_leave(all, out)
     }
 
-    /// What happens to a packet behind ingress at the end of its path.
-    fn ends(
-        &mut self,
-        endings: &[Ending],
-        walked: Walked,
-        buffers: &Buffers,
-        packet: Instance,
-        truncate: Option<u32>,
-        out: &mut impl Sink,
-    ) {
-        let Some(ending) = endings.get(walked.end) else {
-            return;
-        };
-        self.core.count(ending, buffers, packet);
-        for (event, request) in &ending.events {
-            let mut at = at_end(packet, &[], buffers, walked.length, *request);
-            at.truncate = truncate;
-            self.core.happens(*event, &at, out, &mut nobody());
-        }
-    }
-
-    /// Clones leave before the packet that they were made from; `false` if one had no path.
-    fn first_leave(&mut self, all: &[Known], room: &mut Buffers, out: &mut impl Sink) -> bool {
+    /// What waits leaves; `false` if one of them had no path.
+    fn others_leave(&mut self, all: &[Known], out: &mut impl Sink) -> bool {
         let mut all_known = true;
         while let Some(copy) = self.core.queues.next_copy() {
-            match self.clone_on_path(all, room, &copy, out) {
-                true => self.core.queues.done_copy(copy),
-                false => {
-                    all_known = false;
-                    self.egress_of(copy, out, &mut nobody());
-                }
+            if self.core.held.limited {
+                self.queue_up(copy, out, &mut nobody());
+            } else if copy.origin == Origin::IngressClone && self.clone_leaves(all, &copy, out) {
+                self.core.queues.done_copy(copy);
+            } else {
+                all_known &= copy.fork.is_some();
+                self.egress_of(copy, out, &mut nobody());
             }
         }
-        all_known
+        all_known & !std::mem::take(&mut self.strays)
     }
 
     /// `false` if the clone has no path.
-    fn clone_on_path(
-        &mut self,
-        all: &[Known],
-        room: &mut Buffers,
-        copy: &Copy,
-        out: &mut impl Sink,
-    ) -> bool {
+    fn clone_leaves(&mut self, all: &[Known], copy: &Copy, out: &mut impl Sink) -> bool {
         let index = self.core.stages().index(copy.start());
-        let paths = known(all, Of::Segment(index));
-        let Some(paths) = paths.filter(|_| copy.origin == Origin::IngressClone) else {
-            return false;
-        };
-        let (now, packet) = (self.core.now, copy.instance);
-        let given = copy.given(now, false);
+        known(all, index).is_some_and(|known| self.leaves(&known.code, 0, copy, out))
+    }
+
+    /// A packet goes on from where it was made on a path; `false` if it has none from there.
+    pub(super) fn goes_on(&mut self, forked: &Forked, copy: &Copy, out: &mut impl Sink) -> bool {
+        let Forked { code, fork } = forked;
+        let goes_on = fork.number > 0 && self.leaves(code, fork.number, copy, out);
+        self.strays |= !goes_on;
+        goes_on
+    }
+
+    /// A packet behind ingress, on its path from a fork; `false` if it has none.
+    fn leaves(&mut self, code: &Arc<Code>, fork: usize, copy: &Copy, out: &mut impl Sink) -> bool {
+        let now = self.core.now;
+        let mut room = std::mem::take(&mut self.room);
+        let given = copy.given(now, self.core.held.limited);
         given.write(&copy.kept.words, &mut room.given);
-        self.core.externs.try_path(now.picos(), packet.bytes);
-        let Some(walked) = self.run_path(paths, room, &copy.bytes) else {
-            self.core.externs.take_back();
-            return false;
-        };
-        self.core.externs.keep();
-        room.told[told::PORT] = copy.port.into();
-        room.told[told::PRIORITY] = copy.priority.into();
-        self.ends(&paths.endings, walked, room, packet, copy.truncate, out);
-        true
+        room.given.extend_from_slice(&copy.carried);
+        let bytes = copy.instance.bytes;
+        let walked = self.run_path(code, fork, &mut room, &copy.bytes, (bytes, now));
+        if let Some(walked) = walked {
+            room.told[told::PORT] = copy.port.into();
+            room.told[told::PRIORITY] = copy.priority.into();
+            let mut passed = Passed {
+                packet: copy.instance,
+                data: &copy.bytes,
+                code,
+                walked,
+                truncate: None,
+            };
+            let ending = passed.ending();
+            let cuts = [copy.truncate, ending.cut(&room)];
+            passed.truncate = cuts.into_iter().flatten().min();
+            self.core.count(ending, &room, copy.instance);
+            for fired in &ending.events {
+                self.core.fire(fired, &passed, &room, out);
+            }
+        }
+        self.room = room;
+        walked.is_some()
     }
 }
 
-/// A packet at the end of its path.
-#[inline]
-fn at_end<'a>(
-    packet: Instance,
-    data: &'a [u8],
-    buffers: &'a Buffers,
-    length: usize,
-    request: Option<Request>,
-) -> At<'a> {
-    let (asked, kept) = buffers.asked(request);
-    At {
-        packet,
-        told: &buffers.told,
-        truncate: None,
-        bytes: data,
-        output: &buffers.output[..length],
-        asked,
-        kept,
-        machine: None,
+impl Ending {
+    /// Bytes that the packet is cut to when sent
+    #[inline]
+    fn cut(&self, buffers: &Buffers) -> Option<u32> {
+        let cut = buffers.told.get(self.cut?)?;
+        Some(*cut as u32)
+    }
+}
+
+impl<'a> Passed<'a> {
+    #[inline]
+    fn ending(&self) -> &'a Ending {
+        &self.code.endings[self.walked.end]
+    }
+
+    /// The packet when something happens to it.
+    #[inline]
+    fn at<'b>(&'b self, buffers: &'b Buffers, fired: Option<&'b Fired>) -> At<'b> {
+        let (asked, kept) = buffers.asked(fired.and_then(|fired| fired.request));
+        let fork = fired.and_then(|fired| fired.fork.as_ref());
+        At {
+            packet: self.packet,
+            told: &buffers.told,
+            truncate: self.truncate,
+            bytes: self.data,
+            output: &buffers.output[..self.walked.length],
+            asked,
+            kept,
+            machine: None,
+            fork: fork.map(|fork| (self.code, fork)),
+        }
     }
 }
 
@@ -356,5 +322,30 @@ impl Core {
             let index = buffers.told[*word];
             self.externs.count(*counter, index, packet.bytes);
         }
+    }
+
+    /// Something happens to a packet at the end of its path.
+    fn fire(&mut self, fired: &Fired, passed: &Passed<'_>, buffers: &Buffers, out: &mut impl Sink) {
+        let mut at = passed.at(buffers, Some(fired));
+        let event = Event::numbered(fired.event);
+        if let (Event::Digest, Some(request)) = (event, fired.request) {
+            at.asked.word = request.call.into();
+            self.take_digest(request, &buffers.told);
+        }
+        self.happens(event, &at, out, &mut nobody());
+    }
+
+    /// The values of a digest, from what has been told for it.
+    fn take_digest(&mut self, request: Request, told: &[u64]) {
+        let Call::Digest { data } = &self.image.calls[request.call as usize] else {
+            return;
+        };
+        let mut rest = &told[request.words..];
+        let values = data.iter().map(|place| {
+            let (own, after) = rest.split_at(slots(place).len());
+            rest = after;
+            own.to_vec()
+        });
+        self.externs.digest = values.collect();
     }
 }

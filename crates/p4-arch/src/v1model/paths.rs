@@ -13,7 +13,7 @@ use crate::Port;
 use p4_ir::glue::Segment;
 use p4_ir::ir::InstanceId;
 use p4_ir::native::Native;
-use p4_ir::paths::{End, Path, Paths, Request};
+use p4_ir::paths::{End, Fired, Path, Paths, Request};
 use p4_time::Time;
 use std::sync::Arc;
 
@@ -24,32 +24,31 @@ const MAX_PATHS: usize = 16;
 /// Packets that are recorded in all
 const MAX_RECORDS: u32 = 20;
 
-/// The packets that paths are for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Of {
-    /// Those on the segment of this index
-    Segment(usize),
-    /// Copies for a multicast group of such packets, from the parser on
-    Copies(usize),
-}
-
 /// What becomes of a packet at the end of a path.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ending {
     /// Counters, and where their indices are in what is told
     pub counts: Vec<(InstanceId, usize)>,
-    pub events: Vec<(Event, Option<Request>)>,
+    pub events: Vec<Fired>,
+    /// Where in what is told the bytes are that it is cut to
+    pub cut: Option<usize>,
     /// It leaves, and nothing else is made of it.
     pub is_sent: bool,
 }
 
-/// The paths of some packets.
+/// Paths that begin on one segment.
+#[derive(Debug)]
+pub(super) struct Code {
+    pub paths: Arc<dyn Paths>,
+    /// By the ends of the paths
+    pub endings: Vec<Ending>,
+}
+
+/// The paths of the packets on a segment.
 #[derive(Debug)]
 pub(super) struct Known {
-    of: Of,
-    pub code: Arc<dyn Paths>,
-    /// By the code's ends
-    pub endings: Vec<Ending>,
+    segment: usize,
+    pub code: Arc<Code>,
     learned: Box<Learned>,
 }
 
@@ -65,6 +64,8 @@ struct Learned {
 pub(crate) struct FastPaths {
     native: Arc<dyn Native>,
     pub(super) all: Vec<Known>,
+    /// They end at egress queues, which hold packets back.
+    are_limited: bool,
     /// Packets without a path since the last one was recorded
     misses: u64,
     patience: u64,
@@ -73,16 +74,7 @@ pub(crate) struct FastPaths {
     pub(super) taken: u64,
     /// The next packet is to be recorded.
     pub(super) due: bool,
-    pub(super) rooms: Rooms,
-}
-
-/// What paths get and give: of the packet itself, and of a copy of it.
-#[derive(Debug, Default)]
-pub(super) struct Rooms {
-    pub own: Buffers,
-    pub copy: Buffers,
-    /// Of the copies of a group; some may be left over from earlier packets.
-    pub replicas: Vec<(Buffers, Walked)>,
+    pub(super) own: Buffers,
 }
 
 /// A path's end, and how long the packet is there.
@@ -112,13 +104,6 @@ impl Buffers {
         self.given.extend_from_slice(kept);
     }
 
-    /// The same for a copy of a group.
-    pub fn give_as(&mut self, other: &Buffers, port: Port, rid: u16) {
-        self.given.clone_from(&other.given);
-        self.given[given::PORT] = port.into();
-        self.given[given::RID] = rid.into();
-    }
-
     /// A request and the fields of its list.
     #[inline]
     pub fn asked(&self, request: Option<Request>) -> (Asked, &[u64]) {
@@ -143,12 +128,13 @@ impl FastPaths {
         Some(FastPaths {
             native: Arc::clone(native),
             all: Vec::new(),
+            are_limited: false,
             misses: 0,
             patience: PATIENCE,
             records: 0,
             taken: 0,
             due: false,
-            rooms: Rooms::default(),
+            own: Buffers::default(),
         })
     }
 
@@ -172,37 +158,51 @@ impl FastPaths {
         due
     }
 
-    /// Adds the paths of a packet that was recorded.
-    pub(super) fn learn(&mut self, image: &Image, recording: &Recording) {
-        for (of, path) in recording.paths(image) {
-            self.add(image, of, path);
+    /// Paths end at egress queues from now on, or no longer.
+    pub(super) fn limit(&mut self, are_limited: bool) {
+        if self.are_limited != are_limited {
+            self.are_limited = are_limited;
+            self.all.clear();
+            self.records = 0;
         }
     }
 
-    fn add(&mut self, image: &Image, of: Of, path: Path) {
-        let at = self.all.iter().position(|known| known.of == of);
-        let learned = match at {
-            Some(at) => Some(self.all[at].learned.clone()),
-            None => learn(image, of),
-        };
-        let Some(mut learned) = learned else {
-            return;
+    /// Adds the paths of a packet that was recorded.
+    pub(super) fn learn(&mut self, image: &Image, recording: &Recording) {
+        for (segment, path) in recording.paths(image, self.are_limited) {
+            self.add(image, segment, path);
+        }
+    }
+
+    fn add(&mut self, image: &Image, index: usize, path: Path) {
+        let at = self.all.iter().position(|known| known.segment == index);
+        let mut learned = match at {
+            Some(at) => self.all[at].learned.clone(),
+            None => {
+                let stages = image.stages(false);
+                let segment = stages.with_copies(index, image, self.are_limited);
+                let paths = Vec::new();
+                Box::new(Learned { segment, paths })
+            }
         };
         let Learned { segment, paths } = &mut *learned;
-        if paths.len() >= MAX_PATHS || paths.contains(&path) {
+        if !include(paths, path) {
             return;
         }
-        paths.push(path);
         // Switches with the same paths share their code, whichever they learned first.
         paths.sort_unstable();
         let Some(code) = self.native.paths(segment, paths) else {
             return;
         };
         let ends = code.ends();
+        let endings = ends.into_iter().map(|end| ending(image, end)).collect();
+        let code = Code {
+            paths: code,
+            endings,
+        };
         let known = Known {
-            of,
-            endings: ends.into_iter().map(|end| ending(image, end)).collect(),
-            code,
+            segment: index,
+            code: Arc::new(code),
             learned,
         };
         match at {
@@ -212,21 +212,28 @@ impl FastPaths {
     }
 }
 
-/// What such packets meet, and no path yet.
-fn learn(image: &Image, of: Of) -> Option<Box<Learned>> {
-    let stages = image.stages(false);
-    let segment = match of {
-        Of::Segment(index) => stages.stage(index).segment.clone(),
-        Of::Copies(index) => stages.of_copies(index)?,
+/// Adds a path to others, or what was made on it to the one that is there; `false` if that is nothing new,
+/// or too much.
+fn include(paths: &mut Vec<Path>, path: Path) -> bool {
+    let same = |own: &&mut Path| own.blocks == path.blocks && own.end == path.end;
+    let Some(own) = paths.iter_mut().find(same) else {
+        paths.push(path);
+        return paths.len() <= MAX_PATHS;
     };
-    let paths = Vec::new();
-    Some(Box::new(Learned { segment, paths }))
+    let before = own.made.len();
+    for made in path.made {
+        if own.made.len() < MAX_PATHS && !own.made.contains(&made) {
+            own.made.push(made);
+        }
+    }
+    own.made.sort_unstable();
+    own.made.len() > before
 }
 
-/// The paths of such packets.
+/// The paths of the packets on a segment.
 #[inline]
-pub(super) fn known(all: &[Known], of: Of) -> Option<&Known> {
-    all.iter().find(|known| known.of == of)
+pub(super) fn known(all: &[Known], segment: usize) -> Option<&Known> {
+    all.iter().find(|known| known.segment == segment)
 }
 
 fn ending(image: &Image, end: &End) -> Ending {
@@ -234,15 +241,14 @@ fn ending(image: &Image, end: &End) -> Ending {
         Call::Count { counter, .. } => Some((*counter, request.words)),
         _ => None,
     };
-    let fired = end.events.iter();
-    let events = fired.map(|fired| (Event::numbered(fired.event), fired.request));
-    let events: Vec<_> = events.collect();
+    let events = end.events.iter();
+    let is_sent = events
+        .map(|fired| Event::numbered(fired.event))
+        .eq([Event::Queue, Event::Transmit]);
     Ending {
         counts: end.calls.iter().filter_map(count).collect(),
-        is_sent: events
-            .iter()
-            .map(|own| own.0)
-            .eq([Event::Queue, Event::Transmit]),
-        events,
+        cut: end.cut,
+        is_sent,
+        events: end.events.clone(),
     }
 }

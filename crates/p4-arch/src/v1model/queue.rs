@@ -1,11 +1,14 @@
 //! Packets that wait inside the switch, and their reused memory.
 
+use super::paths::Code;
 use super::stages::Start;
 use crate::frame::Region;
 use crate::Port;
 use p4_ir::ir::Slot;
+use p4_ir::paths::Fork;
 use p4_time::Time;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Buffers kept for reuse; one burst of copies must not hold its memory for ever.
 const MAX_FREE: usize = 64;
@@ -33,6 +36,8 @@ pub(super) struct Copy {
     pub cursor: usize,
     /// Headers and metadata; an ingress clone has none and is parsed again.
     pub carried: Vec<u64>,
+    /// Where it goes on if it was made on a path; then `carried` are the words kept there.
+    pub fork: Option<Forked>,
     /// The words of them without a value, if the switch shows what is undefined
     pub unset: Vec<Slot>,
     pub kept: Kept,
@@ -42,6 +47,13 @@ pub(super) struct Copy {
     /// Of the queues at its port; the larger goes first.
     pub priority: u8,
     pub wait: Wait,
+}
+
+/// A place on a path from which a packet goes on.
+#[derive(Clone, Debug)]
+pub(super) struct Forked {
+    pub code: Arc<Code>,
+    pub fork: Arc<Fork>,
 }
 
 /// How long a packet waited in an egress queue, and with how many others.
@@ -170,6 +182,7 @@ impl Queues {
         copy.bytes.clear();
         copy.carried.clear();
         copy.unset.clear();
+        copy.fork = None;
         copy.kept.clear();
         if self.free_copies.len() < MAX_FREE {
             self.free_copies.push(copy);

@@ -1,8 +1,7 @@
 //! Packets that are recorded to learn their paths.
 
 use super::image::Image;
-use super::paths::Of;
-use super::stages::{Event, Start};
+use super::stages::Event;
 use crate::stats::Drop;
 use crate::tree::{Fate, Follow, Kind};
 use crate::Port;
@@ -28,6 +27,10 @@ struct Recorded {
     end: Option<Event>,
     failed: bool,
     is_cloned: bool,
+    /// It was cloned at the end of egress.
+    is_cloned_late: bool,
+    /// Blocks that it had met when it came to a queue
+    queued: Option<usize>,
 }
 
 impl Recording {
@@ -42,28 +45,66 @@ impl Recording {
         }
     }
 
-    /// The paths of all packets.
-    pub fn paths<'a>(&'a self, image: &'a Image) -> impl Iterator<Item = (Of, Path)> + 'a {
-        let stages = image.stages(false);
-        let packets = self.packets.iter();
-        packets.filter_map(move |packet| {
-            let own = packet.whole()?;
-            let segment = packet.segment?;
-            if segment != stages.index(Start::Replica) {
-                // Its clones leave before it does.
-                let ingress = stages.stage(segment).ingress();
-                let late = &own.blocks[ingress.map_or(0, |at| at + 1).min(own.blocks.len())..];
-                let in_order = !packet.is_cloned || !change_cells(image, late);
-                return in_order.then_some((Of::Segment(segment), own));
+    /// The paths of all packets and their segments; where queues hold packets back, they end there.
+    pub fn paths(&self, image: &Image, are_limited: bool) -> Vec<(usize, Path)> {
+        let mut paths = Vec::new();
+        for packet in &self.packets {
+            let made = self.made(packet, image, are_limited);
+            paths.extend(packet.begun(image, are_limited));
+            paths.extend(made);
+        }
+        paths
+    }
+
+    /// The path of a packet that was made from another one, as part of that one's.
+    fn made(&self, packet: &Recorded, image: &Image, are_limited: bool) -> Option<(usize, Path)> {
+        if packet.is_cloned_late {
+            return None; // Nothing goes on from what has gone on itself.
+        }
+        let (event, path, origin) = match packet.queued.filter(|_| are_limited) {
+            Some(at) => {
+                let mut path = packet.whole()?;
+                path.blocks.drain(..at.min(path.blocks.len()));
+                let has_left = path.end != Event::Queue as u8;
+                (Some(Event::Queue).filter(|_| has_left)?, path, packet)
             }
-            // What ingress has left is known only with the packet that it was made from.
-            let origin = self.packets.get(packet.parent? as usize)?;
-            let blocks = [origin.whole()?.blocks, own.blocks].concat();
-            let end = own.end;
-            // Ingress would change them once for each copy, and copies before clones do.
-            let is_pure = !change_cells(image, &blocks);
-            is_pure.then_some((Of::Copies(origin.segment?), Path { blocks, end }))
-        })
+            None => {
+                let event = image.stages(false).made_by(packet.segment?)?;
+                let origin = self.packets.get(packet.parent? as usize)?;
+                (event, packet.whole()?, origin)
+            }
+        };
+        let (segment, mut begun) = origin.begun(image, are_limited)?;
+        begun.made.push((event as u8, path));
+        Some((segment, begun))
+    }
+}
+
+impl Recorded {
+    /// Its path, if it can be one.
+    fn whole(&self) -> Option<Path> {
+        let end = self.end.filter(|_| !self.failed)? as u8;
+        let (blocks, made) = (self.path.blocks.clone(), Vec::new());
+        Some(Path { blocks, end, made })
+    }
+
+    /// Its path from the parser on.
+    fn begun(&self, image: &Image, are_limited: bool) -> Option<(usize, Path)> {
+        let (stages, segment) = (image.stages(false), self.segment?);
+        if stages.made_by(segment).is_some() {
+            return None;
+        }
+        let mut path = self.whole()?;
+        if let Some(at) = self.queued.filter(|_| are_limited) {
+            path.blocks.truncate(at);
+            path.end = Event::Queue as u8;
+            return Some((segment, path));
+        }
+        // Its clones leave before it does.
+        let ingress = stages.stage(segment).ingress();
+        let late = path.blocks.get(ingress.map_or(0, |at| at + 1)..);
+        let in_order = !self.is_cloned || !change_cells(image, late.unwrap_or_default());
+        in_order.then_some((segment, path))
     }
 }
 
@@ -76,15 +117,6 @@ fn change_cells(image: &Image, blocks: &[Vec<Step>]) -> bool {
         _ => false,
     };
     blocks.iter().flatten().any(changes)
-}
-
-impl Recorded {
-    /// Its path, if it can be one.
-    fn whole(&self) -> Option<Path> {
-        let end = self.end.filter(|_| !self.failed)? as u8;
-        let blocks = self.path.blocks.clone();
-        Some(Path { blocks, end })
-    }
 }
 
 impl Follow for Recording {
@@ -122,9 +154,12 @@ impl Follow for Recording {
     fn event(&mut self, event: u8) {
         let event = Event::numbered(event);
         if let Some(packet) = self.packets.get_mut(self.current) {
-            // They take what only the frame has.
-            packet.failed |= matches!(event, Event::EgressClone | Event::Digest);
+            if event == Event::Queue {
+                let blocks = packet.path.blocks.len() + self.record.blocks.len();
+                packet.queued.get_or_insert(blocks);
+            }
             packet.is_cloned |= event == Event::IngressClone;
+            packet.is_cloned_late |= event == Event::EgressClone;
             if event.ends() {
                 packet.end = Some(event);
             }

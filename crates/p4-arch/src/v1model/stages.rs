@@ -9,7 +9,7 @@ use super::image::Image;
 use super::parts::Ready;
 use super::switch::DROP_PORT;
 use crate::frame::{Field, Region};
-use p4_ir::glue::{self, Glue, Segment, Source, Test};
+use p4_ir::glue::{self, Copies, Glue, Segment, Source, Test};
 use p4_ir::ir::Pc;
 use std::collections::BTreeMap;
 
@@ -239,34 +239,48 @@ impl Stages {
         }
     }
 
-    /// The segment `index` up to where a multicast group is named, and on as one of its copies: fast
-    /// paths have no other way to know how ingress has left the packet.
-    pub fn of_copies(&self, index: usize) -> Option<Segment> {
-        let own = &self.all[index];
-        let ingress = own.ingress()?;
-        let copies = &self.all[self.index(Start::Replica)].segment;
-        let mut segment = own.segment.clone();
-        let admitted = segment.after.get_mut(ingress)?;
-        let is =
-            |glue: &Glue, event: Event| matches!(glue, Glue::Event(own) if own.id == event as u8);
-        let fork = admitted
-            .iter()
-            .position(|glue| is(glue, Event::Multicast))?;
-        if let Glue::Event(event) = admitted[fork] {
-            admitted[fork] = Glue::Guard(event.tests);
+    /// The segment `index` for fast paths, and those of what is made from its packets. Where egress queues
+    /// hold packets back, it ends at them.
+    pub fn with_copies(&self, index: usize, image: &Image, are_limited: bool) -> Segment {
+        let own = |list: u32| image.lists.get(&list).into_iter().flatten();
+        let copies = |event: Event, start: Start, list: Option<u32>| Copies {
+            event: event as u8,
+            list: list.map(u64::from),
+            regions: image.carried.clone(),
+            given: given::KEPT + list.map_or(0, |list| own(list).map(|own| own.1 as usize).sum()),
+            segment: self.all[self.index(start)].segment.clone(),
+        };
+        let mut segment = self.all[index].segment.clone();
+        segment.copies = vec![copies(Event::Multicast, Start::Replica, None)];
+        let lists = [None]
+            .into_iter()
+            .chain(self.lists.iter().copied().map(Some));
+        let clones = lists.map(|list| copies(Event::EgressClone, Start::EgressClone(list), list));
+        segment.copies.extend(clones);
+        if are_limited {
+            let queued = copies(Event::Queue, Start::Unicast, None);
+            segment.copies.push(queued);
+            let always = Event::Queue.when(Test::Always);
+            let all = segment.after.iter_mut().flatten();
+            all.filter(|glue| is_of(glue, Event::Queue))
+                .for_each(|glue| *glue = always);
         }
-        admitted.truncate(fork + 1);
-        // What the packet itself does, its copies do not do again, and their group says where they leave.
-        admitted.retain(|glue| match glue {
-            Glue::Event(event) => event.ends,
-            Glue::Tell { index, .. } => *index != told::PORT,
-            _ => true,
-        });
-        admitted.extend(&copies.before);
-        segment.after.truncate(ingress + 1);
-        segment.after.extend(copies.after.iter().cloned());
-        Some(segment)
+        segment
     }
+
+    /// What makes the packets on the segment of this index that go on from where others are.
+    pub(super) fn made_by(&self, index: usize) -> Option<Event> {
+        match index {
+            1 => Some(Event::Queue),
+            2 => Some(Event::Multicast),
+            _ if index > PLAIN && (index - PLAIN) % 4 == 3 => Some(Event::EgressClone),
+            _ => None,
+        }
+    }
+}
+
+fn is_of(glue: &Glue, event: Event) -> bool {
+    matches!(glue, Glue::Event(own) if own.id == event as u8)
 }
 
 /// The rules, for one program.
@@ -311,6 +325,7 @@ impl Rules<'_> {
             after,
             told: told::ALL,
             lists: lists(&self.image.lists),
+            copies: Vec::new(),
         };
         let mut stage = Stage {
             segment,

@@ -4,7 +4,7 @@ use super::egress_queues::{EgressQueues, Queued};
 use super::events::Core;
 use super::externs::Externs;
 use super::image::Image;
-use super::paths::FastPaths;
+use super::paths::{Buffers, FastPaths};
 use super::queue::{Copy, Queues, Waiting};
 use crate::engine::Engine;
 use crate::error::ArchError;
@@ -76,6 +76,10 @@ pub struct Switch {
     pub(super) kept: Vec<u64>,
     /// Paths that many packets take, if there is native code
     pub(super) fast: Option<Box<FastPaths>>,
+    /// For packets on paths that have waited
+    pub(super) room: Buffers,
+    /// One of them has lost its path.
+    pub(super) strays: bool,
 }
 
 impl Switch {
@@ -109,6 +113,8 @@ impl Switch {
             given: Vec::new(),
             kept: Vec::new(),
             fast: None,
+            room: Buffers::default(),
+            strays: false,
         })
     }
 
@@ -332,7 +338,12 @@ impl Switch {
         }
     }
 
-    fn queue_up<F: Follow>(&mut self, copy: Box<Copy>, out: &mut impl Sink, follow: &mut F) {
+    pub(super) fn queue_up<F: Follow>(
+        &mut self,
+        copy: Box<Copy>,
+        out: &mut impl Sink,
+        follow: &mut F,
+    ) {
         follow.resume(copy.instance.id);
         match self.core.held.enqueue(self.core.now, copy) {
             Queued::MayLeave(copy) => self.egress_of(copy, out, follow),

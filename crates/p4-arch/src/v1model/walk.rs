@@ -173,13 +173,21 @@ impl Switch {
     /// A packet on its way out, from a queue.
     pub(super) fn egress_of<F: Follow>(
         &mut self,
-        copy: Box<Copy>,
+        mut copy: Box<Copy>,
         out: &mut impl Sink,
         follow: &mut F,
     ) {
         follow.resume(copy.instance.id);
+        let fork = copy.fork.take();
+        if let Some(forked) = fork.as_ref().filter(|_| !F::Tracer::ON) {
+            if self.goes_on(forked, &copy, out) {
+                return self.core.queues.done_copy(copy);
+            }
+        }
         self.load::<F>(&copy.bytes);
-        if copy.origin != Origin::IngressClone {
+        if let Some(forked) = fork {
+            forked.fork.restore(&copy.carried, &mut self.machine);
+        } else if copy.origin != Origin::IngressClone {
             let machine = &mut self.machine;
             machine.packet.set_cursor(copy.cursor);
             restore(&self.core.image.carried, &copy.carried, &mut machine.frame);
@@ -241,7 +249,7 @@ impl Switch {
         self.core.externs.begin(now, bytes);
         let n = self.stage(&travel).blocks.len();
         let mut done = 0;
-        while self.goes_on(done, &mut travel, out, follow) && done < n {
+        while self.does_glue(done, &mut travel, out, follow) && done < n {
             let (last, outcome) = self.run(done, &mut travel, follow);
             if let Err(reason) = self.ended(last, outcome, &travel) {
                 return self.core.dropped(reason, follow);
@@ -255,7 +263,7 @@ impl Switch {
     }
 
     /// The glue after so many blocks, with all that happens to the packet; `false` if it ends here.
-    fn goes_on<F: Follow>(
+    fn does_glue<F: Follow>(
         &mut self,
         done: usize,
         travel: &mut Travel,
@@ -317,6 +325,7 @@ impl Switch {
             asked,
             kept: &self.kept,
             machine: Some(&self.machine),
+            fork: None,
         };
         self.core.happens(event, &at, out, follow);
     }
