@@ -6,7 +6,7 @@ mod support;
 
 use p4_arch::tna::Switch;
 use p4_arch::Port;
-use p4_state::{ActionSpec, Args, Entry, EntryKey, Match, Target, Update};
+use p4_state::{ActionSpec, Args, Entry, EntryKey, Match, MeterConfig, Target, Update};
 use support::*;
 
 // If this fails, IPv4 programs drop good packets or send bad ones. RFC 1071.
@@ -286,4 +286,84 @@ fn counters_count_fewer_bytes_by_their_adjustment() {
     assert_eq!(counted(1, 0), (1, 64));
     assert_eq!(counted(2, 1), (1, 64 - 14 - 4));
     assert_eq!(counted(3, 1), (2, 46), "never less than none");
+}
+
+/// A table whose entries count and measure 14 bytes less than packets have, or what `action` says.
+fn with_direct(action: &str) -> String {
+    format!(
+        "DirectCounter<bit<32>>(CounterType_t.PACKETS_AND_BYTES) counted;
+         DirectMeter(MeterType_t.BYTES) metered;
+         action hit() {{ {action} }}
+         action other() {{ counted.count(14); h.h.a = metered.execute(MeterColor_t.GREEN, 14); }}
+         table t {{
+             key = {{ h.h.op: exact; }} actions = {{ hit; other; }}
+             counters = counted; meters = metered;
+         }}
+         apply {{ tm.ucast_egress_port = 2; t.apply(); }}"
+    )
+}
+
+// If this fails, subscribers pay for headers that a program takes off what it counts.
+#[test]
+fn direct_counters_and_meters_leave_bytes_out() {
+    let ingress =
+        with_direct("counted.count(14); h.h.a = metered.execute(MeterColor_t.GREEN, 14);");
+    let mut switch = switch(&Parts {
+        ingress: &ingress,
+        ..PLAIN
+    });
+    let key = EntryKey {
+        table: "t".to_string(),
+        matches: vec![("h.h.op".to_string(), Match::Exact(7u32.into()))],
+        priority: 0,
+    };
+    let action = ActionSpec {
+        name: "hit".to_string(),
+        args: Args::InOrder(Vec::new()),
+    };
+    // A packet of 60 bytes has 64 with its checksum: 50 count. The meter has room for just these.
+    let rates = MeterConfig {
+        committed_rate: 0,
+        committed_burst: 50,
+        peak_rate: 0,
+        peak_burst: 50,
+    };
+    let batch = [
+        Update::Insert(Entry {
+            key: key.clone(),
+            target: Target::Action(action),
+        }),
+        Update::SetDirectMeter {
+            key: key.clone(),
+            config: Some(rates),
+        },
+    ];
+    switch.write(&batch).unwrap();
+    let color = |switch: &mut Switch| send(switch, &frame(7, 9, 0, 0))[0].1[15];
+    assert_eq!([color(&mut switch), color(&mut switch)], [0, 3]);
+    let entry = switch.state().entry(&key).expect("an entry");
+    assert_eq!((entry.packets, entry.bytes), (2, 100));
+}
+
+// If this fails, a program that a chip could not run is run as if one of its actions had not said so.
+#[test]
+fn what_a_direct_counter_leaves_out_is_one_number() {
+    for (action, wrong) in [
+        (
+            "counted.count(10);",
+            "counted: adjust_byte_count is 14 here and 10",
+        ),
+        (
+            "counted.count(h.h.c);",
+            "counted: adjust_byte_count must be a constant",
+        ),
+    ] {
+        let ingress = with_direct(action);
+        let refused = image(&Parts {
+            ingress: &ingress,
+            ..PLAIN
+        });
+        let why = refused.expect_err("no such chip");
+        assert!(why.contains(wrong), "{why}");
+    }
 }

@@ -206,11 +206,12 @@ impl State {
         if direct != Default::default() {
             if let Some(entry) = table.entry_mut(place) {
                 if direct.counter.is_some() {
-                    entry.count.add(bytes);
+                    entry.count.add(bytes.saturating_sub(direct.uncounted));
                 }
                 if let Some(Cells::DirectMeter(unit)) =
                     direct.meter.and_then(|id| self.cells.get(id as usize))
                 {
+                    let bytes = bytes.saturating_sub(direct.unmetered);
                     color = Some(entry.meter.execute(units(*unit, bytes), now));
                 }
             }
@@ -262,6 +263,18 @@ impl State {
             Some(Cells::Registers(registers)) => registers.size,
             Some(Cells::Meters(_, cells)) => cells.size(),
             _ => 0,
+        }
+    }
+
+    /// From now on a direct counter or meter takes each packet to have so many bytes less.
+    pub fn take_off(&mut self, instance: InstanceId, bytes: u64) {
+        for table in &mut self.tables {
+            if table.direct.counter == Some(instance) {
+                table.direct.uncounted = bytes;
+            }
+            if table.direct.meter == Some(instance) {
+                table.direct.unmetered = bytes;
+            }
         }
     }
 

@@ -105,6 +105,9 @@ pub struct Direct {
     pub counter: Option<ir::InstanceId>,
     pub meter: Option<ir::InstanceId>,
     pub profile: Option<ir::InstanceId>,
+    /// Bytes of a packet that the counter and the meter leave out
+    pub uncounted: u64,
+    pub unmetered: u64,
 }
 
 /// What an entry leads to, as numbers.

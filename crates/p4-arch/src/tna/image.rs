@@ -1,5 +1,6 @@
 //! A program made ready for TNA; switches with the same program can share it.
 
+use super::adjusted;
 use super::binding::{FOR_TM, INGRESS_FOR_DEPARSER, NOTED};
 use super::calls::{self, Call};
 use super::hash::{self, Algorithm};
@@ -43,6 +44,8 @@ pub struct Image {
     pub(super) selectors: Vec<Option<Selector>>,
     /// What early detection says of a packet that goes on and of one that does not; by instance
     pub(super) verdicts: Vec<[u64; 2]>,
+    /// Bytes that direct counters and meters take off each packet
+    pub(super) adjusted: Vec<(InstanceId, u64)>,
     /// It can be compiled, but no switch runs it.
     pub(super) is_for_tofino2: bool,
 }
@@ -101,6 +104,7 @@ impl Image {
             maths: maths.collect::<Result<_, _>>()?,
             selectors,
             verdicts: program.instances.iter().map(verdicts).collect(),
+            adjusted: adjusted::of(&program)?,
             is_for_tofino2: is_for_tofino2(&program),
             resources,
             prepared: Prepared::new(program)?,

@@ -10,6 +10,7 @@
 //! Packets carry the four bytes of their Ethernet checksum, as zeros, from the port to the port: the
 //! parser, the counters and `pkt_length` see them.
 
+mod adjusted;
 mod arbitration;
 mod binding;
 mod calls;

@@ -91,6 +91,9 @@ impl Switch {
         }
         let state = State::new(image.prepared.share(), &image.resources)?;
         let mut state = state.with_pipes(PIPES as u64);
+        for (instance, bytes) in &image.adjusted {
+            state.take_off(*instance, *bytes);
+        }
         for (register, cell) in &image.initial {
             for index in 0..state.size(*register) {
                 if let Some(own) = state.register_mut(*register, index) {
