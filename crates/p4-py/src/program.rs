@@ -40,6 +40,19 @@ impl Program {
     }
 }
 
+/// What a meter of TNA measures.
+fn unit(instance: &ir::Instance) -> Option<&'static str> {
+    let measured = instance.args.iter().find_map(|arg| match arg {
+        ir::ConstArg::Member(name) => Some(&**name),
+        _ => None,
+    });
+    match (&*instance.extern_type, measured) {
+        ("Meter" | "DirectMeter", Some("BYTES")) => Some("bytes"),
+        ("Meter" | "DirectMeter", _) => Some("packets"),
+        _ => None,
+    }
+}
+
 #[pymethods]
 impl Program {
     /// The same program for switches that fill what P4 leaves undefined with noise from `seed` and
@@ -65,7 +78,7 @@ impl Program {
     }
 
     /// What the program is made of: `package`, `blocks`, `headers`, `tables`, `actions`, `instances`,
-    /// `custom_crcs` (name, width). It is the same object each time, and not to be changed.
+    /// `custom_crcs` (name, width). Meters of TNA have a `unit`, bytes or packets. It is the same object each time, and not to be changed.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyDict>> {
         let make = || self.summed_up(py).map(Bound::unbind);
@@ -111,6 +124,9 @@ impl Program {
         for instance in &self.ir().instances {
             let dict = self.item(py, &instance.name, instance.span)?;
             dict.set_item("type", &*instance.extern_type)?;
+            if let Some(unit) = unit(instance) {
+                dict.set_item("unit", unit)?;
+            }
             instances.append(dict)?;
         }
         summary.set_item("instances", instances)?;

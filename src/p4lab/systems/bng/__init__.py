@@ -23,6 +23,7 @@ class Bng(System):
     """The gateway on v1model."""
 
     name: ClassVar[str] = "bng"
+    tna: ClassVar[str] = "bng-tna"
     settings: ClassVar[type[Settings]] = GatewaySettings
     notation: ClassVar[Notation] = NOTATION
     followed: ClassVar[Mapping[str, str]] = {

@@ -25,6 +25,7 @@ from p4lab.targets.tofino.rows import (
     Value,
     cell_row,
     entity_rows,
+    free,
     port_row,
     setting_rows,
 )
@@ -74,6 +75,11 @@ def prepare(plan: Plan, target: str, rack: Rack | None) -> Hardware:
         raise TargetError("--undefined and --bmv2-compat are for the engine, not for a Tofino.")
     source = entry_file(plan)
     system = registry.find(plan.system)
+    if target == "wedge" and system.programs(plan):
+        raise TargetError(
+            f"the hosts of {plan.lab} are attached by its control plane, which hears nothing "
+            "of a rack's hosts: take --target tofino-model."
+        )
     program = load_program(source, plan.defines)
     cpu = CpuPort.of(program, system.cpu_port(program.summary["package"]))
     setups = (rack or racks.every_port(plan.topology)).setups(plan.topology)
@@ -131,10 +137,8 @@ def changes(old: Iterable[Row], new: Iterable[Row]) -> list[Change]:
 
 
 def _gone(row: Row) -> Change:
-    """A cell is always there: without a value of ours it is 0."""
-    if not row.is_cell:
-        return Change("drop", row)
-    return Change("put", replace(row, data=tuple((name, 0) for name, _ in row.data)))
+    """A cell is always there, with or without a value of ours."""
+    return Change("put", free(row)) if row.is_cell else Change("drop", row)
 
 
 def opening(setup: SwitchSetup, program: Program, status: str) -> list[Change]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
-from p4lab.model.control import RefusedError
 from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
@@ -24,6 +23,8 @@ from p4lab.targets.tofino.rack import Port, SwitchSetup
 from p4lab.targets.tofino.schema import (
     CELL,
     GROUP,
+    METER_CELL,
+    METERED,
     MIRROR,
     MIRROR_ACTION,
     NODE,
@@ -32,6 +33,7 @@ from p4lab.targets.tofino.schema import (
     PORT_METADATA,
     PRIORITY,
     RECIRCULATION,
+    UNLIMITED,
     Action,
     Program,
     Table,
@@ -68,13 +70,13 @@ class Row:
 
     @property
     def is_cell(self) -> bool:
-        """Whether it is a cell of a register: these are always there."""
+        """Whether it is a cell of a register or a meter: these are always there."""
         return is_cell(self.key)
 
 
 def is_cell(key: Iterable[tuple[str, Match]]) -> bool:
-    """Whether a key is that of a register's cell."""
-    return any(name == CELL for name, _ in key)
+    """Whether a key is that of a register's or a meter's cell."""
+    return any(name in (CELL, METER_CELL) for name, _ in key)
 
 
 def cell_row(program: Program, register: str, index: int, value: Value) -> Row:
@@ -82,6 +84,27 @@ def cell_row(program: Program, register: str, index: int, value: Value) -> Row:
     name = program.register(register)
     # The compiler calls the only field of a register that holds numbers f1.
     return row(f"{PIPELINE}.{name}", [(CELL, Exact(index))], [(f"{name}.f1", value)])
+
+
+def meter_row(program: Program, cell: MeterCell) -> Row:
+    """The rates of a meter's cell, in the chip's units. Raises ValueError."""
+    name, unit = program.meter(cell.meter)
+    given = (cell.committed_rate, cell.peak_rate, cell.committed_burst, cell.peak_burst)
+    amounts = given if unit == "packets" else tuple(map(_thousand_bits, given))
+    key = [(METER_CELL, Exact(cell.index))]
+    return row(f"{PIPELINE}.{name}", key, zip(METERED[unit], amounts, strict=True))
+
+
+def _thousand_bits(count: int) -> int:
+    """Bytes in thousands of bits, as near as these can be; nothing becomes nothing by that."""
+    return max(round(count * 8 / 1000), min(count, 1))
+
+
+def free(row: Row) -> Row:
+    """A cell as it is without a value of ours: 0 in a register, no limit in a meter."""
+    if any(name == CELL for name, _ in row.key):
+        return replace(row, data=tuple((name, 0) for name, _ in row.data))
+    return replace(row, data=tuple((name, UNLIMITED[name]) for name, _ in row.data))
 
 
 def row(
@@ -110,9 +133,7 @@ def entity_rows(entity: Entity, program: Program) -> list[Row]:
     if isinstance(entity, RegisterCell):
         return [cell_row(program, entity.register, entity.index, entity.value)]
     if isinstance(entity, MeterCell):
-        raise RefusedError(
-            f"the meter {entity.meter} cannot be given rates on a Tofino from here yet."
-        )
+        return [meter_row(program, entity)]
     return [_session(entity)]
 
 

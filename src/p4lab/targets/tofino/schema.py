@@ -64,10 +64,12 @@ class Program:
 
     def __init__(self, p4info: str, instances: Iterable[Mapping[str, Any]] = ()) -> None:
         """`p4info` is P4Info as JSON, which knows no externs of TNA: these are `instances`, with
-        name and type."""
+        name and type, and a meter's unit."""
+        instances = list(instances)
         data = json.loads(p4info)
         kinds = {each["name"]: each["type"] for each in instances}
         self.registers = tuple(name for name, kind in kinds.items() if kind == "Register")
+        self.meters = {each["name"]: each["unit"] for each in instances if "unit" in each}
         self.counters = tuple(name for name, kind in kinds.items() if kind == "Counter")
         actions = {
             action["preamble"]["id"]: Action(
@@ -87,6 +89,12 @@ class Program:
     def register(self, name: str) -> str:
         """The full name of a register. Raises ValueError."""
         return _only("register", name, self.registers)
+
+    def meter(self, name: str) -> tuple[str, str]:
+        """The full name of a meter, and what it measures: "bytes" or "packets". Raises
+        ValueError."""
+        full = _only("meter", name, self.meters)
+        return full, self.meters[full]
 
     def counter(self, name: str) -> str:
         """The full name of a counter. Raises ValueError."""
@@ -143,6 +151,25 @@ QUEUED = "tf1.tm.counter.eg_port"  # what the traffic manager has counted for a 
 DROPPED = "drop_count_packets"
 CELL = "$REGISTER_INDEX"
 COUNTER_CELL = "$COUNTER_INDEX"
+METER_CELL = "$METER_INDEX"
+METERED = {
+    "bytes": (
+        "$METER_SPEC_CIR_KBPS",
+        "$METER_SPEC_PIR_KBPS",
+        "$METER_SPEC_CBS_KBITS",
+        "$METER_SPEC_PBS_KBITS",
+    ),
+    "packets": (
+        "$METER_SPEC_CIR_PPS",
+        "$METER_SPEC_PIR_PPS",
+        "$METER_SPEC_CBS_PKTS",
+        "$METER_SPEC_PBS_PKTS",
+    ),
+}
+"""By what a meter measures: committed and peak rate, committed and peak burst"""
+_MOST = {"KBPS": 5_195_848_221, "KBITS": 4_380_866_642, "PPS": 2**64 - 1, "PKTS": 2**64 - 1}
+UNLIMITED = {name: _MOST[name.rpartition("_")[2]] for names in METERED.values() for name in names}
+"""What a cell shows that nobody has given rates: the most that the chip can"""
 PACKETS, BYTES = "$COUNTER_SPEC_PKTS", "$COUNTER_SPEC_BYTES"
 MIRROR = "$mirror.cfg"
 GROUP = "$pre.mgid"
