@@ -600,6 +600,9 @@ class Forwarder:
     def place(self, pipelines: Sequence[str | None]) -> None:
         """What runs in each of the four pipes of a TNA switch, by name; None: nothing. Raises
         ValueError for a name that the program does not have."""
+    def join(self, program: Program, pipelines: Sequence[str | None]) -> None:
+        """Lets another program run in those of the four pipes of a TNA switch for which it says a
+        pipeline. Raises ValueError for a pipe that is taken, or a name that it does not have."""
     def emulate(
         self,
         port: int,
@@ -707,9 +710,10 @@ class P4RuntimeServer:
 class BfrtServer:
     """BF Runtime over gRPC, in threads of its own, for a TNA switch on Linux interfaces."""
 
-    def __init__(self, name: str, forwarder: Forwarder, address: str) -> None:
-        """Listens on HOST:PORT; port 0 takes a free one. Clients bind to the program under `name`.
-        Raises OSError, and ValueError for what is no address or no program of TNA."""
+    def __init__(self, names: Sequence[str], forwarder: Forwarder, address: str) -> None:
+        """Listens on HOST:PORT; port 0 takes a free one. Clients bind to the programs under these
+        names: the forwarder's own first, then those that have joined. Raises OSError, and
+        ValueError for what is no address or no program of TNA."""
     @property
     def address(self) -> str:
         """HOST:PORT; raises OSError once closed."""

@@ -60,7 +60,7 @@ class Chip:
         self.forwarder = _engine.Forwarder(
             self._program, self._ports, _engine.Inbox(), cpu_port=CPU_PORT
         )
-        self._server = _engine.BfrtServer(self.name, self.forwarder, self.address)
+        self._server = _engine.BfrtServer([self.name], self.forwarder, self.address)
         self.address = self._server.address
         self._caller: Any = Caller(self.address)
         request = msg.GetForwardingPipelineConfigRequest()

@@ -2,6 +2,7 @@
 
 use crate::io::Forwarder;
 use crate::p4runtime::{address_of, not_listening, socket, ForwarderPlant};
+use crate::program::Program;
 use p4_arch::tna::Switch;
 use p4_bfrt::server::{Job, Plant, PortCounts, Server};
 use p4_bfrt::Schema;
@@ -56,6 +57,12 @@ impl Plant for ForwarderPlant {
     }
 }
 
+/// The tables of a program; `None` if it is not for Tofino.
+fn schema_of(program: &Program) -> Option<Schema> {
+    let info = program.p4info.as_ref()?;
+    (!info.ingress_parsers.is_empty()).then(|| Schema::of(info))
+}
+
 /// BF Runtime for a switch on Linux interfaces, over gRPC, in threads of its own.
 #[pyclass(module = "p4lab._engine")]
 pub struct BfrtServer {
@@ -66,17 +73,18 @@ pub struct BfrtServer {
 #[pymethods]
 impl BfrtServer {
     #[new]
-    fn new(name: &str, forwarder: &mut Forwarder, address: &str) -> PyResult<BfrtServer> {
-        let (plant, program, listeners) = forwarder.for_runtime();
-        let info = program.and_then(|program| program.p4info.clone());
-        let parsers = info.as_ref().map(|info| info.ingress_parsers.as_slice());
-        let (Some(info), Some([first, ..])) = (&info, parsers) else {
+    fn new(names: Vec<String>, forwarder: &mut Forwarder, address: &str) -> PyResult<BfrtServer> {
+        let schemas = forwarder.programs().map(schema_of);
+        let programs = names.into_iter().zip(schemas);
+        let programs = programs.map(|(name, own)| Some((name, own?)));
+        let programs: Option<Vec<(String, Schema)>> = programs.collect();
+        let Some(programs) = programs.filter(|own| !own.is_empty()) else {
             let message = "BF Runtime is for Tofino: the program has no Pipeline of TNA";
             return Err(PyValueError::new_err(message));
         };
+        let (plant, _, listeners) = forwarder.for_runtime();
         let socket = socket(address)?;
-        let schema = Schema::of(info);
-        let server = Server::new(Arc::new(plant), name, &first.pipeline, schema);
+        let server = Server::new(Arc::new(plant), programs);
         let server = Arc::new(server);
         listeners.bfrt = Arc::downgrade(&server);
         let ticking = Arc::clone(&server);

@@ -2,6 +2,9 @@
 
 use crate::program::Program;
 use p4_arch::Switch;
+#[cfg(target_os = "linux")]
+use p4_arch::{tna, Image};
+use p4_ir::interp::Prepared;
 use p4_ir::native::Native;
 use pyo3::exceptions::PyValueError;
 use pyo3::PyResult;
@@ -47,7 +50,7 @@ pub fn equip(switch: &mut Switch, program: &Program, engine: Engine) -> PyResult
     if engine == Engine::Interpreter {
         return Ok(());
     }
-    let compiled = program.native.get_or_init(|| native(switch));
+    let compiled = program.native.get_or_init(|| native(switch.prepared()));
     match compiled {
         Ok(code) => switch
             .set_native(Some(Arc::clone(code)))
@@ -57,14 +60,25 @@ pub fn equip(switch: &mut Switch, program: &Program, engine: Engine) -> PyResult
     }
 }
 
+/// A program for Tofino with its native code, if there is some.
+#[cfg(target_os = "linux")]
+pub fn of_tna(program: &Program) -> PyResult<(Arc<tna::Image>, Option<Arc<dyn Native>>)> {
+    let Image::Tna(image) = &program.image else {
+        let message = "a program that joins others is one for TNA";
+        return Err(PyValueError::new_err(message));
+    };
+    let code = program.native.get_or_init(|| native(image.prepared()));
+    Ok((Arc::clone(image), code.as_ref().ok().cloned()))
+}
+
 #[cfg(not(target_family = "wasm"))]
-fn native(switch: &Switch) -> Result<Arc<dyn Native>, String> {
-    p4_jit::compile(switch.prepared())
+fn native(program: &Prepared) -> Result<Arc<dyn Native>, String> {
+    p4_jit::compile(program)
         .map(|code| Arc::new(code) as Arc<dyn Native>)
         .map_err(|error| error.to_string())
 }
 
 #[cfg(target_family = "wasm")]
-fn native(_: &Switch) -> Result<Arc<dyn Native>, String> {
+fn native(_: &Prepared) -> Result<Arc<dyn Native>, String> {
     Err("there is no native code in a browser".to_owned())
 }

@@ -77,6 +77,8 @@ pub struct Forwarder {
     /// `None` once stopped
     inner: Option<p4_io::Forwarder<Device>>,
     program: Option<Py<Program>>,
+    /// Programs in other pipes of a TNA switch
+    joined: Vec<Py<Program>>,
     plant: ForwarderPlant,
     listeners: Listeners,
 }
@@ -128,6 +130,7 @@ impl Forwarder {
         Ok(Forwarder {
             inner: Some(inner),
             program,
+            joined: Vec::new(),
             plant,
             listeners: Listeners::default(),
         })
@@ -183,6 +186,23 @@ impl Forwarder {
         py.detach(|| inner.with_device(place))
             .map_err(refused)?
             .map_err(PyValueError::new_err)
+    }
+
+    /// Lets another program run in the pipes of a TNA switch where the others run nothing.
+    fn join(
+        &mut self,
+        py: Python<'_>,
+        program: Py<Program>,
+        pipelines: [Option<String>; 4],
+    ) -> PyResult<()> {
+        let inner = self.running()?;
+        let (image, code) = engine::of_tna(program.get())?;
+        let join = move |device: &mut Device| device.join(image, code, &pipelines);
+        py.detach(|| inner.with_device(join))
+            .map_err(refused)?
+            .map_err(PyValueError::new_err)?;
+        self.joined.push(program);
+        Ok(())
     }
 
     /// Takes a port down or up.
@@ -265,6 +285,11 @@ impl Forwarder {
 }
 
 impl Forwarder {
+    /// All programs, as they are numbered in the switch.
+    pub fn programs(&self) -> impl Iterator<Item = &Program> {
+        self.program.iter().chain(&self.joined).map(Py::get)
+    }
+
     /// What a server needs of the switch, the program that it runs, and where it says that it listens.
     pub fn for_runtime(&mut self) -> (ForwarderPlant, Option<&Program>, &mut Listeners) {
         let program = self.program.as_ref().map(Py::get);

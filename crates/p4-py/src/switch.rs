@@ -6,9 +6,12 @@ use crate::tna;
 use crate::trace::lazy_arrival_dict;
 use crate::update;
 use num_bigint::BigUint;
-use p4_arch::tna::{LoopConfig, LoopStats};
+#[cfg(target_os = "linux")]
+use p4_arch::tna::Image;
+use p4_arch::tna::{LoopConfig, LoopStats, Switch as TnaSwitch};
 use p4_arch::v1model::{Config, Switch as V1Switch};
 use p4_arch::{ArchError, Digest, Sink, Stats, Switch as AnySwitch, Trace};
+use p4_ir::native::Native;
 use p4_net::Out;
 use p4_runtime::{Host, Tap};
 use p4_state::{Args, EntryView, Match, MeterConfig, State, Target, Update, UpdateError};
@@ -17,6 +20,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySequence, PyTuple};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Traces that a device keeps for whoever fetches them; the oldest go first.
@@ -102,7 +106,8 @@ impl Device {
 
     /// Lets a port of a TNA switch lead back to its ingress, or (`None`) out again.
     pub fn set_loop(&mut self, port: u16, config: Option<LoopConfig>) -> Result<(), String> {
-        self.tna("looped ports")?.set_loop(port, config);
+        let switch = self.tna("looped ports")?;
+        switch.each(|own| own.set_loop(port, config));
         Ok(())
     }
 
@@ -110,7 +115,7 @@ impl Device {
     #[cfg(target_os = "linux")]
     pub fn plug(&mut self, port: u16) {
         if let Ok(switch) = self.tna("cables") {
-            switch.plug(port);
+            switch.each(|own| own.plug(port));
         }
     }
 
@@ -118,6 +123,22 @@ impl Device {
     #[cfg(target_os = "linux")]
     pub fn place(&mut self, pipelines: &[Option<String>; 4]) -> Result<(), String> {
         self.tna("pipes")?.place(pipelines)
+    }
+
+    /// Lets another program run in pipes of a TNA switch where none does, at the same ports.
+    #[cfg(target_os = "linux")]
+    pub fn join(
+        &mut self,
+        image: Arc<Image>,
+        code: Option<Arc<dyn Native>>,
+        pipelines: &[Option<String>; 4],
+    ) -> Result<(), String> {
+        let first = self.tna("pipes")?;
+        let mut other =
+            TnaSwitch::new(image, *first.config()).map_err(|error| error.to_string())?;
+        other.set_native(code).map_err(|error| error.to_string())?;
+        other.place(pipelines)?;
+        first.join(other)
     }
 
     /// What a looped port with a rate has counted; `None` if the port is not looped.
@@ -240,10 +261,10 @@ impl p4_net::Device for Device {
 
     fn port_changed(&mut self, now: Time, port: u16, up: bool) {
         if let Some(AnySwitch::Tna(switch)) = &mut self.switch {
-            match up {
-                true => switch.port_up(port),
-                false => switch.port_down(now, port),
-            }
+            switch.each(|own| match up {
+                true => own.port_up(port),
+                false => own.port_down(now, port),
+            });
         }
     }
 

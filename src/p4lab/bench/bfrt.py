@@ -104,7 +104,7 @@ def _one_by_one(result: _engine.Compilation, say: Say) -> Iterator[Measure]:
 def _to_switch(program: _engine.Program, client: Client, messages: list[bytes]) -> float:
     """The seconds of a client with a switch whose table is empty."""
     forwarder = _engine.Forwarder(program, [], _engine.Inbox())
-    server = _engine.BfrtServer("bench", forwarder, "127.0.0.1:0")
+    server = _engine.BfrtServer(["bench"], forwarder, "127.0.0.1:0")
     try:
         return client(server.address, messages)
     finally:

@@ -36,7 +36,7 @@ def switch(words: Words = None) -> None:
     --arch tna: a program for Tofino, driven over BF Runtime (0.0.0.0:50052) as by bf_switchd.
     With it --ports-json FILE (as the Tofino model's -f: makes the veths that are missing),
     --int-port-loop PIPES (a mask, as the model's) and --conf FILE (bf_switchd's: which pipeline
-    runs in which pipes).
+    runs in which pipes). With --conf several programs can share the chip, each in its own pipes.
     """
     try:
         run_until_signalled(parse(words or []))

@@ -61,6 +61,8 @@ class Options:
     """What a switch is started with. `program` is P4 source or p4c's JSON; None: wait for one."""
 
     program: Path | None = None
+    beside: tuple[Path, ...] = ()
+    """With TNA: further programs, each for pipes of its own"""
     ports: tuple[tuple[int, str], ...] = ()
     device_id: int = 0
     address: str | None = DEFAULT_ADDRESS
@@ -144,7 +146,7 @@ def parse(words: Sequence[str]) -> Options:
                 f"there is no option {name}; `{command()} switch --help` lists them."
             )
         elif options.program is not None:
-            raise CommandLineError(f"one program is enough: {options.program} or {word}.")
+            options = replace(options, beside=(*options.beside, Path(word)))
         else:
             options = replace(options, program=Path(word))
     _check_arch(options)
@@ -172,6 +174,9 @@ def _with_backend(options: Options, backend: str) -> Options:
 def _check_arch(options: Options) -> None:
     """What bmv2 has and a Tofino has not, and the other way round."""
     if options.arch != TNA:
+        if options.beside:
+            both = f"{options.program} or {options.beside[0]}"
+            raise CommandLineError(f"one program is enough: {both}.")
         for name, given in (
             ("--ports-json", options.ports_file),
             ("--conf", options.conf),
@@ -188,6 +193,8 @@ def _check_arch(options: Options) -> None:
             raise CommandLineError(f"{name} is bmv2's; with --arch {TNA} leave it out.")
     if options.program is None:
         raise CommandLineError(f"--arch {TNA} needs a program; --no-p4 is P4Runtime's.")
+    if options.beside and options.conf is None:
+        raise CommandLineError("several programs need --conf, which says in which pipes each runs.")
 
 
 class _Words(Iterator[str]):

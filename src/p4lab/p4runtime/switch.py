@@ -119,6 +119,7 @@ def run(options: Options, ended: threading.Event, ready: threading.Event | None 
             stack.enter_context(Captures(options.pcap, names))
         if options.arch == TNA:
             _set_up_pipes(options, forwarder)
+            _join(options, forwarder)
         if options.address is not None:
             serve = _serve_bfrt if options.arch == TNA else _serve
             address, what = serve(options, options.address, forwarder, stack)
@@ -166,17 +167,33 @@ def _set_up_pipes(options: Options, forwarder: _engine.Forwarder) -> None:
             forwarder.set_loop(pipe << 7 | port)
 
 
+def _join(options: Options, forwarder: _engine.Forwarder) -> None:
+    """Programs into the pipes that the configuration has for them."""
+    for file in options.beside:
+        program = load(file)
+        assert options.conf is not None  # the command line says so
+        try:
+            forwarder.join(program, pipelines_in(options.conf, file.stem))
+        except ConfError as error:
+            raise SwitchError(f"--conf {options.conf}: {error}.") from error
+        except ValueError as error:
+            raise SwitchError(f"{file}: {error}.") from error
+
+
 def _serve_bfrt(
     options: Options, address: str, forwarder: _engine.Forwarder, stack: ExitStack
 ) -> tuple[str, str]:
-    """The same for BF Runtime, whose clients call the program as its file."""
-    name = options.program.stem if options.program else ""
+    """The same for BF Runtime, whose clients call programs as their files."""
+    files = [options.program, *options.beside]
+    names = [file.stem for file in files if file is not None]
+    if len(set(names)) < len(names):
+        raise SwitchError("clients tell programs apart by their files' names; two are the same.")
     try:
-        server = _engine.BfrtServer(name, forwarder, address)
+        server = _engine.BfrtServer(names, forwarder, address)
     except ValueError as error:
         raise SwitchError(f"--arch {TNA}: {error}.") from error
     stack.callback(server.close)
-    return server.address, f"BF Runtime for {name}"
+    return server.address, f"BF Runtime for {' and '.join(names)}"
 
 
 def _thrift(

@@ -31,6 +31,7 @@ mod parsing;
 mod pipes;
 mod ports;
 mod pre;
+mod programs;
 mod queue;
 mod selectors;
 mod switch;

@@ -121,6 +121,23 @@ impl Pipes {
         Ok(())
     }
 
+    /// The pipelines that run, by name, each with its pipes.
+    pub fn placed(&self) -> Vec<(String, Vec<u8>)> {
+        let pipes = |pipeline: usize| {
+            let pipes = (0..).zip(&self.of);
+            let own = pipes.filter(move |(_, own)| **own == Some(pipeline));
+            own.map(|(pipe, _)| pipe).collect::<Vec<u8>>()
+        };
+        let placed = self.names.iter().enumerate();
+        let placed = placed.map(|(number, name)| (name.clone(), pipes(number)));
+        placed.filter(|(_, pipes)| !pipes.is_empty()).collect()
+    }
+
+    /// Whether a pipeline runs in a pipe.
+    pub fn runs_in(&self, pipe: usize) -> bool {
+        self.of.get(pipe).is_some_and(Option::is_some)
+    }
+
     /// What runs in the pipe of a port.
     pub fn at(&self, port: Port) -> Option<&Pipeline> {
         let own = *self.of.get(usize::from(pipe(port)))?;

@@ -240,6 +240,17 @@ impl Ports {
         }
     }
 
+    /// The same ports with their loops, cables and CPU, and nothing under way.
+    pub fn anew(&self, seed: u64) -> Ports {
+        let mut own = Ports::new(self.pipes, seed);
+        for (port, looped) in &self.looped {
+            own.set_loop(*port, Some(looped.config));
+        }
+        own.cables = self.cables.clone();
+        (own.cpu, own.copy_to_cpu) = (self.cpu, self.copy_to_cpu);
+        own
+    }
+
     /// Whether the chip has the port.
     pub fn exists(&self, port: Port) -> bool {
         pipe(port) < self.pipes && local_port(port) < PORTS && port < 512

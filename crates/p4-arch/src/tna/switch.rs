@@ -9,6 +9,7 @@ use super::mirror::MirrorSession;
 use super::pipes::{Pipes, PIPES};
 use super::ports::{LoopConfig, LoopStats, Ports};
 use super::pre::{Lag, Node, Pre, Pruning};
+use super::programs::Others;
 use super::queue::{Arrival, Copy, Waiting};
 use crate::engine::Engine;
 use crate::error::ArchError;
@@ -80,6 +81,8 @@ pub struct Switch {
     blanks: Vec<Vec<u8>>,
     /// Packets that the arriving packet has become so far
     packets: u32,
+    /// Programs in other pipes of the chip
+    pub(super) others: Others,
 }
 
 impl Switch {
@@ -125,6 +128,7 @@ impl Switch {
             to_ingress: VecDeque::new(),
             blanks: Vec::new(),
             packets: 0,
+            others: Others::default(),
         })
     }
 
@@ -146,7 +150,7 @@ impl Switch {
         &self.externs.state
     }
 
-    /// What the switch has counted about itself.
+    /// What this program's pipes have counted.
     pub fn stats(&self) -> Stats {
         self.externs.stats
     }
@@ -448,6 +452,12 @@ impl Switch {
     /// When something happens by itself: a packet is back on a looped port, or is generated, or a
     /// mirror session has collected long enough.
     pub fn next_departure(&self) -> Option<Time> {
+        let own = self.next_own();
+        own.into_iter().chain(self.next_elsewhere()).min()
+    }
+
+    /// The same in the pipes of this program.
+    fn next_own(&self) -> Option<Time> {
         let times = [
             self.ports.next_time(),
             self.generator.next_time(),
@@ -459,15 +469,28 @@ impl Switch {
     /// Lets happen what happens by itself until `now`.
     pub fn advance(&mut self, now: Time, out: &mut impl Sink) {
         if self.machine.shows_undefined() {
-            self.go_on(now, out, &mut Nothing::<Silent>::default());
+            self.go_on_together(now, out, &mut Nothing::<Silent>::default());
         } else {
-            self.go_on(now, out, &mut Nothing::<NoTrace>::default());
+            self.go_on_together(now, out, &mut Nothing::<NoTrace>::default());
+        }
+    }
+
+    /// In all programs, in the order of time.
+    fn go_on_together<F: Follow>(&mut self, now: Time, out: &mut impl Sink, follow: &mut F) {
+        if !self.has_company() {
+            return self.go_on(now, out, follow);
+        }
+        while let Some(next) = self.next_departure().filter(|next| *next <= now) {
+            self.go_on(next, out, follow);
+            self.go_on_elsewhere(next, out);
+            self.begin(next);
+            self.settle_everywhere(out, follow);
         }
     }
 
     fn go_on<F: Follow>(&mut self, now: Time, out: &mut impl Sink, follow: &mut F) {
         let (mut moment, mut generated_now) = (Time::ZERO, 0);
-        while let Some(next) = self.next_departure().filter(|next| *next <= now) {
+        while let Some(next) = self.next_own().filter(|next| *next <= now) {
             self.packets = 1;
             if next > moment {
                 (moment, generated_now) = (next, 0);
@@ -535,25 +558,40 @@ impl Switch {
         follow: &mut F,
     ) {
         self.advance(now, out);
+        self.begin(now);
+        if !self.arrives_elsewhere(now, port, data) {
+            self.come_in(port, data, follow);
+            if !self.ports.exists(port) {
+                self.to_ingress.clear();
+                return self.dropped(Drop::BadPort { port }, follow);
+            }
+            self.settle(out, follow);
+        }
+        if self.has_company() {
+            self.settle_everywhere(out, follow);
+        }
+        if self.generator.next_time().is_some_and(|next| next <= now) {
+            self.go_on_together(now, out, follow);
+        }
+    }
+
+    /// From now on `now` is the time, and the packet under way has become no others yet.
+    pub(super) fn begin(&mut self, now: Time) {
         self.now = now;
         self.packets = 1;
+    }
+
+    /// Takes in a packet from outside, and counts it.
+    pub(super) fn come_in<F: Follow>(&mut self, port: Port, data: &[u8], follow: &mut F) {
         let stats = &mut self.externs.stats;
         stats.received += 1;
         stats.received_bytes += data.len() as u64;
         self.arrive(port, data, follow);
-        if !self.ports.exists(port) {
-            self.to_ingress.clear();
-            return self.dropped(Drop::BadPort { port }, follow);
-        }
-        self.settle(out, follow);
-        if self.generator.next_time().is_some_and(|next| next <= now) {
-            self.go_on(now, out, follow);
-        }
     }
 
     /// Carries on until nothing is under way but what waits for its time. Copies on their way out
     /// go first.
-    fn settle<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
+    pub(super) fn settle<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
         while let Some(waiting) = self.next_waiting() {
             match waiting {
                 Waiting::Egress(copy) => self.queue_or_send(copy, out, follow),
@@ -568,8 +606,10 @@ impl Switch {
     }
 
     pub(super) fn wait_for_egress(&mut self, copy: Copy) {
-        let enqueued = self.now;
-        self.to_egress.push_back(Copy { enqueued, ..copy });
+        if let Some(copy) = self.others.take(copy) {
+            let enqueued = self.now;
+            self.to_egress.push_back(Copy { enqueued, ..copy });
+        }
     }
 
     pub(super) fn wait_for_ingress(&mut self, arrival: Arrival) {

@@ -14,6 +14,11 @@ const BOOL: FieldType = FieldType::Bool { default: None };
 
 pub const PORT: u32 = 0xff00_0001;
 
+/// Whether a table is the chip's, not a program's.
+pub fn is_fixed(id: u32) -> bool {
+    id >> 24 == 0xff
+}
+
 /// Ids of fixed tables begin with 0xff; the next byte is their sort.
 mod id {
     pub use super::PORT;

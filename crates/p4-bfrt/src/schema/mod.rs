@@ -9,6 +9,8 @@ mod json;
 pub(crate) mod port_stats;
 mod tables;
 
+pub(crate) use fixed::is_fixed;
+
 /// The table of the chip's ports
 pub(crate) const PORT: u32 = fixed::PORT;
 /// The one of what they count

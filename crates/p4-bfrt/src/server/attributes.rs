@@ -1,7 +1,7 @@
 //! Properties of whole tables.
 
 use super::entries::Sweep;
-use super::{chip, Scope};
+use super::Scope;
 use crate::messages::{
     Attribute, ByteCountAdjust, DynHashing, DynKeyMask, Enabled, EntryScope, IdleMode, IdleTable,
     KeyFieldMask, Mode, Number, PreDevice, Predefined, Sharing, TableAttribute,
@@ -125,7 +125,9 @@ pub fn write(
     let attribute = known(table, own)?;
     if let Attribute::ByteCountAdjust(own) = attribute {
         for pipe in chip.pipes_of(table, scope.pipe)? {
-            chip.attributes.1.insert((table.id, pipe), own.bytes);
+            chip.attributes_mut(table.id)
+                .1
+                .insert((table.id, pipe), own.bytes);
         }
     }
     let kept = match attribute {
@@ -140,13 +142,18 @@ pub fn write(
         }
         Attribute::DynKeyMask(own) => Attribute::DynKeyMask(key_mask(switch, chip, table, own)?),
         Attribute::PreDevice(own) => {
-            chip::device(switch, own)?;
-            let before = chip.attributes.0.get(&(table.id, name(attribute)));
+            chip.tell_device(own)?;
+            let before = chip
+                .attributes_of(table.id)
+                .0
+                .get(&(table.id, name(attribute)));
             Attribute::PreDevice(joined(before, own))
         }
         _ => attribute.clone(),
     };
-    chip.attributes.0.insert((table.id, name(attribute)), kept);
+    chip.attributes_mut(table.id)
+        .0
+        .insert((table.id, name(attribute)), kept);
     Ok(())
 }
 
@@ -172,7 +179,7 @@ fn sweep_anew(
 ) -> Result<(), Refusal> {
     let now = scope.now.picos();
     let idle = chip.idle(table.id);
-    let before = chip.sweeps.insert(table.id, now);
+    let before = chip.own.sweeps.insert(table.id, now);
     let before = before.map(|start| Sweep::new(&idle, start, now));
     for part in chip.parts(table, super::ALL_PIPES)? {
         switch.move_idle(&part, |ttl, since| {
@@ -246,11 +253,11 @@ fn scopes(
         }
     }
     let all_share = || vec![0; super::PIPES as usize];
-    let before = chip.scopes.get(&table.id).cloned();
+    let before = chip.own.scopes.get(&table.id).cloned();
     if table.is_matched() && before.unwrap_or_else(all_share) != of_pipe {
         switch.set_scopes(table.source(), &of_pipe)?;
     }
-    chip.scopes.insert(table.id, of_pipe);
+    chip.own.scopes.insert(table.id, of_pipe);
     Ok(())
 }
 
@@ -274,11 +281,14 @@ pub fn read(
 ) -> Result<TableAttribute, Refusal> {
     let table = scope.table(asked.table_id)?;
     let asked = known(table, asked)?;
-    let own = chip.attributes.0.get(&(table.id, name(asked)));
+    let own = chip.attributes_of(table.id).0.get(&(table.id, name(asked)));
     let mut own = own.cloned().unwrap_or_else(|| initial(table, asked));
     if let Attribute::ByteCountAdjust(own) = &mut own {
         let pipe = chip.pipes_of(table, scope.pipe)?.first().copied();
-        let known = chip.attributes.1.get(&(table.id, pipe.unwrap_or(0)));
+        let known = chip
+            .attributes_of(table.id)
+            .1
+            .get(&(table.id, pipe.unwrap_or(0)));
         own.bytes = known.copied().unwrap_or(0);
     }
     if let Attribute::EntryScope(scope) = &mut own {

@@ -123,7 +123,7 @@ pub fn apply(switch: &mut Switch, chip: &mut Chip) {
         match change {
             Change::Forget { table, part, entry } => {
                 switch.forget_direct(&table, entry);
-                chip.filters.remove(&(part, entry));
+                chip.own.filters.remove(&(part, entry));
             }
             Change::Set {
                 table,
@@ -145,7 +145,7 @@ pub fn apply(switch: &mut Switch, chip: &mut Chip) {
                     }
                 }
                 if let Some(row) = filter {
-                    chip.filters.insert((key.table, entry), row);
+                    chip.own.filters.insert((key.table, entry), row);
                 }
             }
         }
@@ -210,7 +210,7 @@ pub fn shown(
         let values = cells.iter().filter_map(|cell| cell.get(at));
         out.extend(values.map(|value| values::field(field.id, &field.field_type, value)));
     }
-    let row = chip.filters.get(&(part.to_string(), entry));
+    let row = chip.own.filters.get(&(part.to_string(), entry));
     out.extend(own(table, is_filter).map(|field| {
         let set = row.and_then(|row| row.fields.get(&field.id).cloned());
         DataField {

@@ -30,7 +30,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// What there is to tell at `now`; whether entries are idle is looked up if `ages` says so.
+    /// What there is to tell of a program at `now`; whether entries are idle is looked up if `ages` says so.
     pub fn notices(
         &mut self,
         switch: &mut Switch,
@@ -41,7 +41,6 @@ impl Told {
     ) -> Vec<Notice> {
         let digests = switch.take_digests();
         let mut out = self.digests(switch, schema, digests);
-        out.extend(chip.told_ports());
         if ages {
             out.extend(self.awake(switch, chip, schema));
             for own in switch.idle_entries(now) {

@@ -7,7 +7,7 @@ use crate::messages::{
     DataField, Entity, EntityKind, EntryName, Exact, HandleId, HandleName, KeyField, KeyValue,
     ObjectId, TableData, TableEntry, TableKey, TableUsage, TargetDevice,
 };
-use crate::schema::{fields, Kind, Table};
+use crate::schema::{fields, is_fixed, Kind, Table};
 use num_bigint::BigUint;
 use p4_arch::tna::Switch;
 use p4_runtime::{Code, Refusal};
@@ -29,10 +29,14 @@ pub fn read(
     asked: &Entity,
 ) -> Result<Vec<Entity>, Refusal> {
     let one = |kind: EntityKind| vec![Entity { kind: Some(kind) }];
+    let (whole, switch) = (switch, switch.program(chip.program));
     match &asked.kind {
         Some(EntityKind::Entry(entry)) => {
             let (table, scope) = (scope.table(entry.table_id)?, scope.of(entry));
-            let found = read_entries(switch, chip, scope, table, entry)?;
+            let found = match is_fixed(table.id) {
+                true => chip::read(whole, chip, scope, table, entry)?,
+                false => read_entries(switch, chip, scope, table, entry)?,
+            };
             let wanted = entry.data.as_ref();
             let found = found.into_iter().filter(|own| is_meant(entry, own));
             let found = found.map(|own| picked(table, own, wanted));
@@ -247,7 +251,7 @@ fn matched_in(
     pipes.retain(|own| [ALL_PIPES, *own].contains(&scope.pipe));
     let show = |own: &EntryView| {
         let known = (table.counts() && !from_chip(asked)).then(|| {
-            let (packets, bytes) = chip.fetched.of(&part, own.handle);
+            let (packets, bytes) = chip.own.fetched.of(&part, own.handle);
             EntryView {
                 packets,
                 bytes,
@@ -257,7 +261,7 @@ fn matched_in(
         let own = known.as_ref().unwrap_or(own);
         let age = match sweep {
             Some(sweep) => Age::told(own, sweep),
-            None => Age::asked(own, chip.hits.contains(&part, own.handle)),
+            None => Age::asked(own, chip.own.hits.contains(&part, own.handle)),
         };
         let mut entry = entries::shown(table, own, age, key_only);
         if let Some(data) = &mut entry.data {
@@ -368,7 +372,7 @@ fn cells(
     let cells = wanted.map(|at| {
         let data = match (table.kind, from_chip(asked)) {
             (Kind::Counter, true) => counted(table, switch.state().counter(table.source(), at)?),
-            (Kind::Counter, false) => counted(table, chip.fetched.of(table.source(), at)),
+            (Kind::Counter, false) => counted(table, chip.own.fetched.of(table.source(), at)),
             _ => cell_of(switch, scope, table, at)?,
         };
         Ok(cell(table, at, data))

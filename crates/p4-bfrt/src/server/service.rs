@@ -4,7 +4,7 @@
 //! the switch is done between two packets.
 
 use super::chip::PortCounts;
-use super::notices::{self, Told};
+use super::notices::{self, Notice, Told};
 use super::{names_one, read, write, Chip, Done, Scope, ALL_PIPES, PIPES};
 use crate::messages::{
     BatchError, Entity, EntityKind, GetPipelineRequest, GetPipelineResponse, NonP4Config,
@@ -66,31 +66,38 @@ pub trait Sink: Send + Sync {
     fn send(&self, message: StreamMessageResponse);
 }
 
-/// BF Runtime for a switch that runs one program.
+/// BF Runtime for a switch and the programs that it runs.
 pub struct Server {
     plant: Arc<dyn Plant>,
-    /// What clients bind to
-    program: String,
-    /// Of the program
-    schema: Schema,
-    /// Of the program and the chip
-    tables: Arc<Schema>,
-    pipeline: String,
+    /// By their numbers in the switch
+    programs: Arc<[Program]>,
     clients: Mutex<BTreeMap<u32, Client>>,
     shadow: Arc<Mutex<Shadow>>,
     ticks: AtomicU32,
 }
 
+/// A program as clients see it.
+struct Program {
+    /// What they bind to
+    name: String,
+    own: Schema,
+    /// Of the program and the chip
+    tables: Schema,
+}
+
 struct Client {
     sink: Arc<dyn Sink>,
     wants: Notifications,
+    /// The program that it has bound to
+    program: Option<usize>,
 }
 
 /// What is known of the switch beside the tables of its program.
 #[derive(Default)]
 struct Shadow {
     chip: Chip,
-    told: Told,
+    /// By program
+    told: BTreeMap<usize, Told>,
     /// The switch that is being filled for a warm restart
     next: Option<Box<(Switch, Chip)>>,
 }
@@ -167,6 +174,7 @@ impl Stream {
         let own = Client {
             sink: Arc::clone(&self.sink),
             wants: wants.notifications.unwrap_or_default(),
+            program: None,
         };
         clients.insert(client, own);
         Ok(())
@@ -184,18 +192,18 @@ fn device(id: u32) -> Result<(), Refusal> {
 }
 
 impl Server {
-    /// `pipeline` is the name of the program's one pipeline.
-    pub fn new(plant: Arc<dyn Plant>, program: &str, pipeline: &str, schema: Schema) -> Server {
-        let mut tables = schema.clone();
-        tables.tables.extend(Schema::fixed().tables);
+    /// The programs with their names, as they are numbered in the switch.
+    pub fn new(plant: Arc<dyn Plant>, programs: Vec<(String, Schema)>) -> Server {
+        let programs = programs.into_iter().map(|(name, own)| {
+            let mut tables = own.clone();
+            tables.tables.extend(Schema::fixed().tables);
+            Program { name, own, tables }
+        });
         // A switch that has been stopped needs no CPU.
         let _ = plant.run(Box::new(connect_cpu));
         Server {
             plant,
-            program: program.to_string(),
-            schema,
-            tables: Arc::new(tables),
-            pipeline: pipeline.to_string(),
+            programs: programs.collect(),
             clients: Mutex::default(),
             shadow: Arc::default(),
             ticks: AtomicU32::new(0),
@@ -217,29 +225,43 @@ impl Server {
         // To look at all entries takes its time.
         let tick = self.ticks.fetch_add(1, Ordering::Relaxed);
         let ages = ages && tick.is_multiple_of(TICKS_OF_AGES);
-        let tables = Arc::clone(&self.tables);
+        let programs = Arc::clone(&self.programs);
         let found = self.ask(move |switch, shadow, now| {
             let Shadow { chip, told, .. } = shadow;
-            told.notices(switch, chip, &tables, now, ages)
+            let ports = chip.told_ports().into_iter();
+            let mut out: Vec<(Option<usize>, Notice)> = ports.map(|own| (None, own)).collect();
+            for (number, program) in programs.iter().enumerate() {
+                chip.turn_to(number);
+                let (own, told) = (switch.program_mut(number), told.entry(number).or_default());
+                let notices = told.notices(own, chip, &program.tables, now, ages);
+                out.extend(notices.into_iter().map(|own| (Some(number), own)));
+            }
+            out
         });
         // A switch that has been stopped tells nothing.
-        for notice in found.unwrap_or_default() {
+        for (program, notice) in found.unwrap_or_default() {
             for client in self.clients().values() {
-                if (notice.wanted)(&client.wants) {
+                if self.hears_of(client, program) && (notice.wanted)(&client.wants) {
                     client.sink.send(notice.message.clone());
                 }
             }
         }
     }
 
+    /// Whether a client is told of a program: of the one that it has bound to, and of a switch's only
+    /// one.
+    fn hears_of(&self, client: &Client, program: Option<usize>) -> bool {
+        program.is_none() || self.programs.len() == 1 || client.program == program
+    }
+
     /// Every part's result; the error of a batch of which a part was refused tells them as well.
     /// `lenient`: see [`write`].
     pub fn write(&self, request: WriteRequest, lenient: bool) -> Written {
-        self.named(&request.p4_name)?;
+        let program = self.named(&request.p4_name, request.client_id)?;
         let target = target_of(request.target)?;
         let entities = request.updates.iter().filter_map(|own| own.entity.as_ref());
         let counts = self.counts_for(entities);
-        self.ask_of(target, counts, move |switch, chip, scope| {
+        self.ask_of(program, target, counts, move |switch, chip, scope| {
             write(switch, chip, scope, &request, lenient)
         })
     }
@@ -251,17 +273,18 @@ impl Server {
         if request.updates.len() > FEW || about_counts(entities) {
             return None;
         }
-        self.ask_at_once(&request.p4_name, request.target, |switch, chip, scope| {
+        let program = self.named(&request.p4_name, request.client_id);
+        self.ask_at_once(program, request.target, |switch, chip, scope| {
             write(switch, chip, scope, request, lenient)
         })
     }
 
     /// What was found, and what became of each part of the request.
     pub fn read(&self, request: ReadRequest) -> Found {
-        self.named(&request.p4_name)?;
+        let program = self.named(&request.p4_name, request.client_id)?;
         let target = target_of(request.target)?;
         let counts = self.counts_for(request.entities.iter());
-        self.ask_of(target, counts, move |switch, chip, scope| {
+        self.ask_of(program, target, counts, move |switch, chip, scope| {
             find(switch, chip, scope, &request)
         })
     }
@@ -272,7 +295,8 @@ impl Server {
         if asked.len() > FEW || !asked.iter().all(names_one) || about_counts(asked.iter()) {
             return None;
         }
-        self.ask_at_once(&request.p4_name, request.target, |switch, chip, scope| {
+        let program = self.named(&request.p4_name, request.client_id);
+        self.ask_at_once(program, request.target, |switch, chip, scope| {
             find(switch, chip, scope, request)
         })
     }
@@ -291,12 +315,13 @@ impl Server {
     /// Runs `action` for a target in this thread; `None` if it would have to wait.
     fn ask_at_once<R>(
         &self,
-        program: &str,
+        program: Result<usize, Status>,
         target: Option<TargetDevice>,
         action: impl FnOnce(&mut Switch, &mut Chip, Scope<'_>) -> R,
     ) -> Option<Result<R, Status>> {
-        let target = match self.named(program).and_then(|()| target_of(target)) {
-            Ok(target) => target,
+        let meant = program.and_then(|program| Ok((program, target_of(target)?)));
+        let (program, target) = match meant {
+            Ok(meant) => meant,
             Err(status) => return Some(Err(status)),
         };
         let now = self.plant.now();
@@ -305,7 +330,8 @@ impl Server {
             let mut shadow = self.shadow.lock().unwrap_or_else(PoisonError::into_inner);
             let (switch, chip) = shadow.current(switch);
             chip.take_counts(None);
-            let scope = scope_of(&self.tables, target, now);
+            chip.turn_to(program);
+            let scope = scope_of(&self.programs[program].tables, target, now);
             done = action.take().map(|action| action(switch, chip, scope));
         });
         match ran {
@@ -317,15 +343,18 @@ impl Server {
     /// Runs `action` for a target between two packets, while ports have counted so much.
     fn ask_of<R: Send + 'static>(
         &self,
+        program: usize,
         target: TargetDevice,
         counts: Option<BTreeMap<u16, PortCounts>>,
         action: impl FnOnce(&mut Switch, &mut Chip, Scope<'_>) -> R + Send + 'static,
     ) -> Result<R, Status> {
-        let schema = Arc::clone(&self.tables);
+        let programs = Arc::clone(&self.programs);
         self.ask(move |switch, shadow, now| {
             let (switch, chip) = shadow.current(switch);
             chip.take_counts(counts);
-            action(switch, chip, scope_of(&schema, target, now))
+            chip.turn_to(program);
+            let scope = scope_of(&programs[program].tables, target, now);
+            action(switch, chip, scope)
         })
     }
 
@@ -337,14 +366,34 @@ impl Server {
         about_counts(entities).then(|| self.plant.counts())
     }
 
-    /// A client may leave the program's name out: there is one.
-    fn named(&self, program: &str) -> Result<(), Status> {
-        if program.is_empty() || program == self.program {
-            return Ok(());
+    /// The program that a request is about. A client may leave its name out if there is one, or if
+    /// the client has bound to it.
+    fn named(&self, name: &str, client: u32) -> Result<usize, Status> {
+        if !name.is_empty() {
+            return self.known(name);
         }
-        let own = &self.program;
-        let message = format!("the switch runs {own}, not {program}");
-        Err(Status::new(Code::NotFound, message))
+        if self.programs.len() == 1 {
+            return Ok(0);
+        }
+        let clients = self.clients();
+        let bound = clients.get(&client).and_then(|own| own.program);
+        bound.ok_or_else(|| {
+            let message = format!("the switch runs {}; name one, or bind to it", self.names());
+            Status::new(Code::FailedPrecondition, message)
+        })
+    }
+
+    fn known(&self, name: &str) -> Result<usize, Status> {
+        let found = self.programs.iter().position(|own| own.name == name);
+        found.ok_or_else(|| {
+            let message = format!("the switch runs {}, not {name}", self.names());
+            Status::new(Code::NotFound, message)
+        })
+    }
+
+    fn names(&self) -> String {
+        let names = self.programs.iter().map(|own| own.name.as_str());
+        names.collect::<Vec<_>>().join(" and ")
     }
 
     pub fn set_pipeline(
@@ -355,8 +404,12 @@ impl Server {
         let action = PipelineAction::try_from(request.action).ok();
         let response = match action {
             Some(PipelineAction::Bind) => {
+                let mut bound = None;
                 for config in &request.config {
-                    self.named(&config.p4_name)?;
+                    bound = Some(self.known(&config.p4_name)?);
+                }
+                if let Some(client) = self.clients().get_mut(&request.client_id) {
+                    client.program = bound;
                 }
                 return Ok(SetPipelineResponse::default());
             }
@@ -398,21 +451,23 @@ impl Server {
         Ok(response)
     }
 
-    /// Whether a client's configuration is the program that the switch runs.
+    /// Whether a client's configuration is the programs that the switch runs.
     fn verify(&self, config: &[PipelineConfig]) -> Result<(), Status> {
         let wrong = |message: &str| Err(Status::new(Code::InvalidArgument, message));
-        let [own] = config else {
-            return wrong("name one program");
-        };
-        if own.p4_name != self.program {
-            let program = &self.program;
+        let mut given: Vec<&str> = config.iter().map(|own| own.p4_name.as_str()).collect();
+        let mut own: Vec<&str> = self.programs.iter().map(|own| own.name.as_str()).collect();
+        (given.sort_unstable(), own.sort_unstable());
+        if given != own {
+            let names = self.names();
             return wrong(&format!(
-                "the switch keeps {program}, the program that it was started with"
+                "the switch keeps {names}, with which it was started; send this"
             ));
         }
-        let is_json = std::str::from_utf8(&own.bfruntime_info)
-            .is_ok_and(|text| serde_json::from_str::<serde_json::Value>(text).is_ok());
-        match is_json {
+        let is_json = |own: &PipelineConfig| {
+            let text = std::str::from_utf8(&own.bfruntime_info);
+            text.is_ok_and(|text| serde_json::from_str::<serde_json::Value>(text).is_ok())
+        };
+        match config.iter().all(is_json) {
             true => Ok(()),
             false => wrong("bfruntime_info is no JSON; send what the switch gives"),
         }
@@ -422,7 +477,7 @@ impl Server {
     /// the old one.
     fn begin(&self) -> Result<(), Status> {
         self.ask(|switch, shadow, _| {
-            let next = Switch::new(Arc::clone(switch.image()), *switch.config());
+            let next = switch.anew();
             let mut next = next.map_err(|error| Status::new(Code::Internal, error.to_string()))?;
             connect_cpu(&mut next);
             let chip = shadow.chip.replaced(&mut next);
@@ -439,7 +494,7 @@ impl Server {
                 return Err(Status::new(Code::InvalidArgument, message));
             };
             (*switch, shadow.chip) = *next;
-            shadow.told = Told::default();
+            shadow.told.clear();
             Ok(())
         })?
     }
@@ -449,20 +504,26 @@ impl Server {
         request: &GetPipelineRequest,
     ) -> Result<GetPipelineResponse, Status> {
         device(request.device_id)?;
-        let profile = Profile {
-            profile_name: self.pipeline.clone(),
-            pipe_scope: (0..PIPES).collect(),
-        };
-        let config = PipelineConfig {
-            p4_name: self.program.clone(),
-            bfruntime_info: self.schema.json().into_bytes(),
-            profiles: vec![profile],
-        };
+        let placed = self.ask(|switch, _, _| {
+            let programs = switch.programs();
+            programs.map(Switch::pipelines).collect::<Vec<_>>()
+        })?;
+        let configs = self.programs.iter().zip(placed).map(|(own, placed)| {
+            let profiles = placed.into_iter().map(|(name, pipes)| Profile {
+                profile_name: name,
+                pipe_scope: pipes.into_iter().map(u32::from).collect(),
+            });
+            PipelineConfig {
+                p4_name: own.name.clone(),
+                bfruntime_info: own.own.json().into_bytes(),
+                profiles: profiles.collect(),
+            }
+        });
         let fixed = NonP4Config {
             bfruntime_info: Schema::fixed().json().into_bytes(),
         };
         Ok(GetPipelineResponse {
-            config: vec![config],
+            config: configs.collect(),
             non_p4_config: Some(fixed),
         })
     }
@@ -518,7 +579,7 @@ fn find(switch: &Switch, chip: &Chip, scope: Scope<'_>, request: &ReadRequest) -
 /// The first of the ports that lead to a CPU is connected, as it is on boards; nothing is copied there
 /// until a client says so.
 fn connect_cpu(switch: &mut Switch) {
-    switch.set_cpu_port(Some(CPU_PORT), false);
+    switch.each(|own| own.set_cpu_port(Some(CPU_PORT), false));
 }
 
 /// What a request is for; without a target all of the chip.

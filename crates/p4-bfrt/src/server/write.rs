@@ -36,9 +36,10 @@ pub fn write(
     request: &WriteRequest,
     lenient: bool,
 ) -> Vec<Result<Done, Refusal>> {
+    let own = switch.program_mut(chip.program);
     let results = match request.atomicity == Atomicity::ContinueOnError as i32 {
-        true => write_each(switch, chip, scope, &request.updates, lenient),
-        false => write_together(switch, chip, scope, &request.updates, lenient),
+        true => write_each(own, chip, scope, &request.updates, lenient),
+        false => write_together(own, chip, scope, &request.updates, lenient),
     };
     chip.settle(switch, scope.schema, scope.now);
     results
@@ -56,7 +57,7 @@ fn write_each(
         let translated = translate(switch, chip, scope, update, None);
         let done = translated.and_then(|own| match switch.write(&own) {
             Ok(()) => {
-                chip.fetched.follow(switch, &own);
+                chip.own.fetched.follow(switch, &own);
                 Ok(outcome(update, &own))
             }
             Err(wrong) => match wrong.errors.into_iter().next() {
@@ -122,7 +123,7 @@ fn write_together(
         .collect();
     if results.iter().all(Result::is_ok) {
         match switch.write(&all) {
-            Ok(()) => chip.fetched.follow(switch, &all),
+            Ok(()) => chip.own.fetched.follow(switch, &all),
             Err(wrong) => {
                 for (at, error) in wrong.errors {
                     let owner = owners.get(at).copied().unwrap_or(0);
@@ -214,15 +215,15 @@ fn operation(
         // The driver does this for the whole device, whatever the target.
         ("UpdateHitState", _) => {
             for part in chip.parts(table, ALL_PIPES)? {
-                chip.hits.fetch(switch, &part)?;
+                chip.own.hits.fetch(switch, &part)?;
             }
         }
         ("SyncCounters", _) => {
             for part in chip.parts(table, scope.pipe)? {
-                chip.fetched.fetch_entries(switch, &part)?;
+                chip.own.fetched.fetch_entries(switch, &part)?;
             }
         }
-        ("Sync", Kind::Counter) => chip.fetched.fetch_cells(switch, table.source())?,
+        ("Sync", Kind::Counter) => chip.own.fetched.fetch_cells(switch, table.source())?,
         _ => {}
     }
     Ok(())
@@ -277,7 +278,7 @@ fn match_action(
         staged.0.insert(key.clone(), true);
     }
     if let Some(active) = given.active {
-        chip.hits.set(switch, &key, active);
+        chip.own.hits.set(switch, &key, active);
     }
     let flags = entry.table_flags.unwrap_or_default();
     if !is_new && flags.reset_stats && table.counts() {

@@ -105,7 +105,9 @@ SetForwardingPipelineConfigRequest: device_id 1 uint32, client_id 2 uint32,
 SetForwardingPipelineConfigResponse: set_forwarding_pipeline_config_response_type 1 int32
 GetForwardingPipelineConfigRequest: device_id 1 uint32, client_id 2 uint32
 GetForwardingPipelineConfigResponse: config 1 ForwardingPipelineConfig*, non_p4_config 2 NonP4Config
-ForwardingPipelineConfig: p4_name 1 string, bfruntime_info 2 bytes
+ForwardingPipelineConfig: p4_name 1 string, bfruntime_info 2 bytes,
+    profiles 3 ForwardingPipelineConfig.Profile*
+ForwardingPipelineConfig.Profile: profile_name 1 string, pipe_scope 4 uint32*
 NonP4Config: bfruntime_info 1 bytes
 
 Status: code 1 int32, message 2 string, details 3 Any*

@@ -48,6 +48,7 @@ pub fn app(switch: &mut Switch, chip: &mut Chip, schema: &Schema, now: Time, key
     let wanted = row
         .as_ref()
         .and_then(|row| made(chip, schema, pipe, id, row));
+    let switch = switch.in_pipe_mut(pipe);
     let counts = switch.generator_counts(pipe, id).unwrap_or_default();
     let set = chip.take_counts_set(table, key);
     let own = chip.counted.entry((pipe, id)).or_default();
@@ -79,8 +80,10 @@ pub fn app(switch: &mut Switch, chip: &mut Chip, schema: &Schema, now: Time, key
 impl Chip {
     /// What a client sets the counters of an application to: triggers, batches, packets.
     fn take_counts_set(&mut self, table: u32, key: &RowKey) -> [Option<u64>; 3] {
-        let row = self.rows.get_mut(&table).and_then(|rows| rows.get_mut(key));
-        let Some(row) = row else { return [None; 3] };
+        let rows = self.all_rows_mut(table).get_mut(&table);
+        let Some(row) = rows.and_then(|rows| rows.get_mut(key)) else {
+            return [None; 3];
+        };
         [
             field::TRIGGER_COUNT,
             field::BATCH_COUNT,
@@ -192,8 +195,12 @@ pub fn fact(
     let id = index_of(key) as u8;
     let counts = pipes.iter().map(|pipe| {
         let own = chip.counted.get(&(*pipe as u8, id));
-        let running = switch.generator_counts(*pipe as u8, id).unwrap_or_default();
-        sum(own.map(|own| own.before).unwrap_or_default(), running)
+        let running = switch.in_pipe(*pipe as u8);
+        let running = running.generator_counts(*pipe as u8, id);
+        sum(
+            own.map(|own| own.before).unwrap_or_default(),
+            running.unwrap_or_default(),
+        )
     });
     let counts = counts.fold(AppCounts::default(), sum);
     let count = match field.id {

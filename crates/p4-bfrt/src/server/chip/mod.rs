@@ -17,11 +17,10 @@ mod selectors;
 mod value_sets;
 
 pub(super) use filters::{check_wred, lpf_of, wred_of};
-pub use replication::device;
 pub use rows::{checked, read, untouched, usage, write};
 
-use crate::messages::{DataValue, IdleMode, IdleTable};
-use crate::schema::{Kind, Schema, Table};
+use crate::messages::{DataValue, IdleMode, IdleTable, PreDevice};
+use crate::schema::{is_fixed, Kind, Schema, Table};
 use crate::server::attributes::Attributes;
 use crate::server::counts::Counts;
 use crate::server::direct::Change;
@@ -59,20 +58,19 @@ struct Undo {
 
 #[derive(Default)]
 pub struct Chip {
-    rows: BTreeMap<u32, BTreeMap<RowKey, Row>>,
+    /// Whose tables requests are about now, and what is kept of them
+    pub(super) program: usize,
+    pub(super) own: Own,
+    /// The same of the other programs
+    others: BTreeMap<usize, Own>,
+    /// Of the tables that all programs share
+    rows: Rows,
+    attributes: Attributes,
     /// What is not in the switch yet
     undo: Vec<Undo>,
-    pub(super) attributes: Attributes,
-    pub(super) hits: Hits,
-    pub(super) fetched: Counts,
-    /// When clients last said how entries of a table age, in picoseconds
-    pub(super) sweeps: BTreeMap<u32, u64>,
-    /// For tables that pipes do not share, the scope of each pipe
-    pub(super) scopes: BTreeMap<u32, Vec<u8>>,
-    /// Direct filters as clients have set them, by the name of a table's part and the entry's number
-    pub(super) filters: BTreeMap<(String, u64), Row>,
     /// What entries are to have once the switch has taken a request
     pub(super) direct: Vec<Change>,
+    device: Vec<PreDevice>,
     /// Members of ECMP groups by their places
     places: BTreeMap<u32, Vec<Option<u32>>>,
     /// Ports that clients have disabled, ports without a link, and which of both the generator has
@@ -91,6 +89,23 @@ pub struct Chip {
     looped: BTreeSet<u16>,
 }
 
+type Rows = BTreeMap<u32, BTreeMap<RowKey, Row>>;
+
+/// What is kept of a program's own tables, whose ids another program may have, too.
+#[derive(Default)]
+pub(super) struct Own {
+    rows: Rows,
+    attributes: Attributes,
+    pub hits: Hits,
+    pub fetched: Counts,
+    /// When clients last said how entries of a table age, in picoseconds
+    pub sweeps: BTreeMap<u32, u64>,
+    /// For tables that pipes do not share, the scope of each pipe
+    pub scopes: BTreeMap<u32, Vec<u8>>,
+    /// Direct filters as clients have set them, by the name of a table's part and the entry's number
+    pub filters: BTreeMap<(String, u64), Row>,
+}
+
 /// Frames and octets without their checksums, since the port was made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PortCounts {
@@ -104,16 +119,55 @@ impl Chip {
         self.counts = counts.unwrap_or_default();
     }
 
+    /// From now on requests are about the tables of this program, and of the chip.
+    pub fn turn_to(&mut self, program: usize) {
+        if program != self.program {
+            let own = self.others.remove(&program).unwrap_or_default();
+            let before = std::mem::replace(&mut self.own, own);
+            self.others.insert(self.program, before);
+            self.program = program;
+        }
+    }
+
+    fn all_rows(&self, table: u32) -> &Rows {
+        match is_fixed(table) {
+            true => &self.rows,
+            false => &self.own.rows,
+        }
+    }
+
+    fn all_rows_mut(&mut self, table: u32) -> &mut Rows {
+        match is_fixed(table) {
+            true => &mut self.rows,
+            false => &mut self.own.rows,
+        }
+    }
+
+    /// What clients have said of a table, and of others.
+    pub(super) fn attributes_of(&self, table: u32) -> &Attributes {
+        match is_fixed(table) {
+            true => &self.attributes,
+            false => &self.own.attributes,
+        }
+    }
+
+    pub(super) fn attributes_mut(&mut self, table: u32) -> &mut Attributes {
+        match is_fixed(table) {
+            true => &mut self.attributes,
+            false => &mut self.own.attributes,
+        }
+    }
+
     fn row(&self, table: u32, key: &RowKey) -> Option<&Row> {
-        self.rows.get(&table)?.get(key)
+        self.all_rows(table).get(&table)?.get(key)
     }
 
     fn rows_of(&self, table: u32) -> impl Iterator<Item = (&RowKey, &Row)> {
-        self.rows.get(&table).into_iter().flatten()
+        self.all_rows(table).get(&table).into_iter().flatten()
     }
 
     fn set(&mut self, table: u32, key: RowKey, row: Option<Row>) {
-        let rows = self.rows.entry(table).or_default();
+        let rows = self.all_rows_mut(table).entry(table).or_default();
         let before = match row {
             Some(row) => rows.insert(key.clone(), row),
             None => rows.remove(&key),
@@ -129,11 +183,12 @@ impl Chip {
     /// Takes all changes back that were made after `mark`, and what would have followed.
     pub fn roll_back(&mut self, mark: usize) {
         self.direct.clear();
+        self.device.clear();
         while self.undo.len() > mark {
             let Some(Undo { table, key, before }) = self.undo.pop() else {
                 return;
             };
-            let rows = self.rows.entry(table).or_default();
+            let rows = self.all_rows_mut(table).entry(table).or_default();
             match before {
                 Some(row) => rows.insert(key, row),
                 None => rows.remove(&key),
@@ -149,7 +204,7 @@ impl Chip {
 
     /// The pipes whose cells a target means: its own scope's.
     pub(super) fn pipes_of(&self, table: &Table, pipe: u32) -> Result<Vec<u32>, Refusal> {
-        let Some(of_pipe) = self.scopes.get(&table.id).filter(|_| pipe != ALL_PIPES) else {
+        let Some(of_pipe) = self.own.scopes.get(&table.id).filter(|_| pipe != ALL_PIPES) else {
             return Ok(match pipe {
                 ALL_PIPES => (0..PIPES).collect(),
                 pipe => vec![pipe],
@@ -163,7 +218,11 @@ impl Chip {
 
     /// The scope in which a target's packets look for entries; `None`: there are several.
     pub(super) fn scope_of(&self, table: &Table, pipe: u32) -> Option<u8> {
-        let of_pipe = self.scopes.get(&table.id).map_or(&[][..], Vec::as_slice);
+        let of_pipe = self
+            .own
+            .scopes
+            .get(&table.id)
+            .map_or(&[][..], Vec::as_slice);
         match of_pipe.iter().all(|own| *own == 0) {
             true => Some(0),
             false => of_pipe.get(pipe as usize).copied(),
@@ -180,14 +239,18 @@ impl Chip {
 
     /// The pipes of a scope.
     pub(super) fn pipes_in(&self, table: &Table, scope: u8) -> Vec<u32> {
-        let of_pipe = self.scopes.get(&table.id);
+        let of_pipe = self.own.scopes.get(&table.id);
         let is_in = |pipe: &u32| of_pipe.is_none_or(|own| own.get(*pipe as usize) == Some(&scope));
         (0..PIPES).filter(is_in).collect()
     }
 
     /// The target that a scope's entries are written with.
     pub(super) fn pipe_of(&self, table: &Table, scope: u8) -> u32 {
-        let of_pipe = self.scopes.get(&table.id).map_or(&[][..], Vec::as_slice);
+        let of_pipe = self
+            .own
+            .scopes
+            .get(&table.id)
+            .map_or(&[][..], Vec::as_slice);
         if of_pipe.iter().all(|own| *own == 0) {
             return ALL_PIPES;
         }
@@ -201,7 +264,11 @@ impl Chip {
         table: &Table,
         pipe: u32,
     ) -> Result<RangeInclusive<u8>, Refusal> {
-        let of_pipe = self.scopes.get(&table.id).map_or(&[][..], Vec::as_slice);
+        let of_pipe = self
+            .own
+            .scopes
+            .get(&table.id)
+            .map_or(&[][..], Vec::as_slice);
         let last = of_pipe.iter().copied().max().unwrap_or(0);
         if last == 0 || pipe == ALL_PIPES {
             return Ok(0..=last);
@@ -223,12 +290,12 @@ impl Chip {
 
     /// How a table's entries age.
     pub(super) fn idle(&self, table: u32) -> IdleTable {
-        self.attributes.idle(table)
+        self.own.attributes.idle(table)
     }
 
     /// How far a table's sweeps are at `now` that tell clients of idle entries; `None`: it has none.
     pub(super) fn sweep(&self, table: u32, now: Time) -> Option<Sweep> {
-        let start = *self.sweeps.get(&table)?;
+        let start = *self.own.sweeps.get(&table)?;
         let idle = self.idle(table);
         let told = idle.mode == IdleMode::Notify as i32;
         told.then(|| Sweep::new(&idle, start, now.picos()))

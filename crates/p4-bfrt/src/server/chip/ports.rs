@@ -289,9 +289,11 @@ impl Chip {
             return;
         }
         match up {
-            true => switch.port_up(port),
-            false if self.seen_down.insert(port) => switch.port_down(now, port),
-            false => switch.port_down_again(port),
+            true => switch.each(|own| own.port_up(port)),
+            false if self.seen_down.insert(port) => {
+                switch.each(|own| own.port_down(now, port));
+            }
+            false => switch.each(|own| own.port_down_again(port)),
         }
         self.ports.push((port, up));
     }
@@ -306,8 +308,11 @@ impl Chip {
 
     /// What takes the place of this chip in a warm restart: nothing but its links.
     pub fn replaced(&self, switch: &mut Switch) -> Chip {
+        for port in &self.looped {
+            switch.each(|own| own.set_loop(*port, None));
+        }
         for port in &self.unlinked {
-            switch.port_down_again(*port);
+            switch.each(|own| own.port_down_again(*port));
         }
         Chip {
             unlinked: self.unlinked.clone(),
@@ -355,7 +360,8 @@ impl Chip {
             false => self.looped.remove(&port),
         };
         if has_changed {
-            switch.set_loop(port, loops.then(p4_arch::tna::LoopConfig::default));
+            let config = loops.then(p4_arch::tna::LoopConfig::default);
+            switch.each(|own| own.set_loop(port, config));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! `$pre`: multicast groups, their nodes, ECMP and LAG groups, and pruning.
 
 use super::{rows::index_of, the_table, Chip, Row, RowKey};
+use crate::messages::PreDevice;
 use crate::schema::{Kind, Schema, Table};
 use p4_arch::tna::{Lag, Node, Pruning, Switch};
 use p4_runtime::{Code, Refusal};
@@ -113,7 +114,7 @@ pub fn groups(
     for key in keys {
         let group = index_of(&key) as u16;
         let nodes = chip.row(mgid, &key).map(|row| members(chip, node, row));
-        switch.set_group(group, nodes);
+        switch.each(|own| own.set_group(group, nodes.clone()));
     }
 }
 
@@ -190,17 +191,24 @@ fn alternatives(chip: &Chip, table: u32, ecmp: u32, xid: Option<u16>) -> Vec<Nod
     picked.filter_map(|id| node(chip, table, id, xid)).collect()
 }
 
-/// What is said of the engine as a whole.
-pub fn device(switch: &mut Switch, config: &crate::messages::PreDevice) -> Result<(), Refusal> {
-    if let Some(rid) = config.global_rid {
-        let rid = u16::try_from(rid.value).map_err(|_| {
+impl Chip {
+    /// What a client says of the engine as a whole; the switch is told with the rest of the request.
+    pub(in crate::server) fn tell_device(&mut self, config: &PreDevice) -> Result<(), Refusal> {
+        if let Some(rid) = config.global_rid.filter(|own| own.value > 0xffff) {
             let rid = rid.value;
-            Refusal::invalid(format!("the global RID {rid} has more than 16 bits"))
-        })?;
-        switch.set_global_rid(Some(rid));
+            let message = format!("the global RID {rid} has more than 16 bits");
+            return Err(Refusal::invalid(message));
+        }
+        self.device.push(*config);
+        Ok(())
+    }
+}
+
+pub fn device(switch: &mut Switch, config: &PreDevice) {
+    if let Some(rid) = config.global_rid {
+        switch.set_global_rid(Some(rid.value as u16));
     }
     if let Some(own) = config.port_protection {
         switch.set_port_protection(own.enable);
     }
-    Ok(())
 }

@@ -357,7 +357,7 @@ pub fn write(
     }
     let given_key = key_of(entry);
     if table.kind == Kind::ParserValueSet {
-        chip.attributes.check_target(table, scope)?;
+        chip.attributes_of(table.id).check_target(table, scope)?;
         chip.scopes_of(table, scope.pipe)?;
     }
     let mut updates = Vec::new();
