@@ -113,6 +113,8 @@ def test_only_programs_of_tna_have_it(tmp_path):
         (["--arch", "psa", "x.p4"], "v1model or tna"),
         (["--arch", "tna", "--thrift-port", "1", "x.p4"], "bmv2"),
         (["--arch", "tna", "--no-p4"], "needs a program"),
+        (["--arch", "tna", "x.p4", "y.p4"], "several programs need --conf"),
+        (["--arch", "tna", "--conf", "c", "x.p4", "y.p4", "a/y.p4"], "two programs are called y"),
         (["--backend", "pcap", "x.p4"], "af_xdp, tpacket_v3, socket, not pcap"),
     ],
 )

@@ -4,6 +4,8 @@ each other's tables or hear of each other's packets."""
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -138,6 +140,42 @@ def test_a_warm_restart_keeps_programs_in_their_pipes(chip):
     again = client.GetForwardingPipelineConfig(msg.GetForwardingPipelineConfigRequest())
     assert again.config == config.config
     client.channel.close()
+
+
+def started(*words: object) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "p4lab", "switch", "--arch", "tna", *map(str, words)]
+    command += ["--grpc-server-addr", "127.0.0.1:0"]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)
+
+
+def test_the_command_takes_programs_and_their_pipes(tmp_path):
+    programs = [
+        {
+            "program-name": name,
+            "p4_pipelines": [{"p4_pipeline_name": "pipe", "pipe_scope": list(PIPES[name])}],
+        }
+        for name in NAMES
+    ]
+    conf = tmp_path / "chip.conf"
+    conf.write_text(json.dumps({"p4_devices": [{"p4_programs": programs}]}))
+    files = [tmp_path / f"{name}.p4" for name in NAMES]
+    for file in files:
+        file.write_text(LEARNER)
+    with started("--conf", conf, *files) as switch:
+        assert switch.stdout is not None
+        client = Caller(switch.stdout.readline().split()[-1])
+        request = msg.GetForwardingPipelineConfigRequest()
+        told = client.GetForwardingPipelineConfig(request).config
+        assert {own.p4_name: tuple(own.profiles[0].pipe_scope) for own in told} == PIPES
+        client.channel.close()
+        switch.terminate()
+    other = tmp_path / "three.p4"
+    other.write_text(LEARNER)
+    with started("--conf", conf, files[0], other) as switch:
+        assert switch.wait(timeout=60) == 2
+        assert switch.stderr is not None
+        assert "it has no program three" in switch.stderr.read()
 
 
 def test_two_programs_want_one_pipe(chip):

@@ -193,6 +193,10 @@ def _check_arch(options: Options) -> None:
             raise CommandLineError(f"{name} is bmv2's; with --arch {TNA} leave it out.")
     if options.program is None:
         raise CommandLineError(f"--arch {TNA} needs a program; --no-p4 is P4Runtime's.")
+    names = [file.stem for file in (options.program, *options.beside)]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise CommandLineError(f"two programs are called {twice}; clients tell them by that.")
     if options.beside and options.conf is None:
         raise CommandLineError("several programs need --conf, which says in which pipes each runs.")
 

@@ -186,8 +186,6 @@ def _serve_bfrt(
     """The same for BF Runtime, whose clients call programs as their files."""
     files = [options.program, *options.beside]
     names = [file.stem for file in files if file is not None]
-    if len(set(names)) < len(names):
-        raise SwitchError("clients tell programs apart by their files' names; two are the same.")
     try:
         server = _engine.BfrtServer(names, forwarder, address)
     except ValueError as error:
