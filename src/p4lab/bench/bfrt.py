@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from p4lab import _engine
-from p4lab.bench.measure import Measure, Say, missing, of, ratios
+from p4lab.bench.measure import Measure, Say, missing, of, ratios, repeats
 
 GROUP = "BF Runtime"
 # How many entries are written, and how many per second we promise
 ONE_BY_ONE, PER_SECOND = 5_000, 10_000.0
 BATCH, IN_BATCHES, PER_SECOND_IN_BATCHES = 10_000, 200_000, 200_000.0
-REPEATS = 3
 TABLE_SIZE = 250_000
 SERVICE = "/bfrt_proto.BfRuntime/"
 ALL_PIPES = 0xFFFF
@@ -61,7 +60,7 @@ Switch(pipe) main;
 """
 
 
-def writing(_seconds: float, say: Say) -> Iterator[Measure]:
+def writing(seconds: float, say: Say) -> Iterator[Measure]:
     """Inserts per second, one by one and in batches, as clients see them."""
     try:
         import grpc  # noqa: F401 # heavy: grpc, an extra of ours
@@ -71,10 +70,11 @@ def writing(_seconds: float, say: Say) -> Iterator[Measure]:
     result = _engine.compile_text("bench.p4", _PROGRAM.format(size=TABLE_SIZE))
     if result.program is None:
         raise ValueError(result.render())
-    yield from _one_by_one(result, say)
+    runs = repeats(seconds)
+    yield from _one_by_one(result, runs, say)
     say(f"writing over BF Runtime, batches of {BATCH:,}")
     requests = _requests(result.bfrt(), BATCH, IN_BATCHES)
-    rates = [IN_BATCHES / _to_switch(result.program, _python, requests) for _ in range(REPEATS)]
+    rates = [IN_BATCHES / _to_switch(result.program, _python, requests) for _ in range(runs)]
     yield of(GROUP, f"inserts, batches of {BATCH:,}", "entries/s", rates, PER_SECOND_IN_BATCHES)
 
 
@@ -82,13 +82,13 @@ Client = Callable[[str, list[bytes]], float]
 """Writes messages one after the other to a server; gives the seconds"""
 
 
-def _one_by_one(result: _engine.Compilation, say: Say) -> Iterator[Measure]:
+def _one_by_one(result: _engine.Compilation, runs: int, say: Say) -> Iterator[Measure]:
     """Both clients, with a switch and without, turn by turn."""
     assert result.program is not None
     requests = _requests(result.bfrt(), 1, ONE_BY_ONE)
     clients: dict[str, Client] = {"a native client": _native, "a client in Python": _python}
     rates: dict[str, tuple[list[float], list[float]]] = {name: ([], []) for name in clients}
-    for _ in range(REPEATS):
+    for _ in range(runs):
         for name, client in clients.items():
             say(f"writing over BF Runtime one by one, {name}")
             written, empty = rates[name]

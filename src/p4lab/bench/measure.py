@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 Say = Callable[[str], None]
+REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,11 @@ def of(
 def missing(group: str, name: str, unit: str, why: str, goal: float | None = None) -> Measure:
     """A measure that could not be taken."""
     return Measure(group, name, unit, None, goal=goal, note=why)
+
+
+def repeats(seconds: float) -> int:
+    """How often to measure what has a size of its own: in less than a second, for its form."""
+    return REPEATS if seconds >= 1 else 1
 
 
 def ratios(numerators: Sequence[float], denominators: Sequence[float]) -> list[float]:

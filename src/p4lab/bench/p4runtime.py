@@ -20,13 +20,12 @@ from pathlib import Path
 from typing import Any
 
 from p4lab import _engine
-from p4lab.bench.measure import Measure, Say, missing, of, ratios
+from p4lab.bench.measure import Measure, Say, missing, of, ratios, repeats
 from p4lab.bench.tables import table_source
 
 GROUP = "P4Runtime"
 # By size of the batches: entries written, and what of bmv2's rate we promise.
 BATCHES = {1: (2_000, 1.0), 1_000: (100_000, 0.5), 10_000: (200_000, 0.5)}
-REPEATS = 3
 TABLE_SIZE = 250_000
 START_SECONDS = 20
 DEVICE = 0
@@ -41,7 +40,7 @@ class Contestant:
     device_config: bytes
 
 
-def writing(_seconds: float, say: Say) -> Iterator[Measure]:
+def writing(seconds: float, say: Say) -> Iterator[Measure]:
     """Inserts per second, one by one and in batches, and as ratios to simple_switch_grpc's."""
     try:
         import grpc  # noqa: F401 # heavy: grpc and finsy, an extra of ours: what the client needs
@@ -59,7 +58,7 @@ def writing(_seconds: float, say: Say) -> Iterator[Measure]:
         own: dict[int, list[float]] = {batch: [] for batch in BATCHES}
         other: dict[int, list[float]] = {batch: [] for batch in BATCHES}
         with _ours(result.program) as ours, _bmv2(source) as bmv2:
-            for _ in range(REPEATS):
+            for _ in range(repeats(seconds)):
                 for batch, messages in requests.items():
                     say(f"writing over P4Runtime, batches of {batch:,}")
                     own[batch].append(_rate(ours, result.p4info(), messages, batch))

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 from p4lab import _engine
-from p4lab.bench.measure import Measure, Say, of, ratios
+from p4lab.bench.measure import Measure, Say, of, ratios, repeats
 
 GROUP = "tables"
 # By match kind: numbers of entries, the smallest first.
@@ -17,8 +17,7 @@ SIZES = {
     "range": (1_000, 10_000),
 }
 LINES = (100, 1_000, 10_000)
-LOOKUPS = 2_000_000
-REPEATS = 3
+LOOKUPS = 2_000_000  # a second, or fewer in less
 
 _PROGRAM = """\
 #include <core.p4>
@@ -78,7 +77,7 @@ def _compile(text: str) -> _engine.Program:
     return result.program
 
 
-def inserting(_seconds: float, say: Say) -> Iterator[Measure]:
+def inserting(seconds: float, say: Say) -> Iterator[Measure]:
     """Entries inserted per second, one by one and in batches, into the largest table of a kind."""
     for kind, sizes in SIZES.items():
         program = _compile(table_source(kind, sizes[-1]))
@@ -86,21 +85,22 @@ def inserting(_seconds: float, say: Say) -> Iterator[Measure]:
             say(f"inserting into {kind} tables, batches of {batch}")
             runs = [
                 _engine.bench_table(program, kind, min(sizes[-1], 100_000), batch, 1)
-                for _ in range(REPEATS)
+                for _ in range(repeats(seconds))
             ]
             rates = [run["inserts_per_second"] for run in runs]
             yield of(GROUP, f"insert, {kind}, batches of {batch}", "entries/s", rates)
 
 
-def looking_up(_seconds: float, say: Say) -> Iterator[Measure]:
+def looking_up(seconds: float, say: Say) -> Iterator[Measure]:
     """Lookup time against table size, as ratios to the smallest table of the same kind."""
+    lookups = int(LOOKUPS * min(1.0, seconds))
     for kind, sizes in SIZES.items():
         programs = [_compile(table_source(kind, size)) for size in sizes]
         times: dict[int, list[float]] = {size: [] for size in sizes}
-        for _ in range(REPEATS):
+        for _ in range(repeats(seconds)):
             for size, program in zip(sizes, programs, strict=True):
                 say(f"looking up in {kind} tables of {size:,}")
-                run = _engine.bench_table(program, kind, size, 1000, LOOKUPS)
+                run = _engine.bench_table(program, kind, size, 1000, lookups)
                 times[size].append(run["lookup_ns"])
         yield of(GROUP, f"lookup, {kind}, {sizes[0]:,} entries", "ns", times[sizes[0]])
         for size in sizes[1:]:
@@ -108,11 +108,11 @@ def looking_up(_seconds: float, say: Say) -> Iterator[Measure]:
             yield of(GROUP, f"lookup, {kind}, {size:,} entries", f"x {sizes[0]:,}", values)
 
 
-def compiling(_seconds: float, say: Say) -> Iterator[Measure]:
+def compiling(seconds: float, say: Say) -> Iterator[Measure]:
     """Compile time per line against source size, as ratios to the shortest program."""
     texts = [long_program(lines) for lines in LINES]
     times: list[list[float]] = [[] for _ in texts]
-    for _ in range(REPEATS):
+    for _ in range(repeats(seconds)):
         for index, text in enumerate(texts):
             say(f"compiling {LINES[index]:,} lines")
             start = time.perf_counter()
