@@ -121,6 +121,8 @@ async def until(served: Served, visitor, pattern: str) -> str:
 
 def test_a_password_opens_one_account_and_a_wrong_one_none(served: Served) -> None:
     async def visit() -> None:
+        asks = (await served.visitor(ADA).ask("/hub/login")).body.decode()
+        assert "your id or email" in asks and "from your instructor" in asks  # what to type
         assert not await served.visitor(ADA, "wrong").log_in()
         assert not await served.visitor(ADA, served.passwords[ZOE]).log_in()
         assert not await served.visitor("nobody", "x").log_in()
@@ -160,9 +162,9 @@ def test_from_the_login_to_the_grade(served: Served, tmp_path: Path) -> None:
 
     visiting(visit)
     done = served.machine.run("class", "collect")
-    assert done.returncode == 0 and done.stdout.startswith("1 new, 0 as before, 3 without")
+    assert done.returncode == 0 and done.stdout.startswith("1 new, 0 unchanged, 3 without")
     again = served.machine.run("class", "collect", "01-bier")
-    assert again.stdout.startswith("0 new, 1 as before"), "what is as it was is no new attempt"
+    assert again.stdout.startswith("0 new, 1 unchanged"), "what is as it was is no new attempt"
     place, out = served.machine.place, tmp_path / "grades"
     graded = subprocess.run(
         [

@@ -26,6 +26,8 @@ from p4lab.grading.roster import read as read_roster
 
 DASHBOARD = "dashboard"
 
+WELCOME = "p4lab: sign in with your id or email, and the password from your instructor."
+
 
 def python(module: str) -> list[str]:
     """Starts a module's `main`. Not -m: that would look for modules in the current folder first,
@@ -114,6 +116,7 @@ def _people(c: Any, place: Place, settings: Settings, roster: Roster) -> None:
     else:
         Listed.place, Listed.roster = place, roster
         c.JupyterHub.authenticator_class = Listed
+        c.JupyterHub.template_vars = {"announcement_login": WELCOME}
     c.Authenticator.allowed_users = {one.login for one in accounts(roster)} | {INSTRUCTOR}
     c.Authenticator.delete_invalid_users = True
     c.JupyterHub.default_url = _first_page

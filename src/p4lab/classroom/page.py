@@ -68,7 +68,7 @@ def _failing(checks: Sequence[State], students: Sequence[State]) -> Iterator[str
     failed = Counter(
         name for one in students for name, status in one["checks"].items() if status == "failed"
     )
-    yield "<h2>Fails most</h2>"
+    yield "<h2>Checks that fail most</h2>"
     if not failed:
         yield "<p>No check fails.</p>"
         return
@@ -127,7 +127,7 @@ def _row(
 def _collecting(state: State | None, wished: bool, token: str) -> str:
     if state is None:
         return ""
-    told = "Collecting now." if wished else state["collected"] or "Nothing is collected yet."
+    told = "Collecting now." if wished else state["collected"] or "Nothing has been collected yet."
     grade = f"{command()} grade {state['lab']} {state['handins']} --roster {state['roster']}"
     return (
         f'<h2>Hand-ins</h2><form method="post"><input type="hidden" name="_xsrf" '

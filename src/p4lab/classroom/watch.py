@@ -85,7 +85,7 @@ class Watch:
         when = now()
         found = collect(self.place, self.people, self.course.name, self.wanted, when)
         self.collected = (
-            f"{when:%Y-%m-%d %H:%M} UTC: {len(found.new)} new, {len(found.same)} as before, "
+            f"{when:%Y-%m-%d %H:%M} UTC: {len(found.new)} new, {len(found.same)} unchanged, "
             f"{len(found.missing)} without files"
         )
         self.write()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -90,13 +91,14 @@ def _started(place: Any, settings: Settings) -> bool:
 
 def _tell(settings: Settings, started: bool, at: Path) -> None:
     scheme = "https" if settings.tls_cert else "http"
-    host = "127.0.0.1" if settings.listen in ("0.0.0.0", "::") else settings.listen
+    host = socket.gethostname() if settings.listen in ("0.0.0.0", "::") else settings.listen
     address = f"{scheme}://{host}:{settings.port}"
     where = "" if at == USUAL else f" --at {at}"
-    begin = (
-        "It runs" if started else f"systemd does not run here: sudo {command()} class serve{where}"
-    )
-    typer.echo(f"{begin}. Students go to {address}/, you to {address}/services/dashboard/")
+    if started:
+        typer.echo("It runs.")
+    else:
+        typer.echo(f"There is no systemd here: sudo {command()} class serve{where} runs it.")
+    typer.echo(f"Students go to {address}/, you to {address}/services/dashboard/")
     if scheme == "http" and settings.listen not in ("127.0.0.1", "localhost"):
         typer.echo("Over plain HTTP passwords can be read in transit: see --tls-cert.", err=True)
 
@@ -132,7 +134,7 @@ def collect(
         people = accounts(read(place.roster))
         found = collect_all(place, people, name, wanted(load(name)), now())
     new, same = len(found.new), len(found.same)
-    typer.echo(f"{new} new, {same} as before, {len(found.missing)} without files.")
+    typer.echo(f"{new} new, {same} unchanged, {len(found.missing)} without files.")
     typer.echo(f"{command()} grade {name} {place.handins(name)} --roster {place.roster}")
 
 
