@@ -2,7 +2,9 @@
 //! write. Numbers that JSON cannot hold are texts of decimal digits.
 
 use num_bigint::BigUint;
-use p4_state::{ActionSpec, Args, CloneSession, Entry, EntryKey, Match, Replica, Target, Update};
+use p4_state::{
+    ActionSpec, Args, CloneSession, Entry, EntryKey, Match, MeterConfig, Replica, Target, Update,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -41,6 +43,11 @@ fn read(update: &Value) -> Result<Update, String> {
             register: part(update, 1)?,
             index: part(update, 2)?,
             value: number(&update[3])?,
+        },
+        "meter" => Update::SetMeter {
+            meter: part(update, 1)?,
+            index: part(update, 2)?,
+            config: part::<Option<[u64; 4]>>(update, 3)?.map(rates),
         },
         kind => return Err(format!("no control plane of ours writes {kind:?}")),
     })
@@ -104,6 +111,15 @@ fn session(update: &Value) -> Result<Option<CloneSession>, String> {
         truncate: (truncate > 0).then_some(truncate),
     };
     Ok((port.is_some() || group.is_some()).then_some(to))
+}
+
+fn rates([committed_rate, committed_burst, peak_rate, peak_burst]: [u64; 4]) -> MeterConfig {
+    MeterConfig {
+        committed_rate,
+        committed_burst,
+        peak_rate,
+        peak_burst,
+    }
 }
 
 /// What stands at a place of an update.
