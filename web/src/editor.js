@@ -1,7 +1,7 @@
 // The editor: CodeMirror and our language server in the worker.
 
 import { basicSetup, EditorView } from "codemirror";
-import { EditorState } from "@codemirror/state";
+import { Compartment, EditorState } from "@codemirror/state";
 import { keymap } from "@codemirror/view";
 import { indentWithTab } from "@codemirror/commands";
 import { LSPClient, languageServerExtensions } from "@codemirror/lsp-client";
@@ -12,9 +12,9 @@ const PATIENCE = 60_000; // milliseconds: the worker answers in turn, and is end
 const uri = (path) => `file:///${path}`;
 
 // The language server's side of an editor: messages to the worker, and its answers back, also to a
-// lab that has just been left. A worker that had to be ended has no memory of this conversation, so
-// nothing is expected of it.
-function transport(engine, files) {
+// lab that has just been left. A worker that had to be ended has no memory of this conversation:
+// `lost` is called, and nothing more is expected.
+function transport(engine, files, lost) {
   const listeners = new Set();
   return {
     send(text) {
@@ -23,7 +23,11 @@ function transport(engine, files) {
         for (const one of answers) for (const hear of listeners) hear(JSON.stringify(one));
       };
       // What is wrong with a program is said where it is sent or checked.
-      const nothing = () => message.id !== undefined && tell([{ id: message.id, result: null }]);
+      const nothing = () => {
+        lost();
+        const result = message.method === "initialize" ? { capabilities: {} } : null;
+        if (message.id !== undefined) tell([{ id: message.id, result }]);
+      };
       engine.ask({ ask: "lsp", message, files: files() }).then(tell, nothing);
     },
     subscribe: (hear) => listeners.add(hear),
@@ -39,6 +43,8 @@ export class Editor {
     this.changed = changed;
     this.view = null;
     this.client = null;
+    this.helps = new Compartment(); // what the language server does for the file that is shown
+    this.revive = null; // brings the language server back, once it is lost
   }
 
   // Another lab: the language server starts anew, with its files.
@@ -50,13 +56,30 @@ export class Editor {
     this.client.initializing.catch(() => {});
     const beside = () =>
       Object.fromEntries(Object.entries(files()).map(([path, text]) => [`/${path}`, text]));
-    this.client.connect(transport(this.engine, beside));
+    this.revive = null;
+    const { client } = this;
+    const lost = () => {
+      if (client === this.client) this.revive = () => this.begin(files);
+    };
+    client.connect(transport(this.engine, beside, lost));
+  }
+
+  // After a change, which may have been what was needed: a text that has just ended a worker is not
+  // given to another one.
+  #revived(path) {
+    if (!this.revive) return;
+    this.revive();
+    const { view } = this;
+    queueMicrotask(() => view === this.view && view.dispatch({ effects: this.helps.reconfigure(this.#help(path)) }));
+  }
+
+  #help(path) {
+    return path.endsWith(".p4") ? this.client.plugin(uri(path), "p4") : [];
   }
 
   // Shows a file.
   open(path, text, editable) {
     this.view?.destroy();
-    const { client } = this;
     this.view = new EditorView({
       parent: this.parent,
       doc: text,
@@ -67,9 +90,11 @@ export class Editor {
         EditorState.readOnly.of(!editable),
         EditorView.contentAttributes.of({ "aria-label": `Text of ${path}` }),
         EditorView.updateListener.of((update) => {
-          if (update.docChanged) this.changed(path, update.state.doc.toString());
+          if (!update.docChanged) return;
+          this.changed(path, update.state.doc.toString());
+          this.#revived(path);
         }),
-        path.endsWith(".p4") ? client.plugin(uri(path), "p4") : [],
+        this.helps.of(this.#help(path)),
       ],
     });
     this.view.scrollDOM.tabIndex = 0; // to scroll by keys

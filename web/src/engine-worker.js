@@ -1,10 +1,13 @@
 // The engine (crates/p4-wasm) in a worker: questions and answers in JSON.
 
+import { loaded } from "./loaded.js";
+
 const MEMORY = "It takes more memory than a page has; look for huge types, tables and header stacks.";
 
-const engine = WebAssembly.instantiateStreaming(fetch(new URL("p4.wasm", import.meta.url))).then(
-  ({ instance }) => instance.exports,
-);
+// Not streamed: that would need a file server that knows the type of .wasm files.
+const engine = loaded(new URL("p4.wasm", import.meta.url))
+  .then((bytes) => WebAssembly.instantiate(bytes))
+  .then(({ instance }) => instance.exports);
 
 function answer(exports, question) {
   const bytes = new TextEncoder().encode(JSON.stringify(question));
@@ -20,6 +23,11 @@ self.onmessage = async ({ data: { id, question } }) => {
     self.postMessage({ id, ...answer(await engine, question) });
   } catch (error) {
     // A trap leaves the engine's memory as it was in the middle of something.
-    self.postMessage({ id, fatal: error instanceof WebAssembly.RuntimeError ? MEMORY : String(error) });
+    self.postMessage({ id, fatal: error instanceof WebAssembly.RuntimeError ? MEMORY : error.message });
   }
 };
+
+engine.then(
+  () => self.postMessage({ ready: true }),
+  (error) => self.postMessage({ fatal: error.message }),
+);

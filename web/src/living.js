@@ -8,6 +8,7 @@ export class Living {
   #models = {}; // states of views by number
   #leave = () => {};
   #root = null;
+  #cleared = 0; // how often
 
   // `said` is called with sentences, `failed` with what goes wrong after a click.
   constructor(place, said, failed) {
@@ -24,7 +25,9 @@ export class Living {
   async show(work, editing) {
     const files = { ...work.files, ...work.memory };
     const { name } = work.lab;
-    const found = await python.ask({ ask: "live", lab: name, files, editing });
+    const cleared = this.#cleared;
+    const found = await python.ask({ ask: "live", lab: name, files, editing, anew: !this.shown });
+    if (this.#cleared !== cleared) return; // another lab is open
     const fresh = this.#root !== found.view;
     if (fresh) this.clear();
     this.#hear(found);
@@ -34,6 +37,7 @@ export class Living {
   }
 
   clear() {
+    this.#cleared += 1;
     this.#leave();
     this.#leave = () => {};
     this.#root = null;

@@ -8,24 +8,25 @@ export class Stopped extends Error {}
 
 export class WorkerClient {
   #worker = null;
-  #waiting = new Map();
+  #ready = false;
+  #waiting = new Map(); // in the order in which they are answered
+  #timer = null; // of the question that is being answered
   #number = 0;
 
-  // `seconds` is what a question may take; `hello` is called for each worker that starts.
-  constructor(url, seconds, hello = () => {}) {
+  // `seconds` is what a question may take. What the worker has to load first does not count: a slow
+  // network is not the fault of a program.
+  constructor(url, seconds) {
     this.url = url;
     this.seconds = seconds;
-    this.hello = hello;
   }
 
   // The answer to a question. Throws Error with what the other side says, or Stopped.
-  ask(question, seconds = this.seconds) {
+  ask(question) {
     const worker = (this.#worker ??= this.#start());
     const id = (this.#number += 1);
     return new Promise((resolve, reject) => {
-      const late = () => this.end(`It takes more than ${seconds} s; ${LATE}`);
-      const timer = setTimeout(late, seconds * 1000);
-      this.#waiting.set(id, { resolve, reject, timer });
+      this.#waiting.set(id, { resolve, reject });
+      if (this.#waiting.size === 1) this.#time();
       worker.postMessage({ id, question });
     });
   }
@@ -35,29 +36,44 @@ export class WorkerClient {
     return this.#waiting.size === 0;
   }
 
+  // Whether the worker has loaded what it needs.
+  get ready() {
+    return this.#ready;
+  }
+
   // Ends what is under way; whoever waits hears why.
   end(why) {
     this.#worker?.terminate();
     this.#worker = null;
-    for (const { reject, timer } of this.#waiting.values()) {
-      clearTimeout(timer);
-      reject(new Stopped(why));
-    }
+    this.#ready = false;
+    clearTimeout(this.#timer);
+    const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
+    for (const { reject } of waiting) reject(new Stopped(why));
+  }
+
+  // Begins to measure how long the next answer takes.
+  #time() {
+    clearTimeout(this.#timer);
+    if (!this.#ready || this.idle) return;
+    const late = () => this.end(`It takes more than ${this.seconds} s; ${LATE}`);
+    this.#timer = setTimeout(late, this.seconds * 1000);
   }
 
   #start() {
     const worker = new Worker(this.url, { type: "module" });
-    worker.onmessage = ({ data }) => {
-      if (data.id === undefined) return this.hello(data);
-      const waiting = this.#waiting.get(data.id);
-      this.#waiting.delete(data.id);
-      clearTimeout(waiting?.timer);
-      if (data.fatal) return waiting?.reject(new Stopped(data.fatal)), this.end(data.fatal);
-      if (data.error !== undefined) waiting?.reject(new Error(data.error));
-      else waiting?.resolve(data.answer);
-    };
+    worker.onmessage = ({ data }) => worker === this.#worker && this.#hear(data);
     worker.onerror = (event) => this.end(event.message || "The worker could not be started.");
     return worker;
+  }
+
+  #hear({ id, ready, fatal, error, answer }) {
+    if (fatal) return this.end(fatal);
+    this.#ready ||= ready === true;
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    this.#time();
+    if (error !== undefined) waiting?.reject(new Error(error));
+    else waiting?.resolve(answer);
   }
 }

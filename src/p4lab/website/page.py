@@ -57,13 +57,14 @@ class Desk:
         assert made is not None, "it has no films"
         return json.dumps({what: made(check), "kept": _kept(self._checked.folder)})
 
-    def live(self, lab: str, files: Mapping[str, str], editing: str) -> str:
+    def live(self, lab: str, files: Mapping[str, str], editing: str, anew: bool) -> str:
         """The living network of the files, one of which is being edited, as JSON: `view`, the
-        number of what is to be drawn, and what has changed. Raises LabError."""
+        number of what is to be drawn, and what has changed, which is all of it if it is to be drawn
+        anew. Raises LabError."""
         from p4lab.notebook.live import Live  # heavy: views
 
         folder = _begun(lab, files)
-        if self._live is None or self._live[0] != lab:
+        if anew or self._live is None or self._live[0] != lab:
             views.forget()
             self._live = lab, Live(lab, folder.path, checks=False)
         live = self._live[1]

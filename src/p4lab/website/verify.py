@@ -35,8 +35,8 @@ class Page:
         if not line:
             raise BuildError("the page's Python has ended in Node.js.")
         found: dict[str, Any] = json.loads(line)
-        if "failed" in found:
-            raise BuildError(f"the page's Python does not start in Node.js: {found['failed']}")
+        if "fatal" in found and "id" not in found:
+            raise BuildError(f"the page's Python does not start in Node.js: {found['fatal']}")
         return found
 
     def verdict(self, lab: str, files: Mapping[str, str]) -> dict[str, Any]:
