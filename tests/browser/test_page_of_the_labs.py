@@ -86,6 +86,18 @@ def test_a_packet_takes_the_path_in_the_page_that_it_takes_with_trace(
     assert set(drawn.partition(": ")[2].split(", ")) == links
 
 
+def test_the_packet_of_every_lab_is_sent(site: Site, address: str) -> None:
+    """Through what its control plane has written; a lab without one offers no packet."""
+    site.open(address)
+    for lab in names():
+        site.bring(lab, {})
+        if not load(lab).is_p4:
+            assert not site.page.locator("#sending").is_visible()
+            continue
+        assert site.send() != [], lab
+        assert site.page.locator("#trace pre.trouble").all_inner_texts() == [], lab
+
+
 def test_a_mistake_has_its_place_and_the_page_goes_on(site: Site, address: str) -> None:
     site.open(address, "01-bier")
     site.write(BIER.replace("port_mac.apply();", "port_mac.aply();"))
@@ -184,6 +196,59 @@ def test_work_is_there_after_a_reload_and_a_link_does_not_replace_it(
     other.write(BIER + "\n")
     assert other.page.evaluate("() => localStorage.length") == 0
     context.close()
+
+
+def test_a_link_opens_in_a_page_that_is_open_and_a_damaged_one_is_said_to_be(
+    site: Site, address: str
+) -> None:
+    site.open(address, "01-bier")
+    site.write(BIER)
+    site.page.locator("#link").click()
+    site.page.wait_for_url("**#work=*")
+    linked = site.page.url
+    site.open(f"{address}?other#lab=03-protect")
+    opened = site.page.locator("html[data-lab='01-bier']")
+    site.page.evaluate("url => { location.hash = new URL(url).hash }", linked)  # as a paste does
+    opened.wait_for(state="attached")
+    assert len(site.send()) > 1
+    for damaged in ("#work=abc", "#lab=nope"):
+        site.open(f"{address}?{damaged[1:]}{damaged}")  # the lab that was open last
+        site.page.locator("html[data-lab='03-protect']").wait_for(state="attached")
+        expect(site.page.get_by_role("status")).to_contain_text(
+            "damaged" if "work" in damaged else "no lab nope"
+        )
+
+
+def test_what_is_shown_of_a_program_before_a_change_is_said_to_be(site: Site, address: str) -> None:
+    site.open(address, "01-bier")
+    site.send()
+    changed = site.page.get_by_text("Your program has changed since this packet")
+    expect(changed).not_to_be_visible()
+    site.write(BIER)
+    expect(changed).to_be_visible()
+    site.send()
+    expect(changed).not_to_be_visible()
+
+
+def test_a_slow_network_is_not_taken_for_a_program_that_never_ends(
+    site: Site, address: str
+) -> None:
+    late = 12_000  # milliseconds: more than the engine may take for an answer
+    site.page.route(
+        "**/p4.wasm", lambda route: (site.page.wait_for_timeout(late), route.continue_())
+    )
+    site.open(address, "01-bier")
+    assert site.send()[0].startswith("r6, port")
+
+
+def test_a_file_that_does_not_arrive_is_said_and_asked_for_again(site: Site, address: str) -> None:
+    site.page.route("**/p4.wasm", lambda route: route.abort())
+    site.open(address, "01-bier")
+    assert "did not arrive" in site.send()[0]
+    site.page.unroute("**/p4.wasm")
+    assert site.send()[0].startswith("r6, port")
+    site.write(BIER.replace("port_mac.apply();", "port_mac.aply();"))
+    site.page.locator(".cm-lintRange-error").first.wait_for()  # the language server is back, too
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 900), (360, 740)])

@@ -9,18 +9,24 @@ export class Checks {
     this.place = place;
     this.failed = failed;
     this.leave = () => {};
+    this.asked = null; // by the check that is shown or under way
   }
 
   // Shows the verdict on a student's work.
   async check(work) {
     const question = { ask: "check", lab: work.lab.name, files: { ...work.files, ...work.memory } };
+    const asked = (this.asked = {});
     const { html, failed, films, verdict: told, kept } = await python.ask(question);
     work.remember(kept);
+    if (this.asked !== asked) return; // another lab is open
     this.#show({ data: { html, failed, films }, film: {}, hints: {} }, work);
+    this.asked = asked;
     this.place.dataset.verdict = JSON.stringify(told);
   }
 
+  // Empties the place, also of a verdict that is still to come.
   clear() {
+    this.asked = null;
     this.leave();
     this.place.replaceChildren();
     delete this.place.dataset.verdict;

@@ -6,7 +6,7 @@ const place = (item) => (item.line ? `${item.file.split("/").at(-1)}:${item.line
 
 function fate(packet) {
   const { fate } = packet;
-  if (fate === null) return "lost without a word";
+  if (fate === null) return "lost; the trace does not say why";
   if (fate.kind === "sent") return `sent on port ${fate.port}, ${fate.data.length / 2} bytes`;
   if (fate.kind === "dropped") return `dropped: ${fate.reason} ${place(fate)}`;
   if (fate.kind === "replicated") {
