@@ -241,9 +241,23 @@ def test_a_file_that_cannot_be_read_says_so_once(course, text, told):
 
 
 def test_a_policy_that_is_missing_or_renamed_is_named(course):
+    """And costs no points but those that it is about."""
     verdict = judged(course, solution(course).replace("def drop(", "def drops("))
     (failed,) = [one for one in verdict.checks if one.status == "failed"]
     assert failed.id == "contract" and "no method drop(self, waiting, size)" in failed.story.summary
+    drop = {one.id for one in course.checks if one.part == "drop"}
+    assert set(lost(verdict)) == {"all-at-once", *drop}
+
+
+def test_what_tries_the_class_in_the_file_is_named(course):
+    """Many end a file so. It costs all points, so it has to be clear what to leave out."""
+    tried = solution(course) + "\nprint(Policies().rate(3, 1536, 99))\n"
+    (failed,) = [one for one in judged(course, tried).checks if one.status == "failed"]
+    assert "Policies cannot be used here" in failed.story.summary
+    assert failed.story.place.text.startswith("print(")
+    guarded = solution(course) + '\nif __name__ == "__main__":\n    pass\n'
+    (failed,) = [one for one in judged(course, guarded).checks if one.status == "failed"]
+    assert "read and not started" in failed.story.summary
 
 
 @pytest.mark.parametrize("count", [8, 9, 64, 65, 512, 513, 639])
@@ -261,6 +275,21 @@ def test_a_tree_may_not_use_what_is_not_there():
     program = read("class A:\n    def tree(self, s, m, l):\n        return {s: [13, 1]}\n", FILE)
     with pytest.raises(PolicyError, match="no server and no surrogate at port 13"):
         shape.of(program, {"leaves": 1, "sender": 0, "members": [1]})
+
+
+def test_a_port_that_makes_no_copies_may_have_a_list_for_them():
+    """A dict with a list for every port, which is filled later, is a usual way to begin."""
+    text = "class A:\n    def tree(self, s, m, l):\n        return {s: [1], 5: [], 13: []}\n"
+    tree, _ = shape.of(read(text, FILE), {"leaves": 2, "sender": 0, "members": [1]})
+    assert tree == [(0, [1])]
+
+
+def test_weights_may_be_fractions():
+    """Whoever says "its share of the buffer" with a number up to 1 is right."""
+    text = "class A:\n    def weight(self, share, latest, largest):\n        return share {}\n"
+    whole, fractions = (tables.weights(read(text.format(how), FILE)) for how in ("", "/ 1000"))
+    assert whole[4:12:4] == [1, 2] and max(whole) == 16
+    assert fractions == [weight * tables.FINEST // 16 for weight in whole]
 
 
 def test_the_same_policies_get_the_same_verdict(course):

@@ -112,6 +112,7 @@ def _result(
         for result in before
         if result.status == "passed" or result.beyond or (result.hidden and not check.measure)
     }
+    met |= policies.spared(course, check, work, before)
     waits = tuple(need for need in check.needs if need not in met)
     head = (check.id, check.title, check.part)
     if waits:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from p4lab.course.labs import LabError
 from p4lab.grading import measuring
 from p4lab.grading.course import Check, Course, public_seeds
 from p4lab.grading.drawing import DrawError
-from p4lab.grading.record import Place, Story
+from p4lab.grading.record import CheckResult, Place, Story
 from p4lab.grading.work import Work
 from p4lab.policies import PolicyError, Program
 
@@ -33,9 +33,8 @@ def reads(course: Course, check: Check, work: Work) -> Story | None:
 
 def contract(course: Course, check: Check, work: Work) -> Story | None:
     """Whether each policy is there, with its parameters."""
-    mine = course.policies.methods
     theirs = work.policies()
-    for name, parameters in mine.items():
+    for name, parameters in course.policies.methods.items():
         found = theirs.methods.get(name)
         if found == parameters or name not in course.asked:
             continue
@@ -48,6 +47,19 @@ def contract(course: Course, check: Check, work: Work) -> Story | None:
         hint = "Methods and their parameters keep the names that they have in the starter."
         return Story(steps, summary, MISSING, hint, place=_place(work, theirs.line(name)))
     return None
+
+
+def spared(
+    course: Course, check: Check, work: Work, before: Sequence[CheckResult]
+) -> frozenset[str]:
+    """The contracts that have failed over other policies than a check's: it goes on without."""
+    failed = {result.id for result in before if result.status == "failed"}
+    stages = {one.id for one in course.checks if one.stage == "contract"}
+    if not check.measure or not failed & stages:
+        return frozenset()
+    name = course.measure(check.measure).policy
+    is_there = work.policies().methods.get(name) == course.policies.methods.get(name)
+    return frozenset(failed & stages if is_there else ())
 
 
 def story(course: Course, check: Check, work: Work, seed: int | None) -> Found:

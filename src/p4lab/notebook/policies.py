@@ -105,7 +105,8 @@ class PolicyLab:
         try:
             own = measure(self.program, workload.given)
         except PolicyError as error:
-            wrong = f"{self.course.student.program}:{error.line}: {error}"
+            place = f"{self.course.student.program}:{error.line}: " if error.line else ""
+            wrong = f"{place}{error}"
         return Brought(workload.say, self.whose, own, workload.best, wrong)
 
     def _workload(self, name: str) -> Workload:

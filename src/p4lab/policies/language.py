@@ -136,6 +136,8 @@ def _misused(node: ast.AST) -> str:
             return f"`.{node.attr}`: names that begin with _ cannot be reached."
         if not isinstance(node.ctx, ast.Load):
             return f"`.{node.attr} = ...`: a policy keeps nothing from one question to the next."
+    if isinstance(node, ast.Name) and node.id == "__name__":
+        return "`__name__`: policies are read and not started; leave out what would start them."
     if isinstance(node, ast.Name) and node.id.startswith("__"):
         return f"`{node.id}`: names that begin with __ cannot be reached."
     if isinstance(node, ast.ClassDef | ast.FunctionDef) and node.decorator_list:

@@ -48,7 +48,7 @@ class Program:
         """What a method answers, which may be anything of the language. Raises PolicyError."""
         function = self.instance.methods.get(method)
         if function is None:
-            raise PolicyError(WRONG_VALUE, f"{self.file} has no {self.name}.{method}.")
+            raise PolicyError(WRONG_VALUE, f"{self.file}: {self.name} has no method {method}.")
         self.printed.clear()
         machine = Machine(steps, self.printed, MOST_PRINTED)
         return _guarded(
@@ -80,6 +80,11 @@ def _made(machine: Machine, body: Sequence[ast.stmt], own: ast.ClassDef) -> Inst
         if isinstance(node, ast.FunctionDef):
             names[node.name] = Function(node, names)
         elif not isinstance(node, ast.ClassDef | ast.Import | ast.ImportFrom):
+            if any(isinstance(one, ast.Name) and one.id == own.name for one in ast.walk(node)):
+                told = (
+                    f"{own.name} cannot be used here: leave out this line, checks ask its methods."
+                )
+                raise PolicyError(UNREADABLE, told, node.lineno)
             machine.top_level(node, names, {})
     # Methods see the file's names, those of the class only by self, as in Python.
     values: dict[str, Any] = {}

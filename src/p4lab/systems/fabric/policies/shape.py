@@ -81,7 +81,8 @@ def _copies(answer: Any) -> dict[int, list[int]]:
             entry = f"{shown(port)}: {shown(children)}"
             told = f"tree returns the entry {entry}; it takes a port and a list of ports."
             raise NoTree(told, WRONG_VALUE)
-        found[port] = list(children)
+        if children:
+            found[port] = list(children)
     return found
 
 
@@ -90,8 +91,8 @@ def _is_port(value: Any) -> bool:
 
 
 def _check(port: int, children: Sequence[int], fed: set[int], leaves: int) -> None:
-    if not 1 <= len(children) <= MOST_COPIES:
-        raise NoTree(f"{name(port)} makes {len(children)} copies: 1 to {MOST_COPIES} are possible.")
+    if len(children) > MOST_COPIES:
+        raise NoTree(f"{name(port)} makes {len(children)} copies: {MOST_COPIES} are possible.")
     for child in children:
         if not 0 <= child < leaves * PLACES or child % PLACES > TERMINALS:
             raise NoTree(f"There is no server and no surrogate at port {child}.")

@@ -15,6 +15,8 @@ CELL = 256
 QUICK = 20_000
 """Steps of one decision"""
 MOST_WEIGHT = 1000
+FINEST = 60_000
+"""The largest weight of a table with fractions"""
 CHOICES = {"keep": 0, "newest": 1, "oldest": 2}
 
 Entry = TypeVar("Entry")
@@ -46,7 +48,11 @@ def weights(program: Program) -> list[int]:
         for latest in (False, True)
         for largest in (False, True)
     ]
-    return _table(program, "weight", questions, _weight)
+    found = _table(program, "weight", questions, _weight)
+    if all(weight.is_integer() for weight in found):
+        return [int(weight) for weight in found]
+    finer = FINEST / max(found)  # the engine takes whole numbers, students also share / 16
+    return [round(weight * finer) for weight in found]
 
 
 def _table(
@@ -89,7 +95,7 @@ def _choice(answer: Any) -> int | str:
     return CHOICES[answer] if known else '"keep", "newest" or "oldest"'
 
 
-def _weight(answer: Any) -> int | str:
+def _weight(answer: Any) -> float | str:
     if isinstance(answer, int | float) and 0 <= answer <= MOST_WEIGHT:
-        return round(answer)
+        return float(answer)
     return f"a weight from 0 to {MOST_WEIGHT}"
