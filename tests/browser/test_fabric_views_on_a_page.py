@@ -134,8 +134,7 @@ def test_a_page_runs_from_a_file_in_the_browsers_theme(browser: Browser, tmp_pat
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(file.as_uri())
     expect(page.locator(".p4f-rack")).to_be_visible()
-    page.locator(".p4f-leaf").focus()
-    page.keyboard.press("s")
+    page.keyboard.press("s")  # before anything has the focus
     expect(page.get_by_role("status").first).to_contain_text("is suspended")
     expect(page.locator(".p4f-more")).to_be_hidden()
     assert page.evaluate("() => document.body.dataset.jpThemeLight") == "false"

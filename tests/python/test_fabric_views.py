@@ -216,6 +216,10 @@ def test_what_is_not_expected_is_a_failure(
     assert left.value.exit_code == 1
     assert "newest: a deadlock was expected" in capsys.readouterr().err
     with pytest.raises(typer.Exit):
+        exploring.fabric_explore(["siblings"], frames=1, html=tmp_path / "found.html")
+    told = capsys.readouterr()
+    assert "siblings" in told.out and "there is no film to write" in told.err
+    with pytest.raises(typer.Exit):
         exploring.fabric_explore(["oldest"])
     assert "there is no case 'oldest'" in capsys.readouterr().err
 

@@ -74,12 +74,12 @@ def fabric_explore(
     where = html or Path("fabric-explore")
     extra = carefully(where, lambda: read(existing_file(parameters, "file"))) if parameters else ""
     found = carefully(where, lambda: _searched(chosen, states, seed, extra))
-    if html is not None:
-        carefully(html, lambda: html.write_text(_page(found, extra), "utf-8"))
     if as_json:
         typer.echo(json.dumps([_record(one, extra) for one in found], indent=2))
     else:
         _show(found, extra)
+    if html is not None:
+        carefully(html, lambda: html.write_text(_page(found, extra), "utf-8"))
     wrong = [one for one in found if not one.is_expected]
     for one in wrong:
         expected = "a" if one.case.stuck else "no"

@@ -34,6 +34,15 @@ for (const place of document.querySelectorAll("[data-view]")) {
   const model = { get: (name) => ({ data })[name], on: () => {}, off: () => {}, send: () => {} };
   view.render({ model, el: place });
 }
+// Keys that no one takes are for the first view that is in sight.
+document.addEventListener("keydown", (event) => {
+  if (event.target !== document.body) return;
+  const views = [...document.querySelectorAll(".p4v")];
+  const view = views.find((one) => one.getBoundingClientRect().bottom > innerHeight / 4);
+  const { key, altKey, ctrlKey, metaKey } = event;
+  const passed = new KeyboardEvent("keydown", { key, altKey, ctrlKey, metaKey, cancelable: true });
+  if (view && !view.dispatchEvent(passed)) event.preventDefault();
+});
 """
 
 
