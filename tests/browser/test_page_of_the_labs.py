@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -275,6 +276,16 @@ def test_a_macro_bomb_ends_with_its_sentence_and_the_page_goes_on(site: Site, ad
     assert "E0026" in told  # as on the command line
     site.write(BIER)
     assert len(site.send()) > 1
+
+
+def test_a_packet_that_is_busy_for_long_is_shown_in_part(site: Site, address: str) -> None:
+    """All of its steps would be more than a browser can draw."""
+    for name in ("for", "loop-recirculate"):
+        site.open(address, "01-bier")
+        site.write(next(one.text for one in endless(BIER) if one.name == name))
+        assert site.send()[0].startswith("r6, port"), name
+        expect(site.page.get_by_text(re.compile(r"^… and \d+ more$")).first).to_be_visible()
+        assert site.page.locator(".hop").first.locator(".fate").last.is_visible()
 
 
 def drawn(lab: str) -> Answer:

@@ -2,6 +2,17 @@
 
 import { make } from "./page.js";
 
+// What is drawn at most of a packet that goes around for long; a browser would stand still over all.
+const ARRIVALS = 200;
+const PACKETS = 50; // of an arrival
+const STEPS = 500; // of a packet
+
+// The first of many things, drawn, and how many more there are.
+function first(most, things, draw, more) {
+  const drawn = things.slice(0, most).map(draw);
+  return things.length > most ? [...drawn, more(`… and ${things.length - most} more`)] : drawn;
+}
+
 const place = (item) => (item.line ? `${item.file.split("/").at(-1)}:${item.line}` : "");
 
 function fate(packet) {
@@ -29,7 +40,7 @@ function packetOf(packet, point) {
     "section",
     { class: "packet" },
     make("h4", {}, `packet ${packet.id} (${packet.kind}${again})`),
-    make("ol", {}, ...packet.steps.map((item) => step(item, point))),
+    make("ol", {}, ...first(STEPS, packet.steps, (item) => step(item, point), (text) => make("li", {}, text))),
     make("p", { class: `fate ${packet.fate?.kind ?? "lost"}` }, fate(packet)),
   );
 }
@@ -37,13 +48,14 @@ function packetOf(packet, point) {
 // The arrivals of a scene (p4-wasm's answer) as elements.
 export function traceOf(arrivals, point) {
   if (!arrivals.length) return [make("p", {}, "The packet reached no switch.")];
-  return arrivals.map((arrival, index) =>
+  const paragraph = (text) => make("p", {}, text);
+  const hop = (arrival, index) =>
     make(
       "details",
       { class: "hop", open: index === 0 },
       make("summary", {}, `${arrival.switch}, port ${arrival.port}, ${arrival.time / 1e6} µs`),
       make("pre", { class: "bytes" }, arrival.data.replace(/(..)/g, "$1 ").trim()),
-      ...arrival.packets.map((packet) => packetOf(packet, point)),
-    ),
-  );
+      ...first(PACKETS, arrival.packets, (packet) => packetOf(packet, point), paragraph),
+    );
+  return first(ARRIVALS, arrivals, hop, paragraph);
 }
