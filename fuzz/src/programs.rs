@@ -1,10 +1,11 @@
 //! Programs, compiled as the command line does.
 
 use p4_arch::v1model::{Image, V1Model};
+use p4_ir::native::Native;
 use p4_syntax::{FileProvider, MemoryFiles, Options, Severity};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// What came of a text.
 pub struct Compiled {
@@ -42,14 +43,27 @@ pub fn compile(name: &str, files: &dyn FileProvider, options: &Options) -> Compi
 pub struct Named {
     pub name: String,
     pub image: Arc<Image>,
+    code: OnceLock<Option<Arc<dyn Native>>>,
 }
 
-/// Every program for v1model in `fuzz/programs`, `p4/bier`, and the folders that
+impl Named {
+    /// The program as native code, if it can be had, made once.
+    pub fn code(&self) -> Option<Arc<dyn Native>> {
+        let make = || {
+            let code = p4_jit::compile(self.image.prepared()).ok()?;
+            Some(Arc::new(code) as Arc<dyn Native>)
+        };
+        self.code.get_or_init(make).clone()
+    }
+}
+
+/// Every program for v1model in `fuzz/programs`, some of `p4`, and the folders that
 /// `P4LAB_FUZZ_PROGRAMS` names (separated by colons), in the order of their names. The corpora hold
 /// indices into this list.
 pub fn programs() -> Vec<Named> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders = vec![here.join("programs"), here.join("../p4/bier")];
+    let own = ["programs", "../p4/bier", "../p4/protect", "../p4/bng"];
+    let mut folders: Vec<_> = own.iter().map(|folder| here.join(folder)).collect();
     if let Some(more) = std::env::var_os("P4LAB_FUZZ_PROGRAMS") {
         folders.extend(std::env::split_paths(&more));
     }
@@ -79,7 +93,8 @@ fn p4_files(folder: &Path, depth: u32) -> Vec<PathBuf> {
 fn ready(path: &Path) -> Option<Named> {
     let name = path.to_string_lossy().into_owned();
     let image = compile(&name, &Disk, &Options::default()).image?;
-    Some(Named { name, image })
+    let code = OnceLock::new();
+    Some(Named { name, image, code })
 }
 
 struct Disk;

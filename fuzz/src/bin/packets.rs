@@ -1,7 +1,8 @@
 //! Packets and control-plane writes against the programs of the corpus.
 //!
-//! The bytes choose a program, then writes and packets in turn. Every packet goes through two
-//! switches with the same writes, one of them traced: both must send the same.
+//! The bytes choose a program, then writes and packets in turn. Every packet goes through three
+//! switches with the same writes, one of them traced, one with native code that learns every path: all must
+//! send the same.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -34,7 +35,9 @@ fuzz_target!(init: { PROGRAMS.get_or_init(programs); }, |data: &[u8]| {
         ..Config::default()
     };
     let switch = || Switch::new(Arc::clone(&named.image), config).expect("a program that is ready");
-    let (mut plain, mut traced) = (switch(), switch());
+    let (mut plain, mut traced, mut native) = (switch(), switch(), switch());
+    native.set_native(named.code()).expect("its own code");
+    native.set_patience(0);
     let mut now = 0u64;
     for _ in 0..MAX_STEPS {
         if choices.is_empty() {
@@ -45,14 +48,14 @@ fuzz_target!(init: { PROGRAMS.get_or_init(programs); }, |data: &[u8]| {
             let batch: Vec<Update> = (0..=kind as usize / 64)
                 .map(|_| update(named.image.program(), &mut choices))
                 .collect();
-            let (one, two) = (plain.write(&batch), traced.write(&batch));
-            assert_eq!(one.is_ok(), two.is_ok());
+            let all = [&mut plain, &mut traced, &mut native].map(|own| own.write(&batch).is_ok());
+            assert!(all.iter().all(|own| *own == all[0]));
         } else {
             now += u64::from(choices.byte()) * 1_000_003;
             let port = u16::from(choices.byte());
             let length = usize::from(choices.byte());
             let packet = choices.bytes(length);
-            let (mut one, mut two) = (Vec::new(), Vec::new());
+            let (mut one, mut two, mut three) = (Vec::new(), Vec::new(), Vec::new());
             plain.process(
                 Time::from_picos(now),
                 port,
@@ -66,11 +69,39 @@ fuzz_target!(init: { PROGRAMS.get_or_init(programs); }, |data: &[u8]| {
                 &mut |port, data: &[u8]| two.push((port, data.to_vec())),
             );
             assert_eq!(one, two, "traced and untraced differ in {}", named.name);
+            native.process(
+                Time::from_picos(now),
+                port,
+                packet,
+                &mut |port, data: &[u8]| three.push((port, data.to_vec())),
+            );
+            assert_eq!(one, three, "native code differs in {}", named.name);
             assert!(trace.packets.len() <= MAX_PACKETS as usize + 1);
         }
     }
     assert_eq!(plain.stats(), traced.stats());
+    assert_eq!(plain.stats(), native.stats());
+    assert_eq!(cells(&plain), cells(&native), "of {}", named.name);
 });
+
+/// What registers, counters and tables hold.
+fn cells(switch: &Switch) -> Vec<String> {
+    let (program, state) = (switch.image().program(), switch.state());
+    let instances = program.instances.iter().flat_map(|own| {
+        let cells = (0..16).map(|at| {
+            let name = &own.name;
+            match &*own.extern_type {
+                "register" => format!("{:?}", state.read_register(name, at)),
+                "counter" => format!("{:?}", state.counter(name, at)),
+                _ => String::new(),
+            }
+        });
+        cells.collect::<Vec<_>>()
+    });
+    let tables = program.tables.iter();
+    let entries = tables.map(|table| format!("{:?}", state.entries(&table.name)));
+    instances.chain(entries).collect()
+}
 
 fn update(program: &Program, choices: &mut Choices) -> Update {
     match choices.below(14) {
