@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from p4lab import _engine
-from p4lab.bench import chain, engines, msr6, programs
+from p4lab.bench import chain, engines, msr6, programs, stateful
 
 ROUTERS = 4
 PACKETS = 300
@@ -80,3 +80,27 @@ def test_the_bench_has_three_copies_of_each_encoding(subject: programs.Subject) 
             sent = switch.process(programs.IN_PORT, subject.frame)
         assert [port for port, _ in sent] == [1, 2, 3]
         assert len({frame[38:54] for _, frame in sent}) == 3  # destinations
+
+
+def test_the_bench_changes_registers_meters_and_counters() -> None:
+    """Else its figures would be those of packets that are dropped on arrival."""
+    packets = 600  # native code has learned its paths by then
+    index, session = stateful.INDEX, stateful.SESSION
+    begins, ends, down, up = stateful.subjects()
+    expected = (
+        (begins, [2, 3], "protected_packets", index, packets),
+        (ends, [], "discarded", 2 * index, packets - 1),
+        (down, [2], "downstream_sent", session, packets),
+        (up, [5], "upstream_sent", session, packets),
+    )
+    for subject, ports, counter, cell, count in expected:
+        frames = []
+        for engine in engines.ENGINES:
+            switch = _engine.Switch(subject.program, engine=engine)
+            switch.write(subject.updates)
+            for _ in range(packets):
+                sent = switch.process(programs.IN_PORT, subject.frame)
+            assert [port for port, _ in sent] == ports
+            assert switch.read_counter(counter, cell)[0] == count
+            frames.append(sent)
+        assert frames[0] == frames[1]
