@@ -91,6 +91,7 @@ control E(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t 
         else if (hdr.h.op == 6 && is_first) { clone_preserving_field_list(CloneType.E2E, 1, 1); }
         else if (hdr.h.op == 7) { mark_to_drop(std); }
         else if (hdr.h.op == 15) { digest<digest_t>(1, { hdr.h.op }); }
+        else if (hdr.h.op == 16 && is_first) { clone_preserving_field_list(CloneType.E2E, 1, 9); }
     }
 }
 control C(inout headers_t hdr, inout metadata_t meta) { apply {} }
@@ -137,7 +138,7 @@ fn packets() -> Vec<Vec<u8>> {
         (data[0], data[HEADER]) = (op, 0xaa);
         data
     };
-    let mut packets: Vec<Vec<u8>> = (0..16).map(whole).collect();
+    let mut packets: Vec<Vec<u8>> = (0..17).map(whole).collect();
     packets.push(vec![0; 10]);
     packets
 }

@@ -170,7 +170,9 @@ impl Switch {
         data: &[u8],
         (bytes, now): (u64, Time),
     ) -> Option<Walked> {
-        self.core.externs.try_path(now.picos(), bytes);
+        if code.changes_cells {
+            self.core.externs.try_path(now.picos(), bytes);
+        }
         let mut host = Running {
             image: &self.core.image,
             externs: &mut self.core.externs,
@@ -190,11 +192,13 @@ impl Switch {
         let walked = code
             .paths
             .run(data, start, output, told, machine, &mut host);
-        let Some((end, length)) = walked else {
-            self.core.externs.take_back();
-            return None;
-        };
-        self.core.externs.keep();
+        if code.changes_cells {
+            match walked.is_some() {
+                true => self.core.externs.keep(),
+                false => self.core.externs.take_back(),
+            }
+        }
+        let (end, length) = walked?;
         Some(Walked { end, length })
     }
 

@@ -7,7 +7,7 @@
 use super::calls::Call;
 use super::externs::Asked;
 use super::image::Image;
-use super::recording::Recording;
+use super::recording::{change_cells, Recording};
 use super::stages::{given, Event};
 use crate::Port;
 use p4_ir::glue::Segment;
@@ -42,6 +42,8 @@ pub(super) struct Code {
     pub paths: Arc<dyn Paths>,
     /// By the ends of the paths
     pub endings: Vec<Ending>,
+    /// Something on them changes what later packets see, so that it may have to be taken back.
+    pub changes_cells: bool,
 }
 
 /// The paths of the packets on a segment.
@@ -195,10 +197,16 @@ impl FastPaths {
             return;
         };
         let ends = code.ends();
+        if !ends.iter().all(|end| is_whole(end, self.are_limited)) {
+            return;
+        }
         let endings = ends.into_iter().map(|end| ending(image, end)).collect();
+        let made = paths.iter().flat_map(|path| &path.made);
+        let mut all = paths.iter().chain(made.map(|(_, path)| path));
         let code = Code {
             paths: code,
             endings,
+            changes_cells: all.any(|path| change_cells(image, &path.blocks)),
         };
         let known = Known {
             segment: index,
@@ -234,6 +242,17 @@ fn include(paths: &mut Vec<Path>, path: Path) -> bool {
 #[inline]
 pub(super) fn known(all: &[Known], segment: usize) -> Option<&Known> {
     all.iter().find(|known| known.segment == segment)
+}
+
+/// Whether all goes on that does so from where the packet is, of which only the code knows.
+fn is_whole(end: &End, are_limited: bool) -> bool {
+    let goes_on = |fired: &Fired| match Event::numbered(fired.event) {
+        Event::Multicast | Event::EgressClone => true,
+        Event::Queue => are_limited,
+        _ => false,
+    };
+    let mut events = end.events.iter();
+    events.all(|fired| fired.fork.is_some() || !goes_on(fired))
 }
 
 fn ending(image: &Image, end: &End) -> Ending {

@@ -27,8 +27,6 @@ struct Recorded {
     end: Option<Event>,
     failed: bool,
     is_cloned: bool,
-    /// It was cloned at the end of egress.
-    is_cloned_late: bool,
     /// Blocks that it had met when it came to a queue
     queued: Option<usize>,
 }
@@ -58,9 +56,6 @@ impl Recording {
 
     /// The path of a packet that was made from another one, as part of that one's.
     fn made(&self, packet: &Recorded, image: &Image, are_limited: bool) -> Option<(usize, Path)> {
-        if packet.is_cloned_late {
-            return None; // Nothing goes on from what has gone on itself.
-        }
         let (event, path, origin) = match packet.queued.filter(|_| are_limited) {
             Some(at) => {
                 let mut path = packet.whole()?;
@@ -109,11 +104,15 @@ impl Recorded {
 }
 
 /// Whether something in these blocks changes what later packets see.
-fn change_cells(image: &Image, blocks: &[Vec<Step>]) -> bool {
+pub(super) fn change_cells(image: &Image, blocks: &[Vec<Step>]) -> bool {
     let program = image.program();
     let changes = |step: &Step| match program.code.get(step.pc as usize) {
         Some(Op::Extern { call }) => image.prepared.inline(*call) == Some(&Inline::Undoable),
-        Some(Op::Apply { table }) => !program.tables[*table as usize].instances.is_empty(),
+        Some(Op::Apply { table }) => {
+            let table = &program.tables[*table as usize];
+            // A property may be a timeout, for which hits are noted.
+            !table.instances.is_empty() || !table.properties.is_empty()
+        }
         _ => false,
     };
     blocks.iter().flatten().any(changes)
@@ -159,7 +158,6 @@ impl Follow for Recording {
                 packet.queued.get_or_insert(blocks);
             }
             packet.is_cloned |= event == Event::IngressClone;
-            packet.is_cloned_late |= event == Event::EgressClone;
             if event.ends() {
                 packet.end = Some(event);
             }
