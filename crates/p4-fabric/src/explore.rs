@@ -45,11 +45,16 @@ pub struct Explored {
 /// Flows of a search: their sets are bits, all of which are tried
 const MOST_FLOWS: usize = 8;
 
-struct Search {
+/// Steps between two questions whether a search is to stop
+const ASKED: u64 = 256;
+
+struct Search<'a> {
     reach: Reach,
     seen: HashSet<(u64, u32)>,
     found: Explored,
     schedule: Vec<u32>,
+    stops: &'a mut dyn FnMut() -> bool,
+    is_stopped: bool,
 }
 
 /// What has become of a step.
@@ -86,22 +91,33 @@ impl Fabric {
     }
 
     /// Tries every schedule of up to so many frames, from here until the fabric is empty. Its flows
-    /// have to send nothing by themselves: their `stop` is zero. Refuses parameters that draw.
-    pub fn explore(&self, reach: Reach) -> Result<Explored, Refused> {
+    /// have to send nothing by themselves: their `stop` is zero. Refuses parameters that draw. `stops`
+    /// is asked now and then, and ends the search.
+    pub fn explore(
+        &self,
+        reach: Reach,
+        stops: &mut dyn FnMut() -> bool,
+    ) -> Result<Explored, Refused> {
         let start = self.for_search()?;
-        let mut search = Search::new(reach);
+        let mut search = Search::new(reach, stops);
         search.found.complete = true;
         search.visit(&start, reach.frames, &[]);
         Ok(search.found)
     }
 
     /// Tries so many random schedules instead, each until the fabric is empty or stuck.
-    pub fn wander(&self, reach: Reach, runs: u64, seed: u64) -> Result<Explored, Refused> {
+    pub fn wander(
+        &self,
+        reach: Reach,
+        runs: u64,
+        seed: u64,
+        stops: &mut dyn FnMut() -> bool,
+    ) -> Result<Explored, Refused> {
         let start = self.for_search()?;
-        let mut search = Search::new(reach);
+        let mut search = Search::new(reach, stops);
         let mut rng = Rng::new(seed, 7);
         for _ in 0..runs {
-            if search.found.stuck.is_some() || search.found.states >= reach.states {
+            if search.found.stuck.is_some() || search.is_over() {
                 break;
             }
             search.walk(start.clone(), &mut rng);
@@ -155,14 +171,20 @@ impl Fabric {
     }
 }
 
-impl Search {
-    fn new(reach: Reach) -> Search {
+impl<'a> Search<'a> {
+    fn new(reach: Reach, stops: &'a mut dyn FnMut() -> bool) -> Search<'a> {
         Search {
             reach,
             seen: HashSet::new(),
             found: Explored::default(),
             schedule: Vec::new(),
+            stops,
+            is_stopped: false,
         }
+    }
+
+    fn is_over(&self) -> bool {
+        self.is_stopped || self.found.states >= self.reach.states
     }
 
     /// One step: these frames come, and time passes. `waits` are the states since the last frame.
@@ -178,6 +200,9 @@ impl Search {
         let end = fabric.now + self.reach.step.picos();
         fabric.run_until(Time::from_picos(end), u64::MAX);
         self.found.states += 1;
+        if self.found.states.is_multiple_of(ASKED) {
+            self.is_stopped |= (self.stops)();
+        }
         let totals = fabric.totals();
         self.found.timeouts = self.found.timeouts.max(totals.timeouts);
         if totals.evicted > self.found.evicted {
@@ -204,7 +229,7 @@ impl Search {
             if self.found.stuck.is_some() || set == 0 && !begun {
                 return;
             }
-            if self.found.states >= self.reach.states {
+            if self.is_over() {
                 self.found.complete = false;
                 return;
             }
@@ -228,7 +253,7 @@ impl Search {
         let mut waits = Vec::new();
         let dense = 0.2 + 0.1 * rng.up_to(7) as f64;
         self.schedule.clear();
-        while self.found.states < self.reach.states {
+        while !self.is_over() {
             let sets = fabric.choices(left);
             let chosen = match rng.chance(dense) {
                 true => rng.up_to(sets.len() as u64 - 1) as usize,

@@ -38,6 +38,7 @@ mod plan;
 mod policies;
 mod qcn;
 mod requests;
+mod rules;
 mod run;
 mod scenario;
 mod sender;

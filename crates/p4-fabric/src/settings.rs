@@ -73,11 +73,12 @@ pub(crate) fn read(text: &str) -> Result<Vec<Setting>, Fault> {
 
 /// The text up to a `#` that is not in quotes.
 fn without_comment(line: &str) -> &str {
-    let mut quoted = false;
+    let mut quote = None;
     for (at, letter) in line.char_indices() {
         match letter {
-            '"' => quoted = !quoted,
-            '#' if !quoted => return &line[..at],
+            '"' | '\'' if quote.is_none() => quote = Some(letter),
+            _ if quote == Some(letter) => quote = None,
+            '#' if quote.is_none() => return &line[..at],
             _ => {}
         }
     }
@@ -104,11 +105,11 @@ fn scalar(text: &str) -> Option<Value> {
         "true" | "false" => return Some(Value::Truth(text == "true")),
         _ => {}
     }
-    if let Some(word) = text
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-    {
-        return Some(Value::Word(word.to_string()));
+    for quote in ['"', '\''] {
+        let inner = text.strip_prefix(quote);
+        if let Some(word) = inner.and_then(|rest| rest.strip_suffix(quote)) {
+            return Some(Value::Word(word.to_string()));
+        }
     }
     let number: f64 = text.replace('_', "").parse().ok()?;
     number.is_finite().then_some(Value::Number(number))
@@ -122,16 +123,17 @@ mod tests {
     #[test]
     fn values_are_read_with_their_lines() {
         let text =
-            "# note\n[a]\nx = 1_000 # more\ny = { value = \"b, c\", unit = \"#\" }\nz = true\n";
+            "# note\n[a]\nx = 1_000 # more\ny = { value = \"b, c\", unit = \"#\" }\nz = true\nw = 'a#' # b\n";
         let found = read(text).unwrap();
         let seen: Vec<_> = found
             .iter()
             .map(|one| (one.line, one.key.as_str()))
             .collect();
-        assert_eq!(seen, [(3, "a.x"), (4, "a.y"), (5, "a.z")]);
+        assert_eq!(seen, [(3, "a.x"), (4, "a.y"), (5, "a.z"), (6, "a.w")]);
         assert_eq!(found[0].value, Value::Number(1000.0));
         assert_eq!(found[1].value, Value::Word("b, c".into()));
         assert_eq!(found[2].value, Value::Truth(true));
+        assert_eq!(found[3].value, Value::Word("a#".into()));
         for (wrong, line) in [
             ("[a\n", 1),
             ("\nx 1\n", 2),

@@ -49,7 +49,7 @@ fn explored(fabric: &Fabric, frames: u32) -> Explored {
         step: Time::from_picos(FRAME),
         states: 20_000,
     };
-    fabric.explore(reach).unwrap()
+    fabric.explore(reach, &mut || false).unwrap()
 }
 
 /// Carries a schedule out.
@@ -184,10 +184,30 @@ fn a_search_refuses_what_draws_and_what_sends_by_itself() {
         step: Time::from_picos(FRAME),
         states: 10,
     };
-    let refused = |fabric: Fabric| fabric.explore(reach).unwrap_err().to_string();
+    let refused = |fabric: Fabric| {
+        fabric
+            .explore(reach, &mut || false)
+            .unwrap_err()
+            .to_string()
+    };
     let draws = small("[errors]\nframe_loss = 0.1\n", &siblings);
     assert!(refused(draws).contains("chance"));
     let sends = built("", 2, 1, vec![common::one_to_many(0, &[1, 8])]);
     assert!(refused(sends).contains("stop"));
     assert!(refused(small("", &[])).contains("0 flows"));
+}
+
+// If this fails Ctrl-C is heard when millions of states have been tried, and not before.
+#[test]
+fn a_search_ends_when_it_is_told_to() {
+    let fabric = small("[voq]\nwindow = 6\n", &[(0, vec![1, 8])]);
+    let reach = Reach {
+        frames: 6,
+        step: Time::from_picos(FRAME),
+        states: 20_000,
+    };
+    let found = fabric.explore(reach, &mut || true).unwrap();
+    assert!(!found.complete && found.states < 1_000, "{found:?}");
+    let drawn = fabric.wander(reach, 10_000, 1, &mut || true).unwrap();
+    assert!(drawn.states < 1_000, "{drawn:?}");
 }

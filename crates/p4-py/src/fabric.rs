@@ -24,20 +24,21 @@ pub struct Fabric {
 
 #[pymethods]
 impl Fabric {
-    /// `parameters` is TOML with what differs from `fabric_parameters`. ValueError with the line, as
-    /// "line 3: ...", for what is not possible.
+    /// `parameters` is TOML with what differs from `fabric_parameters`, over what a `scenario` sets.
+    /// ValueError with the line of `parameters`, as "line 3: ...", for what is not possible.
     #[new]
-    #[pyo3(signature = (leaves, *, parameters = "", seed = 1, warm = 0, interval = 50_000_000, watched = 0))]
+    #[pyo3(signature = (leaves, *, parameters = "", scenario = "", seed = 1, warm = 0, interval = 50_000_000, watched = 0))]
     fn new(
         leaves: usize,
         parameters: &str,
+        scenario: &str,
         seed: u64,
         warm: u64,
         interval: u64,
         watched: usize,
     ) -> PyResult<Fabric> {
         let setup = Setup {
-            parameters: Parameters::read(parameters).map_err(refused)?,
+            parameters: Parameters::over(scenario, parameters).map_err(refused)?,
             leaves,
             seed,
             warm: Time::from_picos(warm),
@@ -301,10 +302,18 @@ impl Fabric {
             states,
         };
         let fabric = &self.fabric;
+        let mut signal = None; // Ctrl-C
+        let mut stops = || {
+            signal = Python::attach(|py| py.check_signals()).err();
+            signal.is_some()
+        };
         let found = py.detach(|| match runs {
-            0 => fabric.explore(reach),
-            _ => fabric.wander(reach, runs, seed),
+            0 => fabric.explore(reach, &mut stops),
+            _ => fabric.wander(reach, runs, seed, &mut stops),
         });
+        if let Some(error) = signal {
+            return Err(error);
+        }
         let Explored {
             states,
             ends,
