@@ -99,10 +99,26 @@ def test_settings_reach_the_engine_as_they_are() -> None:
 def test_a_bad_file_is_refused_with_its_line(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text("[cache]\nlines = 64\n\n[sync]\nblock = 4\nresume = 9\n")
-    with pytest.raises(ValueError, match=r"mine\.toml, line 6: .*resume"):
+    with pytest.raises(ValueError, match=r"mine\.toml, line 5: .*resume"):
         read(file)
-    file.write_text("[cache]\nlines = 64\n")
+    file.write_text("[cache]\nlines = 64\nlines = 32\n")
+    with pytest.raises(ValueError, match=r"mine\.toml, line 3: .*overwrite"):
+        read(file)
+    file.write_bytes(b"[voq]\ndrop = '\xff'\n")
+    with pytest.raises(ValueError, match=r"mine\.toml, line 2: .*UTF-8"):
+        read(file)
+    file.write_bytes(b"\xef\xbb\xbf[cache]\r\nlines = 64\r\n")  # as Windows writes it
     assert "64" in read(file)
+
+
+def test_what_a_figure_does_not_go_with_has_the_line_of_the_users_file() -> None:
+    """Figure 5 has 100 headers, and 200 would be fine everywhere else."""
+    flow = Flow([(0, [1, 8])], 99)
+    own = "\n[headers]\nlow = 200\n"
+    read_alone = Scenario(2, (flow,), 10, 0, {}, own + "high = 300\n")
+    run(read_alone, 1)
+    with pytest.raises(ValueError, match=r"your parameters, line 3: .*200.*100"):
+        run(Scenario(2, (flow,), 10, 0, {"headers.low": 70, "headers.high": 100}, own), 1)
 
 
 # ---- Runs

@@ -94,7 +94,7 @@ def parse_data(raw: bytes, file: str) -> tuple[dict[str, Any], Source]:
     if len(raw) > MAX_FILE_BYTES:
         raise FileError([Problem(file, 1, "the file is larger than 1 MiB")])
     try:
-        text = raw.decode("utf-8").replace("\r\n", "\n")
+        text = raw.decode("utf-8-sig").replace("\r\n", "\n")
         return tomllib.loads(text), Source(file, line_table(text))
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1

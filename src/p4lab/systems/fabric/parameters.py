@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from p4lab import _engine
+from p4lab.topology.tomls import FileError, parse_data, read_bytes
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -61,8 +62,18 @@ def in_force(settings: Settings, extra: str = "") -> dict[str, Value]:
     found = {one.name: one.value for one in parameters()}
     found.update(settings)
     for section, entries in tomllib.loads(extra).items():
-        found.update({f"{section}.{name}": value for name, value in entries.items()})
+        for name, value in entries.items():
+            found[f"{section}.{name}"] = value["value"] if isinstance(value, dict) else value
     return found
+
+
+def fabric(leaves: int, settings: Settings, extra: str = "", **more: int) -> _engine.Fabric:
+    """A fabric with these settings, and those of a user's TOML. Raises ValueError for what the
+    engine refuses."""
+    try:
+        return _engine.Fabric(leaves, parameters=extra, scenario=written(settings), **more)
+    except ValueError as error:
+        raise ValueError(f"your parameters, {error}" if extra else str(error)) from None
 
 
 def condensed(text: str) -> str:
@@ -72,11 +83,16 @@ def condensed(text: str) -> str:
 
 
 def read(path: Path) -> str:
-    """A file of parameters, as text that the engine accepts. Raises OSError, and ValueError that
-    begins with the file and the line."""
-    text = path.read_text("utf-8")
+    """A file of parameters, as text that the engine accepts. Raises ValueError that begins with the
+    file and the line."""
     try:
+        raw = read_bytes(path)
+        parse_data(raw, str(path))
+        text = raw.decode("utf-8-sig")
         _engine.Fabric(1, parameters=text)
+    except FileError as error:
+        first = error.problems[0]
+        raise ValueError(f"{path}, line {first.line}: {first.text}") from None
     except ValueError as error:
         raise ValueError(f"{path}, {error}") from None
     return text

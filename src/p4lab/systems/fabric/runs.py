@@ -8,7 +8,7 @@ from typing import Any
 
 from p4lab import _engine
 from p4lab.spread.sweep import threads_of_task
-from p4lab.systems.fabric.parameters import Settings, written
+from p4lab.systems.fabric.parameters import Settings, fabric
 from p4lab.systems.fabric.trees import Tree
 
 MICROSECOND = 1_000_000
@@ -86,21 +86,22 @@ class FabricError(ValueError):
 def prepared(scenario: Scenario, seed: int) -> _engine.Fabric:
     """A fabric with the flows of a scenario, before anything has happened. Raises ValueError for
     what the engine refuses."""
-    fabric = _engine.Fabric(
+    made = fabric(
         scenario.leaves,
-        parameters=written(scenario.settings) + scenario.extra,
+        scenario.settings,
+        scenario.extra,
         seed=seed,
         warm=round(scenario.warm * MICROSECOND),
         interval=INTERVAL * MICROSECOND,
     )
-    fabric.decide_by(**scenario.tables)
+    made.decide_by(**scenario.tables)
     for flow in scenario.flows:
         times = {"start": round(flow.start * MICROSECOND)}
         if flow.stop is not None:
             times["stop"] = round(flow.stop * MICROSECOND)
         mbps = round(flow.gbps * 1000)
-        fabric.add(flow.tree, flow.bytes, mbps, lossless=flow.lossless, **times)
-    return fabric
+        made.add(flow.tree, flow.bytes, mbps, lossless=flow.lossless, **times)
+    return made
 
 
 def run(scenario: Scenario, seed: int) -> Seen:

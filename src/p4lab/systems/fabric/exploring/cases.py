@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from p4lab import _engine
-from p4lab.systems.fabric.parameters import Settings, written
+from p4lab.systems.fabric.parameters import Settings, fabric
 from p4lab.systems.fabric.ports import surrogate
 from p4lab.systems.fabric.trees import Tree, direct
 
@@ -52,10 +52,10 @@ class Case:
     def fabric(self, extra: str = "") -> _engine.Fabric:
         """One in which frames come only when they are offered. `extra` is TOML of a user. Raises
         ValueError for what the engine refuses."""
-        fabric = _engine.Fabric(self.leaves, parameters=written(self.values) + extra)
+        made = fabric(self.leaves, self.values, extra)
         for tree in self.trees:
-            fabric.add(tree, BYTES, 99_000, lossless=self.lossless, stop=0)
-        return fabric
+            made.add(tree, BYTES, 99_000, lossless=self.lossless, stop=0)
+        return made
 
 
 def _crossing(sender: int, first: int, second: int) -> Tree:
