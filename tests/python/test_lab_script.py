@@ -17,8 +17,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 # What the script itself may use of the machine; python3 and cargo are not among it.
 TOOLS = (
-    "awk bash cat chmod cmp cp cut date dirname env find flock getent grep head id mkdir mv printf "
-    "rm sed setpriv sh sha256sum sleep sort stat tail touch uname xargs"
+    "awk bash cat chmod cmp cp cut date dirname env find flock getent grep head id mkdir mv nice "
+    "printf rm sed setpriv sh sha256sum sleep sort stat tail touch uname xargs"
 ).split()
 
 ALL = ["venv", "builder", "packages", "engine"]  # the work of a first start
@@ -80,6 +80,8 @@ class Machine:
             "-m venv": "venv",
             "requirements.lock maturin": "builder",
             "-r ROOT/requirements.lock": "packages",
+            "-r ROOT/requirements-test.lock": "test's packages",
+            "-r ROOT/requirements-class.lock": "a class's packages",
             "--no-deps": "ready-made",
             "-m maturin": "engine",
         }
@@ -97,7 +99,7 @@ def machine(tmp_path: Path) -> Machine:
     (root / "src" / "p4lab").mkdir(parents=True)
     for name in (
         *("Cargo.toml", "Cargo.lock", "pyproject.toml"),
-        *("requirements.lock", "requirements-class.lock"),
+        *("requirements.lock", "requirements-class.lock", "requirements-test.lock"),
     ):
         (root / name).write_text(f"{name}\n")
     (root / "crates" / "p4-py" / "lib.rs").write_text("// engine\n")
@@ -129,6 +131,16 @@ def test_the_second_start_does_nothing_but_start(machine: Machine) -> None:
     machine.run()
     machine.work()
     assert machine.run("compile", "x.p4")[2] == ""
+    assert machine.work() == []
+
+
+def test_what_only_tests_need_is_not_waited_for_before_a_lab(machine: Machine) -> None:
+    """It is a third of all packages, and most people never run a test."""
+    machine.run("run", "01-bier")
+    assert machine.work() == ALL
+    machine.run("test", "-k", "bier")
+    assert machine.work() == ["test's packages", "a class's packages"]
+    machine.run("test", "-k", "bier")
     assert machine.work() == []
 
 
