@@ -4,62 +4,15 @@ picoseconds. Errors: ValueError for what the caller got wrong, OSError for the s
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, final
 
-# ("exact", v), ("lpm", v, length), ("ternary", v, mask), ("range", low, high), ("optional", v)
-# or ("any",)
-Match: TypeAlias = tuple[Any, ...]
+from typing_extensions import Self
 
-# ("insert" | "modify", "entry", table, [(key, match)], priority, action, [(param, value)])
-# ("delete", "entry", table, [(key, match)], priority)
-# ("clear", table)
-# ("default", table, action | None, [(param, value)])
-# ("default", table, ("member" | "group", id), [])  of a table with an action profile
-# ("group", id, [(port, instance)] | None)
-# ("session", id, port | None, group | None, truncate)
-# ("register", name, index, value)
-# ("counter", name, index, packets, bytes)
-# ("value_set", name, [[match]])                   all members of a parser's value set
-# ("meter", name, index | None, rates | None)      of all cells without an index
-# ("direct_meter", table, [(key, match)], priority, rates | None)
-# ("direct_counter", table, [(key, match)], priority, packets, bytes)
-# ("idle_timeout", table, [(key, match)], priority, picoseconds | None)
-# ("member", profile, id, action | None, [(param, value)])
-# ("member_group", profile, id, [member] | None)
-# In the place of an entry's action stands ("member", id) or ("group", id) if its table has an
-# action profile. Rates are (committed rate, committed burst, peak rate, peak burst), in bytes or
-# packets and per second; None: everything is green.
-Update: TypeAlias = tuple[Any, ...]
+from p4lab.model.entries import Match
+from p4lab.model.state import Group, Member, Write
+from p4lab.model.tna import Setting
 
-# What no table of a TNA switch holds (docs/tna.md):
-# ("multicast", group, [node | [node]] | None)     of a list level1_mcast_hash picks one; a node is
-#                                                  (rid, [port], xid | None, [lag]), the last two
-#                                                  may be left out
-# ("lag", id, [port])
-# ("prune", exclusion id, [port])
-# ("global_rid", rid | None)
-# ("mirror", session, {field: value} | None)       enabled, direction ("ingress", "egress", "both"),
-#                                                  port, queue, groups, hashes, exclusions, rid,
-#                                                  copy_to_cpu, max_length; coalescing of sessions
-#                                                  1016 to 1023: header (4 to 16 bytes, the first
-#                                                  becomes the number of samples), timeout
-#                                                  (microseconds), extracted (bytes of each packet;
-#                                                  0: as coalesce_length says)
-# ("generator", pipe, app, {field: value} | None)  trigger: ("once", ns), ("periodic", ns),
-#                                                  ("port_down",) or
-#                                                  ("recirculation", pattern, mask);
-#                                                  packet (bytes behind the header of 6), source,
-#                                                  next_source, batches, packets_per_batch,
-#                                                  batch_gap and packet_gap (ns), batch_jitter and
-#                                                  packet_jitter (ns on average)
-# ("port_metadata", port, bits)
-# ("lpf", name, cell | None, config | None)        of all cells without a number; config is ("rate"
-#                                                  or "sample", rise, fall (ns), power of 2 that
-#                                                  divides)
-# ("wred", name, cell | None, config | None)       config is (time constant (ns), lower threshold,
-#                                                  upper threshold, probability there)
-Setting: TypeAlias = tuple[Any, ...]
-
+@final
 class Program:
     """A program ready to run, shared by all switches that run it."""
 
@@ -78,6 +31,7 @@ class Program:
     def p4info(self, *, json: bool = False) -> str:
         """P4Info in protobuf's text format or as JSON; ValueError if there is none."""
 
+@final
 class Compilation:
     """What came of a source file."""
 
@@ -179,45 +133,48 @@ def serve_lsp(
 def format_text(text: str) -> str:
     """The program, formatted. Raises ValueError with "line:column: reason" if it cannot be read."""
 
+@final
 class Step:
     """A step of `Switch.trace`: a mapping like any other."""
 
-    def __getitem__(self, key: str) -> Any: ...
+    def __getitem__(self, key: str, /) -> Any: ...
     def get(self, key: str, default: Any = None) -> Any: ...
     def keys(self) -> list[str]: ...
     def items(self) -> list[tuple[str, Any]]: ...
     def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
-    def __contains__(self, key: object) -> bool: ...
+    def __contains__(self, key: object, /) -> bool: ...
 
+@final
 class Arrival:
     """A packet that came to a switch of a network: a mapping with `time` (picoseconds), `port`,
     `data`, what was `sent` for it as (port, bytes), and `packets`, the trace, which is made when
     it is asked for."""
 
-    def __getitem__(self, key: str) -> Any: ...
+    def __getitem__(self, key: str, /) -> Any: ...
     def keys(self) -> list[str]: ...
     def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
-    def __contains__(self, key: object) -> bool: ...
+    def __contains__(self, key: object, /) -> bool: ...
 
+@final
 class Switch:
     """One switch by itself."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         program: Program,
         *,
         seed: int = 0,
         max_passes: int | None = None,
         max_packets: int | None = None,
-        engine: str | None = "interpreter",
-    ) -> None:
+        engine: str | None = ...,
+    ) -> Self:
         """A packet that goes around more than `max_passes` times (1024), and what one arriving
         packet becomes beyond `max_packets` (16,384), is given up as a loop. `engine` is
         "interpreter", "jit" (native code; ValueError if there is none) or None for native code
         where it can be had. A program is compiled once; traces are always the interpreter's."""
-    def write(self, updates: Sequence[Update]) -> None:
+    def write(self, updates: Sequence[Write]) -> None:
         """Applies all updates between two packets, or none of them and raises ValueError."""
     def set_cpu_port(self, port: int | None) -> None:
         """Says which port of a TNA switch leads to the CPU, else none does."""
@@ -254,19 +211,20 @@ class Switch:
     ) -> tuple[int, int]:
         """Packets and bytes of an entry's direct counter."""
     def read_meter(self, meter: str, index: int) -> tuple[int, int, int, int] | None:
-        """The rates of a meter's cell, as updates have them."""
+        """The rates of a meter's cell, in the order of a `MeterCell`."""
     def entries(self, table: str) -> list[dict[str, Any]]:
         """The entries of a table in the order in which they came: handle (the number that traces
-        show), matches (by key, as in updates), priority, action and args (by parameter)."""
+        show), matches (by key), priority, action and args (by parameter)."""
     @property
     def stats(self) -> dict[str, int]: ...
     def bench(self, port: int, data: bytes, count: int) -> tuple[float, int]:
         """Sends `count` copies in; gives the seconds it took and how many packets came out."""
 
+@final
 class Network:
     """Switches and hosts joined by links; time passes only in `run_until`."""
 
-    def __init__(self, seed: int = 0) -> None: ...
+    def __new__(cls, seed: int = 0) -> Self: ...
     def add_switch(
         self,
         name: str,
@@ -274,7 +232,7 @@ class Network:
         *,
         cpu_port: int | None = None,
         seed: int = 0,
-        engine: str | None = "interpreter",
+        engine: str | None = ...,
     ) -> int:
         """Adds a switch; `engine` as for a `Switch`. Gives its node number."""
     def add_host(self, name: str, mac: int) -> int: ...
@@ -455,7 +413,7 @@ class Network:
         bytes: int | None = None,
         start: int | None = None,
         stop: int | None = None,
-        window: int = 262144,
+        window: int = ...,
         buffer: int | None = None,
         congestion: Literal["none", "reno", "cubic"] = "cubic",
         ack_delay: int = 10_000_000_000,
@@ -486,7 +444,7 @@ class Network:
         could not be read, or empty), first, last."""
     def node_stats(self, number: int) -> tuple[int, int]:
         """Frames that a node could not place: sent to a port without a cable, filtered."""
-    def write(self, switch: int, updates: Sequence[Update]) -> None: ...
+    def write(self, switch: int, updates: Sequence[Write]) -> None: ...
     def entries(self, switch: int, table: str) -> list[dict[str, Any]]:
         """As `Switch.entries`."""
     def set_queue(
@@ -549,7 +507,7 @@ class Network:
     @property
     def next_event_time(self) -> int | None: ...
     def run_until(
-        self, end: int, *, threads: int = 1
+        self, end: int, *, threads: int = ...
     ) -> tuple[Literal["packet_in", "host_frame"], int, int, bytes] | None:
         """Lets time pass up to `end`, or until the caller must act on a frame: kind, node, time,
         frame. Raises RuntimeError when frames run in a loop. Several `threads` carry out parts of
@@ -557,21 +515,23 @@ class Network:
     def undivided(self, end: int) -> str | None:
         """Why several threads would not share the work of `run_until`; None if they would."""
 
+@final
 class Inbox:
     """Where the frames for the controller arrive, and the clock that all its switches share."""
 
-    def __init__(self, capacity: int = 1024) -> None:
+    def __new__(cls, capacity: int = 1024) -> Self:
         """Frames beyond `capacity` are dropped and counted: a switch waits for nobody."""
     def get(self, timeout: float) -> tuple[int, int, bytes] | None:
         """The next frame as (switch, time, frame); None after `timeout` seconds without one."""
     @property
     def now(self) -> int: ...
 
+@final
 class Forwarder:
     """A switch on Linux interfaces, in a thread of its own."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         program: Program | None,
         ports: Sequence[tuple[int, str]],
         inbox: Inbox,
@@ -580,8 +540,8 @@ class Forwarder:
         cpu_port: int | None = None,
         seed: int = 0,
         backend: str | None = None,
-        engine: str | None = "interpreter",
-    ) -> None:
+        engine: str | None = ...,
+    ) -> Self:
         """`ports` are numbers and interface names, `switch` the number that `inbox` tells. Without
         a program everything is dropped until a P4Runtime client brings one.
         `backend` is "af_xdp", "tpacket_v3" or "socket"; None takes the fastest that works.
@@ -589,7 +549,7 @@ class Forwarder:
     @property
     def backends(self) -> dict[int, tuple[str, str | None]]:
         """By port: its back end, and why not a faster one."""
-    def write(self, updates: Sequence[Update]) -> None: ...
+    def write(self, updates: Sequence[Write]) -> None: ...
     def read_counter(self, counter: str, index: int) -> tuple[int, int]:
         """Packets and bytes of a cell."""
     def send_from_cpu(self, data: bytes) -> None: ...
@@ -684,17 +644,18 @@ def sample(
     """Random packets and states near those of a program's paths, at most `most`, as the example of
     `prove`: what the program's terms come to with these numbers."""
 
+@final
 class P4RuntimeServer:
     """P4Runtime 1.5 over gRPC, in threads of its own, for switches on Linux interfaces."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         address: str = "127.0.0.1:9559",
         *,
         folders: Sequence[str | os.PathLike[str]] = ...,
         include_dirs: Sequence[str] = ...,
         bmv2_compat: bool = False,
-    ) -> None:
+    ) -> Self:
         """Listens on HOST:PORT; port 0 takes a free one. A client may send P4 source text as its
         device configuration, or p4c's JSON, whose source is then looked for in `folders` and
         compiled with `include_dirs`. Raises OSError, and ValueError for what is no address."""
@@ -707,10 +668,11 @@ class P4RuntimeServer:
     def close(self) -> None:
         """Ends all connections; the switches go on with what they have."""
 
+@final
 class BfrtServer:
     """BF Runtime over gRPC, in threads of its own, for a TNA switch on Linux interfaces."""
 
-    def __init__(self, names: Sequence[str], forwarder: Forwarder, address: str) -> None:
+    def __new__(cls, names: Sequence[str], forwarder: Forwarder, address: str) -> Self:
         """Listens on HOST:PORT; port 0 takes a free one. Clients bind to the programs under these
         names: the forwarder's own first, then those that have joined. Raises OSError, and
         ValueError for what is no address or no program of TNA."""
@@ -720,10 +682,11 @@ class BfrtServer:
     def close(self) -> None:
         """Ends all connections; the switch goes on with what it has."""
 
+@final
 class EmptyServer:
     """A server like BfrtServer that has no switch and answers every call at once."""
 
-    def __init__(self, address: str) -> None: ...
+    def __new__(cls, address: str) -> Self: ...
     @property
     def address(self) -> str:
         """HOST:PORT; raises OSError once closed."""
@@ -734,6 +697,7 @@ def bench_calls(address: str, path: str, messages: Sequence[bytes]) -> float:
     """Seconds that calls of a method take, one after the other over one connection, with these
     serialized messages, by a native client. Raises OSError for a call that fails."""
 
+@final
 class Runtime:
     """What a runtime API beside P4Runtime reads and writes of a switch on Linux interfaces.
 
@@ -742,14 +706,14 @@ class Runtime:
     table type, action scope, no key, rates, counter or meter (a table without one), other.
     """
 
-    def __init__(self, forwarder: Forwarder) -> None: ...
+    def __new__(cls, forwarder: Forwarder) -> Self: ...
     @property
     def now(self) -> int:
         """Picoseconds since the switch's clock began."""
-    def write(self, updates: Sequence[Update]) -> None: ...
+    def write(self, updates: Sequence[Write]) -> None: ...
     def entries(self, table: str) -> list[dict[str, Any]]:
-        """As `Switch.entries`, and target (None, or ("member" | "group", id)), packets and bytes
-        (of the direct counter), rates (of the direct meter; None: green), idle_timeout and
+        """As `Switch.entries`, and target (a `Member` or `Group`, or None), packets and bytes (of
+        the direct counter), rates (of the direct meter; None: green), idle_timeout and
         idle_since (picoseconds; None: there is none)."""
     def entry(self, table: str, handle: int) -> dict[str, Any]:
         """The entry with this number."""
@@ -757,8 +721,8 @@ class Runtime:
         self, table: str, matches: Sequence[tuple[str, Match]], priority: int
     ) -> dict[str, Any]:
         """The entry with this key."""
-    def default(self, table: str) -> tuple[str, dict[str, int]] | tuple[str, int]:
-        """A table's default action with its arguments, or ("member" | "group", id)."""
+    def default(self, table: str) -> tuple[str, dict[str, int]] | Member | Group:
+        """A table's default action with its arguments, or the member or group."""
     def members(self, profile: str) -> list[tuple[int, str, dict[str, int]]]: ...
     def member_groups(self, profile: str) -> list[tuple[int, list[int]]]: ...
     def counter(self, counter: str, index: int) -> tuple[int, int]:
@@ -806,13 +770,101 @@ def bench_forwarder(
     *,
     rate: float | None = None,
     program: Program | None = None,
-    updates: Sequence[Update] | None = None,
+    updates: Sequence[Write] | None = None,
     backend: str | None = None,
     command: Sequence[str] | None = None,
-    engine: str | None = "interpreter",
+    engine: str | None = ...,
 ) -> dict[str, Any]:
     """Puts copies of `frame` on a veth pair, `rate` a second or a flood of them, and counts what
     comes out of another: `seconds`, `offered`, `forwarded`, `busy` (processor time in seconds).
     Between the two is a switch of ours (`program`, on interfaces port0 and port1), another program
     (`command`), or a loop that copies frames.
     Needs root (OSError)."""
+
+def fabric_parameters() -> str:
+    """The file of all parameters of a fabric, with the source of each."""
+
+# What a place is ("voq", "egress", "pool"), its two ports, and its lane
+_Place: TypeAlias = tuple[str, int, int, int]
+# Who waits for whom, for which flow and number of a frame
+_Waiting: TypeAlias = tuple[_Place, _Place, int, int]
+
+@final
+class Fabric:
+    """A server-rack fabric in virtual time: leaves and spines. Ports are leaf x 8 + place."""
+
+    def __new__(
+        cls,
+        leaves: int,
+        *,
+        parameters: str = "",
+        seed: int = 1,
+        warm: int = 0,
+        interval: int = 50_000_000,
+        watched: int = 0,
+    ) -> Self:
+        """`parameters` is TOML with what differs from `fabric_parameters`. ValueError with the
+        line, as "line 3: ...", for what is not possible."""
+    def add(
+        self,
+        tree: Sequence[tuple[int, Sequence[int]]],
+        bytes: int,
+        mbps: int,
+        *,
+        lossless: bool = False,
+        poisson: bool = False,
+        start: int = 0,
+        stop: int = ...,
+    ) -> int:
+        """Adds a flow; gives its number. `tree` has the sender first, and for each port that makes
+        copies where they go. ValueError for what is not a tree."""
+    def decide_by(
+        self,
+        *,
+        suspend: Sequence[int] | None = None,
+        drop: Sequence[tuple[int, Sequence[int]]] = ...,
+        notify: Sequence[int] | None = None,
+    ) -> None:
+        """Tables in the place of what the parameters say: `suspend` is 0 or 1 for each cell ahead,
+        of a VOQ that is not suspended and then of one that is; `drop` has for a frame's buffer
+        units what is dropped by those that wait, 0 nothing, 1 the new copy, 2 the oldest; `notify`
+        has weights. ValueError for tables of another size."""
+    def run(self, end: int, events: int = ..., *, threads: int = ...) -> str:
+        """Lets time pass until `end`, or for so many events and those of the same window:
+        "reached", "paused" or "deadlock". What happens does not depend on `threads`."""
+    def audit(self) -> None:
+        """RuntimeError if packets, cells or credits do not add up."""
+    @property
+    def now(self) -> int: ...
+    @property
+    def fingerprint(self) -> int: ...
+    def sinks(self) -> list[dict[str, Any]]:
+        """What each receiver got of each flow: flow, port, level, frames, gbps, delay (None
+        without frames), missing, disordered, and `series` in bytes an interval."""
+    def totals(self) -> dict[str, int]:
+        """Counters of the whole run, by name."""
+    def delays(self) -> list[tuple[int, int | None, int | None]]:
+        """Frames, mean and 99th percentile of the delay, by the surrogates that were passed."""
+    def cache(self) -> list[int]:
+        """Lines in use of the watched leaf's cache, one number an interval."""
+    def stuck(self) -> list[tuple[int, int]]:
+        """Ports that hold something, as leaf and place."""
+    def snapshot(self, leaf: int) -> dict[str, Any]:
+        """A leaf at this moment: `voqs` and `ports` (dicts), the cells in its `cache` (flow, port,
+        number, cell, copies to come), cells `waiting`, which have passed a spine and not yet its
+        crossbar, and lines that its cache has `evicted`. ValueError if there is no such leaf."""
+    def loads(self) -> tuple[list[tuple[int, int, int, int, int]], list[int]]:
+        """What each leaf has carried: cells within it, into links and out of links, bytes to
+        servers and back into surrogates. And the cells that have crossed each spine."""
+    def offer(self, flow: int) -> bool:
+        """The server of a flow sends a frame now; False if it cannot."""
+    def waits(self) -> list[_Waiting]:
+        """Who waits for whom."""
+    def circle(self) -> list[_Waiting]:
+        """A shortest circle of those that wait, in order; empty if there is none."""
+    def explore(
+        self, frames: int, step: int, states: int, *, runs: int = 0, seed: int = 1
+    ) -> dict[str, Any]:
+        """Tries all ways in which up to so many frames can come, from here until the fabric is
+        empty; with `runs`, so many random ones. ValueError for a fabric that sends by itself or
+        draws."""

@@ -8,6 +8,16 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from p4lab.model.entries import (
+    CloneSession,
+    DefaultAction,
+    Entity,
+    Exact,
+    TableEntry,
+    Ternary,
+    Update,
+)
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "src"))
 
@@ -61,20 +71,19 @@ def way() -> list[tuple[int, int, int, int | None]]:
     program = _engine.compile(path, [], [("BSL", "64")]).program
     assert program is not None
     switch = _engine.Switch(program)
-    updates: list[_engine.Update] = [("default", "loop_count", "use_loops", [("last", 1)])]
+    entities: list[Entity] = [DefaultAction("loop_count", "use_loops", (("last", 1),))]
     for turn, port in enumerate((68, 61)):
-        updates.append(("session", 11 + turn, port, None, 0))
-        key = [("loop", ("exact", turn))]
-        row = ("insert", "entry", "loop_sessions", key, 0, "mirror_to", [("session", 11 + turn)])
-        updates.append(row)
+        entities.append(CloneSession(11 + turn, ((port, 0),)))
+        session = (("session", 11 + turn),)
+        entities.append(TableEntry("loop_sessions", (("loop", Exact(turn)),), "mirror_to", session))
     for bit, fbm, port in ((1, 0b0011, 1), (2, 0b0011, 1), (3, 0b0100, 3), (4, 0b1000, 4)):
         mask = 1 << (bit - 1)
-        key = [("bift_id", ("exact", 0x10000)), ("remaining", ("ternary", mask, mask))]
-        args = [("entry", bit), ("fbm", fbm), ("port", port)]
-        updates.append(("insert", "entry", "bift", key, 65 - bit, "forward", args))
-        key = [("entry", ("exact", bit))]
-        updates.append(("insert", "entry", "served", key, 0, "take_out", [("fbm", fbm)]))
-    switch.write(updates)
+        key = (("bift_id", Exact(0x10000)), ("remaining", Ternary(mask, mask)))
+        args = (("entry", bit), ("fbm", fbm), ("port", port))
+        entities.append(TableEntry("bift", key, "forward", args, 65 - bit))
+        served = (("entry", Exact(bit)),)
+        entities.append(TableEntry("served", served, "take_out", (("fbm", fbm),)))
+    switch.write([Update("insert", entity) for entity in entities])
     switch.set_loop(61)
     switch.set_port_metadata(61, 1 << 63)
     trace = switch.trace(9, FRAME + (0b1111).to_bytes(8, "big") + bytes(40))

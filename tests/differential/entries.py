@@ -7,6 +7,17 @@ from random import Random
 from typing import Any
 
 from differential.text import Function, Type, Writer
+from p4lab.model.entries import (
+    DontCare,
+    Exact,
+    Lpm,
+    Match,
+    Optional,
+    Range,
+    TableEntry,
+    Ternary,
+    Update,
+)
 
 KINDS = ("exact", "exact", "lpm", "ternary", "range", "optional")
 HIGHEST = 10_000
@@ -32,7 +43,7 @@ class Table:
     actions: list[str]
     lines: list[str] = field(default_factory=list)
     """of simple_switch_CLI"""
-    updates: list[tuple[Any, ...]] = field(default_factory=list)
+    updates: list[Update] = field(default_factory=list)
     """the same for the engine"""
 
 
@@ -61,11 +72,12 @@ def table(name: str, path: str, writer: Writer, actions: list[Function], plain: 
         tail = f" {priority}" if priorities else ""
         numbers = " ".join(map(str, values))
         made.lines.append(f"table_add {path}.{name} {path}.{action.name} {row} => {numbers}{tail}")
-        named = [(f"k{i}", match) for i, match in enumerate(matches)]
-        arguments = [(f"d{i}", value) for i, value in enumerate(values)]
+        named = tuple((f"k{i}", match) for i, match in enumerate(matches))
+        arguments = tuple((f"d{i}", value) for i, value in enumerate(values))
         own = HIGHEST - priority if priorities else 0
+        full = f"{path}.{action.name}"
         made.updates.append(
-            ("insert", "entry", f"{path}.{name}", named, own, f"{path}.{action.name}", arguments)
+            Update("insert", TableEntry(f"{path}.{name}", named, full, arguments, own))
         )
     default = random.choice(actions)
     values = ", ".join(str(writer.value(wanted.width)) for _, wanted in default.params)
@@ -99,70 +111,71 @@ def _keys(writer: Writer, plain: bool) -> list[Key]:
     return keys
 
 
-def _match(key: Key, random: Random, in_program: bool, plain: bool) -> tuple[Any, ...]:
+def _match(key: Key, random: Random, in_program: bool, plain: bool) -> Match:
     top = (1 << key.width) - 1
     value = random.choice([random.randrange(4) & top, random.getrandbits(key.width), top])
     if key.kind == "exact":
-        return ("exact", value)
+        return Exact(value)
     if key.kind == "lpm":
         length = random.randrange(key.width + 1)
-        return ("lpm", value >> key.width - length << key.width - length, length)
+        return Lpm(value >> key.width - length << key.width - length, length)
     anything = random.randrange(4) == 0
     if key.kind == "optional":
-        return ("any",) if anything else ("optional", value)
+        return DontCare() if anything else Optional(value)
     if key.kind == "ternary":
         mask = random.choice([0, 1, top, random.getrandbits(key.width)]) & top
-        return ("ternary", value & mask, mask)
+        return Ternary(value & mask, mask)
     if anything and in_program and not plain:
-        return ("any",)
+        return DontCare()
     # As bmv2 refuses what is empty behind a mask, too.
     low = random.randrange(4) & top
-    return ("range", low, max(value, low))
+    return Range(low, max(value, low))
 
 
-def _effective(key: Key, match: tuple[Any, ...]) -> tuple[Any, ...]:
+def _effective(key: Key, match: Match) -> tuple[Any, ...]:
     """What bmv2 tells entries apart by."""
     own = (1 << key.width) - 1 if key.mask is None else key.mask
-    kind, *numbers = match
-    if kind == "lpm":
-        value, length = numbers
-        seen = max(0, length - (8 - key.width % 8) % 8)
-        return (length, (value & own) >> key.width - seen)
-    if kind == "ternary":
-        return (numbers[0] & own, numbers[1])
-    if kind == "range":
-        return (numbers[0] & own, numbers[1])
-    return ((numbers[0] & own,) if numbers else (), kind)
+    match match:
+        case Lpm(value, length):
+            seen = max(0, length - (8 - key.width % 8) % 8)
+            return (length, (value & own) >> key.width - seen)
+        case Ternary(first, second) | Range(first, second):
+            return (first & own, second)
+        case Exact(value) | Optional(value):
+            return ((value & own,), type(match))
+        case DontCare():
+            return ((), DontCare)
 
 
-def _text(key: Key, match: tuple[Any, ...]) -> str:
+def _text(key: Key, match: Match) -> str:
     """As an entry of the program has it."""
-    kind, *numbers = match
-    if kind == "any":
-        return "_"
-    if kind == "lpm":
-        value, length = numbers
-        top = (1 << key.width) - 1
-        return f"{value:#x} &&& {top >> key.width - length << key.width - length:#x}"
-    if kind == "ternary":
-        return f"{numbers[0]:#x} &&& {numbers[1]:#x}"
-    if kind == "range":
-        return f"{numbers[0]} .. {numbers[1]}"
-    return str(numbers[0])
-
-
-def _shell(key: Key, match: tuple[Any, ...]) -> str:
-    """As simple_switch_CLI has it."""
-    kind, *numbers = match
     top = (1 << key.width) - 1
-    if kind == "any":
-        return f"0x0->{top:#x}" if key.kind == "range" else "0x0&&&0x0"
-    if kind == "lpm":
-        return f"{numbers[0]:#x}/{numbers[1]}"
-    if kind == "ternary":
-        return f"{numbers[0]:#x}&&&{numbers[1]:#x}"
-    if kind == "range":
-        return f"{numbers[0]:#x}->{numbers[1]:#x}"
-    if kind == "optional":
-        return f"{numbers[0]:#x}&&&{top:#x}"
-    return f"{numbers[0]:#x}"
+    match match:
+        case DontCare():
+            return "_"
+        case Lpm(value, length):
+            return f"{value:#x} &&& {top >> key.width - length << key.width - length:#x}"
+        case Ternary(value, mask):
+            return f"{value:#x} &&& {mask:#x}"
+        case Range(low, high):
+            return f"{low} .. {high}"
+        case Exact(value) | Optional(value):
+            return str(value)
+
+
+def _shell(key: Key, match: Match) -> str:
+    """As simple_switch_CLI has it."""
+    top = (1 << key.width) - 1
+    match match:
+        case DontCare():
+            return f"0x0->{top:#x}" if key.kind == "range" else "0x0&&&0x0"
+        case Lpm(value, length):
+            return f"{value:#x}/{length}"
+        case Ternary(value, mask):
+            return f"{value:#x}&&&{mask:#x}"
+        case Range(low, high):
+            return f"{low:#x}->{high:#x}"
+        case Optional(value):
+            return f"{value:#x}&&&{top:#x}"
+        case Exact(value):
+            return f"{value:#x}"

@@ -9,6 +9,7 @@ from typing import Any
 
 from differential.entries import Table, table
 from differential.text import Function, Type, Var, Writer
+from p4lab.model.entries import CloneSession, MulticastGroup, Update
 
 HEAD_BYTES = 6
 """Of the header in front: number of the packet (16 bits), program, pass, two bytes to play with"""
@@ -22,10 +23,10 @@ GROUP_LINES = [
     f"mc_node_create 3 4 {COPIES}",
     "mc_node_associate 1 0",
 ]
-GROUP_UPDATES: list[tuple[Any, ...]] = [
-    ("session", 5, TO_INGRESS, None, 0),
-    ("session", 6, TO_EGRESS, None, 0),
-    ("group", 1, [(4, 3), (COPIES, 3)]),
+GROUP_UPDATES = [
+    Update("insert", CloneSession(5, ((TO_INGRESS, 0),))),
+    Update("insert", CloneSession(6, ((TO_EGRESS, 0),))),
+    Update("insert", MulticastGroup(1, ((4, 3), (COPIES, 3)))),
 ]
 
 
@@ -80,7 +81,7 @@ class File:
         """What simple_switch_CLI is told."""
         return GROUP_LINES + [line for table in self.tables() for line in table.lines]
 
-    def updates(self) -> list[tuple[Any, ...]]:
+    def updates(self) -> list[Update]:
         """What the engine is told."""
         return GROUP_UPDATES + [row for table in self.tables() for row in table.updates]
 

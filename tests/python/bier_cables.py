@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from p4lab import _engine
 from p4lab.control.listeners import Member
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.entries import Entries, diff
 from p4lab.packets.probe import Probe, probe_frame
 from p4lab.paths import ROOT
@@ -42,7 +42,7 @@ class Cables:
 
     def add(self, router: str, file: str, entries: Entries) -> None:
         switch = _engine.Switch(program(self.bsl, file))
-        switch.write(to_engine(diff(frozenset(), entries)))
+        switch.write(diff(frozenset(), entries))
         self.switches[router] = switch
 
     def to_switch(self, router: str, port: int) -> int:

@@ -10,6 +10,7 @@ from ipaddress import IPv4Address
 
 from p4lab import _engine
 from p4lab.engine import load_program
+from p4lab.model.entries import Exact, Lpm, Match, RegisterCell, TableEntry, Update
 from p4lab.packets.ip import ETHERTYPE_IPV4, PROTOCOL_UDP, ethernet, ipv4, udp
 from p4lab.paths import ROOT
 from p4lab.systems.protect.oracle import Verdict
@@ -43,16 +44,14 @@ class Egress:
         reset = settings.reset_us
         self.switch.write(
             [
-                _row("tunnel_end", "dst_addr", ("exact", int(address)), "arrived_on", path=path)
+                _row("tunnel_end", "dst_addr", Exact(int(address)), "arrived_on", path=path)
                 for path, address in TUNNELS.items()
             ]
             + [
-                _row(
-                    "connections", "cid", ("exact", cid), "connection", index=cid, reset_time=reset
-                )
+                _row("connections", "cid", Exact(cid), "connection", index=cid, reset_time=reset)
                 for cid in range(connections)
             ]
-            + [_row("ipv4_routes", "destination", ("lpm", int(_HOSTS[1]), 32), "route", port=OUT)]
+            + [_row("ipv4_routes", "destination", Lpm(int(_HOSTS[1]), 32), "route", port=OUT)]
         )
 
     def takes(self, sn: int, *, cid: int = 0, path: int = 1, now: int = 0) -> bool:
@@ -77,11 +76,11 @@ class Egress:
 
     def remember(self, cells: Iterable[tuple[str, int, int]]) -> None:
         """Writes registers: name, index, value."""
-        self.switch.write([("register", *cell) for cell in cells])
+        self.switch.write([Update("modify", RegisterCell(*cell)) for cell in cells])
 
 
-def _row(table: str, key: str, match: tuple[object, ...], action: str, **params: int) -> object:
-    return ("insert", "entry", table, [(key, match)], 0, action, list(params.items()))
+def _row(table: str, key: str, match: Match, action: str, **params: int) -> Update:
+    return Update("insert", TableEntry(table, ((key, match),), action, tuple(params.items())))
 
 
 @dataclass(frozen=True)

@@ -29,9 +29,8 @@ from bier_oracle import networks
 from p4lab.control.igp import underlay
 from p4lab.control.listeners import Member
 from p4lab.control.loops import loop_count
-from p4lab.engine import to_engine
 from p4lab.model.control import NumberError
-from p4lab.model.entries import Update
+from p4lab.model.entries import RegisterCell, Update
 from p4lab.model.layout import TnaLayout, front_number, front_port
 from p4lab.packets.probe import probe_frame
 from p4lab.systems.bier.entries import bier_entries
@@ -109,7 +108,8 @@ def test_around_a_link_that_is_down_before_the_control_plane_knows(topology, bsl
     down = Failures(frozenset({broken.ends}))
     cables = TnaCables(topology, bsl, everyone(topology), names, TnaLayout(LOOPS[:2]), down)
     for router, port in ((broken.a, broken.a_port), (broken.b, broken.b_port)):
-        cables.switches[router].write([("register", "port_down", front_port(port), 1)])
+        cell = RegisterCell("port_down", front_port(port), 1)
+        cables.switches[router].write([Update("modify", cell)])
     source = data.draw(st.sampled_from(topology.hosts))
     cables.inject(source.router, source.port, probe_frame(source, GROUP, 1, 0))
     reached = {
@@ -189,7 +189,7 @@ def test_k_is_changed_while_packets_flow(next_hops: int) -> None:
     bits = (1 << next_hops + 1) - 2
     for times, k in enumerate((4, 1, 3, 2, 4), start=1):
         change = Update("modify", loop_count(k))
-        cables.switches["r1"].write(to_engine([change]))
+        cables.switches["r1"].write([change])
         cables.inject("r1", 200, bier_frame(64, 0, bits))
         assert cables.hosts == Counter({f"h{n}": times for n in range(2, next_hops + 2)})
         turn = cables.switches["r1"].read_register("turn", 0)

@@ -16,6 +16,7 @@ from p4lab.grading.record import CheckResult
 from p4lab.grading.rows import ScenarioError
 from p4lab.grading.scenario import Case, Scenario, make_case
 from p4lab.grading.story import alike
+from p4lab.model.entries import MulticastGroup
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -139,8 +140,9 @@ def test_copies_have_the_numbers_that_the_scenario_gives_them(course: Course) ->
     """The program finds the way of a copy by its number, from 1."""
     check = next(check for check in course.checks if check.id == "tag-path")
     judged = course.case(check, public_seeds(check)[0])
-    groups = [update for update in judged.case.updates if update[0] == "group"]
-    assert [[instance for _, instance in group[2]] for group in groups] == [[1, 2]]
+    written = [update.entity for update in judged.case.updates]
+    groups = [entity for entity in written if isinstance(entity, MulticastGroup)]
+    assert [[instance for _, instance in group.replicas] for group in groups] == [[1, 2]]
     assert all(len(outputs) == 2 for outputs in judged.outputs)
 
 

@@ -13,6 +13,7 @@ import pytest
 
 from p4lab import _engine
 from p4lab.fit.estimate import estimate_file
+from p4lab.model.entries import CloneSession, Exact, Match, Range, TableEntry, Update
 from p4lab.paths import ROOT
 
 FOLDER = ROOT / "p4" / "fabric"
@@ -53,25 +54,25 @@ def test_it_fits_the_chip() -> None:
     assert estimate_file(PROGRAM).fits
 
 
-def entry(table: str, keys: dict[str, tuple[object, ...]], action: str, **args: int) -> tuple:
-    priority = int(any(key[0] == "range" for key in keys.values()))
-    return ("insert", "entry", table, list(keys.items()), priority, action, list(args.items()))
+def entry(table: str, keys: dict[str, Match], action: str, **args: int) -> TableEntry:
+    priority = int(any(isinstance(key, Range) for key in keys.values()))
+    return TableEntry(table, tuple(keys.items()), action, tuple(args.items()), priority)
 
 
 def leaf(sampling: str) -> _engine.Switch:
     """A leaf that samples with every frame."""
     switch = _engine.Switch(program(("EVERY", "1"), ("SAMPLING", sampling)))
-    updates = [
-        ("session", 1, 68, None, 0),
-        entry("ports", {"port": ("exact", SERVER)}, "with_pool", pool=POOL),
-        entry("stations", {"mac": ("exact", THERE)}, "cross", port=SPINE),
-        entry("serious", {"level": ("range", 1, 300)}, "feedback", value=7),
+    entities = [
+        CloneSession(1, ((68, 0),)),
+        entry("ports", {"port": Exact(SERVER)}, "with_pool", pool=POOL),
+        entry("stations", {"mac": Exact(THERE)}, "cross", port=SPINE),
+        entry("serious", {"level": Range(1, 300)}, "feedback", value=7),
     ]
     for flow in OUTSTANDING:
-        keys = {"pool": ("exact", POOL), "flow": ("exact", flow)}
+        keys = {"pool": Exact(POOL), "flow": Exact(flow)}
         to = {"mac": HERE, "port": SERVER, "own_mac": 1, "congestion_point": 1}
-        updates.append(entry("sources", keys, "notify", **to))
-    switch.write(updates)
+        entities.append(entry("sources", keys, "notify", **to))
+    switch.write([Update("insert", entity) for entity in entities])
     return switch
 
 

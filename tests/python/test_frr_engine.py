@@ -20,7 +20,7 @@ from bier_oracle import networks
 from p4lab import _engine
 from p4lab.control.igp import underlay
 from p4lab.control.listeners import Member
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.entries import diff
 from p4lab.model.layout import CPU_PORT
 from p4lab.network.cpu import CpuPort
@@ -54,7 +54,7 @@ class Cables:
         self.switches = {}
         for name, entries in frr_entries(topology, members, bsl, protection=protection).items():
             self.switches[name] = _engine.Switch(program(bsl))
-            self.switches[name].write(to_engine(diff(frozenset(), entries)))
+            self.switches[name].write(diff(frozenset(), entries))
 
     def fail(self, a: str, b: str, down: bool = True) -> None:
         """The link carries nothing, and the routers at its ends see it."""

@@ -20,7 +20,7 @@ from bier_oracle import networks
 from cli_runner import p4lab
 from p4lab import _engine
 from p4lab.control.listeners import Member
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.control import PacketIn
 from p4lab.model.entries import Exact, TableEntry, diff
 from p4lab.model.layout import CPU_PORT
@@ -77,7 +77,7 @@ class Cables:
         self.switches = {}
         for name in entries:
             self.switches[name] = _engine.Switch(wide())
-            self.switches[name].write(to_engine(diff(frozenset(), entries[name] | watched[name])))
+            self.switches[name].write(diff(frozenset(), entries[name] | watched[name]))
 
     def wait(self, heartbeats: int) -> None:
         for number in range(heartbeats):
@@ -351,7 +351,7 @@ def test_without_entries_nothing_is_watched() -> None:
     host = topology.host("h1")
     members = frozenset(Member(h.router, h.port, group_number(str(GROUP))) for h in topology.hosts)
     switch = _engine.Switch(program())
-    switch.write(to_engine(diff(frozenset(), frr_entries(topology, members, 64)["r1"])))
+    switch.write(diff(frozenset(), frr_entries(topology, members, 64)["r1"]))
     frame = probe_frame(host, GROUP, 1, 0)
     for now in (0, 1, 10**18):
         assert topology.port("r1", "r2") in [p for p, _ in switch.process(host.port, frame, now)]

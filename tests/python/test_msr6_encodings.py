@@ -20,7 +20,7 @@ from bier_cables import Cables, members_of
 from cli_runner import p4lab
 from p4lab import _engine
 from p4lab.control.listeners import Member
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.experiment import tidy
 from p4lab.model.entries import TableEntry, diff
 from p4lab.packets.probe import probe_frame
@@ -191,7 +191,7 @@ def cables(name: str, topology: Topology) -> Cables:
         topology, members, settings, frozenset([(int(GROUP6), "r1")])
     ).items():
         found.switches[router] = _engine.Switch(program)
-        found.switches[router].write(to_engine(diff(frozenset(), rows)))
+        found.switches[router].write(diff(frozenset(), rows))
     return found
 
 

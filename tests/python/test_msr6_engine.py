@@ -18,7 +18,7 @@ import pytest
 
 from p4lab import _engine
 from p4lab.control.listeners import Member
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.entries import diff
 from p4lab.packets.ip import PROTOCOL_UDP, ipv6, udp
 from p4lab.paths import ROOT
@@ -61,7 +61,7 @@ def switch(name: str, router: str) -> _engine.Switch:
     members = frozenset(Member(host.router, host.port, int(GROUP)) for host in topology.hosts)
     entries = msr6_entries(topology, members, Msr6Settings())
     made = _engine.Switch(program())
-    made.write(to_engine(diff(frozenset(), entries[router])))
+    made.write(diff(frozenset(), entries[router]))
     return made
 
 

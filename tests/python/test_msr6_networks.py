@@ -18,7 +18,7 @@ from bier_cables import Cables
 from bier_oracle import networks
 from p4lab import _engine
 from p4lab.control.listeners import Member
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.control import NumberError
 from p4lab.model.entries import diff
 from p4lab.packets.probe import probe_frame
@@ -44,7 +44,7 @@ def wired(
     cables = Cables(topology, 64, down)
     for name, rows in entries.items():
         cables.switches[name] = _engine.Switch(program)
-        cables.switches[name].write(to_engine(diff(frozenset(), rows)))
+        cables.switches[name].write(diff(frozenset(), rows))
     return cables
 
 

@@ -15,6 +15,7 @@ import pytest
 from p4lab import _engine
 from p4lab.fit import chip, estimate_file
 from p4lab.fit.estimate import Estimate, PipeEstimate
+from p4lab.model.entries import CloneSession, Exact, TableEntry, Update
 
 MSR6 = Path(__file__).resolve().parents[2] / "p4" / "msr6"
 PROGRAM = MSR6 / "tna.p4"
@@ -140,13 +141,9 @@ def test_what_is_refused_reaches_the_cpu_port(program: _engine.Program) -> None:
     switch = _engine.Switch(program)
     switch.set_cpu_port(CPU)
     sid = bytes.fromhex("5f000000000000000002010000030000")  # End.RL of router 2, no child
-    key = [("sid", ("exact", int.from_bytes(sid[:12], "big")))]
-    switch.write(
-        [
-            ("session", 100, CPU, None, 0),
-            ("insert", "entry", "local_sids", key, 0, "rl", []),
-        ]
-    )
+    key = (("sid", Exact(int.from_bytes(sid[:12], "big"))),)
+    entities = [CloneSession(100, ((CPU, 0),)), TableEntry("local_sids", key, "rl", ())]
+    switch.write([Update("insert", entity) for entity in entities])
     ethernet = bytes.fromhex("02000000020102000000010286dd")
     ipv6 = bytes.fromhex("6000000000182b40") + bytes(16) + sid
     packet = ethernet + ipv6 + bytes.fromhex("3b02fd0100000000") + bytes(16)

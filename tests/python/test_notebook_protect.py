@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from p4lab.course.home import HERE
+from p4lab.model.entries import TableEntry, Update
 from p4lab.notebook import Lab, open_lab
 
 
@@ -67,17 +68,10 @@ def test_a_packet_that_is_too_long_goes_to_the_control_plane(
 ) -> None:
     """As in the notebook: 86 bytes, and 28 more in front."""
     row = lab.entries("r1", "protected_flows")[0]
-    key, args = list(row["matches"].items()), {**row["args"], "mtu": mtu}
-    change = (
-        "modify",
-        "entry",
-        "protected_flows",
-        key,
-        row["priority"],
-        "protect",
-        [*args.items()],
-    )
-    lab.write("r1", [change])
+    key, params = (tuple(row[pairs].items()) for pairs in ("matches", "args"))
+    params = tuple({**dict(params), "mtu": mtu}.items())
+    changed = TableEntry("protected_flows", key, "protect", params, row["priority"])
+    lab.write("r1", [Update("modify", changed)])
     assert outcome in lab.send().outcome("r1")
 
 

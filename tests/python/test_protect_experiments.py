@@ -19,6 +19,7 @@ from cli_runner import p4lab
 from p4lab import _engine
 from p4lab.engine import load_program
 from p4lab.experiment import tidy
+from p4lab.model.entries import Exact, Lpm, TableEntry, Update
 from p4lab.network.base import NetworkError
 from p4lab.packets.ip import ETHERTYPE_IPV4, checksum, ethernet, ipv4
 from p4lab.paths import ROOT
@@ -249,12 +250,12 @@ def test_times_are_compared_with_those_of_plain_forwarding() -> None:
 @pytest.mark.parametrize("program", [cost.PLAIN, cost.TNA_PLAIN], ids=["v1model", "tna"])
 def test_the_plain_router_checks_what_the_others_check(program) -> None:
     switch = _engine.Switch(load_program(program))
-    routes = [("destination", ("lpm", 0x0A000200, 24))]
-    macs = [("src", 0x0200000000AA), ("dst", 0x0200000000BB)]
+    routes = (("destination", Lpm(0x0A000200, 24)),)
+    macs = (("src", 0x0200000000AA), ("dst", 0x0200000000BB))
     switch.write(
         [
-            ("insert", "entry", "ipv4_routes", routes, 0, "route", [("port", 2)]),
-            ("insert", "entry", "port_mac", [("port", ("exact", 2))], 0, "rewrite", macs),
+            Update("insert", TableEntry("ipv4_routes", routes, "route", (("port", 2),))),
+            Update("insert", TableEntry("port_mac", (("port", Exact(2)),), "rewrite", macs)),
         ]
     )
 

@@ -27,6 +27,16 @@ import pytest
 
 from p4lab import _engine
 from p4lab.engine import load_program
+from p4lab.model.entries import (
+    DontCare,
+    Exact,
+    Lpm,
+    Matches,
+    MulticastGroup,
+    TableEntry,
+    Ternary,
+    Update,
+)
 from p4lab.packets.ip import ETHERTYPE_IPV4, PROTOCOL_UDP, ethernet, ipv4
 from p4lab.packets.probe import Probe
 from p4lab.systems.protect.settings import ProtectSettings
@@ -40,37 +50,36 @@ TUNNELS = IPv4Address("172.16.1.1"), IPv4Address("172.16.1.2")
 NAMES = ("s1", "s2a", "s2b", "s3a", "s3b", "dst")
 
 
-def row(table: str, keys: list[object], action: str, priority: int = 0, **params: int) -> object:
-    return ("insert", "entry", table, keys, priority, action, list(params.items()))
+def row(table: str, keys: Matches, action: str, priority: int = 0, **params: int) -> Update:
+    return Update("insert", TableEntry(table, keys, action, tuple(params.items()), priority))
 
 
-def route(destination: IPv4Address, port: int) -> object:
-    return row("ipv4_routes", [("destination", ("lpm", int(destination), 32))], "route", port=port)
+def route(destination: IPv4Address, port: int) -> Update:
+    return row("ipv4_routes", (("destination", Lpm(int(destination), 32)),), "route", port=port)
 
 
-def ingress() -> list[object]:
+def ingress() -> list[Update]:
     """s1: the stream is protected, copies leave by ports 2 and 3."""
-    any_field = [(name, ("any",)) for name in ("protocol", "src_port", "dst_port")]
-    keys = [("src_addr", ("any",)), ("dst_addr", ("ternary", int(TARGET), 0xFFFFFFFF)), *any_field]
+    any_field = ((name, DontCare()) for name in ("protocol", "src_port", "dst_port"))
+    target = Ternary(int(TARGET), 0xFFFFFFFF)
+    keys = (("src_addr", DontCare()), ("dst_addr", target), *any_field)
     protect = {"index": 0, "cid": 1, "src_addr": int(SOURCE), "mtu": 1500, "mcast_grp": 1}
     paths = [
-        row("paths", [("index", ("exact", 0)), ("path", ("exact", path))], "set_path",
+        row("paths", (("index", Exact(0)), ("path", Exact(path))), "set_path",
             dst_addr=int(TUNNELS[path - 1]))
         for path in (1, 2)
     ]  # fmt: skip
-    copies = ("group", 1, [(2, 1), (3, 2)])
+    copies = Update("insert", MulticastGroup(1, ((2, 1), (3, 2))))
     return [copies, *paths, row("protected_flows", keys, "protect", 1, **protect)]
 
 
-def egress() -> list[object]:
+def egress() -> list[Update]:
     """dst: both tunnels end here, and the packet leaves by port 3."""
     ends = [
-        row(
-            "tunnel_end", [("dst_addr", ("exact", int(TUNNELS[path - 1])))], "arrived_on", path=path
-        )
+        row("tunnel_end", (("dst_addr", Exact(int(TUNNELS[path - 1]))),), "arrived_on", path=path)
         for path in (1, 2)
     ]
-    known = row("connections", [("cid", ("exact", 1))], "connection", index=0, reset_time=0)
+    known = row("connections", (("cid", Exact(1)),), "connection", index=0, reset_time=0)
     return [*ends, known, route(TARGET, 3)]
 
 
@@ -127,7 +136,7 @@ LINKS = (
     (("s3b", 2), ("dst", 2)),
 )
 CROSS = ((("s2a", 3), ("s2b", 3)),)
-COPIES = ("group", 1, [(2, 0), (3, 0)])
+COPIES = Update("insert", MulticastGroup(1, ((2, 0), (3, 0))))
 
 
 def sigmas(share: float, expected: float, packets: int) -> float:

@@ -13,7 +13,7 @@ from p4lab import _engine
 from p4lab.grading.course import Course, load
 from p4lab.grading.mutants import Answer, answers
 from p4lab.grading.proofs import bounds_of, student_program
-from p4lab.prove.compare import Bounds, Outcome, compare, switch_of
+from p4lab.prove.compare import Bounds, Outcome, cell, compare, switch_of
 from p4lab.prove.solver import Solver
 
 pytestmark = pytest.mark.beside(seconds=90)
@@ -70,10 +70,7 @@ def test_a_chip_on_terms_does_what_the_engine_does(lab: Course) -> None:
     sent = 0
     for witness in found:
         switch = switch_of(program, bounds)
-        cells = [
-            ("register", name.partition("#")[0], index, value)
-            for name, index, value in witness["registers"]
-        ]
+        cells = [cell(*register) for register in witness["registers"]]
         switch.write([*witness["updates"], *cells])
         out = sorted(switch.process(witness["port"], witness["packet"]))
         assert out == sorted(witness["sent"][0]), witness

@@ -7,6 +7,15 @@ from pathlib import Path
 import pytest
 
 from p4lab import _engine
+from p4lab.model.entries import (
+    CloneSession,
+    DefaultAction,
+    Entity,
+    Exact,
+    TableEntry,
+    Ternary,
+    Update,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 BIER = ROOT / "p4" / "bier" / "tna.p4"
@@ -30,24 +39,21 @@ def frame(bits: int, size: int = 1000) -> bytes:
     return head + bytes(size - len(head))
 
 
-def entries(next_hops: int, loops: int) -> list[_engine.Update]:
+def entries(next_hops: int, loops: int) -> list[Update]:
     """Receiver i behind port i + 1, and so many recirculation ports from 68 on."""
-    updates: list[_engine.Update] = [
-        ("default", "loop_count", "use_loops", [("last", loops - 1)]),
-    ]
+    entities: list[Entity] = [DefaultAction("loop_count", "use_loops", (("last", loops - 1),))]
     for i in range(1, next_hops + 1):
         bit = 1 << (i - 1)
-        key = [("bift_id", ("exact", 0x10000)), ("remaining", ("ternary", bit, bit))]
-        args = [("entry", i), ("fbm", bit), ("port", i + 1)]
-        updates.append(("insert", "entry", "bift", key, 65 - i, "forward", args))
-        served = [("entry", ("exact", i))]
-        updates.append(("insert", "entry", "served", served, 0, "take_out", [("fbm", bit)]))
+        key = (("bift_id", Exact(0x10000)), ("remaining", Ternary(bit, bit)))
+        args = (("entry", i), ("fbm", bit), ("port", i + 1))
+        entities.append(TableEntry("bift", key, "forward", args, 65 - i))
+        served = (("entry", Exact(i)),)
+        entities.append(TableEntry("served", served, "take_out", (("fbm", bit),)))
     for i in range(loops):
-        updates.append(("session", 11 + i, 68 + i, None, 0))
-        args = [("session", 11 + i)]
-        loop = [("loop", ("exact", i))]
-        updates.append(("insert", "entry", "loop_sessions", loop, 0, "mirror_to", args))
-    return updates
+        entities.append(CloneSession(11 + i, ((68 + i, 0),)))
+        loop, session = (("loop", Exact(i)),), (("session", 11 + i),)
+        entities.append(TableEntry("loop_sessions", loop, "mirror_to", session))
+    return [Update("insert", entity) for entity in entities]
 
 
 def test_a_copy_for_every_next_hop_and_a_trace_of_them(program: _engine.Program) -> None:

@@ -3,14 +3,43 @@ measurement or a student's own control plane needs besides tables."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from p4lab import _engine
-from p4lab.engine import load_program, to_engine
-from p4lab.model.entries import diff
+from p4lab.engine import load_program
+from p4lab.model.entries import Exact, MeterCell, TableEntry, Update, diff
+from p4lab.model.state import (
+    FillMeter,
+    Group,
+    IndirectEntry,
+    IndirectUpdate,
+    SetMember,
+    SetMemberGroup,
+    SetValueSet,
+    Write,
+)
+from p4lab.model.tna import (
+    Application,
+    Coalescing,
+    Generator,
+    Lag,
+    LowPass,
+    Lpf,
+    Mirror,
+    MirrorSession,
+    Multicast,
+    Node,
+    Once,
+    Periodic,
+    PortDown,
+    PortMetadata,
+    Prune,
+)
 from p4lab.paths import ROOT
 from p4lab.systems.bier_tna.entries import tna_entries
 from p4lab.topology import Topology
@@ -46,10 +75,10 @@ def test_replication_with_nodes_exclusion_lags_and_pruning() -> None:
     switch = _engine.Switch(program())
     switch.set_up(
         [
-            ("lag", 3, [20, 21]),
-            ("multicast", 7, [(1, [5, 6]), (2, [7], 9), (3, [8], None, [3])]),
-            ("multicast", 8, [[(1, [5]), (2, [6])]]),
-            ("prune", 4, [6]),
+            Lag(3, (20, 21)),
+            Multicast(7, (Node(1, (5, 6)), Node(2, (7,), 9), Node(3, (8,), None, (3,)))),
+            Multicast(8, ((Node(1, (5,)), Node(2, (6,))),)),
+            Prune(4, (6,)),
         ]
     )
     everything = [(5, 0, 1), (6, 0, 1), (7, 0, 2), (8, 0, 3), (20, 0, 3)]
@@ -61,7 +90,7 @@ def test_replication_with_nodes_exclusion_lags_and_pruning() -> None:
     assert copies(switch, ask(REPLICATE, 8)) == [(5, 0, 1)]
     switch.set_port(20, up=False)
     assert copies(switch, ask(REPLICATE, 7))[-1] == (21, 0, 3)
-    switch.set_up([("multicast", 7, None)])
+    switch.set_up([Multicast(7, None)])
     assert copies(switch, ask(REPLICATE, 7)) == []
 
 
@@ -69,45 +98,47 @@ def test_mirror_sessions() -> None:
     switch = _engine.Switch(program())
     packet = ask(MIRROR, 12)
     assert copies(switch, packet) == []
-    switch.set_up([("multicast", 7, [(2, [5])]), ("mirror", 12, {"port": 3, "groups": [7]})])
+    switch.set_up([Multicast(7, (Node(2, (5,)),)), Mirror(12, MirrorSession(port=3, groups=(7,)))])
     assert copies(switch, packet) == [(5, 0x77, 2), (3, 0x77, 0)]
-    switch.set_up([("mirror", 12, {"port": 3, "max_length": 40})])
+    switch.set_up([Mirror(12, MirrorSession(port=3, max_length=40))])
     ((port, data),) = switch.process(1, packet)
     assert (port, len(data)) == (3, 40)
-    for closed in ({"port": 3, "enabled": False}, {"port": 3, "direction": "egress"}, {}, None):
-        switch.set_up([("mirror", 12, closed)])
+    disabled, at_egress = MirrorSession(enabled=False, port=3), MirrorSession(True, "egress", 3)
+    for closed in (disabled, at_egress, MirrorSession(), None):
+        switch.set_up([Mirror(12, closed)])
         assert copies(switch, packet) == []
+
+
+COALESCING = MirrorSession(direction="egress", coalescing=Coalescing(bytes(4)))
+WRONG: list[tuple[Any, str]] = [
+    (Mirror(1024, MirrorSession()), "session: mirror session 1024 does not exist"),
+    (Mirror(1, MirrorSession(direction="up")), "to: direction: .*up"),  # type: ignore[arg-type]
+    (Mirror(1, MirrorSession(groups=(1, 2, 3))), "groups: .*two groups"),
+    (Mirror(1, MirrorSession(port=3.5)), "port: .*float"),  # type: ignore[arg-type]
+    (Mirror(1, COALESCING), "cannot coalesce"),
+    (Mirror(1016, replace(COALESCING, direction="both")), "direction"),
+    (Mirror(1016, replace(COALESCING, coalescing=Coalescing(bytes(300)))), "header"),
+    (Multicast(1, (Node(1, (512,)),)), "port 512"),
+    (Multicast(1, (7,)), "int is not iterable|'int'"),  # type: ignore[arg-type]
+    (Generator(4, 0, None), "pipe 4"),
+    (Generator(0, 8, None), "application 8"),
+    (Generator(0, 0, Application(Periodic(0))), "1 nanosecond"),
+    (Generator(0, 0, Application("never")), "str is not a trigger"),  # type: ignore[arg-type]
+    (Lpf("mean", None, LowPass("average", 1, 1)), "average"),  # type: ignore[arg-type]
+    (("lag", 3, [20]), "tuple is not a setting"),
+    (Node(1, (5,)), "Node is not a setting"),
+]
 
 
 def test_settings_that_cannot_be_are_refused_as_a_whole() -> None:
     switch = _engine.Switch(program())
-    good = ("mirror", 12, {"port": 3})
-    for bad, message in (
-        (("mirror", 1024, {}), "mirror session 1024 does not exist"),
-        (("mirror", 1, {"prot": 3}), 'no field "prot"'),
-        (("mirror", 1, {"direction": "up"}), "direction"),
-        (("mirror", 1, {"groups": [1, 2, 3]}), "two groups"),
-        (
-            ("mirror", 1, {"direction": "egress", "coalescing": {"header": bytes(4)}}),
-            "cannot coalesce",
-        ),
-        (("mirror", 1016, {"coalescing": {"header": bytes(4)}}), "direction"),
-        (("mirror", 1016, {"direction": "egress", "coalescing": {"header": bytes(300)}}), "header"),
-        (("mirror", 1016, {"direction": "egress", "coalescing": {"size": 3}}), 'no field "size"'),
-        (("multicast", 1, [(1, [512])]), "port 512"),
-        (("generator", 4, 0, {}), "pipe 4"),
-        (("generator", 0, 8, {}), "application 8"),
-        (("generator", 0, 0, {"packet": b""}), "needs a trigger"),
-        (("generator", 0, 0, {"trigger": ("periodic", 0)}), "1 nanosecond"),
-        (("generator", 0, 0, {"trigger": ("never",)}), "never"),
-        (("lpf", "mean", None, ("average", 1, 1, 0)), "average"),
-        (("no such thing",), "no such thing"),
-    ):
-        with pytest.raises(ValueError, match=f"setting 2.*{message}"):
+    good = Mirror(12, MirrorSession(port=3))
+    for bad, message in WRONG:
+        with pytest.raises(ValueError, match=f"setting 2: .*({message})"):
             switch.set_up([good, bad])
         assert copies(switch, ask(MIRROR, 12)) == []
     with pytest.raises(ValueError, match="no Lpf called rate"):
-        switch.set_up([("lpf", "rate", None, ("sample", 1, 1, 0))])
+        switch.set_up([Lpf("rate", None, LowPass("sample", 1, 1))])
     v1model = _engine.Switch(load_program(ROOT / "p4/bier/v1model.p4", [("BSL", "64")]))
     with pytest.raises(ValueError, match="TNA"):
         v1model.set_up([])
@@ -115,18 +146,18 @@ def test_settings_that_cannot_be_are_refused_as_a_whole() -> None:
 
 def test_value_sets_port_metadata_digests_counters_and_meters() -> None:
     switch = _engine.Switch(program())
-    switch.set_up([("port_metadata", 1, 0xBEEF << 48)])
+    switch.set_up([PortMetadata(1, 0xBEEF << 48)])
     ((_, data),) = switch.process(1, ask(SEND, 9, ether_type=0x88CC))
     assert answer(data) == (0, 9, 0xBEEF)
-    switch.write([("value_set", "special_types", [[("exact", 0x88CC)]])])
+    switch.write([SetValueSet("special_types", ((Exact(0x88CC),),))])
     ((_, data),) = switch.process(1, ask(SEND, 9, ether_type=0x88CC))
     assert answer(data)[0] == 1
     # Four pipes with four places each, which this switch keeps in one set.
     with pytest.raises(ValueError, match="4"):
-        switch.write([("value_set", "special_types", [[("exact", n)] for n in range(17)])])
+        switch.write([SetValueSet("special_types", tuple((Exact(n),) for n in range(17)))])
 
-    key = [("number", ("exact", 700))]
-    switch.write([("insert", "entry", "by_number", key, 0, "counted", [("port", 4)])])
+    key = (("number", Exact(700)),)
+    switch.write([Update("insert", TableEntry("by_number", key, "counted", (("port", 4),)))])
     assert [port for port, _ in switch.process(1, ask(LEARN, 700, value=5))] == [4]
     name, fields = switch.take_digests()[0]
     assert name.endswith("learned") and fields == [("number", 700), ("value", 5)]
@@ -136,7 +167,7 @@ def test_value_sets_port_metadata_digests_counters_and_meters() -> None:
 
     # 1000 bytes a second, bursts of 200: of packets of 86 bytes (checksum included) two at once.
     rates = (1000, 200, 1000, 200)
-    switch.write([("meter", "rate", 0, rates)])
+    switch.write([Update("modify", MeterCell("rate", 0, *rates))])
     assert switch.read_meter("rate", 0) == rates
     second = 1_000_000 * MICROSECOND
     colors = [
@@ -144,10 +175,10 @@ def test_value_sets_port_metadata_digests_counters_and_meters() -> None:
         for now in (0, 0, 0, second // 10, second // 10)
     ]
     assert colors == [0, 0, 3, 0, 3]
-    switch.write([("meter", "rate", None, None)])
+    switch.write([FillMeter("rate", None)])
     assert switch.read_meter("rate", 0) is None
 
-    switch.set_up([("lpf", "mean", 1, ("sample", 1000, 1000, 0))])
+    switch.set_up([Lpf("mean", 1, LowPass("sample", 1000, 1000))])
     start = 2 * second
     values = [
         answer(switch.process(1, ask(MEASURE, 9, value=value), now=start + now)[0][1])[2]
@@ -158,11 +189,10 @@ def test_value_sets_port_metadata_digests_counters_and_meters() -> None:
 
 def test_a_selector_spreads_flows_over_its_members() -> None:
     switch = _engine.Switch(program())
-    members = [("member", "ways", i, "to", [("port", 10 + i)]) for i in range(4)]
-    group = ("member_group", "chosen", 1, [0, 1, 2, 3])
-    entry = ("insert", "entry", "by_flow", [("color", ("exact", 0))], 0, ("group", 1))
-    members = [("member", "chosen", *member[2:]) for member in members]
-    switch.write([*members, group, entry])
+    members = [SetMember("chosen", i, "to", (("port", 10 + i),)) for i in range(4)]
+    group = SetMemberGroup("chosen", 1, (0, 1, 2, 3))
+    entry = IndirectEntry("by_flow", (("color", Exact(0)),), Group(1))
+    switch.write([*members, group, IndirectUpdate("insert", entry)])
     taken = [switch.process(1, ask(BALANCE, value=flow))[0][0] for flow in range(200)]
     assert set(taken) == {10, 11, 12, 13}
     assert taken == [switch.process(1, ask(BALANCE, value=flow))[0][0] for flow in range(200)]
@@ -192,9 +222,9 @@ def test_the_packet_generator_in_a_network() -> None:
     network.set_up(
         switch,
         [
-            ("generator", 0, 0, {"trigger": ("once", 10_000), "packet": packet}),
-            ("generator", 0, 1, {"trigger": ("periodic", 20_000), "packet": packet}),
-            ("generator", 0, 2, {"trigger": ("port_down",), "packet": packet}),
+            Generator(0, 0, Application(Once(10_000), packet)),
+            Generator(0, 1, Application(Periodic(20_000), packet)),
+            Generator(0, 2, Application(PortDown(), packet)),
         ],
     )
 
@@ -210,7 +240,7 @@ def test_the_packet_generator_in_a_network() -> None:
     assert counts() == [1, 5, 1]
     assert network.link_stats(links[2])[0]["sent"]["frames"] == 7
     network.set_link(links[1], True)
-    network.set_up(switch, [("generator", 0, 1, None)])
+    network.set_up(switch, [Generator(0, 1, None)])
     network.run_until(300 * MICROSECOND)
     assert network.generator_counts(switch, 0, 1) is None
     assert counts() == [1, 1]
@@ -228,15 +258,16 @@ def test_a_link_fails_over_without_a_control_plane(engine: str) -> None:
     for port, host in zip((*ports, 9), hosts, strict=True):
         network.set_promiscuous(host, True)
         links.append(network.connect((switch, port), (host, 0), delay=MICROSECOND))
-    entities = [("member", "links", port, "to", [("port", port)]) for port in ports]
-    entities.append(("member_group", "links", 2, ports))
-    key = [("type", ("exact", 1))]
-    entities.append(("insert", "entry", "by_flow", key, 0, ("group", 2)))
+    written: list[Write] = [SetMember("links", port, "to", (("port", port),)) for port in ports]
+    group = SetMemberGroup("links", 2, tuple(ports))
+    flows = IndirectEntry("by_flow", (("type", Exact(1)),), Group(2))
+    written += [group, IndirectUpdate("insert", flows)]
     for place, port in enumerate(ports):
-        row = [("port", ("exact", port))], 0, "take_out", [("place", 2 * 8 + place)]
-        entities.append(("insert", "entry", "place_of", *row))
-    network.write(switch, entities)
-    network.set_up(switch, [("generator", 0, 1, {"trigger": ("port_down",), "packet": bytes(60)})])
+        params = (("place", 2 * 8 + place),)
+        row = TableEntry("place_of", (("port", Exact(port)),), "take_out", params)
+        written.append(Update("insert", row))
+    network.write(switch, written)
+    network.set_up(switch, [Generator(0, 1, Application(PortDown(), bytes(60)))])
 
     def sent() -> list[int]:
         """Packets of 100 flows, by link."""
@@ -256,7 +287,7 @@ def test_a_link_fails_over_without_a_control_plane(engine: str) -> None:
     assert all(now >= before for now, before in zip(second, first, strict=True) if now)
     network.set_link(links[1], True)
     assert sent() == second, "nobody has put it back"
-    network.write(switch, [("member_group", "links", 2, ports)])
+    network.write(switch, [group])
     assert sent() == first
 
 
@@ -269,16 +300,14 @@ def busy(seed: int, engine: str = "interpreter") -> int | None:
     network.set_up(
         switch,
         [
-            ("multicast", 7, [(1, [2, 3]), (2, [70])]),
-            ("mirror", 12, {"port": 2, "groups": [7]}),
-            (
-                "generator",
+            Multicast(7, (Node(1, (2, 3)), Node(2, (70,)))),
+            Mirror(12, MirrorSession(port=2, groups=(7,))),
+            Generator(
                 0,
                 0,
-                {"trigger": ("periodic", 3_000), "packet": ask(SEND), "packet_jitter": 500}
-                | {"packets_per_batch": 2},
+                Application(Periodic(3_000), ask(SEND), packets_per_batch=2, packet_jitter=500),
             ),
-            ("generator", 0, 1, {"trigger": ("port_down",), "packet": looped}),
+            Generator(0, 1, Application(PortDown(), looped)),
         ],
     )
     for number in range(60):
@@ -303,7 +332,7 @@ def test_the_same_seed_gives_the_same_run_bit_for_bit() -> None:
 def test_bier_with_loops_is_the_same_on_both_engines() -> None:
     topology = Topology.load("paper")
     bier = load_program(ROOT / "p4/bier/tna.p4", [("BSL", "64")])
-    entries = to_engine(diff(frozenset(), tna_entries(topology, frozenset(), 64)["r1"]))
+    entries = diff(frozenset(), tna_entries(topology, frozenset(), 64)["r1"])
     frames = []
     for engine in ("interpreter", "jit"):
         switch = _engine.Switch(bier, engine=engine)

@@ -18,7 +18,6 @@ import pytest
 
 from cli_runner import ROOT, p4lab
 from p4lab.control.loops import loop_entries
-from p4lab.engine import to_engine
 from p4lab.grading import course as courses
 from p4lab.grading.benches import tofino
 from p4lab.grading.benches.tofino import TofinoBench
@@ -72,7 +71,7 @@ def bier(bits: int) -> bytes:
 
 
 def case(entities: list[Entity], packets: list[tuple[int, bytes]], **how: Any) -> Case:
-    updates = to_engine(Update("insert", entity) for entity in entities)
+    updates = tuple(Update("insert", entity) for entity in entities)
     sendings = tuple(Sending(port, data, "") for port, data in packets)
     return Case("", (("BSL", "64"),), tuple(updates), (), sendings, None, frozenset(), False, **how)
 

@@ -10,7 +10,6 @@ import networkx as nx
 import pytest
 
 from p4lab import _engine
-from p4lab.engine import to_engine
 from p4lab.experiment.goodput import PARALLEL, goodput_windows, parallel
 from p4lab.experiment.steady import steady_state
 from p4lab.model.entries import Exact, TableEntry, Update
@@ -72,7 +71,7 @@ def two_hosts(*, seed=1, mtu=1500, engine="interpreter", **link):
         host = net.add_host(f"h{port}", mac)
         net.connect((host, 0), (switch, port), **link)
         net.set_tcp(host, 0x0A000000 + port, mtu=mtu)
-        net.write(switch, to_engine([station(mac, port)]))
+        net.write(switch, [station(mac, port)])
         hosts.append(host)
     return net, *hosts
 
@@ -92,7 +91,7 @@ def pairs(count, rate, *, seed=1):
             net.connect((hosts[side, port], 0), (switch, port), **fast)
             net.set_tcp(hosts[side, port], 10 << 24 | side << 8 | port, rate=(rate, None)[side])
             for other, node in enumerate(switches):
-                net.write(node, to_engine([station(mac, port if other == side else 9)]))
+                net.write(node, [station(mac, port if other == side else 9)])
     how = {"within": 20 * US, "seed": seed}
     return net, {
         f"pair {port}": parallel(net, hosts[0, port], hosts[1, port], **how)

@@ -5,6 +5,7 @@
 mod bench_tables;
 #[cfg(target_os = "linux")]
 mod bfrt;
+mod classes;
 mod compile;
 mod conformance;
 mod engine;

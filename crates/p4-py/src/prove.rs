@@ -1,7 +1,9 @@
 //! Two programs compared for all packets (`p4-prove`), with a solver that Python brings along.
 
+use crate::classes::{make, Class};
 use crate::compile::place_dict;
 use crate::program::Program;
+use crate::update::insert_object;
 use num_bigint::BigUint;
 use p4_arch::Image;
 use p4_ir::ir::Op;
@@ -448,12 +450,15 @@ fn example_dict<'py>(py: Python<'py>, example: &Counterexample) -> PyResult<Boun
     dict.set_item("packet", PyBytes::new(py, &example.packet))?;
     let updates = PyList::empty(py);
     for (number, port) in &example.sessions {
-        let none: Option<u32> = None;
-        updates.append(("session", number, port, none, 0))?;
+        let replicas = ((port, 0),);
+        let session = make(py, Class::CloneSession, (number, replicas))?;
+        updates.append(insert_object(py, session)?)?;
     }
-    updates.append(("group", example.group, &example.copies))?;
+    let copies = PyTuple::new(py, &example.copies)?;
+    let group = make(py, Class::MulticastGroup, (example.group, copies))?;
+    updates.append(insert_object(py, group)?)?;
     for entry in &example.entries {
-        updates.append(entry_tuple(py, entry)?)?;
+        updates.append(insert_object(py, entry_object(py, entry)?)?)?;
     }
     dict.set_item("updates", updates)?;
     dict.set_item("registers", &example.cells)?;
@@ -473,35 +478,27 @@ fn example_dict<'py>(py: Python<'py>, example: &Counterexample) -> PyResult<Boun
     Ok(dict)
 }
 
-fn entry_tuple<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyTuple>> {
+fn entry_object<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyAny>> {
+    let params = PyTuple::new(py, &entry.params)?;
     if entry.matches.is_empty() {
-        let params = entry.params.clone();
-        return ("default", &entry.table, &entry.action, params).into_pyobject(py);
+        let fields = (&entry.table, &entry.action, params);
+        return make(py, Class::DefaultAction, fields);
     }
-    let matches = PyList::empty(py);
-    for (key, want) in &entry.matches {
-        let want = match want {
-            Match::Exact(value) => ("exact", value.clone()).into_pyobject(py)?,
-            Match::Lpm(value, length) => ("lpm", value.clone(), *length).into_pyobject(py)?,
-            Match::Ternary(value, mask) => {
-                ("ternary", value.clone(), mask.clone()).into_pyobject(py)?
-            }
-            Match::Range(low, high) => ("range", low.clone(), high.clone()).into_pyobject(py)?,
-            Match::Optional(value) => ("optional", value.clone()).into_pyobject(py)?,
-            Match::Any => ("any",).into_pyobject(py)?,
+    let object = |(key, want): &(String, Match)| {
+        let made = match want {
+            Match::Exact(value) => make(py, Class::Exact, (value,)),
+            Match::Lpm(value, length) => make(py, Class::Lpm, (value, length)),
+            Match::Ternary(value, mask) => make(py, Class::Ternary, (value, mask)),
+            Match::Range(low, high) => make(py, Class::Range, (low, high)),
+            Match::Optional(value) => make(py, Class::Optional, (value,)),
+            Match::Any => make(py, Class::DontCare, PyTuple::empty(py)),
         };
-        matches.append((key, want))?;
-    }
-    (
-        "insert",
-        "entry",
-        &entry.table,
-        matches,
-        entry.priority,
-        &entry.action,
-        entry.params.clone(),
-    )
-        .into_pyobject(py)
+        Ok::<_, PyErr>((key, made?).into_pyobject(py)?)
+    };
+    let matches = entry.matches.iter().map(object);
+    let matches = PyTuple::new(py, matches.collect::<PyResult<Vec<_>>>()?)?;
+    let fields = (&entry.table, matches, &entry.action, params, entry.priority);
+    make(py, Class::TableEntry, fields)
 }
 
 /// The `leg` of journeys that was compared, with how many `entries` per table and `passes`, and whether

@@ -11,7 +11,7 @@ use p4_runtime::{Host, Plant};
 use p4_state::{EntryView, State, Target, UpdateError};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PySequence, PyTuple};
+use pyo3::types::{PyDict, PyList, PySequence};
 use std::sync::Arc;
 
 /// Refusals are ValueErrors of two arguments: a sentence and, for programs, its kind.
@@ -78,13 +78,14 @@ impl Runtime {
         whole(py, &entry)
     }
 
-    /// A table's default action with its arguments by parameter, or ("member" | "group", number).
-    fn default<'py>(&self, py: Python<'py>, table: String) -> PyResult<Bound<'py, PyTuple>> {
-        match self.with_state(py, move |state| state.default_target(&table))? {
-            Target::Action(spec) => (spec.name, args_dict(py, &spec.args)?).into_pyobject(py),
-            Target::Member(member) => ("member", member).into_pyobject(py),
-            Target::Group(group) => ("group", group).into_pyobject(py),
+    /// A table's default action with its arguments by parameter, or the member or group.
+    fn default<'py>(&self, py: Python<'py>, table: String) -> PyResult<Bound<'py, PyAny>> {
+        let target = self.with_state(py, move |state| state.default_target(&table))?;
+        if let Target::Action(spec) = &target {
+            let pair = (&spec.name, args_dict(py, &spec.args)?);
+            return Ok(pair.into_pyobject(py)?.into_any());
         }
+        Ok(update::target_object(py, &target)?.into_pyobject(py)?)
     }
 
     /// The members of an action profile: number, action and arguments by parameter.
@@ -253,17 +254,12 @@ fn kind(error: &UpdateError) -> &'static str {
     }
 }
 
-/// An entry as `entry_dict` has it, and `target` (None, or "member" or "group" and its number),
+/// An entry as `entry_dict` has it, and `target` (the member or group, or None),
 /// `packets` and `bytes` of its direct counter, `rates` of its direct meter (None: green), and
 /// `idle_timeout` and `idle_since` in picoseconds (None: there is none).
 fn whole<'py>(py: Python<'py>, entry: &EntryView) -> PyResult<Bound<'py, PyDict>> {
     let dict = entry_dict(py, entry)?;
-    let target = match entry.target {
-        Target::Action(_) => None,
-        Target::Member(member) => Some(("member", member)),
-        Target::Group(group) => Some(("group", group)),
-    };
-    dict.set_item("target", target)?;
+    dict.set_item("target", update::target_object(py, &entry.target)?)?;
     dict.set_item("packets", entry.packets)?;
     dict.set_item("bytes", entry.bytes)?;
     dict.set_item("rates", entry.meter.map(rates))?;

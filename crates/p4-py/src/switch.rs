@@ -14,11 +14,11 @@ use p4_arch::{ArchError, Digest, Sink, Stats, Switch as AnySwitch, Trace};
 use p4_ir::native::Native;
 use p4_net::Out;
 use p4_runtime::{Host, Tap};
-use p4_state::{Args, EntryView, Match, MeterConfig, State, Target, Update, UpdateError};
+use p4_state::{Args, EntryView, MeterConfig, State, Target, Update, UpdateError};
 use p4_time::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PySequence, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PySequence};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
@@ -553,7 +553,7 @@ pub fn entry_dict<'py>(py: Python<'py>, entry: &EntryView) -> PyResult<Bound<'py
     dict.set_item("handle", entry.handle)?;
     let matches = PyDict::new(py);
     for (key, value) in &entry.matches {
-        matches.set_item(key, match_tuple(py, value)?)?;
+        matches.set_item(key, update::match_object(py, value)?)?;
     }
     dict.set_item("matches", matches)?;
     dict.set_item("priority", entry.priority)?;
@@ -612,17 +612,6 @@ fn not_tna(error: ArchError) -> PyErr {
 
 pub fn refused(error: UpdateError) -> PyErr {
     PyValueError::new_err(error.to_string())
-}
-
-fn match_tuple<'py>(py: Python<'py>, value: &Match) -> PyResult<Bound<'py, PyTuple>> {
-    match value {
-        Match::Exact(value) => ("exact", value).into_pyobject(py),
-        Match::Lpm { value, length } => ("lpm", value, length).into_pyobject(py),
-        Match::Ternary { value, mask } => ("ternary", value, mask).into_pyobject(py),
-        Match::Range { low, high } => ("range", low, high).into_pyobject(py),
-        Match::Optional(value) => ("optional", value).into_pyobject(py),
-        Match::Any => ("any",).into_pyobject(py),
-    }
 }
 
 pub fn stats_dict<'py>(py: Python<'py>, stats: &Stats) -> PyResult<Bound<'py, PyDict>> {

@@ -1,20 +1,7 @@
-//! What the control plane sets of a TNA switch besides tables, from plain Python tuples, and what it
-//! reads:
-//!
-//! ```text
-//! ("multicast", group, [node | [node, ...]] | None)    of a list level1_mcast_hash picks one
-//! ("lag", id, [port])
-//! ("prune", exclusion id, [port])
-//! ("global_rid", rid | None)
-//! ("mirror", session, {field: value} | None)
-//! ("generator", pipe, app, {field: value} | None)
-//! ("port_metadata", port, bits)
-//! ("lpf", name, cell | None, (mode, rise, fall, scale down) | None)
-//! ("wred", name, cell | None, (time constant, least, most, probability) | None)
-//! ```
-//!
-//! A node is `(rid, [port])`, `(rid, [port], xid | None)` or `(rid, [port], xid | None, [lag])`.
+//! What the control plane sets of a TNA switch besides tables, from the classes of `p4lab.model.tna`,
+//! and what it reads.
 
+use crate::classes::{class_of, field, made, misplaced, Class};
 use p4_arch::tna::{
     App, Coalescing, Direction, Lag, LpfConfig, MirrorSession, Mode, Node, Pruning, Switch,
     Trigger, WredConfig,
@@ -24,12 +11,14 @@ use p4_ir::ir::Program;
 use p4_time::Time;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PySequence, PyTuple};
+use pyo3::types::{PyDict, PyList, PySequence};
+
+type Object<'a, 'py> = &'a Bound<'py, PyAny>;
 
 const MOST_MIRRORS: u16 = 1024;
 const MOST_LAGS: u16 = 256;
 const MOST_EXCLUSIONS: u16 = 512;
-const MOST_APPS: u8 = 8;
+const MOST_APPS: u16 = 8;
 /// Bytes of a pipe's packet buffer
 const MOST_PACKET: usize = 16 * 1024;
 const PORTS: u16 = 512;
@@ -48,15 +37,12 @@ pub enum Setting {
     Wred(String, Option<u64>, Option<WredConfig>),
 }
 
-/// Reads settings; errors name the index of the setting.
+/// Reads settings; errors name the index of the setting and the field.
 pub fn settings(given: &Bound<'_, PySequence>) -> PyResult<Vec<Setting>> {
     let convert = |(index, item): (usize, PyResult<Bound<'_, PyAny>>)| {
-        setting(&item?.cast_into::<PyTuple>()?).map_err(|error| {
-            wrong(format!(
-                "setting {}: {}",
-                index + 1,
-                error.value(given.py())
-            ))
+        item.and_then(|item| setting(&item)).map_err(|error| {
+            let message = error.value(given.py());
+            wrong(format!("setting {}: {message}", index + 1))
         })
     };
     given.try_iter()?.enumerate().map(convert).collect()
@@ -90,83 +76,92 @@ fn wrong(message: String) -> PyErr {
     PyValueError::new_err(message)
 }
 
-fn setting(tuple: &Bound<'_, PyTuple>) -> PyResult<Setting> {
-    let kind: String = tuple.get_item(0)?.extract()?;
-    let at = |index: usize| tuple.get_item(index);
-    Ok(match kind.as_str() {
-        "multicast" => {
-            let nodes: Option<Vec<Bound<'_, PyAny>>> = at(2)?.extract()?;
-            let nodes = nodes.map(|nodes| nodes.iter().map(alternatives).collect());
-            Setting::Multicast(at(1)?.extract()?, nodes.transpose()?)
+fn setting(item: Object<'_, '_>) -> PyResult<Setting> {
+    Ok(match class_of(item)? {
+        Some(Class::Multicast) => {
+            let nodes = made!(item, nodes, |nodes| optional(nodes, |nodes| list(
+                nodes,
+                alternatives
+            )));
+            Setting::Multicast(field!(item, group), nodes)
         }
-        "lag" => {
-            let ports = ports(&at(2)?)?;
+        Some(Class::Lag) => {
             let lag = Lag {
-                ports,
+                ports: made!(item, ports, ports),
                 ..Lag::default()
             };
-            Setting::Lag(below(&at(1)?, MOST_LAGS, "LAG")?, lag)
+            let id = made!(item, lag, |lag| below(lag, MOST_LAGS, "LAG"));
+            Setting::Lag(id, lag)
         }
-        "prune" => {
-            let id = below(&at(1)?, MOST_EXCLUSIONS, "exclusion id")?;
-            let ports = ports(&at(2)?)?;
-            Setting::Prune(id, Pruning { ports })
+        Some(Class::Prune) => {
+            let ports = made!(item, ports, ports);
+            let exclusion = |id: Object<'_, '_>| below(id, MOST_EXCLUSIONS, "exclusion id");
+            Setting::Prune(made!(item, exclusion, exclusion), Pruning { ports })
         }
-        "global_rid" => Setting::GlobalRid(at(1)?.extract()?),
-        "mirror" => {
-            let fields: Option<Bound<'_, PyDict>> = at(2)?.extract()?;
-            let session = fields.map(|fields| mirror(&fields)).transpose()?;
-            let id = below(&at(1)?, MOST_MIRRORS, "mirror session")?;
+        Some(Class::GlobalRid) => Setting::GlobalRid(field!(item, rid)),
+        Some(Class::Mirror) => {
+            let id = made!(item, session, |id| below(
+                id,
+                MOST_MIRRORS,
+                "mirror session"
+            ));
+            let session = made!(item, to, |to| optional(to, mirror));
             if let Some(session) = &session {
                 session.check(id).map_err(wrong)?;
             }
             Setting::Mirror(id, session)
         }
-        "generator" => {
-            let pipe = below(&at(1)?, 4, "pipe")? as u8;
-            let id = below(&at(2)?, MOST_APPS.into(), "application")? as u8;
-            match at(3)?.extract::<Option<Bound<'_, PyDict>>>()? {
-                Some(fields) => Setting::Generator(Box::new(app(pipe, id, &fields)?)),
+        Some(Class::Generator) => {
+            let pipe = made!(item, pipe, |pipe| below(pipe, 4, "pipe")) as u8;
+            let id = made!(item, app, |id| below(id, MOST_APPS, "application")) as u8;
+            let app = made!(item, application, |own| optional(own, |own| app(
+                pipe, id, own
+            )));
+            match app {
+                Some(app) => Setting::Generator(Box::new(app)),
                 None => Setting::NoGenerator(pipe, id),
             }
         }
-        "lpf" => {
-            let config: Option<(String, u64, u64, u8)> = at(3)?.extract()?;
-            let config = config.map(|(mode, rise, fall, scale_down)| {
-                let mode = match mode.as_str() {
-                    "rate" => Mode::Rate,
-                    "sample" => Mode::Sample,
-                    _ => {
-                        return Err(wrong(format!(
-                            "a filter takes a \"rate\" or a \"sample\", not {mode:?}"
-                        )))
-                    }
-                };
-                Ok(LpfConfig {
-                    mode,
-                    rise,
-                    fall,
-                    scale_down,
-                })
-            });
-            Setting::Lpf(at(1)?.extract()?, at(2)?.extract()?, config.transpose()?)
+        Some(Class::PortMetadata) => Setting::PortMetadata(field!(item, port), field!(item, bits)),
+        Some(Class::Lpf) => {
+            let config = made!(item, config, |own| optional(own, low_pass));
+            Setting::Lpf(field!(item, name), field!(item, cell), config)
         }
-        "wred" => {
-            let config: Option<(u64, u32, u32, f64)> = at(3)?.extract()?;
-            let config = config.map(|(time_constant, least, most, probability)| WredConfig {
-                time_constant,
-                least,
-                most,
-                probability: (probability.clamp(0.0, 1.0) * 65536.0) as u32,
-            });
-            Setting::Wred(at(1)?.extract()?, at(2)?.extract()?, config)
+        Some(Class::Wred) => {
+            let config = made!(item, config, |own| optional(own, early_drop));
+            Setting::Wred(field!(item, name), field!(item, cell), config)
         }
-        "port_metadata" => Setting::PortMetadata(at(1)?.extract()?, at(2)?.extract()?),
-        _ => return Err(wrong(format!("there is no setting called {kind:?}"))),
+        _ => return Err(misplaced(item, "a setting")),
     })
 }
 
-fn below(value: &Bound<'_, PyAny>, end: u16, what: &str) -> PyResult<u16> {
+/// What is made of an object, unless it is None.
+fn optional<T>(
+    given: Object<'_, '_>,
+    make: impl FnOnce(Object<'_, '_>) -> PyResult<T>,
+) -> PyResult<Option<T>> {
+    match given.is_none() {
+        true => Ok(None),
+        false => make(given).map(Some),
+    }
+}
+
+fn list<T>(
+    given: Object<'_, '_>,
+    each: impl Fn(Object<'_, '_>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
+    given.try_iter()?.map(|item| each(&item?)).collect()
+}
+
+/// An object of just this class.
+fn expect(given: Object<'_, '_>, class: Class, what: &str) -> PyResult<()> {
+    match class_of(given)? == Some(class) {
+        true => Ok(()),
+        false => Err(misplaced(given, what)),
+    }
+}
+
+fn below(value: Object<'_, '_>, end: u16, what: &str) -> PyResult<u16> {
     let number: u16 = value.extract()?;
     match number < end {
         true => Ok(number),
@@ -177,155 +172,154 @@ fn below(value: &Bound<'_, PyAny>, end: u16, what: &str) -> PyResult<u16> {
     }
 }
 
-fn ports(value: &Bound<'_, PyAny>) -> PyResult<Vec<u16>> {
-    let each = |port: PyResult<Bound<'_, PyAny>>| below(&port?, PORTS, "port");
-    value.try_iter()?.map(each).collect()
+fn ports(value: Object<'_, '_>) -> PyResult<Vec<u16>> {
+    list(value, |port| below(port, PORTS, "port"))
 }
 
-/// A node, or a list of nodes of which one is picked.
-fn alternatives(value: &Bound<'_, PyAny>) -> PyResult<Vec<Node>> {
-    match value.cast::<PyList>() {
-        Ok(list) => list.iter().map(|one| node(&one)).collect(),
-        Err(_) => Ok(vec![node(value)?]),
+/// A node, or a tuple of nodes of which one is picked.
+fn alternatives(value: Object<'_, '_>) -> PyResult<Vec<Node>> {
+    match class_of(value)? {
+        Some(_) => Ok(vec![node(value)?]),
+        None => list(value, node),
     }
 }
 
-fn node(value: &Bound<'_, PyAny>) -> PyResult<Node> {
-    let tuple = value.cast::<PyTuple>()?;
-    let optional = |index: usize| (index < tuple.len()).then(|| tuple.get_item(index));
-    let xid = optional(2).transpose()?;
-    let lags = optional(3).transpose()?;
+fn node(own: Object<'_, '_>) -> PyResult<Node> {
+    expect(own, Class::Node, "a node")?;
     Ok(Node {
-        rid: tuple.get_item(0)?.extract()?,
-        ports: ports(&tuple.get_item(1)?)?,
-        xid: xid.map_or(Ok(None), |xid| xid.extract())?,
-        lags: lags.map_or(Ok(Vec::new()), |lags| lags.extract())?,
+        rid: field!(own, rid),
+        ports: made!(own, ports, ports),
+        xid: field!(own, xid),
+        lags: field!(own, lags),
     })
 }
 
-fn mirror(fields: &Bound<'_, PyDict>) -> PyResult<MirrorSession> {
-    let mut session = MirrorSession::default();
-    for (name, value) in fields {
-        match name.extract::<String>()?.as_str() {
-            "enabled" => session.enabled = value.extract()?,
-            "direction" => session.direction = direction(&value.extract::<String>()?)?,
-            "port" => {
-                let port: Option<Bound<'_, PyAny>> = value.extract()?;
-                session.port = port.map(|port| below(&port, PORTS, "port")).transpose()?;
-            }
-            "queue" => session.queue = below(&value, 32, "queue")? as u8,
-            "groups" => {
-                let groups: Vec<u16> = value.extract()?;
-                if groups.len() > 2 {
-                    return Err(wrong("a mirror session has at most two groups".to_string()));
-                }
-                session.groups = [groups.first().copied(), groups.get(1).copied()];
-            }
-            "hashes" => session.hashes = value.extract()?,
-            "exclusions" => session.exclusions = value.extract()?,
-            "rid" => session.rid = value.extract()?,
-            "copy_to_cpu" => session.copy_to_cpu = value.extract()?,
-            "max_length" => session.max_length = value.extract()?,
-            "coalescing" => {
-                let fields: Option<Bound<'_, PyDict>> = value.extract()?;
-                session.coalescing = fields.map(|fields| coalescing(&fields)).transpose()?;
-            }
-            other => return Err(wrong(format!("a mirror session has no field {other:?}"))),
-        }
+fn mirror(own: Object<'_, '_>) -> PyResult<MirrorSession> {
+    expect(own, Class::MirrorSession, "a mirror session")?;
+    Ok(MirrorSession {
+        enabled: field!(own, enabled),
+        direction: made!(own, direction, direction),
+        port: made!(own, port, |port| optional(port, |port| below(
+            port, PORTS, "port"
+        ))),
+        queue: made!(own, queue, |queue| below(queue, 32, "queue")) as u8,
+        groups: made!(own, groups, groups),
+        hashes: field!(own, hashes),
+        exclusions: field!(own, exclusions),
+        rid: field!(own, rid),
+        copy_to_cpu: field!(own, copy_to_cpu),
+        max_length: field!(own, max_length),
+        coalescing: made!(own, coalescing, |own| optional(own, coalescing)),
+    })
+}
+
+fn groups(given: Object<'_, '_>) -> PyResult<[Option<u16>; 2]> {
+    let groups: Vec<u16> = given.extract()?;
+    match groups.len() {
+        0..=2 => Ok([groups.first().copied(), groups.get(1).copied()]),
+        _ => Err(wrong("a mirror session has at most two groups".to_string())),
     }
-    Ok(session)
 }
 
 /// A header that is longer than any is left to [`MirrorSession::check`].
-fn coalescing(fields: &Bound<'_, PyDict>) -> PyResult<Coalescing> {
-    let mut own = Coalescing::default();
-    for (name, value) in fields {
-        match name.extract::<String>()?.as_str() {
-            "header" => {
-                let bytes = value.cast::<PyBytes>()?.as_bytes();
-                own.header_length = u8::try_from(bytes.len()).unwrap_or(u8::MAX);
-                for (to, from) in own.header.iter_mut().zip(bytes) {
-                    *to = *from;
-                }
-            }
-            "timeout" => own.timeout = value.extract()?,
-            "extracted" => own.extracted = value.extract()?,
-            other => return Err(wrong(format!("coalescing has no field {other:?}"))),
-        }
+fn coalescing(own: Object<'_, '_>) -> PyResult<Coalescing> {
+    expect(own, Class::Coalescing, "coalescing")?;
+    let bytes: Vec<u8> = field!(own, header);
+    let mut made = Coalescing {
+        header_length: u8::try_from(bytes.len()).unwrap_or(u8::MAX),
+        timeout: field!(own, timeout),
+        extracted: field!(own, extracted),
+        ..Coalescing::default()
+    };
+    for (to, from) in made.header.iter_mut().zip(bytes) {
+        *to = from;
     }
-    Ok(own)
+    Ok(made)
 }
 
-fn direction(name: &str) -> PyResult<Direction> {
-    match name {
+fn direction(name: Object<'_, '_>) -> PyResult<Direction> {
+    match name.extract()? {
         "ingress" => Ok(Direction::Ingress),
         "egress" => Ok(Direction::Egress),
         "both" => Ok(Direction::Both),
-        _ => Err(wrong(format!(
-            "a direction is \"ingress\", \"egress\" or \"both\", not {name:?}"
+        other => Err(wrong(format!(
+            "a direction is \"ingress\", \"egress\" or \"both\", not {other:?}"
         ))),
     }
 }
 
-fn app(pipe: u8, id: u8, fields: &Bound<'_, PyDict>) -> PyResult<App> {
-    let mut app = App {
+fn app(pipe: u8, id: u8, own: Object<'_, '_>) -> PyResult<App> {
+    expect(own, Class::Application, "an application")?;
+    Ok(App {
         pipe,
         id,
-        trigger: Trigger::PortDown,
-        packet: Vec::new(),
-        source: 68,
-        next_source: false,
-        batches: 1,
-        packets_per_batch: 1,
-        batch_gap: 0,
-        packet_gap: 0,
-        batch_jitter: 0,
-        packet_jitter: 0,
-    };
-    let mut triggered = false;
-    for (name, value) in fields {
-        match name.extract::<String>()?.as_str() {
-            "trigger" => {
-                app.trigger = trigger(&value.cast_into::<PyTuple>()?)?;
-                triggered = true;
-            }
-            "packet" => app.packet = value.cast::<PyBytes>()?.as_bytes().to_vec(),
-            "source" => app.source = below(&value, 72, "port of a pipe")?,
-            "next_source" => app.next_source = value.extract()?,
-            "batches" => app.batches = value.extract()?,
-            "packets_per_batch" => app.packets_per_batch = value.extract()?,
-            "batch_gap" => app.batch_gap = value.extract()?,
-            "packet_gap" => app.packet_gap = value.extract()?,
-            "batch_jitter" => app.batch_jitter = value.extract()?,
-            "packet_jitter" => app.packet_jitter = value.extract()?,
-            other => return Err(wrong(format!("an application has no field {other:?}"))),
-        }
-    }
-    if !triggered {
-        return Err(wrong("an application needs a trigger".to_string()));
-    }
-    if app.packet.len() > MOST_PACKET {
-        return Err(wrong(format!(
-            "the packet of an application has at most {MOST_PACKET} bytes"
-        )));
-    }
-    Ok(app)
+        trigger: made!(own, trigger, trigger),
+        packet: made!(own, packet, packet),
+        source: made!(own, source, |port| below(port, 72, "port of a pipe")),
+        next_source: field!(own, next_source),
+        batches: field!(own, batches),
+        packets_per_batch: field!(own, packets_per_batch),
+        batch_gap: field!(own, batch_gap),
+        packet_gap: field!(own, packet_gap),
+        batch_jitter: field!(own, batch_jitter),
+        packet_jitter: field!(own, packet_jitter),
+    })
 }
 
-fn trigger(tuple: &Bound<'_, PyTuple>) -> PyResult<Trigger> {
-    let kind: String = tuple.get_item(0)?.extract()?;
-    Ok(match kind.as_str() {
-        "once" => Trigger::Once(tuple.get_item(1)?.extract()?),
-        "periodic" => match tuple.get_item(1)?.extract()? {
+fn packet(given: Object<'_, '_>) -> PyResult<Vec<u8>> {
+    let packet: Vec<u8> = given.extract()?;
+    match packet.len() <= MOST_PACKET {
+        true => Ok(packet),
+        false => Err(wrong(format!(
+            "the packet of an application has at most {MOST_PACKET} bytes"
+        ))),
+    }
+}
+
+fn trigger(own: Object<'_, '_>) -> PyResult<Trigger> {
+    Ok(match class_of(own)? {
+        Some(Class::Once) => Trigger::Once(field!(own, after)),
+        Some(Class::Periodic) => match field!(own, period) {
             0 => return Err(wrong("a period is at least 1 nanosecond".to_string())),
             nanos => Trigger::Periodic(nanos),
         },
-        "port_down" => Trigger::PortDown,
-        "recirculation" => Trigger::Recirculation {
-            pattern: tuple.get_item(1)?.extract()?,
-            mask: tuple.get_item(2)?.extract()?,
+        Some(Class::PortDown) => Trigger::PortDown,
+        Some(Class::Recirculation) => Trigger::Recirculation {
+            pattern: field!(own, pattern),
+            mask: field!(own, mask),
         },
-        _ => return Err(wrong(format!("there is no trigger called {kind:?}"))),
+        _ => return Err(misplaced(own, "a trigger")),
+    })
+}
+
+fn low_pass(own: Object<'_, '_>) -> PyResult<LpfConfig> {
+    expect(own, Class::LowPass, "a filter's configuration")?;
+    Ok(LpfConfig {
+        mode: made!(own, mode, mode),
+        rise: field!(own, rise),
+        fall: field!(own, fall),
+        scale_down: field!(own, scale_down),
+    })
+}
+
+fn mode(given: Object<'_, '_>) -> PyResult<Mode> {
+    match given.extract()? {
+        "rate" => Ok(Mode::Rate),
+        "sample" => Ok(Mode::Sample),
+        other => Err(wrong(format!(
+            "a filter takes a \"rate\" or a \"sample\", not {other:?}"
+        ))),
+    }
+}
+
+fn early_drop(own: Object<'_, '_>) -> PyResult<WredConfig> {
+    expect(own, Class::EarlyDrop, "a configuration of early drops")?;
+    let probability: f64 = field!(own, probability);
+    Ok(WredConfig {
+        time_constant: field!(own, time_constant),
+        least: field!(own, least),
+        most: field!(own, most),
+        probability: (probability.clamp(0.0, 1.0) * 65536.0) as u32,
     })
 }
 

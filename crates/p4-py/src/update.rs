@@ -1,206 +1,274 @@
-//! Write batches from plain Python tuples, so that the engine needs to know no Python class:
-//!
-//! ```text
-//! ("insert" | "modify", "entry", table, [(key, match)], priority, action, [(param, value)])
-//! ("delete", "entry", table, [(key, match)], priority)
-//! ("clear", table)                                   all entries but those of the program
-//! ("default", table, action, [(param, value)])       action None: back to the program's
-//! ("default", table, ("member" | "group", id), [])   of a table with an action profile
-//! ("group", id, [(port, instance)])                  None removes the group
-//! ("session", id, port | None, group | None, truncate)   no port and no group removes it
-//! ("register", name, index, value)
-//! ("counter", name, index, packets, bytes)
-//! ("value_set", name, [[match]])                     all members of a parser's value set
-//! ("meter", name, index | None, rates | None)        of all cells without an index
-//! ("direct_meter", table, [(key, match)], priority, rates | None)
-//! ("direct_counter", table, [(key, match)], priority, packets, bytes)
-//! ("idle_timeout", table, [(key, match)], priority, picoseconds | None)
-//! ("member", profile, id, action | None, [(param, value)])
-//! ("member_group", profile, id, [member] | None)
-//! ```
-//!
-//! In the place of an entry's action stands `("member", id)` or `("group", id)` if its table has an
-//! action profile. Rates are (committed rate, committed burst, peak rate, peak burst) in bytes or
-//! packets, per second; without them everything is green.
-//!
-//! A match is `("exact", v)`, `("lpm", v, length)`, `("ternary", v, mask)`, `("range", low, high)`,
-//! `("optional", v)` or `("any",)`. Numbers are of any size.
+//! Write batches from the classes of `p4lab.model.entries` and `p4lab.model.state`, whose fields are
+//! read as they are, and matches and updates as objects of these classes.
 
+use crate::classes::{class_of, field, made, make, misplaced, Class};
 use num_bigint::BigUint;
 use p4_state::{
     ActionSpec, Args, CloneSession, Entry, EntryKey, Match, MeterConfig, Replica, Target, Update,
 };
 use pyo3::exceptions::PyValueError;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PySequence, PyTuple};
 
-/// Converts a batch; errors name the index of the update.
+type Object<'a, 'py> = &'a Bound<'py, PyAny>;
+
+/// Converts a batch; errors name the index of the update and the field.
 pub fn batch(updates: &Bound<'_, PySequence>) -> PyResult<Vec<Update>> {
     let convert = |(index, item): (usize, PyResult<Bound<'_, PyAny>>)| {
-        update(&item?.cast_into::<PyTuple>()?)
-            .map_err(|error| PyValueError::new_err(format!("update {}: {error}", index + 1)))
+        item.and_then(|item| update(&item)).map_err(|error| {
+            let message = error.value(updates.py());
+            PyValueError::new_err(format!("update {}: {message}", index + 1))
+        })
     };
     updates.try_iter()?.enumerate().map(convert).collect()
 }
 
-fn update(tuple: &Bound<'_, PyTuple>) -> PyResult<Update> {
-    let kind: String = tuple.get_item(0)?.extract()?;
-    Ok(match kind.as_str() {
-        "insert" => Update::Insert(entry(tuple)?),
-        "modify" => Update::Modify(entry(tuple)?),
-        "delete" => Update::Delete(entry_key(tuple)?),
-        "clear" => Update::Clear {
-            table: tuple.get_item(1)?.extract()?,
+fn update(item: Object<'_, '_>) -> PyResult<Update> {
+    Ok(match class_of(item)? {
+        Some(Class::Update) => {
+            let kind = made!(item, kind, kind);
+            written(&item.getattr(intern!(item.py(), "entity"))?, kind)?
+        }
+        Some(Class::IndirectUpdate) => {
+            let kind = made!(item, kind, kind);
+            indirect(&item.getattr(intern!(item.py(), "entry"))?, kind)?
+        }
+        Some(Class::SetIndirectDefault) => Update::SetDefaultTarget {
+            table: field!(item, table),
+            target: made!(item, target, target),
         },
-        "default" => default(tuple)?,
-        "group" => Update::SetGroup {
-            group: tuple.get_item(1)?.extract()?,
-            replicas: tuple
-                .get_item(2)?
-                .extract::<Option<Vec<(u16, u16)>>>()?
-                .map(|pairs| {
-                    pairs
-                        .into_iter()
-                        .map(|(port, rid)| Replica { port, rid })
-                        .collect()
-                }),
+        Some(Class::Clear) => Update::Clear {
+            table: field!(item, table),
         },
-        "session" => Update::SetSession {
-            session: tuple.get_item(1)?.extract()?,
-            to: session(tuple)?,
+        Some(Class::ResetDefault) => Update::SetDefault {
+            table: field!(item, table),
+            action: None,
         },
-        "register" => Update::SetRegister {
-            register: tuple.get_item(1)?.extract()?,
-            index: tuple.get_item(2)?.extract()?,
-            value: tuple.get_item(3)?.extract()?,
-        },
-        "counter" => Update::SetCounter {
-            counter: tuple.get_item(1)?.extract()?,
-            index: tuple.get_item(2)?.extract()?,
-            packets: tuple.get_item(3)?.extract()?,
-            bytes: tuple.get_item(4)?.extract()?,
-        },
-        "value_set" => Update::SetValueSet {
-            set: tuple.get_item(1)?.extract()?,
-            members: members(&tuple.get_item(2)?)?,
-        },
-        "meter" => Update::SetMeter {
-            meter: tuple.get_item(1)?.extract()?,
-            index: tuple.get_item(2)?.extract()?,
-            config: rates(&tuple.get_item(3)?)?,
-        },
-        "direct_counter" => Update::SetDirectCounter {
-            key: place(tuple)?,
-            packets: tuple.get_item(4)?.extract()?,
-            bytes: tuple.get_item(5)?.extract()?,
-        },
-        "idle_timeout" => Update::SetIdleTimeout {
-            key: place(tuple)?,
-            ttl: tuple.get_item(4)?.extract()?,
-        },
-        "direct_meter" => Update::SetDirectMeter {
-            key: place(tuple)?,
-            config: rates(&tuple.get_item(4)?)?,
-        },
-        "member" => Update::SetMember {
-            profile: tuple.get_item(1)?.extract()?,
-            member: tuple.get_item(2)?.extract()?,
-            action: match tuple.get_item(3)?.extract::<Option<String>>()? {
+        Some(Class::SetMember) => Update::SetMember {
+            profile: field!(item, profile),
+            member: field!(item, number),
+            action: match field!(item, action) {
                 Some(name) => Some(ActionSpec {
                     name,
-                    args: named(&tuple.get_item(4)?)?,
+                    args: made!(item, params, args),
                 }),
                 None => None,
             },
         },
-        "member_group" => Update::SetMemberGroup {
-            profile: tuple.get_item(1)?.extract()?,
-            group: tuple.get_item(2)?.extract()?,
-            members: tuple.get_item(3)?.extract()?,
+        Some(Class::SetMemberGroup) => Update::SetMemberGroup {
+            profile: field!(item, profile),
+            group: field!(item, number),
+            members: field!(item, members),
         },
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "there is no update called {kind:?}"
-            )))
-        }
+        Some(Class::SetGroupSession) => Update::SetSession {
+            session: field!(item, session_id),
+            to: Some(CloneSession {
+                group: Some(field!(item, group_id)),
+                port: field!(item, port),
+                truncate: truncated(field!(item, truncate)),
+            }),
+        },
+        Some(Class::SetCounter) => Update::SetCounter {
+            counter: field!(item, counter),
+            index: field!(item, index),
+            packets: field!(item, packets),
+            bytes: field!(item, bytes),
+        },
+        Some(Class::FillRegister) => Update::SetRegister {
+            register: field!(item, register),
+            index: None,
+            value: made!(item, value, number),
+        },
+        Some(Class::FillMeter) => Update::SetMeter {
+            meter: field!(item, meter),
+            index: None,
+            config: made!(item, rates, rates),
+        },
+        Some(Class::SetEntryCounter) => Update::SetDirectCounter {
+            key: entry_key(item)?,
+            packets: field!(item, packets),
+            bytes: field!(item, bytes),
+        },
+        Some(Class::SetEntryMeter) => Update::SetDirectMeter {
+            key: entry_key(item)?,
+            config: made!(item, rates, rates),
+        },
+        Some(Class::SetIdleTimeout) => Update::SetIdleTimeout {
+            key: entry_key(item)?,
+            ttl: field!(item, picoseconds),
+        },
+        Some(Class::SetValueSet) => Update::SetValueSet {
+            set: field!(item, value_set),
+            members: made!(item, members, |given| list(given, |member| list(
+                member, match_of
+            ))),
+        },
+        _ => return Err(misplaced(item, "an update")),
     })
 }
 
-fn entry(tuple: &Bound<'_, PyTuple>) -> PyResult<Entry> {
-    Ok(Entry {
-        key: entry_key(tuple)?,
-        target: target(tuple, 5)?,
-    })
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Insert,
+    Modify,
+    Delete,
 }
 
-/// What stands at `at`, and the arguments of an action behind it.
-fn target(tuple: &Bound<'_, PyTuple>, at: usize) -> PyResult<Target> {
-    let leads_to = tuple.get_item(at)?;
-    Ok(match leads_to.extract::<(String, u32)>() {
-        Ok((kind, member)) if kind == "member" => Target::Member(member),
-        Ok((kind, group)) if kind == "group" => Target::Group(group),
-        _ => Target::Action(ActionSpec {
-            name: leads_to.extract()?,
-            args: named(&tuple.get_item(at + 1)?)?,
-        }),
-    })
-}
-
-fn default(tuple: &Bound<'_, PyTuple>) -> PyResult<Update> {
-    let table = tuple.get_item(1)?.extract()?;
-    if tuple.get_item(2)?.is_none() {
-        let action = None;
-        return Ok(Update::SetDefault { table, action });
+fn kind(given: Object<'_, '_>) -> PyResult<Kind> {
+    match given.extract()? {
+        "insert" => Ok(Kind::Insert),
+        "modify" => Ok(Kind::Modify),
+        "delete" => Ok(Kind::Delete),
+        other => Err(PyValueError::new_err(format!(
+            "there is no update called {other:?}"
+        ))),
     }
-    Ok(match target(tuple, 2)? {
-        Target::Action(action) => Update::SetDefault {
-            table,
-            action: Some(action),
+}
+
+/// What writes an entity, or removes it.
+fn written(entity: Object<'_, '_>, kind: Kind) -> PyResult<Update> {
+    let stays = kind != Kind::Delete;
+    Ok(match class_of(entity)? {
+        Some(Class::TableEntry) => {
+            let key = entry_key(entity)?;
+            let target = || -> PyResult<Target> { Ok(Target::Action(action(entity)?)) };
+            in_table(key, kind, target)?
+        }
+        Some(Class::DefaultAction) => Update::SetDefault {
+            table: field!(entity, table),
+            action: stays.then(|| action(entity)).transpose()?,
         },
-        target => Update::SetDefaultTarget { table, target },
+        Some(Class::MulticastGroup) => Update::SetGroup {
+            group: field!(entity, group_id),
+            replicas: stays.then(|| replicas(entity)).transpose()?,
+        },
+        Some(Class::CloneSession) => Update::SetSession {
+            session: field!(entity, session_id),
+            to: stays.then(|| session(entity)).transpose()?,
+        },
+        Some(Class::RegisterCell) => Update::SetRegister {
+            register: field!(entity, register),
+            index: Some(field!(entity, index)),
+            value: match stays {
+                true => made!(entity, value, number),
+                false => BigUint::ZERO,
+            },
+        },
+        Some(Class::MeterCell) => Update::SetMeter {
+            meter: field!(entity, meter),
+            index: Some(field!(entity, index)),
+            config: stays.then(|| cell_rates(entity)).transpose()?,
+        },
+        _ => return Err(misplaced(entity, "an entity")),
     })
 }
 
-fn entry_key(tuple: &Bound<'_, PyTuple>) -> PyResult<EntryKey> {
-    key_at(tuple, 2)
+/// What writes an entry that leads to a member or a group, or removes it.
+fn indirect(entry: Object<'_, '_>, kind: Kind) -> PyResult<Update> {
+    if class_of(entry)? != Some(Class::IndirectEntry) {
+        return Err(misplaced(entry, "an indirect entry"));
+    }
+    let leads_to = || -> PyResult<Target> { Ok(made!(entry, target, target)) };
+    in_table(entry_key(entry)?, kind, leads_to)
 }
 
-/// The key of an update that is about what belongs to an entry.
-fn place(tuple: &Bound<'_, PyTuple>) -> PyResult<EntryKey> {
-    key_at(tuple, 1)
+fn in_table(
+    key: EntryKey,
+    kind: Kind,
+    target: impl FnOnce() -> PyResult<Target>,
+) -> PyResult<Update> {
+    Ok(match kind {
+        Kind::Insert => Update::Insert(Entry {
+            key,
+            target: target()?,
+        }),
+        Kind::Modify => Update::Modify(Entry {
+            key,
+            target: target()?,
+        }),
+        Kind::Delete => Update::Delete(key),
+    })
 }
 
-fn key_at(tuple: &Bound<'_, PyTuple>, at: usize) -> PyResult<EntryKey> {
-    key(
-        tuple.get_item(at)?.extract()?,
-        &tuple.get_item(at + 1)?,
-        tuple.get_item(at + 2)?.extract()?,
-    )
+fn target(given: Object<'_, '_>) -> PyResult<Target> {
+    Ok(match class_of(given)? {
+        Some(Class::Member) => Target::Member(field!(given, number)),
+        Some(Class::Group) => Target::Group(field!(given, number)),
+        _ => return Err(misplaced(given, "a member or a group")),
+    })
+}
+
+fn action(object: Object<'_, '_>) -> PyResult<ActionSpec> {
+    Ok(ActionSpec {
+        name: field!(object, action),
+        args: made!(object, params, args),
+    })
+}
+
+fn args(params: Object<'_, '_>) -> PyResult<Args> {
+    list(params, |pair| named(pair, number)).map(Args::Named)
+}
+
+fn entry_key(object: Object<'_, '_>) -> PyResult<EntryKey> {
+    Ok(EntryKey {
+        table: field!(object, table),
+        matches: made!(object, match, matches),
+        priority: field!(object, priority),
+    })
 }
 
 /// The key of an entry: its matches as pairs of a key's name and a match.
-pub fn key(table: String, matches: &Bound<'_, PyAny>, priority: u32) -> PyResult<EntryKey> {
-    let pair = |pair: PyResult<Bound<'_, PyAny>>| {
-        let (field, value): (String, Bound<'_, PyTuple>) = pair?.extract()?;
-        Ok::<_, PyErr>((field, match_of(&value)?))
-    };
+pub fn key(table: String, given: Object<'_, '_>, priority: u32) -> PyResult<EntryKey> {
     Ok(EntryKey {
         table,
-        matches: matches.try_iter()?.map(pair).collect::<PyResult<_>>()?,
+        matches: matches(given)?,
         priority,
     })
 }
 
-fn members(given: &Bound<'_, PyAny>) -> PyResult<Vec<Vec<Match>>> {
-    let member = |member: PyResult<Bound<'_, PyAny>>| {
-        let fields = member?;
-        let each = |field: PyResult<Bound<'_, PyAny>>| match_of(&field?.cast_into::<PyTuple>()?);
-        fields.try_iter()?.map(each).collect::<PyResult<_>>()
-    };
-    given.try_iter()?.map(member).collect()
+fn matches(given: Object<'_, '_>) -> PyResult<Vec<(String, Match)>> {
+    list(given, |pair| named(pair, match_of))
 }
 
-fn rates(given: &Bound<'_, PyAny>) -> PyResult<Option<MeterConfig>> {
+fn replicas(group: Object<'_, '_>) -> PyResult<Vec<Replica>> {
+    let pairs: Vec<(u16, u16)> = field!(group, replicas);
+    let replica = |(port, rid)| Replica { port, rid };
+    Ok(pairs.into_iter().map(replica).collect())
+}
+
+fn session(session: Object<'_, '_>) -> PyResult<CloneSession> {
+    let replicas = replicas(session)?;
+    let [Replica { port, .. }] = replicas[..] else {
+        let number: u32 = field!(session, session_id);
+        return Err(PyValueError::new_err(format!(
+            "clone session {number} has {} replicas; the engine's sessions have one port, or the \
+             copies of a multicast group",
+            replicas.len()
+        )));
+    };
+    Ok(CloneSession {
+        group: None,
+        port: Some(port),
+        truncate: truncated(field!(session, truncate)),
+    })
+}
+
+fn truncated(bytes: u32) -> Option<u32> {
+    (bytes > 0).then_some(bytes)
+}
+
+fn cell_rates(cell: Object<'_, '_>) -> PyResult<MeterConfig> {
+    Ok(MeterConfig {
+        committed_rate: field!(cell, committed_rate),
+        committed_burst: field!(cell, committed_burst),
+        peak_rate: field!(cell, peak_rate),
+        peak_burst: field!(cell, peak_burst),
+    })
+}
+
+/// Rates, which are a named tuple, or none.
+fn rates(given: Object<'_, '_>) -> PyResult<Option<MeterConfig>> {
     let rates: Option<(u64, u64, u64, u64)> = given.extract()?;
     Ok(rates.map(
         |(committed_rate, committed_burst, peak_rate, peak_burst)| MeterConfig {
@@ -212,59 +280,78 @@ fn rates(given: &Bound<'_, PyAny>) -> PyResult<Option<MeterConfig>> {
     ))
 }
 
-fn match_of(tuple: &Bound<'_, PyTuple>) -> PyResult<Match> {
-    let number = |index: usize| number(&tuple.get_item(index)?);
-    let kind: String = tuple.get_item(0)?.extract()?;
-    Ok(match kind.as_str() {
-        "exact" => Match::Exact(number(1)?),
-        "lpm" => Match::Lpm {
-            value: number(1)?,
-            length: tuple.get_item(2)?.extract()?,
+fn match_of(given: Object<'_, '_>) -> PyResult<Match> {
+    Ok(match class_of(given)? {
+        Some(Class::Exact) => Match::Exact(made!(given, value, number)),
+        Some(Class::Lpm) => Match::Lpm {
+            value: made!(given, value, number),
+            length: field!(given, prefix_len),
         },
-        "ternary" => Match::Ternary {
-            value: number(1)?,
-            mask: number(2)?,
+        Some(Class::Ternary) => Match::Ternary {
+            value: made!(given, value, number),
+            mask: made!(given, mask, number),
         },
-        "range" => Match::Range {
-            low: number(1)?,
-            high: number(2)?,
+        Some(Class::Range) => Match::Range {
+            low: made!(given, low, number),
+            high: made!(given, high, number),
         },
-        "optional" => Match::Optional(number(1)?),
-        "any" => Match::Any,
-        _ => {
-            return Err(PyValueError::new_err(format!(
-                "there is no match called {kind:?}"
-            )))
-        }
+        Some(Class::Optional) => Match::Optional(made!(given, value, number)),
+        Some(Class::DontCare) => Match::Any,
+        _ => return Err(misplaced(given, "a match")),
     })
 }
 
-fn named(params: &Bound<'_, PyAny>) -> PyResult<Args> {
-    let pair = |pair: PyResult<Bound<'_, PyAny>>| {
-        let (name, value): (String, Bound<'_, PyAny>) = pair?.extract()?;
-        Ok::<_, PyErr>((name, number(&value)?))
-    };
-    Ok(Args::Named(
-        params.try_iter()?.map(pair).collect::<PyResult<_>>()?,
-    ))
+/// A match as an object.
+pub fn match_object<'py>(py: Python<'py>, value: &Match) -> PyResult<Bound<'py, PyAny>> {
+    match value {
+        Match::Exact(value) => make(py, Class::Exact, (value,)),
+        Match::Lpm { value, length } => make(py, Class::Lpm, (value, length)),
+        Match::Ternary { value, mask } => make(py, Class::Ternary, (value, mask)),
+        Match::Range { low, high } => make(py, Class::Range, (low, high)),
+        Match::Optional(value) => make(py, Class::Optional, (value,)),
+        Match::Any => make(py, Class::DontCare, PyTuple::empty(py)),
+    }
+}
+
+/// What an entry leads to as an object; none for an action.
+pub fn target_object<'py>(py: Python<'py>, target: &Target) -> PyResult<Option<Bound<'py, PyAny>>> {
+    match target {
+        Target::Action(_) => Ok(None),
+        Target::Member(member) => make(py, Class::Member, (member,)).map(Some),
+        Target::Group(group) => make(py, Class::Group, (group,)).map(Some),
+    }
+}
+
+/// An object that inserts an entity.
+pub fn insert_object<'py>(
+    py: Python<'py>,
+    entity: Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyAny>> {
+    make(py, Class::Update, ("insert", entity))
+}
+
+/// A name and what belongs to it.
+fn named<T>(
+    pair: Object<'_, '_>,
+    value: impl Fn(Object<'_, '_>) -> PyResult<T>,
+) -> PyResult<(String, T)> {
+    let (name, given): (String, Bound<'_, PyAny>) = pair.extract()?;
+    let value = value(&given)
+        .map_err(|error| PyValueError::new_err(format!("{name}: {}", error.value(pair.py()))))?;
+    Ok((name, value))
+}
+
+fn list<T>(
+    given: Object<'_, '_>,
+    each: impl Fn(Object<'_, '_>) -> PyResult<T>,
+) -> PyResult<Vec<T>> {
+    given.try_iter()?.map(|item| each(&item?)).collect()
 }
 
 /// A number of any size. Most are small, and a large one costs a call of a method in Python.
-fn number(value: &Bound<'_, PyAny>) -> PyResult<BigUint> {
+fn number(value: Object<'_, '_>) -> PyResult<BigUint> {
     match value.extract::<u64>() {
         Ok(small) => Ok(BigUint::from(small)),
         Err(_) => value.extract(),
     }
-}
-
-fn session(tuple: &Bound<'_, PyTuple>) -> PyResult<Option<CloneSession>> {
-    let port: Option<u16> = tuple.get_item(2)?.extract()?;
-    let group: Option<u32> = tuple.get_item(3)?.extract()?;
-    let truncate: u32 = tuple.get_item(4)?.extract()?;
-    let to = CloneSession {
-        group,
-        port,
-        truncate: (truncate > 0).then_some(truncate),
-    };
-    Ok((port.is_some() || group.is_some()).then_some(to))
 }

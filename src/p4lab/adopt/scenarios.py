@@ -19,7 +19,9 @@ from p4lab.adopt.titles import Data, Found, told_apart
 from p4lab.grading import frames
 from p4lab.grading.course import inject, inject_traced
 from p4lab.grading.found import fixed
-from p4lab.grading.scenario import Case, Kit, Scenario, ScenarioError, make_case
+from p4lab.grading.rows import ScenarioError
+from p4lab.grading.scenario import Case, Kit, Scenario, make_case
+from p4lab.model.entries import DontCare, Range
 from p4lab.prove.compare import Bounds, Example, compare
 from p4lab.prove.solver import Solver
 
@@ -192,8 +194,8 @@ def _for_entries(program: _engine.Program, data: Data) -> Iterator[Data]:
             packet = other["send"][0]["packet"]
             for key, match in entry["matches"].items():
                 header, field = place(key)
-                if match[0] != "any" and field in packet.get(header, {}):
-                    packet[header][field] = match[1]
+                if field in packet.get(header, {}) and not isinstance(match, DontCare):
+                    packet[header][field] = match.low if isinstance(match, Range) else match.value
             if other != data:
                 yield other
 

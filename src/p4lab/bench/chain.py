@@ -20,7 +20,7 @@ from pathlib import Path
 from p4lab import _engine
 from p4lab.bench import programs
 from p4lab.bench.programs import IN_PORT, NEXT_HOP, OUT_PORT, ROUTER, Subject, network
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.entries import Lpm, TableEntry, Update
 from p4lab.packets.ip import ETHERTYPE_IPV4, PROTOCOL_UDP, ethernet, ipv4, udp
 
@@ -155,7 +155,7 @@ def router(length: int) -> Subject:
         "forward",
         (("dst", NEXT_HOP), ("port", OUT_PORT)),
     )
-    updates = to_engine([Update("insert", route)])
+    updates = [Update("insert", route)]
     return Subject("IPv4 router", load_program(ROUTER), updates, router_probe(length))
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from ipaddress import IPv6Address
 
 from p4lab.bench.programs import Subject
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.entries import (
     CloneSession,
     Entity,
@@ -43,7 +43,7 @@ PAYLOAD = bytes(12)
 
 def subjects() -> list[Subject]:
     """The same router, and a packet of each encoding."""
-    program, updates = load_program(PROGRAM), to_engine(router())
+    program, updates = load_program(PROGRAM), router()
     return [
         Subject(f"{name}, {COPIES} copies", program, updates, frame)
         for name, frame in frames().items()

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from p4lab import _engine
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.entries import (
     CloneSession,
     Entity,
@@ -43,7 +43,7 @@ class Subject:
 
     name: str
     program: _engine.Program
-    updates: Sequence[_engine.Update]
+    updates: Sequence[Update]
     frame: bytes
 
 
@@ -62,7 +62,7 @@ def router() -> Subject:
         )
         for index in range(ROUTES)
     ]
-    return Subject("IPv4 router", load_program(ROUTER), to_engine(updates), ipv4_frame())
+    return Subject("IPv4 router", load_program(ROUTER), updates, ipv4_frame())
 
 
 @cache
@@ -71,7 +71,7 @@ def bier(bsl: int, hops: int) -> Subject:
     program = load_program(BIER, [("BSL", str(bsl))])
     plural = "s" if hops > 1 else ""
     name = f"BIER, BSL {bsl}, {hops} next hop{plural}"
-    return Subject(name, program, to_engine(bier_router(bsl)), bier_frame(bsl, hops))
+    return Subject(name, program, bier_router(bsl), bier_frame(bsl, hops))
 
 
 @cache
@@ -80,7 +80,7 @@ def bier_tna(hops: int) -> Subject:
     another pass."""
     program = load_program(BIER_TNA, [("BSL", "64")])
     name = f"BIER on TNA, {hops} next hop{'s' if hops > 1 else ''}"
-    return Subject(name, program, to_engine(bier_tna_router()), bier_frame(64, hops))
+    return Subject(name, program, bier_tna_router(), bier_frame(64, hops))
 
 
 def network(index: int) -> int:

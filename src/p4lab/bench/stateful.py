@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from p4lab.bench.programs import Subject
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.entries import (
     Entity,
     Exact,
@@ -46,7 +46,7 @@ def protect() -> list[Subject]:
     """Where a tunnel begins: a packet is numbered and leaves twice. Where it ends: the copy is the
     second of its number, so it is dropped; only the first one of a bench goes on."""
     program = load_program(PROTECT)
-    begins, ends = to_engine(beginning()), to_engine(ending())
+    begins, ends = beginning(), ending()
     ethernet = bytes.fromhex("020000000101 020100010001 0800")
     inside = bytes.fromhex("4500002000010000401163cb0a0001010a000201 13881389000c000044415441")
     outside = bytes.fromhex("4500003c000040003efd10c51400010014000201 123456 000003e9 04")
@@ -102,7 +102,7 @@ def rewrite(port: int) -> TableEntry:
 def gateway() -> list[Subject]:
     """A subscriber's packet in either direction; its meters have a rate, and are green."""
     program = load_program(BNG)
-    updates = [to_engine(serving(core)) for core in (True, False)]
+    updates = [serving(core) for core in (True, False)]
     down = bytes.fromhex(
         "020000000a05 020e00000005 0800"
         "45000024000100004011ec47c633640764450001 1388003500107bae7878787878787878"

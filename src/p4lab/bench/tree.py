@@ -17,7 +17,7 @@ from p4lab.bench import measure
 from p4lab.bench.chain import PICOSECONDS, datagram
 from p4lab.bench.measure import Measure, Say
 from p4lab.bench.programs import ROUTER
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.entries import Lpm, TableEntry, Update
 from p4lab.packets.ip import ETHERTYPE_IPV4, PROTOCOL_UDP, ethernet, ipv4
 
@@ -140,22 +140,20 @@ def _cables(k: int) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
                 yield (k * half + pod * half + high, half + up), (k * k + high * half + up, pod)
 
 
-def _routes(hosts: int, port: Callable[[int], int]) -> list[_engine.Update]:
+def _routes(hosts: int, port: Callable[[int], int]) -> list[Update]:
     """A route for each host."""
-    return to_engine(
-        [
-            Update(
-                "insert",
-                TableEntry(
-                    "routes",
-                    (("hdr.ipv4.dst", Lpm(NETWORK + to, 32)),),
-                    "forward",
-                    (("dst", MAC | to), ("port", port(to))),
-                ),
-            )
-            for to in range(hosts)
-        ]
-    )
+    return [
+        Update(
+            "insert",
+            TableEntry(
+                "routes",
+                (("hdr.ipv4.dst", Lpm(NETWORK + to, 32)),),
+                "forward",
+                (("dst", MAC | to), ("port", port(to))),
+            ),
+        )
+        for to in range(hosts)
+    ]
 
 
 def _frame(sender: int, receiver: int) -> bytes:

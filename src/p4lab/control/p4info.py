@@ -16,6 +16,7 @@ from p4lab.model.control import PacketIn
 from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
+    DontCare,
     Entity,
     Exact,
     Lpm,
@@ -211,7 +212,8 @@ class Program:
     def _header(self, name: str) -> Sequence[Any]:
         if name not in self._metadata:
             raise ValueError(f"the program has no controller header {name}")
-        return self._metadata[name]
+        metadata: Sequence[Any] = self._metadata[name]
+        return metadata
 
 
 def _named(what: str, name: str, items: Iterable[Any]) -> Any:
@@ -229,6 +231,8 @@ def _named(what: str, name: str, items: Iterable[Any]) -> Any:
 
 
 def _field_match(number: int, match: Match) -> p4r.FieldMatch | None:
+    if isinstance(match, DontCare):
+        return None
     message = p4r.FieldMatch(field_id=number)
     if isinstance(match, Exact):
         message.exact.value = to_bytes(match.value)

@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from p4lab import _engine
 from p4lab.grading.replay import Record
-from p4lab.model.control import Count, CountingDriver, Driver
+from p4lab.model.control import Count, CountingDriver
+from p4lab.model.entries import Update
 from p4lab.network.cpu import CpuPort
 
 Sent = list[tuple[int, bytes]]
@@ -31,7 +31,7 @@ MOST_EVENTS = 10_000
 class Given:
     """One thing that a switch was given, a batch or a packet, and what the reference sent then."""
 
-    updates: Sequence[Any] = ()
+    updates: Sequence[Update] = ()
     packet: Packet | None = None
     sent: Sent | None = None
 
@@ -107,15 +107,13 @@ def exchange(
 class Reader:
     """Drivers of a network that only read counters, and write down what."""
 
-    def __init__(self, drivers: Callable[[str], Driver]) -> None:
+    def __init__(self, drivers: Callable[[str], CountingDriver]) -> None:
         self._drivers = drivers
         self.readings: dict[str, list[Reading]] = defaultdict(list)
 
-    def driver(self, router: str) -> Driver:
+    def driver(self, router: str) -> CountingDriver:
         """A router's driver, whose readings are kept."""
         driver = self._drivers(router)
-        if not isinstance(driver, CountingDriver):
-            return driver
         return _ReadDriver(driver, self.readings[router])
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
@@ -18,8 +18,23 @@ from p4lab.grading.course import Course, Defines
 from p4lab.grading.frames import FrameError
 from p4lab.grading.scenario import MICROSECOND, Case, Scenario, Sending
 from p4lab.grading.toml import MOST, brief, inline, is_named, key, quoted
-
-Update = Sequence[Any]
+from p4lab.model.entries import (
+    CloneSession,
+    DefaultAction,
+    DontCare,
+    Entity,
+    Exact,
+    Lpm,
+    Match,
+    MeterCell,
+    MulticastGroup,
+    Optional,
+    Range,
+    RegisterCell,
+    TableEntry,
+    Ternary,
+)
+from p4lab.model.entries_json import from_json
 
 
 class UnwritableError(Exception):
@@ -55,15 +70,15 @@ def case_of(course: Course, example: Mapping[str, Any], base: Scenario) -> Case:
     updates, sendings = [], []
     defines = course.defines_with(example.get("defines", {}))
     cells = {cell.cell: cell for cell in read_lab(course.name, _LabFile).found}
-    for update in map(_tuples, example["updates"]):
-        if update[0] != "register":
+    for update in map(from_json, example["updates"]):
+        written = update.entity
+        if not isinstance(written, RegisterCell):
             updates.append(update)
             continue
-        _, name, index, value = update
-        own = next((cell for end, cell in cells.items() if is_named(name, end)), None)
-        if own is not None and value:
-            sendings.append(own.sending(course, defines, index, value))
-        elif value:  # cells begin as 0
+        own = next((cell for end, cell in cells.items() if is_named(written.register, end)), None)
+        if own is not None and written.value:
+            sendings.append(own.sending(course, defines, written.index, written.value))
+        elif written.value:  # cells begin as 0
             updates.append(update)
     data = bytes.fromhex(example["packet"])
     return Case(
@@ -77,11 +92,6 @@ def case_of(course: Course, example: Mapping[str, Any], base: Scenario) -> Case:
         others=base.others == "ignore",
         undefined=example.get("undefined") or 0,
     )
-
-
-def _tuples(value: Any) -> Any:
-    """What JSON made lists of, as the engine takes it."""
-    return tuple(_tuples(item) for item in value) if isinstance(value, list) else value
 
 
 def text_of(course: Course, case: Case, say: str, why: str) -> str:
@@ -102,9 +112,9 @@ def text_of(course: Course, case: Case, say: str, why: str) -> str:
     blocks = ["\n".join(lines)]
     blocks += [f"[[loop]]\nport = {port}\nmetadata = {_number(data)}" for port, data in case.loops]
     program = course.program(case.defines)
-    blocks += [_update(update, 1, program.summary) for update in case.updates]
+    blocks += [_written(update.entity, 1, program.summary) for update in case.updates]
     for at, sending in enumerate(case.sendings, 1):
-        blocks += [_update(update, at, program.summary) for update in sending.updates]
+        blocks += [_written(update.entity, at, program.summary) for update in sending.updates]
     before = 0
     for sending in case.sendings:
         blocks.append(_send(course, case, sending, before))
@@ -115,72 +125,73 @@ def text_of(course: Course, case: Case, say: str, why: str) -> str:
 # ---- What is written into the switch -------------------------------------------------------------
 
 
-def _update(update: Update, at: int, summary: Mapping[str, Any]) -> str:
-    kind = update[0]
+def _written(entity: Entity, at: int, summary: Mapping[str, Any]) -> str:
     later = [f"at = {at}"] if at > 1 else []
-    if kind == "session":
-        lines = ["[[session]]", f"id = {update[1]}", f"port = {update[2]}"]
-    elif kind == "group":
-        lines = ["[[group]]", f"id = {update[1]}", f"ports = {[port for port, _ in update[2]]}"]
-        if [instance for _, instance in update[2]] != list(range(len(update[2]))):
-            lines.append(f"instances = {[instance for _, instance in update[2]]}")
-    elif kind == "register":
-        _, register, index, value = update
-        lines = ["[[cell]]", f"register = {quoted(register)}", f"index = {index}"]
-        lines += [f"value = {value}" if value < MOST else f'value = "={value:#x}"', *later]
-    elif kind == "meter":
-        _, meter, index, rates = update
-        names = ("rate", "burst", "peak_rate", "peak_burst")
-        lines = ["[[meter]]", f"meter = {quoted(meter)}", f"index = {index}"]
-        lines += [f"{name} = {value}" for name, value in zip(names, rates, strict=True)] + later
-    elif kind == "default":
-        _, table, action, params = update
-        lines = ["[[default]]", *_row(table, None, 0, action, params, summary), *later]
-    elif update[:2] == ("insert", "entry"):
-        _, _, table, matches, priority, action, params = update
-        lines = ["[[entry]]", *_row(table, matches, priority, action, params, summary), *later]
-    else:
-        raise UnwritableError(f"no scenario writes {kind}")
+    match entity:
+        case CloneSession(number, ((port, _),)):
+            lines = ["[[session]]", f"id = {number}", f"port = {port}"]
+        case MulticastGroup(number, replicas):
+            ports, instances = ([pair[at] for pair in replicas] for at in (0, 1))
+            lines = ["[[group]]", f"id = {number}", f"ports = {ports}"]
+            if instances != list(range(len(replicas))):
+                lines.append(f"instances = {instances}")
+        case RegisterCell(register, index, value):
+            lines = ["[[cell]]", f"register = {quoted(register)}", f"index = {index}"]
+            lines += [f"value = {value}" if value < MOST else f'value = "={value:#x}"', *later]
+        case MeterCell(meter, index):
+            lines = ["[[meter]]", f"meter = {quoted(meter)}", f"index = {index}", *_rates(entity)]
+            lines += later
+        case DefaultAction():
+            lines = ["[[default]]", *_row(entity, summary), *later]
+        case TableEntry():
+            lines = ["[[entry]]", *_row(entity, summary), *later]
+        case _:
+            raise UnwritableError(f"no scenario writes {entity}")
     return "\n".join(lines)
 
 
-def _row(
-    table: str,
-    matches: Sequence[Any] | None,
-    priority: int,
-    action: str,
-    params: Sequence[tuple[str, int]],
-    summary: Mapping[str, Any],
-) -> Iterator[str]:
-    """The lines of an entry or, without matches, of a default action."""
-    known = next(item for item in summary["tables"] if is_named(item["name"], table))
+def _rates(cell: MeterCell) -> list[str]:
+    return [
+        f"rate = {cell.committed_rate}",
+        f"burst = {cell.committed_burst}",
+        f"peak_rate = {cell.peak_rate}",
+        f"peak_burst = {cell.peak_burst}",
+    ]
+
+
+def _row(row: TableEntry | DefaultAction, summary: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of an entry or of a default action."""
+    known = next(item for item in summary["tables"] if is_named(item["name"], row.table))
     offered = [item for item in summary["actions"] if item["name"] in known["actions"]]
     yield f"table = {quoted(brief(known['name'], (item['name'] for item in summary['tables'])))}"
-    if matches is not None:
+    if isinstance(row, TableEntry):
         widths = {key["name"]: key["width"] for key in known["keys"]}
-        keys = [(name, _match(name, tuple(want), widths[name])) for name, want in matches]
+        keys = [(name, _match(name, want, widths[name])) for name, want in row.match]
         yield f"match = {inline(keys)}"
-        if priority:
-            yield f"priority = {priority}"
-    chosen = next(item for item in offered if is_named(item["name"], action))
+        if row.priority:
+            yield f"priority = {row.priority}"
+    chosen = next(item for item in offered if is_named(item["name"], row.action))
     yield f"action = {quoted(brief(chosen['name'], (item['name'] for item in offered)))}"
     widths = {param["name"]: param["width"] for param in chosen["params"]}
-    if params:
-        values = [(name, _value(name, value, widths[name])) for name, value in params]
+    if row.params:
+        values = [(name, _value(name, value, widths[name])) for name, value in row.params]
         yield f"params = {inline(values)}"
 
 
-def _match(name: str, want: tuple[Any, ...], width: int) -> str:
-    kind, *values = want
-    if kind == "any":
-        return '"*"'
-    if kind == "ternary" and values[1] != (1 << width) - 1:
-        return quoted(f"{values[0]:#x} &&& {values[1]:#x}")
-    if kind == "lpm":
-        return quoted(f"{_value(name, values[0], width).strip(chr(34))}/{values[1]}")
-    if kind == "range":
-        return quoted(f"{values[0]}..{values[1]}")
-    return _value(name, values[0], width)
+def _match(name: str, want: Match, width: int) -> str:
+    match want:
+        case DontCare():
+            return '"*"'
+        case Ternary(value, mask):
+            if mask == (1 << width) - 1:
+                return _value(name, value, width)
+            return quoted(f"{value:#x} &&& {mask:#x}")
+        case Lpm(value, length):
+            return quoted(f"{_value(name, value, width).strip(chr(34))}/{length}")
+        case Range(low, high):
+            return quoted(f"{low}..{high}")
+        case Exact(value) | Optional(value):
+            return _value(name, value, width)
 
 
 # ---- What is sent --------------------------------------------------------------------------------

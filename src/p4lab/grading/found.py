@@ -17,6 +17,22 @@ from p4lab.grading.frames import PAYLOAD
 from p4lab.grading.judge import endless
 from p4lab.grading.scenario import MICROSECOND, Kit, Scenario, in_words, make_case
 from p4lab.grading.toml import MOST, brief, inline, key, quoted
+from p4lab.model.entries import (
+    CloneSession,
+    DefaultAction,
+    DontCare,
+    Entity,
+    Exact,
+    Lpm,
+    Match,
+    MulticastGroup,
+    Optional,
+    Range,
+    RegisterCell,
+    TableEntry,
+    Ternary,
+    Update,
+)
 from p4lab.model.system import System
 
 if TYPE_CHECKING:  # not everybody has the solver
@@ -69,7 +85,7 @@ def smallest(programs: Sequence[_engine.Program], course: Course, example: Examp
     for update in example.updates:
         fewer = [item for item in kept if item is not update]
         done = [_done(course, program, fewer, example) for program in programs]
-        if done[0] != done[1] if update[0] == "insert" else done == before:
+        if done[0] != done[1] if isinstance(update.entity, TableEntry) else done == before:
             kept, before = fewer, done
     return replace(example, updates=tuple(kept), sent=(before[0][0], before[1][0]))
 
@@ -79,7 +95,7 @@ _Done = tuple[list[tuple[int, bytes]], bool, list[int]]
 
 
 def _done(
-    course: Course, program: _engine.Program, updates: Sequence[Any], example: Example
+    course: Course, program: _engine.Program, updates: Sequence[Update], example: Example
 ) -> _Done:
     if example.undefined is not None:
         program = program.with_undefined(example.undefined)
@@ -124,7 +140,7 @@ def fixed(example: Example, program: _engine.Program, layout: frames.Layout) -> 
     data: Data = {}
     tables = program.summary["tables"]
     for update in example.updates:
-        kind, row = _row(update, [table["name"] for table in tables])
+        kind, row = _row(update.entity, [table["name"] for table in tables])
         data.setdefault(kind, []).append(row)
     return {**data, "send": list(_sent(example, program, layout))}
 
@@ -141,37 +157,44 @@ def _sent(example: Example, program: _engine.Program, layout: frames.Layout) -> 
             yield {"each": f"n in range({times})", **row} if times > 1 else row
 
 
-def _row(update: Sequence[Any], tables: Iterable[str]) -> tuple[str, Data]:
+def _row(entity: Entity, tables: Iterable[str]) -> tuple[str, Data]:
     """What is written into a switch, as a row of a scenario."""
-    kind = update[0]
-    if kind == "session":
-        return "session", {"id": update[1], "port": update[2]}
-    if kind == "group":
-        ports, instances = (list(column) for column in zip(*update[2], strict=True))
-        return "group", {"id": update[1], "ports": ports, "instances": instances}
-    if kind == "register":
-        return "cell", {"register": update[1], "index": update[2], "value": _written(update[3])}
-    _, _, table, matches, priority, action, params = update
-    row: Data = {"table": brief(table, tables)}
-    row["match"] = {name: _match(match) for name, match in matches}
-    if priority:
-        row["priority"] = priority
-    row["action"] = action.rsplit(".", 1)[-1]
-    row["params"] = {name: _written(value) for name, value in params}
-    return "entry", row
+    match entity:
+        case CloneSession(number, ((port, _),)):
+            return "session", {"id": number, "port": port}
+        case MulticastGroup(number, replicas):
+            ports, instances = (list(column) for column in zip(*replicas, strict=True))
+            return "group", {"id": number, "ports": ports, "instances": instances}
+        case RegisterCell(register, index, value):
+            return "cell", {"register": register, "index": index, "value": _written(value)}
+        case DefaultAction():
+            return "default", {"table": brief(entity.table, tables), **_action(entity)}
+        case TableEntry(table, matches):
+            row: Data = {"table": brief(table, tables)}
+            row["match"] = {name: _match(match) for name, match in matches}
+            if entity.priority:
+                row["priority"] = entity.priority
+            return "entry", {**row, **_action(entity)}
+    raise ValueError(f"no proof writes {entity}")
 
 
-def _match(match: Sequence[Any]) -> Any:
-    kind, *values = match
-    if kind == "any":
-        return "*"
-    if kind == "ternary":
-        return f"{values[0]:#x} &&& {values[1]:#x}"
-    if kind == "lpm":
-        return f"{values[0]:#x}/{values[1]}"
-    if kind == "range":
-        return f"{values[0]}..{values[1]}"
-    return _written(values[0])
+def _action(row: TableEntry | DefaultAction) -> Data:
+    params = {name: _written(value) for name, value in row.params}
+    return {"action": row.action.rsplit(".", 1)[-1], "params": params}
+
+
+def _match(match: Match) -> Any:
+    match match:
+        case DontCare():
+            return "*"
+        case Ternary(value, mask):
+            return f"{value:#x} &&& {mask:#x}"
+        case Lpm(value, length):
+            return f"{value:#x}/{length}"
+        case Range(low, high):
+            return f"{low}..{high}"
+        case Exact(value) | Optional(value):
+            return _written(value)
 
 
 def _written(value: int) -> int | str:

@@ -26,6 +26,8 @@ from p4lab.grading.course import Check, Course, Defines, compile_files, hidden_s
 from p4lab.grading.judge import first_failed, story_of
 from p4lab.grading.proofs import bounds_in, bounds_of, notes_of, unnoted
 from p4lab.grading.work import Work
+from p4lab.model.entries import Update
+from p4lab.model.entries_json import to_json
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -90,6 +92,8 @@ class Fate:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Update):
+        return to_json(value)
     return value.hex() if isinstance(value, bytes) else list(value)
 
 

@@ -36,6 +36,7 @@ from p4lab.grading.story import alike, compare
 from p4lab.grading.submission import Submission
 from p4lab.grading.work import Work
 from p4lab.grading.writers.text import clean
+from p4lab.model.entries import DefaultAction, TableEntry
 
 Found = tuple[Story | None, int, bool]
 """What is wrong (None: nothing), how many cases ran, and whether the failing one was hidden"""
@@ -203,7 +204,7 @@ def first_failed(course: Course, work: Work, seed: int) -> Check | None:
 
 def _takes_long(course: Course, check: Check) -> bool:
     file = check.scenario or check.parses
-    is_network = bool(file) and course.scenario(file).network is not None
+    is_network = file is not None and course.scenario(file).network is not None
     return is_network or check.stage == "compiles"
 
 
@@ -297,11 +298,8 @@ def _case(
 def _tables(case: Case) -> list[str]:
     """The tables that a case writes to, at first or later."""
     later = [update for sending in case.sendings for update in sending.updates]
-    return [
-        update[1] if update[0] == "default" else update[2]
-        for update in [*case.updates, *later]
-        if update[0] == "default" or update[1] == "entry"
-    ]
+    written = [update.entity for update in [*case.updates, *later]]
+    return [row.table for row in written if isinstance(row, TableEntry | DefaultAction)]
 
 
 def _misfit(case: Case, upto: int, error: ValueError) -> Story:

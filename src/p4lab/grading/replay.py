@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from p4lab import _engine
-from p4lab.engine import to_engine
 from p4lab.model.control import Driver
 from p4lab.model.entries import Entries, Update
 from p4lab.network.cpu import CpuPort
@@ -27,7 +26,7 @@ class Event:
 
     time: int
     router: str
-    updates: tuple[Any, ...] = ()
+    updates: tuple[Update, ...] = ()
     arrival: _engine.Arrival | None = None
 
 
@@ -54,8 +53,8 @@ class Recorder:
 
     def wrote(self, router: str, updates: Sequence[Update]) -> None:
         """A router has taken a batch."""
-        batch = tuple(to_engine(updates))
-        self._events.append(Event(self._net.now * PICOSECONDS, router, updates=batch))
+        now = self._net.now * PICOSECONDS
+        self._events.append(Event(now, router, updates=tuple(updates)))
 
     def look(self) -> None:
         """Takes what has come to the switches since the last look, which was before whatever is

@@ -1,6 +1,6 @@
 """What a scenario writes into a switch: rows, default actions, registers, meters, groups, sessions.
 
-Each becomes an update in the engine's form and a step in words.
+Each becomes an update and a step in words.
 """
 
 from __future__ import annotations
@@ -12,6 +12,23 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from p4lab.grading import drawing, frames
+from p4lab.model.entries import (
+    CloneSession,
+    DefaultAction,
+    DontCare,
+    Entity,
+    Exact,
+    Lpm,
+    Match,
+    MeterCell,
+    MulticastGroup,
+    Optional,
+    Params,
+    Range,
+    RegisterCell,
+    TableEntry,
+    Ternary,
+)
 from p4lab.model.notation import Notation, bits_named, set_bits
 
 Written = Any
@@ -146,8 +163,8 @@ def configure(
     notation: Notation,
     names: Mapping[str, Any],
     summary: Mapping[str, Any],
-) -> Iterator[tuple[int, tuple[Any, ...], Step]]:
-    """Before which packet something is written, the update, and how it reads. `names` are those
+) -> Iterator[tuple[int, Entity, Step]]:
+    """Before which packet something is written, what, and how it reads. `names` are those
     of expressions, `summary` is that of the program. Raises ScenarioError, ValueError."""
     for session in wanted.session:
         for inner in drawing.rounds(session.each, names):
@@ -155,7 +172,7 @@ def configure(
             kind = "clone" if summary["package"] == "V1Switch" else "mirror"
             plain = f"{kind} session {number} leads to port {port}"
             said = drawing.filled(session.say, inner) if session.say else plain
-            yield 1, ("session", number, port, None, 0), Step(said)
+            yield 1, CloneSession(number, ((port, 0),)), Step(said)
     for group in wanted.group:
         for inner in drawing.rounds(group.each, names):
             number = int(drawing.value(group.id, inner))
@@ -165,11 +182,11 @@ def configure(
                 for port, instance in replicas
             )
             step = Step(f"multicast group {number} has ports {listed}")
-            yield 1, ("group", number, replicas), step
+            yield 1, MulticastGroup(number, replicas), step
     for cell in wanted.cell:
         index, value = (int(drawing.value(item, names)) for item in (cell.index, cell.value))
-        update = ("register", cell.register_, index, value)
-        yield cell.at, update, Step(f"register {cell.register_}[{index}] = {value}")
+        step = Step(f"register {cell.register_}[{index}] = {value}")
+        yield cell.at, RegisterCell(cell.register_, index, value), step
     for meter in wanted.meter:
         for inner in drawing.rounds(meter.each, names):
             yield (meter.at, *_meter(meter, inner))
@@ -177,9 +194,8 @@ def configure(
         table = _named("table", default.table, summary["tables"])
         params = _params_of(default, table, summary)
         values, told = _values(default.params, params, names, notation)
-        update = ("default", default.table, default.action, values)
         step = Step(f"table {default.table}: default {default.action}({told})")
-        yield default.at, update, step
+        yield default.at, DefaultAction(default.table, default.action, values), step
     for entry in wanted.entry:
         table = _named("table", entry.table, summary["tables"])
         keys = {key["name"]: key for key in table["keys"]}
@@ -189,7 +205,7 @@ def configure(
             yield (entry.at, *_entry(entry, keys, params, inner, notation))
 
 
-def _meter(meter: Meter, names: Mapping[str, Any]) -> tuple[tuple[Any, ...], Step]:
+def _meter(meter: Meter, names: Mapping[str, Any]) -> tuple[Entity, Step]:
     """The rates of a meter's cell, and how they read."""
     index, rate, burst = (
         int(drawing.value(item, names)) for item in (meter.index, meter.rate, meter.burst)
@@ -200,19 +216,19 @@ def _meter(meter: Meter, names: Mapping[str, Any]) -> tuple[tuple[Any, ...], Ste
         peak_rate = int(drawing.value(meter.peak_rate or rate, names))
         peak_burst = int(drawing.value(meter.peak_burst or burst, names))
         told = f"{told}, at most {peak_rate} and {peak_burst}"
-    update = ("meter", meter.meter, index, (rate, burst, peak_rate, peak_burst))
-    return update, Step(f"meter {meter.meter}[{index}]: {told}")
+    cell = MeterCell(meter.meter, index, rate, burst, peak_rate, peak_burst)
+    return cell, Step(f"meter {meter.meter}[{index}]: {told}")
 
 
-def _replicas(group: Group, names: Mapping[str, Any]) -> list[tuple[int, int]]:
+def _replicas(group: Group, names: Mapping[str, Any]) -> tuple[tuple[int, int], ...]:
     """Port and instance of each copy. Raises ScenarioError."""
     ports = [int(port) for port in drawing.value(group.ports, names)]
     if group.instances is None:
-        return [(port, index) for index, port in enumerate(ports)]
+        return tuple((port, index) for index, port in enumerate(ports))
     instances = [int(instance) for instance in drawing.value(group.instances, names)]
     if len(ports) != len(instances):
         raise ScenarioError(f"group: {len(ports)} ports and {len(instances)} instances")
-    return list(zip(ports, instances, strict=True))
+    return tuple(zip(ports, instances, strict=True))
 
 
 def _params_of(
@@ -231,12 +247,12 @@ def _values(
     widths: Mapping[str, int],
     names: Mapping[str, Any],
     notation: Notation,
-) -> tuple[list[tuple[str, int]], str]:
+) -> tuple[Params, str]:
     """The arguments of an action, and how they read."""
-    params = [
+    params = tuple(
         (name, frames.number(drawing.value(item, names), widths[name]))
         for name, item in written.items()
-    ]
+    )
     told = ", ".join(f"{n}={notation.said(n, item, widths[n])}" for n, item in params)
     return params, told
 
@@ -262,7 +278,7 @@ def _entry(
     widths: Mapping[str, int],
     names: Mapping[str, Any],
     notation: Notation,
-) -> tuple[tuple[Any, ...], Step]:
+) -> tuple[Entity, Step]:
     matches = []
     told = []
     for name, written in entry.match.items():
@@ -272,11 +288,11 @@ def _entry(
         told.append(_key_told(name, match, key["width"], notation))
     params, arguments = _values(entry.params, widths, names, notation)
     priority = int(drawing.value(entry.priority, names))
-    update = ("insert", "entry", entry.table, matches, priority, entry.action, params)
+    made = TableEntry(entry.table, tuple(matches), entry.action, params, priority)
     row = _joined_keys(told)
     head = f"table {entry.table}: {row.head if told else 'any packet'}"
     tail = f"{row.tail} -> {entry.action}({arguments})"
-    return update, Step(head, row.bit, tail)
+    return made, Step(head, row.bit, tail)
 
 
 def _joined_keys(keys: list[Step]) -> Step:
@@ -291,43 +307,49 @@ def _joined_keys(keys: list[Step]) -> Step:
     return Step(", ".join(before), own.bit, ", ".join(after))
 
 
-def _match(written: Any, kind: str, width: int) -> tuple[Any, ...]:
-    """A match in the engine's form."""
-    full = (1 << width) - 1
+def _match(written: Any, kind: str, width: int) -> Match:
+    if written == "*":
+        return DontCare()
+    match kind:
+        case "ternary":
+            return Ternary(*_pair(written, "&&&", width, (1 << width) - 1))
+        case "lpm":
+            return Lpm(*_pair(written, "/", width, width))
+        case "range":
+            return Range(*_pair(written, "..", width, None))
+    number = frames.number(written, width)
+    return Optional(number) if kind == "optional" else Exact(number)
+
+
+def _pair(written: Any, between: str, width: int, alone: int | None) -> tuple[int, int]:
+    """The two numbers of a match. Of one that is written alone the second is `alone`, or the same
+    again."""
     if isinstance(written, list | tuple):  # an expression may give value and mask
         low, high = written
-    elif isinstance(written, str) and kind == "ternary" and "&&&" in written:
-        low, high = (frames.number(part, width) for part in written.split("&&&"))
-    elif isinstance(written, str) and kind == "lpm" and "/" in written:
-        value, length = written.split("/")
-        low, high = frames.number(value, width), int(length)
-    elif isinstance(written, str) and kind == "range" and ".." in written:
-        low, high = (frames.number(part, width) for part in written.split(".."))
-    elif written == "*":
-        return ("any",)
-    else:
-        low = frames.number(written, width)
-        high = {"ternary": full, "lpm": width, "range": low}.get(kind, 0)
-    if kind in ("ternary", "lpm", "range"):
-        return (kind, low, high)
-    return ("optional" if kind == "optional" else "exact", low)
+        return low, high
+    if isinstance(written, str) and between in written:
+        low, high = written.split(between)
+        length = between == "/"
+        return frames.number(low, width), int(high) if length else frames.number(high, width)
+    number = frames.number(written, width)
+    return number, number if alone is None else alone
 
 
-def _key_told(name: str, match: tuple[Any, ...], width: int, notation: Notation) -> Step:
+def _key_told(name: str, match: Match, width: int, notation: Notation) -> Step:
     """How a key of a row reads."""
-    if match == ("any",):
-        return Step(f"{name}=*")
-    kind, low = match[:2]
-    text = notation.said(name, low, width)
-    if kind == "ternary" and match[2] != (1 << width) - 1:
-        if low != match[2] or not notation.style(name, width).is_set:
-            return Step(f"{name}={low:#x} &&& {match[2]:#x}")
-        bits = set_bits(low)
-        if len(bits) == 1:
-            return Step(f"{name}=bit ", bits[0], " set")
-        return Step(f"{name}={bits_named(low)} set")
-    if kind == "lpm":
-        text = f"{text}/{match[2]}"
-    elif kind == "range":
-        text = f"{low}..{match[2]}"
-    return Step(f"{name}={text}")
+    match match:
+        case DontCare():
+            return Step(f"{name}=*")
+        case Range(low, high):
+            return Step(f"{name}={low}..{high}")
+        case Lpm(value, length):
+            return Step(f"{name}={notation.said(name, value, width)}/{length}")
+        case Ternary(value, mask) if mask != (1 << width) - 1:
+            if value != mask or not notation.style(name, width).is_set:
+                return Step(f"{name}={value:#x} &&& {mask:#x}")
+            bits = set_bits(value)
+            if len(bits) == 1:
+                return Step(f"{name}=bit ", bits[0], " set")
+            return Step(f"{name}={bits_named(value)} set")
+        case _:
+            return Step(f"{name}={notation.said(name, match.value, width)}")

@@ -28,6 +28,7 @@ from p4lab.grading.rows import (
     configure,
     merged,
 )
+from p4lab.model.entries import Update
 from p4lab.model.system import System
 
 if sys.version_info >= (3, 11):
@@ -140,7 +141,7 @@ class Sending:
     brief: str = ""
     now: int = 0
     silent: bool = False
-    updates: tuple[Any, ...] = ()
+    updates: tuple[Update, ...] = ()
     steps: tuple[str, ...] = ()
 
 
@@ -178,11 +179,11 @@ class NetworkCase:
 
 @dataclass(frozen=True)
 class Case:
-    """One case of a scenario: everything is a number now. `updates` are in the engine's form."""
+    """One case of a scenario: everything is a number now."""
 
     say: str
     defines: tuple[tuple[str, str], ...]
-    updates: tuple[Any, ...]
+    updates: tuple[Update, ...]
     steps: tuple[str, ...]
     sendings: tuple[Sending, ...]
     expected: tuple[Expected, ...] | None
@@ -324,9 +325,10 @@ def _make(scenario: Scenario, kit: Kit, layouts: Layouts, seed: str, hidden: boo
     steps = [
         Step(f"port {port} is in loopback: what is sent there comes in again") for port, _ in loops
     ]
-    updates: list[tuple[Any, ...]] = []
-    later: dict[int, list[tuple[tuple[Any, ...], Step]]] = {}
-    for at, update, step in configure(scenario, kit.system.notation, names, summary):
+    updates: list[Update] = []
+    later: dict[int, list[tuple[Update, Step]]] = {}
+    for at, entity, step in configure(scenario, kit.system.notation, names, summary):
+        update = Update("insert", entity)
         if at > 1:
             later.setdefault(at, []).append((update, step))
             continue
@@ -393,7 +395,7 @@ def _sendings(
     kit: Kit,
     names: Mapping[str, Any],
     layout: frames.Layout,
-    later: Mapping[int, list[tuple[tuple[Any, ...], Step]]],
+    later: Mapping[int, list[tuple[Update, Step]]],
     anything: Anything,
 ) -> tuple[Sending, ...]:
     sendings: list[Sending] = []

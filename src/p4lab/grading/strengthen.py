@@ -22,6 +22,7 @@ from p4lab.grading.judge import first_failed, judge, story_of
 from p4lab.grading.mutants import Answer, answers
 from p4lab.grading.scenario import Case, Scenario
 from p4lab.grading.work import Work
+from p4lab.model.entries import TableEntry
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -176,9 +177,9 @@ def _say(case: Case) -> str:
     count = len(case.sendings)
     tables: Sequence[str] = sorted(
         {
-            update[2].rsplit(".", 1)[-1]
+            update.entity.table.rsplit(".", 1)[-1]
             for update in case.updates
-            if update[:2] == ("insert", "entry")
+            if isinstance(update.entity, TableEntry)
         }
     )
     ports = sorted({sending.port for sending in case.sendings})

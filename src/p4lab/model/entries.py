@@ -40,7 +40,14 @@ class Optional:
     value: int
 
 
-Match = Exact | Lpm | Ternary | Range | Optional
+@dataclass(frozen=True, slots=True)
+class DontCare:
+    """Any value, of a key of any kind but exact."""
+
+
+Match = Exact | Lpm | Ternary | Range | Optional | DontCare
+Matches = tuple[tuple[str, Match], ...]
+Params = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +55,9 @@ class TableEntry:
     """A row of a table: its key fields and its action's parameters, in the program's order."""
 
     table: str
-    match: tuple[tuple[str, Match], ...]
+    match: Matches
     action: str
-    params: tuple[tuple[str, int], ...]
+    params: Params
     priority: int = 0
 
 
@@ -61,7 +68,7 @@ class DefaultAction:
 
     table: str
     action: str
-    params: tuple[tuple[str, int], ...]
+    params: Params
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +112,14 @@ class MeterCell:
 
 Entity = TableEntry | DefaultAction | MulticastGroup | CloneSession | RegisterCell | MeterCell
 Entries = frozenset[Entity]
+Kind = Literal["insert", "modify", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
 class Update:
     """One step of a write batch."""
 
-    kind: Literal["insert", "modify", "delete"]
+    kind: Kind
     entity: Entity
 
 
@@ -172,3 +180,5 @@ def _numbers(match: Match) -> tuple[int, ...]:
             return (value,)
         case Lpm(value, more) | Ternary(value, more) | Range(value, more):
             return (value, more)
+        case DontCare():
+            return ()

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from p4lab import _engine
-from p4lab.engine import to_engine
 from p4lab.model.control import Count, CountingDriver, PacketIn
 from p4lab.model.entries import Entries, Update
 from p4lab.model.layout import CPU_PORT
@@ -169,7 +168,7 @@ class ForwarderDriver:
 
     def write(self, updates: Sequence[Update]) -> None:
         """Apply all updates between two packets, or none and raise ValueError."""
-        self._forwarder.write(to_engine(updates))
+        self._forwarder.write(updates)
         self._tables.apply(updates)
 
     def entries(self) -> Entries:

@@ -11,7 +11,6 @@ from typing import Any
 
 from p4lab import _engine
 from p4lab.command import command
-from p4lab.engine import to_engine
 from p4lab.model.attachment import Attachment
 from p4lab.model.control import Controller, Count
 from p4lab.model.entries import Entries, Update
@@ -430,7 +429,7 @@ class VirtualDriver:
 
     def write(self, updates: Sequence[Update]) -> None:
         """Apply all updates between two packets, or none and raise ValueError."""
-        self._engine.write(self._node, to_engine(updates))
+        self._engine.write(self._node, updates)
         self._tables.apply(updates)
 
     def entries(self) -> Entries:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from p4lab import _engine, registry
 from p4lab.course.labs import home, load_plan
 from p4lab.course.material import differing
+from p4lab.model.entries import Update
 from p4lab.model.notation import Notation
 from p4lab.model.run import Plan
 from p4lab.model.system import System
@@ -279,7 +280,7 @@ class Lab:
         Raises ValueError."""
         return self._running.read_cell(known_router(self.topology, router), name, index)
 
-    def write(self, router: str, updates: list[_engine.Update]) -> None:
+    def write(self, router: str, updates: list[Update]) -> None:
         """Changes rows of a running switch by hand, all or none. Raises ValueError."""
         self._running.write(known_router(self.topology, router), updates)
         self._tell()

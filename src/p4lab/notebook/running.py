@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from p4lab import _engine
-from p4lab.engine import to_engine
 from p4lab.grading.toml import is_named
 from p4lab.model.control import Count, CountingDriver, Driver
-from p4lab.model.entries import Entries, TableEntry, Update
+from p4lab.model.entries import Entries, Match, TableEntry, Update
 from p4lab.model.run import Plan, Received
 from p4lab.model.tables import Tables
 from p4lab.network import NetworkError
@@ -25,6 +24,9 @@ REGISTERS = {"register", "Register"}
 
 MOST_ARRIVALS = 1500
 """At switches, for one packet sent: ten times what the largest of our networks needs"""
+
+Row = tuple[str, frozenset[tuple[str, Match]], int]
+"""What identifies a row, the same for rows by hand and the control plane's"""
 
 
 class Running:
@@ -52,7 +54,7 @@ class Running:
 
     def _driver(self, router: str) -> Driver:
         def write(updates: Sequence[Update]) -> None:
-            self.net.engine.write(self._numbers[router], to_engine(updates))
+            self.net.engine.write(self._numbers[router], updates)
 
         return _Reconciled(self.net.driver(router), write, self._hands[router], self._has)
 
@@ -155,35 +157,32 @@ class Running:
             return self.net.engine.read_register(node, name, index)
         return self.net.engine.read_counter(node, name, index)[0]
 
-    def write(self, router: str, updates: Sequence[_engine.Update]) -> None:
+    def write(self, router: str, updates: Sequence[Update]) -> None:
         """Changes rows by hand, all or none. Raises ValueError with what the switch says."""
         self.net.engine.write(self._numbers[router], updates)
         for update in updates:
-            if update[1] == "entry":
-                self._hands[router].note(update)
+            if isinstance(update.entity, TableEntry):
+                self._hands[router].note(update.kind, _row(update.entity))
 
 
 class _ByHand:
     """Which rows of a switch were made and removed behind the control plane's back."""
 
     def __init__(self) -> None:
-        self.made: set[Any] = set()
-        self.gone: set[Any] = set()
+        self.made: set[Row] = set()
+        self.gone: set[Row] = set()
 
-    def note(self, update: _engine.Update) -> None:
-        row = _row(update)
-        if update[0] == "delete":
+    def note(self, kind: str, row: Row) -> None:
+        if kind == "delete":
             self.made.discard(row)
             self.gone.add(row)
-        elif update[0] == "insert":
+        elif kind == "insert":
             self.gone.discard(row)
             self.made.add(row)
 
 
-def _row(update: _engine.Update) -> Any:
-    """What identifies a row, the same for hand-made updates and the control plane's."""
-    _, _, table, matches, priority = update[:5]
-    return table.rsplit(".", 1)[-1], tuple(sorted(matches)), priority
+def _row(entry: TableEntry) -> Row:
+    return entry.table.rsplit(".", 1)[-1], frozenset(entry.match), entry.priority
 
 
 class _Reconciled:
@@ -216,7 +215,7 @@ class _Reconciled:
             return [update]
         if not self._has(update.entity.table):
             return []
-        row = _row(to_engine([Update("insert", update.entity)])[0])
+        row = _row(update.entity)
         made, gone = row in self._hand.made, row in self._hand.gone
         self._hand.made.discard(row)
         self._hand.gone.discard(row)

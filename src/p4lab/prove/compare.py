@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from p4lab import _engine
+from p4lab.model.entries import RegisterCell, Update
 from p4lab.prove.assume import Expression
 from p4lab.prove.solver import Solver
 
@@ -79,7 +80,7 @@ class Example:
 
     port: int
     packet: bytes
-    updates: tuple[_engine.Update, ...]
+    updates: tuple[Update, ...]
     registers: tuple[tuple[str, int, int], ...]
     sent: tuple[Sent, Sent]
     is_endless: bool = False
@@ -283,7 +284,7 @@ class _Replaying:
     """A packet, and what is written before it and read after it."""
 
     claimed: dict[str, Any]
-    updates: tuple[_engine.Update, ...]
+    updates: tuple[Update, ...]
     cells: list[tuple[str, int]]
     bounds: Bounds
 
@@ -333,9 +334,9 @@ def _registers(program: _engine.Program) -> list[str]:
     return sorted(i["name"] for i in instances if i["type"] in ("register", "Register"))
 
 
-def cell(name: str, index: int, value: int) -> _engine.Update:
+def cell(name: str, index: int, value: int) -> Update:
     """The update that gives a register's cell its value; `name` ends with the leaf's number."""
-    return ("register", name.partition("#")[0], index, value)
+    return Update("insert", RegisterCell(name.partition("#")[0], index, value))
 
 
 def describe_bounds(bounds: Bounds, stages: Sequence[Stage] = ()) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from p4lab import _engine
+from p4lab.model.entries import Update
 from p4lab.prove.compare import PICOSECONDS, Bounds, Example, replay, switch_of
 from p4lab.prove.solver import Solver
 
@@ -109,11 +110,9 @@ def _repeated(both: _Both, visits: Sequence[dict[str, Any]], bounds: Bounds) -> 
             yield _shorter(both, bounds, example)
 
 
-def _fitting(
-    both: _Both, bounds: Bounds, updates: Sequence[_engine.Update]
-) -> tuple[_engine.Update, ...]:
+def _fitting(both: _Both, bounds: Bounds, updates: Sequence[Update]) -> tuple[Update, ...]:
     """The updates without those that exclude one before them."""
-    fitting: list[_engine.Update] = []
+    fitting: list[Update] = []
     switches = [switch_of(program, bounds) for program in both]
     for update in updates:
         try:
@@ -128,7 +127,7 @@ def _fitting(
 def _sent(
     both: _Both,
     bounds: Bounds,
-    updates: tuple[_engine.Update, ...],
+    updates: tuple[Update, ...],
     rows: Sequence[Row],
     now: int,
 ) -> Example | None:

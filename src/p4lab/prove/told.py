@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from p4lab.model.entries_json import to_json
 from p4lab.prove.compare import Outcome, Stage, describe_bounds
 from p4lab.prove.cover import Branch
 
@@ -62,7 +63,7 @@ def _paths(count: int) -> str:
 
 def as_json(outcome: Outcome) -> dict[str, Any]:
     """`verdict` (equal, different, undecided), `why`, `bounds`, `stages` and `example`: the packet
-    in hex, its port and its moment in picoseconds, the updates as the engine takes them, what both
+    in hex, its port and its moment in picoseconds, the updates (`model/entries_json.py`), what both
     programs sent, cells and counts that differ, the seed of noise if it takes noise."""
     shown: dict[str, Any] = {"verdict": outcome.verdict, "why": outcome.why}
     shown["bounds"] = bounds_told(outcome)
@@ -73,7 +74,7 @@ def as_json(outcome: Outcome) -> dict[str, Any]:
         "now": example.now,
         "before": [(port, data.hex(), times) for port, data, times in example.before],
         "packet": example.packet.hex(),
-        "updates": example.updates,
+        "updates": [to_json(update) for update in example.updates],
         "sent": [[(port, data.hex()) for port, data in sent] for sent in example.sent],
         "endless": example.is_endless,
         "cells": example.cells,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from p4lab.model.entries import Exact, MeterCell, RegisterCell, Update
+from p4lab.model.state import FillMeter, FillRegister, Rates, SetCounter, SetValueSet, Write
 from p4lab.thrift.desk import Desk, kind
 from p4lab.thrift.interface import (
     TYPES,
@@ -39,19 +41,20 @@ class Cells:
 
     def bm_counter_reset_all(self, _: int, counter: str) -> None:
         _known(self._desk.facts.counters, counter, CounterRefused(CounterCode.INVALID_NAME))
-        self._runtime.write([("counter", counter, None, 0, 0)])
+        self._runtime.write([SetCounter(counter, None, 0, 0)])
 
     def bm_counter_write(self, _: int, counter: str, index: int, value: Any) -> None:
         cell = self._counter(counter, index)
         packets, count = (part & (2**64 - 1) for part in (value.packets, value.bytes))
-        self._runtime.write([("counter", counter, cell, packets, count)])
+        self._runtime.write([SetCounter(counter, cell, packets, count)])
 
     def bm_meter_array_set_rates(self, _: int, meter: str, rates: list[Any]) -> None:
         _known(self._desk.facts.meters, meter, MeterRefused(MeterCode.INVALID_NAME))
-        self._set_rates(meter, None, rates)
+        self._runtime.write([FillMeter(meter, _rates(rates))])
 
     def bm_meter_set_rates(self, _: int, meter: str, index: int, rates: list[Any]) -> None:
-        self._set_rates(meter, self._meter(meter, index), rates)
+        cell = self._meter(meter, index)
+        self._runtime.write([Update("modify", MeterCell(meter, cell, *_rates(rates)))])
 
     def bm_meter_get_rates(self, _: int, meter: str, index: int) -> list[Any]:
         return rates_told(self._runtime.meter(meter, self._meter(meter, index)))
@@ -79,7 +82,7 @@ class Cells:
 
     def bm_register_reset(self, _: int, register: str) -> None:
         self._register(register)
-        self._runtime.write([("register", register, None, 0)])
+        self._runtime.write([FillRegister(register, 0)])
 
     def bm_parse_vset_add(self, _: int, value_set: str, value: bytes) -> None:
         members = self._members(value_set)
@@ -107,15 +110,15 @@ class Cells:
         """v1model has no such hash, so that no calculation has this name."""
         raise CrcRefused(CrcCode.INVALID_NAME)
 
-    def reset(self) -> list[tuple[Any, ...]]:
+    def reset(self) -> list[Write]:
         """The updates that empty everything here."""
         own = self._desk.facts
         self._value_sets.clear()
         return [
-            *(("counter", name, None, 0, 0) for name in own.counters),
-            *(("meter", name, None, None) for name in own.meters),
-            *(("register", name, None, 0) for name in own.registers),
-            *(("value_set", name, []) for name in own.value_sets),
+            *(SetCounter(name, None, 0, 0) for name in own.counters),
+            *(FillMeter(name, None) for name in own.meters),
+            *(FillRegister(name, 0) for name in own.registers),
+            *(SetValueSet(name, ()) for name in own.value_sets),
         ]
 
     def _counter(self, counter: str, index: int) -> int:
@@ -129,12 +132,6 @@ class Cells:
         if not 0 <= index < size:
             raise MeterRefused(MeterCode.INVALID_INDEX)
         return index
-
-    def _set_rates(self, meter: str, index: int | None, given: list[Any]) -> None:
-        rates = rates_of(given)
-        if not isinstance(rates, tuple):
-            raise MeterRefused(rates)
-        self._runtime.write([("meter", meter, index, rates)])
 
     def _register(self, register: str) -> int:
         refused = RegisterRefused(RegisterCode.INVALID_NAME)
@@ -153,7 +150,8 @@ class Cells:
         if cells:
             self.bm_register_read(0, register, cells[-1])
         try:
-            self._runtime.write([("register", register, index, cut) for index in cells])
+            written = (RegisterCell(register, index, cut) for index in cells)
+            self._runtime.write([Update("modify", cell) for cell in written])
         except ValueError as error:
             raise RegisterRefused(_register_code(error)) from error
 
@@ -164,9 +162,9 @@ class Cells:
 
     def _set_members(self, value_set: str, members: list[bytes]) -> None:
         widths = self._desk.facts.value_sets[value_set]
-        fields = [_split(member, widths) for member in members]
+        fields = tuple(_split(member, widths) for member in members)
         try:
-            self._runtime.write([("value_set", value_set, fields)])
+            self._runtime.write([SetValueSet(value_set, fields)])
         except ValueError as error:
             raise ValueSetRefused(ValueSetCode.OTHER) from error
         self._value_sets[value_set] = members
@@ -198,13 +196,21 @@ def _register_code(error: ValueError) -> RegisterCode:
     return RegisterCode.INVALID_INDEX if kind(error) == "index" else RegisterCode.OTHER
 
 
-def _split(member: bytes, widths: tuple[int, ...]) -> list[tuple[str, int]]:
+def _rates(given: list[Any]) -> Rates:
+    """Raises MeterRefused."""
+    rates = rates_of(given)
+    if not isinstance(rates, Rates):
+        raise MeterRefused(rates)
+    return rates
+
+
+def _split(member: bytes, widths: tuple[int, ...]) -> tuple[Exact, ...]:
     """A value set's member, whose fields come one behind the other, without gaps."""
     value = int.from_bytes(member, "big")
     if value >> sum(widths):
         raise ValueSetRefused(ValueSetCode.OTHER)
     fields = []
     for width in reversed(widths):
-        fields.append(("exact", value & ((1 << width) - 1)))
+        fields.append(Exact(value & ((1 << width) - 1)))
         value >>= width
-    return fields[::-1]
+    return tuple(fields[::-1])

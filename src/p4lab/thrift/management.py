@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from p4lab.model.state import Clear, ResetDefault, SetMember, SetMemberGroup, Write
 from p4lab.network.namespace import is_running
 from p4lab.thrift.cells import Cells
 from p4lab.thrift.desk import Desk
@@ -52,17 +53,17 @@ class Management:
         """All tables, profiles, groups and cells as they were at the start."""
         own = self._desk.facts
         runtime = self._desk.runtime
-        updates: list[tuple[Any, ...]] = []
+        updates: list[Write] = []
         for table in own.tables.values():
             if not table.is_const:
-                updates.append(("clear", table.name))
+                updates.append(Clear(table.name))
             if not table.has_const_default:
-                updates.append(("default", table.name, None, []))
+                updates.append(ResetDefault(table.name))
         for profile, has_groups in own.profiles.items():
             groups = runtime.member_groups(profile) if has_groups else []
-            updates += [("member_group", profile, group, None) for group, _ in groups]
+            updates += [SetMemberGroup(profile, group, None) for group, _ in groups]
             members = runtime.members(profile)
-            updates += [("member", profile, member, None, []) for member, *_ in members]
+            updates += [SetMember(profile, member, None) for member, *_ in members]
         self._learning.reset()
         updates += [*self._cells.reset(), *self._replication.reset()]
         if updates:  # else the switch waits for its program

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from p4lab.model.state import Rates
 from p4lab.thrift.interface import TYPES, MeterCode
 from p4lab.thrift.values import RATE
 
-Rates = tuple[int, int, int, int]
 _MOST = 2**62  # units per second that the engine's numbers hold with room
 
 
@@ -25,10 +25,10 @@ def rates_of(given: Sequence[Any]) -> Rates | MeterCode:
         return MeterCode.INVALID_RATE
     if min(committed.burst, peak.burst) < 0:
         return MeterCode.INVALID_BURST
-    return round(speeds[0]), committed.burst, round(speeds[1]), peak.burst
+    return Rates(round(speeds[0]), committed.burst, round(speeds[1]), peak.burst)
 
 
-def rates_told(rates: Rates | None) -> list[Any]:
+def rates_told(rates: tuple[int, int, int, int] | None) -> list[Any]:
     """As the API shows them; nothing of a meter to which everything is green."""
     if rates is None:
         return []

@@ -6,6 +6,8 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
+from p4lab.model.entries import CloneSession, Update
+from p4lab.model.state import SetGroupSession, Write
 from p4lab.thrift.desk import Desk
 from p4lab.thrift.interface import TYPES, MirrorCode, MirrorRefused
 
@@ -21,14 +23,14 @@ class Own:
 
     def mirroring_session_add(self, session: int, to: Any) -> None:
         try:
-            self.desk.runtime.write([("session", session, to.port, to.group, 0)])
+            self.desk.runtime.write([_session(session, to)])
         except (ValueError, OverflowError) as error:  # numbers that the engine has no place for
             raise MirrorRefused(MirrorCode.NOT_FOUND) from error
         self._sessions[session] = to
 
     def mirroring_session_delete(self, session: int) -> None:
         self.mirroring_session_get(session)
-        self.desk.runtime.write([("session", session, None, None, 0)])
+        self.desk.runtime.write([Update("delete", CloneSession(session, ()))])
         del self._sessions[session]
 
     def mirroring_session_get(self, session: int) -> Any:
@@ -82,3 +84,12 @@ class Own:
         except (ValueError, OverflowError):
             return -1
         return 0
+
+
+def _session(session: int, to: Any) -> Write:
+    """A session with port, group or both; without either it is removed."""
+    if to.group is not None:
+        return SetGroupSession(session, to.group, to.port)
+    if to.port is not None:
+        return Update("insert", CloneSession(session, ((to.port, 0),)))
+    return Update("delete", CloneSession(session, ()))

@@ -11,6 +11,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from p4lab.model.entries import MulticastGroup, Update
+from p4lab.model.state import Write
 from p4lab.thrift.desk import Desk
 from p4lab.thrift.interface import ReplicationCode, ReplicationRefused
 
@@ -50,7 +52,7 @@ class Replication:
         for node in self._groups.pop(group, []):
             self._nodes[node].group = None
         if 0 < group < GROUPS:
-            self._tell(("group", group, None))
+            self._tell(Update("delete", MulticastGroup(group, ())))
 
     def bm_mc_node_create(self, _: int, rid: int, ports: str, lags: str = "") -> int:
         _check_lags(lags)
@@ -115,12 +117,12 @@ class Replication:
         }
         return json.dumps(entries)
 
-    def reset(self) -> list[tuple[Any, ...]]:
+    def reset(self) -> list[Write]:
         """The updates that take all groups away."""
         groups = list(self._groups)
         self._groups.clear()
         self._nodes.clear()
-        return [("group", group, None) for group in groups]
+        return [Update("delete", MulticastGroup(group, ())) for group in groups]
 
     def _node(self, node: int) -> _Node:
         if node not in self._nodes:
@@ -134,10 +136,10 @@ class Replication:
 
     def _write(self, group: int) -> None:
         nodes = (self._nodes[node] for node in self._groups[group])
-        copies = [(port, node.rid) for node in nodes for port in node.ports]
-        self._tell(("group", group, copies))
+        copies = tuple((port, node.rid) for node in nodes for port in node.ports)
+        self._tell(Update("insert", MulticastGroup(group, copies)))
 
-    def _tell(self, update: tuple[Any, ...]) -> None:
+    def _tell(self, update: Update) -> None:
         try:
             self.desk.runtime.write([update])
         except ValueError as error:

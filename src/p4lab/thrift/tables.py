@@ -7,8 +7,25 @@ their upper bits; here each number is used once, unless the program runs with bm
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from p4lab.model.entries import DefaultAction, Matches, Params, TableEntry, Update
+from p4lab.model.state import (
+    Clear,
+    Group,
+    IndirectEntry,
+    IndirectUpdate,
+    Member,
+    Rates,
+    ResetDefault,
+    SetEntryCounter,
+    SetEntryMeter,
+    SetIdleTimeout,
+    SetIndirectDefault,
+    SetMember,
+    SetMemberGroup,
+    Write,
+)
 from p4lab.thrift.desk import Desk, table_codes
 from p4lab.thrift.interface import TYPES, ActionKind, TableCode, TableRefused
 from p4lab.thrift.meters import rates_of, rates_told
@@ -21,9 +38,6 @@ from p4lab.thrift.values import (
     params_of,
     priority_of,
 )
-
-if TYPE_CHECKING:
-    from p4lab._engine import Match
 
 PS_PER_MS = 1_000_000_000
 Entry = dict[str, Any]
@@ -43,9 +57,9 @@ class Tables:
         own = self._table(table)
         if own.is_const:
             raise TableRefused(TableCode.IMMUTABLE)
-        updates: list[tuple[Any, ...]] = [("clear", own.name)]
+        updates: list[Write] = [Clear(own.name)]
         if reset_default:
-            updates.append(("default", own.name, None, []))
+            updates.append(ResetDefault(own.name))
         self._write(*updates)
 
     # tables whose entries have actions of their own
@@ -54,14 +68,18 @@ class Tables:
         self, _: int, table: str, key: list[Any], action: str, data: list[bytes], options: Any
     ) -> int:
         own = self._direct(table)
-        return self._add(own, key, options, *self._action(own.actions, action, data))
+        spec = self._action(own.actions, action, data)
+        matches, priority = self._new_key(own, key, options)
+        self._write(Update("insert", TableEntry(own.name, matches, *spec, priority)))
+        return self._handle(own, matches, priority)
 
     def bm_mt_set_default_action(self, _: int, table: str, action: str, data: list[bytes]) -> None:
         own = self._direct(table)
-        self._write(("default", own.name, *self._action(own.actions, action, data)))
+        spec = self._action(own.actions, action, data)
+        self._write(Update("modify", DefaultAction(own.name, *spec)))
 
     def bm_mt_reset_default_entry(self, _: int, table: str) -> None:
-        self._write(("default", self._direct(table).name, None, []))
+        self._write(ResetDefault(self._direct(table).name))
 
     def bm_mt_delete_entry(self, _: int, table: str, handle: int) -> None:
         self._delete(self._direct(table), handle)
@@ -70,7 +88,9 @@ class Tables:
         self, _: int, table: str, handle: int, action: str, data: list[bytes]
     ) -> None:
         own = self._direct(table)
-        self._modify(own, handle, *self._action(own.actions, action, data))
+        spec = self._action(own.actions, action, data)
+        matches, priority = self._changing(own, handle)
+        self._write(Update("modify", TableEntry(own.name, matches, *spec, priority)))
 
     def bm_mt_set_entry_ttl(self, _: int, table: str, handle: int, timeout_ms: int) -> None:
         own = self._table(table)
@@ -79,7 +99,7 @@ class Tables:
         place = self._place(own, handle)
         if timeout_ms < 0:
             raise TableRefused(TableCode.OTHER)
-        self._write(("idle_timeout", own.name, *place, timeout_ms * PS_PER_MS or None))
+        self._write(SetIdleTimeout(own.name, *place, timeout_ms * PS_PER_MS or None))
 
     # action profiles
 
@@ -89,31 +109,31 @@ class Tables:
         own = self._profile(profile)
         number = _lowest_free(member for member, *_ in self._runtime.members(own))
         spec = self._action(self._actions_of(own), action, data)
-        self._write(("member", own, number, *spec))
+        self._write(SetMember(own, number, *spec))
         return number
 
     def bm_mt_act_prof_delete_member(self, _: int, profile: str, member: int) -> None:
         own = self._profile(profile)
         self._member(own, member)
-        self._write(("member", own, member, None, []), in_use=TableCode.MEMBER_USED)
+        self._write(SetMember(own, member, None), in_use=TableCode.MEMBER_USED)
 
     def bm_mt_act_prof_modify_member(
         self, _: int, profile: str, member: int, action: str, data: list[bytes]
     ) -> None:
         own = self._profile(profile)
         self._member(own, member)
-        self._write(("member", own, member, *self._action(self._actions_of(own), action, data)))
+        self._write(SetMember(own, member, *self._action(self._actions_of(own), action, data)))
 
     def bm_mt_act_prof_create_group(self, _: int, profile: str) -> int:
         own = self._selector(profile)
         number = _lowest_free(group for group, _ in self._runtime.member_groups(own))
-        self._write(("member_group", own, number, []))
+        self._write(SetMemberGroup(own, number, ()))
         return number
 
     def bm_mt_act_prof_delete_group(self, _: int, profile: str, group: int) -> None:
         own = self._selector(profile)
         self._group(own, group)
-        self._write(("member_group", own, group, None), in_use=TableCode.GROUP_USED)
+        self._write(SetMemberGroup(own, group, None), in_use=TableCode.GROUP_USED)
 
     def bm_mt_act_prof_add_member_to_group(
         self, _: int, profile: str, member: int, group: int
@@ -123,7 +143,7 @@ class Tables:
         members = self._group(own, group)
         if member in members:
             raise TableRefused(TableCode.MEMBER_IN_GROUP)
-        self._write(("member_group", own, group, [*members, member]))
+        self._write(SetMemberGroup(own, group, (*members, member)))
 
     def bm_mt_act_prof_remove_member_from_group(
         self, _: int, profile: str, member: int, group: int
@@ -133,8 +153,8 @@ class Tables:
         members = self._group(own, group)
         if member not in members:
             raise TableRefused(TableCode.MEMBER_NOT_IN_GROUP)
-        left = [other for other in members if other != member]
-        self._write(("member_group", own, group, left))
+        left = tuple(other for other in members if other != member)
+        self._write(SetMemberGroup(own, group, left))
 
     def bm_mt_act_prof_get_members(self, _: int, profile: str) -> list[Any]:
         members = self._runtime.members(self._profile(profile))
@@ -155,10 +175,10 @@ class Tables:
     def bm_mt_indirect_add_entry(
         self, _: int, table: str, key: list[Any], member: int, options: Any
     ) -> int:
-        return self._add(self._indirect(table), key, options, ("member", _number(member)), [])
+        return self._add(self._indirect(table), key, options, Member(_number(member)))
 
     def bm_mt_indirect_modify_entry(self, _: int, table: str, handle: int, member: int) -> None:
-        self._modify(self._indirect(table), handle, ("member", _number(member)), [])
+        self._modify(self._indirect(table), handle, Member(_number(member)))
 
     def bm_mt_indirect_delete_entry(self, _: int, table: str, handle: int) -> None:
         self._delete(self._indirect(table), handle)
@@ -169,24 +189,24 @@ class Tables:
         self.bm_mt_set_entry_ttl(context, self._indirect(table).name, handle, timeout_ms)
 
     def bm_mt_indirect_set_default_member(self, _: int, table: str, member: int) -> None:
-        self._write(("default", self._indirect(table).name, ("member", _number(member)), []))
+        self._write(SetIndirectDefault(self._indirect(table).name, Member(_number(member))))
 
     def bm_mt_indirect_reset_default_entry(self, _: int, table: str) -> None:
-        self._write(("default", self._indirect(table).name, None, []))
+        self._write(ResetDefault(self._indirect(table).name))
 
     def bm_mt_indirect_ws_add_entry(
         self, _: int, table: str, key: list[Any], group: int, options: Any
     ) -> int:
         own = self._selecting(table)
-        return self._add(own, key, options, ("group", self._filled(own, group)), [])
+        return self._add(own, key, options, Group(self._filled(own, group)))
 
     def bm_mt_indirect_ws_modify_entry(self, _: int, table: str, handle: int, group: int) -> None:
         own = self._selecting(table)
-        self._modify(own, handle, ("group", self._filled(own, group)), [])
+        self._modify(own, handle, Group(self._filled(own, group)))
 
     def bm_mt_indirect_ws_set_default_group(self, _: int, table: str, group: int) -> None:
         own = self._selecting(table)
-        self._write(("default", own.name, ("group", self._filled(own, group)), []))
+        self._write(SetIndirectDefault(own.name, Group(self._filled(own, group))))
 
     # direct counters and meters
 
@@ -200,20 +220,20 @@ class Tables:
         own = self._table(table)
         self._check_counts(own)
         entries = self._runtime.entries(own.name)
-        self._write(*(("direct_counter", own.name, *_key(entry), 0, 0) for entry in entries))
+        self._write(*(SetEntryCounter(own.name, *_key(entry), 0, 0) for entry in entries))
 
     def bm_mt_write_counter(self, _: int, table: str, handle: int, value: Any) -> None:
         own = self._table(table)
         packets, count = (_unsigned(part) for part in (value.packets, value.bytes))
-        self._write(("direct_counter", own.name, *self._place(own, handle), packets, count))
+        self._write(SetEntryCounter(own.name, *self._place(own, handle), packets, count))
 
     def bm_mt_set_meter_rates(self, _: int, table: str, handle: int, rates: list[Any]) -> None:
         own = self._table(table)
         place = self._place(own, handle)
         told = rates_of(rates)
-        if not isinstance(told, tuple):
+        if not isinstance(told, Rates):
             raise TableRefused(TableCode.INVALID_METER)
-        self._write(("direct_meter", own.name, *place, told))
+        self._write(SetEntryMeter(own.name, *place, told))
 
     def bm_mt_get_meter_rates(self, _: int, table: str, handle: int) -> list[Any]:
         own = self._table(table)
@@ -235,12 +255,12 @@ class Tables:
     def bm_mt_get_default_entry(self, _: int, table: str) -> Any:
         own = self._table(table)
         with table_codes():
-            default, given = self._runtime.default(own.name)
-        if isinstance(given, int):
-            return _leads_to(default, given)
+            default = self._runtime.default(own.name)
+        if isinstance(default, Member | Group):
+            return _leads_to(default)
         if own.profile is not None:  # bmv2 has no default there until somebody sets one
             return TYPES["Target"](ActionKind.NONE)
-        return self._action_told(default, given)
+        return self._action_told(*default)
 
     def bm_mt_get_entry_from_key(self, _: int, table: str, key: list[Any], options: Any) -> Any:
         own = self._table(table)
@@ -290,9 +310,7 @@ class Tables:
             action for table in tables if table.profile == profile for action in table.actions
         )
 
-    def _action(
-        self, known: Sequence[str], action: str, data: list[bytes]
-    ) -> tuple[str, list[tuple[str, int]]]:
+    def _action(self, known: Sequence[str], action: str, data: list[bytes]) -> tuple[str, Params]:
         if action not in known:
             raise TableRefused(TableCode.INVALID_ACTION)
         return action, arguments_of(self._desk.facts.actions[action], data)
@@ -319,28 +337,40 @@ class Tables:
         with table_codes():
             return self._runtime.entry(table.name, _number(handle))
 
-    def _place(self, table: Table, handle: int) -> tuple[list[tuple[str, Match]], int]:
+    def _place(self, table: Table, handle: int) -> tuple[Matches, int]:
         return _key(self._entry(table, handle))
 
-    def _add(self, table: Table, key: list[Any], options: Any, *target: Any) -> int:
+    def _new_key(self, table: Table, key: list[Any], options: Any) -> tuple[Matches, int]:
         if not table.keys:
             raise TableRefused(TableCode.NO_KEY)
-        matches, priority = key_of(table, key), priority_of(table, options)
-        self._write(("insert", "entry", table.name, matches, priority, *target))
+        return key_of(table, key), priority_of(table, options)
+
+    def _handle(self, table: Table, matches: Matches, priority: int) -> int:
         with table_codes():
             return int(self._runtime.find(table.name, matches, priority)["handle"])
 
-    def _modify(self, table: Table, handle: int, *target: Any) -> None:
+    def _add(self, table: Table, key: list[Any], options: Any, target: Member | Group) -> int:
+        matches, priority = self._new_key(table, key, options)
+        entry = IndirectEntry(table.name, matches, target, priority)
+        self._write(IndirectUpdate("insert", entry))
+        return self._handle(table, matches, priority)
+
+    def _changing(self, table: Table, handle: int) -> tuple[Matches, int]:
+        """The key of an entry that a client may change or remove."""
         if table.is_const:
             raise TableRefused(TableCode.IMMUTABLE)
-        self._write(("modify", "entry", table.name, *self._place(table, handle), *target))
+        return self._place(table, handle)
+
+    def _modify(self, table: Table, handle: int, target: Member | Group) -> None:
+        matches, priority = self._changing(table, handle)
+        entry = IndirectEntry(table.name, matches, target, priority)
+        self._write(IndirectUpdate("modify", entry))
 
     def _delete(self, table: Table, handle: int) -> None:
-        if table.is_const:
-            raise TableRefused(TableCode.IMMUTABLE)
-        self._write(("delete", "entry", table.name, *self._place(table, handle)))
+        matches, priority = self._changing(table, handle)
+        self._write(Update("delete", TableEntry(table.name, matches, "", (), priority)))
 
-    def _write(self, *updates: tuple[Any, ...], **codes: TableCode) -> None:
+    def _write(self, *updates: Write, **codes: TableCode) -> None:
         with table_codes(**codes):
             self._runtime.write(updates)
 
@@ -360,7 +390,7 @@ class Tables:
 
     def _target_told(self, entry: Entry) -> Any:
         if entry["target"] is not None:
-            return _leads_to(*entry["target"])
+            return _leads_to(entry["target"])
         return self._action_told(entry["action"], entry["args"])
 
     def _action_told(self, action: str, arguments: Mapping[str, int]) -> Any:
@@ -377,14 +407,14 @@ class Tables:
         return TYPES["Life"](entry["idle_timeout"] // PS_PER_MS, since // PS_PER_MS)
 
 
-def _leads_to(kind: str, number: int) -> Any:
-    if kind == "member":
-        return TYPES["Target"](ActionKind.MEMBER, member=number)
-    return TYPES["Target"](ActionKind.GROUP, group=number)
+def _leads_to(target: Member | Group) -> Any:
+    if isinstance(target, Member):
+        return TYPES["Target"](ActionKind.MEMBER, member=target.number)
+    return TYPES["Target"](ActionKind.GROUP, group=target.number)
 
 
-def _key(entry: Entry) -> tuple[list[tuple[str, Match]], int]:
-    return list(entry["matches"].items()), entry["priority"]
+def _key(entry: Entry) -> tuple[Matches, int]:
+    return tuple(entry["matches"].items()), entry["priority"]
 
 
 def _number(given: int) -> int:

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from p4lab.model.entries import (
+    DontCare,
+    Exact,
+    Lpm,
+    Match,
+    Matches,
+    Optional,
+    Params,
+    Range,
+    Ternary,
+)
 from p4lab.thrift.interface import TYPES, MatchKind, TableCode, TableRefused
 from p4lab.thrift.program import Key, Table
-
-if TYPE_CHECKING:
-    from p4lab._engine import Match
 
 # bmv2's lowest number wins, the engine's highest.
 LAST_PRIORITY = 2**31 - 1
@@ -21,14 +29,13 @@ class ValueTooWideError(Exception):
     """A number that does not fit."""
 
 
-def key_of(table: Table, given: Sequence[Any]) -> list[tuple[str, Match]]:
+def key_of(table: Table, given: Sequence[Any]) -> Matches:
     """The matches of an entry's key, in the order of the table's keys; raises TableRefused."""
     if len(given) != len(table.keys):
         raise TableRefused(TableCode.BAD_KEY)
     try:
-        return [
-            (key.name, _match(key, param)) for key, param in zip(table.keys, given, strict=True)
-        ]
+        pairs = zip(table.keys, given, strict=True)
+        return tuple((key.name, _match(key, param)) for key, param in pairs)
     except (ValueTooWideError, TypeError, AttributeError) as error:  # a part that was not sent
         raise TableRefused(TableCode.BAD_KEY) from error
 
@@ -45,9 +52,9 @@ def priority_of(table: Table, options: Any) -> int:
 
 def _match(key: Key, param: Any) -> Match:
     if param.kind == MatchKind.EXACT and key.kind == "exact":
-        return ("exact", _number(param.exact.key, key.width))
+        return Exact(_number(param.exact.key, key.width))
     if param.kind == MatchKind.VALID and key.kind == "exact" and key.width == 1:
-        return ("exact", int(param.valid.key))
+        return Exact(int(param.valid.key))
     if param.kind == MatchKind.LPM and key.kind == "lpm":
         return _prefix(key, _number(param.lpm.key, key.width), param.lpm.length)
     if param.kind == MatchKind.TERNARY and key.kind in ("ternary", "optional"):
@@ -55,7 +62,7 @@ def _match(key: Key, param: Any) -> Match:
         return _masked(key, value, _number(param.ternary.mask, key.width))
     if param.kind == MatchKind.RANGE and key.kind == "range":
         low, high = (_number(end, key.width) for end in (param.range.low, param.range.high))
-        return ("any",) if (low, high) == (0, _full(key)) else ("range", low, high)
+        return DontCare() if (low, high) == (0, _full(key)) else Range(low, high)
     raise ValueTooWideError
 
 
@@ -63,17 +70,17 @@ def _prefix(key: Key, value: int, length: int) -> Match:
     if not 0 <= length <= key.width:
         raise ValueTooWideError
     free = key.width - length
-    return ("lpm", value >> free << free, length)
+    return Lpm(value >> free << free, length)
 
 
 def _masked(key: Key, value: int, mask: int) -> Match:
     if mask == 0:
-        return ("any",)
+        return DontCare()
     if key.kind == "ternary":
-        return ("ternary", value & mask, mask)
+        return Ternary(value & mask, mask)
     if mask != _full(key):
         raise ValueTooWideError
-    return ("optional", value)
+    return Optional(value)
 
 
 def _full(key: Key) -> int:
@@ -98,36 +105,50 @@ def params_of(table: Table, matches: Mapping[str, Match]) -> list[Any]:
 
 
 def _param(key: Key, match: Match) -> Any:
-    kind, *parts = match
     match key.kind:
         case "exact":
-            own = {"exact": TYPES["Exact"](_data(parts[0], key))}
+            own = {"exact": TYPES["Exact"](_data(_first(match), key))}
             number = MatchKind.EXACT
         case "lpm":
-            value, length = parts if kind == "lpm" else (0, 0)
-            own = {"lpm": TYPES["Lpm"](_data(value, key), length)}
+            length = match.prefix_len if isinstance(match, Lpm) else 0
+            own = {"lpm": TYPES["Lpm"](_data(_first(match), key), length)}
             number = MatchKind.LPM
         case "range":
-            low, high = {"range": parts, "exact": parts * 2}.get(kind, (0, _full(key)))
+            low, high = _ends(match, key)
             own = {"range": TYPES["Range"](_data(low, key), _data(high, key))}
             number = MatchKind.RANGE
         case _:
-            value, mask = {"ternary": parts, "any": (0, 0)}.get(kind, (*parts[:1], _full(key)))
-            own = {"ternary": TYPES["Ternary"](_data(value, key), _data(mask, key))}
+            value, mask = _data(_first(match), key), _data(_mask(match, key), key)
+            own = {"ternary": TYPES["Ternary"](value, mask)}
             number = MatchKind.TERNARY
     return TYPES["Match"](number, **own)
 
 
-def arguments_of(
-    params: Sequence[tuple[str, int]], given: Sequence[bytes]
-) -> list[tuple[str, int]]:
+def _first(match: Match) -> int:
+    """The value of a match that has one."""
+    return 0 if isinstance(match, DontCare | Range) else match.value
+
+
+def _ends(match: Match, key: Key) -> tuple[int, int]:
+    if isinstance(match, Range):
+        return match.low, match.high
+    return (match.value, match.value) if isinstance(match, Exact) else (0, _full(key))
+
+
+def _mask(match: Match, key: Key) -> int:
+    if isinstance(match, Ternary):
+        return match.mask
+    return 0 if isinstance(match, DontCare) else _full(key)
+
+
+def arguments_of(params: Sequence[tuple[str, int]], given: Sequence[bytes]) -> Params:
     """Arguments by parameter; raises TableRefused. bmv2 takes them in any number of bytes."""
     if len(params) != len(given):
         raise TableRefused(TableCode.BAD_DATA)
     numbers = [int.from_bytes(data, "big") for data in given]
     if any(number >> width for (_, width), number in zip(params, numbers, strict=True)):
         raise TableRefused(TableCode.BAD_DATA)
-    return [(name, number) for (name, _), number in zip(params, numbers, strict=True)]
+    return tuple((name, number) for (name, _), number in zip(params, numbers, strict=True))
 
 
 def data_of(params: Sequence[tuple[str, int]], arguments: Mapping[str, int]) -> list[bytes]:

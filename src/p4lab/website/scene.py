@@ -9,15 +9,13 @@ from typing import Any
 
 from p4lab import _engine, registry
 from p4lab.course.home import Home
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.entries import Entries, Update
+from p4lab.model.entries_json import to_json
 from p4lab.model.run import Plan
 from p4lab.network.virtual import PICOSECONDS, VirtualNetwork, switch_seed
 from p4lab.session.run import DRAIN, MILLISECOND, open_virtual
 from p4lab.widgets.layout import place
-
-EXACT = 1 << 53
-"""Numbers below are the same in JSON wherever it is read"""
 
 
 def scene(plan: Plan, home: Home) -> dict[str, Any]:
@@ -80,17 +78,7 @@ def picture(plan: Plan) -> dict[str, Any]:
 
 def written(entries: Entries) -> list[Any]:
     """A batch that writes all of them, in an order that does not change from build to build."""
-    updates = to_engine(Update("insert", entity) for entity in entries)
-    return sorted((_plain(update) for update in updates), key=repr)
-
-
-def _plain(value: Any) -> Any:
-    """An update with numbers that JSON can hold; larger ones as text."""
-    if isinstance(value, int) and value >= EXACT:
-        return str(value)
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    return value
+    return sorted((to_json(Update("insert", entity)) for entity in entries), key=repr)
 
 
 def sources(program: Path, top: Path, defines: Sequence[tuple[str, str]]) -> dict[str, str]:

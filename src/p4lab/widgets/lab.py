@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from p4lab import _engine
+from p4lab.model.entries import Update
 from p4lab.model.notation import Notation
 from p4lab.model.run import Plan
 from p4lab.model.system import System
@@ -71,7 +72,7 @@ class Lab(Protocol):
     def entries(self, router: str, table: str) -> list[dict[str, Any]]:
         """The rows of a table of a running switch. Raises ValueError."""
 
-    def write(self, router: str, updates: list[_engine.Update]) -> None:
+    def write(self, router: str, updates: list[Update]) -> None:
         """Changes rows of a running switch, all or none. Raises ValueError."""
 
     def watch(self, watcher: Callable[[], None]) -> None:

@@ -8,7 +8,17 @@ from typing import Any
 
 import traitlets
 
-from p4lab import _engine
+from p4lab.model.entries import (
+    DontCare,
+    Exact,
+    Lpm,
+    Match,
+    Optional,
+    Range,
+    TableEntry,
+    Ternary,
+    Update,
+)
 from p4lab.model.notation import ValueTextError, read
 from p4lab.widgets.known import known_router
 from p4lab.widgets.lab import Lab
@@ -110,40 +120,42 @@ class TableView(View):
     def _text(self, column: Column, value: int) -> str:
         return self._lab.notation.text(column.name, value, column.width)
 
-    def _match_text(self, key: Column, match: tuple[Any, ...]) -> str:
-        kind, *values = match
-        if kind == "any":
-            return "*"
-        texts = [self._text(key, value) for value in values]
-        if kind == "lpm":
-            return f"{texts[0]}/{values[1]}"
-        if kind == "ternary":
-            is_set = self._lab.notation.style(key.name, key.width).is_set
-            if is_set and values[0] == values[1] and values[0].bit_count() == 1:
-                return f"bit {values[0].bit_length()}"
-            return f"{texts[0]} &&& {texts[1]}"
-        return f"{texts[0]}..{texts[1]}" if kind == "range" else texts[0]
+    def _match_text(self, key: Column, match: Match) -> str:
+        match match:
+            case DontCare():
+                return "*"
+            case Lpm(value, length):
+                return f"{self._text(key, value)}/{length}"
+            case Ternary(value, mask):
+                is_set = self._lab.notation.style(key.name, key.width).is_set
+                if is_set and value == mask and value.bit_count() == 1:
+                    return f"bit {value.bit_length()}"
+                return f"{self._text(key, value)} &&& {self._text(key, mask)}"
+            case Range(low, high):
+                return f"{self._text(key, low)}..{self._text(key, high)}"
+            case Exact(value) | Optional(value):
+                return self._text(key, value)
 
-    def _read_match(self, key: Column, text: str) -> tuple[Any, ...]:
+    def _read_match(self, key: Column, text: str) -> Match:
         """What a key's text means. Raises ValueTextError."""
         text = text.strip()
         if key.kind == "lpm":
             value, _, length = text.partition("/")
-            return ("lpm", read(key.name, value, key.width), _length(key, length))
+            return Lpm(read(key.name, value, key.width), _length(key, length))
         if key.kind in ("ternary", "optional") and text == "*":
-            return ("any",)
+            return DontCare()
         if key.kind == "ternary":
             if text.startswith("bit "):
                 mask = read(key.name, "{" + text[4:] + "}", key.width)
-                return ("ternary", mask, mask)
-            value, wild, mask = text.partition("&&&")
-            all_bits = hex((1 << key.width) - 1)
-            number = read(key.name, value, key.width)
-            return ("ternary", number, read(key.name, mask if wild else all_bits, key.width))
+                return Ternary(mask, mask)
+            value, wild, bits = text.partition("&&&")
+            number, all_bits = read(key.name, value, key.width), (1 << key.width) - 1
+            return Ternary(number, read(key.name, bits, key.width) if wild else all_bits)
         if key.kind == "range":
             low, _, high = text.partition("..")
-            return ("range", read(key.name, low, key.width), read(key.name, high, key.width))
-        return (key.kind, read(key.name, text, key.width))
+            return Range(read(key.name, low, key.width), read(key.name, high, key.width))
+        number = read(key.name, text, key.width)
+        return Optional(number) if key.kind == "optional" else Exact(number)
 
     def _message(self, _: object, content: dict[str, Any], __: object) -> None:
         number = self.message.get("number", 0) + 1
@@ -162,34 +174,36 @@ class TableView(View):
         Raises ValueError with a sentence; the switch then stays as it is.
         """
         if what["do"] == "add":
-            self._lab.write(self._router, [self._insert(what)])
+            self._lab.write(self._router, [Update("insert", self._entry(what))])
             return "The row is in the switch; the next packet meets it."
         row = self._rows.get(what["handle"])
         if row is None:
             raise ValueError("this row is gone.")
-        old = ("delete", "entry", self._table, list(row["matches"].items()), row["priority"])
+        matches, params = (tuple(row[pairs].items()) for pairs in ("matches", "args"))
+        old = TableEntry(self._table, matches, row["action"], params, row["priority"])
         if what["do"] == "delete":
-            self._lab.write(self._router, [old])
+            self._lab.write(self._router, [Update("delete", old)])
             return "The row is gone from the switch."
-        new = self._insert(what)
-        if (new[3], new[4]) == (old[3], old[4]):
-            self._lab.write(self._router, [("modify", *new[1:])])
+        new = self._entry(what)
+        if (new.match, new.priority) == (old.match, old.priority):
+            self._lab.write(self._router, [Update("modify", new)])
         else:
-            self._lab.write(self._router, [old, new])
+            self._lab.write(self._router, [Update("delete", old), Update("insert", new)])
         return "The switch has the new row; the next packet meets it."
 
-    def _insert(self, what: dict[str, Any]) -> _engine.Update:
-        matches = [
+    def _entry(self, what: dict[str, Any]) -> TableEntry:
+        matches = tuple(
             (key.name, self._read_match(key, text))
             for key, text in zip(self._keys, what["keys"], strict=True)
-        ]
+        )
         action = what["action"]
         params = self._actions.get(action)
         if params is None:
             raise ValueError(f"the table has no action {action}.")
-        args = [(p.name, read(p.name, what["args"].get(p.name, ""), p.width)) for p in params]
+        given = what["args"]
+        args = tuple((p.name, read(p.name, given.get(p.name, ""), p.width)) for p in params)
         priority = read("priority", what.get("priority") or "0", 31) if self._ternary else 0
-        return ("insert", "entry", self._table, matches, priority, action, args)
+        return TableEntry(self._table, matches, action, args, priority)
 
     def summary(self) -> str:
         rows = [

@@ -10,13 +10,12 @@ from pathlib import Path
 from types import TracebackType
 
 from p4lab import rights
-from p4lab.engine import from_engine
 from p4lab.grading.course import Course
 from p4lab.grading.elsewhere import Outcome, clock_lacks, counted
 from p4lab.grading.scenario import Case
 from p4lab.grading.work import Content, Work
 from p4lab.model.control import PacketIn
-from p4lab.model.entries import Entity, MulticastGroup, TableEntry, Update
+from p4lab.model.entries import Entity, MulticastGroup, RegisterCell, TableEntry
 from p4lab.model.run import Plan
 from p4lab.network import NetworkError, namespace
 from p4lab.network.cpu import CpuPort
@@ -75,7 +74,7 @@ class Bmv2Bench:
         compiled = self.compiled(work, case.defines)
         program = work.runnable(case.defines)
         cpu = CpuPort.of(program, self._course.cpu_port(program))
-        entities = [from_engine(update) for update in case.updates]
+        entities = [update.entity for update in case.updates]
         ports = sorted(_ports(case, entities) | set(chain(*likely)) - {cpu.number})
         interfaces = {port: self._cables.lay(port) for port in ports}
         heard: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
@@ -93,11 +92,11 @@ class Bmv2Bench:
             folder=Path(self._folder.name),
         )
         try:
-            switch.write([Update("insert", item) for item in entities])
+            switch.write(case.updates)
             found = []
             for sending, wanted in zip(case.sendings, likely, strict=True):
                 if sending.updates:
-                    switch.write([Update("insert", from_engine(item)) for item in sending.updates])
+                    switch.write(sending.updates)
                 if sending.port == cpu.number:
                     switch.packet_out(*cpu.packet_out_of(sending.data))
                 else:
@@ -135,7 +134,7 @@ class Bmv2Bench:
 
 def _writes_registers(case: Case) -> bool:
     later = [update for sending in case.sendings for update in sending.updates]
-    return any(update[0] == "register" for update in [*case.updates, *later])
+    return any(isinstance(update.entity, RegisterCell) for update in [*case.updates, *later])
 
 
 def _taken(heard: queue.SimpleQueue[tuple[int, bytes]]) -> Frames:

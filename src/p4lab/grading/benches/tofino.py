@@ -21,7 +21,6 @@ from pathlib import Path
 from types import TracebackType
 
 from p4lab.course.labs import load_plan
-from p4lab.engine import from_engine
 from p4lab.grading.course import Course, Judged, public_seeds
 from p4lab.grading.elsewhere import Outcome, clock_lacks, counted
 from p4lab.grading.scenario import Case
@@ -105,7 +104,7 @@ class TofinoBench:
     def outcome(self, work: Work, case: Case, likely: Sequence[Sequence[int]]) -> Outcome:
         """What comes of a case; `likely` are the ports where each packet should come out. Raises
         TargetError if compiler or driver refuse, ValueError for entries that do not fit."""
-        entities = [from_engine(update) for update in case.updates]
+        entities = [update.entity for update in case.updates]
         ports = _ports(case, entities) | set(chain(*likely))
         with ExitStack() as stack:
             model = self._model(work, case.defines)
@@ -120,7 +119,7 @@ class TofinoBench:
             found: list[Frames] = []
             for sending, wanted in zip(case.sendings, likely, strict=True):
                 if sending.updates:
-                    writer.write([from_engine(update) for update in sending.updates])
+                    writer.write([update.entity for update in sending.updates])
                 model.cables.send(sending.port, sending.data)
                 frames, ended = model.cables.collect(
                     self._quiet,
@@ -303,7 +302,7 @@ def _ports_of(course: Course) -> set[int]:
             continue
         for seed in public_seeds(check):
             judged: Judged = course.case(check, seed)
-            entities = [from_engine(update) for update in judged.case.updates]
+            entities = [update.entity for update in judged.case.updates]
             found |= _ports(judged.case, entities)
             found |= {port for outputs in judged.outputs for port, _ in outputs}
     return found

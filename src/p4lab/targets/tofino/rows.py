@@ -9,6 +9,7 @@ from itertools import groupby
 from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
+    DontCare,
     Entity,
     Exact,
     Lpm,
@@ -146,7 +147,9 @@ def _entry(entry: TableEntry, program: Program) -> Row:
     for name in given.keys() - known.keys():
         raise ValueError(f"{table.name} has no key {name}; it has {', '.join(known)}")
     for field in table.key:
-        match = given.get(field.name) or _anything(field.kind, table, field.name)
+        match = given.get(field.name)
+        if match is None or isinstance(match, DontCare):
+            match = _anything(field.kind, table, field.name)
         given[field.name] = match
         if why := fits(field, match):
             raise ValueError(f"{table.name}: {why}")
@@ -190,7 +193,7 @@ def _params(action: Action, given: Iterable[tuple[str, int]]) -> list[tuple[str,
 def _group(group: MulticastGroup) -> Iterator[Row]:
     """Copies with one replication id in a row are a node (as the engine has it), and the group is
     the list of its nodes."""
-    nodes = []
+    nodes: list[int] = []
     for rid, copies in groupby(group.replicas, key=lambda replica: replica[1]):
         number = group.group_id * NODES_OF_GROUP + len(nodes)
         if len(nodes) == NODES_OF_GROUP:

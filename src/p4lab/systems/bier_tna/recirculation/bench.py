@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from p4lab import _engine
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
@@ -68,13 +68,13 @@ def _own() -> _engine.Program:
     return load_program(PROGRAM, [("BSL", str(BSL))])
 
 
-def updates(next_hops: int, loops: int, collapsed: bool) -> list[_engine.Update]:
+def updates(next_hops: int, loops: int, collapsed: bool) -> list[Update]:
     """Everything the switch needs: one receiver behind each next hop. In the collapsed set-up it
     also encapsulates, on a loop of its own, and is the last receiver itself."""
     entities = [*_receivers(next_hops, collapsed), *_loops(loops)]
     if collapsed:
         entities += _edge(next_hops, loops)
-    return to_engine([_inserted(entity) for entity in entities])
+    return [_inserted(entity) for entity in entities]
 
 
 def make_loops(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from p4lab.model.entries import Exact
 from p4lab.steps import emits
 from p4lab.widgets.sent import Sent
 
@@ -23,6 +24,6 @@ def counted(lab: Any, who: str, counter: str) -> int:
     mac = lab.topology.host(who).mac
     (router,) = lab.topology.routers
     for row in lab.entries(router.name, "sessions"):
-        if row["matches"]["mac"] == ("exact", mac):
+        if row["matches"]["mac"] == Exact(mac):
             return lab.read_cell(router.name, counter, row["args"]["session"])
     return 0

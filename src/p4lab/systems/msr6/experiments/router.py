@@ -14,7 +14,7 @@ from ipaddress import IPv6Address
 from pathlib import Path
 
 from p4lab import _engine
-from p4lab.engine import load_program, to_engine
+from p4lab.engine import load_program
 from p4lab.model.entries import (
     CloneSession,
     DefaultAction,
@@ -102,11 +102,11 @@ class Task:
     """Of plain IPv6: all copies leave at the first port"""
 
 
-def updates(task: Task) -> list[_engine.Update]:
+def updates(task: Task) -> list[Update]:
     """All that the router needs for it."""
     rows = _plain(task) if task.way == IPV6 else _trees(task.way)
     kinds = ((entity, isinstance(entity, DefaultAction)) for entity in (*rows, *_macs()))
-    return to_engine([Update("modify" if there else "insert", row) for row, there in kinds])
+    return [Update("modify" if there else "insert", row) for row, there in kinds]
 
 
 def _macs() -> Iterator[Entity]:

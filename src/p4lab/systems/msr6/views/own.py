@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from p4lab.model.entries import Exact, TableEntry, Update
 from p4lab.systems.msr6.settings import SEGMENTS
 from p4lab.systems.msr6.sids import END_RL, ListArgument, Sid, leaf, node_numbers
 from p4lab.widgets.known import known, known_router
@@ -37,10 +38,10 @@ def own_tree(
     group = int(lab.plan.streams[stream - 1].destination)
     for row in lab.entries(router, "trees"):
         key = row["matches"]
-        if key["group"][1] == group and key["part"][1] == 0:
-            new = {**row["args"], **args}
-            change = ("modify", "entry", "trees", [*key.items()], row["priority"], "encapsulate")
-            lab.write(router, [(*change, [*new.items()])])
+        if key["group"] == Exact(group) and key["part"] == Exact(0):
+            params = tuple({**row["args"], **args}.items())
+            new = TableEntry("trees", tuple(key.items()), "encapsulate", params, row["priority"])
+            lab.write(router, [Update("modify", new)])
             return
     raise ValueError(
         f"{router} has no row for {lab.plan.streams[stream - 1].destination}: nobody listens, or "

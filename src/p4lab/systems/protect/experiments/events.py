@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from p4lab.model.entries import RegisterCell, Update
 from p4lab.packets.probe import Probe
 from p4lab.session.run import Session
 from p4lab.systems.protect.experiments.setup import (
@@ -179,8 +180,8 @@ def _happen(session: Session, event: Event, start: int, when: Moments) -> None:
 def _set_number(session: Session, number: int) -> None:
     """What the PTI's register of the only connection holds from now on, whoever did that."""
     (placed,) = session.plane.placement
-    cell = ("register", "pti_last_sn", placed.pti_index, number)
-    session.net.engine.write(session.net.node(INGRESS), [cell])
+    cell = RegisterCell("pti_last_sn", placed.pti_index, number)
+    session.net.engine.write(session.net.node(INGRESS), [Update("modify", cell)])
 
 
 def _numbers(recorded: Sequence[tuple[int, bytes]]) -> list[int]:
