@@ -161,7 +161,7 @@ class Writer:
                 self._add(tree, further)
             return
         node = tree.add(f"[bold cyan]{hop.router}[/], port {hop.port}, from {hop.source}")
-        nodes = {}
+        nodes: dict[int, Any] = {}
         for packet in hop.packets:
             parent = nodes.get(packet["parent"], node)
             nodes[packet["id"]] = own = parent.add(_title(packet))
@@ -182,7 +182,7 @@ class Writer:
         if step["kind"] == "table":
             return any(short(key["name"]) == last for key in step["key"])
         name = step.get("name", "")
-        return name == self._field or name.endswith(f".{self._field}")
+        return bool(name == self._field or name.endswith(f".{self._field}"))
 
     def _step(self, step: dict[str, Any]) -> str:
         from rich.markup import escape

@@ -235,15 +235,16 @@ class MembershipRouter(ABC, Generic[A]):
 
     def groups(self) -> tuple[GroupView[A], ...]:
         """Every membership, sorted by port and group."""
-        return tuple(
-            GroupView(
-                port,
-                group,
-                state.exclude_until is not None,
-                tuple(sorted(state.sources)),
-                max([state.exclude_until or 0, *state.sources.values()]),
-            )
-            for (port, group), state in sorted(self._groups.items())
+        return tuple(self._view(port, group) for port, group in sorted(self._groups))
+
+    def _view(self, port: int, group: A) -> GroupView[A]:
+        state: _Group[A] = self._groups[port, group]
+        return GroupView(
+            port,
+            group,
+            state.exclude_until is not None,
+            tuple(sorted(state.sources)),
+            max([state.exclude_until or 0, *state.sources.values()]),
         )
 
     # --- steps -------------------------------------------------------------------------------

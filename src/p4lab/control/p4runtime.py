@@ -353,7 +353,7 @@ def _is_empty(entity: Entity) -> bool:
 
 def _refusal(error: grpc.RpcError, batch: Sequence[Update] = ()) -> str:
     """The reason, and the updates that it belongs to (P4Runtime, section 12.3)."""
-    told = error.details() or error.code().name
+    told = str(error.details() or error.code().name)
     for number, update in _failed(error, batch):
         told = f"{update.kind} {update.entity}: {number}"
         break

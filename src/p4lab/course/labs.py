@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from p4lab import registry
 from p4lab.course.home import Home, home_of, names
 from p4lab.model.run import Address, Plan, Stream
-from p4lab.model.system import Settings
+from p4lab.model.system import Settings, System
 from p4lab.topology import Link, Topology
 from p4lab.topology.lines import line_table
 from p4lab.topology.units import delay_nanoseconds
@@ -136,7 +136,7 @@ def load_plan(
     links = {link.ends: link for link in (find_link(network, written) for written in failing)}
     reference = place.root / run.program
     try:
-        plan = replace(
+        plan: Plan = replace(
             system.plan(lab, reference, network, own, seed, streams),
             program=program or reference,
             bmv2_compat=bmv2_compat,
@@ -156,13 +156,13 @@ def set_to(plan: Plan, **settings: Any) -> Plan:
     return replace(plan, settings=own, defines=system.defines(own))
 
 
-def system_of(lab: str) -> registry.System:
+def system_of(lab: str) -> System:
     """The system of a lab; one that forwards packets and has nothing to add where it names none.
     Raises LabError."""
     file = read_lab(lab, _LabFile)
     if file.run is not None:
         return _system(lab, file.run.system)
-    return _system(lab, file.lab.system) if file.lab.system else registry.System()
+    return _system(lab, file.lab.system) if file.lab.system else System()
 
 
 def _run(lab: str) -> _RunFile:
@@ -176,7 +176,7 @@ def _run(lab: str) -> _RunFile:
     return run
 
 
-def _system(lab: str, name: str) -> registry.System:
+def _system(lab: str, name: str) -> System:
     try:
         registry.load_folder(home(lab).labs / lab)
         return registry.find(name)

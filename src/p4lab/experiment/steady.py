@@ -145,7 +145,7 @@ def depend(batches: Sequence[float]) -> bool:
     if spread <= (1e-12 * centre) ** 2 * len(batches):
         return False
     products = sum(a * b for a, b in pairwise(deviations))
-    return products / spread > 1.645 / len(batches) ** 0.5
+    return bool(products / spread > 1.645 / len(batches) ** 0.5)
 
 
 def relative(mean: Mean, small: float = 0.0) -> float:

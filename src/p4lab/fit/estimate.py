@@ -157,7 +157,10 @@ def estimate_file(
 
 
 def estimate_text(
-    name: str, text: str, files: dict[str, str] | None = None, defines: Sequence = ()
+    name: str,
+    text: str,
+    files: dict[str, str] | None = None,
+    defines: Sequence[tuple[str, str]] = (),
 ) -> Estimate:
     """The estimate of a program given as text; `files` are what it may include."""
     return estimate_graph(

@@ -26,7 +26,8 @@ from p4lab.course.material import Inside
 from p4lab.grading.course import Check, Course, Defines
 from p4lab.grading.frames import PAYLOAD, dissect
 from p4lab.grading.record import Story
-from p4lab.grading.scenario import Case, Scenario, ScenarioError, in_words, make_case, read
+from p4lab.grading.rows import ScenarioError
+from p4lab.grading.scenario import Case, Scenario, in_words, make_case, read
 from p4lab.grading.work import Work
 
 if sys.version_info >= (3, 11):

@@ -22,11 +22,11 @@ from p4lab.grading.hints import Hint
 from p4lab.grading.measuring import MeasureFile, Workload, drawn, measured
 from p4lab.grading.plans import make_plan
 from p4lab.grading.probes import ProbedProgram, probed
+from p4lab.grading.rows import ScenarioError
 from p4lab.grading.scenario import (
     Case,
     Kit,
     Scenario,
-    ScenarioError,
     Sending,
     make_case,
     read,
@@ -363,7 +363,7 @@ class Course:
     @property
     def is_v1model(self) -> bool:
         """Whether the lab's program is for v1model, and not for TNA. Raises LabError."""
-        return self.program(self.defines).summary["package"] == "V1Switch"
+        return bool(self.program(self.defines).summary["package"] == "V1Switch")
 
     def program(self, defines: Defines) -> _engine.Program:
         """The reference. Raises LabError if it does not compile, or if there is none in P4."""

@@ -170,12 +170,13 @@ def written_as(name: str, text: str, source: Source) -> str:
     return text
 
 
-def _last_change(name: str, lineage: Packets) -> dict[str, Any] | None:
+def _last_change(name: str, lineage: Packets) -> Mapping[str, Any] | None:
     """The last step that changed a field on the packet's way."""
     for packet in reversed(lineage):
         for step in reversed(packet["steps"]):
             if step["kind"] == "change" and _is(step["name"], name):
-                return step
+                found: Mapping[str, Any] = step
+                return found
     return None
 
 
@@ -216,13 +217,14 @@ def _action_around(
     return str(nearest["name"]) if ran == around else None
 
 
-def _same(wanted: Mapping[str, Any], lineage: Packets) -> dict[str, Any] | None:
+def _same(wanted: Mapping[str, Any], lineage: Packets) -> Mapping[str, Any] | None:
     """The last look-up in the same table, or the last run of the same block, on a packet's way."""
     name = "table" if wanted["kind"] == "table" else "name"
     for packet in reversed(lineage):
         for step in reversed(packet["steps"]):
             if step["kind"] == wanted["kind"] and step[name] == wanted[name]:
-                return step
+                found: Mapping[str, Any] = step
+                return found
     return None
 
 
@@ -310,8 +312,8 @@ def _table_parted(
 
 def _key_width(table: str, key: str, summary: Mapping[str, Any]) -> int:
     """Bits of a key; 0 for a truth value or what is not known."""
-    keys = next((item["keys"] for item in summary["tables"] if item["name"] == table), [])
-    return next((item["width"] for item in keys if item["name"] == key), 0)
+    keys = (item["keys"] for item in summary["tables"] if item["name"] == table)
+    return next((int(item["width"]) for item in next(keys, []) if item["name"] == key), 0)
 
 
 def _fate_parted(

@@ -57,7 +57,7 @@ class Wanted:
     lineage: tuple[dict[str, Any], ...] = field(default=(), compare=False)
 
 
-def outs(program: _engine.Program, trace: dict[str, Any]) -> list[Out]:
+def outs(program: _engine.Program, trace: dict[str, Any] | _engine.Arrival) -> list[Out]:
     """The packets that a trace says were sent, in order."""
     sizes = {short(header["name"]): header["fields"] for header in program.summary["headers"]}
     packets = {packet["id"]: packet for packet in trace["packets"]}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -50,12 +49,12 @@ def grade(
         futures = {pool(Hand.read, entry.source, task): entry for entry in found}
         read = collect(futures, lambda *_: None)
     judged: dict[Entry, Judged | None] = {}
-    with cluster(dask) as pool:
-        waiting = {}
+    with cluster(dask) as elsewhere:
+        waiting: dict[Future[Any], Entry] = {}
         for entry, submission in read.items():
             judged[entry] = _known(journal, entry, submission)
             if judged[entry] is None and not submission.trouble:
-                future = pool.submit(judge_here, entry.student, submission.files, task)
+                future = elsewhere.submit(judge_here, entry.student, submission.files, task)
                 waiting[future] = entry
             else:
                 done(entry)
@@ -123,16 +122,19 @@ def hands(count: int) -> Iterator[Callable[..., Future[Any]]]:
     for hand in hands:
         free.put(hand)
 
-    def run(work: Callable[..., Result], *arguments: object) -> Result:
+    def run(work: Callable[..., Any], *arguments: object) -> Any:
         hand = free.get()
         try:
             return work(hand, *arguments)
         finally:
             free.put(hand)
 
+    def submit(work: Callable[..., Any], *arguments: object) -> Future[Any]:
+        return pool.submit(run, work, *arguments)
+
     pool = ThreadPoolExecutor(count)
     try:
-        yield partial(pool.submit, run)
+        yield submit
     finally:
         # After an error or Ctrl-C nobody wants what is still being judged.
         for hand in hands:

@@ -99,17 +99,16 @@ def number(written: Any, width: int) -> int:
     """A field's value as a number: addresses as one writes them, or numbers. Raises ValueError."""
     if isinstance(written, bool) or not isinstance(written, int | str):
         raise ValueError(f"{written!r} is neither a number nor an address")
-    if isinstance(written, str):
-        text = written.strip()
-        if width == 48 and text.count(":") == 5:
-            written = int(text.replace(":", ""), 16)
-        elif "." in text or ":" in text:
-            written = ip(text)
-        else:
-            written = int(text, 0)
-    if not 0 <= written < 1 << width:
-        raise ValueError(f"{written} does not fit into {width} bits")
-    return written
+    found = _of_text(written.strip(), width) if isinstance(written, str) else written
+    if not 0 <= found < 1 << width:
+        raise ValueError(f"{found} does not fit into {width} bits")
+    return found
+
+
+def _of_text(text: str, width: int) -> int:
+    if width == 48 and text.count(":") == 5:
+        return int(text.replace(":", ""), 16)
+    return ip(text) if "." in text or ":" in text else int(text, 0)
 
 
 def build(packet: Mapping[str, Any], layout: Layout) -> bytes:

@@ -45,7 +45,8 @@ def read(lines: Iterable[str]) -> dict[str, HandIn]:
 
 def _blocks(lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
     """Each folder with the lines below it."""
-    folder, rows = "", []
+    folder = ""
+    rows: list[str] = []
     for line in lines:
         line = line.rstrip("\r\n")
         if found := _FOLDER.fullmatch(line):

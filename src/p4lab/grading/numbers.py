@@ -21,7 +21,8 @@ from p4lab.grading import drawing
 from p4lab.grading.course import Check, Course
 from p4lab.grading.drawing import DrawError
 from p4lab.grading.record import Place, Story
-from p4lab.grading.scenario import ScenarioError, read
+from p4lab.grading.rows import ScenarioError
+from p4lab.grading.scenario import read
 from p4lab.grading.work import Work
 from p4lab.topology.lines import line_table
 
@@ -161,4 +162,4 @@ def _place(text: str, file: NumbersFile, name: str) -> Place | None:
         line = line_table(text).get((file.table, name)) if name else None
     except RecursionError:  # brackets in a thousand brackets, which TOML's own reader got over
         line = None
-    return line and Place(file.answers, line, text.split("\n")[line - 1].strip())
+    return None if not line else Place(file.answers, line, text.split("\n")[line - 1].strip())

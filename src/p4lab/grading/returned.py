@@ -30,7 +30,7 @@ def returned(reference: Packets, student: Packets, ignore: frozenset[str]) -> Pa
 def _before(packet: dict[str, Any], packets: Packets, ignore: frozenset[str]) -> Wanted:
     """What one of `packets` was when the pass before it ended."""
     known = {item["id"]: item for item in packets}
-    lineage = []
+    lineage: list[dict[str, Any]] = []
     parent = packet["parent"]
     while parent is not None:
         lineage.insert(0, known[parent])

@@ -190,7 +190,8 @@ def _own(row: Mapping[str, str], place: str) -> Person | None:
     days = cells.pop("days")
     if days and not (days.isdecimal() and len(days) < 4):
         raise GradingError(f"{place}: days is a number of days, not {days!r}.")
-    return Person(**cells, days=int(days) if days else None, row=row)
+    number, name, email, team, user = cells.values()
+    return Person(number, name, email, team, user, int(days) if days else None, row=row)
 
 
 def _canvas(row: Mapping[str, str], place: str) -> Person | None:

@@ -48,7 +48,7 @@ def seal() -> bool:
     if libc.prctl(_PR_SET_NO_NEW_PRIVS, one, none, none, none) != 0:
         return False
     mode = ctypes.c_ulong(_SECCOMP_MODE_FILTER)
-    return libc.prctl(_PR_SET_SECCOMP, mode, ctypes.byref(program), none, none) == 0
+    return bool(libc.prctl(_PR_SET_SECCOMP, mode, ctypes.byref(program), none, none) == 0)
 
 
 def _filter(architecture: int, refused: tuple[int, ...]) -> bytes:

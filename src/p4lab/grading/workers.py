@@ -166,7 +166,8 @@ class Worker:
             raise WorkerDied(str(error)) from error
         if not line.endswith(b"\n"):
             raise WorkerDied(f"it ended with status {self._process.wait()}")
-        return json.loads(line)
+        answer: dict[str, Any] = json.loads(line)
+        return answer
 
     def close(self) -> None:
         """Ends the worker, and what it is doing."""
@@ -290,7 +291,8 @@ def charge_here(
 def _hand() -> Hand:
     if not hasattr(_mine, "hand"):
         _mine.hand = Hand()
-    return _mine.hand
+    hand: Hand = _mine.hand
+    return hand
 
 
 # ---- The worker ---------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ class MininetNetwork:
         self._notes: list[str] = []
         self._streams: list[Stream] = []
         self._pending: list[tuple[int, Stream]] = []
-        self._home = namespace.enter_own()
+        self._home: int | None = namespace.enter_own()
         try:
             with _readable_errors():
                 self._build(pcap)
@@ -213,7 +213,8 @@ class MininetNetwork:
         the thread that has started it ends first, the kernel does."""
         inside = self._inside[host.name]
         attach = ["setpriv", "--pdeathsig", "KILL", "mnexec", "-da", str(inside.pid)]
-        return inside.popen(list(command), mncmd=attach, **how)
+        process: subprocess.Popen[bytes] = inside.popen(list(command), mncmd=attach, **how)
+        return process
 
     def attach(self) -> None:
         """The programs of hosts that have to dial in begin to."""

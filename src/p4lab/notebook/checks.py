@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ class Checked:
         self.part = part
 
     @property
-    def checks(self) -> list[CheckResult]:
+    def checks(self) -> Sequence[CheckResult]:
         """The checks of the part, and those without a part that did not pass."""
         return of_part(self.verdict, self.part)
 

@@ -88,8 +88,10 @@ class Live:
                 self._turn_to(written[0])
             if self._lab is None:
                 lab = self._folder.lab
-                self._lab = open_lab(lab, folder=self._folder.path, **self._settings)
-                self.view.show(self._lab, self._title(self._lab))
+                opened = open_lab(lab, folder=self._folder.path, **self._settings)
+                assert isinstance(opened, Lab)
+                self._lab = opened
+                self.view.show(opened, self._title(opened))
             else:
                 self._lab.again()
         except DoesNotCompile as error:
@@ -131,7 +133,9 @@ class Live:
         try:
             self._checked = task.result()
         except Exception as error:  # there is no cell where a traceback could stand
-            self.view.verdict.show(f"<p>{escape(str(error))}</p>", str(error), (), dict, dict)
+            self.view.verdict.show(
+                f"<p>{escape(str(error))}</p>", str(error), (), _nothing, _nothing
+            )
             self.view.parts = []
         else:
             self._checked.show_in(self.view.verdict)
@@ -181,3 +185,8 @@ def show(name: str) -> None:
     live.look()
     _shown.append((live, asyncio.get_running_loop().create_task(live.follow())))
     display(live.view)
+
+
+def _nothing(check: str) -> Mapping[str, Any]:
+    """The film and the hints of a check that there is no verdict of."""
+    return {}

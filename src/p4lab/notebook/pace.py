@@ -129,4 +129,5 @@ def _waited(page: Any) -> list[float]:
         page.keyboard.type(" ")  # the file is another one, the program is not
         page.keyboard.press("Control+s")
         page.wait_for_function("many => window.p4labWaited.length > many", arg=number)
-    return page.evaluate("window.p4labWaited")
+    waited: list[float] = page.evaluate("window.p4labWaited")
+    return waited

@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets
 
 
-class Question(ipywidgets.VBox):
+class Question(ipywidgets.VBox):  # type: ignore[misc]  # it has no types
     """A question with its choices. `reveal` says what the network did, beside what was chosen."""
 
     def __init__(self, text: str, choices: tuple[str, ...]) -> None:
@@ -23,7 +23,8 @@ class Question(ipywidgets.VBox):
     @property
     def chosen(self) -> str | None:
         """What the student has chosen, if anything."""
-        return self._choices.value
+        chosen: str | None = self._choices.value
+        return chosen
 
     def reveal(self, outcome: object) -> Revealed:
         """The outcome of the run, to be shown as the value of a cell."""

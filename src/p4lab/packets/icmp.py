@@ -86,8 +86,8 @@ def parameter_problem(
     `pointer` counts bytes from the first of the IPv6 header. It may point past what is quoted.
     """
     # An unknown option wants an answer whatever the destination if it begins with the bits 10.
-    asks = problem == Problem.UNRECOGNIZED_OPTION and packet[pointer : pointer + 1]
-    to_groups = bool(asks) and asks[0] >> 6 == 0b10
+    option = packet[pointer : pointer + 1] if problem == Problem.UNRECOGNIZED_OPTION else b""
+    to_groups = bool(option) and option[0] >> 6 == 0b10
     return _error_v6(router, packet, PARAMETER_PROBLEM, problem, pointer, to_groups=to_groups)
 
 

@@ -165,7 +165,8 @@ def _dict(meter: Meter, values: Any = (), **named: Any) -> dict[Any, Any]:
 
 
 def _divmod(meter: Meter, left: Any, right: Any) -> tuple[Any, Any]:
-    return divmod(left, right)
+    whole, rest = divmod(left, right)
+    return whole, rest
 
 
 def _enumerate(meter: Meter, values: Any, start: int = 0) -> list[tuple[int, Any]]:
@@ -183,7 +184,8 @@ def _float(meter: Meter, value: Any = 0.0) -> float:
 def _int(meter: Meter, value: Any = 0) -> int:
     if isinstance(value, str) and len(value) > 40:
         raise ValueError("this text is too long for a number")
-    return meter.number(int(value))
+    number: int = meter.number(int(value))
+    return number
 
 
 def _len(meter: Meter, values: Any) -> int:
@@ -327,8 +329,9 @@ _JOINED: Mapping[type, tuple[str, ...]] = {
 def method(owner: Any, name: str) -> Callable[..., Any]:
     """A method of a value, as a function that takes the meter first. Raises TypeError."""
     if owner is MATH:
-        if callable(MATH.get(name)):
-            return MATH[name]
+        function: Callable[..., Any] | float | None = MATH.get(name)
+        if callable(function):
+            return function
         raise TypeError(f"there is no math.{name} here; choose from {', '.join(MATH)}")
     kind = type(owner)
 

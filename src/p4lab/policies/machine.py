@@ -442,7 +442,8 @@ class Machine:
         }
 
     def _text(self, node: ast.JoinedStr, scope: Scope) -> str:
-        return self.meter.number("".join(self._value(part, scope) for part in node.values))
+        text: str = self.meter.number("".join(self._value(part, scope) for part in node.values))
+        return text
 
     def _formatted(self, node: ast.FormattedValue, scope: Scope) -> str:
         value = self._value(node.value, scope)

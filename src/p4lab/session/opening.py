@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from p4lab import registry
 from p4lab.engine import load_program
+from p4lab.model.control import ControlPlane
 from p4lab.model.report import Report
 from p4lab.model.run import Plan
 from p4lab.network import LinuxHosts, Network, NetworkError, open_network
@@ -17,6 +18,7 @@ from p4lab.session.run import Session
 from p4lab.targets import HARDWARE, NAMES, bmv2
 
 if TYPE_CHECKING:
+    from p4lab.targets.tofino.driver import TofinoDriver
     from p4lab.targets.tofino.plan import Hardware
     from p4lab.targets.tofino.rack import Rack
 
@@ -189,8 +191,16 @@ def hardware_session(hardware: Hardware, net: Network) -> Session:
     """A session on chips: what hears of their ports stands in front of the control plane."""
     from p4lab.targets.tofino.agents import PortAgents  # heavy: the SDE's side
 
-    def agents(plane: object) -> PortAgents:
-        drivers = {router: net.driver(router) for router in hardware.setups}
+    def agents(plane: ControlPlane) -> PortAgents:
+        drivers = {router: _driver_of(net, router) for router in hardware.setups}
         return PortAgents(hardware.plan.topology, plane, drivers)
 
     return Session(hardware.plan, net, layouts=hardware.layouts, controller=agents)
+
+
+def _driver_of(net: Network, router: str) -> TofinoDriver:
+    from p4lab.targets.tofino.driver import TofinoDriver  # heavy
+
+    driver = net.driver(router)
+    assert isinstance(driver, TofinoDriver)
+    return driver

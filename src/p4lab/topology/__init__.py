@@ -6,8 +6,9 @@
 The schema of the file is `p4lab.topology.file.TopologyFile`.
 """
 
-from p4lab.topology.file import Problem, TopologyError, names
+from p4lab.topology.file import TopologyError, names
 from p4lab.topology.model import NO_FAILURES, Failures, Host, Link, Router, Topology
+from p4lab.topology.tomls import Problem
 
 __all__ = [
     "NO_FAILURES",

@@ -210,7 +210,8 @@ class Topology:
     @classmethod
     def from_data(cls, data: dict[str, object]) -> Topology:
         """Build a topology from what a TOML file would hold. Raises TopologyError."""
-        from p4lab.topology.file import Source, build
+        from p4lab.topology.file import build
+        from p4lab.topology.tomls import Source
 
         return build(data, Source("topology", {}))
 

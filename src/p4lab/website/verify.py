@@ -94,8 +94,9 @@ def _checked(lab: str, files: Mapping[str, str]) -> dict[str, Any]:
     """As `p4lab check` judges, in its sandbox."""
     course = load(lab)
     own = {name: text for name, text in _work(lab, files).items() if name in course.student.edit}
-    told: dict[str, Any] = judge_apart(course, "", own, None, Limits()).verdict.to_json()
-    return json.loads(json.dumps(told))
+    told = judge_apart(course, "", own, None, Limits()).verdict.to_json()
+    plain: dict[str, Any] = json.loads(json.dumps(told))
+    return plain
 
 
 def _difference(seen: Mapping[str, Any], told: Mapping[str, Any]) -> str:

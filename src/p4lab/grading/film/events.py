@@ -43,7 +43,9 @@ def events(
                     if silent is not None:
                         yield silent
                     statement = statements.get(number)
-                    silent = statement and Event(at, sending, packet, ran=statement)
+                    silent = None
+                    if statement is not None:
+                        silent = Event(at, sending, packet, ran=statement)
                     continue
                 if silent is not None and _is_of(step, silent.ran):
                     silent = None

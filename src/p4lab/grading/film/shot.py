@@ -285,7 +285,7 @@ def _fates(parting: Parting) -> Iterator[Row]:
         if side[0] != "fate":
             return
         words = {"sent": f"leaves on port {side[3]}", "again": "goes round once more"}
-        ends.append(words.get(side[2], side[2]))
+        ends.append(words.get(str(side[2]), str(side[2])))
     if ends[0] != ends[1]:
         yield Row("fate", "the packet", ends[0], ends[1])
 

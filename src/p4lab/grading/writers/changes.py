@@ -42,7 +42,7 @@ def changes(earlier: Sequence[Mapping[str, Any]], verdicts: Sequence[Verdict]) -
 
 
 def _points(row: Mapping[str, Any]) -> float:
-    return sum(one["points"] for one in [*row["checks"], *row.get("adjustments", [])])
+    return sum(float(one["points"]) for one in [*row["checks"], *row.get("adjustments", [])])
 
 
 def _reasons(

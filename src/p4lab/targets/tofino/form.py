@@ -59,7 +59,8 @@ class TableForm:
     def _key(self, name: str) -> dict[str, Any]:
         if name not in self._keys:
             raise KeyError(f"{self.name} has no key {name}")
-        return self._keys[name]
+        key: dict[str, Any] = self._keys[name]
+        return key
 
     def fill(self, entry: Any, data: Iterable[tuple[str, Value]], action: str | None) -> None:
         """Gives an entry its data."""

@@ -266,7 +266,8 @@ def _port_steps(now: Row | None, wanted: Row) -> list[tuple[Verb, Row]]:
     if now is not None and _holds(now, _with(wanted, bool(dict(now.data).get(ENABLE)))):
         return switched
     born: list[tuple[Verb, Row]] = [("insert", _with(wanted, False))]
-    return ([("delete", now)] if now else []) + born + (switched if on else [])
+    died: list[tuple[Verb, Row]] = [("delete", now)] if now else []
+    return died + born + (switched if on else [])
 
 
 def _holds(now: Row, wanted: Row) -> bool:

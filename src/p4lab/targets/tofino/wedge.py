@@ -139,7 +139,9 @@ def _drivers(
         try:
             bfrt = client.connect(setup.server, hardware.name, patience=patience, alive=alive)
         except TargetError as error:
-            raise TargetError(_obituary(error, process and _log(hardware, setup))) from error
+            raise TargetError(
+                _obituary(error, _log(hardware, setup) if process else None)
+            ) from error
         driver = TofinoDriver(bfrt, setup, hardware.program, status=hardware.status)
         stack.callback(driver.close)
         driver.open()
