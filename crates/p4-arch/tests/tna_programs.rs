@@ -99,7 +99,8 @@ fn the_chip_is_all_programs() {
     let sent = send_at(&mut first, 0, 1, &frame(7, 0, 0, 5));
     let mut expected = vec![(3, frame(7, 0, 0x0100, 5)), (259, frame(7, 0, 1, 5))];
     let mut found = sent.clone();
-    (found.sort(), expected.sort());
+    found.sort();
+    expected.sort();
     assert_eq!(found, expected);
     // The second program sends to a port of the first one's.
     assert_eq!(

@@ -456,7 +456,8 @@ impl Server {
         let wrong = |message: &str| Err(Status::new(Code::InvalidArgument, message));
         let mut given: Vec<&str> = config.iter().map(|own| own.p4_name.as_str()).collect();
         let mut own: Vec<&str> = self.programs.iter().map(|own| own.name.as_str()).collect();
-        (given.sort_unstable(), own.sort_unstable());
+        given.sort_unstable();
+        own.sort_unstable();
         if given != own {
             let names = self.names();
             return wrong(&format!(
