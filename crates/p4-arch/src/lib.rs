@@ -20,6 +20,7 @@ mod frame;
 mod hash;
 mod native;
 mod random;
+mod segments;
 mod stats;
 pub mod tna;
 mod tree;

@@ -3,6 +3,7 @@
 use crate::stats::Drop;
 use crate::tna;
 use crate::Port;
+use p4_ir::glue;
 use p4_ir::ir::Program;
 use p4_ir::trace::{Event, NoTrace, Recorder, Step, Tracer};
 use p4_syntax::span::Span;
@@ -70,6 +71,8 @@ pub struct Trace {
 /// Follows packets through a switch; [`Nothing`] costs nothing.
 pub(crate) trait Follow {
     type Tracer: Tracer;
+    /// Nobody looks, so packets may take fast paths.
+    const UNSEEN: bool = false;
 
     /// A packet has been made; gives its number. Without a parent it is the one under way.
     fn born(&mut self, parent: Option<u32>, kind: Kind, pass: u32, port: Option<Port>) -> u32;
@@ -82,8 +85,8 @@ pub(crate) trait Follow {
     fn dropped(&mut self, reason: Drop);
     /// The packet under way begins on the segment of this number.
     fn begins(&mut self, _segment: usize) {}
-    /// The architecture's event of this number happens to it.
-    fn event(&mut self, _event: u8) {}
+    /// Something happens to it.
+    fn event(&mut self, _event: &glue::Event) {}
 }
 
 /// Keeps nothing; with [`NoTrace`] it costs nothing either.
@@ -94,6 +97,7 @@ pub(crate) struct Nothing<T = NoTrace> {
 
 impl<T: Tracer> Follow for Nothing<T> {
     type Tracer = T;
+    const UNSEEN: bool = !T::ON;
 
     fn born(&mut self, _: Option<u32>, _: Kind, _: u32, _: Option<Port>) -> u32 {
         0

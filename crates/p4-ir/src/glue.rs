@@ -63,16 +63,19 @@ pub enum Glue {
     /// later, they see after the next.
     Take,
     Event(Event),
-    /// Of segments for fast paths alone: packets for which not both hold have left before.
-    Guard([Test; 2]),
+    /// Of segments for fast paths alone: packets for which not all hold have left before.
+    Guard(Tests),
 }
 
-/// Something happens to the packet if both tests hold.
+/// All of them must hold.
+pub type Tests = [Test; 3];
+
+/// Something happens to the packet if all tests hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Event {
     /// The architecture's number of it
     pub id: u8,
-    pub tests: [Test; 2],
+    pub tests: Tests,
     /// The packet goes no further on its segment.
     pub ends: bool,
 }
@@ -81,16 +84,22 @@ pub struct Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Test {
     Always,
+    /// These bits of the word are the value.
     Is {
         slot: Slot,
+        mask: u64,
         value: u64,
     },
+    /// They are not.
     Not {
         slot: Slot,
+        mask: u64,
         value: u64,
     },
     /// The program has asked for something of this kind.
     Asked(u8),
+    /// It has not.
+    Unasked(u8),
     /// Others are to go first. On a fast path they do, and the packet goes on.
     Busy,
 }

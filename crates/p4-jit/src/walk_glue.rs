@@ -112,16 +112,20 @@ impl Walker<'_> {
             Test::Always => Answer::Known(true),
             Test::Busy => Answer::Known(false),
             Test::Asked(kind) => Answer::Known(here.asked.iter().any(|(own, _)| own == kind)),
-            Test::Is { slot, value } => self.compare(IntCC::Equal, *slot, *value),
-            Test::Not { slot, value } => self.compare(IntCC::NotEqual, *slot, *value),
+            Test::Unasked(kind) => Answer::Known(here.asked.iter().all(|(own, _)| own != kind)),
+            Test::Is { slot, mask, value } => self.compare(IntCC::Equal, *slot, *mask, *value),
+            Test::Not { slot, mask, value } => self.compare(IntCC::NotEqual, *slot, *mask, *value),
         }
     }
 
-    fn compare(&mut self, code: IntCC, slot: Slot, number: u64) -> Answer {
+    fn compare(&mut self, code: IntCC, slot: Slot, mask: u64, number: u64) -> Answer {
         let word = self.e.get(slot);
         match self.e.constant_of(word) {
-            Some(known) => Answer::Known((known == number) == (code == IntCC::Equal)),
-            None => Answer::Value(self.e.ins().icmp_imm_u(code, word, number as i64)),
+            Some(known) => Answer::Known((known & mask == number) == (code == IntCC::Equal)),
+            None => {
+                let bits = self.e.cut(word, mask);
+                Answer::Value(self.e.ins().icmp_imm_u(code, bits, number as i64))
+            }
         }
     }
 

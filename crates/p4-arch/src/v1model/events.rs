@@ -1,21 +1,24 @@
 //! What happens to packets between blocks: clones, copies of groups, drops, rounds, departures. When each
 //! happens is in `stages.rs`. A packet on a fast path meets the same events as any other.
 
-use super::externs::{Asked, Externs};
+use super::externs::{Externs, Running};
+use super::fast::Ending;
 use super::image::Image;
-use super::paths::Code;
 use super::queue::{save, Copy, Forked, Instance, Origin, Queues};
-use super::stages::{told, Event, Stages};
+use super::stages::{block, given, told, Event, Stages};
 use super::switch::Config;
-use super::walk::length;
+use crate::frame::Field;
+use crate::segments::{length, Architecture, Asked, Carrier, Code, Open, Travel};
 use crate::stats::{Drop, Stop};
 use crate::tree::{Fate, Follow, Kind};
 use crate::{Digest, Port, Sink};
-use p4_ir::interp::Machine;
+use p4_ir::glue;
+use p4_ir::interp::{errors, Halt, Machine, Outcome};
 use p4_ir::ir::CallId;
 use p4_ir::paths::Fork;
 use p4_ir::trace::Tracer;
 use p4_state::{CloneSession, Replica};
+use p4_syntax::span::Span;
 use p4_time::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -40,6 +43,8 @@ pub(crate) struct Core {
     pub packets: u32,
     pub held: EgressQueues,
     pub stopped: Option<Stop>,
+    /// Fields kept for a packet made from the one under way
+    pub kept: Vec<u64>,
 }
 
 /// A packet to which something happens.
@@ -58,7 +63,121 @@ pub(super) struct At<'a> {
     /// Its headers and metadata; unknown on a fast path
     pub machine: Option<&'a Machine>,
     /// On a fast path, where others go on from here
-    pub fork: Option<(&'a Arc<Code>, &'a Arc<Fork>)>,
+    pub fork: Option<(&'a Arc<Code<Ending>>, &'a Arc<Fork>)>,
+}
+
+impl Architecture for Core {
+    type Packet = Instance;
+    type Host<'a> = Running<'a>;
+
+    #[inline]
+    fn open(&mut self, segment: usize) -> Open<'_, Running<'_>> {
+        let (image, externs) = (&*self.image, &mut self.externs);
+        Open {
+            prepared: &image.prepared,
+            stage: image.stages(self.config.bmv2_compat).stage(segment),
+            host: Running {
+                image,
+                externs,
+                between: None,
+            },
+        }
+    }
+
+    /// Or queues hold packets back.
+    #[inline]
+    fn is_busy(&self) -> bool {
+        !self.queues.nothing_leaves() || self.held.limited
+    }
+
+    /// simple_switch has something to look for after each block.
+    fn runs_one_by_one(&self) -> bool {
+        self.config.bmv2_compat
+    }
+
+    #[inline]
+    fn begin(&mut self, packet: &Instance) {
+        self.externs.begin(self.now.picos(), packet.bytes);
+    }
+
+    /// An error ends the parser, and the packet goes on.
+    #[inline]
+    fn ended<F: Follow>(
+        &mut self,
+        carrier: &mut Carrier,
+        _: &Instance,
+        block: u32,
+        outcome: Outcome,
+        _: &mut F,
+    ) -> Result<(), Drop> {
+        let is_plain = !self.config.bmv2_compat && self.externs.stop.is_none();
+        if is_plain && outcome == Outcome::Done {
+            return Ok(());
+        }
+        if block == block::PARSER {
+            let error = match outcome {
+                Outcome::Done | Outcome::Halted(_) => errors::NO_ERROR.into(),
+                Outcome::Rejected { error } if error == errors::UNMATCHED => {
+                    let field = self.image.standard.parser_error;
+                    Field::get(field, &carrier.machine.frame)
+                }
+                Outcome::Rejected { error } => error.into(),
+                Outcome::OutOfFuel => errors::PARSER_TIMEOUT.into(),
+            };
+            carrier.given[given::ERROR] = error;
+            return Ok(());
+        }
+        if self.config.bmv2_compat && carrier.machine.out_of_stack {
+            let span = Span::NONE;
+            self.externs.stop = Some(Stop::OutOfRange { span });
+        }
+        if self.externs.stop.is_some() {
+            return Err(self.halted());
+        }
+        match outcome {
+            Outcome::Done | Outcome::Rejected { .. } => Ok(()),
+            Outcome::OutOfFuel => Err(Drop::OutOfFuel),
+            Outcome::Halted(Halt::Call(_)) => Err(self.halted()),
+            Outcome::Halted(Halt::Trap(_)) => Err(Drop::IllFormed),
+        }
+    }
+
+    fn happens<F: Follow>(
+        &mut self,
+        event: glue::Event,
+        carrier: &mut Carrier,
+        travel: &Travel<Instance>,
+        out: &mut impl Sink,
+        follow: &mut F,
+    ) {
+        let asked = travel.request(&event);
+        let Carrier { machine, given, .. } = carrier;
+        // Lent for as long as it happens
+        let mut kept = std::mem::take(&mut self.kept);
+        self.image.save_list(asked.list, &machine.frame, &mut kept);
+        let event = Event::numbered(event.id);
+        if event.is_of_deparsed() {
+            machine.packet.append_payload();
+        }
+        let at = At {
+            packet: travel.packet,
+            told: &given[given::TOLD..given::KEPT],
+            truncate: travel.truncate,
+            bytes: machine.packet.bytes(),
+            output: machine.packet.output(),
+            asked,
+            kept: &kept,
+            machine: Some(machine),
+            fork: None,
+        };
+        self.happen(event, &at, out, follow);
+        self.kept = kept;
+    }
+
+    fn dropped<F: Follow>(&mut self, reason: Drop, follow: &mut F) {
+        self.externs.stats.count_drop(reason);
+        follow.dropped(reason);
+    }
 }
 
 impl Core {
@@ -67,20 +186,13 @@ impl Core {
         self.image.stages(self.config.bmv2_compat)
     }
 
-    /// Others are to leave before the packet under way, or queues hold packets back.
-    #[inline]
-    pub fn is_busy(&self) -> bool {
-        !self.queues.nothing_leaves() || self.held.limited
-    }
-
-    pub fn happens<F: Follow>(
+    pub fn happen<F: Follow>(
         &mut self,
         event: Event,
         at: &At<'_>,
         out: &mut impl Sink,
         follow: &mut F,
     ) {
-        follow.event(event as u8);
         match event {
             Event::IngressClone => self.clone(at, Origin::IngressClone, follow),
             Event::EgressClone => self.clone(at, Origin::EgressClone, follow),
@@ -98,11 +210,6 @@ impl Core {
             Event::EgressDrop => self.dropped(Drop::EgressDrop, follow),
             Event::Transmit => self.transmit(at, out, follow),
         }
-    }
-
-    pub fn dropped<F: Follow>(&mut self, reason: Drop, follow: &mut F) {
-        self.externs.stats.count_drop(reason);
-        follow.dropped(reason);
     }
 
     /// An extern has refused to go on.

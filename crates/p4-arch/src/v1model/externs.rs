@@ -5,10 +5,10 @@ use super::image::Image;
 use super::stages::asked;
 use super::switch::{Assertions, Config};
 use super::undo::Before;
-use super::walk::Between;
 use crate::frame::{pack, place_slice, store, unpack, Field};
 use crate::hash::{Algorithm, Crc, CrcParameters};
 use crate::random::Random;
+use crate::segments::{Between, Requests, SegmentHost};
 use crate::stats::{Stats, Stop};
 use p4_ir::interp::{Halt, Host, Lookup, Machine, Plain};
 use p4_ir::ir::{mask, words, CallId, InstanceId, Place, Program, TableId};
@@ -18,62 +18,6 @@ use p4_ir::trace::{Event, Tracer};
 use p4_ir::trace_text::value;
 use p4_state::State;
 use p4_syntax::span::Span;
-
-/// Something that the program has asked for; of one kind only the last request counts.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked {
-    /// The session of a clone, the call of a digest; its data are kept apart
-    pub word: u64,
-    /// The fields to be kept
-    pub list: Option<u32>,
-}
-
-/// What has been asked for since the last [`Glue::Take`](p4_ir::glue::Glue).
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Requests {
-    /// A bit for each kind that was asked for; the numbers of kinds are those of [`asked`].
-    made: u8,
-    kinds: [Asked; asked::ALL],
-    /// Bytes that `truncate` leaves: the smallest of all calls
-    pub truncate: Option<u32>,
-}
-
-impl Requests {
-    #[inline]
-    pub fn of(&self, kind: u8) -> Option<Asked> {
-        match self.made >> kind & 1 {
-            0 => None,
-            _ => self.kinds.get(usize::from(kind)).copied(),
-        }
-    }
-
-    /// A bit for each kind that was asked for
-    #[inline]
-    pub fn made(&self) -> u8 {
-        self.made
-    }
-
-    fn ask(&mut self, kind: u8, word: u64, list: Option<u64>) {
-        let list = list.map(|list| list as u32);
-        self.made |= 1 << kind;
-        self.kinds[usize::from(kind)] = Asked { word, list };
-    }
-
-    #[inline]
-    fn clear(&mut self) {
-        (self.made, self.truncate) = (0, None);
-    }
-
-    /// Takes over what `others` ask for, which ask for nothing then.
-    #[inline]
-    pub fn take(&mut self, others: &mut Requests) {
-        match others.made {
-            0 => (self.made, self.truncate) = (0, others.truncate),
-            _ => *self = *others,
-        }
-        others.clear();
-    }
-}
 
 /// Tables and externs of one switch.
 #[derive(Debug)]
@@ -297,6 +241,18 @@ pub(crate) struct Running<'a> {
     pub externs: &'a mut Externs,
     /// If the run goes through several blocks
     pub between: Option<Between<'a>>,
+}
+
+impl<'a> SegmentHost<'a> for Running<'a> {
+    #[inline]
+    fn requests(&mut self) -> &mut Requests {
+        &mut self.externs.requests
+    }
+
+    #[inline]
+    fn be_between(&mut self, between: Between<'a>) {
+        self.between = Some(between);
+    }
 }
 
 impl Host for Running<'_> {

@@ -7,25 +7,135 @@
 
 use super::calls::{slots, Call};
 use super::events::{At, Core};
-use super::externs::Running;
-use super::paths::{known, Buffers, Code, Ending, FastPaths, Known, Walked};
+use super::image::Image;
 use super::queue::{Again, Copy, Forked, Instance, Origin};
-use super::recording::Recording;
-use super::stages::{told, Event, Stages};
+use super::stages::{given, told, Event, Stages};
 use super::switch::Switch;
+use crate::segments::{
+    known, Architecture, Buffers, Code, FastPaths, Known, Learner, Recording, Walked,
+};
 use crate::tree::Nothing;
 use crate::{Port, Sink};
-use p4_ir::paths::{Fired, Request, Start};
+use p4_ir::glue::Segment;
+use p4_ir::interp::Prepared;
+use p4_ir::ir::InstanceId;
+use p4_ir::native::Native;
+use p4_ir::paths::{End, Fired, Request};
 use p4_ir::trace::NoTrace;
 use p4_time::Time;
 use std::sync::Arc;
+
+/// The paths of a switch, and room for the packet on them.
+#[derive(Debug)]
+pub(super) struct Fast {
+    pub paths: FastPaths<Ending>,
+    /// They end at egress queues, which hold packets back.
+    are_limited: bool,
+    own: Buffers,
+}
+
+/// What becomes of a packet at the end of a path.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ending {
+    /// Counters, and where their indices are in what is told
+    counts: Vec<(InstanceId, usize)>,
+    events: Vec<Fired>,
+    /// Where in what is told the bytes are that it is cut to
+    cut: Option<usize>,
+    /// It leaves, and nothing else is made of it.
+    is_sent: bool,
+}
+
+/// What paths are made from, and whether they end at egress queues.
+struct Rules<'a>(&'a Image, bool);
+
+impl Learner for Rules<'_> {
+    type Ending = Ending;
+
+    fn segment(&self, index: usize) -> Segment {
+        let Rules(image, are_limited) = *self;
+        image.stages(false).with_copies(index, image, are_limited)
+    }
+
+    fn ending(&self, end: &End) -> Ending {
+        let count = |request: &Request| match &self.0.calls[request.call as usize] {
+            Call::Count { counter, .. } => Some((*counter, request.words)),
+            _ => None,
+        };
+        let events = end.events.iter();
+        let is_sent = events
+            .map(|fired| Event::numbered(fired.event))
+            .eq([Event::Queue, Event::Transmit]);
+        Ending {
+            counts: end.calls.iter().filter_map(count).collect(),
+            cut: end.cut,
+            is_sent,
+            events: end.events.clone(),
+        }
+    }
+
+    fn is_whole(&self, end: &End) -> bool {
+        let goes_on = |fired: &Fired| match Event::numbered(fired.event) {
+            Event::Multicast | Event::EgressClone => true,
+            Event::Queue => self.1,
+            _ => false,
+        };
+        let mut events = end.events.iter();
+        events.all(|fired| fired.fork.is_some() || !goes_on(fired))
+    }
+
+    fn prepared(&self) -> &Prepared {
+        &self.0.prepared
+    }
+}
+
+impl Fast {
+    /// No paths yet; `None` if the metadata of the program is not v1model's.
+    pub fn new(image: &Image, native: &Arc<dyn Native>) -> Option<Fast> {
+        let standard = &image.standard;
+        standard.egress_spec.and(standard.mcast_grp)?;
+        standard.priority?;
+        Some(Fast {
+            paths: FastPaths::new(native),
+            are_limited: false,
+            own: Buffers::default(),
+        })
+    }
+
+    /// Paths end at egress queues from now on, or no longer.
+    fn limit(&mut self, are_limited: bool) {
+        if self.are_limited != are_limited {
+            self.are_limited = are_limited;
+            self.paths.forget();
+        }
+    }
+
+    /// Adds the paths of a packet that was recorded.
+    fn learn(&mut self, image: &Image, recording: &Recording) {
+        let rules = Rules(image, self.are_limited);
+        for (segment, path) in recording.paths(image, self.are_limited) {
+            self.paths.learn(&rules, segment, path);
+        }
+    }
+}
+
+/// Sets the words that a packet comes with; for buffers that only such packets use.
+#[inline]
+fn give(buffers: &mut Buffers, ingress_port: Port, now: Time, kept: &[u64]) {
+    let (now, words) = (now.micros(), &mut buffers.given);
+    words.resize(given::KEPT, 0);
+    words[given::INGRESS_PORT] = ingress_port.into();
+    words[given::NOW] = now;
+    words[given::ENQUEUED] = now;
+    words.extend_from_slice(kept);
+}
 
 /// A packet that has come to the end of a path.
 struct Passed<'a> {
     packet: Instance,
     /// As its last parser saw it
     data: &'a [u8],
-    code: &'a Arc<Code>,
+    code: &'a Arc<Code<Ending>>,
     walked: Walked,
     /// Bytes that it is cut to when sent
     truncate: Option<u32>,
@@ -57,9 +167,9 @@ impl Switch {
             return false;
         };
         fast.limit(are_limited);
-        let mut taken = !fast.due && self.arrives(&mut fast, now, port, data, out);
-        if !taken && (fast.due || fast.missed()) {
-            fast.due = false;
+        let mut taken = !fast.paths.due && self.arrives(&mut fast, now, port, data, out);
+        if !taken && (fast.paths.due || fast.paths.missed()) {
+            fast.paths.due = false;
             let mut recording = Recording::default();
             self.process_with(now, port, data, out, &mut recording);
             recording.collect();
@@ -74,24 +184,24 @@ impl Switch {
     #[inline]
     fn arrives(
         &mut self,
-        fast: &mut FastPaths,
+        fast: &mut Fast,
         now: Time,
         port: Port,
         data: &[u8],
         out: &mut impl Sink,
     ) -> bool {
-        let (all, own) = (&fast.all, &mut fast.own);
+        let (all, own) = (&fast.paths.all, &mut fast.own);
         let packet = Instance {
             id: 0,
             ingress_port: port,
             passes: 0,
             bytes: data.len() as u64,
         };
-        own.give(port, now, &[]);
+        give(own, port, now, &[]);
         let Some(passed) = self.pass(all, Stages::ARRIVAL, own, (packet, data), now) else {
             return false;
         };
-        fast.taken += 1;
+        fast.paths.taken += 1;
         self.core.receive(now, data.len());
         let ending = passed.ending();
         if ending.is_sent {
@@ -115,7 +225,7 @@ impl Switch {
             self.core.queues.done_again(again);
         }
         if !all_known {
-            fast.due |= fast.missed();
+            fast.paths.due |= fast.paths.missed();
             self.settle(out, &mut nobody());
         }
         true
@@ -124,7 +234,7 @@ impl Switch {
     /// A packet that was sent back: what [`Switch::finish`] says, `None` if it has no path.
     fn comes_again(
         &mut self,
-        all: &[Known],
+        all: &[Known<Ending>],
         own: &mut Buffers,
         again: &Again,
         out: &mut impl Sink,
@@ -133,7 +243,7 @@ impl Switch {
         packet.bytes = again.bytes.len() as u64;
         let index = self.core.stages().index(again.start());
         let now = self.core.now;
-        own.give(packet.ingress_port, now, &again.kept.words);
+        give(own, packet.ingress_port, now, &again.kept.words);
         let passed = self.pass(all, index, own, (packet, &again.bytes), now)?;
         Some(self.finish(all, own, &passed, out))
     }
@@ -142,7 +252,7 @@ impl Switch {
     #[inline]
     fn pass<'a>(
         &mut self,
-        all: &'a [Known],
+        all: &'a [Known<Ending>],
         index: usize,
         own: &mut Buffers,
         (packet, data): (Instance, &'a [u8]),
@@ -164,7 +274,7 @@ impl Switch {
     #[inline]
     fn run_path(
         &mut self,
-        code: &Code,
+        code: &Code<Ending>,
         fork: usize,
         buffers: &mut Buffers,
         data: &[u8],
@@ -173,39 +283,22 @@ impl Switch {
         if code.changes_cells {
             self.core.externs.try_path(now.picos(), bytes);
         }
-        let mut host = Running {
-            image: &self.core.image,
-            externs: &mut self.core.externs,
-            between: None,
-        };
-        let machine = &mut self.machine;
-        let Buffers {
-            given,
-            told,
-            output,
-        } = buffers;
-        // What a path does not tell is zero.
-        if let Some(told) = told.first_chunk_mut::<{ told::ALL }>() {
-            *told = [0; told::ALL];
-        }
-        let start = Start { fork, given };
-        let walked = code
-            .paths
-            .run(data, start, output, told, machine, &mut host);
+        let mut host = self.core.open(Stages::ARRIVAL).host;
+        let machine = &mut self.carrier.machine;
+        let walked = buffers.run(code, fork, data, machine, &mut host);
         if code.changes_cells {
-            match walked.is_some() {
-                true => self.core.externs.keep(),
-                false => self.core.externs.take_back(),
+            match walked {
+                Some(_) => self.core.externs.keep(),
+                None => self.core.externs.take_back(),
             }
         }
-        let (end, length) = walked?;
-        Some(Walked { end, length })
+        walked
     }
 
     /// All that happens to a packet; `false` if one that was made from it took a path that is not known.
     fn finish(
         &mut self,
-        all: &[Known],
+        all: &[Known<Ending>],
         own: &Buffers,
         passed: &Passed<'_>,
         out: &mut impl Sink,
@@ -224,7 +317,7 @@ impl Switch {
     }
 
     /// What waits leaves; `false` if one of them had no path.
-    fn others_leave(&mut self, all: &[Known], out: &mut impl Sink) -> bool {
+    fn others_leave(&mut self, all: &[Known<Ending>], out: &mut impl Sink) -> bool {
         let mut all_known = true;
         while let Some(copy) = self.core.queues.next_copy() {
             if self.core.held.limited {
@@ -240,7 +333,7 @@ impl Switch {
     }
 
     /// `false` if the clone has no path.
-    fn clone_leaves(&mut self, all: &[Known], copy: &Copy, out: &mut impl Sink) -> bool {
+    fn clone_leaves(&mut self, all: &[Known<Ending>], copy: &Copy, out: &mut impl Sink) -> bool {
         let index = self.core.stages().index(copy.start());
         known(all, index).is_some_and(|known| self.leaves(&known.code, 0, copy, out))
     }
@@ -254,7 +347,13 @@ impl Switch {
     }
 
     /// A packet behind ingress, on its path from a fork; `false` if it has none.
-    fn leaves(&mut self, code: &Arc<Code>, fork: usize, copy: &Copy, out: &mut impl Sink) -> bool {
+    fn leaves(
+        &mut self,
+        code: &Arc<Code<Ending>>,
+        fork: usize,
+        copy: &Copy,
+        out: &mut impl Sink,
+    ) -> bool {
         let now = self.core.now;
         let mut room = std::mem::take(&mut self.room);
         let given = copy.given(now, self.core.held.limited);
@@ -336,7 +435,7 @@ impl Core {
             at.asked.word = request.call.into();
             self.take_digest(request, &buffers.told);
         }
-        self.happens(event, &at, out, &mut nobody());
+        self.happen(event, &at, out, &mut nobody());
     }
 
     /// The values of a digest, from what has been told for it.

@@ -10,8 +10,6 @@ mod externs;
 mod fast;
 mod fields;
 mod image;
-mod parts;
-mod paths;
 mod placement;
 mod queue;
 mod recording;

@@ -1,8 +1,9 @@
 //! Packets that wait inside the switch, and their reused memory.
 
-use super::paths::Code;
+use super::fast::Ending;
 use super::stages::Start;
 use crate::frame::Region;
+use crate::segments::Code;
 use crate::Port;
 use p4_ir::ir::Slot;
 use p4_ir::paths::Fork;
@@ -52,7 +53,7 @@ pub(super) struct Copy {
 /// A place on a path from which a packet goes on.
 #[derive(Clone, Debug)]
 pub(super) struct Forked {
-    pub code: Arc<Code>,
+    pub code: Arc<Code<Ending>>,
     pub fork: Arc<Fork>,
 }
 
@@ -77,7 +78,7 @@ pub(super) struct Again {
 
 /// What stays with a packet through all its passes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Instance {
+pub(crate) struct Instance {
     /// Number in the trace
     pub id: u32,
     /// Where the packet arrived

@@ -1,15 +1,15 @@
 //! What v1model does between its blocks: every rule of it, once, as data.
 //!
 //! Packets go through segments ([`Start`] says which there are): blocks, and glue operations around them.
-//! The interpreter and native blocks execute these very segments (`walk.rs`), and fast paths are compiled
-//! from them (`paths.rs`). What an [`Event`] does is in `events.rs`, for all of them too.
+//! The interpreter and native blocks execute these very segments, and fast paths are compiled
+//! from them ([`crate::segments`]). What an [`Event`] does is in `events.rs`, for all of them too.
 
 use super::fields::{instance, Standard};
 use super::image::Image;
-use super::parts::Ready;
 use super::switch::DROP_PORT;
-use crate::frame::{Field, Region};
-use p4_ir::glue::{self, Copies, Glue, Segment, Source, Test};
+use crate::frame::Region;
+use crate::segments::{is, not, set, tell, when, Stage};
+use p4_ir::glue::{Copies, Glue, Segment, Source, Test};
 use p4_ir::ir::Pc;
 use std::collections::BTreeMap;
 
@@ -32,26 +32,23 @@ const BEHIND_INGRESS: &[u32] = &[EGRESS, COMPUTE, DEPARSER];
 
 /// Words that are given with a packet, before those that were kept for it
 pub(super) mod given {
-    pub const INGRESS_PORT: usize = 0;
+    pub use crate::segments::given::{ERROR, OWN};
+
+    pub const INGRESS_PORT: usize = OWN;
     /// Microseconds
-    pub const NOW: usize = 1;
+    pub const NOW: usize = OWN + 1;
     /// Where it is to leave and as which copy, if that is known
-    pub const PORT: usize = 2;
-    pub const RID: usize = 3;
+    pub const PORT: usize = OWN + 2;
+    pub const RID: usize = OWN + 3;
     /// When it came to its queue, in microseconds
-    pub const ENQUEUED: usize = 4;
+    pub const ENQUEUED: usize = OWN + 4;
     /// Microseconds in its queue
-    pub const WAITED: usize = 5;
+    pub const WAITED: usize = OWN + 5;
     /// Packets at the port before it came and after it left
-    pub const DEPTH_BEFORE: usize = 6;
-    pub const DEPTH_AFTER: usize = 7;
-    /// What the executor of glue keeps there: bytes of the packet, the parser's error, requests, nothing
-    pub const LENGTH: usize = 8;
-    pub const ERROR: usize = 9;
-    pub const FLAGS: usize = 10;
-    pub const ZERO: usize = 11;
+    pub const DEPTH_BEFORE: usize = OWN + 6;
+    pub const DEPTH_AFTER: usize = OWN + 7;
     /// What has been told so far
-    pub const TOLD: usize = 12;
+    pub const TOLD: usize = OWN + 8;
     pub const KEPT: usize = TOLD + super::told::ALL;
 }
 
@@ -72,7 +69,6 @@ pub(super) mod asked {
     pub const DIGEST: u8 = 1;
     pub const RESUBMIT: u8 = 2;
     pub const RECIRCULATE: u8 = 3;
-    pub const ALL: usize = 4;
 }
 
 /// What can happen to a packet.
@@ -119,7 +115,7 @@ impl Event {
     }
 
     /// The packet goes no further on its segment.
-    pub fn ends(self) -> bool {
+    fn ends(self) -> bool {
         !matches!(
             self,
             Event::IngressClone | Event::EgressClone | Event::Digest
@@ -127,15 +123,11 @@ impl Event {
     }
 
     fn when(self, test: Test) -> Glue {
-        self.if_both([test, Test::Always])
+        when(self as u8, self.ends(), &[test])
     }
 
     fn if_both(self, tests: [Test; 2]) -> Glue {
-        Glue::Event(glue::Event {
-            id: self as u8,
-            tests,
-            ends: self.ends(),
-        })
+        when(self as u8, self.ends(), &tests)
     }
 }
 
@@ -150,28 +142,6 @@ pub(crate) enum Start {
     Resubmitted(Option<u32>),
     IngressClone(Option<u32>),
     EgressClone(Option<u32>),
-}
-
-/// A segment, and which blocks of the program its blocks are.
-#[derive(Debug)]
-pub(crate) struct Stage {
-    pub segment: Segment,
-    /// Its glue, by the number of blocks that are over
-    pub(super) glue: Vec<Ready>,
-    pub blocks: &'static [u32],
-}
-
-impl Stage {
-    /// Which of its blocks is ingress
-    pub(super) fn ingress(&self) -> Option<usize> {
-        self.blocks.iter().position(|block| *block == INGRESS)
-    }
-
-    fn prepare(&mut self) {
-        let segment = &self.segment;
-        let lists = (0..=segment.blocks.len()).map(|blocks| Ready::new(segment.glue(blocks)));
-        self.glue = lists.collect();
-    }
 }
 
 /// All segments.
@@ -233,10 +203,14 @@ impl Stages {
     /// Changes the glue of all segments.
     pub fn change(&mut self, mut change: impl FnMut(&mut Vec<Glue>)) {
         for stage in &mut self.all {
-            change(&mut stage.segment.before);
-            stage.segment.after.iter_mut().for_each(&mut change);
-            stage.prepare();
+            stage.change(&mut change);
         }
+    }
+
+    /// Which block of the segment `index` is ingress
+    pub(super) fn ingress_of(&self, index: usize) -> Option<usize> {
+        let mut blocks = self.all[index].blocks.iter();
+        blocks.position(|block| *block == INGRESS)
     }
 
     /// The segment `index` for fast paths, and those of what is made from its packets. Where egress queues
@@ -327,13 +301,7 @@ impl Rules<'_> {
             lists: lists(&self.image.lists),
             copies: Vec::new(),
         };
-        let mut stage = Stage {
-            segment,
-            glue: Vec::new(),
-            blocks,
-        };
-        stage.prepare();
-        stage
+        Stage::new(segment, blocks.to_vec(), given::TOLD)
     }
 
     /// From the parser to the deparser.
@@ -470,31 +438,6 @@ fn enter(standard: &Standard, kind: u64, (port, rid): (Source, Option<Source>)) 
         set(standard.egress_global_timestamp, now),
     ];
     fields.into_iter().flatten().collect()
-}
-
-fn set(field: Option<Field>, source: Source) -> Option<Glue> {
-    field.map(|field| Glue::Set {
-        slot: field.slot(),
-        mask: field.mask(),
-        source,
-    })
-}
-
-fn tell(field: Option<Field>, index: usize) -> Option<Glue> {
-    field.map(|field| Glue::Tell {
-        index,
-        slot: field.slot(),
-    })
-}
-
-fn is(field: Option<Field>, value: u64) -> Option<Test> {
-    let slot = field?.slot();
-    Some(Test::Is { slot, value })
-}
-
-fn not(field: Option<Field>, value: u64) -> Option<Test> {
-    let slot = field?.slot();
-    Some(Test::Not { slot, value })
 }
 
 fn lists(lists: &BTreeMap<u32, Vec<Region>>) -> Vec<(u64, Vec<Region>)> {

@@ -3,16 +3,15 @@
 use super::egress_queues::{EgressQueues, Queued};
 use super::events::Core;
 use super::externs::Externs;
+use super::fast::Fast;
 use super::image::Image;
-use super::paths::{Buffers, FastPaths};
 use super::queue::{Copy, Queues, Waiting};
-use crate::engine::Engine;
 use crate::error::ArchError;
 use crate::hash::CrcParameters;
+use crate::segments::{Architecture, Buffers, Carrier};
 use crate::stats::{Drop, Stats, Stop};
 use crate::tree::{Follow, Nothing, Trace, Tree};
 use crate::{Digest, Port, Sink};
-use p4_ir::interp::Machine;
 use p4_ir::native::Native;
 use p4_ir::trace::{NoTrace, Silent};
 use p4_state::{IdleEntry, State, Update, WriteError};
@@ -69,13 +68,9 @@ pub enum Assertions {
 /// A v1model switch.
 pub struct Switch {
     pub(super) core: Core,
-    pub(super) machine: Machine,
-    pub(super) engine: Engine,
-    /// Words given with the packet under way, and those kept for one made from it
-    pub(super) given: Vec<u64>,
-    pub(super) kept: Vec<u64>,
+    pub(super) carrier: Carrier,
     /// Paths that many packets take, if there is native code
-    pub(super) fast: Option<Box<FastPaths>>,
+    pub(super) fast: Option<Box<Fast>>,
     /// For packets on paths that have waited
     pub(super) room: Buffers,
     /// One of them has lost its path.
@@ -91,9 +86,9 @@ impl Switch {
             let message = "simple_switch has no HashAlgorithm.random; use crc32 or another";
             return Err(ArchError::new(message, span));
         }
-        let mut machine = Machine::new(&image.prepared);
+        let mut carrier = Carrier::new(&image.prepared);
         if let Some(seed) = config.undefined {
-            machine.show_undefined(&image.prepared, seed);
+            carrier.machine.show_undefined(&image.prepared, seed);
         }
         let core = Core {
             externs: Externs::new(&image, state, &config),
@@ -105,13 +100,11 @@ impl Switch {
             packets: 0,
             held: EgressQueues::default(),
             stopped: None,
+            kept: Vec::new(),
         };
         Ok(Switch {
             core,
-            machine,
-            engine: Engine::default(),
-            given: Vec::new(),
-            kept: Vec::new(),
+            carrier,
             fast: None,
             room: Buffers::default(),
             strays: false,
@@ -122,10 +115,11 @@ impl Switch {
     /// that are traced, and switches that show what is undefined, are always interpreted. Nothing
     /// else about the switch changes. An error if the code was made from another program.
     pub fn set_native(&mut self, native: Option<Arc<dyn Native>>) -> Result<(), ArchError> {
-        self.engine.set(&self.core.image.prepared, native)?;
-        let is_plain = !self.core.config.bmv2_compat && !self.machine.shows_undefined();
-        let native = self.engine.native().filter(|_| is_plain);
-        let fast = native.and_then(|native| FastPaths::new(&self.core.image, native));
+        let engine = &mut self.carrier.engine;
+        engine.set(&self.core.image.prepared, native)?;
+        let is_plain = !self.core.config.bmv2_compat && !self.carrier.machine.shows_undefined();
+        let native = self.carrier.engine.native().filter(|_| is_plain);
+        let fast = native.and_then(|native| Fast::new(&self.core.image, native));
         self.fast = fast.map(Box::new);
         Ok(())
     }
@@ -134,13 +128,13 @@ impl Switch {
     /// as many, and so on) a packet's own path is made code of. Nothing else depends on it.
     pub fn set_patience(&mut self, packets: u64) {
         if let Some(fast) = &mut self.fast {
-            fast.set_patience(packets);
+            fast.paths.set_patience(packets);
         }
     }
 
     /// Arrived packets that took a path known before.
     pub fn packets_on_paths(&self) -> u64 {
-        self.fast.as_ref().map_or(0, |fast| fast.taken())
+        self.fast.as_ref().map_or(0, |fast| fast.paths.taken)
     }
 
     pub fn image(&self) -> &Arc<Image> {
@@ -265,7 +259,7 @@ impl Switch {
 
     /// Lets the packets leave whose turn comes until `now`.
     pub fn advance(&mut self, now: Time, out: &mut impl Sink) {
-        if self.machine.shows_undefined() {
+        if self.carrier.machine.shows_undefined() {
             self.depart(now, out, &mut Nothing::<Silent>::default());
         } else {
             self.depart(now, out, &mut Nothing::<NoTrace>::default());
@@ -286,7 +280,7 @@ impl Switch {
 
     /// Takes a packet in and runs it to completion; what leaves goes to `out`.
     pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut impl Sink) {
-        if self.machine.shows_undefined() {
+        if self.carrier.machine.shows_undefined() {
             self.process_with(now, port, data, out, &mut Nothing::<Silent>::default());
         } else if !self.take_path(now, port, data, out) {
             self.process_with(now, port, data, out, &mut Nothing::<NoTrace>::default());

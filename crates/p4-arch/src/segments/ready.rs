@@ -1,8 +1,7 @@
 //! Glue made ready to be executed: operations of one kind that follow each other become one loop, in
 //! which every word is found by one number, so that hardly a branch depends on the rules.
 
-use super::externs::Requests;
-use super::stages::given;
+use super::{given, Requests};
 use p4_ir::glue::{Event, Glue, Source, Test};
 use p4_ir::ir::Slot;
 
@@ -37,7 +36,7 @@ enum Part {
     /// The words, and their indices among those given
     Tells(Vec<(Word, usize)>),
     Take,
-    Events(Vec<([Check; 2], Event)>),
+    Events(Vec<([Check; 3], Event)>),
 }
 
 /// Glue between two blocks.
@@ -80,24 +79,22 @@ impl Check {
 }
 
 impl Ready {
-    pub fn new(glue: &[Glue]) -> Ready {
+    /// Told words are from index `told` of those given on.
+    pub fn new(glue: &[Glue], told: usize) -> Ready {
         let mut parts = Vec::new();
         for operation in glue {
             match (*operation, parts.last_mut()) {
                 (Glue::Set { slot, mask, source }, Some(Part::Moves(moves))) => {
-                    moves.push(moved(slot, mask, source));
+                    moves.push(moved(slot, mask, source, told));
                 }
                 (Glue::Set { slot, mask, source }, _) => {
-                    parts.push(Part::Moves(vec![moved(slot, mask, source)]));
+                    parts.push(Part::Moves(vec![moved(slot, mask, source, told)]));
                 }
                 (Glue::Tell { index, slot }, Some(Part::Tells(tells))) => {
-                    tells.push((Word(slot | OF_FRAME), given::TOLD + index));
+                    tells.push((Word(slot | OF_FRAME), told + index));
                 }
                 (Glue::Tell { index, slot }, _) => {
-                    parts.push(Part::Tells(vec![(
-                        Word(slot | OF_FRAME),
-                        given::TOLD + index,
-                    )]));
+                    parts.push(Part::Tells(vec![(Word(slot | OF_FRAME), told + index)]));
                 }
                 (Glue::Event(event), Some(Part::Events(events))) => {
                     events.push((event.tests.map(check), event));
@@ -141,9 +138,8 @@ impl Ready {
                 Part::Take => words.take(),
                 Part::Events(events) => {
                     for (index, (checks, event)) in events.iter().enumerate().skip(next.event) {
-                        let [first, second] = checks;
                         let given = &*words.given;
-                        if first.holds(given, frame) && second.holds(given, frame) {
+                        if checks.iter().all(|check| check.holds(given, frame)) {
                             next.event = index;
                             return Some(*event);
                         }
@@ -187,11 +183,11 @@ impl Words<'_> {
 /// Of [`given::FLAGS`], above a bit for each kind of request
 const BUSY: u64 = 1 << 8;
 
-fn moved(to: Slot, mask: u64, source: Source) -> Move {
+fn moved(to: Slot, mask: u64, source: Source, told: usize) -> Move {
     let (from, number) = match source {
         Source::Number(number) => (given::ZERO as u32, number),
         Source::Given(index) => (index as u32, 0),
-        Source::Told(index) => ((given::TOLD + index) as u32, 0),
+        Source::Told(index) => ((told + index) as u32, 0),
         Source::Length => (given::LENGTH as u32, 0),
         Source::Error => (given::ERROR as u32, 0),
     };
@@ -206,9 +202,10 @@ fn moved(to: Slot, mask: u64, source: Source) -> Move {
 fn check(test: Test) -> Check {
     let (word, mask, value, holds_if) = match test {
         Test::Always => (given::ZERO as u32, 0, 0, true),
-        Test::Is { slot, value } => (slot | OF_FRAME, u64::MAX, value, true),
-        Test::Not { slot, value } => (slot | OF_FRAME, u64::MAX, value, false),
+        Test::Is { slot, mask, value } => (slot | OF_FRAME, mask, value, true),
+        Test::Not { slot, mask, value } => (slot | OF_FRAME, mask, value, false),
         Test::Asked(kind) => (given::FLAGS as u32, 1 << kind, 0, false),
+        Test::Unasked(kind) => (given::FLAGS as u32, 1 << kind, 0, true),
         Test::Busy => (given::FLAGS as u32, BUSY, 0, false),
     };
     Check {

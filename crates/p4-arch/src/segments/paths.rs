@@ -1,20 +1,15 @@
 //! The fast paths of a switch, and how they are learned.
 //!
-//! Native code knows a packet's path in one piece (see [`p4_ir::paths`]), glue and all (`stages.rs`). Which
-//! paths there are, packets tell: as long as some go where none has been noted, one of them is interpreted
-//! and recorded now and then, ever more seldom.
+//! Native code knows a packet's path in one piece (see [`p4_ir::paths`]), glue and all. Which paths there
+//! are, packets tell: as long as some go where none has been noted, one of them is interpreted and recorded
+//! now and then, ever more seldom.
 
-use super::calls::Call;
-use super::externs::Asked;
-use super::image::Image;
-use super::recording::{change_cells, Recording};
-use super::stages::{given, Event};
-use crate::Port;
+use super::Asked;
 use p4_ir::glue::Segment;
-use p4_ir::ir::InstanceId;
-use p4_ir::native::Native;
-use p4_ir::paths::{End, Fired, Path, Paths, Request};
-use p4_time::Time;
+use p4_ir::interp::{Machine, Prepared};
+use p4_ir::ir::Op;
+use p4_ir::native::{Inline, Native, NativeHost};
+use p4_ir::paths::{End, Path, Paths, Request, Start, Step};
 use std::sync::Arc;
 
 /// Packets without a path before one is recorded for the first time
@@ -24,33 +19,41 @@ const MAX_PATHS: usize = 16;
 /// Packets that are recorded in all
 const MAX_RECORDS: u32 = 20;
 
-/// What becomes of a packet at the end of a path.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Ending {
-    /// Counters, and where their indices are in what is told
-    pub counts: Vec<(InstanceId, usize)>,
-    pub events: Vec<Fired>,
-    /// Where in what is told the bytes are that it is cut to
-    pub cut: Option<usize>,
-    /// It leaves, and nothing else is made of it.
-    pub is_sent: bool,
+/// What an architecture says about paths.
+pub(crate) trait Learner {
+    /// What becomes of a packet at the end of a path
+    type Ending;
+
+    /// What packets on the segment of this index meet.
+    fn segment(&self, index: usize) -> Segment;
+
+    fn ending(&self, end: &End) -> Self::Ending;
+
+    /// Whether all goes on that does so from where the packet is, of which only the code knows.
+    fn is_whole(&self, _end: &End) -> bool {
+        true
+    }
+
+    fn prepared(&self) -> &Prepared;
 }
 
 /// Paths that begin on one segment.
 #[derive(Debug)]
-pub(super) struct Code {
+pub(crate) struct Code<E> {
     pub paths: Arc<dyn Paths>,
     /// By the ends of the paths
-    pub endings: Vec<Ending>,
+    pub endings: Vec<E>,
     /// Something on them changes what later packets see, so that it may have to be taken back.
     pub changes_cells: bool,
+    /// Words that are told of each packet
+    told: usize,
 }
 
 /// The paths of the packets on a segment.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(crate) struct Known<E> {
     segment: usize,
-    pub code: Arc<Code>,
+    pub code: Arc<Code<E>>,
     learned: Box<Learned>,
 }
 
@@ -63,49 +66,35 @@ struct Learned {
 
 /// All paths that are known.
 #[derive(Debug)]
-pub(crate) struct FastPaths {
+pub(crate) struct FastPaths<E> {
     native: Arc<dyn Native>,
-    pub(super) all: Vec<Known>,
-    /// They end at egress queues, which hold packets back.
-    are_limited: bool,
+    pub all: Vec<Known<E>>,
     /// Packets without a path since the last one was recorded
     misses: u64,
     patience: u64,
     records: u32,
     /// Packets that took a path when they arrived
-    pub(super) taken: u64,
+    pub taken: u64,
     /// The next packet is to be recorded.
-    pub(super) due: bool,
-    pub(super) own: Buffers,
+    pub due: bool,
 }
 
 /// A path's end, and how long the packet is there.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Walked {
+pub(crate) struct Walked {
     pub end: usize,
     pub length: usize,
 }
 
 /// What a path gets and gives.
 #[derive(Debug, Default)]
-pub(super) struct Buffers {
+pub(crate) struct Buffers {
     pub given: Vec<u64>,
     pub told: Vec<u64>,
     pub output: Vec<u8>,
 }
 
 impl Buffers {
-    /// Sets the words that a packet comes with; for buffers that only such packets use.
-    #[inline]
-    pub fn give(&mut self, ingress_port: Port, now: Time, kept: &[u64]) {
-        let now = now.micros();
-        self.given.resize(given::KEPT, 0);
-        self.given[given::INGRESS_PORT] = ingress_port.into();
-        self.given[given::NOW] = now;
-        self.given[given::ENQUEUED] = now;
-        self.given.extend_from_slice(kept);
-    }
-
     /// A request and the fields of its list.
     #[inline]
     pub fn asked(&self, request: Option<Request>) -> (Asked, &[u64]) {
@@ -119,37 +108,51 @@ impl Buffers {
         };
         (asked, &self.told[request.kept.0..][..request.kept.1])
     }
+
+    /// Runs the code of paths from a fork on; `None` if the packet takes none.
+    #[inline]
+    pub fn run<E>(
+        &mut self,
+        code: &Code<E>,
+        fork: usize,
+        data: &[u8],
+        machine: &mut Machine,
+        host: &mut dyn NativeHost,
+    ) -> Option<Walked> {
+        let Buffers {
+            given,
+            told,
+            output,
+        } = self;
+        // What a path does not tell is zero.
+        let n = code.told.min(told.len());
+        told[..n].fill(0);
+        let start = Start { fork, given };
+        let (end, length) = code.paths.run(data, start, output, told, machine, host)?;
+        Some(Walked { end, length })
+    }
 }
 
-impl FastPaths {
-    /// No paths yet; `None` if the metadata of the program is not v1model's.
-    pub fn new(image: &Image, native: &Arc<dyn Native>) -> Option<FastPaths> {
-        let standard = &image.standard;
-        standard.egress_spec.and(standard.mcast_grp)?;
-        standard.priority?;
-        Some(FastPaths {
+impl<E> FastPaths<E> {
+    /// No paths yet
+    pub fn new(native: &Arc<dyn Native>) -> FastPaths<E> {
+        FastPaths {
             native: Arc::clone(native),
             all: Vec::new(),
-            are_limited: false,
             misses: 0,
             patience: PATIENCE,
             records: 0,
             taken: 0,
             due: false,
-            own: Buffers::default(),
-        })
+        }
     }
 
     pub fn set_patience(&mut self, packets: u64) {
         self.patience = packets;
     }
 
-    pub fn taken(&self) -> u64 {
-        self.taken
-    }
-
     /// A packet has no path; whether it is worth recording one.
-    pub(super) fn missed(&mut self) -> bool {
+    pub fn missed(&mut self) -> bool {
         self.misses += 1;
         let due = self.misses > self.patience && self.records < MAX_RECORDS;
         if due {
@@ -160,30 +163,19 @@ impl FastPaths {
         due
     }
 
-    /// Paths end at egress queues from now on, or no longer.
-    pub(super) fn limit(&mut self, are_limited: bool) {
-        if self.are_limited != are_limited {
-            self.are_limited = are_limited;
-            self.all.clear();
-            self.records = 0;
-        }
+    /// Forgets all paths.
+    pub fn forget(&mut self) {
+        self.all.clear();
+        self.records = 0;
     }
 
-    /// Adds the paths of a packet that was recorded.
-    pub(super) fn learn(&mut self, image: &Image, recording: &Recording) {
-        for (segment, path) in recording.paths(image, self.are_limited) {
-            self.add(image, segment, path);
-        }
-    }
-
-    fn add(&mut self, image: &Image, index: usize, path: Path) {
+    /// Adds a path of packets on the segment of this index.
+    pub fn learn(&mut self, learner: &impl Learner<Ending = E>, index: usize, path: Path) {
         let at = self.all.iter().position(|known| known.segment == index);
         let mut learned = match at {
             Some(at) => self.all[at].learned.clone(),
             None => {
-                let stages = image.stages(false);
-                let segment = stages.with_copies(index, image, self.are_limited);
-                let paths = Vec::new();
+                let (segment, paths) = (learner.segment(index), Vec::new());
                 Box::new(Learned { segment, paths })
             }
         };
@@ -197,16 +189,16 @@ impl FastPaths {
             return;
         };
         let ends = code.ends();
-        if !ends.iter().all(|end| is_whole(end, self.are_limited)) {
+        if !ends.iter().all(|end| learner.is_whole(end)) {
             return;
         }
-        let endings = ends.into_iter().map(|end| ending(image, end)).collect();
         let made = paths.iter().flat_map(|path| &path.made);
         let mut all = paths.iter().chain(made.map(|(_, path)| path));
         let code = Code {
+            endings: ends.into_iter().map(|end| learner.ending(end)).collect(),
             paths: code,
-            endings,
-            changes_cells: all.any(|path| change_cells(image, &path.blocks)),
+            changes_cells: all.any(|path| change_cells(learner.prepared(), &path.blocks)),
+            told: segment.told,
         };
         let known = Known {
             segment: index,
@@ -240,34 +232,21 @@ fn include(paths: &mut Vec<Path>, path: Path) -> bool {
 
 /// The paths of the packets on a segment.
 #[inline]
-pub(super) fn known(all: &[Known], segment: usize) -> Option<&Known> {
+pub(crate) fn known<E>(all: &[Known<E>], segment: usize) -> Option<&Known<E>> {
     all.iter().find(|known| known.segment == segment)
 }
 
-/// Whether all goes on that does so from where the packet is, of which only the code knows.
-fn is_whole(end: &End, are_limited: bool) -> bool {
-    let goes_on = |fired: &Fired| match Event::numbered(fired.event) {
-        Event::Multicast | Event::EgressClone => true,
-        Event::Queue => are_limited,
+/// Whether something in these blocks changes what later packets see.
+pub(crate) fn change_cells(prepared: &Prepared, blocks: &[Vec<Step>]) -> bool {
+    let program = prepared.program();
+    let changes = |step: &Step| match program.code.get(step.pc as usize) {
+        Some(Op::Extern { call }) => matches!(prepared.inline(*call), Some(Inline::Undoable)),
+        Some(Op::Apply { table }) => {
+            let table = &program.tables[*table as usize];
+            // A property may be a timeout, for which hits are noted.
+            !table.instances.is_empty() || !table.properties.is_empty()
+        }
         _ => false,
     };
-    let mut events = end.events.iter();
-    events.all(|fired| fired.fork.is_some() || !goes_on(fired))
-}
-
-fn ending(image: &Image, end: &End) -> Ending {
-    let count = |request: &Request| match &image.calls[request.call as usize] {
-        Call::Count { counter, .. } => Some((*counter, request.words)),
-        _ => None,
-    };
-    let events = end.events.iter();
-    let is_sent = events
-        .map(|fired| Event::numbered(fired.event))
-        .eq([Event::Queue, Event::Transmit]);
-    Ending {
-        counts: end.calls.iter().filter_map(count).collect(),
-        cut: end.cut,
-        is_sent,
-        events: end.events.clone(),
-    }
+    blocks.iter().flatten().any(changes)
 }
