@@ -153,9 +153,7 @@ impl Switch {
 
     /// See [`v1model::Switch::set_patience`].
     pub fn set_patience(&mut self, packets: u64) {
-        if let Switch::V1Model(own) = self {
-            own.set_patience(packets);
-        }
+        either!(self, own => own.set_patience(packets))
     }
 
     /// What the control plane can read.

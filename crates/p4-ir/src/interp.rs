@@ -202,6 +202,17 @@ pub trait Host {
 
     /// Whether value set `set` holds `key`.
     fn in_value_set(&mut self, set: u32, key: &[u64]) -> bool;
+
+    /// The words of the cell that a call would use with this index, if it is an
+    /// [`Inline::Cell`](crate::native::Inline) and there is such a cell.
+    #[inline]
+    fn cell(&mut self, _call: CallId, _index: u64) -> Option<&[u64]> {
+        None
+    }
+
+    /// Puts words into such a cell.
+    #[inline]
+    fn put_cell(&mut self, _call: CallId, _index: u64, _words: &[u64]) {}
 }
 
 /// Why a block cannot go on.

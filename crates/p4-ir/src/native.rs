@@ -23,6 +23,10 @@ pub trait NativeHost {
     fn call(&mut self, call: CallId, machine: &mut Machine) -> Result<(), Halt>;
 
     fn in_value_set(&mut self, set: u32, key: &[u64]) -> bool;
+
+    fn cell(&mut self, call: CallId, index: u64) -> Option<&[u64]>;
+
+    fn put_cell(&mut self, call: CallId, index: u64, words: &[u64]);
 }
 
 impl<H: Host> NativeHost for H {
@@ -46,6 +50,14 @@ impl<H: Host> NativeHost for H {
 
     fn in_value_set(&mut self, set: u32, key: &[u64]) -> bool {
         Host::in_value_set(self, set, key)
+    }
+
+    fn cell(&mut self, call: CallId, index: u64) -> Option<&[u64]> {
+        Host::cell(self, call, index)
+    }
+
+    fn put_cell(&mut self, call: CallId, index: u64, words: &[u64]) {
+        Host::put_cell(self, call, index, words);
     }
 }
 
@@ -99,6 +111,32 @@ pub enum Inline {
     /// which the low 32 bits count, or to fewer if others ask for fewer.
     Cut(Slot),
     Checksum(InternetChecksum),
+    /// On a path, what is done to a cell
+    Cell(CellCall),
+    /// On a path, fields that follow in the packet
+    Unpack(Unpack),
+}
+
+/// A call that puts a register's cell into the frame, runs a method of the program's, and puts the cell
+/// back. On a path the method is part of it. Whoever runs a path can take back what is put.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CellCall {
+    /// The word with the cell's index
+    pub index: Slot,
+    /// The cell's words while the method runs
+    pub value: Vec<Slot>,
+    /// Words that are zero when it begins, and where they are put when it has ended
+    pub results: Vec<(Slot, Slot)>,
+}
+
+/// Fields of at most 64 bits each, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unpack {
+    /// A word that is 1 then
+    pub valid: Option<Slot>,
+    pub fields: Vec<(Slot, u32)>,
+    /// By so many bits the packet's cursor goes on.
+    pub bits: u32,
 }
 
 /// An Internet checksum (RFC 1071) of some values, stored or compared with another value.

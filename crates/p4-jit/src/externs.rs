@@ -10,7 +10,7 @@ use p4_ir::native::{Inline, InternetChecksum, Then};
 
 pub(crate) fn call(e: &mut Emitter, op: &Op, id: CallId) {
     match e.prepared.inline(id) {
-        None => call_host(e, id),
+        None | Some(Inline::Cell(_) | Inline::Unpack(_)) => call_host(e, id),
         Some(
             Inline::ByArguments
             | Inline::Pure

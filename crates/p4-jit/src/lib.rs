@@ -42,6 +42,7 @@ mod paths;
 mod slots;
 mod translate;
 mod walk;
+mod walk_calls;
 mod walk_forks;
 mod walk_glue;
 mod walk_packet;
@@ -375,5 +376,13 @@ impl Host for Untraced<'_> {
 
     fn in_value_set(&mut self, set: u32, key: &[u64]) -> bool {
         self.0.in_value_set(set, key)
+    }
+
+    fn cell(&mut self, call: CallId, index: u64) -> Option<&[u64]> {
+        self.0.cell(call, index)
+    }
+
+    fn put_cell(&mut self, call: CallId, index: u64, words: &[u64]) {
+        self.0.put_cell(call, index, words);
     }
 }

@@ -9,7 +9,8 @@
 //! that a comparison before implies; it writes no more than `room` bytes of `output`, `told` words and
 //! `MAX_KEY` words of the key, and words of the frame that [`Prepared`] has
 //! checked, which [`Compiled::run`] has made sure of; it reads as many words of data
-//! as an action has parameters, which [`Tables::find`] gives.
+//! as an action has parameters, which [`Tables::find`] gives, and as many of a cell as [`cell`] has seen
+//! that it has.
 
 use crate::context::{Applied, Ended, Tables};
 use crate::emit::{self, Emitter};
@@ -22,7 +23,7 @@ use cranelift_jit::JITModule;
 use cranelift_module::Module;
 use p4_ir::glue::Segment;
 use p4_ir::interp::{Machine, Prepared};
-use p4_ir::native::NativeHost;
+use p4_ir::native::{Inline, NativeHost};
 use p4_ir::paths::{End, Path, Paths, Start};
 use std::any::Any;
 use std::collections::HashMap;
@@ -243,6 +244,66 @@ pub(crate) unsafe extern "C" fn compute(context: *mut Context<'_>, call: u64) ->
         Err(panic) => {
             context.panic = Some(panic);
             1
+        }
+    }
+}
+
+/// The words of the cell that a call uses, by the index at the key's place; over if there is none.
+///
+/// # Safety
+/// Native code calls it with its own context and the index of a call.
+pub(crate) unsafe extern "C" fn cell(context: *mut Context<'_>, call: u64) -> Applied {
+    // SAFETY: as in `find`.
+    let context = unsafe { &mut *context };
+    // SAFETY: native code has written the index.
+    let index = unsafe { context.key[0].assume_init() };
+    let words = context.cell_words(call);
+    let host = &mut *context.host;
+    let found = catch_unwind(AssertUnwindSafe(|| {
+        let cell = host.cell(call as u32, index)?;
+        (cell.len() == words).then_some(cell.as_ptr())
+    }));
+    match found {
+        Ok(Some(data)) => Applied { found: 0, data },
+        Ok(None) => Applied::OVER,
+        Err(panic) => {
+            context.panic = Some(panic);
+            Applied::OVER
+        }
+    }
+}
+
+/// Puts words into such a cell: they are behind the index at the key's place. Not 0 if it cannot be done.
+///
+/// # Safety
+/// Native code calls it with its own context and the index of a call.
+pub(crate) unsafe extern "C" fn put_cell(context: *mut Context<'_>, call: u64) -> u64 {
+    // SAFETY: as in `find`.
+    let context = unsafe { &mut *context };
+    // SAFETY: native code has written the index, and behind it as many words as a cell has, for which it has
+    // seen that there is room.
+    let (index, words) = unsafe {
+        let words = context.cell_words(call).min(MAX_KEY - 1);
+        let key = context.key.as_ptr().cast::<u64>();
+        (*key, std::slice::from_raw_parts(key.add(1), words))
+    };
+    let host = &mut *context.host;
+    let put = AssertUnwindSafe(|| host.put_cell(call as u32, index, words));
+    match catch_unwind(put) {
+        Ok(()) => 0,
+        Err(panic) => {
+            context.panic = Some(panic);
+            1
+        }
+    }
+}
+
+impl Context<'_> {
+    /// Words of the cells that a call uses
+    fn cell_words(&self, call: u64) -> usize {
+        match self.tables.prepared.inline(call as u32) {
+            Some(Inline::Cell(own)) => own.value.len(),
+            _ => 0,
         }
     }
 }

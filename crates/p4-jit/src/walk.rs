@@ -6,12 +6,12 @@
 //! are valid, where in the packet and in the output one is.
 
 use crate::context::{parameters, OVER};
-use crate::emit::{offset, Emitter, Known};
-use crate::externs::sum_up;
+use crate::emit::{Emitter, Known};
 use crate::flow::Unsupported;
-use crate::paths::{at, compute, find, MAX_KEY};
+use crate::paths::{at, find, MAX_KEY};
 use crate::slots::SHORT_LOOK;
 use crate::translate::{move_if, plain};
+use crate::walk_calls::Method;
 use crate::walk_forks::Forks;
 use crate::walk_glue::Goes;
 use crate::walk_packet::{fixed_memory, Piece, MAX_BITS};
@@ -20,10 +20,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{types, Block, InstBuilder, Value};
 use cranelift_frontend::Switch;
 use p4_ir::glue::Segment;
-use p4_ir::ir::{CallId, DynamicRef, Op, Pc, Slot};
-use p4_ir::native::Inline;
+use p4_ir::ir::{DynamicRef, Op, Pc, Slot};
 use p4_ir::paths::{End, Fired, Path, Request, Step};
-use p4_ir::{accesses, Access};
 use std::collections::HashMap;
 
 /// How a path ends.
@@ -65,6 +63,8 @@ pub(crate) struct Here {
     /// before it
     pub cutting: Option<Value>,
     pub cut: Option<Value>,
+    /// The method of a register's that is under way
+    pub method: Option<Method>,
 }
 
 /// What is next.
@@ -103,7 +103,7 @@ pub(crate) struct Walker<'a> {
 pub(crate) type Parts = Vec<(Block, Vec<usize>, Known)>;
 
 /// Paths that go on in the same way, by what tells them from the others.
-type Groups = Vec<(u64, Vec<usize>)>;
+pub(crate) type Groups = Vec<(u64, Vec<usize>)>;
 
 pub(crate) fn unsupported<T>(what: &str) -> Result<T, Unsupported> {
     Err(Unsupported(format!("a path with {what}")))
@@ -204,7 +204,7 @@ impl<'a> Walker<'a> {
         Ok(())
     }
 
-    fn op(&self, pc: Pc) -> Option<&'a Op> {
+    pub fn op(&self, pc: Pc) -> Option<&'a Op> {
         self.e.program.code.get(pc as usize)
     }
 
@@ -226,7 +226,7 @@ impl<'a> Walker<'a> {
     }
 
     /// The paths by what this instruction came to.
-    fn by_outcome(&self, here: &Here, paths: &[usize]) -> Result<Groups, Unsupported> {
+    pub fn by_outcome(&self, here: &Here, paths: &[usize]) -> Result<Groups, Unsupported> {
         let own = |path: usize| {
             let own = self.steps_on(path, here)?.first()?;
             Some(own.outcome)
@@ -293,7 +293,13 @@ impl<'a> Walker<'a> {
         };
         let program = self.e.program;
         match *op {
-            Op::Jmp { .. } | Op::Call { .. } | Op::Ret | Op::State { .. } => {}
+            Op::Jmp { .. } | Op::State { .. } => {}
+            Op::Call { .. } => {
+                if let Some(method) = &mut here.method {
+                    method.depth += 1;
+                }
+            }
+            Op::Ret => self.returned(here)?,
             Op::JmpIf { c, t } | Op::JmpIfNot { c, t } => {
                 let condition = self.e.get(c);
                 if self.e.constant_of(condition).is_some() || t == step.pc + 1 {
@@ -335,77 +341,7 @@ impl<'a> Walker<'a> {
                 return Ok(Some(parts));
             }
             Op::Apply { table } => return self.apply(here, table, paths).map(Some),
-            Op::Extern { call } => match self.e.prepared.inline(call) {
-                Some(Inline::Store(values)) => {
-                    for (slot, value) in values {
-                        let value = self.e.number(*value);
-                        self.e.set(*slot, value);
-                    }
-                }
-                Some(Inline::Unless(slot)) => {
-                    if self
-                        .by_outcome(here, paths)?
-                        .iter()
-                        .any(|(held, _)| *held != 0)
-                    {
-                        return unsupported("a call of the host");
-                    }
-                    let condition = self.e.get(*slot);
-                    self.require(condition, 0)?;
-                }
-                Some(Inline::Checksum(sum)) => {
-                    let groups = self.by_outcome(here, paths)?;
-                    let [(held, _)] = groups[..] else {
-                        return unsupported("a checksum only now and then");
-                    };
-                    let condition = self.e.get(sum.condition);
-                    if held == 0 {
-                        self.require(condition, 0)?;
-                    } else {
-                        self.require_not(condition, 0)?;
-                        let mut lengths = HashMap::new();
-                        for slot in &sum.varbits {
-                            lengths.insert(*slot, self.varbit_length(*slot)?);
-                        }
-                        let length = |slot| lengths.get(&slot).copied().unwrap_or(0);
-                        sum_up(&mut self.e, &sum.with_lengths(length));
-                    }
-                }
-                Some(Inline::Later(later)) => {
-                    let groups = self.by_outcome(here, paths)?;
-                    let [(list, _)] = groups[..] else {
-                        return unsupported("several lists");
-                    };
-                    if let Some(slot) = later.list {
-                        let value = self.e.get(slot);
-                        self.require(value, list)?;
-                    }
-                    let words = here.n_told;
-                    for slot in &later.words {
-                        let value = self.e.get(*slot);
-                        self.tell(here, value);
-                    }
-                    let request = Request {
-                        call,
-                        words,
-                        list: later.list.map(|_| list),
-                        kept: (0, 0),
-                    };
-                    match later.asks {
-                        Some(kind) => here.asking.push((kind, request)),
-                        None => here.calls.push(request),
-                    }
-                }
-                Some(Inline::Cut(slot)) => {
-                    let length = self.e.get(*slot);
-                    let length = self.e.cut(length, u32::MAX.into());
-                    here.cutting = Some(self.least(here.cutting, length));
-                }
-                Some(Inline::Pure | Inline::Undoable) => {
-                    self.compute(op, call)?;
-                }
-                Some(Inline::ByArguments) | None => return unsupported("a call of the host"),
-            },
+            Op::Extern { call } => self.call(here, call, op, paths)?,
             Op::SetValid { layout, base } => {
                 let (valid, plan) = (self.constant(base)?, self.e.prepared.plan(layout));
                 if valid == 0 {
@@ -615,33 +551,6 @@ impl<'a> Walker<'a> {
     pub fn tell(&mut self, here: &mut Here, value: Value) {
         here.told.push((here.n_told, value));
         here.n_told += 1;
-    }
-
-    /// Has the host execute a call, with words of the frame lent to it.
-    fn compute(&mut self, op: &Op, call: CallId) -> Result<(), Unsupported> {
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
-        let program = self.e.program;
-        let seen = accesses(program, op, &mut |access| match access {
-            Access::Read { slot, n } => reads.extend(slot..slot + n),
-            Access::Write { slot, n } => writes.extend(slot..slot + n),
-            Access::Jump(_) => {}
-        });
-        if seen.is_err() {
-            return unsupported("a call that is not well formed");
-        }
-        let (frame, flags) = (self.e.fixed(at::FRAME), self.e.of_packet);
-        reads.retain(|slot| *slot < program.constant_base);
-        for slot in reads.into_iter().chain(writes.iter().copied()) {
-            let value = self.e.get(slot);
-            self.e.ins().store(flags, value, frame, offset(slot));
-        }
-        let failed = self.e.call_thunk(compute as *const u8, &[call.into()]);
-        self.require(failed, 0)?;
-        for slot in writes {
-            let value = self.e.ins().load(types::I64, flags, frame, offset(slot));
-            self.e.set(slot, value);
-        }
-        Ok(())
     }
 
     pub fn word_given(&mut self, index: usize) -> Value {

@@ -1,5 +1,5 @@
-"""The interpreter and native code on BIER, MSR6, protection and the gateway: how many times as
-fast, and packet-hops.
+"""The interpreter and native code on BIER (v1model and TNA), MSR6, protection and the gateway: how
+many times as fast, and packet-hops.
 
 Both engines have the same architecture around them (queues, tables, packets in and out); what is
 compared is the whole way of a packet through a switch. The two take turns, and a ratio is of runs
@@ -18,6 +18,7 @@ from p4lab.bench.measure import Measure, Say
 from p4lab.bench.programs import BSL_CODES, IN_PORT, Subject
 
 RATIO = "BIER: interpreter / native code"
+TNA_RATIO = "BIER on TNA: interpreter / native code"
 MSR6_RATIO = "MSR6: interpreter / native code"
 STATEFUL_RATIO = "Registers, meters, counters: interpreter / native code"
 HOPS = "chain of 10 BIER routers"
@@ -39,6 +40,11 @@ def whole_packets(seconds: float, say: Say) -> Iterator[Measure]:
             say(f"engines: {subject.name}")
             values = ratios(subject, chain.bier_probe(bsl, hops), seconds)
             yield measure.of(RATIO, subject.name, "", values, RATIO_GOAL)
+    for hops in (1, 2):
+        subject = programs.bier_tna(hops)
+        say(f"engines: {subject.name}")
+        values = ratios(subject, subject.frame, seconds)
+        yield measure.of(TNA_RATIO, subject.name, "", values, RATIO_GOAL)
     for subject in msr6.subjects():
         say(f"engines: MSR6, {subject.name}")
         values = ratios(subject, subject.frame, seconds)

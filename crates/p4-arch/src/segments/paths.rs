@@ -240,7 +240,10 @@ pub(crate) fn known<E>(all: &[Known<E>], segment: usize) -> Option<&Known<E>> {
 pub(crate) fn change_cells(prepared: &Prepared, blocks: &[Vec<Step>]) -> bool {
     let program = prepared.program();
     let changes = |step: &Step| match program.code.get(step.pc as usize) {
-        Some(Op::Extern { call }) => matches!(prepared.inline(*call), Some(Inline::Undoable)),
+        Some(Op::Extern { call }) => matches!(
+            prepared.inline(*call),
+            Some(Inline::Undoable | Inline::Cell(_))
+        ),
         Some(Op::Apply { table }) => {
             let table = &program.tables[*table as usize];
             // A property may be a timeout, for which hits are noted.

@@ -2,12 +2,19 @@
 
 use super::hash;
 use super::selectors::Selector;
+use super::stages::asked;
 use crate::arguments::Arguments;
 use crate::error::ArchError;
 use p4_ir::ir::{
-    ArgValue, ConstArg, ExternCall, InstanceId, Method, Place, Program, Slot, ValueKind,
+    mask, words, ArgValue, ConstArg, ExternCall, InstanceId, Method, Place, Program, Slot,
+    ValueKind,
 };
+use p4_ir::native::{CellCall, Inline, Unpack};
 use p4_ir::packet_plan::Join;
+use p4_ir::paths::Later;
+
+/// Bits of port metadata in front of a packet
+pub(super) const PORT_METADATA_BITS: u32 = 64;
 
 /// A call, ready to be executed.
 #[derive(Clone, Debug)]
@@ -179,6 +186,96 @@ pub enum Step {
     IsNegative(Place),
     Increment(Slot),
     Decrement(Slot),
+}
+
+impl Call {
+    /// What native code may do by itself.
+    pub(super) fn inline(&self) -> Option<Inline> {
+        match self {
+            Call::Count { index, adjust, .. } => {
+                let words = [Some(*index), *adjust].into_iter().flatten();
+                later(words.collect(), None)
+            }
+            Call::DirectCount | Call::Nothing => Some(Inline::Store(Vec::new())),
+            Call::Known { value, result } => {
+                let value = value & mask(result.width);
+                Some(Inline::Store(vec![(result.slot, value)]))
+            }
+            Call::Hash { .. }
+            | Call::Math { .. }
+            | Call::Extreme { .. }
+            | Call::FunnelShift { .. } => Some(Inline::Pure),
+            // Sums and counters of a pass begin anew with the next one.
+            Call::Checksum { .. } | Call::Counter(_) => Some(Inline::Pure),
+            Call::Meter { .. }
+            | Call::DirectMeter { .. }
+            | Call::RegisterRead { .. }
+            | Call::RegisterWrite { .. }
+            | Call::DirectRead { .. }
+            | Call::Random { .. } => Some(Inline::Undoable),
+            Call::DirectWrite { .. } | Call::Filter { .. } => Some(Inline::ByArguments),
+            Call::Mirror { session, header } => {
+                let mut words = vec![*session];
+                words.extend(slots(header.as_ref().map_or(&[], Join::places))?);
+                later(words, Some(asked::MIRROR))
+            }
+            Call::Resubmit { data } => {
+                let words = slots(data.as_ref().map_or(&[], Join::places))?;
+                later(words, Some(asked::RESUBMIT))
+            }
+            Call::Digest { data } => later(slots(data)?, Some(asked::DIGEST)),
+            Call::Action {
+                index: Some(index),
+                apply,
+                result,
+                ..
+            } => {
+                let from = slots(&apply.output)?.into_iter();
+                Some(Inline::Cell(CellCall {
+                    index: *index,
+                    value: slots(&apply.value)?,
+                    results: from.zip(slots(result)?).collect(),
+                }))
+            }
+            Call::UnpackPort { result } => unpack(result),
+            Call::Action { .. }
+            | Call::DirectAction { .. }
+            | Call::SelectorAction { .. }
+            | Call::IsWritten { .. } => None,
+        }
+    }
+}
+
+fn later(words: Vec<Slot>, asks: Option<u8>) -> Option<Inline> {
+    let list = None;
+    Some(Inline::Later(Later { words, list, asks }))
+}
+
+/// The words of some places; `None` if one of them has no fixed length.
+fn slots(places: &[Place]) -> Option<Vec<Slot>> {
+    let mut slots = Vec::new();
+    for place in places {
+        if place.kind == ValueKind::Varbit {
+            return None;
+        }
+        slots.extend(place.slot..place.slot + words(place.width));
+    }
+    Some(slots)
+}
+
+/// A header's first place is its validity.
+fn unpack(result: &[Place]) -> Option<Inline> {
+    let bits: u32 = result.iter().map(|place| place.width).sum();
+    let valid = (bits == PORT_METADATA_BITS + 1).then(|| result[0].slot);
+    let fields = &result[usize::from(valid.is_some())..];
+    let are_words = fields.iter().all(|place| place.width <= 64);
+    are_words.then(|| {
+        Inline::Unpack(Unpack {
+            valid,
+            fields: fields.iter().map(|own| (own.slot, own.width)).collect(),
+            bits: PORT_METADATA_BITS,
+        })
+    })
 }
 
 /// All calls of a program, or the first that cannot be executed.

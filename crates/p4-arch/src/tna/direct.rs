@@ -19,7 +19,10 @@ impl Switch {
         pipe: u8,
     ) -> Result<Vec<BigUint>, ArchError> {
         let id = self.direct_of(table, "DirectRegister")?;
-        let cell = self.externs.direct_cell(id, pipe, entry, &self.image);
+        let cell = self
+            .core
+            .externs
+            .direct_cell(id, pipe, entry, &self.core.image);
         let mut rest = cell.map_or(&[][..], Vec::as_slice);
         let fields = self.field_words(id).into_iter().map(|n| {
             let (own, behind) = rest.split_at(n.min(rest.len()));
@@ -44,7 +47,7 @@ impl Switch {
             let digits = value.iter_u64_digits().chain(std::iter::repeat(0));
             cell.extend(digits.take(n));
         }
-        self.externs.direct.insert((id, pipe, entry), cell);
+        self.core.externs.direct.insert((id, pipe, entry), cell);
         Ok(())
     }
 
@@ -57,7 +60,7 @@ impl Switch {
         config: Option<LpfConfig>,
     ) -> Result<(), ArchError> {
         let id = self.direct_of(table, "DirectLpf")?;
-        let configs = self.externs.filters.means.entry(id).or_default();
+        let configs = self.core.externs.filters.means.entry(id).or_default();
         configs.set(Some(direct_filter(pipe, entry)), config);
         Ok(())
     }
@@ -72,7 +75,7 @@ impl Switch {
     ) -> Result<(), ArchError> {
         check_wred(table, config)?;
         let id = self.direct_of(table, "DirectWred")?;
-        let configs = self.externs.filters.drops.entry(id).or_default();
+        let configs = self.core.externs.filters.drops.entry(id).or_default();
         configs.set(Some(direct_filter(pipe, entry)), config);
         Ok(())
     }
@@ -81,7 +84,7 @@ impl Switch {
     pub fn forget_direct(&mut self, table: &str, entry: u64) {
         for id in self.direct_ids(table).to_vec() {
             for pipe in 0..PIPES as u8 {
-                let externs = &mut self.externs;
+                let externs = &mut self.core.externs;
                 externs.direct.remove(&(id, pipe, entry));
                 externs.filters.forget(id, pipe, direct_filter(pipe, entry));
             }
@@ -90,19 +93,19 @@ impl Switch {
 
     /// A table's direct registers and filters.
     fn direct_ids(&self, table: &str) -> &[InstanceId] {
-        let mut tables = self.image.program().tables.iter();
+        let mut tables = self.core.image.program().tables.iter();
         // Names have their pipeline in front where there are several.
         let is_it = |name: &str| {
             let front = name.strip_suffix(table);
             front.is_some_and(|front| front.is_empty() || front.ends_with('.'))
         };
         let at = tables.position(|own| is_it(&own.name));
-        let direct = at.and_then(|at| self.image.direct.get(at));
+        let direct = at.and_then(|at| self.core.image.direct.get(at));
         direct.map_or(&[], |direct| &direct.registers)
     }
 
     fn direct_of(&self, table: &str, extern_type: &str) -> Result<InstanceId, ArchError> {
-        let instances = &self.image.program().instances;
+        let instances = &self.core.image.program().instances;
         let mut ids = self.direct_ids(table).iter().copied();
         let found = ids.find(|id| &*instances[*id as usize].extern_type == extern_type);
         found.ok_or_else(|| {
@@ -113,7 +116,7 @@ impl Switch {
 
     /// How many words each field of a direct register's cell has.
     fn field_words(&self, id: InstanceId) -> Vec<usize> {
-        let types = &self.image.program().instances[id as usize].types;
+        let types = &self.core.image.program().instances[id as usize].types;
         let leaves = types.first().map_or(&[][..], |own| &own.leaves);
         let words = leaves.iter().map(|(_, width, _)| words(*width) as usize);
         words.collect()

@@ -166,8 +166,8 @@ impl Switch {
     pub fn change_hash(&mut self, hash: &str, change: Option<HashChange>) -> Result<(), ArchError> {
         let id = self.named_extern(hash, &["Hash"])?;
         match change {
-            Some(change) => self.externs.hashes.insert(id, Changed::new(change)),
-            None => self.externs.hashes.remove(&id),
+            Some(change) => self.core.externs.hashes.insert(id, Changed::new(change)),
+            None => self.core.externs.hashes.remove(&id),
         };
         Ok(())
     }
@@ -176,11 +176,11 @@ impl Switch {
     /// `@symmetric` names are not known here.
     pub fn hash_of(&self, hash: &str, data: &[u8], bits: usize) -> Result<u64, ArchError> {
         let id = self.named_extern(hash, &["Hash"])?;
-        let own = self.image.hashes.get(id as usize);
+        let own = self.core.image.hashes.get(id as usize);
         let Some(own) = own.and_then(Option::as_ref) else {
             return Ok(0);
         };
-        Ok(match self.externs.hashes.get(&id) {
+        Ok(match self.core.externs.hashes.get(&id) {
             Some(changed) => changed.hash(own, data, bits),
             None => own.hash(data, bits),
         })

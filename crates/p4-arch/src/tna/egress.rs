@@ -1,10 +1,12 @@
 //! Egress, and where its packets go: out of a port, or back to ingress through a looped one.
 
-use super::metadata::{EGRESS_BYTES, FCS_BYTES};
+use super::events::{without_checksum, Core, Passing};
+use super::metadata::EGRESS_BYTES;
 use super::parsing::Gress;
-use super::ports::{pipe, Queued};
-use super::queue::{Arrival, Copy};
+use super::ports::Queued;
+use super::queue::{Arrival, Copy, Origin};
 use super::switch::Switch;
+use crate::segments::Architecture;
 use crate::stats::Drop;
 use crate::tree::{Fate, Follow, Kind};
 use crate::{Port, Sink};
@@ -20,69 +22,50 @@ impl Switch {
         out: &mut impl Sink,
         follow: &mut F,
     ) {
-        follow.resume(copy.origin.id);
-        if !self.ports.leads_somewhere(copy.port) {
-            let port = copy.port;
-            return self.dropped(Drop::BadPort { port }, follow);
-        }
-        if copy.bypass_egress {
-            return self.leave(copy, out, follow);
-        }
-        let Some(pipeline) = self.pipes.at(copy.port).copied() else {
-            let port = copy.port;
-            return self.dropped(Drop::BadPort { port }, follow);
+        let (origin, port, queue) = (copy.origin, copy.port, copy.queue);
+        follow.resume(origin.id);
+        let pipeline = self.core.pipes.at(port);
+        let segment = pipeline.map(|pipeline| pipeline.egress(port));
+        let Some(segment) = segment.filter(|_| self.core.ports.leads_somewhere(port)) else {
+            return self.core.dropped(Drop::BadPort { port }, follow);
         };
-        if copy.bytes.len() < SHORTEST {
+        if !copy.bypass_egress && copy.bytes.len() < SHORTEST {
             copy.bytes.resize(SHORTEST, 0);
         }
-        let mut given = std::mem::take(&mut self.given);
-        self.front_of_egress(&copy, &mut given);
-        given.extend_from_slice(&copy.bytes);
-        self.externs
-            .begin(self.now.picos(), copy.bytes.len() as u64, pipe(copy.port));
-        let parser = pipeline.egress_parser(copy.port);
-        let error = self.parse(parser, &given, Gress::Egress, follow);
-        self.given = given;
-        let (metadata, nanos) = (&pipeline.metadata, self.now.picos() / 1000);
-        metadata.parsed_at_egress(&mut self.machine.frame, error, nanos);
-        if let Err(reason) = self.control(pipeline.egress, follow) {
-            return self.dropped(reason, follow);
+        let packet = Passing {
+            origin,
+            port,
+            bytes: copy.bytes.len(),
+            front: EGRESS_BYTES,
+            queue,
+            gress: Gress::Egress,
+        };
+        if copy.bypass_egress {
+            self.core.leave(packet, &copy.bytes, out, follow);
+        } else {
+            self.front_of_egress(&copy);
+            self.bytes.extend_from_slice(&copy.bytes);
+            self.pass(segment, packet, out, follow);
         }
-        let order = metadata.egress_order(&self.machine.frame);
-        if let Err(reason) = self.deparse(pipeline.egress_deparser, follow) {
-            return self.dropped(reason, follow);
-        }
-        copy.bytes.clear();
-        copy.bytes.extend_from_slice(self.machine.packet.output());
-        if order.mirror {
-            self.mirror(
-                copy.origin,
-                &copy.bytes,
-                Kind::EgressClone,
-                order.sample,
-                follow,
-            );
-        }
-        match order.drop {
-            true => self.dropped(Drop::EgressDropCtl, follow),
-            false => self.leave(copy, out, follow),
-        }
+        self.core.keep_blank(copy.bytes);
     }
 
     /// `egress_intrinsic_metadata_t` on the wire. Queue id and class are those of the traffic
     /// manager's own maps, which are empty; depths count cells of 80 bytes.
-    fn front_of_egress(&self, copy: &Copy, given: &mut Vec<u8>) {
+    fn front_of_egress(&mut self, copy: &Copy) {
         const CELL: u64 = 80;
         let nanos = |picos: u64| ((picos / 1000) & 0x3_ffff) as u32;
         let enqueued = copy.enqueued.picos();
-        let waited = self.now.picos().saturating_sub(enqueued);
+        let waited = self.core.now.picos().saturating_sub(enqueued);
         let depth = |bytes: u64| bytes.div_ceil(CELL).min(0x7_ffff) as u32;
+        let backlog = self.core.ports.backlog(copy.port);
+        let given = &mut self.bytes;
         given.clear();
         given.extend_from_slice(&(copy.port & 0x1ff).to_be_bytes());
         given.extend_from_slice(&depth(copy.depth).to_be_bytes()[1..]);
         given.push(0);
         given.extend_from_slice(&nanos(enqueued).to_be_bytes());
-        given.extend_from_slice(&depth(self.backlog(copy.port)).to_be_bytes()[1..]);
+        given.extend_from_slice(&depth(backlog).to_be_bytes()[1..]);
         given.extend_from_slice(&[0; 2]);
         given.extend_from_slice(&nanos(waited).to_be_bytes());
         given.extend_from_slice(&copy.rid.to_be_bytes());
@@ -92,52 +75,6 @@ impl Switch {
         debug_assert_eq!(given.len(), EGRESS_BYTES);
     }
 
-    /// Takes the checksum off and sends the packet where its port leads.
-    fn leave<F: Follow>(&mut self, mut copy: Copy, out: &mut impl Sink, follow: &mut F) {
-        copy.bytes
-            .truncate(copy.bytes.len().saturating_sub(FCS_BYTES));
-        let port = copy.port;
-        if !self.ports.is_looped(port) {
-            self.externs.stats.sent += 1;
-            self.externs.stats.sent_bytes += copy.bytes.len() as u64;
-            follow.fate(|| Fate::Sent {
-                port,
-                data: copy.bytes.clone(),
-            });
-            out.transmit_with_priority(port, copy.queue, &copy.bytes);
-            return self.keep_blank(copy.bytes);
-        }
-        let now = self.now;
-        match self.ports.loop_mut(port).filter(|looped| looped.has_rate()) {
-            Some(looped) => {
-                looped.send(now, copy);
-                follow.note("it is on its way back through a looped port".to_string());
-            }
-            None => self.come_back(port, copy, follow),
-        }
-    }
-
-    /// A looped port gives a packet back to its own ingress, as a new one.
-    pub(super) fn come_back<F: Follow>(&mut self, port: Port, copy: Copy, follow: &mut F) {
-        let before = Arrival {
-            origin: copy.origin,
-            port,
-            bytes: Vec::new(),
-            resubmitted: None,
-        };
-        if let Some(mut origin) = self.born_again(&before, Kind::Recirculated, follow) {
-            origin.looped |= self.ports.arbitrates(port);
-            self.externs.stats.recirculated += 1;
-            let bytes = copy.bytes;
-            self.generator.recirculated(self.now, port, &bytes);
-            self.wait_for_ingress(Arrival {
-                origin,
-                bytes,
-                ..before
-            });
-        }
-    }
-
     /// Puts a packet into the queue of a looped port with a rate, or sends it on at once.
     pub(super) fn queue_or_send<F: Follow>(
         &mut self,
@@ -145,11 +82,11 @@ impl Switch {
         out: &mut impl Sink,
         follow: &mut F,
     ) {
-        if !self.ports.has_rate(copy.port) {
+        if !self.core.ports.has_rate(copy.port) {
             return self.egress_of(copy, out, follow);
         }
         follow.resume(copy.origin.id);
-        match self.ports.gathered(self.now, copy) {
+        match self.core.ports.gathered(self.core.now, copy) {
             None => follow.note("it waits for others that its port can take".to_string()),
             Some(copy) => self.enqueue(copy, out, follow),
         }
@@ -158,17 +95,17 @@ impl Switch {
     /// Puts a packet into the queue of a looped port with a rate.
     pub(super) fn enqueue<F: Follow>(&mut self, copy: Copy, out: &mut impl Sink, follow: &mut F) {
         let port = copy.port;
-        match self.ports.enqueue(self.now, copy) {
+        match self.core.ports.enqueue(self.core.now, copy) {
             Queued::Waits { displaced } => {
                 follow.note("it waits in the queue of its port".to_string());
                 for copy in displaced {
-                    self.externs.stats.count_drop(Drop::QueueFull);
-                    self.keep_blank(copy.bytes);
+                    self.core.externs.stats.count_drop(Drop::QueueFull);
+                    self.core.keep_blank(copy.bytes);
                 }
             }
             Queued::Full(copy) => {
-                self.keep_blank(copy.bytes);
-                return self.dropped(Drop::QueueFull, follow);
+                self.core.keep_blank(copy.bytes);
+                return self.core.dropped(Drop::QueueFull, follow);
             }
         }
         self.pump(port, out, follow);
@@ -176,12 +113,70 @@ impl Switch {
 
     /// Lets a looped port send, if it is free and packets wait. One that egress drops takes no time.
     pub(super) fn pump<F: Follow>(&mut self, port: Port, out: &mut impl Sink, follow: &mut F) {
-        while let Some(copy) = self.ports.loop_mut(port).and_then(|l| l.next_to_send()) {
+        while let Some(copy) = self.next_to_send(port) {
             self.egress_of(copy, out, follow);
         }
     }
 
-    fn backlog(&self, port: Port) -> u64 {
-        self.ports.backlog(port)
+    fn next_to_send(&mut self, port: Port) -> Option<Copy> {
+        self.core.ports.loop_mut(port)?.next_to_send()
+    }
+}
+
+impl Core {
+    /// Takes the checksum off and sends the packet where its port leads.
+    pub(super) fn leave<F: Follow>(
+        &mut self,
+        packet: Passing,
+        bytes: &[u8],
+        out: &mut impl Sink,
+        follow: &mut F,
+    ) {
+        let (port, bytes) = (packet.port, without_checksum(bytes));
+        if !self.ports.is_looped(port) {
+            self.externs.stats.sent += 1;
+            self.externs.stats.sent_bytes += bytes.len() as u64;
+            follow.fate(|| Fate::Sent {
+                port,
+                data: bytes.to_vec(),
+            });
+            return out.transmit_with_priority(port, packet.queue, bytes);
+        }
+        let bytes = self.filled(bytes);
+        let (now, origin) = (self.now, packet.origin);
+        match self.ports.loop_mut(port).filter(|looped| looped.has_rate()) {
+            Some(looped) => {
+                let copy = Copy {
+                    origin,
+                    port,
+                    bytes,
+                    ..Copy::default()
+                };
+                looped.send(now, copy);
+                follow.note("it is on its way back through a looped port".to_string());
+            }
+            None => self.come_back(origin, port, bytes, follow),
+        }
+    }
+
+    /// A looped port gives a packet back to its own ingress, as a new one.
+    pub(super) fn come_back<F: Follow>(
+        &mut self,
+        before: Origin,
+        port: Port,
+        bytes: Vec<u8>,
+        follow: &mut F,
+    ) {
+        if let Some(mut origin) = self.born_again(before, port, Kind::Recirculated, follow) {
+            origin.looped |= self.ports.arbitrates(port);
+            self.externs.stats.recirculated += 1;
+            self.generator.recirculated(self.now, port, &bytes);
+            self.to_ingress.push_back(Arrival {
+                origin,
+                port,
+                bytes,
+                resubmitted: None,
+            });
+        }
     }
 }

@@ -1,13 +1,15 @@
 //! What the externs do.
 
-use super::calls::{Apply, Call, Step, Sum};
+use super::calls::{Apply, Call, Step, Sum, PORT_METADATA_BITS};
 use super::dynamic::{Changed, Changes};
 use super::filters::{Cell, Configs, LpfConfig, WredConfig};
 use super::hash::mixed;
 use super::image::Image;
 use super::selectors::Cleared;
+use super::stages::asked;
 use crate::frame::{pack, place_slice, store, unpack};
 use crate::random::Random;
+use crate::segments::{Between, Requests, SegmentHost};
 use crate::stats::Stats;
 use p4_ir::interp::{run, Halt, Host, Lookup, Machine, Outcome, Plain};
 use p4_ir::ir::{mask, words, CallId, InstanceId, Place, Slot, TableId};
@@ -17,15 +19,14 @@ use p4_ir::trace::{Event, Tracer};
 use p4_state::{Color, State};
 use rustc_hash::FxHashMap;
 
-const PORT_METADATA_BITS: u32 = 64;
-
-/// What the deparsers' externs were given in one run; the last call of each counts.
+/// What the deparsers' externs were given last; whether they were at all, requests say.
 #[derive(Debug, Default)]
 pub(super) struct Emitted {
-    /// Session and header
-    pub mirror: Option<(u16, Vec<u8>)>,
-    pub resubmit: Option<Vec<u8>>,
-    pub digest: Option<(CallId, Vec<Vec<u64>>)>,
+    /// The session of a mirror, and the header in front of it
+    pub session: u16,
+    pub header: Vec<u8>,
+    pub resubmit: Vec<u8>,
+    pub digest: (CallId, Vec<Vec<u64>>),
 }
 
 /// Filters with their configurations and what they remember, by instance, pipe and cell; the cell of
@@ -57,6 +58,9 @@ pub(super) struct Externs {
     pub random: Random,
     pub stats: Stats,
     pub emitted: Emitted,
+    pub requests: Requests,
+    /// Random numbers and uses of cells that there are not, before a path
+    before: (Random, u64),
     /// Picoseconds
     now: u64,
     /// The pipe that the packet is in
@@ -91,8 +95,10 @@ impl Externs {
         Externs {
             state,
             random: Random::new(seed),
+            before: (Random::new(seed), 0),
             stats: Stats::default(),
             emitted: Emitted::default(),
+            requests: Requests::default(),
             now: 0,
             pipe: 0,
             cells: image.cells.clone(),
@@ -112,7 +118,7 @@ impl Externs {
 
     /// Starts a packet's way through ingress or egress; `bytes` is what counters count.
     pub fn begin(&mut self, now: u64, bytes: u64, pipe: u8) {
-        self.emitted = Emitted::default();
+        self.requests.clear();
         (self.now, self.bytes, self.pipe) = (now, bytes, pipe);
         self.begin_parser();
     }
@@ -131,6 +137,84 @@ impl Externs {
     fn join(&mut self, data: &Join, frame: &[u64]) -> &[u8] {
         data.write(frame, &mut self.joined);
         self.joined.output()
+    }
+
+    /// What a path changes from now on can be taken back. What a direct table's hit leaves need not be: whoever
+    /// begins again hits the same entries.
+    pub fn try_path(&mut self) {
+        self.before = (self.random, self.stats.out_of_range);
+        self.state.open_journal();
+    }
+
+    /// The packet has stayed on its path, or was never there.
+    pub fn decide(&mut self, has_stayed: bool) {
+        if has_stayed {
+            return self.state.close_journal();
+        }
+        (self.random, self.stats.out_of_range) = self.before;
+        self.state.roll_back();
+    }
+
+    /// Carries out a call that a path has put off, with the words that it tells.
+    pub fn carry_out(&mut self, image: &Image, id: CallId, told: &[u64]) {
+        let join = image.told_joins.get(&id);
+        match (&image.calls[id as usize], told) {
+            (
+                Call::Count {
+                    counter, adjust, ..
+                },
+                [index, more @ ..],
+            ) => {
+                let adjust = more.first().filter(|_| adjust.is_some());
+                self.count_packet(*counter, *index, adjust.copied().unwrap_or(0));
+            }
+            (Call::Mirror { .. }, [session, header @ ..]) => {
+                self.emit_mirror(*session, join, header);
+            }
+            (Call::Resubmit { .. }, data) => self.emit_resubmit(join, data),
+            (Call::Digest { data }, told) => {
+                let mut rest = told;
+                let fields = data.iter().map(|place| {
+                    let (own, after) = rest.split_at((words(place.width) as usize).min(rest.len()));
+                    rest = after;
+                    own.to_vec()
+                });
+                self.emitted.digest = (id, fields.collect());
+            }
+            _ => {}
+        }
+    }
+
+    fn count_packet(&mut self, counter: InstanceId, index: u64, adjust: u64) {
+        let bytes = self.bytes.saturating_sub(adjust);
+        if !self.state.count(counter, index, bytes) {
+            self.out_of_range();
+        }
+    }
+
+    /// Of a mirror only its last call counts.
+    pub fn emit_mirror(&mut self, session: u64, header: Option<&Join>, frame: &[u64]) {
+        self.emitted.session = session as u16;
+        self.emitted.header.clear();
+        if let Some(header) = header {
+            header.write(frame, &mut self.joined);
+            let joined = self.joined.output();
+            self.emitted.header.extend_from_slice(joined);
+        }
+        self.requests.ask(asked::MIRROR, 0, None);
+    }
+
+    fn emit_resubmit(&mut self, data: Option<&Join>, frame: &[u64]) {
+        let emitted = &mut self.emitted.resubmit;
+        emitted.clear();
+        match data {
+            Some(data) => {
+                data.write(frame, &mut self.joined);
+                emitted.extend_from_slice(self.joined.output());
+            }
+            None => emitted.extend_from_slice(&[0; 8]),
+        }
+        self.requests.ask(asked::RESUBMIT, 0, None);
     }
 
     fn out_of_range(&mut self) {
@@ -334,9 +418,23 @@ fn ones_add(a: u16, b: u16) -> u16 {
 }
 
 /// The externs together with the program that calls them, for one run of a block.
-pub(super) struct Running<'a> {
+pub(crate) struct Running<'a> {
     pub image: &'a Image,
     pub externs: &'a mut Externs,
+    /// If the run goes through several blocks
+    pub between: Option<Between<'a>>,
+}
+
+impl<'a> SegmentHost<'a> for Running<'a> {
+    #[inline]
+    fn requests(&mut self) -> &mut Requests {
+        &mut self.externs.requests
+    }
+
+    #[inline]
+    fn be_between(&mut self, between: Between<'a>) {
+        self.between = Some(between);
+    }
 }
 
 impl Running<'_> {
@@ -370,6 +468,14 @@ impl Running<'_> {
 }
 
 impl Host for Running<'_> {
+    #[inline]
+    fn between(&mut self, last: usize, frame: &mut [u64], length: i64) -> bool {
+        match &mut self.between {
+            Some(between) => between.goes_on(last, frame, length, &mut self.externs.requests),
+            None => true,
+        }
+    }
+
     #[inline]
     fn lookup_plain(&mut self, table: TableId, key: &[u64]) -> Option<Plain<'_>> {
         let direct = &self.image.direct[table as usize];
@@ -445,10 +551,8 @@ impl Host for Running<'_> {
                 index,
                 adjust,
             } => {
-                let bytes = externs.bytes_for(adjust, frame);
-                if !externs.state.count(*counter, frame[*index as usize], bytes) {
-                    externs.out_of_range();
-                }
+                let adjust = adjust.map_or(0, |slot| frame[slot as usize]);
+                externs.count_packet(*counter, frame[*index as usize], adjust);
             }
             Call::DirectCount | Call::Nothing => {}
             Call::Meter {
@@ -683,19 +787,13 @@ impl Host for Running<'_> {
             Call::Checksum { checksum, sum } => externs.checksum(*checksum, sum, frame),
             Call::Counter(step) => externs.count(step, frame),
             Call::Mirror { session, header } => {
-                let session = frame[*session as usize] as u16;
-                let header = header
-                    .as_ref()
-                    .map(|header| externs.join(header, frame).to_vec());
-                externs.emitted.mirror = Some((session, header.unwrap_or_default()));
+                externs.emit_mirror(frame[*session as usize], header.as_ref(), frame);
             }
-            Call::Resubmit { data } => {
-                let data = data.as_ref().map(|data| externs.join(data, frame).to_vec());
-                externs.emitted.resubmit = Some(data.unwrap_or_else(|| vec![0; 8]));
-            }
+            Call::Resubmit { data } => externs.emit_resubmit(data.as_ref(), frame),
             Call::Digest { data } => {
                 let fields = data.iter().map(|place| place_slice(place, frame).to_vec());
-                externs.emitted.digest = Some((id, fields.collect()));
+                externs.emitted.digest = (id, fields.collect());
+                externs.requests.ask(asked::DIGEST, 0, None);
             }
         }
         if T::ON {
@@ -707,17 +805,36 @@ impl Host for Running<'_> {
     fn in_value_set(&mut self, set: u32, key: &[u64]) -> bool {
         self.externs.state.in_value_set(set, key)
     }
+
+    fn cell(&mut self, call: CallId, index: u64) -> Option<&[u64]> {
+        let Some(Call::Action { register, .. }) = self.image.calls.get(call as usize) else {
+            return None;
+        };
+        let cell = self.externs.cell(*register, index);
+        self.externs.state.register(*register, cell)
+    }
+
+    fn put_cell(&mut self, call: CallId, index: u64, words: &[u64]) {
+        let Some(Call::Action { register, .. }) = self.image.calls.get(call as usize) else {
+            return;
+        };
+        let cell = self.externs.cell(*register, index);
+        if let Some(own) = self.externs.state.register_mut(*register, cell) {
+            own.copy_from_slice(words);
+        }
+    }
 }
 
 impl Running<'_> {
     /// Says in the trace what a call did that leaves no mark in the frame.
     fn tell<T: Tracer>(&self, id: CallId, tracer: &mut T) {
         if let Call::Mirror { .. } = self.image.calls[id as usize] {
-            if let Some((session, header)) = &self.externs.emitted.mirror {
-                let bytes = header.len();
-                let text = format!("mirror session {session}, {bytes} bytes of header");
-                tracer.note(Event::Note { text });
-            }
+            let Emitted {
+                session, header, ..
+            } = &self.externs.emitted;
+            let bytes = header.len();
+            let text = format!("mirror session {session}, {bytes} bytes of header");
+            tracer.note(Event::Note { text });
         }
     }
 }

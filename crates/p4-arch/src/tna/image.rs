@@ -7,24 +7,42 @@ use super::hash::{self, Algorithm};
 use super::math::Math;
 use super::pipes::{Pipes, PIPES};
 use super::selectors::Selector;
+use super::stages::Stages;
 use crate::arguments::selector_keys;
 use crate::error::ArchError;
+use p4_ir::glue::Glue;
 use p4_ir::interp::Prepared;
-use p4_ir::ir::{words, ConstArg, Instance, InstanceId, Program, Slot};
+use p4_ir::ir::{words, CallId, ConstArg, Instance, InstanceId, Place, Program, Slot};
+use p4_ir::packet_plan::Join;
 use p4_ir::written::{headers_keep_fields, WRITTEN};
 use p4_state::{MeterUnit, Resource};
 use p4_syntax::span::Span;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Cells that an index of up to ten bits can reach exist on the chip, whatever the program asks for.
 const CELLS: u64 = 1024;
 
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Parser,
+    Control,
+    Deparser,
+}
+
 /// A program made ready to run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Image {
     pub(super) prepared: Prepared,
     pub(super) calls: Vec<Call>,
+    /// Of calls that join fields: the same of the words that a path tells
+    pub(super) told_joins: FxHashMap<CallId, Join>,
     pub(super) pipes: Pipes,
+    /// What is done between the blocks
+    pub(super) stages: Stages,
+    /// By block
+    pub(super) roles: Vec<Role>,
     pub(super) resources: Vec<Resource>,
     /// By instance
     pub(super) hashes: Vec<Option<Algorithm>>,
@@ -59,8 +77,9 @@ pub(super) struct Direct {
 impl Image {
     /// Checks that `program`, lowered with [`Tna`](super::Tna), can be executed in full.
     pub fn new(program: Arc<Program>) -> Result<Image, ArchError> {
+        let mut stages = Stages::default();
         let pipes = match &*program.package {
-            "Switch" | "MultiParserSwitch" => Pipes::of(&program),
+            "Switch" | "MultiParserSwitch" => Pipes::of(&program, &mut stages),
             _ => None,
         };
         let Some(pipes) = pipes else {
@@ -92,9 +111,14 @@ impl Image {
         });
         let selectors = program.instances.iter();
         let selectors: Vec<_> = selectors.map(|one| Selector::of(&program, one)).collect();
+        let calls = calls::compile(&program, &selectors, |slot| written(&program, &parts, slot))?;
+        let inlines = calls.iter().map(Call::inline).collect();
         Ok(Image {
-            calls: calls::compile(&program, &selectors, |slot| written(&program, &parts, slot))?,
+            told_joins: told_joins(&calls),
+            calls,
             pipes,
+            stages,
+            roles: program.blocks.iter().map(|own| role(&own.role)).collect(),
             hashes: hashes.collect::<Result<_, _>>()?,
             selector_keys: selector_keys(&program),
             direct: direct(&program),
@@ -107,8 +131,13 @@ impl Image {
             adjusted: adjusted::of(&program)?,
             is_for_tofino2: is_for_tofino2(&program),
             resources,
-            prepared: Prepared::new(program)?,
+            prepared: Prepared::new(program)?.with_inlines(inlines),
         })
+    }
+
+    /// As [`v1model::Image::change_glue`](crate::v1model::Image::change_glue).
+    pub fn change_glue(&mut self, change: impl FnMut(&mut Vec<Glue>)) {
+        self.stages.change(change);
     }
 
     pub fn program(&self) -> &Program {
@@ -146,6 +175,37 @@ impl Image {
             _ => None,
         });
         hash
+    }
+}
+
+fn told_joins(calls: &[Call]) -> FxHashMap<CallId, Join> {
+    let join = |call: &Call| match call {
+        Call::Mirror { header, .. } => header.as_ref().map(as_told),
+        Call::Resubmit { data } => data.as_ref().map(as_told),
+        _ => None,
+    };
+    let joins = (0..).zip(calls);
+    joins
+        .filter_map(|(id, call)| Some((id, join(call)?)))
+        .collect()
+}
+
+/// The same fields, one after the other from the first word on.
+fn as_told(join: &Join) -> Join {
+    let mut next = 0;
+    let places = join.places().iter().map(|place| {
+        let slot = next;
+        next += words(place.width);
+        Place { slot, ..*place }
+    });
+    Join::new(places.collect())
+}
+
+fn role(name: &str) -> Role {
+    match name.rsplit('.').next().unwrap_or_default() {
+        "ingress" | "egress" => Role::Control,
+        "ingress_deparser" | "egress_deparser" => Role::Deparser,
+        _ => Role::Parser,
     }
 }
 

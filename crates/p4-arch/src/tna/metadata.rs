@@ -5,7 +5,7 @@ use super::binding::{
     NOTED,
 };
 use crate::frame::Field;
-use crate::Port;
+use p4_ir::glue::Test;
 use p4_ir::ir::{Program, Slot};
 use p4_ir::written::{reads, WRITTEN};
 
@@ -27,65 +27,46 @@ pub(super) mod parser_error {
 }
 
 /// Bits of `drop_ctl`.
-mod drop_ctl {
+pub(super) mod drop_ctl {
     pub const PACKET: u64 = 1;
     pub const COPY_TO_CPU: u64 = 2;
     pub const MIRROR: u64 = 4;
+}
+
+/// The places of fields in [`NOTED`].
+pub(super) mod noted {
+    pub const UNICAST: usize = 0;
+    pub const GROUP_A: usize = 1;
+    pub const GROUP_B: usize = 2;
+    pub const DIGEST: usize = 3;
+    pub const RESUBMIT: usize = 4;
+    pub const INGRESS_MIRROR: usize = 5;
+    pub const EGRESS_MIRROR: usize = 6;
 }
 
 /// Where the intrinsic metadata are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Metadata {
     /// First of the words that say which of [`NOTED`] were written
-    written: Option<Slot>,
-    noted: [Option<Field>; 7],
-    bypass_egress: Option<Field>,
-    copy_to_cpu: Option<Field>,
-    qid: Option<Field>,
-    level1_mcast_hash: Option<Field>,
-    level2_mcast_hash: Option<Field>,
-    level1_exclusion_id: Option<Field>,
-    level2_exclusion_id: Option<Field>,
-    rid: Option<Field>,
-    ingress_drop_ctl: Option<Field>,
-    egress_drop_ctl: Option<Field>,
-    coalesce_length: Option<Field>,
-    ingress_error: Option<Field>,
-    ingress_time: Option<Field>,
-    egress_error: Option<Field>,
-    egress_time: Option<Field>,
+    notes: Option<Slot>,
+    pub noted: [Option<Field>; 7],
+    pub bypass_egress: Option<Field>,
+    pub copy_to_cpu: Option<Field>,
+    pub qid: Option<Field>,
+    pub level1_mcast_hash: Option<Field>,
+    pub level2_mcast_hash: Option<Field>,
+    pub level1_exclusion_id: Option<Field>,
+    pub level2_exclusion_id: Option<Field>,
+    pub rid: Option<Field>,
+    pub ingress_drop_ctl: Option<Field>,
+    pub egress_drop_ctl: Option<Field>,
+    pub coalesce_length: Option<Field>,
+    pub ingress_error: Option<Field>,
+    pub ingress_time: Option<Field>,
+    pub egress_error: Option<Field>,
+    pub egress_time: Option<Field>,
     /// Ingress looks at `parser_err`, so that packets with errors reach it.
     pub reads_parser_error: bool,
-}
-
-/// What ingress asks the traffic manager for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wish {
-    pub unicast: Option<Port>,
-    pub groups: [Option<u16>; 2],
-    pub copy_to_cpu: bool,
-    pub bypass_egress: bool,
-    /// Queue of the egress port
-    pub queue: u8,
-    /// Picks a member of each LAG
-    pub hash: u16,
-    /// Picks a node of each ECMP
-    pub hash1: u16,
-    pub exclusion1: u16,
-    pub exclusion2: u16,
-    pub rid: u16,
-}
-
-/// What a deparser is asked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Order {
-    pub drop: bool,
-    pub no_copy_to_cpu: bool,
-    pub mirror: bool,
-    pub resubmit: bool,
-    pub digest: bool,
-    /// Bytes of a mirror that a session which coalesces takes, unless the session says how many
-    pub sample: u16,
 }
 
 impl Metadata {
@@ -96,7 +77,7 @@ impl Metadata {
         let ingress_error = named(INGRESS_FROM_PARSER, "parser_err");
         let first = (part * NOTED.len()) as Slot;
         Metadata {
-            written: program.storage(WRITTEN).map(|storage| storage.base + first),
+            notes: program.storage(WRITTEN).map(|storage| storage.base + first),
             noted: std::array::from_fn(|i| {
                 let (storage, name) = NOTED.get(i)?;
                 named(storage, name)
@@ -120,63 +101,11 @@ impl Metadata {
         }
     }
 
-    /// The value of a field of [`NOTED`], if somebody wrote it.
-    fn noted(&self, index: usize, frame: &[u64]) -> Option<u64> {
-        let note = self.written? + index as Slot;
-        let was_written = frame[note as usize] != 0;
-        let field = self.noted[index].filter(|_| was_written)?;
-        Some(Field::get(Some(field), frame))
-    }
-
-    /// What ingress has written for the traffic manager.
-    pub fn wish(&self, frame: &[u64]) -> Wish {
-        let get = |field| Field::get(field, frame);
-        Wish {
-            unicast: self.noted(0, frame).map(|port| port as Port),
-            groups: [1, 2].map(|i| self.noted(i, frame).map(|group| group as u16)),
-            copy_to_cpu: get(self.copy_to_cpu) != 0,
-            bypass_egress: get(self.bypass_egress) != 0,
-            queue: get(self.qid) as u8,
-            hash: get(self.level2_mcast_hash) as u16,
-            hash1: get(self.level1_mcast_hash) as u16,
-            exclusion1: get(self.level1_exclusion_id) as u16,
-            exclusion2: get(self.level2_exclusion_id) as u16,
-            rid: get(self.rid) as u16,
-        }
-    }
-
-    /// What ingress has written for its deparser.
-    pub fn ingress_order(&self, frame: &[u64]) -> Order {
-        let drop_ctl = Field::get(self.ingress_drop_ctl, frame);
-        Order {
-            drop: drop_ctl & drop_ctl::PACKET != 0,
-            no_copy_to_cpu: drop_ctl & drop_ctl::COPY_TO_CPU != 0,
-            mirror: self.noted(5, frame).is_some() && drop_ctl & drop_ctl::MIRROR == 0,
-            resubmit: self.noted(4, frame).is_some() && drop_ctl & drop_ctl::PACKET == 0,
-            digest: self.noted(3, frame).is_some(),
-            sample: 0,
-        }
-    }
-
-    /// What egress has written for its deparser.
-    pub fn egress_order(&self, frame: &[u64]) -> Order {
-        let drop_ctl = Field::get(self.egress_drop_ctl, frame);
-        Order {
-            drop: drop_ctl & drop_ctl::PACKET != 0,
-            mirror: self.noted(6, frame).is_some() && drop_ctl & drop_ctl::MIRROR == 0,
-            sample: Field::get(self.coalesce_length, frame) as u16 * 4,
-            ..Order::default()
-        }
-    }
-
-    /// Tells ingress how parsing went, and when.
-    pub fn parsed_at_ingress(&self, frame: &mut [u64], error: u16, nanos: u64) {
-        Field::set(self.ingress_error, frame, error.into());
-        Field::set(self.ingress_time, frame, nanos);
-    }
-
-    pub fn parsed_at_egress(&self, frame: &mut [u64], error: u16, nanos: u64) {
-        Field::set(self.egress_error, frame, error.into());
-        Field::set(self.egress_time, frame, nanos);
+    /// Somebody wrote the field of this place in [`NOTED`]; `None` if nobody can.
+    pub fn written(&self, index: usize) -> Option<Test> {
+        self.noted[index]?;
+        let (slot, mask) = (self.notes? + index as Slot, u64::MAX);
+        let value = 0;
+        Some(Test::Not { slot, mask, value })
     }
 }

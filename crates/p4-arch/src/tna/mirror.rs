@@ -1,10 +1,10 @@
 //! Mirrors: copies that a deparser asks for, and the sessions that say where they go.
 
 use super::coalescing::{Coalescing, Collected, Sampled};
+use super::events::Core;
 use super::metadata::FCS_BYTES;
-use super::pre::Choice;
+use super::pre::{Choice, Replication};
 use super::queue::{Copy, Origin};
-use super::switch::Switch;
 use crate::tree::{Follow, Kind};
 use crate::Port;
 use p4_state::CloneSession;
@@ -88,7 +88,7 @@ struct Birth {
     origin: Origin,
 }
 
-impl Switch {
+impl Core {
     /// Sends a copy where the emitted mirror's session says: its header, then `packet`. A session that
     /// coalesces takes `sample` bytes of that, or as many as it says itself.
     pub(super) fn mirror<F: Follow>(
@@ -99,9 +99,7 @@ impl Switch {
         sample: u16,
         follow: &mut F,
     ) {
-        let Some((id, header)) = self.externs.emitted.mirror.take() else {
-            return follow.note("mirror_type is written, but no Mirror was emitted".to_string());
-        };
+        let id = self.externs.emitted.session;
         let neutral = || self.externs.state.session(id.into()).map(Into::into);
         let Some(session) = self.mirrors.get(&id).copied().or_else(neutral) else {
             self.externs.stats.unknown_session += 1;
@@ -114,7 +112,9 @@ impl Switch {
             };
             return follow.note(format!("no mirror: session {id} {why}"));
         }
-        let mut bytes = header;
+        let header = std::mem::take(&mut self.externs.emitted.header);
+        let mut bytes = self.filled(&header);
+        self.externs.emitted.header = header;
         bytes.extend_from_slice(packet);
         if let Some(own) = &session.coalescing {
             let taken = match own.extracted {
@@ -122,7 +122,8 @@ impl Switch {
                 own => own,
             };
             bytes.truncate(taken.into());
-            return self.sample(id, &session, own, &bytes, origin, follow);
+            self.sample(id, &session, own, &bytes, origin, follow);
+            return self.keep_blank(bytes);
         }
         if let Some(most) = session.max_length.map(|most| most as usize) {
             if bytes.len() > most + FCS_BYTES {
@@ -135,7 +136,7 @@ impl Switch {
             kind,
             origin,
         };
-        self.send_mirrored(id, &session, &bytes, birth, follow);
+        self.send_mirrored(id, &session, bytes, birth, follow);
     }
 
     /// Adds to the packet that a session collects, and sends it if it is long enough now.
@@ -192,7 +193,7 @@ impl Switch {
             kind: Kind::EgressClone,
             origin: collected.origin,
         };
-        self.send_mirrored(id, session, &bytes, birth, follow);
+        self.send_mirrored(id, session, bytes, birth, follow);
     }
 
     /// Sends a mirror where its session leads.
@@ -200,36 +201,50 @@ impl Switch {
         &mut self,
         id: u16,
         session: &MirrorSession,
-        bytes: &[u8],
+        bytes: Vec<u8>,
         birth: Birth,
         follow: &mut F,
     ) {
-        let Birth {
-            parent,
-            kind,
-            origin,
-        } = birth;
-        let copies = self.copies_for(session);
-        if copies.is_empty() {
-            return follow.note(format!("no mirror: session {id} leads nowhere"));
+        let copies_to_cpu = session.copy_to_cpu && self.ports.copy_to_cpu;
+        let cpu = self.ports.cpu.filter(|_| copies_to_cpu);
+        let alone = |port| Replication {
+            port,
+            rid: 0,
+            first: false,
+        };
+        let ports = cpu.into_iter().chain(session.port).map(alone);
+        let mut copies = self.copies_for(session).into_iter().chain(ports).peekable();
+        if copies.peek().is_none() {
+            follow.note(format!("no mirror: session {id} leads nowhere"));
         }
-        for copy in copies {
+        for replica in copies {
             if !self.may_become_more(follow) {
-                return;
+                break;
             }
             self.externs.stats.clones += 1;
+            let Birth {
+                parent,
+                kind,
+                origin,
+            } = birth;
             let id = follow.born(parent, kind, origin.passes, None);
-            self.wait_for_egress(Copy {
+            let copy = Copy {
                 origin: Origin { id, ..origin },
+                port: replica.port,
+                rid: replica.rid,
+                rid_first: replica.first,
+                queue: session.queue,
                 length: u16::try_from(bytes.len()).unwrap_or(u16::MAX),
-                bytes: bytes.to_vec(),
-                ..copy
-            });
+                bytes: self.filled(&bytes),
+                ..Copy::default()
+            };
+            self.wait_for_egress(copy);
         }
+        self.keep_blank(bytes);
     }
 
-    /// The copies of a session, without their packets.
-    fn copies_for(&self, session: &MirrorSession) -> Vec<Copy> {
+    /// The copies that a session's groups make
+    fn copies_for(&self, session: &MirrorSession) -> Vec<Replication> {
         let [hash1, hash2] = session.hashes;
         let [exclusion1, exclusion2] = session.exclusions;
         let choice = Choice {
@@ -240,26 +255,7 @@ impl Switch {
             rid: session.rid,
         };
         let groups = session.groups.into_iter().flatten();
-        let replicas = groups.flat_map(|group| self.copies_of(group, choice));
-        let mut copies: Vec<Copy> = replicas
-            .map(|replica| Copy {
-                port: replica.port,
-                rid: replica.rid,
-                rid_first: replica.first,
-                ..Copy::default()
-            })
-            .collect();
-        let cpu = self
-            .ports
-            .cpu
-            .filter(|_| session.copy_to_cpu && self.ports.copy_to_cpu);
-        copies.extend(cpu.into_iter().chain(session.port).map(|port| Copy {
-            port,
-            ..Copy::default()
-        }));
-        for copy in &mut copies {
-            copy.queue = session.queue;
-        }
-        copies
+        let copies = groups.flat_map(|group| self.copies_of(group, choice));
+        copies.collect()
     }
 }

@@ -18,7 +18,9 @@ mod coalescing;
 mod direct;
 mod dynamic;
 mod egress;
+mod events;
 mod externs;
+mod fast;
 mod filters;
 mod generator;
 mod hash;
@@ -34,6 +36,7 @@ mod pre;
 mod programs;
 mod queue;
 mod selectors;
+mod stages;
 mod switch;
 mod traffic;
 

@@ -5,8 +5,9 @@
 //! from the end of the packet on. In the program that is the language's parser up to a certain state,
 //! which [`Watch`] finds.
 
+use super::events::{Core, Passing};
 use super::metadata::{parser_error, EGRESS_BYTES};
-use super::switch::Switch;
+use crate::segments::Carrier;
 use crate::tree::Follow;
 use p4_ir::interp::{errors, Outcome, Prepared};
 use p4_ir::ir::{Op, Pc, Slot};
@@ -17,7 +18,7 @@ const MOST_PADDING: usize = 512;
 
 /// Whose parser it is, which decides what an error brings about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Gress {
+pub(crate) enum Gress {
     Ingress {
         /// It looks at `parser_err`, so that packets with errors reach it.
         is_lenient: bool,
@@ -25,29 +26,27 @@ pub(super) enum Gress {
     Egress,
 }
 
-impl Switch {
-    /// Runs a parser on `given`; returns what it found wrong, as `parser_err` has it.
-    pub(super) fn parse<F: Follow>(
+impl Core {
+    /// A parser has ended otherwise than well; returns what it found wrong, as `parser_err` has it.
+    pub(super) fn parsed<F: Follow>(
         &mut self,
+        carrier: &mut Carrier,
+        packet: &Passing,
         block: u32,
-        given: &[u8],
-        gress: Gress,
+        outcome: Outcome,
         follow: &mut F,
     ) -> u16 {
-        let prepared = &self.image.prepared;
-        self.engine.reset::<F::Tracer>(prepared, &mut self.machine);
-        self.machine.packet.load(given);
-        let error = parser_error_of(self.run_block(block, follow.tracer(block)));
-        match (error, gress) {
+        let error = parser_error_of(outcome);
+        match (error, packet.gress) {
             (parser_error::TOO_SHORT, Gress::Egress | Gress::Ingress { is_lenient: true }) => {
-                self.read_zeros(block, given, follow);
+                self.read_zeros(carrier, block, follow);
             }
             (parser_error::NO_MATCH, Gress::Egress) => {
                 follow.note(
                     "no case fits: what this state extracts is zero, and the payload begins where it began"
                         .to_string(),
                 );
-                self.leave_last_state(block, given);
+                self.leave_last_state(carrier, block);
             }
             _ => {}
         }
@@ -55,51 +54,61 @@ impl Switch {
     }
 
     /// Reads zeros after the packet, up to the end of the state in which it ends, and stops there.
-    fn read_zeros<F: Follow>(&mut self, block: u32, given: &[u8], follow: &mut F) {
-        let mut padded = given.to_vec();
+    fn read_zeros<F: Follow>(&mut self, carrier: &mut Carrier, block: u32, follow: &mut F) {
+        let given = carrier.machine.packet.bytes().to_vec();
+        let mut padded = given.clone();
         padded.resize(given.len() + MOST_PADDING, 0);
         let mut watch = Watch::until(given.len() * 8);
-        self.run_again(block, &padded, &mut watch);
+        self.run_again(carrier, block, &padded, &mut watch);
         let end = match watch.ended {
             true => watch.began,
-            false => self.machine.packet.cursor(),
+            false => carrier.machine.packet.cursor(),
         };
         if end <= given.len() * 8 {
             // It looked ahead too far, and went no further.
-            self.run_again(block, given, follow.tracer(block));
+            self.run_again(carrier, block, &given, follow.tracer(block));
             return;
         }
         follow.note("the packet ends too early: zeros are read after it".to_string());
         padded.truncate(end.div_ceil(8));
-        self.run_again(block, &padded, follow.tracer(block));
+        self.run_again(carrier, block, &padded, follow.tracer(block));
         if watch.ended {
-            self.machine.frame.copy_from_slice(&watch.frame);
-            self.machine.packet.set_cursor(end);
+            carrier.machine.frame.copy_from_slice(&watch.frame);
+            carrier.machine.packet.set_cursor(end);
         }
     }
 
     /// Undoes the state in which the parser ended, but for the headers that are valid now, and for
     /// the intrinsic metadata, which the chip extracts apart.
-    fn leave_last_state(&mut self, block: u32, given: &[u8]) {
+    fn leave_last_state(&mut self, carrier: &mut Carrier, block: u32) {
+        let given = carrier.machine.packet.bytes().to_vec();
         let mut watch = Watch::until(usize::MAX);
-        self.run_again(block, given, &mut watch);
-        self.machine.frame.copy_from_slice(&watch.frame);
+        self.run_again(carrier, block, &given, &mut watch);
+        let machine = &mut carrier.machine;
+        machine.frame.copy_from_slice(&watch.frame);
         for header in &watch.extracted {
-            let own = &mut self.machine.frame[header.base as usize..];
+            let own = &mut machine.frame[header.base as usize..];
             own[0] = 1;
             if header.at < EGRESS_BYTES * 8 {
                 own[..header.words.len()].copy_from_slice(&header.words);
             }
         }
         let began = watch.began.max(EGRESS_BYTES * 8);
-        self.machine.packet.set_cursor(began);
+        machine.packet.set_cursor(began);
     }
 
-    fn run_again<T: Tracer>(&mut self, block: u32, given: &[u8], tracer: &mut T) {
+    fn run_again<T: Tracer>(
+        &mut self,
+        carrier: &mut Carrier,
+        block: u32,
+        given: &[u8],
+        tracer: &mut T,
+    ) {
         self.externs.begin_parser();
-        self.machine.reset(&self.image.prepared);
-        self.machine.packet.load(given);
-        self.run_block(block, tracer);
+        carrier.machine.reset(&self.image.prepared);
+        carrier.machine.packet.load(given);
+        let entry = self.image.program().blocks[block as usize].entry;
+        carrier.run_block(self, entry, tracer);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::metadata::Metadata;
 use super::ports::{local_port, pipe};
+use super::stages::{egress, ingress, Around, Stages};
 use crate::Port;
 use p4_ir::ir::Program;
 
@@ -9,21 +10,19 @@ pub(super) const PIPES: usize = 4;
 /// Parsers of a pipe, each for four ports
 const PARSERS: usize = 18;
 
-/// The blocks of one pipeline, and where its intrinsic metadata are.
+/// The segments of one pipeline, by the parsers of ports.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pipeline {
-    pub metadata: Metadata,
-    pub ingress: u32,
-    pub ingress_deparser: u32,
-    pub egress: u32,
-    pub egress_deparser: u32,
-    ingress_parsers: [u32; PARSERS],
-    egress_parsers: [u32; PARSERS],
+    /// Packets with errors reach ingress.
+    pub is_lenient: bool,
+    arriving: [usize; PARSERS],
+    resubmitted: [usize; PARSERS],
+    leaving: [usize; PARSERS],
 }
 
 impl Pipeline {
     /// The pipeline that the package got as `param`; `part` counts those that differ.
-    fn of(program: &Program, param: &str, part: usize) -> Option<Pipeline> {
+    fn of(program: &Program, param: &str, part: usize, stages: &mut Stages) -> Option<Pipeline> {
         let block = |role: &str| {
             let role = format!("{param}.{role}");
             let at = program
@@ -42,23 +41,41 @@ impl Pipeline {
             0 => String::new(),
             _ => format!("{param}."),
         };
+        let metadata = Metadata::new(program, &key, part);
+        let mut segments = |parsers: [u32; PARSERS], behind: [u32; 2], around: Around| {
+            let mut made = [0; PARSERS];
+            for (at, parser) in parsers.iter().enumerate() {
+                let same = parsers[..at].iter().position(|other| other == parser);
+                made[at] = match same {
+                    Some(same) => made[same],
+                    None => stages.add(program, [*parser, behind[0], behind[1]], &around),
+                };
+            }
+            made
+        };
+        let in_parsers = parsers("ingress_parser", "ig_prsr")?;
+        let in_blocks = [block("ingress")?, block("ingress_deparser")?];
+        let out_parsers = parsers("egress_parser", "eg_prsr")?;
+        let out_blocks = [block("egress")?, block("egress_deparser")?];
         Some(Pipeline {
-            metadata: Metadata::new(program, &key, part),
-            ingress: block("ingress")?,
-            ingress_deparser: block("ingress_deparser")?,
-            egress: block("egress")?,
-            egress_deparser: block("egress_deparser")?,
-            ingress_parsers: parsers("ingress_parser", "ig_prsr")?,
-            egress_parsers: parsers("egress_parser", "eg_prsr")?,
+            is_lenient: metadata.reads_parser_error,
+            arriving: segments(in_parsers, in_blocks, ingress(&metadata, false)),
+            resubmitted: segments(in_parsers, in_blocks, ingress(&metadata, true)),
+            leaving: segments(out_parsers, out_blocks, egress(&metadata)),
         })
     }
 
-    pub fn ingress_parser(&self, port: Port) -> u32 {
-        self.ingress_parsers[parser(port)]
+    /// The segment of packets that come in at a port.
+    pub fn ingress(&self, port: Port, was_resubmitted: bool) -> usize {
+        match was_resubmitted {
+            true => self.resubmitted[parser(port)],
+            false => self.arriving[parser(port)],
+        }
     }
 
-    pub fn egress_parser(&self, port: Port) -> u32 {
-        self.egress_parsers[parser(port)]
+    /// The segment of packets that leave by a port.
+    pub fn egress(&self, port: Port) -> usize {
+        self.leaving[parser(port)]
     }
 }
 
@@ -76,7 +93,7 @@ pub(super) struct Pipes {
 
 impl Pipes {
     /// `None` if the package has no pipelines.
-    pub fn of(program: &Program) -> Option<Pipes> {
+    pub fn of(program: &Program, stages: &mut Stages) -> Option<Pipes> {
         let mut pipelines = Vec::new();
         let mut names = Vec::new();
         let mut of: Vec<Option<usize>> = Vec::new();
@@ -86,7 +103,7 @@ impl Pipes {
             let number = |first: &str| first.strip_prefix("pipe")?.parse::<usize>().ok();
             of.push(match same {
                 Some((_, first)) => number(first).and_then(|n| *of.get(n)?),
-                None => Pipeline::of(program, &param, pipelines.len()).map(|pipeline| {
+                None => Pipeline::of(program, &param, pipelines.len(), stages).map(|pipeline| {
                     pipelines.push(pipeline);
                     let name = program.inner.iter().find(|(role, _)| **role == *param);
                     names.push(name.map_or(param.clone(), |(_, name)| name.to_string()));

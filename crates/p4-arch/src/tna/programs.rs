@@ -17,17 +17,22 @@ use p4_time::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// The programs that have joined one, and what goes from it to them.
+/// The programs that have joined one.
 #[derive(Default)]
 pub(super) struct Others {
     joined: Vec<Switch>,
+}
+
+/// What goes from one program to others.
+#[derive(Default)]
+pub(super) struct Elsewhere {
     /// Pipes in which others run
     pipes: [bool; PIPES],
     /// Copies for ports of theirs
     leaving: VecDeque<Copy>,
 }
 
-impl Others {
+impl Elsewhere {
     /// Keeps a copy that is for a port of another program, or gives it back.
     #[inline]
     pub fn take(&mut self, copy: Copy) -> Option<Copy> {
@@ -50,7 +55,7 @@ impl Switch {
     /// Lets another program run on this chip, in pipes where none of those that are there runs, with
     /// the chip's loops and cables. The error is for people.
     pub fn join(&mut self, mut other: Switch) -> Result<(), String> {
-        other.ports = self.ports.anew(self.config.seed);
+        other.core.ports = self.core.ports.anew(self.core.config.seed);
         let taken = self.programs().find_map(|own| own.shared_pipe(&other));
         if let Some(pipe) = taken {
             return Err(format!("two programs cannot both run in pipe {pipe}"));
@@ -66,16 +71,16 @@ impl Switch {
 
     /// The pipelines of this program, by name, each with the pipes that it runs in.
     pub fn pipelines(&self) -> Vec<(String, Vec<u8>)> {
-        self.pipes.placed()
+        self.core.pipes.placed()
     }
 
     fn shared_pipe(&self, other: &Switch) -> Option<usize> {
-        (0..PIPES).find(|pipe| self.pipes.runs_in(*pipe) && other.pipes.runs_in(*pipe))
+        (0..PIPES).find(|pipe| self.core.pipes.runs_in(*pipe) && other.core.pipes.runs_in(*pipe))
     }
 
     fn knows(&mut self, other: &Switch) {
-        for (pipe, theirs) in self.others.pipes.iter_mut().enumerate() {
-            *theirs |= other.pipes.runs_in(pipe);
+        for (pipe, theirs) in self.core.elsewhere.pipes.iter_mut().enumerate() {
+            *theirs |= other.core.pipes.runs_in(pipe);
         }
     }
 
@@ -121,7 +126,7 @@ impl Switch {
 
     fn number_in(&self, pipe: u8) -> usize {
         let mut programs = self.programs();
-        let found = programs.position(|own| own.pipes.runs_in(usize::from(pipe)));
+        let found = programs.position(|own| own.core.pipes.runs_in(usize::from(pipe)));
         found.unwrap_or(0)
     }
 
@@ -129,7 +134,7 @@ impl Switch {
     /// looped and plugged in; nothing is written yet.
     pub fn anew(&self) -> Result<Switch, ArchError> {
         let mut first = self.alone_anew()?;
-        first.ports = self.ports.anew(self.config.seed);
+        first.core.ports = self.core.ports.anew(self.core.config.seed);
         for other in &self.others.joined {
             let joined = first.join(other.alone_anew()?);
             debug_assert!(joined.is_ok(), "they have run beside each other");
@@ -138,9 +143,9 @@ impl Switch {
     }
 
     fn alone_anew(&self) -> Result<Switch, ArchError> {
-        let mut own = Switch::new(Arc::clone(&self.image), self.config)?;
-        own.engine = self.engine.clone();
-        own.pipes = self.pipes.clone();
+        let mut own = Switch::new(Arc::clone(&self.core.image), self.core.config)?;
+        own.set_native(self.carrier.engine.native().map(Arc::clone))?;
+        own.core.pipes = self.core.pipes.clone();
         Ok(own)
     }
 
@@ -157,13 +162,19 @@ impl Switch {
     }
 
     /// A packet from outside for a port of another program; whether it is for one.
-    pub(super) fn arrives_elsewhere(&mut self, now: Time, port: Port, data: &[u8]) -> bool {
-        if !self.others.have(port) {
+    pub(super) fn arrives_elsewhere(
+        &mut self,
+        now: Time,
+        port: Port,
+        data: &[u8],
+        out: &mut impl Sink,
+    ) -> bool {
+        if !self.core.elsewhere.have(port) {
             return false;
         }
         let other = self.in_pipe_mut(pipe(port));
         other.begin(now);
-        other.come_in(port, data, &mut Nothing::<NoTrace>::default());
+        other.come_in(port, data, out, &mut Nothing::<NoTrace>::default());
         true
     }
 
@@ -178,7 +189,7 @@ impl Switch {
 
     /// Hands packets from program to program until none is under way.
     pub(super) fn settle_everywhere<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
-        let now = self.now;
+        let now = self.core.now;
         for other in &mut self.others.joined {
             other.begin(now);
         }
@@ -186,13 +197,13 @@ impl Switch {
             for other in &mut self.others.joined {
                 other.settle_quietly(out);
             }
-            let mut copies = std::mem::take(&mut self.others.leaving);
+            let mut copies = std::mem::take(&mut self.core.elsewhere.leaving);
             for copy in &copies {
                 follow.resume(copy.origin.id);
                 follow.note("it goes on in a pipe of another program".to_string());
             }
             for other in &mut self.others.joined {
-                copies.append(&mut other.others.leaving);
+                copies.append(&mut other.core.elsewhere.leaving);
             }
             if copies.is_empty() {
                 return;
@@ -204,14 +215,14 @@ impl Switch {
                     let id = follow.born(None, Kind::Replica, copy.origin.passes, None);
                     copy.origin = Origin { id, ..copy.origin };
                 }
-                self.program_mut(number).wait_for_egress(copy);
+                self.program_mut(number).core.wait_for_egress(copy);
             }
             self.settle(out, follow);
         }
     }
 
     fn settle_quietly(&mut self, out: &mut impl Sink) {
-        match self.machine.shows_undefined() {
+        match self.carrier.machine.shows_undefined() {
             true => self.settle(out, &mut Nothing::<Silent>::default()),
             false => self.settle(out, &mut Nothing::<NoTrace>::default()),
         }

@@ -5,7 +5,7 @@ use p4_time::Time;
 
 /// What stays with a packet through all its passes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Origin {
+pub(crate) struct Origin {
     /// Number in the trace
     pub id: u32,
     /// How often it has been resubmitted or come back through a looped port

@@ -1,34 +1,31 @@
 //! One switch: what a packet meets from the moment it arrives until nothing of it is left.
 
-use super::coalescing::Collecting;
-use super::externs::{Externs, Running};
+use super::events::{Core, Passing};
+use super::externs::Externs;
+use super::fast::Fast;
 use super::filters::{LpfConfig, WredConfig};
 use super::generator::{App, AppCounts, Generator};
 use super::image::Image;
 use super::mirror::MirrorSession;
-use super::pipes::{Pipes, PIPES};
-use super::ports::{LoopConfig, LoopStats, Ports};
-use super::pre::{Lag, Node, Pre, Pruning};
+use super::pipes::PIPES;
+use super::ports::{LoopConfig, LoopStats};
+use super::pre::{Lag, Node, Pruning};
 use super::programs::Others;
-use super::queue::{Arrival, Copy, Waiting};
-use crate::engine::Engine;
+use super::queue::{Copy, Waiting};
+use super::stages::given;
 use crate::error::ArchError;
+use crate::segments::{Architecture, Carrier, Travel};
 use crate::stats::{Drop, Stats};
-use crate::tree::{Follow, Nothing, Trace, Tree};
+use crate::tree::{Follow, Kind, Nothing, Trace, Tree};
 use crate::{Digest, Port, Sink};
 use num_bigint::BigUint;
-use p4_ir::interp::{Halt, Machine, Outcome};
 use p4_ir::ir::InstanceId;
 use p4_ir::native::Native;
-use p4_ir::trace::{NoTrace, Silent, Tracer};
+use p4_ir::trace::{NoTrace, Silent};
 use p4_state::{IdleEntry, State, Update, UpdateError, WriteError};
 use p4_syntax::span::Span;
 use p4_time::Time;
-use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
-
-/// Buffers kept for reuse.
-const MOST_BLANKS: usize = 64;
 
 /// What is chosen for a switch once and for all.
 #[derive(Clone, Copy, Debug)]
@@ -59,28 +56,12 @@ impl Default for Config {
 
 /// A Tofino switch.
 pub struct Switch {
-    pub(super) image: Arc<Image>,
-    pub(super) config: Config,
-    pub(super) externs: Externs,
-    pub(super) machine: Machine,
-    pub(super) engine: Engine,
-    pub(super) ports: Ports,
-    /// The program's, unless the control plane has placed its pipelines otherwise
-    pub(super) pipes: Pipes,
-    pub(super) pre: Pre,
-    pub(super) digests: VecDeque<Digest>,
-    pub(super) now: Time,
-    /// What the parser is given, and what a mirror copies; kept for their memory
-    pub(super) given: Vec<u8>,
-    pub(super) scratch: Vec<u8>,
-    pub(super) mirrors: BTreeMap<u16, MirrorSession>,
-    pub(super) collecting: Collecting,
-    pub(super) generator: Generator,
-    to_egress: VecDeque<Copy>,
-    to_ingress: VecDeque<Arrival>,
-    blanks: Vec<Vec<u8>>,
-    /// Packets that the arriving packet has become so far
-    packets: u32,
+    pub(super) core: Core,
+    pub(super) carrier: Carrier,
+    /// What the parser of the packet under way is given
+    pub(super) bytes: Vec<u8>,
+    /// Paths that many packets take, if there is native code
+    pub(super) fast: Option<Box<Fast>>,
     /// Programs in other pipes of the chip
     pub(super) others: Others,
 }
@@ -104,55 +85,60 @@ impl Switch {
                 }
             }
         }
-        let mut machine = Machine::new(&image.prepared);
+        let mut carrier = Carrier::new(&image.prepared);
         if let Some(seed) = config.undefined {
-            machine.show_undefined(&image.prepared, seed);
+            carrier.machine.show_undefined(&image.prepared, seed);
         }
+        let externs = Externs::new(&image, state, config.seed);
+        let generator = Generator::new(config.seed);
         Ok(Switch {
-            externs: Externs::new(&image, state, config.seed),
-            ports: Ports::new(config.pipes, config.seed),
-            pipes: image.pipes.clone(),
-            image,
-            config,
-            machine,
-            engine: Engine::default(),
-            pre: Pre::default(),
-            digests: VecDeque::new(),
-            now: Time::ZERO,
-            given: Vec::new(),
-            scratch: Vec::new(),
-            mirrors: BTreeMap::new(),
-            collecting: Collecting::default(),
-            generator: Generator::new(config.seed),
-            to_egress: VecDeque::new(),
-            to_ingress: VecDeque::new(),
-            blanks: Vec::new(),
-            packets: 0,
+            core: Core::new(image, config, externs, generator),
+            carrier,
+            bytes: Vec::new(),
+            fast: None,
             others: Others::default(),
         })
     }
 
     /// As [`v1model::Switch::set_native`](crate::v1model::Switch::set_native).
     pub fn set_native(&mut self, native: Option<Arc<dyn Native>>) -> Result<(), ArchError> {
-        self.engine.set(&self.image.prepared, native)
+        let engine = &mut self.carrier.engine;
+        engine.set(&self.core.image.prepared, native)?;
+        let is_plain = !self.carrier.machine.shows_undefined();
+        let native = self.carrier.engine.native().filter(|_| is_plain);
+        self.fast = native.map(|native| Box::new(Fast::new(native)));
+        Ok(())
+    }
+
+    /// As [`v1model::Switch::set_patience`](crate::v1model::Switch::set_patience), for passes through
+    /// ingress or egress.
+    pub fn set_patience(&mut self, passes: u64) {
+        if let Some(fast) = &mut self.fast {
+            fast.paths.set_patience(passes);
+        }
+    }
+
+    /// Passes through ingress or egress by a path known before.
+    pub fn passes_on_paths(&self) -> u64 {
+        self.fast.as_ref().map_or(0, |fast| fast.paths.taken)
     }
 
     pub fn image(&self) -> &Arc<Image> {
-        &self.image
+        &self.core.image
     }
 
     pub fn config(&self) -> &Config {
-        &self.config
+        &self.core.config
     }
 
     /// What the control plane can read.
     pub fn state(&self) -> &State {
-        &self.externs.state
+        &self.core.externs.state
     }
 
     /// What this program's pipes have counted.
     pub fn stats(&self) -> Stats {
-        self.externs.stats
+        self.core.externs.stats
     }
 
     /// Applies all updates between two packets, or none of them. Clone sessions are mirror sessions.
@@ -167,9 +153,9 @@ impl Switch {
                 own.chain(self.other_pipes(update)).collect::<Vec<_>>()
             };
             let spread: Vec<Update> = batch.iter().flat_map(spread).collect();
-            self.externs.state.write(&spread)?;
+            self.core.externs.state.write(&spread)?;
         } else {
-            self.externs.state.write(batch)?;
+            self.core.externs.state.write(batch)?;
         }
         for update in batch {
             if let Update::SetMemberGroup { profile, group, .. } = update {
@@ -181,20 +167,20 @@ impl Switch {
 
     /// All places of a group that was written take part again.
     fn set_places(&mut self, profile: &str, group: u32) {
-        let Ok(name) = self.externs.state.profile_name(profile) else {
+        let Ok(name) = self.core.externs.state.profile_name(profile) else {
             return;
         };
-        let instances = self.image.program().instances.iter();
-        for ((id, instance), selector) in (0..).zip(instances).zip(&self.image.selectors) {
+        let instances = self.core.image.program().instances.iter();
+        for ((id, instance), selector) in (0..).zip(instances).zip(&self.core.image.selectors) {
             if let (true, Some(selector)) = (*instance.name == *name, selector) {
-                self.externs.cleared.forget(id, selector, group);
+                self.core.externs.cleared.forget(id, selector, group);
             }
         }
     }
 
     /// The same change in pipes 1 to 3.
     fn other_pipes<'a>(&self, update: &'a Update) -> impl Iterator<Item = Update> + 'a {
-        let state = &self.externs.state;
+        let state = &self.core.externs.state;
         let cells = match update {
             Update::SetRegister { register, .. } => state.register_size(register).ok(),
             Update::SetMeter { meter, .. } => state.meter_size(meter).ok(),
@@ -224,7 +210,7 @@ impl Switch {
         index: u64,
         pipe: u8,
     ) -> Result<BigUint, UpdateError> {
-        let state = &self.externs.state;
+        let state = &self.core.externs.state;
         let size = state.register_size(register)?;
         let cells = size / PIPES as u64;
         let cell = match index < cells && usize::from(pipe) < PIPES {
@@ -236,19 +222,20 @@ impl Switch {
 
     /// What the cells of a register begin with.
     pub fn initial_value(&self, register: &str) -> Result<BigUint, UpdateError> {
-        self.externs
+        self.core
+            .externs
             .state
-            .initial_value(register, |id| self.image.initial(id))
+            .initial_value(register, |id| self.core.image.initial(id))
     }
 
     /// Digests since the last call, oldest first.
     pub fn take_digests(&mut self) -> Vec<Digest> {
-        self.digests.drain(..).collect()
+        self.core.digests.drain(..).collect()
     }
 
     /// Entries that nothing has hit for their time, each told once per timeout.
     pub fn idle_entries(&mut self, now: Time) -> Vec<IdleEntry> {
-        self.externs.state.idle_entries(now.picos())
+        self.core.externs.state.idle_entries(now.picos())
     }
 
     /// Gives entries another time of their last hit: see [`State::move_idle`].
@@ -257,13 +244,13 @@ impl Switch {
         table: &str,
         moved: impl Fn(u64, u64) -> u64,
     ) -> Result<(), UpdateError> {
-        self.externs.state.move_idle(table, moved)
+        self.core.externs.state.move_idle(table, moved)
     }
 
     /// From now on pipe P finds the entries of scope `of_pipe[P]`, which are written to the table of
     /// [`State::scoped_name`]. Fails if the table has entries.
     pub fn set_scopes(&mut self, table: &str, of_pipe: &[u8]) -> Result<(), UpdateError> {
-        self.externs.state.set_scopes(table, of_pipe)
+        self.core.externs.state.set_scopes(table, of_pipe)
     }
 
     /// From now on only these bits of a table's exact keys count. Fails if the table has entries.
@@ -272,77 +259,77 @@ impl Switch {
         table: &str,
         masks: &[(String, BigUint)],
     ) -> Result<(), UpdateError> {
-        self.externs.state.set_key_mask(table, masks)
+        self.core.externs.state.set_key_mask(table, masks)
     }
 
     /// The numbers of a table's entries that were hit since the last call.
     pub fn take_hits(&mut self, table: &str) -> Result<Vec<u64>, UpdateError> {
-        self.externs.state.take_hits(table)
+        self.core.externs.state.take_hits(table)
     }
 
     /// Lets a port lead back to its own ingress, or out again. Ports 68 to 71 of each pipe always
     /// lead back. A caller that gives a rate must call [`Switch::advance`] at
     /// [`Switch::next_departure`].
     pub fn set_loop(&mut self, port: Port, config: Option<LoopConfig>) {
-        self.ports.set_loop(port, config);
+        self.core.ports.set_loop(port, config);
     }
 
     /// Notes that a cable is plugged into a port. Front ports have one always.
     pub fn plug(&mut self, port: Port) {
-        self.ports.plug(port);
+        self.core.ports.plug(port);
     }
 
     /// Chooses what runs in each pipe, by the names of the package's pipelines; `None`: nothing.
     /// The error is for people.
     pub fn place(&mut self, pipelines: &[Option<String>; PIPES]) -> Result<(), String> {
-        self.pipes.place(pipelines)
+        self.core.pipes.place(pipelines)
     }
 
     /// What a looped port with a rate has counted; `None` if the port is not looped.
     pub fn loop_stats(&self, port: Port) -> Option<LoopStats> {
-        self.ports.stats(port)
+        self.core.ports.stats(port)
     }
 
     /// The port that leads to the CPU, and whether `copy_to_cpu` has an effect.
     pub fn set_cpu_port(&mut self, port: Option<Port>, copy_to_cpu: bool) {
-        self.ports.cpu = port;
-        self.ports.copy_to_cpu = copy_to_cpu;
+        self.core.ports.cpu = port;
+        self.core.ports.copy_to_cpu = copy_to_cpu;
     }
 
     /// The 64 bits between the intrinsic metadata and the packets of a port; the first bit is the
     /// uppermost.
     pub fn set_port_metadata(&mut self, port: Port, bits: u64) {
-        self.ports.set_metadata(port, bits);
+        self.core.ports.set_metadata(port, bits);
     }
 
     /// The nodes of a multicast group, each one or several of which `level1_mcast_hash` picks one.
     /// `None` leaves the group to what [`Switch::write`] says of it.
     pub fn set_group(&mut self, group: u16, nodes: Option<Vec<Vec<Node>>>) {
-        self.pre.set_group(group, nodes);
+        self.core.pre.set_group(group, nodes);
     }
 
     pub fn set_lag(&mut self, id: u16, lag: Lag) {
-        self.pre.set_lag(id, lag);
+        self.core.pre.set_lag(id, lag);
     }
 
     /// The ports that packets with this `level2_exclusion_id` do not go to.
     pub fn set_pruning(&mut self, exclusion: u16, pruning: Pruning) {
-        self.pre.set_pruning(exclusion, pruning);
+        self.core.pre.set_pruning(exclusion, pruning);
     }
 
     /// The port that gets copies in place of one that is down, where ports are protected.
     pub fn set_backup_port(&mut self, port: Port, backup: Option<Port>) {
-        self.pre.set_backup(port, backup);
+        self.core.pre.set_backup(port, backup);
     }
 
     /// Whether backup ports take over.
     pub fn set_port_protection(&mut self, on: bool) {
-        self.pre.protects = on;
+        self.core.pre.protects = on;
     }
 
     /// Packets with this `rid` are pruned at every node.
     pub fn set_global_rid(&mut self, rid: Option<u16>) {
-        self.pre.global_rid = rid;
+        self.core.pre.global_rid = rid;
     }
 
     /// Sets a mirror session up, in place of the neutral one of this number. `None` removes it. What
@@ -351,8 +338,8 @@ impl Switch {
     /// ask [`MirrorSession::check`] first.
     pub fn set_mirror(&mut self, id: u16, session: Option<MirrorSession>) {
         match session {
-            Some(session) => self.mirrors.insert(id, session),
-            None => self.mirrors.remove(&id),
+            Some(session) => self.core.mirrors.insert(id, session),
+            None => self.core.mirrors.remove(&id),
         };
     }
 
@@ -364,7 +351,8 @@ impl Switch {
         config: Option<LpfConfig>,
     ) -> Result<(), ArchError> {
         let id = self.named_extern(filter, &["Lpf", "DirectLpf"])?;
-        self.externs
+        self.core
+            .externs
             .filters
             .means
             .entry(id)
@@ -382,7 +370,8 @@ impl Switch {
     ) -> Result<(), ArchError> {
         check_wred(filter, config)?;
         let id = self.named_extern(filter, &["Wred", "DirectWred"])?;
-        self.externs
+        self.core
+            .externs
             .filters
             .drops
             .entry(id)
@@ -397,7 +386,7 @@ impl Switch {
         name: &str,
         externs: &[&str],
     ) -> Result<InstanceId, ArchError> {
-        let instances = (0..).zip(&self.image.program().instances);
+        let instances = (0..).zip(&self.core.image.program().instances);
         let suffix = format!(".{name}");
         let found: Vec<InstanceId> = instances
             .filter(|(_, own)| externs.contains(&&*own.extern_type))
@@ -420,33 +409,33 @@ impl Switch {
 
     /// Sets an application of the packet generator up.
     pub fn set_generator(&mut self, now: Time, app: App) {
-        self.generator.set(now, app);
+        self.core.generator.set(now, app);
     }
 
     /// Takes an application of the packet generator away.
     pub fn remove_generator(&mut self, pipe: u8, id: u8) {
-        self.generator.remove(pipe, id);
+        self.core.generator.remove(pipe, id);
     }
 
     /// What an application of the packet generator has counted; `None` if there is none.
     pub fn generator_counts(&self, pipe: u8, id: u8) -> Option<AppCounts> {
-        self.generator.counts(pipe, id)
+        self.core.generator.counts(pipe, id)
     }
 
     /// Tells the packet generator and the replication engine that a port went down.
     pub fn port_down(&mut self, now: Time, port: Port) {
-        self.pre.set_down(port, true);
-        self.generator.port_down(now, port);
+        self.core.pre.set_down(port, true);
+        self.core.generator.port_down(now, port);
     }
 
     /// The same for a port of which the generator has been told and is not to be told again.
     pub fn port_down_again(&mut self, port: Port) {
-        self.pre.set_down(port, true);
+        self.core.pre.set_down(port, true);
     }
 
     /// Tells the replication engine that a port works again.
     pub fn port_up(&mut self, port: Port) {
-        self.pre.set_down(port, false);
+        self.core.pre.set_down(port, false);
     }
 
     /// When something happens by itself: a packet is back on a looped port, or is generated, or a
@@ -459,16 +448,16 @@ impl Switch {
     /// The same in the pipes of this program.
     fn next_own(&self) -> Option<Time> {
         let times = [
-            self.ports.next_time(),
-            self.generator.next_time(),
-            self.collecting.next_time(),
+            self.core.ports.next_time(),
+            self.core.generator.next_time(),
+            self.core.collecting.next_time(),
         ];
         times.into_iter().flatten().min()
     }
 
     /// Lets happen what happens by itself until `now`.
     pub fn advance(&mut self, now: Time, out: &mut impl Sink) {
-        if self.machine.shows_undefined() {
+        if self.carrier.machine.shows_undefined() {
             self.go_on_together(now, out, &mut Nothing::<Silent>::default());
         } else {
             self.go_on_together(now, out, &mut Nothing::<NoTrace>::default());
@@ -491,36 +480,37 @@ impl Switch {
     fn go_on<F: Follow>(&mut self, now: Time, out: &mut impl Sink, follow: &mut F) {
         let (mut moment, mut generated_now) = (Time::ZERO, 0);
         while let Some(next) = self.next_own().filter(|next| *next <= now) {
-            self.packets = 1;
+            self.core.packets = 1;
             if next > moment {
                 (moment, generated_now) = (next, 0);
             }
             generated_now += 1;
-            if generated_now > self.config.max_packets {
+            if generated_now > self.core.config.max_packets {
                 // Generated packets that come back trigger others, at the same moment.
-                self.externs.stats.count_drop(Drop::TooManyPackets);
-                self.generator.calm();
+                self.core.externs.stats.count_drop(Drop::TooManyPackets);
+                self.core.generator.calm();
                 generated_now = 0;
             }
             // What arrives at the moment at which a service time ends is of the next one.
-            let released = self.ports.released(next);
+            let released = self.core.ports.released(next);
             if !released.is_empty() {
-                self.now = next;
+                self.core.now = next;
                 for copy in released {
                     self.enqueue(copy, out, follow);
                 }
-            } else if let Some((time, port, copy)) = self.ports.next_arrival(next) {
-                self.now = time;
+            } else if let Some((time, port, copy)) = self.core.ports.next_arrival(next) {
+                self.core.now = time;
                 if let Some(copy) = copy {
-                    self.come_back(port, copy, follow);
+                    let Copy { origin, bytes, .. } = copy;
+                    self.core.come_back(origin, port, bytes, follow);
                 }
                 self.pump(port, out, follow);
-            } else if let Some(generated) = self.generator.next(next) {
-                self.now = generated.time;
-                self.arrive(generated.port, &generated.bytes, follow);
-            } else if let Some((session, collected)) = self.collecting.take(next) {
-                self.now = next;
-                self.send_late(session, &collected, follow);
+            } else if let Some(generated) = self.core.generator.next(next) {
+                self.core.now = generated.time;
+                self.arrive(generated.port, &generated.bytes, out, follow);
+            } else if let Some((session, collected)) = self.core.collecting.take(next) {
+                self.core.now = next;
+                self.core.send_late(session, &collected, follow);
             }
             self.settle(out, follow);
         }
@@ -529,7 +519,7 @@ impl Switch {
     /// Takes a packet in and runs it to completion, but for what waits at a looped port with a rate;
     /// what leaves goes to `out`.
     pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut impl Sink) {
-        if self.machine.shows_undefined() {
+        if self.carrier.machine.shows_undefined() {
             self.take(now, port, data, out, &mut Nothing::<Silent>::default());
         } else {
             self.take(now, port, data, out, &mut Nothing::<NoTrace>::default());
@@ -544,7 +534,7 @@ impl Switch {
         data: &[u8],
         out: &mut impl Sink,
     ) -> Trace {
-        let mut tree = Tree::new(self.image.prepared.share());
+        let mut tree = Tree::new(self.core.image.prepared.share());
         self.take(now, port, data, out, &mut tree);
         tree.finish()
     }
@@ -559,114 +549,84 @@ impl Switch {
     ) {
         self.advance(now, out);
         self.begin(now);
-        if !self.arrives_elsewhere(now, port, data) {
-            self.come_in(port, data, follow);
-            if !self.ports.exists(port) {
-                self.to_ingress.clear();
-                return self.dropped(Drop::BadPort { port }, follow);
-            }
+        if !self.arrives_elsewhere(now, port, data, out) {
+            self.come_in(port, data, out, follow);
             self.settle(out, follow);
         }
         if self.has_company() {
             self.settle_everywhere(out, follow);
         }
-        if self.generator.next_time().is_some_and(|next| next <= now) {
+        let next = self.core.generator.next_time();
+        if next.is_some_and(|next| next <= now) {
             self.go_on_together(now, out, follow);
         }
     }
 
     /// From now on `now` is the time, and the packet under way has become no others yet.
     pub(super) fn begin(&mut self, now: Time) {
-        self.now = now;
-        self.packets = 1;
+        self.core.now = now;
+        self.core.packets = 1;
     }
 
     /// Takes in a packet from outside, and counts it.
-    pub(super) fn come_in<F: Follow>(&mut self, port: Port, data: &[u8], follow: &mut F) {
-        let stats = &mut self.externs.stats;
+    pub(super) fn come_in<F: Follow>(
+        &mut self,
+        port: Port,
+        data: &[u8],
+        out: &mut impl Sink,
+        follow: &mut F,
+    ) {
+        let stats = &mut self.core.externs.stats;
         stats.received += 1;
         stats.received_bytes += data.len() as u64;
-        self.arrive(port, data, follow);
+        if self.core.ports.exists(port) {
+            return self.arrive(port, data, out, follow);
+        }
+        follow.born(None, Kind::Original, 0, Some(port));
+        self.core.dropped(Drop::BadPort { port }, follow);
     }
 
     /// Carries on until nothing is under way but what waits for its time. Copies on their way out
     /// go first.
     pub(super) fn settle<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
-        while let Some(waiting) = self.next_waiting() {
+        while let Some(waiting) = self.core.next_waiting() {
             match waiting {
                 Waiting::Egress(copy) => self.queue_or_send(copy, out, follow),
-                Waiting::Ingress(arrival) => self.ingress_of(arrival, follow),
+                Waiting::Ingress(arrival) => self.ingress_of(arrival, out, follow),
             }
         }
     }
 
-    fn next_waiting(&mut self) -> Option<Waiting> {
-        let copy = self.to_egress.pop_front().map(Waiting::Egress);
-        copy.or_else(|| self.to_ingress.pop_front().map(Waiting::Ingress))
-    }
-
-    pub(super) fn wait_for_egress(&mut self, copy: Copy) {
-        if let Some(copy) = self.others.take(copy) {
-            let enqueued = self.now;
-            self.to_egress.push_back(Copy { enqueued, ..copy });
+    /// Carries the packet that is in `bytes` along a segment.
+    #[inline]
+    pub(super) fn pass<F: Follow>(
+        &mut self,
+        segment: usize,
+        packet: Passing,
+        out: &mut impl Sink,
+        follow: &mut F,
+    ) {
+        if !F::UNSEEN || !self.takes_path(segment, packet, out) {
+            self.carry(segment, packet, out, follow);
         }
     }
 
-    pub(super) fn wait_for_ingress(&mut self, arrival: Arrival) {
-        self.to_ingress.push_back(arrival);
-    }
-
-    /// An empty buffer.
-    pub(super) fn blank(&mut self) -> Vec<u8> {
-        self.blanks.pop().unwrap_or_default()
-    }
-
-    pub(super) fn keep_blank(&mut self, mut bytes: Vec<u8>) {
-        bytes.clear();
-        if self.blanks.len() < MOST_BLANKS {
-            self.blanks.push(bytes);
-        }
-    }
-
-    pub(super) fn run_block<T: Tracer>(&mut self, block: u32, tracer: &mut T) -> Outcome {
-        let entry = self.image.program().blocks[block as usize].entry;
-        let mut host = Running {
-            image: &self.image,
-            externs: &mut self.externs,
-        };
-        let prepared = &self.image.prepared;
-        self.engine
-            .run(prepared, entry, &mut self.machine, &mut host, tracer)
-    }
-
-    /// Runs a control; says why the packet is lost if it did not end.
-    pub(super) fn control<F: Follow>(&mut self, block: u32, follow: &mut F) -> Result<(), Drop> {
-        match self.run_block(block, follow.tracer(block)) {
-            Outcome::Done | Outcome::Rejected { .. } => Ok(()),
-            Outcome::OutOfFuel | Outcome::Halted(Halt::Call(_)) => Err(Drop::OutOfFuel),
-            Outcome::Halted(Halt::Trap(_)) => Err(Drop::IllFormed),
-        }
-    }
-
-    pub(super) fn dropped<F: Follow>(&mut self, reason: Drop, follow: &mut F) {
-        self.externs.stats.count_drop(reason);
-        follow.dropped(reason);
-    }
-
-    /// Counts one packet more.
-    pub(super) fn are_too_many(&mut self) -> bool {
-        self.packets += 1;
-        self.packets > self.config.max_packets
-    }
-
-    /// Counts one copy more; false, said and counted, if they are too many.
-    pub(super) fn may_become_more<F: Follow>(&mut self, follow: &mut F) -> bool {
-        if self.are_too_many() {
-            self.externs.stats.count_drop(Drop::TooManyPackets);
-            follow.note(Drop::TooManyPackets.to_string());
-            return false;
-        }
-        true
+    /// The same, by blocks.
+    pub(super) fn carry<F: Follow>(
+        &mut self,
+        segment: usize,
+        packet: Passing,
+        out: &mut impl Sink,
+        follow: &mut F,
+    ) {
+        let words = &mut self.carrier.given;
+        words.clear();
+        words.resize(given::ALL, 0);
+        words[given::NOW] = self.core.now.picos() / 1000;
+        let prepared = &self.core.image.prepared;
+        self.carrier.load::<F>(prepared, &self.bytes);
+        let travel = Travel::new(segment, packet);
+        self.carrier.carry(&mut self.core, travel, out, follow);
     }
 }
 

@@ -1,153 +1,97 @@
 //! The traffic manager: one packet from ingress becomes copies for egress, or none.
 
-use super::metadata::{Order, Wish};
+use super::events::{At, Copied, Core};
 use super::pre::{Choice, Replication};
-use super::queue::{Copy, Origin};
-use super::switch::Switch;
+use super::queue::Copy;
+use super::stages::told;
+use crate::segments::Architecture;
 use crate::stats::Drop;
 use crate::tree::{Fate, Follow, Kind};
 use crate::Port;
 
-/// The packet that the ingress deparser has made; its bytes are the machine's output.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Packet {
-    pub origin: Origin,
-    /// Bytes as received, checksum included
-    pub length: u16,
-    /// Queue of the egress port
-    pub queue: u8,
-}
-
-impl Switch {
-    /// Unicast, both multicast groups and the copy to the CPU stand beside each other.
-    pub(super) fn manage_traffic<F: Follow>(
-        &mut self,
-        packet: Packet,
-        wish: Wish,
-        order: Order,
-        follow: &mut F,
-    ) {
-        if order.drop && !wish.copy_to_cpu {
-            return self.dropped(Drop::IngressDropCtl, follow);
-        }
-        let mut ids = Vec::new();
-        let mut last_group = None;
-        for group in wish
-            .groups
-            .into_iter()
-            .flatten()
-            .filter(|_| order.goes_on())
-        {
-            last_group = Some(group);
-            self.replicate(packet, group, &wish, &mut ids, follow);
-        }
-        let to_cpu = wish.copy_to_cpu && !order.no_copy_to_cpu && self.ports.copy_to_cpu;
-        if let Some(cpu) = self.ports.cpu.filter(|_| to_cpu) {
-            let bypass = wish.bypass_egress;
-            self.copy(packet, cpu, None, bypass, &mut ids, follow);
-        }
-        match wish.unicast.filter(|_| order.goes_on()) {
-            Some(port) if !self.ports.leads_somewhere(port) => {
-                if ids.is_empty() {
-                    return self.dropped(Drop::BadPort { port }, follow);
-                }
-                self.externs.stats.bad_port += 1;
-            }
-            Some(port) => {
-                let bytes = self.output();
-                return self.wait_for_egress(Copy {
-                    origin: packet.origin,
-                    port,
-                    bytes,
-                    length: packet.length,
-                    queue: packet.queue,
-                    bypass_egress: wish.bypass_egress,
-                    ..Copy::default()
-                });
-            }
-            None => {}
-        }
-        match (ids.is_empty(), last_group) {
-            (false, group) => follow.fate(|| Fate::Replicated {
-                group: group.unwrap_or(0).into(),
-                ids,
-            }),
-            (true, Some(group)) if order.goes_on() => {
-                let group = group.into();
-                self.dropped(Drop::NoGroup { group }, follow)
-            }
-            (true, _) if order.drop => self.dropped(Drop::IngressDropCtl, follow),
-            (true, _) => self.dropped(Drop::NoTarget, follow),
-        }
-    }
-
-    fn replicate<F: Follow>(
-        &mut self,
-        packet: Packet,
-        group: u16,
-        wish: &Wish,
-        ids: &mut Vec<u32>,
-        follow: &mut F,
-    ) {
+impl Core {
+    /// The copies for a group
+    pub(super) fn replicate<F: Follow>(&mut self, at: &At<'_>, group: u16, follow: &mut F) {
+        self.copied.group = Some(group);
+        let word = |index: usize| at.told[index] as u16;
         let choice = Choice {
-            hash1: wish.hash1,
-            hash2: wish.hash,
-            exclusion1: wish.exclusion1,
-            exclusion2: wish.exclusion2,
-            rid: wish.rid,
+            hash1: word(told::HASH1),
+            hash2: word(told::HASH2),
+            exclusion1: word(told::EXCLUSION1),
+            exclusion2: word(told::EXCLUSION2),
+            rid: word(told::RID),
         };
         for copy in self.copies_of(group, choice) {
             self.externs.stats.replicas += 1;
-            self.copy(
-                packet,
-                copy.port,
-                Some(copy),
-                wish.bypass_egress,
-                ids,
-                follow,
-            );
+            self.copy(at, copy.port, Some(copy), follow);
+        }
+    }
+
+    pub(super) fn copy_to_cpu<F: Follow>(&mut self, at: &At<'_>, follow: &mut F) {
+        let cpu = self.ports.cpu.filter(|_| self.ports.copy_to_cpu);
+        if let Some(cpu) = cpu {
+            self.copy(at, cpu, None, follow);
         }
     }
 
     fn copy<F: Follow>(
         &mut self,
-        packet: Packet,
+        at: &At<'_>,
         port: Port,
         replication: Option<Replication>,
-        bypass_egress: bool,
-        ids: &mut Vec<u32>,
         follow: &mut F,
     ) {
         if !self.may_become_more(follow) {
             return;
         }
-        let origin = packet.origin;
+        let origin = at.packet.origin;
         let id = follow.born(Some(origin.id), Kind::Replica, origin.passes, None);
-        ids.push(id);
-        let bytes = self.output();
-        self.wait_for_egress(Copy {
-            origin: Origin { id, ..origin },
+        self.copied.ids.push(id);
+        let mut copy = self.made(at, port);
+        copy.origin.id = id;
+        copy.rid = replication.map_or(0, |copy| copy.rid);
+        copy.rid_first = replication.is_some_and(|copy| copy.first);
+        self.wait_for_egress(copy);
+    }
+
+    pub(super) fn unicast<F: Follow>(&mut self, at: &At<'_>, follow: &mut F) {
+        let port = at.told[told::PORT] as Port;
+        if self.ports.leads_somewhere(port) {
+            let copy = self.made(at, port);
+            return self.wait_for_egress(copy);
+        }
+        if !self.copied.ids.is_empty() {
+            self.externs.stats.bad_port += 1;
+        }
+        self.rest(Drop::BadPort { port }, follow);
+    }
+
+    /// The packet is no more itself: copies of it go on, or nothing does for this reason.
+    pub(super) fn rest<F: Follow>(&mut self, nothing: Drop, follow: &mut F) {
+        if self.copied.ids.is_empty() {
+            return self.dropped(nothing, follow);
+        }
+        let Copied { ids, group } = &mut self.copied;
+        let (ids, group) = (std::mem::take(ids), group.unwrap_or(0).into());
+        follow.fate(|| Fate::Replicated { group, ids });
+    }
+
+    /// The packet that the deparser has made, for a port
+    fn made(&mut self, at: &At<'_>, port: Port) -> Copy {
+        Copy {
+            origin: at.packet.origin,
             port,
-            bytes,
-            length: packet.length,
-            queue: packet.queue,
-            rid: replication.map_or(0, |copy| copy.rid),
-            rid_first: replication.is_some_and(|copy| copy.first),
-            bypass_egress,
+            bytes: self.filled(at.output),
+            length: u16::try_from(at.packet.bytes).unwrap_or(u16::MAX),
+            queue: at.told[told::QUEUE] as u8,
+            bypass_egress: at.told[told::BYPASS] != 0,
             ..Copy::default()
-        });
+        }
     }
 
     /// The copies that a multicast group makes of a packet.
     pub(super) fn copies_of(&self, group: u16, packet: Choice) -> Vec<Replication> {
         let plain = self.externs.state.group(group.into()).unwrap_or_default();
         self.pre.copies(group, plain, packet)
-    }
-
-    /// The packet that the deparser has made.
-    fn output(&mut self) -> Vec<u8> {
-        let mut bytes = self.blank();
-        bytes.extend_from_slice(self.machine.packet.output());
-        bytes
     }
 }
