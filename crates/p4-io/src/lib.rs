@@ -26,6 +26,7 @@ mod offload;
 mod packet;
 mod ring;
 mod segment;
+mod share;
 mod stats;
 mod sys;
 mod worker;

@@ -11,6 +11,7 @@ use crate::offload::OFFLOAD_HEADER;
 use crate::packet::{
     packet_overruns, receive_all, receiving_socket, tag_of, Inbox, Received, BATCH, VLAN_ROOM,
 };
+use crate::share::Share;
 use crate::sys::{self, Mapping};
 
 const TPACKET_V3: c_int = 2;
@@ -68,6 +69,7 @@ struct Place {
 pub(crate) struct RingReceiver {
     socket: OwnedFd,
     ring: Mapping,
+    _share: Share,
     blocks: usize,
     block: usize,
     place: Option<Place>,
@@ -80,8 +82,11 @@ impl RingReceiver {
         let level = libc::SOL_PACKET;
         sys::set_option(&socket, level, libc::PACKET_VERSION, &TPACKET_V3)
             .map_err(fail("ask for a TPACKET_V3 ring"))?;
-        let blocks =
-            (BLOCKS / ports.max(1)).clamp(*BLOCKS_PER_PORT.start(), *BLOCKS_PER_PORT.end());
+        let most = (BLOCKS / ports.max(1))
+            .clamp(*BLOCKS_PER_PORT.start(), *BLOCKS_PER_PORT.end())
+            .next_power_of_two();
+        let share = Share::take(*BLOCKS_PER_PORT.start() * BLOCK, most * BLOCK);
+        let blocks = share.bytes() / BLOCK;
         let request = Request {
             block_size: BLOCK as u32,
             blocks: blocks as u32,
@@ -98,6 +103,7 @@ impl RingReceiver {
         Ok(RingReceiver {
             socket,
             ring,
+            _share: share,
             blocks,
             block: 0,
             place: None,

@@ -21,6 +21,7 @@ pub(crate) use sender::XdpSender;
 
 use crate::error::IoError;
 use crate::link::{self, Offloads};
+use crate::share::Share;
 use crate::sys::{self, Mapping};
 use program::{Attachment, Mode};
 use ring::Ring;
@@ -29,7 +30,7 @@ use ring::Ring;
 const CHUNK: u64 = 2048;
 /// What the kernel leaves free at the start of a chunk (XDP_PACKET_HEADROOM).
 const HEADROOM: usize = 256;
-/// Chunks of a port to send from: several batches of jumbo frames.
+/// Chunks of a port to send from, unless it receives into fewer: several batches of jumbo frames.
 const SENDING: u32 = 512;
 /// Chunks of a switch to receive into, shared out among its ports: 32 MB.
 const RECEIVING: u32 = 16_384;
@@ -46,6 +47,7 @@ struct Shared {
     _program: Attachment,
     socket: OwnedFd,
     memory: Mapping,
+    _share: Share,
     _offloads: Option<Offloads>,
 }
 
@@ -90,10 +92,14 @@ pub(crate) fn open(
         }
     }
     let fair = RECEIVING / u32::try_from(ports.max(1)).unwrap_or(u32::MAX).max(1);
-    let receiving = fair
+    let most = fair
         .clamp(*RECEIVING_PER_PORT.start(), *RECEIVING_PER_PORT.end())
         .next_power_of_two();
-    let fitted = Fitted::new(index, receiving).map_err(fail("set up AF_XDP"))?;
+    let bytes = |chunks: u32| chunks as usize * CHUNK as usize;
+    let share = Share::take(bytes(*RECEIVING_PER_PORT.start()), bytes(most));
+    let receiving = (share.bytes() / CHUNK as usize) as u32;
+    let sending = SENDING.min(receiving);
+    let fitted = Fitted::new(index, receiving, sending).map_err(fail("set up AF_XDP"))?;
     let longest = about.mtu + HEADER;
     if longest > CHUNK as usize - HEADROOM && !fitted.takes_jumbo {
         return Err(unfit(
@@ -109,10 +115,11 @@ pub(crate) fn open(
         _program: program,
         socket: fitted.socket,
         memory: fitted.memory,
+        _share: share,
         _offloads: offloads,
     });
     let receiver = XdpReceiver::new(Arc::clone(&shared), fitted.fill, fitted.received, longest);
-    let to_send = receiving..receiving + SENDING;
+    let to_send = receiving..receiving + sending;
     let sender = XdpSender::new(
         shared,
         fitted.to_send,
@@ -162,10 +169,10 @@ struct Fitted {
 }
 
 impl Fitted {
-    fn new(interface: u32, receiving: u32) -> io::Result<Fitted> {
+    fn new(interface: u32, receiving: u32, sending: u32) -> io::Result<Fitted> {
         let socket = sys::raw_socket(libc::AF_XDP)?;
         let level = libc::SOL_XDP;
-        let length = u64::from(receiving + SENDING) * CHUNK;
+        let length = u64::from(receiving + sending) * CHUNK;
         let memory = Mapping::anonymous(length as usize)?;
         let registered = libc::xdp_umem_reg {
             addr: memory.at(0) as u64,
@@ -178,9 +185,9 @@ impl Fitted {
         sys::set_option(&socket, level, libc::XDP_UMEM_REG, &registered)?;
         let sizes = [
             (libc::XDP_UMEM_FILL_RING, receiving),
-            (libc::XDP_UMEM_COMPLETION_RING, SENDING),
+            (libc::XDP_UMEM_COMPLETION_RING, sending),
             (libc::XDP_RX_RING, receiving),
-            (libc::XDP_TX_RING, SENDING),
+            (libc::XDP_TX_RING, sending),
         ];
         for (ring, size) in sizes {
             sys::set_option(&socket, level, ring, &size)?;
@@ -194,9 +201,9 @@ impl Fitted {
         ]
         .map(|page| page as i64);
         let mut fill = Ring::map(&socket, offsets.fr, fill_page, receiving)?;
-        let completed = Ring::map(&socket, offsets.cr, completed_page, SENDING)?;
+        let completed = Ring::map(&socket, offsets.cr, completed_page, sending)?;
         let received = Ring::map(&socket, offsets.rx, libc::XDP_PGOFF_RX_RING, receiving)?;
-        let to_send = Ring::map(&socket, offsets.tx, libc::XDP_PGOFF_TX_RING, SENDING)?;
+        let to_send = Ring::map(&socket, offsets.tx, libc::XDP_PGOFF_TX_RING, sending)?;
         for chunk in 0..u64::from(receiving) {
             fill.put(chunk * CHUNK);
         }
