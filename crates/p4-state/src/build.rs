@@ -3,6 +3,7 @@
 use crate::cells::{Array, Count, Meter, Registers};
 use crate::matcher::{Pattern, Range};
 use crate::profile::Profile;
+use crate::recent::Recent;
 use crate::state::{BuildError, Cells, Resource, State};
 use crate::table::{Direct, KeyInfo, Kind, Leads, Table};
 use crate::value::ones;
@@ -37,6 +38,8 @@ pub(crate) fn build(program: Arc<Program>, resources: &[Resource]) -> Result<Sta
         tables.push(build_table(&program, table, &cells)?);
     }
     Ok(State {
+        used: Default::default(),
+        recent: vec![Recent::default(); tables.len()],
         value_sets: vec![Vec::new(); program.value_sets.len()],
         tables,
         cells,

@@ -1,5 +1,7 @@
 //! Arrays of counters, registers and meters.
 
+use std::hint::black_box;
+
 /// One counter: packets and bytes are both counted, whatever its declared type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Count {
@@ -24,8 +26,12 @@ pub(crate) struct Array<T> {
     size: u64,
     /// What cells hold that have not been written
     rest: T,
-    pages: Vec<Option<Box<[T; PAGE as usize]>>>,
+    /// The first page apart, since most arrays need no other: one look less
+    first: Option<Box<Page<T>>>,
+    others: Vec<Option<Box<Page<T>>>>,
 }
+
+type Page<T> = [T; PAGE as usize];
 
 impl<T: Copy> Array<T> {
     /// `size` cells that all hold `value`.
@@ -33,7 +39,8 @@ impl<T: Copy> Array<T> {
         Array {
             size,
             rest: value,
-            pages: vec![None; size.div_ceil(PAGE) as usize],
+            first: None,
+            others: vec![None; (size.div_ceil(PAGE) as usize).saturating_sub(1)],
         }
     }
 
@@ -44,17 +51,36 @@ impl<T: Copy> Array<T> {
     /// A cell; `None` beyond the end.
     #[inline]
     pub fn get(&self, index: u64) -> Option<&T> {
-        let page = self.pages.get(self.page(index)?)?;
+        let page = match self.page(index)?.checked_sub(1) {
+            None => &self.first,
+            Some(other) => self.others.get(other)?,
+        };
         Some(page.as_ref().map_or(&self.rest, |page| &page[place(index)]))
     }
 
     /// A cell to write; `None` beyond the end.
     #[inline]
     pub fn get_mut(&mut self, index: u64) -> Option<&mut T> {
-        let page = self.page(index)?;
-        let (rest, page) = (self.rest, self.pages.get_mut(page)?);
+        let rest = self.rest;
+        let page = match self.page(index)?.checked_sub(1) {
+            None => &mut self.first,
+            Some(other) => self.others.get_mut(other)?,
+        };
         let page = page.get_or_insert_with(|| Box::new([rest; PAGE as usize]));
         Some(&mut page[place(index)])
+    }
+
+    /// Brings where the first page is into the cache, or (`deep`) its first cells.
+    #[inline]
+    pub fn look_ahead(&self, deep: bool) {
+        match &self.first {
+            Some(page) if deep => {
+                black_box(page[0]);
+            }
+            first => {
+                black_box(first.is_some());
+            }
+        }
     }
 
     #[inline]
@@ -192,8 +218,11 @@ mod tests {
         *array.get_mut(PAGE).unwrap() = 2;
         let seen = [0, PAGE - 1, PAGE, PAGE + 1, last].map(|index| *array.get(index).unwrap());
         assert_eq!(seen, [7, 7, 2, 7, 1]);
-        let made = array.pages.iter().filter(|page| page.is_some()).count();
-        assert_eq!((made, array.pages.len()), (2, 4));
+        let made = array.others.iter().filter(|page| page.is_some()).count();
+        assert_eq!(
+            (array.first.is_some(), made, array.others.len()),
+            (false, 2, 3)
+        );
         assert_eq!(Array::new(0, 0).get(0), None);
     }
 

@@ -9,6 +9,7 @@
 use crate::rules::Rules;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 /// What keys an entry takes: `key & mask == value` in every word, and within every range.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -79,7 +80,7 @@ impl Matcher {
     }
 
     /// Adds an entry that is not there yet. `age` orders entries of the same priority.
-    pub fn insert(&mut self, pattern: &Pattern, priority: u32, age: u64, place: Place) {
+    pub fn insert(&mut self, pattern: &Arc<Pattern>, priority: u32, age: u64, place: Place) {
         match self {
             Matcher::Levels(levels) => levels.insert(pattern, place),
             Matcher::Rules(rules) => rules.insert(pattern, priority, age, place),

@@ -1,9 +1,11 @@
 //! Rules in the order of their priority, for keys that are more general than a prefix.
 
 use crate::matcher::{Order, Pattern, Place};
+use crate::named::{Name, Named};
 use crate::tuples::{tuple_of, Tuples};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 /// Rules in the order in which they are tried, apart for each value of the exact keys.
 #[derive(Clone, Debug)]
@@ -32,7 +34,7 @@ struct Seldom {
     /// Where in `groups` the group is, by the exact bits of the words that have some
     index: FxHashMap<Box<[u64]>, usize>,
     /// Place and age of each rule
-    places: FxHashMap<(Pattern, u32), (Place, u64)>,
+    places: FxHashMap<Name, (Place, u64)>,
     masked: Vec<u64>,
 }
 
@@ -98,7 +100,7 @@ struct Test {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
-    pub pattern: Pattern,
+    pub pattern: Arc<Pattern>,
     pub place: Place,
     pub order: Order,
 }
@@ -154,7 +156,8 @@ impl Rules {
     }
 
     pub fn get(&self, pattern: &Pattern, priority: u32) -> Option<Place> {
-        let found = self.seldom.places.get(&(pattern.clone(), priority));
+        let name: &dyn Named = &(pattern, priority);
+        let found = self.seldom.places.get(name);
         found.map(|(place, _)| *place)
     }
 
@@ -165,9 +168,9 @@ impl Rules {
             .collect()
     }
 
-    pub fn insert(&mut self, pattern: &Pattern, priority: u32, age: u64, place: Place) {
+    pub fn insert(&mut self, pattern: &Arc<Pattern>, priority: u32, age: u64, place: Place) {
         let rule = Rule {
-            pattern: pattern.clone(),
+            pattern: Arc::clone(pattern),
             place,
             order: (Reverse(priority), age),
         };
@@ -182,15 +185,15 @@ impl Rules {
             }
         };
         self.groups[at].1.insert(rule, &seldom.exact);
-        seldom
-            .places
-            .insert((pattern.clone(), priority), (place, age));
+        let name = Name(Arc::clone(pattern), priority);
+        seldom.places.insert(name, (place, age));
     }
 
     pub fn remove(&mut self, pattern: &Pattern, priority: u32) {
         let key = self.group_of(pattern);
         let seldom = &mut *self.seldom;
-        let Some((_, age)) = seldom.places.remove(&(pattern.clone(), priority)) else {
+        let name: &dyn Named = &(pattern, priority);
+        let Some((_, age)) = seldom.places.remove(name) else {
             return;
         };
         let Some(at) = seldom.index.get(&key).copied() else {
@@ -459,6 +462,7 @@ mod tests {
                 let priority = if in_order { 400 - bit.min(200) } else { priority };
                 let order = (Reverse(priority), u64::from(place));
                 orders.push(order);
+                let pattern = Arc::new(pattern);
                 list.insert(Rule { pattern, place, order }, &[]);
             }
             for keys in keys.chunks(10) {

@@ -3,6 +3,7 @@
 //! The table of the program is that of scope 0; for scope K there is a further one, named `NAME@K`.
 
 use crate::error::UpdateError;
+use crate::recent::Recent;
 use crate::state::State;
 use crate::table::Kind;
 use crate::value::to_words;
@@ -44,6 +45,8 @@ impl State {
         if parts.any(|part| !part.added().is_empty()) {
             return Err(UpdateError::NotEmpty { table: name });
         }
+        self.forget_recent();
+        self.recent.resize_with(self.tables.len(), Recent::default);
         for scope in &own {
             let part = &mut self.tables[*scope as usize];
             part.default = part.program_default.clone();
@@ -66,6 +69,7 @@ impl State {
         masks: &[(String, BigUint)],
     ) -> Result<(), UpdateError> {
         let index = self.table_named(table)?;
+        self.forget_recent();
         let table = &mut self.tables[index];
         let name = table.name.to_string();
         if table.len() > 0 {

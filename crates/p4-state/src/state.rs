@@ -5,6 +5,7 @@ use crate::error::WriteError;
 use crate::journal::Journal;
 use crate::matcher::Pattern;
 use crate::profile::Profile;
+use crate::recent::Recent;
 use crate::replication::{CloneSession, Replica};
 use crate::scopes::Routes;
 use crate::table::{Leads, Table};
@@ -14,6 +15,7 @@ use p4_ir::ir::{InstanceId, Program, TableId};
 use p4_syntax::span::Span;
 use rustc_hash::FxHashMap;
 use std::fmt;
+use std::hint::black_box;
 use std::sync::Arc;
 
 /// What an architecture wants an extern instance to be.
@@ -42,6 +44,22 @@ pub enum Resource {
         size: Option<u64>,
         selector: bool,
     },
+}
+
+/// What packets have asked for since the last write: a bit for each of the first tables and instances
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Used {
+    tables: u64,
+    counters: u64,
+}
+
+/// The numbers of the bits that are set.
+fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(bit)
+    })
 }
 
 /// What an instance is made of.
@@ -84,18 +102,22 @@ pub struct Found<'a> {
     pub color: Option<Color>,
 }
 
-/// Tables, externs and groups of one switch.
+/// Tables, externs and groups of one switch. What every packet needs comes first.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct State {
-    pub(crate) program: Arc<Program>,
-    pub(crate) tables: Vec<Table>,
+    pub(crate) used: Used,
+    /// By table of the program
+    pub(crate) recent: Vec<Recent>,
     /// By instance
     pub(crate) cells: Vec<Cells>,
+    pub(crate) journal: Journal,
+    pub(crate) tables: Vec<Table>,
+    pub(crate) program: Arc<Program>,
     pub(crate) value_sets: Vec<Vec<Pattern>>,
     pub(crate) groups: FxHashMap<u32, Vec<Replica>>,
     pub(crate) sessions: FxHashMap<u32, CloneSession>,
     pub(crate) routes: Routes,
-    pub(crate) journal: Journal,
     /// Pipes of a chip, whose parsers have value sets of their own; here they share them
     pub(crate) set_holders: u64,
     /// Do as bmv2's tables do where P4Runtime and the language say otherwise.
@@ -134,6 +156,7 @@ impl State {
 
     /// Applies all updates in order, or, if any is wrong, none of them.
     pub fn write(&mut self, batch: &[Update]) -> Result<(), WriteError> {
+        self.forget_recent();
         let mut undo = Vec::with_capacity(batch.len());
         let mut errors = Vec::new();
         for (index, update) in batch.iter().enumerate() {
@@ -149,26 +172,60 @@ impl State {
         Err(WriteError { errors })
     }
 
+    /// Tables are about to change.
+    pub(crate) fn forget_recent(&mut self) {
+        self.used = Used::default();
+        self.recent.iter_mut().for_each(Recent::forget);
+    }
+
+    /// Looks at where everything is.
+    #[inline]
+    pub fn look_at_head(&self) {
+        black_box(self.used.tables);
+        black_box(self.journal.is_open());
+    }
+
+    /// Looks at what a packet will need, so that it is in the cache by then; first at what holds
+    /// tables and cells (`deep` is false), later at what is in them.
+    #[inline]
+    pub fn look_ahead(&self, deep: bool) {
+        if !deep {
+            for table in bits(self.used.tables) {
+                black_box(self.recent.get(table).map_or(0, |recent| recent.action));
+            }
+        }
+        for counter in bits(self.used.counters) {
+            if let Some(Cells::Counters(counters)) = self.cells.get(counter) {
+                counters.look_ahead(deep);
+            }
+        }
+    }
+
     /// What [`State::lookup`] would find, if the table has no direct externs, no action profile and
     /// no timeouts, so that nobody need know of the lookup.
     #[inline]
     pub fn lookup_plain(&mut self, id: TableId, key: &[u64]) -> Option<Plain<'_>> {
+        self.used.tables |= 1 << (id % u64::BITS);
+        let recent = self.recent.get_mut(id as usize)?;
+        if recent.is_of(key) {
+            return Some(recent.answer());
+        }
         let table = self.tables.get_mut(id as usize)?;
         table.answers.as_ref()?;
-        let Some(place) = table.find(key) else {
-            let default = &table.default;
-            return Some(Plain {
+        let answer = match table.find(key) {
+            Some(place) => {
+                let (action, data) = table.answers.as_ref()?.get(place)?;
+                let hit = true;
+                Plain { hit, action, data }
+            }
+            None => Plain {
                 hit: false,
-                action: default.action,
-                data: &default.data,
-            });
+                action: table.default.action,
+                data: &table.default.data,
+            },
         };
-        let (action, data) = table.answers.as_ref()?.get(place)?;
-        Some(Plain {
-            hit: true,
-            action,
-            data,
-        })
+        recent.keep(key, &answer);
+        Some(answer)
     }
 
     /// Looks `key` up for a packet of `bytes` bytes at `now` picoseconds. `choose` picks a member of
@@ -283,6 +340,7 @@ impl State {
         let Some(Cells::Counters(cells)) = self.cells.get_mut(counter as usize) else {
             return false;
         };
+        self.used.counters |= 1 << (counter % u64::BITS);
         let cell = cells.get_mut(index);
         cell.map(|cell| cell.add(bytes)).is_some()
     }

@@ -168,7 +168,8 @@ impl Answers {
 pub(crate) struct Stored {
     /// Number of the entry, never used again in this table
     pub handle: u64,
-    pub pattern: Pattern,
+    /// Shared with those who find the entry by it
+    pub pattern: Arc<Pattern>,
     pub priority: u32,
     pub leads: Leads,
     pub count: Count,
@@ -327,7 +328,7 @@ impl Table {
         let (count, meter, idle) = (Count::default(), Meter::default(), Idle::default());
         Ok(self.put(Stored {
             handle,
-            pattern,
+            pattern: Arc::new(pattern),
             priority,
             leads,
             count,
