@@ -3,7 +3,7 @@
 A test in real time may fail because ten other things needed the machine just then. That must not
 cost a day's work, and must not be hidden either: a test that passes by itself is named as unsteady,
 with the end of its first failure. One that fails twice has failed, and so has all that fails where
-many do. A counterexample that was drawn at random is no accident, and is not drawn again.
+many do. A counterexample that was drawn at random is not an accident, and is not drawn again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-MOST = 10  # failures that are tried again: more are no accident
+MOST = 10  # failures that are tried again: more are not accident
 LAST_LINES = 12  # of a first failure
 DRAWN = ("minimal failing input", "Falsifying example")  # proptest's words and Hypothesis's
 

@@ -2,7 +2,7 @@
 
 A test reaches a module by what it imports, what that imports, and so on; the fewer the steps, the
 likelier the test fails where the module is wrong. Tests that start p4lab as a command import all
-verbs so. A file that is no module, such as a lab's or a page, is reached by tests that name it.
+verbs so. A file that is not a module, such as a lab's or a page, is reached by tests that name it.
 """
 
 from __future__ import annotations

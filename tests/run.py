@@ -356,7 +356,7 @@ def main() -> int:
     for reason, number in sorted(tally.reasons.items()):
         print(f"  skipped {number}: {reason}")
     if not all_ok and tally.failed == 0:
-        tally.failed = 1  # a step that is no test failed
+        tally.failed = 1  # a step that is not a test failed
     print(f"\n{tally.passed} passed, {tally.failed} failed, {tally.skipped} skipped")
     return 0 if all_ok else 1
 

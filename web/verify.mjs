@@ -8,7 +8,7 @@ import { pathToFileURL } from "node:url";
 
 const site = resolve(process.argv[2]);
 const say = console.log;
-console.log = console.error; // what Python prints is no answer
+console.log = console.error; // what Python prints is not an answer
 
 const ready = new Promise((done) => {
   globalThis.self = {

@@ -300,7 +300,7 @@ class Network:
     def leave(self, host: int, mac: int) -> None: ...
     def set_promiscuous(self, host: int, promiscuous: bool) -> None: ...
     def notify(self, host: int) -> None:
-        """From now on frames for this host that are no probes end `run_until`."""
+        """From now on frames for this host that are not probes end `run_until`."""
     def read_ip(self, host: int, *, tagged: bool = False) -> None:
         """From now on a probe counts only if the host's kernel would read its headers, behind a
         VLAN tag if it may be `tagged`."""
@@ -658,7 +658,7 @@ class P4RuntimeServer:
     ) -> Self:
         """Listens on HOST:PORT; port 0 takes a free one. A client may send P4 source text as its
         device configuration, or p4c's JSON, whose source is then looked for in `folders` and
-        compiled with `include_dirs`. Raises OSError, and ValueError for what is no address."""
+        compiled with `include_dirs`. Raises OSError, and ValueError for what is not an address."""
     @property
     def address(self) -> str:
         """HOST:PORT; raises OSError once closed."""
@@ -675,7 +675,7 @@ class BfrtServer:
     def __new__(cls, names: Sequence[str], forwarder: Forwarder, address: str) -> Self:
         """Listens on HOST:PORT; port 0 takes a free one. Clients bind to the programs under these
         names: the forwarder's own first, then those that have joined. Raises OSError, and
-        ValueError for what is no address or no program of TNA."""
+        ValueError for what is not an address or no program of TNA."""
     @property
     def address(self) -> str:
         """HOST:PORT; raises OSError once closed."""

@@ -101,7 +101,7 @@ def compile_cell(line: str, text: str) -> P4Cell:
     except (argparse.ArgumentError, ValueError) as error:
         raise UsageError(f"%%p4: {error}. {USAGE}") from error
     if not chosen.name.isidentifier():
-        raise UsageError(f"%%p4: {chosen.name} is no name for a program; write one as in Python.")
+        raise UsageError(f"%%p4: {chosen.name} cannot name a program; write a name as in Python.")
     pairs = (define.partition("=") for define in chosen.defines)
     defines = [(name, value or "1") for name, _, value in pairs]
     lints = [lint for lint in chosen.lint.split(",") if lint]

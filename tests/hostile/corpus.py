@@ -92,7 +92,7 @@ def _sparse(path: Path, size: int) -> None:
         file.truncate(size)
 
 
-# ---- Links and other things that are no files ---------------------------------------------------
+# ---- Links and other things that are not files ---------------------------------------------------
 
 
 def _links(solution: str) -> Iterator[Hostile]:

@@ -277,7 +277,7 @@ def test_garbage_on_the_socket_disturbs_nobody(learner, garbage):
         odd.shutdown(socket.SHUT_WR)
         while odd.recv(4096):
             pass
-    # No message, either: what is no request is an error of its sender alone.
+    # No message, either: what is not a request is an error of its sender alone.
     raw = client.channel.unary_unary(f"/{PACKAGE}.{SERVICE}/Write")
     with pytest.raises(grpc.RpcError):
         raw(b"\xff" * 100)

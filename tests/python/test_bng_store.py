@@ -66,7 +66,7 @@ def test_two_gateways_do_not_share_a_file(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="another gateway"):
         Store(tmp_path / "store")
     first.close()
-    (tmp_path / "text").write_text("this is no database, and long enough to see that" * 50)
+    (tmp_path / "text").write_text("this is not a database, and long enough to see that" * 50)
     with pytest.raises(StoreError, match=r"text cannot be used"):
         Store(tmp_path / "text")
 

@@ -220,7 +220,7 @@ def test_a_program_that_keeps_discovery_to_itself_is_told(tmp_path: Path) -> Non
 
 
 def test_a_stranger_does_not_dial_in(lab: Lab) -> None:
-    with pytest.raises(ValueError, match="web is no subscriber; choose from alice, bob"):
+    with pytest.raises(ValueError, match="web is not a subscriber; choose from alice, bob"):
         lab.dial_view(who="web")
 
 

@@ -130,8 +130,8 @@ def test_a_stack_is_its_headers_in_order(tags: list[int]) -> None:
 @pytest.mark.parametrize(
     ("packet", "said"),
     [
-        ({"wide": [1]}, "wide is no stack of headers with one field"),
-        ({"lable": [1]}, "lable is no stack"),
+        ({"wide": [1]}, "wide is not a stack of headers with one field"),
+        ({"lable": [1]}, "lable is not a stack"),
         ({"label": [1, 2, 3]}, r"there is no header label\[2\]"),
         ({"label": [256]}, r"label\[0\].tag: 256 does not fit into 8 bits"),
     ],

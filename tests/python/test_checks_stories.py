@@ -59,7 +59,7 @@ def test_a_consequence_is_not_told_beside_its_cause() -> None:
     assert found.differences[0].shown == ()
     shown = printed(verdict(PORT))
     assert "src_addr  " not in shown.partition("instead of port")[2]
-    # What a line of the student's writes is no consequence.
+    # What a line of the student's writes is not a consequence.
     own = story("forward-one", PORT, "hdr.ipv4.src_addr = 7;")
     assert [one.field for one in own.differences[0].shown] == ["ipv4.src_addr"]
 

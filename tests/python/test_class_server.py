@@ -164,7 +164,7 @@ def test_from_the_login_to_the_grade(served: Served, tmp_path: Path) -> None:
     done = served.machine.run("class", "collect")
     assert done.returncode == 0 and done.stdout.startswith("1 new, 0 unchanged, 3 without")
     again = served.machine.run("class", "collect", "01-bier")
-    assert again.stdout.startswith("0 new, 1 unchanged"), "what is as it was is no new attempt"
+    assert again.stdout.startswith("0 new, 1 unchanged"), "what is as it was is not a new attempt"
     place, out = served.machine.place, tmp_path / "grades"
     graded = subprocess.run(
         [

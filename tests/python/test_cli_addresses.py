@@ -1,4 +1,4 @@
-"""What the terminal shows is what there is: `:100:` in an address is no picture of a hundred."""
+"""What the terminal shows is what there is: `:100:` in an address is not a picture of a hundred."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_an_argument_that_is_no_text_is_named() -> None:
     assert done.returncode == 2 and b"'E\\udcff' is not text" in done.stderr
 
 
-# {file} is a file where a folder is wanted, {bytes} one that is no text.
+# {file} is a file where a folder is wanted, {bytes} one that is not text.
 BAD = [
     (["run", "01-bier", "--packets", "10000001"], "at most 10,000,000 packets"),
     (["run", "01-bier", "--topology", "rign"], "did you mean 'ring'?"),
@@ -90,7 +90,7 @@ BAD = [
     (["run", "{folder}"], "p4lab run 01-bier DIR"),
     (["start", "01-bier", "{file}"], "Not a directory."),
     (["notebook", "--token-file", "{folder}"], "Is a directory."),
-    (["notebook", "--token-file", "{bytes}"], "is no token"),
+    (["notebook", "--token-file", "{bytes}"], "is not a token"),
     (["notebook", "--listen", "203.0.113.7"], "give an address of this machine"),
     (["notebook", "--listen", "no.such.name.invalid"], "give an address of this machine"),
     (["grade", "01-bier", "{class}", "--seed", "1", "--out", "{file}/x"], "give another folder"),

@@ -12,7 +12,7 @@ from cli_runner import ROOT, p4lab
 TREE = ROOT / "crates" / "p4-conformance" / "tests" / "p4c"
 
 ACCEPTED = """\
-accepted-core:p4_16_samples/garbage.p4 parse E0001 it is no text
+accepted-core:p4_16_samples/garbage.p4 parse E0001 it is not text
 accepted-core:p4_16_samples/unknown-name.p4 check E0201 it uses a name that nobody declares
 """
 
@@ -41,7 +41,7 @@ def test_exits_0_when_everything_is_as_the_manifest_says(manifest: Path) -> None
         "unexpected": 0,
     }
     reasons = [case["reason"] for case in report["expected_failures"]]
-    assert reasons == ["it is no text", "it uses a name that nobody declares"]
+    assert reasons == ["it is not text", "it uses a name that nobody declares"]
 
 
 def test_a_failure_without_a_line_exits_1_and_says_what_to_paste(manifest: Path) -> None:
@@ -81,7 +81,7 @@ def test_files_that_no_board_judges_are_listed() -> None:
     ("arguments", "said"),
     [
         (["--p4c", "nowhere"], "nowhere: no such directory"),
-        (["--p4c", ROOT / "p4"], "is no checkout of p4c"),
+        (["--p4c", ROOT / "p4"], "is not a checkout of p4c"),
         (["--p4c", TREE, "--only", "stf-fast:*"], "Nothing matches --only stf-fast:*"),
         (["--p4c", TREE, "--manifest", "none.txt"], "none.txt: no such manifest"),
         (["--p4c", TREE, "--manifest", TREE / "Version.txt"], "Line 1 of the manifest"),

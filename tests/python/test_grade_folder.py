@@ -117,7 +117,7 @@ def test_two_workers_write_the_same_bytes_as_one(handed_in, graded, tmp_path):
 
 def test_no_hidden_case_reaches_a_student(graded, course):
     """Whatever is drawn for a hidden case: its seed, its steps, its packets, their bytes. What
-    public cases or the student's own program show is no secret."""
+    public cases or the student's own program show is not a secret."""
     course.prepare(int(SEED))
     public = "".join(
         step

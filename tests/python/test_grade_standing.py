@@ -239,7 +239,7 @@ def test_canvas_finds_its_students_and_its_assignment(tmp_path):
     assert "Points Possible" in possible[0] and possible[-1] == str(int(CAT.max_points))
     assert ["Lovelace, Ada", "2001", "s1", "al7", "A", str(int(CAT.points))] in rows
     assert ["Doe, Jane", "2003", "s3", "jd9", "B", ""] in rows, "who was absent is not changed"
-    assert len(rows) == 3, "Canvas' own lines are no students"
+    assert len(rows) == 3, "Canvas' own lines are not students"
 
 
 def test_moodles_worksheet_comes_back_as_it_was_with_grades_in_it(tmp_path):

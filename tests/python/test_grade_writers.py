@@ -502,7 +502,7 @@ def test_no_word_of_a_student_becomes_a_tag_or_breaks_a_file(word):
         assert name.endswith(".json") or not kinds & {"Cf", "Cs"}
         assert not set(content) & (set(map(chr, range(32))) - set("\n\t"))
     cells = {row["student"] for row in csv.DictReader(io.StringIO(files["grades.csv"]))}
-    # A sign alone is no formula, and Moodle's worksheets hold such cells.
+    # A sign alone is not a formula, and Moodle's worksheets hold such cells.
     assert not any(cell.startswith(("=", "+", "-", "@")) and cell[1:].strip() for cell in cells)
 
 

@@ -296,7 +296,7 @@ def test_a_wheelhouse_takes_the_place_of_network_and_rust(
             "other==3\n",
             "other versions than this requirements-class.lock",
         ),
-        ("made-for", None, "is no wheelhouse"),
+        ("made-for", None, "is not a wheelhouse"),
     ],
 )
 def test_a_wheelhouse_that_does_not_fit_is_refused(

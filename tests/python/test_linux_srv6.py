@@ -208,7 +208,7 @@ def test_a_sid_does_not_answer_pings_but_counts_them(room, table, packets, error
 
 
 def test_foreign_sids_are_not_the_leafs(leaf):
-    """A host is no router: what is not for it goes no further."""
+    """A host is not a router: what is not for it goes no further."""
     packet = ipv6(INGRESS, OTHER_SIDS[0], PROTOCOL_IPV6, inner(GROUP, b"not mine"))
     assert leaf.outcome(packet, b"not mine") == "dropped"
 

@@ -192,7 +192,7 @@ def test_formulas_hold_where_little_is_on_the_way() -> None:
 
 
 def test_all_copies_reach_their_next_hop_with_the_right_address() -> None:
-    """A copy is no copy if it is not what the next hop needs."""
+    """A copy is not a copy if it is not what the next hop needs."""
     for way in (TE, RLB):
         switch = _engine.Switch(router.program(way))
         switch.write(router.updates(Task(way)))

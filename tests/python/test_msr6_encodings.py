@@ -303,7 +303,7 @@ def test_crossovers_in_words(te, said) -> None:
 @pytest.mark.parametrize("draws", [1, 2])
 @pytest.mark.parametrize("size", [9, 11])
 def test_too_few_draws_say_nothing(draws: int, size: int) -> None:
-    """The difference of one or two draws is no difference of encodings."""
+    """The difference of one or two draws is not a difference of encodings."""
     be: Sizes = {receivers: draws * [10] for receivers in (1, 2)}
     assert compared({1: draws * [size], 2: draws * [size]}, be)["tree_bytes"] == "too few draws"
 

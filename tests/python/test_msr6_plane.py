@@ -234,7 +234,7 @@ def test_settings_without_effect_are_refused(found, said: str) -> None:
 
 def test_a_report_says_why_packets_did_not_arrive(tmp_path: Path) -> None:
     """Copies to leaves keep their index: routers refuse them, and the report names the reason. The
-    errors that they send are no copies."""
+    errors that they send are not copies."""
     for source in sorted(PROGRAM.parent.glob("*.p4")):
         text = source.read_text()
         if source.name == "te.p4":

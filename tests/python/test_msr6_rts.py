@@ -42,7 +42,7 @@ def test_lists_of_short_and_long_sids() -> None:
 
 
 def test_bits_to_leaves_and_to_others() -> None:
-    """Figure 9, and figure 10 for what leaves get; R3 is no leaf, so its unit is in the list."""
+    """Figure 9, and figure 10 for what leaves get; R3 is not a leaf, so its unit is in the list."""
     tables = {1: (Row(2, True), Row(4, True), Row(3, False)), 3: (Row(1, False),)}
     leaves = rts.encode(Tree(1, {1: (2, 4)}, (2, 4)), SAME, tables, "bits")
     assert leaves.unit == bytes.fromhex("08 08 c0")

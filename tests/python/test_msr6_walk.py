@@ -347,7 +347,7 @@ def test_hop_limits_go_down_by_one_on_every_link() -> None:
 
 
 def test_routers_between_two_segments_forward_whatever_the_header_holds() -> None:
-    """r2 is no part of the tree: it routes, as any IPv6 router does."""
+    """r2 is not part of the tree: it routes, as any IPv6 router does."""
     line = {
         "r1": Place(1, routes={3: "r2"}),
         "r2": Place(2, routes={3: "r3"}),

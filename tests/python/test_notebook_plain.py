@@ -97,7 +97,7 @@ def test_what_a_system_has_not_is_an_error_that_lists_what_there_is(lab: Lab) ->
         lab.bit_view("r1")
     with pytest.raises(AttributeError, match=r"there is no bits here; choose from .*headers"):
         lab.send().bits("r1", "r2")
-    assert not hasattr(lab, "_repr_html_"), "what IPython asks of every object is no view"
+    assert not hasattr(lab, "_repr_html_"), "what IPython asks of every object is not a view"
     assert "bit_view" not in dir(lab) and "topology_view" in dir(lab)
 
 

@@ -440,7 +440,7 @@ def test_a_host_gets_the_answer_over_its_cable() -> None:
 
 
 def test_numbers_are_decimal_and_protocols_have_names() -> None:
-    """A sequence number of 32 bits is no address and no hexadecimal."""
+    """A sequence number of 32 bits is not an address and no hexadecimal."""
     notation = registry.find("protect").notation
     assert notation.text("hdr.protection.sn", 4_000_000_000, 32) == "4000000000"
     assert notation.text("cid", 70_000, 24) == "70000"

@@ -1,4 +1,4 @@
-"""What is no call of the runtime API; lost: whoever reaches the port stops the switch."""
+"""What is not a call of the runtime API; lost: whoever reaches the port stops the switch."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ NOT_CALLS = {
     "an unknown service": message(b"admin:bm_get_config", b"\0"),
     "a reply": b"\x80\x01\0\x02" + text(b"standard:bm_get_config") + bytes(5),
     "no text": message(b"standard:bm_get_num_entries\xff\xfe", b"\0"),
-    "a name that is no text": message(
+    "a name that is not text": message(
         b"standard:bm_mt_get_num_entries", b"\x08\0\x01" + bytes(4) + b"\x0b\0\x02\0\0\0\1\xff\0"
     ),
     "a list of 2 G": message(

@@ -97,7 +97,7 @@ fn a_copy_for_the_cpu_bypasses_egress_too() {
     assert_eq!(sent(0), [(2, 0xee, 60), (64, 0xee, 60)]);
 }
 
-// If this fails, a header whose fields the compiler may place, and which are no whole bytes, moves all
+// If this fails, a header whose fields the compiler may place, and which are not whole bytes, moves all
 // that is behind it by some bits: tna_mirror of the SDE bridges such a header.
 #[test]
 fn headers_end_with_a_byte() {

@@ -110,7 +110,7 @@ fn a_packet_that_ends_in_a_state_ends_parsing_after_it() {
     let mut switch = with_states(states, egress);
     let bytes = sent(&mut switch, &frame(1, 9, 9, 9));
     // What is sent ends in a checksum, for which the last four bytes of the headers are taken: there
-    // is no payload.
+    // is not a payload.
     let header = [1, 2, 0, 0x22];
     assert_eq!(bytes, [&frame(0, 0, 0, 0)[..14], &header].concat());
     // Long enough: nothing is wrong.

@@ -16,7 +16,7 @@ fn errors(checked: &Checked<'_>) -> usize {
     said.filter(|d| d.severity == Severity::Error).count()
 }
 
-/// Start and text of every word of the program that is no comment, directive or keyword alone.
+/// Start and text of every word of the program that is not a comment, directive or keyword alone.
 fn words(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut at = 0;

@@ -169,7 +169,7 @@ fn outcome(checkout: &Checkout, program: &Program) -> Outcome {
     outcome
 }
 
-/// Why a file is no program of its own: p4c's tests take only `fabric.p4` of these folders.
+/// Why a file is not a program of its own: p4c's tests take only `fabric.p4` of these folders.
 fn no_program(program: &Program) -> Option<&'static str> {
     let part = program.name.starts_with("fabric_") && !program.name.ends_with("/fabric.p4");
     part.then_some("part of fabric.p4")
@@ -221,7 +221,7 @@ fn sample(checkout: &Checkout, program: &Program, outcome: &mut Outcome) {
         (Some(other), Some(script)) => {
             outcome.excluded(
                 script,
-                format!("script for {other}, which is no v1model switch"),
+                format!("script for {other}, which is not a v1model switch"),
             );
         }
         (None, Some(script)) => {

@@ -75,7 +75,7 @@ impl Manifest {
                 let board = known_board(board)?;
                 let count = count
                     .parse()
-                    .map_err(|_| format!("`{count}` is no number"))?;
+                    .map_err(|_| format!("`{count}` is not a number"))?;
                 self.counts.insert(board, count);
                 Ok(())
             }

@@ -78,7 +78,7 @@ impl Checkout {
             let path = checkout.path(folder.folder());
             if !path.is_dir() {
                 return Err(format!(
-                    "{} is no checkout of p4c: it has no folder testdata/{}; give the folder that \
+                    "{} is not a checkout of p4c: it has no folder testdata/{}; give the folder that \
                      a clone of p4lang/p4c made.",
                     root.display(),
                     folder.folder()

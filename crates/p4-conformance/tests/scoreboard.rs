@@ -10,7 +10,7 @@ fn tree() -> PathBuf {
 
 /// Everything in the tree that does not pass, and why.
 const EXCEPTIONS: &str = "
-accepted-core:p4_16_samples/garbage.p4       parse    E0001 it is no text
+accepted-core:p4_16_samples/garbage.p4       parse    E0001 it is not text
 accepted-core:p4_16_samples/unknown-name.p4  check    E0201 it uses a name that nobody declares
 rejected:p4_16_errors/taken.p4               accepted -     nothing is wrong with it
 rejected-line:p4_16_errors/taken.p4          accepted -     nothing is wrong with it
@@ -131,7 +131,7 @@ fn boards_of_another_size_are_told() {
     let other = EXCEPTIONS.replace("@count stf-lax 1", "@count stf-lax 204");
     let board = judged(&other, None);
     assert_eq!(board.sizes.len(), 1);
-    // The tree has no .git, so it may be another release: then it is no failure.
+    // The tree has no .git, so it may be another release: then it is not a failure.
     assert!(board.ok());
 }
 
@@ -181,7 +181,7 @@ stf-lax:a.p4 run - again
         "Line 4 of the manifest: there is no stage `walk`",
         "Line 5 of the manifest: write BOARD:FILE",
         "Line 6 of the manifest: `stf-lax:a.p4` is in line 1 already",
-        "Line 7 of the manifest: `many` is no number",
+        "Line 7 of the manifest: `many` is not a number",
         "Line 8 of the manifest: write `@p4c",
     ];
     assert_eq!(errors.len(), said.len(), "{errors:?}");

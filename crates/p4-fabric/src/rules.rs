@@ -77,7 +77,7 @@ impl Parameters {
                     p.cache_lines == 0 || (p.cache_spare < p.cache_lines && p.cache_lines < 65_535)
                 },
                 &["cache.lines", "cache.spare"],
-                "a cache has more lines than it keeps free, and fewer than 65535; 0 is no cache",
+                "a cache has more lines than it keeps free, and fewer than 65535; 0 is not a cache",
             ),
             of(
                 |p| p.resume <= p.block && p.block > 0,

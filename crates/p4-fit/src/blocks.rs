@@ -110,7 +110,7 @@ fn gress<'a>(checked: &Checked<'a>, way: Way<'a>) -> Result<Gress, String> {
         ctor_params,
     } = &made.decl.kind
     else {
-        return Err(format!("`{}` is no control.", made.decl.name.name));
+        return Err(format!("`{}` is not a control.", made.decl.name.name));
     };
     walk.construct(made.decl, ctor_params, &made.info, made.args, String::new());
     let mut roots = Vec::new();

@@ -102,7 +102,7 @@ impl Symbols {
         }
     }
 
-    /// The id of a name that was added; 0, which is no id, for others.
+    /// The id of a name that was added; 0, which is not an id, for others.
     pub fn id(&self, sort: Sort, name: &str) -> u32 {
         let found = self.ids.get(&sort).and_then(|names| names.get(name));
         found.copied().flatten().unwrap_or(0)

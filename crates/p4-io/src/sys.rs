@@ -131,7 +131,7 @@ pub(crate) fn wait(descriptors: &mut [libc::pollfd], timeout: Option<Duration>) 
     let result = unsafe { libc::ppoll(descriptors.as_mut_ptr(), count, limit, std::ptr::null()) };
     match check(result) {
         Ok(_) => Ok(()),
-        // A signal for the process is no event for the switch.
+        // A signal for the process is not an event for the switch.
         Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
         Err(error) => Err(error),
     }

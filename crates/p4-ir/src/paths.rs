@@ -153,7 +153,7 @@ pub trait Paths: Debug + Send + Sync {
     ) -> Option<(usize, usize)>;
 }
 
-/// Steps that are recorded of a packet in one block; what takes more is no path.
+/// Steps that are recorded of a packet in one block; what takes more is not a path.
 const MAX_STEPS: usize = 4000;
 
 /// Records the path of a packet.

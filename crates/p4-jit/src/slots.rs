@@ -168,7 +168,7 @@ pub(crate) fn temporaries(program: &Program, flows: &[(Pc, Flow)], called: &[Pc]
     (0..frame as Slot).map(|slot| !shared.has(slot)).collect()
 }
 
-/// The slots that are no temporaries, as runs. All others are written before they are read,
+/// The slots that are not temporaries, as runs. All others are written before they are read,
 /// whoever executes the program, so nobody minds what an earlier packet has left in them.
 pub(crate) fn remembered(temporaries: &[bool]) -> Vec<(Slot, u32)> {
     let mut runs: Vec<(Slot, u32)> = Vec::new();

@@ -152,7 +152,7 @@ impl Sink {
         (now - self.since).picos().checked_div(self.window.picos())
     }
 
-    /// A frame that is no probe.
+    /// A frame that is not a probe.
     pub(crate) fn other(&mut self, now: Time, length: usize) {
         self.total.add(self.window(now), length);
     }

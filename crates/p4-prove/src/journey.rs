@@ -748,7 +748,7 @@ impl Traveller<'_, '_, '_> {
     /// What the deparser has made, and the payload.
     fn deparsed(&mut self) -> Step<Packet> {
         if self.run.loose.is_some() || !self.run.cursor.is_multiple_of(8) {
-            return Err(Stop::Unsupported("headers that are no whole bytes".into()));
+            return Err(Stop::Unsupported("headers that are not whole bytes".into()));
         }
         let payload = &self.run.packet.bytes[self.run.cursor / 8..];
         let bytes = self.run.output.iter().chain(payload).copied().collect();

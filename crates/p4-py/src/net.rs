@@ -229,7 +229,7 @@ impl Network {
             .map_err(refused)
     }
 
-    /// From now on frames for this host that are no probes end `run_until`.
+    /// From now on frames for this host that are not probes end `run_until`.
     fn notify(&mut self, host: u32) -> PyResult<()> {
         self.inner.notify(node(host)).map_err(refused)
     }

@@ -3,7 +3,7 @@
 
 use num_bigint::BigUint;
 
-/// Why a bytestring is no number of its field.
+/// Why a bytestring is not a number of its field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BadBytes {
     Empty,

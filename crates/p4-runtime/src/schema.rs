@@ -465,7 +465,7 @@ fn controller_header(header: &model::ControllerPacketMetadata) -> Result<Header,
     }
     let bits: u32 = fields.iter().map(|(_, _, width)| width).sum();
     if !bits.is_multiple_of(8) {
-        let message = format!("{name} has {bits} bits, which is no number of whole bytes");
+        let message = format!("{name} has {bits} bits, which is not a number of whole bytes");
         return Err(Refusal::invalid(message));
     }
     Ok(Header {

@@ -87,7 +87,7 @@ fn kinds() -> impl Strategy<Value = Vec<(&'static str, u32)>> {
     )
         .prop_map(|(mut keys, one, two, w1, w2, both)| {
             keys.push((one, w1));
-            // Two lpm keys are no table for anyone.
+            // Two lpm keys are not a table for anyone.
             if both && (one, two) != ("lpm", "lpm") {
                 keys.push((two, w2));
             }

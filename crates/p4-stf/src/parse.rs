@@ -281,7 +281,10 @@ fn pattern(line: &mut Cursor, usage: &str) -> Result<Option<Pattern>> {
             ('*', _) => pattern.nibbles.push(None),
             (_, Some(nibble)) => pattern.nibbles.push(Some(nibble as u8)),
             _ => {
-                return Err(line.error(format!("`{c}` is no hexadecimal digit, `*` or `$`"), usage))
+                return Err(line.error(
+                    format!("`{c}` is not a hexadecimal digit, `*` or `$`"),
+                    usage,
+                ))
             }
         }
         line.eat(c.encode_utf8(&mut [0; 4]));

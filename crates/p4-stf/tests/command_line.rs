@@ -189,7 +189,10 @@ fn lines_that_fail() {
             "table_add acl set 0&&&0 2->1 => 1 5",
             "ends before it begins",
         ),
-        ("table_add acl set 0&&&0 1->2 => 1 high", "is no priority"),
+        (
+            "table_add acl set 0&&&0 1->2 => 1 high",
+            "is not a priority",
+        ),
         ("table_delete route 0", "no entry with handle 0"),
         ("mc_node_associate 1 0", "there is no node 0"),
         ("mc_node_create 1 3 3", "port 3 is given twice"),

@@ -154,7 +154,7 @@ proptest! {
         }
     }
 
-    /// Every line that is no comment and not empty is either a command or an error.
+    /// Every line that is not a comment and not empty is either a command or an error.
     #[test]
     fn no_line_is_lost(lines in prop::collection::vec("(packet 1 00|wait|# x| |expect|boo|add t a\\(\\))", 0..20)) {
         let script = parse("t.stf", &lines.join("\n"));

@@ -125,7 +125,7 @@ fn packets_are_those_of_the_real_model() {
         }
         for line in lines.iter().filter(|line| !differs(line)) {
             wrong.push(format!(
-                "{name}: line {line} holds and is no exception any more"
+                "{name}: line {line} holds and is not an exception any more"
             ));
         }
         elsewhere += lines.len();

@@ -75,7 +75,7 @@ const CLASSES: &[(&str, &[&str])] = &[
 
 /// The class of a diagnostic's code, as p4c names it in `[--Werror=CLASS]` or `[--Wwarn=CLASS]`:
 /// "syntax error" for what p4c reports without a class, "warning" for warnings that p4c does not
-/// give, and empty for what is no code of ours.
+/// give, and empty for what is not a code of ours.
 pub fn class(code: &str) -> &'static str {
     let listed = CLASSES.iter().find(|(_, codes)| codes.contains(&code));
     match listed {

@@ -64,7 +64,7 @@ pub fn parse(main_file: &str, provider: &dyn FileProvider, options: &Options) ->
 }
 
 /// Where characters were dropped or a macro was misused, the line lacks something; that the parser
-/// misses it too is no second mistake.
+/// misses it too is not a second mistake.
 fn drop_consequences(mistakes: &mut Vec<Diagnostic>, causes: &[Diagnostic], sources: &SourceMap) {
     let line = |diagnostic: &Diagnostic| {
         let place = sources.locate(diagnostic.span.lo)?;

@@ -8,7 +8,7 @@ use p4lab_fuzz::{alone, compile, cross, mutate};
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     let compiled = compile("fuzz.p4", &alone(&text), &Options::default());
-    // Errors are told, and what is no error makes a program.
+    // Errors are told, and what is not an error makes a program.
     assert!(compiled.errors.is_empty() || !compiled.rendered.is_empty());
     assert!(compiled.errors.is_empty() || compiled.image.is_none());
 });

@@ -78,7 +78,7 @@ def made(name: str, pair: Pair, seconds: float) -> Lab:
 
 
 def _writable(pair: Pair, own: list[Region]) -> list[Region]:
-    """The regions; without the fields of headers if what is cut at all is no program, since the
+    """The regions; without the fields of headers if what is cut at all is not a program, since the
     rest of the code may need them: students get those."""
     text = cut(pair.solution, own)
     if _engine.compile_text(f"{pair.name}.p4", text, pair.included).program is not None:

@@ -63,7 +63,7 @@ def split(
     arguments: Sequence[str], takes_value: Mapping[str, bool]
 ) -> tuple[list[str], list[Given], str | None]:
     """The arguments that a verb itself has, its `takes_value` being its options; those that it has
-    not; and its first argument that is no option."""
+    not; and its first argument that is not an option."""
     own: list[str] = []
     given: list[Given] = []
     first: str | None = None
@@ -108,7 +108,7 @@ def settings_of(ctx: typer.Context, lab: str) -> dict[str, Any]:
 
 def no_settings(ctx: typer.Context) -> None:
     """Ends the verb with status 2 and a sentence if there are options that it does not have: for
-    what is no lab, and so has no system."""
+    what is not a lab, and so has no system."""
     for option, _ in ctx.meta[_GIVEN]:
         fail(_no_option(ctx, option, None))
 

@@ -323,7 +323,7 @@ class MembershipRouter(ABC, Generic[A]):
     # --- messages ----------------------------------------------------------------------------
 
     def _heard_query(self, now: int, number: int, source: A, query: Query[A]) -> None:
-        """The router with the lowest address asks (RFC 3376, 6.6.2); 0.0.0.0 is no router."""
+        """The router with the lowest address asks (RFC 3376, 6.6.2); 0.0.0.0 is not a router."""
         port = self._ports[number]
         if source.is_unspecified or source >= self.address:
             self.ignored["query from a router with a higher address"] += 1

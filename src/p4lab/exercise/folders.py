@@ -19,7 +19,7 @@ def read_exercise(
     """Reads a folder. `topology` is a file in it, where there are several; `program` takes the
     place of the one that the folder names. Raises ExerciseError."""
     described = files_of(folder)
-    # p4-utils leaves a topology.json in its folders, which is no exercise of the tutorials.
+    # p4-utils leaves a topology.json in its folders, which is not an exercise of the tutorials.
     if not described or (topology is not None and folder / topology not in described):
         return read_tutorial(folder, topology, program)
     file = folder / topology if topology is not None else described[0]

@@ -119,7 +119,7 @@ def _check(place: str, item: Any) -> Check:
 
 def _only(place: str, item: Any, known: set[str]) -> None:
     if not isinstance(item, Mapping):
-        raise ExerciseError(f"{place} is no table.")
+        raise ExerciseError(f"{place} is not a table.")
     if unknown := set(item) - known:
         raise ExerciseError(f"{place}: {sorted(unknown)[0]} is not one of {sorted(known)}.")
 

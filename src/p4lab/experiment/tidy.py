@@ -164,5 +164,5 @@ def write_csv(rows: Sequence[Row], path: Path) -> None:
 
 
 def read_csv(path: Path) -> list[Row]:
-    """Raises OSError, and ValueError for what is no table."""
+    """Raises OSError, and ValueError for what is not a table."""
     return from_csv(path.read_bytes().decode())

@@ -64,7 +64,7 @@ def _compiled(text: str) -> CodeType:
     try:
         tree = ast.parse(text.strip(), mode="eval")
     except SyntaxError as error:
-        raise DrawError(f"`{text.strip()}` is no expression: {error.msg}") from error
+        raise DrawError(f"`{text.strip()}` is not an expression: {error.msg}") from error
     for node in ast.walk(tree):
         if not isinstance(node, _ALLOWED):
             what = type(node).__name__

@@ -88,7 +88,7 @@ def unstacked(packet: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
             continue
         fields = layout.get(f"{name}[0]", {})
         if len(fields) != 1:
-            raise FrameError(f"{name} is no stack of headers with one field")
+            raise FrameError(f"{name} is not a stack of headers with one field")
         (field,) = fields
         for index, item in enumerate(written):
             headers[f"{name}[{index}]"] = {field: item}
@@ -212,7 +212,7 @@ def _numbers(fields: Mapping[str, str]) -> Iterator[tuple[str, int]]:
 
 def trace_number(text: str) -> int | None:
     """A value as a trace writes it: a number, a truth value, or a varbit, `32 bits 0x94040000`,
-    which is None if it is empty; None for what is no number."""
+    which is None if it is empty; None for what is not a number."""
     length, _, bits = text.partition(" bits ")
     if bits and length == "0":
         return None

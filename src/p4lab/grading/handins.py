@@ -261,7 +261,7 @@ def _unpacked(archive: Path, place: Path) -> Path:
 
 
 def _place(folder: Path, info: zipfile.ZipInfo) -> Path | None:
-    """Where a member goes; None for what is no file or would lead out of the folder."""
+    """Where a member goes; None for what is not a file or would lead out of the folder."""
     name = info.filename.replace("\\", "/")
     parts = PurePosixPath(name).parts
     kind = stat.S_IFMT(info.external_attr >> 16)

@@ -132,7 +132,7 @@ def _numbers(text: str, file: NumbersFile) -> dict[str, int | float]:
         if not math.isfinite(number) or abs(number) > LARGEST:
             raise _Unusable(WRONG, name, f"{name} is far too large to be right.")
         if name in file.whole and number != int(number):
-            raise _Unusable(WRONG, name, f"{name} = {number} is no whole number.")
+            raise _Unusable(WRONG, name, f"{name} = {number} is not a whole number.")
         found[name] = number
     return found
 

@@ -19,7 +19,7 @@ def read_seed(path: Path) -> int:
     try:
         text = path.read_text(encoding="ascii").strip()
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise GradingError(f"{path}: {reason}.") from error
     if not text.isdecimal() or len(text) > SEED_DIGITS:
         raise GradingError(f"{path}: a seed is one whole number of at most {SEED_DIGITS} digits.")

@@ -259,7 +259,7 @@ def _in_folder(top: Path) -> Iterator[_Found]:
 
 
 def _entries(folder: Path, inside: PurePosixPath) -> list[os.DirEntry[str]]:
-    """What is in a folder, sorted: the order of a file system is no property of a submission. A
+    """What is in a folder, sorted: the order of a file system is not a property of a submission. A
     folder inside that may not be read has nothing of use."""
     try:
         with os.scandir(folder) as entries:

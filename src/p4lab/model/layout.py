@@ -33,11 +33,11 @@ def front_port(number: int) -> int:
 
 
 def front_number(port: int) -> int:
-    """What `front_port` was given; other ports (for the CPU, loops) are no front ports and have
+    """What `front_port` was given; other ports (for the CPU, loops) are not front ports and have
     no number: ValueError."""
     pipe, local = port >> 7, port & 0x7F
     if local >= FRONT_PORTS or pipe >= PIPES:
-        raise ValueError(f"port {port} of a Tofino is no front port")
+        raise ValueError(f"port {port} of a Tofino is not a front port")
     return pipe * FRONT_PORTS + local
 
 

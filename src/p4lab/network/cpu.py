@@ -27,8 +27,8 @@ class _Header:
     @classmethod
     def of(cls, fields: Sequence[Mapping[str, Any]]) -> _Header:
         """From the fields of a controller header: the port is the first that is called one. Fields
-        without a width (varbit, strings) count as nothing, and what is no whole byte is no header
-        that could be sent: programs may be wrong."""
+        without a width (varbit, strings) count as nothing, and what is not whole bytes is not a
+        header that could be sent: programs may be wrong."""
         widths = [int(field.get("bitwidth", 0)) for field in fields]
         size = sum(widths)
         for place, field in enumerate(fields):

@@ -52,7 +52,7 @@ def _beside(copy: Path, text: str) -> str:
 
 def _cells(text: str | None) -> object:
     """What a notebook's author or its student has written, without what running has added; the text
-    itself where it is no notebook."""
+    itself where it is not a notebook."""
     try:
         cells = json.loads(text or "")["cells"]
         return [(cell["cell_type"], "".join(cell["source"])) for cell in cells]

@@ -29,7 +29,7 @@ STYLE = """
 
 
 class Diagnostics:
-    """What the compiler said about a program. Texts of sources that are no files, as a `%%p4`
+    """What the compiler said about a program. Texts of sources that are not files, as a `%%p4`
     cell, are given by name in `sources`."""
 
     def __init__(

@@ -211,7 +211,7 @@ def student_server(
     if token_file is not None:
         token = token_file.read_text(encoding="utf-8", errors="replace").strip()
         if not (token.isascii() and token.isprintable()):
-            raise LabError(f"{token_file} is no token; a token is one line of letters and digits.")
+            raise LabError(f"{token_file} is not a token; that is one line of letters and digits.")
         if not token:
             raise LabError(f"{token_file} is empty; a JupyterLab without a token is open to all.")
     _check_address(listen)
@@ -222,8 +222,8 @@ def student_server(
 
 
 def _check_address(listen: str) -> None:
-    """Raises LabError for what is no address of this machine; JupyterLab would end in the middle of
-    its start."""
+    """Raises LabError for what is not an address of this machine; JupyterLab would end in the
+    middle of its start."""
     if listen in ("", "*"):  # every network, too
         return
     try:

@@ -29,7 +29,7 @@ UNREACHABLE_V6, NO_ROUTE = 1, 0
 PACKET_TOO_BIG = 2
 TIME_EXCEEDED, HOP_LIMIT_EXCEEDED = 3, 0
 PARAMETER_PROBLEM = 4
-# The types of ICMP that are no errors: all others may be (RFC 1122, section 3.2.2).
+# The types of ICMP that are not errors: all others may be (RFC 1122, section 3.2.2).
 QUERIES = {bytes([number]) for number in (0, 8, 9, 10, 13, 14, 15, 16, 17, 18)}
 FIRST_INFORMATION = 128  # of ICMPv6: those below are errors
 REDIRECT = bytes([137])  # no error, and not answered by one either

@@ -39,7 +39,7 @@ class Meter:
             raise PolicyError(STOPPED, told)
 
     def number(self, value: Any) -> Any:
-        """The value, if it is no huge number or text."""
+        """The value, if it is not a huge number or text."""
         if isinstance(value, int) and value.bit_length() > LARGEST_BITS:
             told = f"A whole number here has more than {LARGEST_BITS} bits."
             raise PolicyError(STOPPED, told)

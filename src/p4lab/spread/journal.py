@@ -89,7 +89,7 @@ def _read(file: IO[str], key: str) -> list[Line]:
 
 
 def _parsed(line: str) -> Any:
-    """None for what is no line of a journal."""
+    """None for what is not a line of a journal."""
     try:
         return json.loads(line)
     except ValueError:

@@ -128,7 +128,7 @@ def _listen(address: str) -> tuple[socket.socket, str | None, bytes]:
             return socket.create_server((everywhere, int(port))), None, b""
     except OSError as error:
         raise AddressError(f"nobody can listen at {address}: {error}") from error
-    raise AddressError(f"{address} is no address; ipc://FILE and tcp://HOST:PORT are.")
+    raise AddressError(f"{address} is not an address; ipc://FILE and tcp://HOST:PORT are.")
 
 
 def _clear(path: str) -> None:

@@ -130,7 +130,7 @@ class Server:
             threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
-        """Answers a client until it goes, or says something that is no call."""
+        """Answers a client until it goes, or says something that is not a call."""
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain = TSocket()
         plain.setHandle(client)
@@ -143,7 +143,7 @@ class Server:
                 transport.left = MOST_BYTES
                 self._processor.process(protocol, protocol)
         except (TTransportException, TProtocolException, OSError, EOFError):
-            pass  # it has gone, or its bytes were no call: either way it is done
+            pass  # it has gone, or its bytes were not a call: either way it is done
         except (UnicodeDecodeError, ValueError, TypeError, OverflowError, RecursionError) as error:
             _log.info("a client has sent no call: %s", error)
         finally:

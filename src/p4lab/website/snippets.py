@@ -60,7 +60,7 @@ def live(page: PurePosixPath, files: Mapping[str, str], comment: str, text: str)
     if quote is None:
         return _block(text, program=f"{page.stem}.p4", **_ASKED.get(page.stem[:3], {}))
     if quote["file"] not in files:
-        raise ValueError(f"{page}: {quote['file']} is no file of the lab")
+        raise ValueError(f"{page}: {quote['file']} is not a file of the lab")
     found = pieces(text, files[quote["file"]])
     return "".join(_quoted(page.parent.name, quote["file"], piece) for piece in found)
 

@@ -186,7 +186,7 @@ impl Tracer for Watch {
     fn note(&mut self, _: Event) {}
 }
 
-/// `transition reject` is no error to the chip, and neither is a full stack: parsing ends there.
+/// `transition reject` is not an error to the chip, and neither is a full stack: parsing ends there.
 fn parser_error_of(outcome: Outcome) -> u16 {
     match outcome {
         Outcome::Done | Outcome::Halted(_) => 0,

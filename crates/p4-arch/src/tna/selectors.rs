@@ -21,7 +21,7 @@ pub(super) struct Selector {
 }
 
 impl Selector {
-    /// `None` if the instance is no action selector.
+    /// `None` if the instance is not an action selector.
     pub fn of(program: &Program, instance: &Instance) -> Option<Selector> {
         if &*instance.extern_type != "ActionSelector" {
             return None;

@@ -263,7 +263,7 @@ impl<'a> Lowerer<'a, '_> {
             }
         }
         let (left, right) = match leaves.iter().any(|leaf| leaf.kind == ValueKind::Valid) {
-            // Copies of invalid headers are compared by their words, which is no read of a field.
+            // Copies of invalid headers are compared by their words, which is not a read of a field.
             true => (self.copied(left, ty), self.copied(right, ty)),
             false => (left, right),
         };

@@ -220,7 +220,7 @@ const ROUTER: &str = "\
 #include <v1model.p4>
 #define LIMIT 7
 typedef bit<48> mac_t;
-// An Ethernet header: ü \u{1F600} are no ASCII.
+// An Ethernet header: ü \u{1F600} are not ASCII.
 header eth_t {
     mac_t   dst;   // where to
     mac_t   src;

@@ -36,7 +36,7 @@ impl<D: Device> Network<D> {
         Ok(())
     }
 
-    /// From now on frames that the host accepts and that are no probes end the run with
+    /// From now on frames that the host accepts and that are not probes end the run with
     /// [`Event::HostFrame`], so that the caller can answer for the host (IGMP queries, say).
     pub fn notify(&mut self, host: NodeId) -> Result<(), NetError> {
         *self.host_mut(host)?.1 = true;

@@ -121,7 +121,7 @@ pub enum Event {
         data: Vec<u8>,
         time: Time,
     },
-    /// A host with [`Network::notify`] has accepted a frame that is no probe.
+    /// A host with [`Network::notify`] has accepted a frame that is not a probe.
     HostFrame {
         node: NodeId,
         data: Vec<u8>,

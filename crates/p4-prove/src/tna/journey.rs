@@ -517,7 +517,7 @@ impl Traveller<'_, '_, '_> {
         self.run.loose = None;
         self.run.walk(entry, state)?;
         if self.run.loose.is_some() || !self.run.cursor.is_multiple_of(8) {
-            return Err(Stop::Unsupported("headers that are no whole bytes".into()));
+            return Err(Stop::Unsupported("headers that are not whole bytes".into()));
         }
         if self.run.output.len() > MOST_HEADERS {
             return Err(Stop::Bound("bytes of headers"));

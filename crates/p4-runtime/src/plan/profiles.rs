@@ -65,7 +65,7 @@ impl Planner<'_> {
         let profile = self.schema.profile(group.action_profile_id)?;
         let name = profile.name.clone();
         if !profile.selector {
-            let message = format!("{name} is no action selector, so it has no groups");
+            let message = format!("{name} is not an action selector, so it has no groups");
             return Err(Refusal::invalid(message));
         }
         self.refuse_beside_one_shots(profile)?;
@@ -412,7 +412,7 @@ fn check_max_size(
 fn check_set(profile: &Profile, set: &ActionProfileActionSet) -> Result<(), Refusal> {
     if !profile.selector {
         let message = format!(
-            "{} is no action selector, so it takes no action sets",
+            "{} is not an action selector, so it takes no action sets",
             profile.name
         );
         return Err(Refusal::invalid(message));

@@ -35,6 +35,6 @@ fn the_document_lists_the_tests() {
     let gone: Vec<_> = named.difference(&tests).collect();
     assert!(
         gone.is_empty(),
-        "docs/p4runtime.md names what is no test: {gone:#?}"
+        "docs/p4runtime.md names what is not a test: {gone:#?}"
     );
 }

@@ -148,7 +148,7 @@ fn matches(table: &TableSchema, texts: &[String]) -> Result<Vec<(String, p4_stat
 fn turned_round(text: &str) -> Result<u32> {
     let wrong = || {
         format!(
-            "`{text}` is no priority; the table has ternary, range or optional keys, so the line \
+            "`{text}` is not a priority; the table has ternary, range or optional keys, so the line \
              ends with one of at most {PRIORITIES}"
         )
     };

@@ -1,5 +1,5 @@
 //! What the parser wants of the token list: keywords told from names, one end token, and nothing
-//! in it that is no token of P4, except inside annotations, where anything goes.
+//! in it that is not a token of P4, except inside annotations, where anything goes.
 
 use crate::diag::{Diagnostic, MAX_DIAGNOSTICS};
 use crate::lexer::MAX_NUMBER_LENGTH;

@@ -480,7 +480,7 @@ impl Parser {
         Err(self.no_effect(target.span))
     }
 
-    /// `while (x) {`, `swich (x) {`: a call with a body is no call.
+    /// `while (x) {`, `swich (x) {`: a call with a body is not a call.
     fn reject_unknown_statement(&mut self, call: &Expr) -> Parse<()> {
         let ExprKind::Call { func, .. } = &call.kind else {
             return Ok(());

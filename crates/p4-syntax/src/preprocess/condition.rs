@@ -125,7 +125,7 @@ impl Evaluator<'_> {
     }
 
     /// `live` is false in the operand that `&&`, `||` or `?:` does not need: there a division by
-    /// zero is no error.
+    /// zero is not an error.
     fn conditional(&mut self, live: bool) -> Value {
         let condition = self.binary(0, live)?;
         if !self.eat(TokenKind::Question) {
@@ -213,7 +213,7 @@ impl Evaluator<'_> {
             TokenKind::Int | TokenKind::BadNumber => {
                 integer(&token.text).ok_or_else(|| self.unexpected(token))
             }
-            // A name that is no macro counts as 0.
+            // A name that is not a macro counts as 0.
             TokenKind::Ident => Ok(0),
             _ => Err(self.unexpected(token)),
         }

@@ -262,7 +262,7 @@ class Api:
             raise ApiError(f"session {self._owners[net]} has {net}.")
         bits = HOST_BITS.get(net.version, 0)
         if not 0 < net.length <= bits or net.address & (1 << bits - net.length) - 1:
-            raise ApiError(f"{net} is no prefix.")
+            raise ApiError(f"{net} is not a prefix.")
         if net.version == 6 and net.length not in (LINK_BITS, DELEGATED_BITS):
             raise ApiError(f"{net}: subscribers have a /{LINK_BITS} or a /{DELEGATED_BITS}.")
 

@@ -117,8 +117,8 @@ class Gateway:
         return min((one.deadline for one in waiting if one.deadline is not None), default=None)
 
     def add_lines(self, lines: Iterable[Line]) -> None:
-        """Subscribers' lines, kept on disk. Saying one again is no error. Raises ApiError, and the
-        lines before the wrong one are there."""
+        """Subscribers' lines, kept on disk. Saying one again is not an error. Raises ApiError, and
+        the lines before the wrong one are there."""
         fresh: list[Line] = []
         try:
             for line in lines:

@@ -49,7 +49,7 @@ class Listeners:
         self._packets.append((session, query_v3(self._address, EVERYTHING)))
 
     def heard(self, now: int, session: int, packet: bytes) -> None:
-        """Whatever it is: what is no report of IGMP changes nothing."""
+        """Whatever it is: what is not a report of IGMP changes nothing."""
         querier = self._queriers.get(session)
         if querier is None:
             querier = IgmpRouter(self._address, [session])

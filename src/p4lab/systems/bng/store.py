@@ -71,7 +71,7 @@ class Store:
     """See above. One process may have it open."""
 
     def __init__(self, path: Path | None = None) -> None:
-        """Raises StoreError for a file that is no store, or that another process has open."""
+        """Raises StoreError for a file that is not a store, or that another process has open."""
         name = ":memory:" if path is None else str(path)
         try:
             self._db = sqlite3.connect(name, isolation_level=None, timeout=0.2)

@@ -120,7 +120,7 @@ control Msr6Router(inout msr6_headers_t hdr, inout carried_t carried, in arrival
         behaviour = behaviour_t.END_DT6;
     }
 
-    // Locator, node and function of this router's SIDs. Arguments are no part of the look-up.
+    // Locator, node and function of this router's SIDs. Arguments are not part of the look-up.
     table local_sids {
         key = { hdr.ipv6.dst_addr[127:32]: exact @name("sid"); }
         actions = { rl; rlb; rgb; dt6; NoAction; }

@@ -125,7 +125,7 @@ def attributes(packet: bytes) -> Iterator[tuple[int, bytes]]:
 def checked(datagram: bytes) -> bytes:
     """The packet in a datagram, without padding. Raises WireError if there is none."""
     if len(datagram) < HEADER_BYTES:
-        raise WireError(f"{len(datagram)} bytes are no RADIUS packet: its header has 20.")
+        raise WireError(f"{len(datagram)} bytes are not a RADIUS packet: its header has 20.")
     length = int.from_bytes(datagram[2:4], "big")
     if not HEADER_BYTES <= length <= min(len(datagram), MOST_BYTES):
         raise WireError(f"a packet of {len(datagram)} bytes says that it has {length}.")

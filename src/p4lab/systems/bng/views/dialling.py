@@ -64,7 +64,7 @@ def dial(plan: Plan, program: _engine.Program, name: str) -> Call:
     found = [one for one in subscriptions(plan.topology, plan.settings) if one.host.name == name]
     if not found:
         names = [one.host.name for one in subscriptions(plan.topology, plan.settings)]
-        raise ValueError(f"{name} is no subscriber; choose from {', '.join(names)}.")
+        raise ValueError(f"{name} is not a subscriber; choose from {', '.join(names)}.")
     return _Dialling(plan, program, found[0]).call
 
 

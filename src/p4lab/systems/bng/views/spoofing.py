@@ -57,7 +57,7 @@ def spoof(plan: Plan, program: _engine.Program, who: str, whom: str) -> Spoofing
     known = {one.host.name: one for one in plane.subscriptions}
     for name in (who, whom):
         if name not in known:
-            raise ValueError(f"{name} is no subscriber; choose from {', '.join(known)}.")
+            raise ValueError(f"{name} is not a subscriber; choose from {', '.join(known)}.")
     server = next(host for host in plan.topology.hosts if host.name in plan.settings.core_hosts)
     try:
         session.start()

@@ -108,7 +108,7 @@ def sid_of(number: int) -> Sid | None:
 
 
 def _bytes(step: Mapping[str, Any], widths: Widths) -> bytes:
-    """A header as bytes, from the values of its fields; empty if one of them is no number."""
+    """A header as bytes, from the values of its fields; empty if one of them is not a number."""
     value, bits = 0, 0
     for name, text in step["fields"].items():
         width = widths.of(step, name)

@@ -21,7 +21,7 @@ def own_tree(
     is n and p of the router's own SID; `entries` begin with the highest index. It stays until
     `lab.reload()`, or until the control plane writes that row anew.
 
-    Raises ValueError with a sentence for what is no list, or if the router has no such row.
+    Raises ValueError with a sentence for what is not a list, or if the router has no such row.
     """
     known_router(lab.topology, router)
     if not 1 <= len(entries) <= SEGMENTS:
