@@ -210,6 +210,8 @@ impl Loop {
 pub(super) struct Ports {
     pipes: u8,
     looped: BTreeMap<Port, Loop>,
+    /// Some port has had a rate, so packets may be on their way back.
+    has_rates: bool,
     gates: BTreeMap<Arbitration, Gate>,
     random: Random,
     /// Ports beside the front ones that have a cable
@@ -231,6 +233,7 @@ impl Ports {
                 .into_iter()
                 .map(|port| (port, Loop::default()))
                 .collect(),
+            has_rates: false,
             gates: BTreeMap::new(),
             random: Random::new(seed),
             cables: BTreeSet::new(),
@@ -269,6 +272,7 @@ impl Ports {
     }
 
     pub fn set_loop(&mut self, port: Port, config: Option<LoopConfig>) {
+        self.has_rates |= config.is_some_and(|config| config.rate.is_some());
         match (config, self.looped.get_mut(&port)) {
             (Some(config), Some(known)) => known.config = config,
             (Some(config), None) => {
@@ -344,6 +348,9 @@ impl Ports {
 
     /// When the next packet is back on a looped port, or leaves for its queue.
     pub fn next_time(&self) -> Option<Time> {
+        if !self.has_rates {
+            return None;
+        }
         let looped = self.looped.values().filter_map(Loop::next_time).min();
         let gates = self.gates.values().filter_map(Gate::closes).min();
         looped.into_iter().chain(gates).min()
