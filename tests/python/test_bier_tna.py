@@ -201,7 +201,7 @@ def test_front_ports() -> None:
     assert all(front_number(front_port(n)) == n for n in range(256))
     with pytest.raises(NumberError, match="front ports 0 to 255"):
         front_port(256)
-    with pytest.raises(ValueError, match="no front port"):
+    with pytest.raises(ValueError, match="not a front port"):
         front_number(68)
 
 

@@ -127,7 +127,7 @@ def test_a_number_may_be_rounded(course: Course) -> None:
         ((27, 5, 4), "One port more could carry traffic: 28 need 4.9"),
         ((28, 5, 5), "one is internal"),
         ((-1, 0, 0), "no negative ports"),
-        ((28.5, 5, 4), "no whole number"),
+        ((28.5, 5, 4), "not a whole number"),
     ],
 )
 def test_a_wrong_provision_is_shown_in_the_rule(course: Course, rule, said) -> None:

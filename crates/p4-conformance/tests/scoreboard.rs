@@ -157,7 +157,7 @@ fn a_run_can_be_stopped() {
 fn a_folder_that_is_no_checkout_is_told_in_a_sentence() {
     let error = open(&tree().join("testdata")).expect_err("it has no testdata");
     assert!(
-        error.contains("no checkout of p4c") && error.ends_with('.'),
+        error.contains("not a checkout of p4c") && error.ends_with('.'),
         "{error}"
     );
 }
