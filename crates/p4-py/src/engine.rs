@@ -60,9 +60,12 @@ pub fn equip(switch: &mut Switch, program: &Program, engine: Engine) -> PyResult
     }
 }
 
+#[cfg(target_os = "linux")]
+type WithNative = (Arc<tna::Image>, Option<Arc<dyn Native>>);
+
 /// A program for Tofino with its native code, if there is some.
 #[cfg(target_os = "linux")]
-pub fn of_tna(program: &Program) -> PyResult<(Arc<tna::Image>, Option<Arc<dyn Native>>)> {
+pub fn of_tna(program: &Program) -> PyResult<WithNative> {
     let Image::Tna(image) = &program.image else {
         let message = "a program that joins others is one for TNA";
         return Err(PyValueError::new_err(message));

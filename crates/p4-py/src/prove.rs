@@ -493,7 +493,7 @@ fn entry_object<'py>(py: Python<'py>, entry: &Entry) -> PyResult<Bound<'py, PyAn
             Match::Optional(value) => make(py, Class::Optional, (value,)),
             Match::Any => make(py, Class::DontCare, PyTuple::empty(py)),
         };
-        Ok::<_, PyErr>((key, made?).into_pyobject(py)?)
+        (key, made?).into_pyobject(py)
     };
     let matches = entry.matches.iter().map(object);
     let matches = PyTuple::new(py, matches.collect::<PyResult<Vec<_>>>()?)?;
