@@ -798,13 +798,14 @@ class Fabric:
         leaves: int,
         *,
         parameters: str = "",
+        scenario: str = "",
         seed: int = 1,
         warm: int = 0,
         interval: int = 50_000_000,
         watched: int = 0,
     ) -> Self:
-        """`parameters` is TOML with what differs from `fabric_parameters`. ValueError with the
-        line, as "line 3: ...", for what is not possible."""
+        """`parameters` is TOML with what differs from `fabric_parameters`, over what a `scenario`
+        sets. ValueError with the line, as "line 3: ...", for what is not possible."""
     def add(
         self,
         tree: Sequence[tuple[int, Sequence[int]]],
