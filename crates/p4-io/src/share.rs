@@ -6,9 +6,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes for all ports; those that come last get the least that works, whatever is left.
-const ALL: usize = 64 << 20;
+const ALL: usize = 192 << 20;
 /// A port gets no more than this part of what is left, so that something is left for the next.
-const PART: usize = 4;
+const PART: usize = 16;
 
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
 
