@@ -150,7 +150,11 @@ def test_wsl_gets_its_first_user_as_well() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
-    [(["--wsl"], "--wsl wants"), (["--wsl", "a b"], "not a user name"), (["--box"], "unknown option")],
+    [
+        (["--wsl"], "--wsl wants"),
+        (["--wsl", "a b"], "not a user name"),
+        (["--box"], "unknown option"),
+    ],
 )
 def test_cloud_init_refuses_what_it_does_not_know(arguments: list[str], sentence: str) -> None:
     done = subprocess.run(
