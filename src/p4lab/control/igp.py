@@ -34,6 +34,11 @@ class Igp:
         """Whether a path exists; a working router reaches itself, a failed one nothing."""
         return destination in self.distances[router]
 
+    def reached(self, router: str) -> dict[str, str | None]:
+        """The next hop towards every router that `router` reaches; None for itself."""
+        hops = self.next_hops[router]
+        return {name: hops.get(name) for name in self.distances[router]}
+
     def path(self, router: str, destination: str) -> tuple[str, ...]:
         """The routers on the way, both ends included; empty if there is no way."""
         if not self.reaches(router, destination):

@@ -154,31 +154,37 @@ def diff(old: Set[Entity], new: Set[Entity]) -> list[Update]:
     return sorted(inserts + modifies + deletes, key=_order)
 
 
+# By kind of change: groups and sessions, rows, cells
+_PHASES = {"insert": (0, 2, 4), "modify": (1, 3, 4), "delete": (7, 6, 5)}
+
+
 def _order(update: Update) -> tuple[object, ...]:
     """Numbers and names, so that large batches are sorted quickly."""
     entity = update.entity
+    phases = _PHASES[update.kind]
+    if isinstance(entity, TableEntry):  # most are
+        numbers = tuple([_numbers(match) for _, match in entity.match])
+        return (phases[1], (entity.table, numbers, entity.priority))
     match entity:
-        case TableEntry(table, keys, _, _, priority):
-            kind, name = 1, (table, tuple([_numbers(one) for _, one in keys]), priority)
         case DefaultAction(table):
-            kind, name = 1, (table, (), -1)
+            return (phases[1], (table, (), -1))
         case RegisterCell(register, index):
-            kind, name = 2, (register, (), index)
+            return (phases[2], (register, (), index))
         case MeterCell(meter, index):
-            kind, name = 2, (meter, (), index)
+            return (phases[2], (meter, (), index))
         case MulticastGroup(number):
-            kind, name = 0, ("multicast_group", (), number)
+            return (phases[0], ("multicast_group", (), number))
         case CloneSession(number):
-            kind, name = 0, ("clone_session", (), number)
-    phases = {"insert": (0, 2, 4), "modify": (1, 3, 4), "delete": (7, 6, 5)}
-    return (phases[update.kind][kind], name)
+            return (phases[0], ("clone_session", (), number))
 
 
 def _numbers(match: Match) -> tuple[int, ...]:
-    match match:
-        case Exact(value) | Optional(value):
-            return (value,)
-        case Lpm(value, more) | Ternary(value, more) | Range(value, more):
-            return (value, more)
-        case DontCare():
-            return ()
+    if isinstance(match, Exact | Optional):
+        return (match.value,)
+    if isinstance(match, Ternary):
+        return (match.value, match.mask)
+    if isinstance(match, Lpm):
+        return (match.value, match.prefix_len)
+    if isinstance(match, Range):
+        return (match.low, match.high)
+    return ()

@@ -430,7 +430,7 @@ class VirtualDriver:
     def write(self, updates: Sequence[Update]) -> None:
         """Apply all updates between two packets, or none and raise ValueError."""
         self._engine.write(self._node, updates)
-        self._tables.apply(updates)
+        self._tables.note(updates)
 
     def entries(self) -> Entries:
         """What has been written to the switch, by whichever driver."""

@@ -8,10 +8,11 @@ the static mapping of draft-ietf-bier-non-mpls-bift-encoding; the sub-domain is 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address
 from itertools import pairwise
+from typing import NamedTuple
 
 from p4lab.control.igp import Igp, underlay
 from p4lab.control.listeners import Membership, working_members
@@ -22,7 +23,7 @@ from p4lab.model.entries import (
     Entity,
     Entries,
     Exact,
-    Match,
+    Matches,
     TableEntry,
     Ternary,
 )
@@ -142,9 +143,10 @@ def _core(topology: Topology, bsl: int, down: Failures) -> tuple[dict[str, Entri
             )
     igp = underlay(topology, down)
     session = CloneSession(RECIRC_SESSION, ((RECIRC_PORT, 1),))
+    bfers = bfers_of(topology, bsl)
     entries = {
         router.name: frozenset(
-            [session, *_bift(topology, igp, router, bsl), *port_macs(topology, router)]
+            [session, *_bift(topology, igp, router, bfers), *port_macs(topology, router)]
         )
         for router in topology.routers
         if router.name not in down.nodes
@@ -152,15 +154,36 @@ def _core(topology: Topology, bsl: int, down: Failures) -> tuple[dict[str, Entri
     return entries, igp
 
 
+class Bfer(NamedTuple):
+    """A BFER, with what is the same in the rows for it on all routers."""
+
+    name: str
+    si: int
+    bit: int
+    match: Matches
+    priority: int
+
+
+def bfers_of(topology: Topology, bsl: int) -> list[Bfer]:
+    """All routers as BFERs, worked out once for the tables of all."""
+    bfers: list[Bfer] = []
+    for router in topology.routers:
+        bfr_id = router.own("bfr_id")
+        si, own = set_identifier(bfr_id, bsl), bit(bfr_id, bsl)
+        match = (("bift_id", Exact(bift_id(bsl, si))), ("remaining", Ternary(own, own)))
+        bfers.append(Bfer(router.name, si, own, match, bit_priority(own, bsl)))
+    return bfers
+
+
 def forwarding_masks(
-    topology: Topology, igp: Igp, router: str, bsl: int
+    igp: Igp, router: str, bfers: Sequence[Bfer]
 ) -> dict[tuple[int, str | None], int]:
     """F-BMs of a router by SI and next hop (RFC 8279, section 6.4); next hop None is itself."""
     masks: dict[tuple[int, str | None], int] = defaultdict(int)
-    for bfer in topology.routers:
-        if igp.reaches(router, bfer.name):
-            next_hop = igp.next_hop(router, bfer.name)
-            masks[set_identifier(bfer.own("bfr_id"), bsl), next_hop] |= bit(bfer.own("bfr_id"), bsl)
+    next_hops = igp.reached(router)
+    for name, si, own, _, _ in bfers:
+        if name in next_hops:
+            masks[si, next_hops[name]] |= own
     return dict(masks)
 
 
@@ -169,31 +192,23 @@ def bit_priority(own: int, bsl: int) -> int:
     return bsl - own.bit_length() + 1
 
 
-def _bift(topology: Topology, igp: Igp, router: Router, bsl: int) -> Iterable[Entity]:
+def _bift(topology: Topology, igp: Igp, router: Router, bfers: Sequence[Bfer]) -> Iterable[Entity]:
     """One row per reachable BFER (RFC 8279, section 6.4); the lowest bit has precedence."""
-    masks = forwarding_masks(topology, igp, router.name, bsl)
+    masks = forwarding_masks(igp, router.name, bfers)
     params = {
         (si, next_hop): (("fbm", mask), ("port", topology.port(router.name, next_hop)))
         for (si, next_hop), mask in masks.items()
         if next_hop is not None
     }
-    for bfer in topology.routers:
-        if not igp.reaches(router.name, bfer.name):
+    next_hops = igp.reached(router.name)
+    for name, si, own, match, priority in bfers:
+        if name not in next_hops:
             continue
-        si, own, match, priority = _bit_row(bfer.own("bfr_id"), bsl)
-        next_hop = igp.next_hop(router.name, bfer.name)
+        next_hop = next_hops[name]
         if next_hop is None:
             yield TableEntry("bift", match, "decapsulate", (("fbm", own),), priority)
         else:
             yield TableEntry("bift", match, "forward", params[si, next_hop], priority)
-
-
-@lru_cache(maxsize=1 << 16)
-def _bit_row(bfr_id: int, bsl: int) -> tuple[int, int, tuple[tuple[str, Match], ...], int]:
-    """SI, bit, key and priority of the row for a BFER, which are the same on every router."""
-    si, own = set_identifier(bfr_id, bsl), bit(bfr_id, bsl)
-    match = (("bift_id", Exact(bift_id(bsl, si))), ("remaining", Ternary(own, own)))
-    return si, own, match, bit_priority(own, bsl)
 
 
 def _encapsulation(router: Router, strings: dict[int, dict[int, int]], bsl: int) -> list[Entity]:

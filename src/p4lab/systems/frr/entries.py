@@ -17,6 +17,7 @@ from p4lab.control.listeners import Member
 from p4lab.model.entries import Entity, Entries, Exact, Lpm, TableEntry, Ternary
 from p4lab.model.layout import CPU_PORT
 from p4lab.systems.bier.entries import (
+    bfers_of,
     bier_entries,
     bift_id,
     bit,
@@ -78,7 +79,8 @@ def _bier_backups(
     is tunnelled to the neighbour, which may be alive behind a failed link.
     """
     igp = underlay(topology, down)
-    masks = {r.name: forwarding_masks(topology, igp, r.name, bsl) for r in topology.routers}
+    bfers = bfers_of(topology, bsl)
+    masks = {r.name: forwarding_masks(igp, r.name, bfers) for r in topology.routers}
     rows: dict[str, set[Entity]] = {router.name: set() for router in topology.routers}
     for router in topology.routers if kind != "none" else ():
         for bfer in topology.routers:
@@ -121,8 +123,9 @@ def _routes(topology: Topology, down: Failures, router: Router) -> Iterator[Tabl
         if not down.has(topology.link(host.name, router.name)):
             match = (("destination", Lpm(int(host.ip), 32)),)
             yield TableEntry("routes", match, "route", (("port", host.port),))
+    igp = underlay(topology, down)
     for other in topology.routers:
-        next_hop = underlay(topology, down).next_hop(router.name, other.name)
+        next_hop = igp.next_hop(router.name, other.name)
         if next_hop is not None:
             params = (("port", topology.port(router.name, next_hop)),)
             yield TableEntry("routes", (("destination", _prefix(other)),), "route", params)
