@@ -72,12 +72,9 @@ pub fn measure(contestant: Contestant, load: Load) -> Result<Measured, IoError> 
         let mut running = contestant.start()?;
         // Who holds the watch must not wait for those who run.
         let _ = sys::come_first(WATCH_PRIORITY);
-        wait_until_it_forwards(&mut running, &load.frame)?;
-        let _ = sys::come_first(LOAD_PRIORITY);
-        sys::run_on(&generators).map_err(fail)?;
-        let generator = Generator::start(CABLES[0][0], &load.frame, load.rate)?;
-        sys::run_on(&all).map_err(fail)?;
-        let _ = sys::come_first(WATCH_PRIORITY);
+        let load_at = |rate| start_load(&load.frame, rate, &generators, &all);
+        wait_until_it_forwards(&mut running, load_at)?;
+        let generator = load_at(load.rate)?;
         std::thread::sleep(WARM_UP);
         let before = (running.busy(), frames()?);
         let start = Instant::now();
@@ -95,9 +92,31 @@ pub fn measure(contestant: Contestant, load: Load) -> Result<Measured, IoError> 
     })
 }
 
+/// Starts a load on processors of its own, at a priority that leaves a switch on the same one its turn:
+/// a generator that waits for its time never rests. This thread keeps the watch, on `all` processors.
+fn start_load(
+    frame: &[u8],
+    rate: Option<f64>,
+    own: &libc::cpu_set_t,
+    all: &libc::cpu_set_t,
+) -> Result<Generator, IoError> {
+    let place = |set| {
+        sys::run_on(set).map_err(|cause| IoError::at(CABLES[0][0], "choose a processor", cause))
+    };
+    place(own)?;
+    let _ = sys::come_first(LOAD_PRIORITY);
+    let generator = Generator::start(CABLES[0][0], frame, rate)?;
+    place(all)?;
+    let _ = sys::come_first(WATCH_PRIORITY);
+    Ok(generator)
+}
+
 /// Sends frames slowly until the first one comes out.
-fn wait_until_it_forwards(running: &mut Running, frame: &[u8]) -> Result<(), IoError> {
-    let _generator = Generator::start(CABLES[0][0], frame, Some(SLOW))?;
+fn wait_until_it_forwards(
+    running: &mut Running,
+    start_load: impl Fn(Option<f64>) -> Result<Generator, IoError>,
+) -> Result<(), IoError> {
+    let _generator = start_load(Some(SLOW))?;
     let start = Instant::now();
     while frames()?[1] == 0 {
         if start.elapsed() > PATIENCE || running.has_ended() {
