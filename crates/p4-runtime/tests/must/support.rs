@@ -166,7 +166,7 @@ impl Client {
 }
 
 pub struct Lab {
-    pub server: Server,
+    pub server: Arc<Server>,
     pub bench: Arc<Bench>,
     pub tap: Tap,
     pub sent: Sent,
@@ -201,10 +201,10 @@ fn make_lab(pipeline: Option<Pipeline>) -> Lab {
         bench.state.lock().expect("the bench").switch = Some(switch);
     }
     let clock = Arc::clone(&bench);
-    let server = Server::new(
+    let server = Arc::new(Server::new(
         Arc::new(Sources),
         Arc::new(move || clock.now.load(Ordering::SeqCst)),
-    );
+    ));
     let plant: Arc<dyn Plant> = Arc::clone(&bench) as _;
     let tap = server
         .add_device(DEVICE, plant, pipeline.clone())

@@ -1,0 +1,336 @@
+//! If this fails, a controller gets over the wire something else than what the server has said, or
+//! one client's mistake costs another its connection.
+//!
+//! Calls are made by tonic's own client, without a socket except where the socket is what is tested.
+
+#[allow(dead_code)] // shared with the tests of the server, which need more of it
+#[path = "../../p4-runtime/tests/must/support.rs"]
+mod support;
+
+use http::uri::PathAndQuery;
+use p4_runtime::messages::*;
+use p4_runtime_grpc::{one_by_one, Api, Listener, Protobuf};
+use prost::Message;
+use std::future::Future;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Arc;
+use std::time::Duration;
+use support::*;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::body::Body;
+use tonic::client::Grpc;
+use tonic::{Code, Request, Status, Streaming};
+use tower_service::Service;
+
+const SERVICE: &str = "/p4.v1.P4Runtime/";
+/// Nothing here takes so long; a test that hangs is told from one that is slow.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn run<T>(test: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    runtime
+        .block_on(async { tokio::time::timeout(PATIENCE, test).await })
+        .expect("an end")
+}
+
+fn path(method: &str) -> PathAndQuery {
+    format!("{SERVICE}{method}").parse().expect("a path")
+}
+
+fn client(lab: &Lab) -> Grpc<Api> {
+    let server = Arc::clone(&lab.server);
+    Grpc::new(Api { server })
+}
+
+async fn call<In, Out>(lab: &Lab, method: &str, message: In) -> Result<Out, Status>
+where
+    In: Message + 'static,
+    Out: Message + Default + 'static,
+    In: Default,
+{
+    let mut client = client(lab);
+    client.ready().await.expect("a service");
+    let codec = Protobuf::<In, Out>::default();
+    let answer = client.unary(Request::new(message), path(method), codec);
+    answer.await.map(tonic::Response::into_inner)
+}
+
+/// A client's stream: what it says, and what it hears.
+struct Channel {
+    say: mpsc::Sender<StreamMessageRequest>,
+    hear: Streaming<StreamMessageResponse>,
+}
+
+impl Channel {
+    async fn open(lab: &Lab) -> Channel {
+        let (say, said) = mpsc::channel(8);
+        let mut client = client(lab);
+        client.ready().await.expect("a service");
+        let codec = Protobuf::<StreamMessageRequest, StreamMessageResponse>::default();
+        let said = Request::new(ReceiverStream::new(said));
+        let answer = client.streaming(said, path("StreamChannel"), codec).await;
+        Channel {
+            say,
+            hear: answer.expect("a stream").into_inner(),
+        }
+    }
+
+    async fn arbitrate(&self, device: u64, election: u64) {
+        let update = Some(arbitration(device, "", id(election)));
+        let message = StreamMessageRequest { update };
+        self.say.send(message).await.expect("an open stream");
+    }
+
+    /// The code and the primary's election id of the next message.
+    async fn standing(&mut self) -> Result<(i32, Option<u64>), Status> {
+        let message = self.hear.message().await?.expect("a message");
+        match message.update {
+            Some(StreamResponse::Arbitration(update)) => {
+                let code = update.status.expect("a status").code;
+                Ok((code, update.election_id.map(|id| id.low)))
+            }
+            other => panic!("not an arbitration: {other:?}"),
+        }
+    }
+}
+
+/// Inserts of entries of `l2`, by the client with this election id.
+fn inserts(lab: &Lab, election: u64, dsts: &[u64]) -> WriteRequest {
+    let update = |dst: &u64| Update {
+        r#type: UpdateType::Insert as i32,
+        entity: Some(EntityKind::Table(lab.l2(*dst, 2)).into()),
+    };
+    WriteRequest {
+        device_id: DEVICE,
+        election_id: id(election),
+        updates: dsts.iter().map(update).collect(),
+        ..WriteRequest::default()
+    }
+}
+
+async fn stored(lab: &Lab) -> Vec<Entity> {
+    let request = ReadRequest {
+        device_id: DEVICE,
+        entities: vec![EntityKind::Table(TableEntry {
+            table_id: lab.id("l2"),
+            ..TableEntry::default()
+        })
+        .into()],
+        ..ReadRequest::default()
+    };
+    let mut client = client(lab);
+    client.ready().await.expect("a service");
+    let codec = Protobuf::<ReadRequest, ReadResponse>::default();
+    let answer = client.server_streaming(Request::new(request), path("Read"), codec);
+    let mut parts = answer.await.expect("an answer").into_inner();
+    let mut found = Vec::new();
+    while let Some(part) = parts.message().await.expect("a part") {
+        found.extend(part.entities);
+    }
+    found
+}
+
+#[test]
+fn the_primary_writes_and_reads_it_back() {
+    let lab = lab();
+    run(async {
+        let mut primary = Channel::open(&lab).await;
+        primary.arbitrate(DEVICE, 1).await;
+        assert_eq!(primary.standing().await.expect("it"), (0, Some(1)));
+        let request = inserts(&lab, 1, &[5, 6]);
+        call::<_, WriteResponse>(&lab, "Write", request.clone())
+            .await
+            .expect("two entries");
+        let sent = request.updates.into_iter().filter_map(|own| own.entity);
+        assert_eq!(stored(&lab).await, sent.collect::<Vec<_>>());
+    });
+}
+
+#[test]
+fn nobody_else_writes() {
+    let lab = lab();
+    run(async {
+        let mut primary = Channel::open(&lab).await;
+        primary.arbitrate(DEVICE, 2).await;
+        primary.standing().await.expect("it");
+        let refused = call::<_, WriteResponse>(&lab, "Write", inserts(&lab, 1, &[5])).await;
+        assert_eq!(
+            refused.expect_err("a refusal").code(),
+            Code::PermissionDenied
+        );
+        assert_eq!(stored(&lab).await, []);
+    });
+}
+
+// Section 12.3: a controller finds the updates that failed in the details, nowhere else.
+#[test]
+fn the_details_of_a_batch_arrive() {
+    let lab = lab();
+    run(async {
+        let mut primary = Channel::open(&lab).await;
+        primary.arbitrate(DEVICE, 1).await;
+        primary.standing().await.expect("it");
+        let request = inserts(&lab, 1, &[5, 5, 6]);
+        let refused = call::<_, WriteResponse>(&lab, "Write", request).await;
+        let status = refused.expect_err("a duplicate");
+        assert_eq!(status.code(), Code::Unknown);
+        let details = RpcStatus::decode(status.details()).expect("details");
+        let codes = details.details.iter().map(|any| {
+            let error = Error::decode(any.value.as_slice()).expect("an error");
+            Code::from_i32(error.canonical_code)
+        });
+        assert_eq!(
+            codes.collect::<Vec<_>>(),
+            [Code::Ok, Code::AlreadyExists, Code::Ok]
+        );
+        assert_eq!(stored(&lab).await.len(), 2);
+    });
+}
+
+#[test]
+fn who_comes_after_a_primary_that_leaves_is_told() {
+    let lab = lab();
+    run(async {
+        let mut first = Channel::open(&lab).await;
+        first.arbitrate(DEVICE, 2).await;
+        assert_eq!(first.standing().await.expect("it"), (0, Some(2)));
+        let mut second = Channel::open(&lab).await;
+        second.arbitrate(DEVICE, 1).await;
+        let backup = Code::AlreadyExists as i32;
+        assert_eq!(second.standing().await.expect("it"), (backup, Some(2)));
+        drop(first); // as when its process dies
+        let nobody = Code::NotFound as i32;
+        assert_eq!(second.standing().await.expect("it").0, nobody);
+        second.arbitrate(DEVICE, 3).await;
+        assert_eq!(second.standing().await.expect("it"), (0, Some(3)));
+    });
+}
+
+#[test]
+fn a_stream_to_no_device_ends_with_the_reason() {
+    let lab = lab();
+    run(async {
+        let mut lost = Channel::open(&lab).await;
+        lost.arbitrate(DEVICE + 1, 1).await;
+        let status = lost.standing().await.expect_err("a refusal");
+        assert_eq!(status.code(), Code::NotFound);
+    });
+}
+
+#[test]
+fn a_mistake_on_a_stream_is_answered_and_the_stream_stays() {
+    let lab = lab();
+    run(async {
+        let mut primary = Channel::open(&lab).await;
+        primary.arbitrate(DEVICE, 1).await;
+        primary.standing().await.expect("it");
+        let update = Some(StreamRequest::Packet(PacketOut {
+            payload: vec![0; 14],
+            ..PacketOut::default()
+        }));
+        let message = StreamMessageRequest { update };
+        primary.say.send(message).await.expect("an open stream");
+        let answer = primary.hear.message().await.expect("an answer");
+        let update = answer.expect("a message").update;
+        assert!(
+            matches!(update, Some(StreamResponse::Error(_))),
+            "{update:?}"
+        );
+        primary.arbitrate(DEVICE, 1).await;
+        assert_eq!(primary.standing().await.expect("it"), (0, Some(1)));
+    });
+}
+
+#[test]
+fn a_method_that_does_not_exist_is_named() {
+    let lab = lab();
+    run(async {
+        let refused = call::<_, WriteResponse>(&lab, "Wirte", WriteRequest::default()).await;
+        let status = refused.expect_err("a refusal");
+        assert_eq!(status.code(), Code::Unimplemented);
+        assert!(status.message().contains("Wirte"), "{status}");
+    });
+}
+
+#[test]
+fn a_message_that_cannot_be_read_is_refused() {
+    let lab = lab();
+    run(async {
+        // One byte, a field of a kind that does not exist, behind the five of gRPC's prefix.
+        let body = Body::new("\0\0\0\0\x01\x0f".to_string());
+        let request = http::Request::post(path("Write"))
+            .header("content-type", "application/grpc")
+            .body(body)
+            .expect("a request");
+        let server = Arc::clone(&lab.server);
+        let answer = Api { server }.call(request).await.expect("an answer");
+        let code = answer.headers().get("grpc-status").expect("a status");
+        assert_eq!(Code::from_bytes(code.as_bytes()), Code::InvalidArgument);
+    });
+}
+
+fn listen(lab: &Lab) -> (Listener, Arc<AtomicU32>) {
+    let ticks = Arc::new(AtomicU32::new(0));
+    let service = Api {
+        server: Arc::clone(&lab.server),
+    };
+    let any: SocketAddr = ([127, 0, 0, 1], 0).into();
+    let counted = Arc::clone(&ticks);
+    let tick = move || {
+        counted.fetch_add(1, Ordering::SeqCst);
+    };
+    (
+        Listener::start(service, any, tick).expect("a socket"),
+        ticks,
+    )
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let socket = TcpStream::connect(address).expect("a connection");
+    socket.set_read_timeout(Some(PATIENCE)).expect("a timeout");
+    socket
+}
+
+#[test]
+fn garbage_on_the_socket_costs_nobody_else_anything() {
+    let lab = lab();
+    let (listener, _) = listen(&lab);
+    let mut garbage = connect(listener.address());
+    let _silent = connect(listener.address());
+    garbage
+        .write_all(&[0xa5; 4096])
+        .expect("somebody who listens");
+    // It is closed for the one who sent it: after what HTTP has to say, nothing comes.
+    let mut rest = Vec::new();
+    let _ = garbage.read_to_end(&mut rest); // a reset is an end, too
+    let calls = vec![CapabilitiesRequest::default().encode_to_vec(); 20];
+    one_by_one(
+        listener.address(),
+        &format!("{SERVICE}Capabilities"),
+        &calls,
+    )
+    .expect("answers");
+}
+
+// What nobody asks for, digests and idle entries, is looked for as long as the server lives.
+#[test]
+fn a_server_ticks_until_it_ends_and_takes_its_connections_along() {
+    let lab = lab();
+    let (listener, ticks) = listen(&lab);
+    let mut socket = connect(listener.address());
+    let seen = ticks.load(Ordering::SeqCst);
+    while ticks.load(Ordering::SeqCst) < seen + 2 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    drop(listener);
+    let mut rest = Vec::new();
+    let ended = socket.read_to_end(&mut rest);
+    let waited = |error: &std::io::Error| error.kind() == std::io::ErrorKind::WouldBlock;
+    assert!(!ended.as_ref().is_err_and(waited), "{ended:?}");
+}
