@@ -9,7 +9,6 @@ use crate::context::{parameters, OVER};
 use crate::emit::{Emitter, Known};
 use crate::flow::Unsupported;
 use crate::paths::{at, find, MAX_KEY};
-use crate::slots::SHORT_LOOK;
 use crate::translate::{move_if, plain};
 use crate::walk_calls::Method;
 use crate::walk_forks::Forks;
@@ -413,11 +412,7 @@ impl<'a> Walker<'a> {
                     }
                 }
             }
-            Op::Lookahead { w, d } if w <= SHORT_LOOK => {
-                self.need(here, w)?;
-                let value = self.bits(here, here.cursor, w);
-                self.e.set(d, value);
-            }
+            Op::Lookahead { w, d } => self.look_ahead(here, w, d)?,
             Op::Advance { bits } => {
                 let bits = self.constant(bits)?;
                 let Some(bits) = u32::try_from(bits).ok().filter(|n| *n <= MAX_BITS) else {

@@ -6,9 +6,10 @@ use crate::paths::at;
 use crate::walk::{unsupported, Here, Leaf, Walker};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{types, InstBuilder, MemFlagsData, Value};
-use p4_ir::ir::{mask, LayoutId, Slot};
+use p4_ir::ir::{mask, words, LayoutId, Slot};
 use p4_ir::packet_plan::{Copies, Plan};
 use p4_ir::paths::End;
+use std::ops::Range;
 
 /// Some bytes of the output.
 #[derive(Clone, Copy)]
@@ -113,16 +114,28 @@ impl<'a> Walker<'a> {
         if let Some((from, to)) = copies.varbit {
             let length = self.e.number(varbit.into());
             self.e.set(base + from, length);
-            let mut end = here.cursor + middle + varbit;
-            let mut left = varbit;
-            for slot in base + from + 1..base + to {
-                let n = left.min(64);
-                self.take(slot, here, end - n, n);
-                (end, left) = (end - n, left - n);
-            }
+            let limbs = base + from + 1..base + to;
+            self.take_limbs(limbs, here, here.cursor + middle, varbit);
         }
         here.cursor += plan.bits as u32 + varbit;
         Ok(())
+    }
+
+    /// Puts the bits that come next into slots; they are not consumed.
+    pub fn look_ahead(&mut self, here: &mut Here, bits: u32, d: Slot) -> Result<(), Unsupported> {
+        self.need(here, bits)?;
+        self.take_limbs(d..d + words(bits), here, here.cursor, bits);
+        Ok(())
+    }
+
+    /// Puts bits of the packet into slots, those on the right first; slots beyond them are zero.
+    fn take_limbs(&mut self, slots: Range<Slot>, here: &Here, from: u32, bits: u32) {
+        let mut left = bits;
+        for slot in slots {
+            let n = left.min(64);
+            left -= n;
+            self.take(slot, here, from + left, n);
+        }
     }
 
     /// Puts bits of the packet into a slot.

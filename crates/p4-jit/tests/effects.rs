@@ -17,10 +17,10 @@ mod subject;
 use num_bigint::BigUint;
 use p4_arch::v1model::Config;
 use p4_arch::Port;
-use p4_state::{Match, MeterConfig, Target, Update};
+use p4_state::{Match, MeterConfig, Replica, Target, Update};
 use pair::Pair;
 use random::Random;
-use subject::{entry, key, target};
+use subject::{entry, hex, key, target};
 
 /// All changes come before the questions, of which there are more than paths: so whatever is learned, packets
 /// leave their paths behind the changes.
@@ -110,7 +110,7 @@ fn updates() -> Vec<Update> {
             peak_burst: 2 * burst,
         })
     };
-    let replica = |port, rid| p4_state::Replica { port, rid };
+    let replica = |port, rid| Replica { port, rid };
     let mut updates = vec![
         Update::SetMeter {
             meter: "rates".into(),
@@ -230,4 +230,102 @@ fn clones_and_copies_change_cells_in_order() {
 fn packets_go_on_after_they_have_waited() {
     let on_paths = run(3, 0xc1, 300_000, 13);
     assert!(on_paths > 500, "{on_paths} of 3000");
+}
+
+fn exact(name: &str, value: u64) -> (&str, Match) {
+    (name, Match::Exact(value.into()))
+}
+
+fn numbers<const N: usize>(all: [u64; N]) -> Vec<BigUint> {
+    all.map(BigUint::from).to_vec()
+}
+
+/// A switch where packets to 10.0.2.0/24 enter two tunnels of 1+1 protection.
+fn beginning() -> Vec<Update> {
+    let flow = Match::Ternary {
+        value: 0x0a00_0200u32.into(),
+        mask: 0xffff_ff00u32.into(),
+    };
+    let protect = numbers([3, 0x12_3456, 0x1400_0100, 1500, 2]);
+    let replicas = [(2, 1), (3, 2)].map(|(port, rid)| Replica { port, rid });
+    let path = |path| {
+        let (key, address) = ([exact("index", 3), exact("path", path)], 0x1400_0200 + path);
+        entry("paths", &key, 0, "set_path", &numbers([address]))
+    };
+    vec![
+        entry(
+            "protected_flows",
+            &[("dst_addr", flow)],
+            1,
+            "protect",
+            &protect,
+        ),
+        Update::SetGroup {
+            group: 2,
+            replicas: Some(replicas.to_vec()),
+        },
+        path(1),
+        path(2),
+    ]
+}
+
+/// A switch where both end.
+fn ending() -> Vec<Update> {
+    let route = Match::Lpm {
+        value: 0x0a00_0200u32.into(),
+        length: 24,
+    };
+    let connection = numbers([3, 0]);
+    let end = |path| {
+        let key = [exact("dst_addr", 0x1400_0200 + path)];
+        entry("tunnel_end", &key, 0, "arrived_on", &numbers([path]))
+    };
+    vec![
+        entry(
+            "connections",
+            &[exact("cid", 0x12_3456)],
+            0,
+            "connection",
+            &connection,
+        ),
+        entry(
+            "ipv4_routes",
+            &[("destination", route)],
+            0,
+            "route",
+            &numbers([1]),
+        ),
+        end(1),
+        end(2),
+    ]
+}
+
+/// A parser that looks far ahead, registers, hashes and copies: packets stay on paths, or lab 03 is as slow as
+/// without them.
+#[test]
+fn protected_packets_are_on_paths() {
+    let image = subject::compile("p4/protect/v1model.p4", &[]);
+    let mut begin = Pair::new(&image, &beginning(), Config::default());
+    let mut end = Pair::new(&image, &ending(), Config::default());
+    let mut data = hex("020000000101 020100010001 0800");
+    data.extend(hex(
+        "4500002000010000401163cb0a0001010a000201 13881389000c000044415441",
+    ));
+    for number in 1..=100u32 {
+        let copies = begin.send(1, &data);
+        let [first, second] = &copies[..] else {
+            panic!("{} copies", copies.len());
+        };
+        for (_, _, copy) in [first, second] {
+            assert_eq!(copy[37..41], number.to_be_bytes(), "a number of its own");
+        }
+        assert_eq!(end.send(1, &first.2).len(), 1, "the first copy goes on");
+        assert_eq!(end.send(2, &second.2).len(), 0, "the other one does not");
+    }
+    for (pair, packets) in [(begin, 100), (end, 200)] {
+        let on_paths = pair.on_paths();
+        assert!(on_paths > packets * 8 / 10, "{on_paths} of {packets}");
+        pair.compare_counts("sent", 512);
+        pair.compare_counts("received", 16);
+    }
 }
