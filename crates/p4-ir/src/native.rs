@@ -142,8 +142,8 @@ pub struct Unpack {
 /// An Internet checksum (RFC 1071) of some values, stored or compared with another value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InternetChecksum {
-    /// Nothing is done if this word is zero.
-    pub condition: Slot,
+    /// Nothing is done if this word is zero; `None` if it is always done.
+    pub condition: Option<Slot>,
     /// Of the values, as long as all varbits among them are empty
     pub terms: Vec<Term>,
     /// Words with the lengths of varbits among the values. If one is not zero, the host is called.
@@ -176,7 +176,7 @@ pub struct Term {
 impl InternetChecksum {
     /// The checksum of `data`, joined from the left; `None` if `value` is wider than 64 bits.
     pub fn new(
-        condition: Slot,
+        condition: Option<Slot>,
         data: &[Place],
         value: &Place,
         then: Then,

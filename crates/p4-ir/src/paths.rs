@@ -190,7 +190,9 @@ impl Tracer for Record {
             Some(Op::Extern { call }) => match prepared.inline(*call) {
                 Some(Inline::Later(later)) => later.list.map_or(0, word),
                 Some(Inline::Unless(slot)) => u64::from(word(*slot) != 0),
-                Some(Inline::Checksum(sum)) => u64::from(word(sum.condition) != 0),
+                Some(Inline::Checksum(sum)) => {
+                    u64::from(sum.condition.is_none_or(|slot| word(slot) != 0))
+                }
                 _ => 0,
             },
             Some(Op::ExtractVar { bits, .. } | Op::ExtractNextVar { bits, .. }) => word(*bits),

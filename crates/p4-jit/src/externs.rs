@@ -49,10 +49,13 @@ fn call_host(e: &mut Emitter, id: CallId) {
 }
 
 fn checksum(e: &mut Emitter, id: CallId, sum: &InternetChecksum) {
-    let condition = e.get(sum.condition);
+    let condition = sum.condition.map(|slot| e.get(slot));
     let known = e.known.clone();
     let (work, after) = (e.builder.create_block(), e.builder.create_block());
-    e.ins().brif(condition, work, &[], after, &[]);
+    match condition {
+        Some(condition) => e.ins().brif(condition, work, &[], after, &[]),
+        None => e.ins().jump(work, &[]),
+    };
     e.builder.switch_to_block(work);
     let lengths: Vec<Value> = sum.varbits.iter().map(|slot| e.get(*slot)).collect();
     let any = lengths.into_iter().reduce(|a, b| e.ins().bor(a, b));

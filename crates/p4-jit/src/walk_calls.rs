@@ -54,11 +54,13 @@ impl Walker<'_> {
                 let [(held, _)] = groups[..] else {
                     return unsupported("a checksum only now and then");
                 };
-                let condition = self.e.get(sum.condition);
-                if held == 0 {
-                    return self.require(condition, 0);
+                if let Some(condition) = sum.condition {
+                    let condition = self.e.get(condition);
+                    if held == 0 {
+                        return self.require(condition, 0);
+                    }
+                    self.require_not(condition, 0)?;
                 }
-                self.require_not(condition, 0)?;
                 let mut lengths = HashMap::new();
                 for slot in &sum.varbits {
                     lengths.insert(*slot, self.varbit_length(*slot)?);

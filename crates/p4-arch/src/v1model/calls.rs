@@ -106,7 +106,7 @@ pub struct Checksum {
 
 impl Call {
     /// What native code may do instead.
-    pub fn inline(&self, checksum_error: Option<Field>) -> Option<Inline> {
+    pub fn inline(&self, program: &Program, checksum_error: Option<Field>) -> Option<Inline> {
         match self {
             Call::MarkToDrop {
                 egress_spec,
@@ -124,7 +124,8 @@ impl Call {
                 };
                 let is_internet = own.algorithm == Algorithm::Csum16 && !own.payload;
                 let sum = is_internet.then(|| {
-                    InternetChecksum::new(own.condition, own.data.places(), &own.value, then)
+                    let condition = Some(own.condition);
+                    InternetChecksum::new(condition, own.data.places(), &own.value, then)
                 });
                 let sum = sum.flatten().map(Inline::Checksum);
                 sum.or(Some(Inline::Unless(own.condition)))
@@ -141,6 +142,16 @@ impl Call {
             })),
             Call::Resubmit { list } => later_with(*list, asked::RESUBMIT),
             Call::Recirculate { list } => later_with(*list, asked::RECIRCULATE),
+            Call::Hash {
+                algorithm: Algorithm::Csum16,
+                result,
+                base,
+                data,
+                max,
+            } if is_whole(program, base, max) => {
+                let sum = InternetChecksum::new(None, data.places(), result, Then::Store);
+                Some(sum.map_or(Inline::Pure, Inline::Checksum))
+            }
             Call::Hash { algorithm, .. } if *algorithm != Algorithm::Random => Some(Inline::Pure),
             Call::Meter { .. }
             | Call::DirectMeter { .. }
@@ -157,6 +168,12 @@ impl Call {
             Call::Require { .. } | Call::Log { .. } | Call::Native(_) => None,
         }
     }
+}
+
+/// Whether `base + sum % max` is always the sum of 16 bits itself.
+fn is_whole(program: &Program, base: &Place, max: &Place) -> bool {
+    let constant = |place: &Place| program.constant(place.slot).filter(|_| place.width <= 64);
+    constant(base) == Some(0) && constant(max).is_some_and(|max| max > 0xffff)
 }
 
 /// The words of a value.

@@ -138,7 +138,7 @@ impl Image {
         let standard = Standard::new(&program);
         let inlines = calls
             .iter()
-            .map(|call| call.inline(standard.checksum_error));
+            .map(|call| call.inline(&program, standard.checksum_error));
         let prepared = Prepared::new(Arc::clone(&program))?.with_inlines(inlines.collect());
         let mut image = Image {
             random_hash: random_hash(&program, &calls),
