@@ -263,7 +263,7 @@ impl Core {
 
     /// A packet for a queue: as its last parser saw it, with what it was given since, if `origin` keeps
     /// that.
-    fn copy(&mut self, at: &At<'_>, origin: Origin, (port, rid): (Port, u16)) -> Box<Copy> {
+    pub fn copy(&mut self, at: &At<'_>, origin: Origin, (port, rid): (Port, u16)) -> Box<Copy> {
         let mut copy = self.queues.blank_copy();
         copy.instance = at.packet;
         copy.origin = origin;
@@ -297,11 +297,42 @@ impl Core {
     /// Copies for all ports of a session. From ingress it is the packet as it arrived in this pass, from
     /// egress as that has left it, and both without metadata but the fields of a list.
     fn clone<F: Follow>(&mut self, at: &At<'_>, origin: Origin, follow: &mut F) {
+        self.clones(at, origin, follow, |core, session, target, id| {
+            let mut copy = core.clone_of(at, origin, session, target);
+            copy.instance.id = id;
+            core.queues.queue_for_egress(copy);
+        });
+    }
+
+    /// A clone for the queue.
+    pub fn clone_of(
+        &mut self,
+        at: &At<'_>,
+        origin: Origin,
+        session: CloneSession,
+        target: (Port, u16),
+    ) -> Box<Copy> {
+        let mut copy = self.copy(at, origin, target);
+        copy.truncate = session.truncate;
+        copy.kept.list = at.asked.list;
+        copy.kept.words.extend_from_slice(at.kept);
+        copy
+    }
+
+    /// Has `make` make each clone for the session that was asked for, which it gives back, as far as there may
+    /// be more packets.
+    pub fn clones<F: Follow>(
+        &mut self,
+        at: &At<'_>,
+        origin: Origin,
+        follow: &mut F,
+        mut make: impl FnMut(&mut Core, CloneSession, (Port, u16), u32),
+    ) -> Option<CloneSession> {
         let number = (at.asked.word & SESSIONS) as u32;
         let Some(session) = self.externs.state.session(number) else {
             self.externs.stats.unknown_session += 1;
             follow.note(format!("no clone: there is no clone session {number}"));
-            return;
+            return None;
         };
         let kind = match origin {
             Origin::EgressClone => Kind::EgressClone,
@@ -312,20 +343,17 @@ impl Core {
                 break;
             };
             if !self.may_become_more(follow) {
-                return;
+                break;
             }
             self.externs.stats.clones += 1;
-            let mut copy = self.copy(at, origin, target);
-            copy.instance.id = follow.born(Some(at.packet.id), kind, at.packet.passes, None);
-            copy.truncate = session.truncate;
-            copy.kept.list = at.asked.list;
-            copy.kept.words.extend_from_slice(at.kept);
-            self.queues.queue_for_egress(copy);
+            let id = follow.born(Some(at.packet.id), kind, at.packet.passes, None);
+            make(self, session, target, id);
         }
+        Some(session)
     }
 
     /// Port and replication id of a copy: those of the session's group come first, then its port.
-    fn clone_target(&self, session: CloneSession, index: usize) -> Option<(Port, u16)> {
+    pub fn clone_target(&self, session: CloneSession, index: usize) -> Option<(Port, u16)> {
         let group = session.group.map_or(&[][..], |group| self.group(group));
         match group.get(index) {
             Some(replica) => Some((replica.port, replica.rid)),
@@ -377,7 +405,10 @@ impl Core {
     fn replicate<F: Follow>(&mut self, at: &At<'_>, follow: &mut F) {
         let group = at.told[told::GROUP] as u32;
         let mut ids = Vec::new();
-        let made = self.copies(at, follow, |core, replica, id| {
+        let made = self.copies(at, follow, |core, index, id| {
+            let Some(replica) = core.group(group).get(index).copied() else {
+                return;
+            };
             let mut copy = core.copy(at, Origin::Replica, (replica.port, replica.rid));
             copy.instance.id = id;
             core.queues.queue_for_egress(copy);
@@ -390,29 +421,28 @@ impl Core {
         }
     }
 
-    /// Has `make` make each copy for the packet's group, as far as there may be more packets; `false` if
-    /// there is no group.
+    /// Has `make` make each copy for the packet's group, by its place there, as far as there may be more
+    /// packets; `false` if there is no group.
     pub fn copies<F: Follow>(
         &mut self,
         at: &At<'_>,
         follow: &mut F,
-        mut make: impl FnMut(&mut Core, Replica, u32),
+        mut make: impl FnMut(&mut Core, usize, u32),
     ) -> bool {
         let group = at.told[told::GROUP] as u32;
-        if self.group(group).is_empty() {
+        let n = self.group(group).len();
+        if n == 0 {
             self.dropped(Drop::NoGroup { group }, follow);
             return false;
         }
-        let mut index = 0;
-        while let Some(replica) = self.group(group).get(index).copied() {
+        for index in 0..n {
             if !self.may_become_more(follow) {
                 break;
             }
             self.externs.stats.replicas += 1;
             let packet = at.packet;
             let id = follow.born(Some(packet.id), Kind::Replica, packet.passes, None);
-            make(self, replica, id);
-            index += 1;
+            make(self, index, id);
         }
         true
     }

@@ -8,8 +8,8 @@
 use super::calls::{slots, Call};
 use super::events::{At, Core};
 use super::image::Image;
-use super::queue::{Again, Copy, Forked, Instance, Origin};
-use super::stages::{given, told, Event, Stages};
+use super::queue::{Again, Instance};
+use super::stages::{given, Event, Stages};
 use super::switch::Switch;
 use crate::segments::{
     known, Architecture, Buffers, Code, FastPaths, Known, Learner, Recording, Walked,
@@ -39,7 +39,7 @@ pub(super) struct Fast {
 pub(crate) struct Ending {
     /// Counters, and where their indices are in what is told
     counts: Vec<(InstanceId, usize)>,
-    events: Vec<Fired>,
+    pub(super) events: Vec<Fired>,
     /// Where in what is told the bytes are that it is cut to
     cut: Option<usize>,
     /// It leaves, and nothing else is made of it.
@@ -131,17 +131,17 @@ fn give(buffers: &mut Buffers, ingress_port: Port, now: Time, kept: &[u64]) {
 }
 
 /// A packet that has come to the end of a path.
-struct Passed<'a> {
-    packet: Instance,
+pub(super) struct Passed<'a> {
+    pub packet: Instance,
     /// As its last parser saw it
-    data: &'a [u8],
-    code: &'a Arc<Code<Ending>>,
-    walked: Walked,
+    pub data: &'a [u8],
+    pub code: &'a Arc<Code<Ending>>,
+    pub walked: Walked,
     /// Bytes that it is cut to when sent
-    truncate: Option<u32>,
+    pub truncate: Option<u32>,
 }
 
-fn nobody() -> Nothing<NoTrace> {
+pub(super) fn nobody() -> Nothing<NoTrace> {
     Nothing::default()
 }
 
@@ -272,7 +272,7 @@ impl Switch {
 
     /// Runs the code of the paths from a fork on; `None` if the packet takes none.
     #[inline]
-    fn run_path(
+    pub(super) fn run_path(
         &mut self,
         code: &Code<Ending>,
         fork: usize,
@@ -294,100 +294,12 @@ impl Switch {
         }
         walked
     }
-
-    /// All that happens to a packet; `false` if one that was made from it took a path that is not known.
-    fn finish(
-        &mut self,
-        all: &[Known<Ending>],
-        own: &Buffers,
-        passed: &Passed<'_>,
-        out: &mut impl Sink,
-    ) -> bool {
-        let ending = passed.ending();
-        self.core.count(ending, own, passed.packet);
-        let mut all_known = true;
-        for fired in &ending.events {
-            let waits = Event::numbered(fired.event) == Event::Queue;
-            match waits && !self.core.held.limited {
-                true => all_known &= self.others_leave(all, out),
-                false => self.core.fire(fired, passed, own, out),
-            }
-        }
-        all_known & self.others_leave(all, out)
-    }
-
-    /// What waits leaves; `false` if one of them had no path.
-    fn others_leave(&mut self, all: &[Known<Ending>], out: &mut impl Sink) -> bool {
-        let mut all_known = true;
-        while let Some(copy) = self.core.queues.next_copy() {
-            if self.core.held.limited {
-                self.queue_up(copy, out, &mut nobody());
-            } else if copy.origin == Origin::IngressClone && self.clone_leaves(all, &copy, out) {
-                self.core.queues.done_copy(copy);
-            } else {
-                all_known &= copy.fork.is_some();
-                self.egress_of(copy, out, &mut nobody());
-            }
-        }
-        all_known & !std::mem::take(&mut self.strays)
-    }
-
-    /// `false` if the clone has no path.
-    fn clone_leaves(&mut self, all: &[Known<Ending>], copy: &Copy, out: &mut impl Sink) -> bool {
-        let index = self.core.stages().index(copy.start());
-        known(all, index).is_some_and(|known| self.leaves(&known.code, 0, copy, out))
-    }
-
-    /// A packet goes on from where it was made on a path; `false` if it has none from there.
-    pub(super) fn goes_on(&mut self, forked: &Forked, copy: &Copy, out: &mut impl Sink) -> bool {
-        let Forked { code, fork } = forked;
-        let goes_on = fork.number > 0 && self.leaves(code, fork.number, copy, out);
-        self.strays |= !goes_on;
-        goes_on
-    }
-
-    /// A packet behind ingress, on its path from a fork; `false` if it has none.
-    fn leaves(
-        &mut self,
-        code: &Arc<Code<Ending>>,
-        fork: usize,
-        copy: &Copy,
-        out: &mut impl Sink,
-    ) -> bool {
-        let now = self.core.now;
-        let mut room = std::mem::take(&mut self.room);
-        let given = copy.given(now, self.core.held.limited);
-        given.write(&copy.kept.words, &mut room.given);
-        room.given.extend_from_slice(&copy.carried);
-        let bytes = copy.instance.bytes;
-        let walked = self.run_path(code, fork, &mut room, &copy.bytes, (bytes, now));
-        if let Some(walked) = walked {
-            room.told[told::PORT] = copy.port.into();
-            room.told[told::PRIORITY] = copy.priority.into();
-            let mut passed = Passed {
-                packet: copy.instance,
-                data: &copy.bytes,
-                code,
-                walked,
-                truncate: None,
-            };
-            let ending = passed.ending();
-            let cuts = [copy.truncate, ending.cut(&room)];
-            passed.truncate = cuts.into_iter().flatten().min();
-            self.core.count(ending, &room, copy.instance);
-            for fired in &ending.events {
-                self.core.fire(fired, &passed, &room, out);
-            }
-        }
-        self.room = room;
-        walked.is_some()
-    }
 }
 
 impl Ending {
     /// Bytes that the packet is cut to when sent
     #[inline]
-    fn cut(&self, buffers: &Buffers) -> Option<u32> {
+    pub(super) fn cut(&self, buffers: &Buffers) -> Option<u32> {
         let cut = buffers.told.get(self.cut?)?;
         Some(*cut as u32)
     }
@@ -395,13 +307,13 @@ impl Ending {
 
 impl<'a> Passed<'a> {
     #[inline]
-    fn ending(&self) -> &'a Ending {
+    pub fn ending(&self) -> &'a Ending {
         &self.code.endings[self.walked.end]
     }
 
     /// The packet when something happens to it.
     #[inline]
-    fn at<'b>(&'b self, buffers: &'b Buffers, fired: Option<&'b Fired>) -> At<'b> {
+    pub fn at<'b>(&'b self, buffers: &'b Buffers, fired: Option<&'b Fired>) -> At<'b> {
         let (asked, kept) = buffers.asked(fired.and_then(|fired| fired.request));
         let fork = fired.and_then(|fired| fired.fork.as_ref());
         At {
@@ -420,7 +332,7 @@ impl<'a> Passed<'a> {
 
 impl Core {
     #[inline]
-    fn count(&mut self, ending: &Ending, buffers: &Buffers, packet: Instance) {
+    pub(super) fn count(&mut self, ending: &Ending, buffers: &Buffers, packet: Instance) {
         for (counter, word) in &ending.counts {
             let index = buffers.told[*word];
             self.externs.count(*counter, index, packet.bytes);
@@ -428,7 +340,13 @@ impl Core {
     }
 
     /// Something happens to a packet at the end of its path.
-    fn fire(&mut self, fired: &Fired, passed: &Passed<'_>, buffers: &Buffers, out: &mut impl Sink) {
+    pub(super) fn fire(
+        &mut self,
+        fired: &Fired,
+        passed: &Passed<'_>,
+        buffers: &Buffers,
+        out: &mut impl Sink,
+    ) {
         let mut at = passed.at(buffers, Some(fired));
         let event = Event::numbered(fired.event);
         if let (Event::Digest, Some(request)) = (event, fired.request) {

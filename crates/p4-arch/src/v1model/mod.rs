@@ -10,6 +10,7 @@ mod externs;
 mod fast;
 mod fields;
 mod image;
+mod leaving;
 mod placement;
 mod queue;
 mod recording;
