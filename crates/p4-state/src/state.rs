@@ -191,7 +191,9 @@ impl State {
     pub fn look_ahead(&self, deep: bool) {
         if !deep {
             for table in bits(self.used.tables) {
-                black_box(self.recent.get(table).map_or(0, |recent| recent.action));
+                if let Some(recent) = self.recent.get(table) {
+                    recent.look_ahead();
+                }
             }
         }
         for counter in bits(self.used.counters) {
@@ -207,8 +209,8 @@ impl State {
     pub fn lookup_plain(&mut self, id: TableId, key: &[u64]) -> Option<Plain<'_>> {
         self.used.tables |= 1 << (id % u64::BITS);
         let recent = self.recent.get_mut(id as usize)?;
-        if recent.is_of(key) {
-            return Some(recent.answer());
+        if let Some(which) = recent.of(key) {
+            return Some(recent.answer(which));
         }
         let table = self.tables.get_mut(id as usize)?;
         table.answers.as_ref()?;
