@@ -155,38 +155,40 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// Whether one of the paths reads one of these words behind the next step.
+    /// Whether one of the paths reads one of these words behind the next step, or a copy of one.
     fn is_read(&self, here: &Here, words: &[Slot], paths: &[usize]) -> bool {
         let Place::Step(number) = here.at else {
             return true;
         };
-        let op_reads = |op: Option<&Op>| {
-            let mut read = false;
-            let seen = op.map(|op| {
-                accesses(self.e.program, op, &mut |access| {
-                    if let Access::Read { slot, n } = access {
-                        read |= words.iter().any(|word| (slot..slot + n).contains(word));
-                    }
-                })
-            });
-            read || !matches!(seen, Some(Ok(())))
-        };
+        let mut all = words.to_vec();
         let on_path = |path: &usize| {
+            let mut words = words.to_vec();
             let blocks = self.paths[*path].blocks.iter().enumerate();
             blocks.skip(here.done).any(|(block, steps)| {
                 let first = if block == here.done { number + 1 } else { 0 };
-                let steps = steps.get(first..).unwrap_or_default();
-                steps.iter().any(|step| op_reads(self.op(step.pc)))
+                let mut steps = steps.iter().skip(first);
+                steps.any(|step| {
+                    let is_read = self.reads(self.op(step.pc), &mut words);
+                    for word in &words {
+                        if !all.contains(word) {
+                            all.push(*word);
+                        }
+                    }
+                    is_read
+                })
             })
         };
+        if paths.iter().any(on_path) {
+            return true;
+        }
         let tested = |tests: &Tests| {
             tests.iter().any(|test| match test {
-                Test::Is { slot, .. } | Test::Not { slot, .. } => words.contains(slot),
+                Test::Is { slot, .. } | Test::Not { slot, .. } => all.contains(slot),
                 _ => false,
             })
         };
         let in_glue = |glue: &Glue| match glue {
-            Glue::Tell { slot, .. } => words.contains(slot),
+            Glue::Tell { slot, .. } => all.contains(slot),
             Glue::Event(event) => tested(&event.tests),
             Glue::Guard(tests) => tested(tests),
             _ => false,
@@ -196,9 +198,48 @@ impl Walker<'_> {
         let carried = copies.flat_map(|copies| &copies.regions);
         let mut kept = lists.chain(carried).flat_map(|(slot, n)| *slot..*slot + *n);
         let mut ahead = here.done + 1..=self.segment.blocks.len();
-        kept.any(|slot| words.contains(&slot))
+        kept.any(|slot| all.contains(&slot))
             || ahead.any(|done| self.segment.glue(done).iter().any(in_glue))
-            || paths.iter().any(on_path)
+    }
+
+    /// Whether an instruction reads one of these words otherwise than to copy it. Copies join them, and
+    /// words that are written leave them.
+    fn reads(&self, op: Option<&Op>, words: &mut Vec<Slot>) -> bool {
+        let (d, s, n, condition) = match op {
+            Some(Op::Mov { d, s }) => (*d, *s, 1, None),
+            Some(Op::MovN { d, s, n }) => (*d, *s, *n, None),
+            Some(Op::MovIf { d, s, c }) => (*d, *s, 1, Some(*c)),
+            Some(Op::MovNIf { d, s, c, n }) => (*d, *s, u32::from(*n), Some(*c)),
+            other => return self.uses(other, words),
+        };
+        let copied = words.iter().filter(|word| (s..s + n).contains(*word));
+        let copies: Vec<Slot> = copied.map(|word| word - s + d).collect();
+        match condition {
+            None => words.retain(|word| !(d..d + n).contains(word)),
+            Some(condition) if words.contains(&condition) => return true,
+            Some(_) => {}
+        }
+        words.extend(copies);
+        false
+    }
+
+    fn uses(&self, op: Option<&Op>, words: &mut Vec<Slot>) -> bool {
+        let Some(op) = op else { return true };
+        // Whatever else writes may leave a word as it was.
+        let surely = matches!(
+            op,
+            Op::Zero { .. } | Op::Alu { .. } | Op::NotBool { .. } | Op::Slice { .. }
+        );
+        let (mut used, mut written) = (false, Vec::new());
+        let seen = accesses(self.e.program, op, &mut |access| match access {
+            Access::Read { slot, n } => {
+                used |= words.iter().any(|word| (slot..slot + n).contains(word));
+            }
+            Access::Write { slot, n } if surely => written.push(slot..slot + n),
+            _ => {}
+        });
+        words.retain(|word| !written.iter().any(|own| own.contains(word)));
+        used || seen.is_err()
     }
 
     /// The cell's words are where the method looks for them; its instructions come next.
