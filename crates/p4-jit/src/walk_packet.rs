@@ -296,11 +296,18 @@ impl<'a> Walker<'a> {
             here.n_told - 1
         });
         let told = self.e.fixed(at::TOLD);
-        for (index, value) in &here.told {
-            let flags = self.e.of_packet;
-            self.e
-                .ins()
-                .store(flags, *value, told, offset(*index as u32));
+        let (own, flags) = (&here.told, self.e.of_packet);
+        // What a path does not tell is zero.
+        for index in 0..self.segment.told {
+            if own.iter().all(|(other, _)| *other != index) {
+                let zero = self.e.number(0);
+                let place = offset(index as u32);
+                self.e.ins().store(flags, zero, told, place);
+            }
+        }
+        for (index, value) in own {
+            let place = offset(*index as u32);
+            self.e.ins().store(flags, *value, told, place);
         }
         self.leaves.push(Leaf {
             end: End {

@@ -45,8 +45,6 @@ pub(crate) struct Code<E> {
     pub endings: Vec<E>,
     /// Something on them changes what later packets see, so that it may have to be taken back.
     pub changes_cells: bool,
-    /// Words that are told of each packet
-    told: usize,
 }
 
 /// The paths of the packets on a segment.
@@ -124,9 +122,6 @@ impl Buffers {
             told,
             output,
         } = self;
-        // What a path does not tell is zero.
-        let n = code.told.min(told.len());
-        told[..n].fill(0);
         let start = Start { fork, given };
         let (end, length) = code.paths.run(data, start, output, told, machine, host)?;
         Some(Walked { end, length })
@@ -198,7 +193,6 @@ impl<E> FastPaths<E> {
             endings: ends.into_iter().map(|end| learner.ending(end)).collect(),
             paths: code,
             changes_cells: all.any(|path| change_cells(learner.prepared(), &path.blocks)),
-            told: segment.told,
         };
         let known = Known {
             segment: index,
