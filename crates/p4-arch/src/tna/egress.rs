@@ -18,7 +18,7 @@ impl Switch {
     /// A packet whose turn has come.
     pub(super) fn egress_of<F: Follow>(
         &mut self,
-        mut copy: Copy,
+        copy: &mut Copy,
         out: &mut impl Sink,
         follow: &mut F,
     ) {
@@ -41,13 +41,13 @@ impl Switch {
             gress: Gress::Egress,
         };
         if copy.bypass_egress {
-            self.core.leave(packet, &copy.bytes, out, follow);
+            self.core.leave(&packet, &copy.bytes, out, follow);
         } else {
-            self.front_of_egress(&copy);
+            self.front_of_egress(copy);
             self.bytes.extend_from_slice(&copy.bytes);
-            self.pass(segment, packet, out, follow);
+            self.pass(segment, &packet, out, follow);
         }
-        self.core.keep_blank(copy.bytes);
+        self.core.keep_blank(std::mem::take(&mut copy.bytes));
     }
 
     /// `egress_intrinsic_metadata_t` on the wire. Queue id and class are those of the traffic
@@ -59,31 +59,30 @@ impl Switch {
         let waited = self.core.now.picos().saturating_sub(enqueued);
         let depth = |bytes: u64| bytes.div_ceil(CELL).min(0x7_ffff) as u32;
         let backlog = self.core.ports.backlog(copy.port);
-        let given = &mut self.bytes;
-        given.clear();
-        given.extend_from_slice(&(copy.port & 0x1ff).to_be_bytes());
-        given.extend_from_slice(&depth(copy.depth).to_be_bytes()[1..]);
-        given.push(0);
-        given.extend_from_slice(&nanos(enqueued).to_be_bytes());
-        given.extend_from_slice(&depth(backlog).to_be_bytes()[1..]);
-        given.extend_from_slice(&[0; 2]);
-        given.extend_from_slice(&nanos(waited).to_be_bytes());
-        given.extend_from_slice(&copy.rid.to_be_bytes());
-        given.push(copy.rid_first.into());
-        given.extend_from_slice(&[0; 3]);
-        given.extend_from_slice(&copy.length.to_be_bytes());
-        debug_assert_eq!(given.len(), EGRESS_BYTES);
+        // Written at fixed places: it is in front of every packet.
+        let mut front = [0; EGRESS_BYTES];
+        front[..2].copy_from_slice(&(copy.port & 0x1ff).to_be_bytes());
+        front[2..5].copy_from_slice(&depth(copy.depth).to_be_bytes()[1..]);
+        front[6..10].copy_from_slice(&nanos(enqueued).to_be_bytes());
+        front[10..13].copy_from_slice(&depth(backlog).to_be_bytes()[1..]);
+        front[15..19].copy_from_slice(&nanos(waited).to_be_bytes());
+        front[19..21].copy_from_slice(&copy.rid.to_be_bytes());
+        front[21] = copy.rid_first.into();
+        front[25..].copy_from_slice(&copy.length.to_be_bytes());
+        self.bytes.clear();
+        self.bytes.extend_from_slice(&front);
     }
 
     /// Puts a packet into the queue of a looped port with a rate, or sends it on at once.
+    #[inline]
     pub(super) fn queue_or_send<F: Follow>(
         &mut self,
-        copy: Copy,
+        mut copy: Copy,
         out: &mut impl Sink,
         follow: &mut F,
     ) {
         if !self.core.ports.has_rate(copy.port) {
-            return self.egress_of(copy, out, follow);
+            return self.egress_of(&mut copy, out, follow);
         }
         follow.resume(copy.origin.id);
         match self.core.ports.gathered(self.core.now, copy) {
@@ -113,8 +112,8 @@ impl Switch {
 
     /// Lets a looped port send, if it is free and packets wait. One that egress drops takes no time.
     pub(super) fn pump<F: Follow>(&mut self, port: Port, out: &mut impl Sink, follow: &mut F) {
-        while let Some(copy) = self.next_to_send(port) {
-            self.egress_of(copy, out, follow);
+        while let Some(mut copy) = self.next_to_send(port) {
+            self.egress_of(&mut copy, out, follow);
         }
     }
 
@@ -127,7 +126,7 @@ impl Core {
     /// Takes the checksum off and sends the packet where its port leads.
     pub(super) fn leave<F: Follow>(
         &mut self,
-        packet: Passing,
+        packet: &Passing,
         bytes: &[u8],
         out: &mut impl Sink,
         follow: &mut F,

@@ -11,7 +11,7 @@ use super::pipes::Pipes;
 use super::ports::{pipe, Ports};
 use super::pre::Pre;
 use super::programs::Elsewhere;
-use super::queue::{Arrival, Copy, Origin, Waiting};
+use super::queue::{Arrival, Copy, Origin};
 use super::stages::{given, told, Event};
 use super::switch::Config;
 use crate::segments::{Architecture, Carrier, Open, Travel};
@@ -81,7 +81,7 @@ pub(crate) struct Passing {
 
 /// A packet to which something happens.
 pub(super) struct At<'a> {
-    pub packet: Passing,
+    pub packet: &'a Passing,
     pub told: &'a [u64],
     /// As it came, checksum included
     pub bytes: &'a [u8],
@@ -164,7 +164,7 @@ impl Architecture for Core {
     ) {
         let Carrier { machine, given, .. } = carrier;
         let event = Event::numbered(event.id);
-        let packet = travel.packet;
+        let packet = &travel.packet;
         let bytes = machine.packet.bytes().get(packet.front..);
         let bytes = bytes.unwrap_or_default();
         let at = At {
@@ -264,7 +264,7 @@ impl Core {
 
     /// Sends the packet as it came in through ingress once more.
     fn resubmit<F: Follow>(&mut self, at: &At<'_>, follow: &mut F) {
-        let Passing { origin, port, .. } = at.packet;
+        let Passing { origin, port, .. } = *at.packet;
         let Some(origin) = self.born_again(origin, port, Kind::Resubmitted, follow) else {
             return;
         };
@@ -316,28 +316,27 @@ impl Core {
         }
     }
 
-    pub(super) fn next_waiting(&mut self) -> Option<Waiting> {
-        let copy = self.to_egress.pop_front().map(Waiting::Egress);
-        copy.or_else(|| self.to_ingress.pop_front().map(Waiting::Ingress))
-    }
-
-    pub(super) fn wait_for_egress(&mut self, copy: Copy) {
-        if let Some(copy) = self.elsewhere.take(copy) {
-            let enqueued = self.now;
-            self.to_egress.push_back(Copy { enqueued, ..copy });
+    #[inline]
+    pub(super) fn wait_for_egress(&mut self, mut copy: Copy) {
+        if self.elsewhere.have(copy.port) {
+            return self.elsewhere.take(copy);
         }
+        copy.enqueued = self.now;
+        self.to_egress.push_back(copy);
     }
 
     /// A buffer with these bytes
+    #[inline]
     pub(super) fn filled(&mut self, bytes: &[u8]) -> Vec<u8> {
         let mut own = self.blanks.pop().unwrap_or_default();
         own.extend_from_slice(bytes);
         own
     }
 
+    #[inline]
     pub(super) fn keep_blank(&mut self, mut bytes: Vec<u8>) {
         bytes.clear();
-        if self.blanks.len() < MOST_BLANKS {
+        if bytes.capacity() > 0 && self.blanks.len() < MOST_BLANKS {
             self.blanks.push(bytes);
         }
     }

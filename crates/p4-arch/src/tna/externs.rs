@@ -83,6 +83,8 @@ pub(super) struct Externs {
     pub hashes: Changes,
     /// Sums of 16 bits of the parser's checksums, by instance
     sums: Vec<u16>,
+    /// One of them is not zero, perhaps
+    has_sums: bool,
     /// The parser's counter
     counter: i16,
     /// Fields being joined for a hash, a checksum or a header
@@ -111,12 +113,14 @@ impl Externs {
             cleared: Cleared::default(),
             hashes: Changes::default(),
             sums: vec![0; instances],
+            has_sums: false,
             counter: 0,
             joined: Packet::default(),
         }
     }
 
     /// Starts a packet's way through ingress or egress; `bytes` is what counters count.
+    #[inline]
     pub fn begin(&mut self, now: u64, bytes: u64, pipe: u8) {
         self.requests.clear();
         (self.now, self.bytes, self.pipe) = (now, bytes, pipe);
@@ -129,8 +133,11 @@ impl Externs {
     }
 
     /// Sums and counters of a parser begin anew.
+    #[inline]
     pub fn begin_parser(&mut self) {
-        self.sums.fill(0);
+        if std::mem::take(&mut self.has_sums) {
+            self.sums.fill(0);
+        }
         self.counter = 0;
     }
 
@@ -338,6 +345,7 @@ impl Externs {
 
     fn checksum(&mut self, id: InstanceId, what: &Sum, frame: &mut [u64]) {
         let at = id as usize;
+        self.has_sums |= matches!(what, Sum::Add(_) | Sum::Subtract(_));
         match what {
             Sum::Add(data) => {
                 let sum = ones_sum(self.join(data, frame));

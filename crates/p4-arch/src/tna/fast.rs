@@ -72,7 +72,7 @@ impl Switch {
     pub(super) fn takes_path(
         &mut self,
         segment: usize,
-        packet: Passing,
+        packet: &Passing,
         out: &mut impl Sink,
     ) -> bool {
         let Some(fast) = &mut self.fast else {
@@ -81,7 +81,7 @@ impl Switch {
         let (paths, buffers) = (&mut fast.paths, &mut fast.buffers);
         if let Some(known) = known(&paths.all, segment) {
             let code = &*known.code;
-            self.core.begin(&packet);
+            self.core.begin(packet);
             if code.changes_cells {
                 self.core.externs.try_path();
             }

@@ -74,7 +74,7 @@ impl Switch {
             queue: 0,
             gress: Gress::Ingress { is_lenient },
         };
-        self.pass(segment, packet, out, follow);
+        self.pass(segment, &packet, out, follow);
     }
 
     /// What the parser meets before the packet: intrinsic metadata, then port metadata or the data

@@ -201,7 +201,7 @@ impl Core {
         &mut self,
         id: u16,
         session: &MirrorSession,
-        bytes: Vec<u8>,
+        mut bytes: Vec<u8>,
         birth: Birth,
         follow: &mut F,
     ) {
@@ -217,7 +217,8 @@ impl Core {
         if copies.peek().is_none() {
             follow.note(format!("no mirror: session {id} leads nowhere"));
         }
-        for replica in copies {
+        let length = u16::try_from(bytes.len()).unwrap_or(u16::MAX);
+        while let Some(replica) = copies.next() {
             if !self.may_become_more(follow) {
                 break;
             }
@@ -234,8 +235,12 @@ impl Core {
                 rid: replica.rid,
                 rid_first: replica.first,
                 queue: session.queue,
-                length: u16::try_from(bytes.len()).unwrap_or(u16::MAX),
-                bytes: self.filled(&bytes),
+                length,
+                // Most sessions make one copy.
+                bytes: match copies.peek() {
+                    Some(_) => self.filled(&bytes),
+                    None => std::mem::take(&mut bytes),
+                },
                 ..Copy::default()
             };
             self.wait_for_egress(copy);

@@ -88,6 +88,60 @@ pub(super) struct Loop {
     stats: LoopStats,
 }
 
+/// Looped ports in the order of their numbers.
+#[derive(Debug, Default)]
+struct Loops {
+    all: Vec<(Port, Loop)>,
+    /// Where they are, counted from 1, by their numbers; 0: the port is not looped. Every packet asks.
+    places: Vec<u32>,
+}
+
+impl Loops {
+    #[inline]
+    fn place(&self, port: Port) -> Option<usize> {
+        let place = self.places.get(usize::from(port))?;
+        (*place as usize).checked_sub(1)
+    }
+
+    #[inline]
+    fn get(&self, port: Port) -> Option<&Loop> {
+        self.all.get(self.place(port)?).map(|(_, looped)| looped)
+    }
+
+    fn get_mut(&mut self, port: Port) -> Option<&mut Loop> {
+        let place = self.place(port)?;
+        self.all.get_mut(place).map(|(_, looped)| looped)
+    }
+
+    fn each(&self) -> impl Iterator<Item = &Loop> {
+        self.all.iter().map(|(_, looped)| looped)
+    }
+
+    /// Adds a port that is not among them.
+    fn add(&mut self, port: Port, looped: Loop) {
+        let place = self.all.partition_point(|(other, _)| *other < port);
+        self.all.insert(place, (port, looped));
+        self.number();
+    }
+
+    fn remove(&mut self, port: Port) {
+        self.all.retain(|(other, _)| *other != port);
+        self.number();
+    }
+
+    fn number(&mut self) {
+        let ports = self
+            .all
+            .last()
+            .map_or(0, |(port, _)| usize::from(*port) + 1);
+        self.places.clear();
+        self.places.resize(ports, 0);
+        for (place, (port, _)) in (1..).zip(&self.all) {
+            self.places[usize::from(*port)] = place;
+        }
+    }
+}
+
 /// What became of a packet for a looped port with a rate.
 pub(super) enum Queued {
     /// It has a place, for which others lost theirs.
@@ -209,15 +263,15 @@ impl Loop {
 #[derive(Debug)]
 pub(super) struct Ports {
     pipes: u8,
-    looped: BTreeMap<Port, Loop>,
+    looped: Loops,
     /// Some port has had a rate, so packets may be on their way back.
     has_rates: bool,
     gates: BTreeMap<Arbitration, Gate>,
     random: Random,
     /// Ports beside the front ones that have a cable
     cables: BTreeSet<Port>,
-    /// 8 bytes for each port that the control plane has told something about
-    metadata: BTreeMap<Port, u64>,
+    /// What the control plane has told about ports, 8 bytes each; by number
+    metadata: Vec<u64>,
     /// A port of the four that are otherwise shut (or PCIe's) that leads to the CPU
     pub cpu: Option<Port>,
     pub copy_to_cpu: bool,
@@ -226,18 +280,18 @@ pub(super) struct Ports {
 impl Ports {
     pub fn new(pipes: u8, seed: u64) -> Ports {
         let pipes = pipes.clamp(1, 4);
-        let always = recirculation_ports(pipes);
+        let mut looped = Loops::default();
+        for port in recirculation_ports(pipes) {
+            looped.add(port, Loop::default());
+        }
         Ports {
             pipes,
-            looped: always
-                .into_iter()
-                .map(|port| (port, Loop::default()))
-                .collect(),
+            looped,
             has_rates: false,
             gates: BTreeMap::new(),
             random: Random::new(seed),
             cables: BTreeSet::new(),
-            metadata: BTreeMap::new(),
+            metadata: Vec::new(),
             cpu: None,
             copy_to_cpu: false,
         }
@@ -246,7 +300,7 @@ impl Ports {
     /// The same ports with their loops, cables and CPU, and nothing under way.
     pub fn anew(&self, seed: u64) -> Ports {
         let mut own = Ports::new(self.pipes, seed);
-        for (port, looped) in &self.looped {
+        for (port, looped) in &self.looped.all {
             own.set_loop(*port, Some(looped.config));
         }
         own.cables = self.cables.clone();
@@ -261,9 +315,9 @@ impl Ports {
 
     /// Whether what is sent there gets anywhere: to a cable, to the CPU or back.
     pub fn leads_somewhere(&self, port: Port) -> bool {
-        let front = local_port(port) < 64;
-        let led = self.cpu == Some(port) || self.cables.contains(&port);
-        self.exists(port) && (front || led || self.looped.contains_key(&port))
+        let is_front = local_port(port) < 64;
+        let is_led = || self.cpu == Some(port) || self.cables.contains(&port);
+        self.exists(port) && (is_front || self.is_looped(port) || is_led())
     }
 
     /// Notes that a cable is plugged into a port, as it may be into those of an Ethernet CPU.
@@ -273,45 +327,43 @@ impl Ports {
 
     pub fn set_loop(&mut self, port: Port, config: Option<LoopConfig>) {
         self.has_rates |= config.is_some_and(|config| config.rate.is_some());
-        match (config, self.looped.get_mut(&port)) {
+        match (config, self.looped.get_mut(port)) {
             (Some(config), Some(known)) => known.config = config,
             (Some(config), None) => {
                 let looped = Loop {
                     config,
                     ..Loop::default()
                 };
-                self.looped.insert(port, looped);
+                self.looped.add(port, looped);
             }
             (None, _) if ALWAYS_LOOPED.contains(&local_port(port)) => {}
-            (None, _) => {
-                self.looped.remove(&port);
-            }
+            (None, _) => self.looped.remove(port),
         }
     }
 
     pub fn is_looped(&self, port: Port) -> bool {
-        self.looped.contains_key(&port)
+        self.looped.place(port).is_some()
     }
 
     pub fn loop_mut(&mut self, port: Port) -> Option<&mut Loop> {
-        self.looped.get_mut(&port)
+        self.looped.get_mut(port)
     }
 
     /// Whether packets for a port have to wait for its wire.
     pub fn has_rate(&self, port: Port) -> bool {
-        self.looped.get(&port).is_some_and(Loop::has_rate)
+        self.has_rates && self.looped.get(port).is_some_and(Loop::has_rate)
     }
 
     /// Whether a looped port has an arbitration of its own.
     pub fn arbitrates(&self, port: Port) -> bool {
-        let looped = self.looped.get(&port);
+        let looped = self.looped.get(port);
         looped.is_some_and(|looped| looped.config.arbitration != Arbitration::TailDrop)
     }
 
     /// Keeps a packet for a looped port with a rate until those of a service time are together;
     /// gives it back if they are not waited for.
     pub fn gathered(&mut self, now: Time, copy: Copy) -> Option<Copy> {
-        let looped = self.looped.get(&copy.port);
+        let looped = self.looped.get(copy.port);
         let Some(looped) = looped.filter(|looped| looped.config.arbitration.gathers()) else {
             return Some(copy);
         };
@@ -331,7 +383,7 @@ impl Ports {
 
     /// Puts a packet into the queue of its port.
     pub fn enqueue(&mut self, now: Time, copy: Copy) -> Queued {
-        match self.looped.get_mut(&copy.port) {
+        match self.looped.get_mut(copy.port) {
             Some(looped) => looped.enqueue(now, copy, &mut self.random),
             None => Queued::Full(copy),
         }
@@ -339,11 +391,11 @@ impl Ports {
 
     /// Bytes that wait at a looped port.
     pub fn backlog(&self, port: Port) -> u64 {
-        self.looped.get(&port).map_or(0, |looped| looped.backlog)
+        self.looped.get(port).map_or(0, |looped| looped.backlog)
     }
 
     pub fn stats(&self, port: Port) -> Option<LoopStats> {
-        self.looped.get(&port).map(|looped| looped.stats)
+        self.looped.get(port).map(|looped| looped.stats)
     }
 
     /// When the next packet is back on a looped port, or leaves for its queue.
@@ -351,7 +403,7 @@ impl Ports {
         if !self.has_rates {
             return None;
         }
-        let looped = self.looped.values().filter_map(Loop::next_time).min();
+        let looped = self.looped.each().filter_map(Loop::next_time).min();
         let gates = self.gates.values().filter_map(Gate::closes).min();
         looped.into_iter().chain(gates).min()
     }
@@ -361,18 +413,23 @@ impl Ports {
     pub fn next_arrival(&mut self, now: Time) -> Option<(Time, Port, Option<Copy>)> {
         let due = self
             .looped
+            .all
             .iter()
             .filter_map(|(port, looped)| looped.next_time().map(|due| (due, *port)));
         let (due, port) = due.min().filter(|(due, _)| *due <= now)?;
-        let copy = self.looped.get_mut(&port)?.advance();
+        let copy = self.looped.get_mut(port)?.advance();
         Some((due, port, copy))
     }
 
     pub fn set_metadata(&mut self, port: Port, bits: u64) {
-        self.metadata.insert(port, bits);
+        let place = usize::from(port);
+        if self.metadata.len() <= place {
+            self.metadata.resize(place + 1, 0);
+        }
+        self.metadata[place] = bits;
     }
 
     pub fn metadata(&self, port: Port) -> u64 {
-        self.metadata.get(&port).copied().unwrap_or(0)
+        self.metadata.get(usize::from(port)).copied().unwrap_or(0)
     }
 }

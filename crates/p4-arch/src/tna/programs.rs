@@ -33,18 +33,14 @@ pub(super) struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// Keeps a copy that is for a port of another program, or gives it back.
-    #[inline]
-    pub fn take(&mut self, copy: Copy) -> Option<Copy> {
-        if !self.have(copy.port) {
-            return Some(copy);
-        }
+    /// Keeps a copy that is for a port of another program.
+    pub fn take(&mut self, copy: Copy) {
         self.leaving.push_back(copy);
-        None
     }
 
+    /// Whether a port is in a pipe of another program.
     #[inline]
-    fn have(&self, port: Port) -> bool {
+    pub fn have(&self, port: Port) -> bool {
         self.pipes
             .get(usize::from(pipe(port)))
             .is_some_and(|theirs| *theirs)

@@ -43,8 +43,3 @@ pub(super) struct Arrival {
     /// The data of a resubmission
     pub resubmitted: Option<Vec<u8>>,
 }
-
-pub(super) enum Waiting {
-    Ingress(Arrival),
-    Egress(Copy),
-}

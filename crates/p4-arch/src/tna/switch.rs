@@ -11,7 +11,7 @@ use super::pipes::PIPES;
 use super::ports::{LoopConfig, LoopStats};
 use super::pre::{Lag, Node, Pruning};
 use super::programs::Others;
-use super::queue::{Copy, Waiting};
+use super::queue::Copy;
 use super::stages::given;
 use crate::error::ArchError;
 use crate::segments::{Architecture, Carrier, Travel};
@@ -589,10 +589,13 @@ impl Switch {
     /// Carries on until nothing is under way but what waits for its time. Copies on their way out
     /// go first.
     pub(super) fn settle<F: Follow>(&mut self, out: &mut impl Sink, follow: &mut F) {
-        while let Some(waiting) = self.core.next_waiting() {
-            match waiting {
-                Waiting::Egress(copy) => self.queue_or_send(copy, out, follow),
-                Waiting::Ingress(arrival) => self.ingress_of(arrival, out, follow),
+        loop {
+            if let Some(copy) = self.core.to_egress.pop_front() {
+                self.queue_or_send(copy, out, follow);
+            } else if let Some(arrival) = self.core.to_ingress.pop_front() {
+                self.ingress_of(arrival, out, follow);
+            } else {
+                return;
             }
         }
     }
@@ -602,7 +605,7 @@ impl Switch {
     pub(super) fn pass<F: Follow>(
         &mut self,
         segment: usize,
-        packet: Passing,
+        packet: &Passing,
         out: &mut impl Sink,
         follow: &mut F,
     ) {
@@ -615,7 +618,7 @@ impl Switch {
     pub(super) fn carry<F: Follow>(
         &mut self,
         segment: usize,
-        packet: Passing,
+        packet: &Passing,
         out: &mut impl Sink,
         follow: &mut F,
     ) {
@@ -625,7 +628,7 @@ impl Switch {
         words[given::NOW] = self.core.now.picos() / 1000;
         let prepared = &self.core.image.prepared;
         self.carrier.load::<F>(prepared, &self.bytes);
-        let travel = Travel::new(segment, packet);
+        let travel = Travel::new(segment, *packet);
         self.carrier.carry(&mut self.core, travel, out, follow);
     }
 }

@@ -77,6 +77,7 @@ impl Core {
     }
 
     /// The packet that the deparser has made, for a port
+    #[inline]
     fn made(&mut self, at: &At<'_>, port: Port) -> Copy {
         Copy {
             origin: at.packet.origin,
