@@ -2,7 +2,7 @@
 
 If these fail, a recording was lost or lies where no test looks for it, and the engine may depart
 from the real switch without anybody hearing of it. That each recording is also run is the business
-of crates/p4-stf/tests/programs.rs and tofino.rs.
+of crates/p4-stf/tests/all/programs.rs and tofino.rs.
 """
 
 from __future__ import annotations
