@@ -92,6 +92,19 @@ def public(row) -> list[tuple[str, str]]:
     ]
 
 
+def each_once(work):
+    """The same work, done once for files that are alike: many differ only in how they come."""
+    done = {}
+
+    def once(files):
+        key = tuple(sorted(files.items()))
+        if key not in done:
+            done[key] = work(files)
+        return done[key]
+
+    return once
+
+
 def test_a_students_own_check_says_the_same(corpus, course):
     """Without this a file that is harmless in class could stop or fool whoever looks at it at home,
     or score otherwise there."""
@@ -100,14 +113,16 @@ def test_a_students_own_check_says_the_same(corpus, course):
     course = replace(course, seconds=2)  # ten run into the lab's own limit
     asked = wanted(course)
     course.prepare(None)
+
+    @each_once
+    def judged(files):
+        return judge_apart(course, "", files, None, limits).verdict
+
     wrong = []
     for one in hostile:
         row = rows[one.student]
         found = read_apart(folder / one.name, asked, limits)
-        if found.trouble:
-            verdict = unread(course, "", found)
-        else:
-            verdict = judge_apart(course, "", found.files, None, limits).verdict
+        verdict = unread(course, "", found) if found.trouble else judged(found.files)
         if LIMIT.search(row["trouble"]) or LIMIT.search(verdict.trouble):
             # What is near a limit may be on either side of it, and hidden cases take their time.
             if FAULT.search(verdict.trouble) or verdict.trouble.count("\n"):
@@ -122,10 +137,14 @@ def test_a_proof_of_any_of_them_ends_and_costs_no_right_one(corpus, course):
     folder, hostile, _, _ = corpus
     limits = Limits(cpu_seconds=2)
     asked = wanted(course)
+
+    @each_once
+    def proven(files):
+        return prove_apart(course, files, 0.5, limits) if files else sampled("nothing to read")
+
     wrong = []
     for one in hostile:
-        files = read_apart(folder / one.name, asked, limits).files
-        found = prove_apart(course, files, 0.5, limits) if files else sampled("nothing to read")
+        found = proven(read_apart(folder / one.name, asked, limits).files)
         stopped = found.detail or FAULT.search(found.proof.told)
         if stopped or (one.expect == "right" and found.proof.status == "refuted"):
             wrong.append((one.name, found))
