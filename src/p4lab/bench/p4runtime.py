@@ -1,7 +1,7 @@
 """Table writes over P4Runtime: ours, and simple_switch_grpc's where it is on the machine.
 
-Both get the same bytes from the same client, batch after batch. The client is a native one: to one in
-Python, which takes longer to send a write than a server to carry it out, all servers look alike.
+Both get the same bytes from the same client, batch after batch. The client is a native one: to one
+in Python, which takes longer to send a write than a server to carry it out, all servers look alike.
 """
 
 from __future__ import annotations
