@@ -3,7 +3,7 @@
 use crate::error::ArchError;
 use crate::stats::{Stats, Stop};
 use crate::tree::Trace;
-use crate::v1model::{AsBmv2, Config, CrcParameters, V1Model};
+use crate::v1model::{AsBmv2, Config, CrcParameters, V1Model, Workspace};
 use crate::{tna, v1model, Digest, Port, Sink};
 use p4_ir::interp::Prepared;
 use p4_ir::ir::Program;
@@ -173,6 +173,29 @@ impl Switch {
     /// Takes a packet in; what leaves goes to `out`.
     pub fn process(&mut self, now: Time, port: Port, data: &[u8], out: &mut impl Sink) {
         either!(self, own => own.process(now, port, data, out))
+    }
+
+    /// The same for one of several switches that take packets one after the other.
+    pub fn process_in(
+        &mut self,
+        workspace: &mut Workspace,
+        now: Time,
+        port: Port,
+        data: &[u8],
+        out: &mut impl Sink,
+    ) {
+        match self {
+            Switch::V1Model(own) => own.process_in(workspace, now, port, data, out),
+            Switch::Tna(own) => own.process(now, port, data, out),
+        }
+    }
+
+    /// See [`v1model::Switch::look_ahead`].
+    #[inline]
+    pub fn look_ahead(&self, step: usize) {
+        if let Switch::V1Model(own) = self {
+            own.look_ahead(step);
+        }
     }
 
     /// The same, and everything that happened on the way.

@@ -33,6 +33,7 @@ use p4_ir::ir::CallId;
 pub use p4_time::{Clock, Time};
 pub use stats::{Drop, Stats, Stop};
 pub use tree::{Fate, Kind, PacketTrace, Trace};
+pub use v1model::Workspace;
 
 /// Number of a switch port.
 pub type Port = u16;

@@ -11,7 +11,7 @@ use p4_ir::interp::{self, Halt, Host, Lookup, Machine, Outcome, Plain};
 use p4_ir::ir::{CallId, Pc, TableId};
 use p4_ir::native::Native;
 use p4_ir::trace::{NoTrace, Tracer};
-use p4_net::{Device, End, Flow, LinkConfig, Network, Out, Stream};
+use p4_net::{Device, End, Flow, LinkConfig, Network, Out, Stream, Workspace};
 use p4_state::Update;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -216,6 +216,21 @@ impl Device for Router {
     fn receive(&mut self, now: Time, port: Port, data: &[u8], out: &mut Out) {
         let mut sink = |port: Port, data: &[u8]| out(port, 0, data);
         self.0.process(now, port, data, &mut sink);
+    }
+
+    fn receive_in(
+        &mut self,
+        shared: &mut Workspace,
+        now: Time,
+        port: Port,
+        data: &[u8],
+        out: &mut Out,
+    ) {
+        let mut sink = |port: Port, data: &[u8]| out(port, 0, data);
+        match shared.get() {
+            Some(shared) => self.0.process_in(shared, now, port, data, &mut sink),
+            None => self.0.process(now, port, data, &mut sink),
+        }
     }
 }
 

@@ -78,7 +78,7 @@ pub use link::{
     Count, Drops, End, LinkConfig, LinkId, WireStats, DEFAULT_QUEUE, ETHERNET_OVERHEAD,
 };
 pub use network::{
-    Device, Event, Exhausted, Limits, Network, NodeId, NodeStats, Out, Stream, Whole,
+    Device, Event, Exhausted, Limits, Network, NodeId, NodeStats, Out, Stream, Whole, Workspace,
 };
 pub use p4_time::{Clock, Time};
 pub use probe::Probe;

@@ -318,6 +318,19 @@ impl Wire {
         self.announce(time, agenda);
     }
 
+    /// Looks at what a frame needs of the wire.
+    #[inline]
+    pub(crate) fn look_ahead(&self) {
+        std::hint::black_box(self.epoch);
+        std::hint::black_box(self.is_plain);
+    }
+
+    /// Looks at where the next frame is, or (`deep`) at the frame.
+    #[inline]
+    pub(crate) fn look_at_frame(&self, pool: &Pool, deep: bool) {
+        self.in_flight.look_ahead(pool, deep);
+    }
+
     pub(crate) fn overhead(&self) -> u32 {
         self.rest.config.overhead
     }

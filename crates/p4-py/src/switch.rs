@@ -12,7 +12,7 @@ use p4_arch::tna::{LoopConfig, LoopStats, Switch as TnaSwitch};
 use p4_arch::v1model::{Config, Switch as V1Switch};
 use p4_arch::{ArchError, Digest, Sink, Stats, Switch as AnySwitch, Trace};
 use p4_ir::native::Native;
-use p4_net::Out;
+use p4_net::{Out, Workspace};
 use p4_runtime::{Host, Tap};
 use p4_state::{Args, EntryView, MeterConfig, State, Target, Update, UpdateError};
 use p4_time::Time;
@@ -269,6 +269,37 @@ impl p4_net::Device for Device {
     }
 
     fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut Out) {
+        self.take_in(None, now, port, data, out);
+    }
+
+    fn receive_in(
+        &mut self,
+        shared: &mut Workspace,
+        now: Time,
+        port: u16,
+        data: &[u8],
+        out: &mut Out,
+    ) {
+        self.take_in(shared.get(), now, port, data, out);
+    }
+
+    fn look_ahead(&self, step: usize) {
+        if let Some(switch) = &self.switch {
+            switch.look_ahead(step);
+        }
+    }
+}
+
+impl Device {
+    #[inline]
+    fn take_in(
+        &mut self,
+        shared: Option<&mut p4_arch::Workspace>,
+        now: Time,
+        port: u16,
+        data: &[u8],
+        out: &mut Out,
+    ) {
         let Device {
             switch,
             tap,
@@ -279,7 +310,10 @@ impl p4_net::Device for Device {
         let Some(switch) = switch else { return };
         let mut sink = Exits { tap, out };
         if !*tracing {
-            switch.process(now, port, data, &mut sink);
+            match shared {
+                Some(shared) => switch.process_in(shared, now, port, data, &mut sink),
+                None => switch.process(now, port, data, &mut sink),
+            }
             return tell_digests(switch, tap, kept);
         }
         let trace = switch.process_traced(now, port, data, &mut sink);

@@ -2,7 +2,7 @@
 //!
 //! Native code knows a packet's path in one piece (see [`p4_ir::paths`]), glue and all. Which paths there
 //! are, packets tell: as long as some go where none has been noted, one of them is interpreted and recorded
-//! now and then, ever more seldom.
+//! now and then, less often each time that it teaches nothing.
 
 use super::Asked;
 use p4_ir::glue::Segment;
@@ -16,8 +16,8 @@ use std::sync::Arc;
 const PATIENCE: u64 = 256;
 /// Paths of one segment
 const MAX_PATHS: usize = 16;
-/// Packets that are recorded in all
-const MAX_RECORDS: u32 = 20;
+/// Packets that are recorded in vain
+const MAX_IN_VAIN: u32 = 20;
 
 /// What an architecture says about paths.
 pub(crate) trait Learner {
@@ -70,9 +70,10 @@ pub(crate) struct FastPaths<E> {
     /// Packets without a path since the last one was recorded
     misses: u64,
     patience: u64,
-    records: u32,
-    /// Packets that took a path when they arrived
-    pub taken: u64,
+    /// Packets that were recorded and taught nothing
+    in_vain: u32,
+    /// The last one taught something.
+    has_taught: bool,
     /// The next packet is to be recorded.
     pub due: bool,
 }
@@ -136,10 +137,21 @@ impl<E> FastPaths<E> {
             all: Vec::new(),
             misses: 0,
             patience: PATIENCE,
-            records: 0,
-            taken: 0,
+            in_vain: 0,
+            has_taught: true,
             due: false,
         }
+    }
+
+    /// Whether they are for this code.
+    #[inline]
+    pub fn are_of(&self, native: &Arc<dyn Native>) -> bool {
+        Arc::ptr_eq(&self.native, native)
+    }
+
+    /// Whether nobody else has the code they are for, so that no packet will take them.
+    pub fn are_left(&self) -> bool {
+        Arc::strong_count(&self.native) == 1
     }
 
     pub fn set_patience(&mut self, packets: u64) {
@@ -149,11 +161,13 @@ impl<E> FastPaths<E> {
     /// A packet has no path; whether it is worth recording one.
     pub fn missed(&mut self) -> bool {
         self.misses += 1;
-        let due = self.misses > self.patience && self.records < MAX_RECORDS;
+        let due = self.misses > self.patience && self.in_vain < MAX_IN_VAIN;
         if due {
             self.misses = 0;
-            self.patience = self.patience.saturating_mul(2);
-            self.records += 1;
+            if !std::mem::take(&mut self.has_taught) {
+                self.patience = self.patience.saturating_mul(2);
+                self.in_vain += 1;
+            }
         }
         due
     }
@@ -161,7 +175,7 @@ impl<E> FastPaths<E> {
     /// Forgets all paths.
     pub fn forget(&mut self) {
         self.all.clear();
-        self.records = 0;
+        (self.in_vain, self.has_taught) = (0, true);
     }
 
     /// Adds a path of packets on the segment of this index.
@@ -203,6 +217,7 @@ impl<E> FastPaths<E> {
             Some(at) => self.all[at] = known,
             None => self.all.push(known),
         }
+        self.has_taught = true;
     }
 }
 

@@ -100,7 +100,7 @@ impl Switch {
                     output: &buffers.output[..walked.length],
                 };
                 self.core.finish(&code.endings[walked.end], &at, out);
-                paths.taken += 1;
+                self.on_paths += 1;
                 return true;
             }
         }

@@ -62,6 +62,8 @@ pub struct Switch {
     pub(super) bytes: Vec<u8>,
     /// Paths that many packets take, if there is native code
     pub(super) fast: Option<Box<Fast>>,
+    /// Passes that took a path
+    pub(super) on_paths: u64,
     /// Programs in other pipes of the chip
     pub(super) others: Others,
 }
@@ -96,6 +98,7 @@ impl Switch {
             carrier,
             bytes: Vec::new(),
             fast: None,
+            on_paths: 0,
             others: Others::default(),
         })
     }
@@ -120,7 +123,7 @@ impl Switch {
 
     /// Passes through ingress or egress by a path known before.
     pub fn passes_on_paths(&self) -> u64 {
-        self.fast.as_ref().map_or(0, |fast| fast.paths.taken)
+        self.on_paths
     }
 
     pub fn image(&self) -> &Arc<Image> {

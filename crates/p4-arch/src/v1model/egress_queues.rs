@@ -42,13 +42,14 @@ pub(super) enum Queued {
 }
 
 #[derive(Debug)]
+#[repr(C)] // what every packet looks at comes first
 pub(super) struct EgressQueues {
+    /// Some queue has a rate.
+    pub limited: bool,
+    queues: BTreeMap<(Port, u8), Queue>,
     all: Limits,
     /// Of single queues
     own: BTreeMap<(Port, u8), Limits>,
-    queues: BTreeMap<(Port, u8), Queue>,
-    /// Some queue has a rate.
-    pub limited: bool,
 }
 
 impl Default for EgressQueues {

@@ -31,18 +31,19 @@ const MAX_DIGESTS: usize = 4096;
 /// Session ids have 15 bits in simple_switch.
 const SESSIONS: u64 = 0x7fff;
 
-/// What the packets of a switch share, whatever carries them.
+/// What the packets of a switch share, whatever carries them. What all of them need comes first.
+#[repr(C)]
 pub(crate) struct Core {
-    pub image: Arc<Image>,
-    pub config: Config,
-    pub externs: Externs,
-    pub queues: Queues,
-    pub digests: VecDeque<Digest>,
     pub now: Time,
     /// Packets that the arriving packet has become so far
     pub packets: u32,
+    pub image: Arc<Image>,
     pub held: EgressQueues,
     pub stopped: Option<Stop>,
+    pub externs: Externs,
+    pub queues: Queues,
+    pub config: Config,
+    pub digests: VecDeque<Digest>,
     /// Fields kept for a packet made from the one under way
     pub kept: Vec<u64>,
 }

@@ -21,24 +21,25 @@ use p4_syntax::span::Span;
 
 /// Tables and externs of one switch.
 #[derive(Debug)]
+#[repr(C)] // what every packet needs comes first
 pub(crate) struct Externs {
-    pub state: State,
-    pub random: Random,
     pub stats: Stats,
-    pub requests: Requests,
-    /// Words of the digest asked for
-    pub digest: Vec<Vec<u64>>,
     /// Picoseconds
     pub now: u64,
     /// Bytes that counters and meters count for this packet
     pub bytes: u64,
+    pub random: Random,
+    pub(super) before: Before,
+    pub state: State,
+    pub requests: Requests,
+    /// Words of the digest asked for
+    pub digest: Vec<Vec<u64>>,
     /// Why the switch is to stop, if an extern found a reason
     pub stop: Option<Stop>,
     bmv2_compat: bool,
     stops_at_assertions: bool,
     /// The colour of each direct meter's last hit, by instance
     pub(super) colors: Vec<u64>,
-    pub(super) before: Before,
     /// CRCs with parameters of their own, by the image's list
     customs: Vec<Crc>,
     /// Fields being joined for a hash

@@ -34,6 +34,38 @@ pub(super) struct Fast {
     own: Buffers,
 }
 
+/// What the switches of a network share that take packets one after the other: fast paths with their
+/// buffers, by program and by whether queues hold packets back. A thousand switches then touch no more of
+/// them than one does.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    all: Vec<Option<Box<Fast>>>,
+}
+
+impl Workspace {
+    /// The paths of all such switches that run `native`
+    #[inline]
+    pub(super) fn of(
+        &mut self,
+        native: &Arc<dyn Native>,
+        are_limited: bool,
+    ) -> Option<&mut Option<Box<Fast>>> {
+        let is_own = |fast: &Fast| fast.are_limited == are_limited && fast.paths.are_of(native);
+        let mut known = self.all.iter();
+        let at = known.position(|fast| fast.as_deref().is_some_and(is_own));
+        let at = at.unwrap_or_else(|| {
+            let mut fast = Fast::of(native);
+            fast.are_limited = are_limited;
+            let is_left = |fast: &Fast| fast.paths.are_left();
+            self.all
+                .retain(|fast| !fast.as_deref().is_some_and(is_left));
+            self.all.push(Some(Box::new(fast)));
+            self.all.len() - 1
+        });
+        self.all.get_mut(at)
+    }
+}
+
 /// What becomes of a packet at the end of a path.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ending {
@@ -95,11 +127,15 @@ impl Fast {
         let standard = &image.standard;
         standard.egress_spec.and(standard.mcast_grp)?;
         standard.priority?;
-        Some(Fast {
+        Some(Fast::of(native))
+    }
+
+    fn of(native: &Arc<dyn Native>) -> Fast {
+        Fast {
             paths: FastPaths::new(native),
             are_limited: false,
             own: Buffers::default(),
-        })
+        }
     }
 
     /// Paths end at egress queues from now on, or no longer.
@@ -201,7 +237,7 @@ impl Switch {
         let Some(passed) = self.pass(all, Stages::ARRIVAL, own, (packet, data), now) else {
             return false;
         };
-        fast.paths.taken += 1;
+        self.on_paths += 1;
         self.core.receive(now, data.len());
         let ending = passed.ending();
         if ending.is_sent {

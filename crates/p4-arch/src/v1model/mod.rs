@@ -25,6 +25,7 @@ pub use crate::stats::{Drop, Stats, Stop};
 pub use crate::tree::{Fate, Kind, PacketTrace, Trace};
 pub use crate::Digest;
 pub use calls::{Call, Checksum};
+pub use fast::Workspace;
 pub use fields::Standard;
 pub use image::{AsBmv2, Image, V1Model};
 pub use switch::{Assertions, Config, Switch};

@@ -3,7 +3,7 @@
 use super::egress_queues::{EgressQueues, Queued};
 use super::events::Core;
 use super::externs::Externs;
-use super::fast::Fast;
+use super::fast::{Fast, Workspace};
 use super::image::Image;
 use super::queue::{Copy, Queues, Waiting};
 use crate::error::ArchError;
@@ -18,6 +18,7 @@ use p4_state::{IdleEntry, State, Update, WriteError};
 use p4_syntax::span::Span;
 use p4_time::Time;
 use std::collections::VecDeque;
+use std::hint::black_box;
 use std::sync::Arc;
 
 /// The port that stands for dropping.
@@ -65,12 +66,16 @@ pub enum Assertions {
     Stop,
 }
 
-/// A v1model switch.
+/// A v1model switch. What a packet on a fast path needs comes first, and of `core` its beginning: the
+/// switches of a large network do not fit into the cache.
+#[repr(C, align(64))]
 pub struct Switch {
-    pub(super) core: Core,
-    pub(super) carrier: Carrier,
     /// Paths that many packets take, if there is native code
     pub(super) fast: Option<Box<Fast>>,
+    /// Arrived packets that took a path
+    pub(super) on_paths: u64,
+    pub(super) core: Core,
+    pub(super) carrier: Carrier,
     /// For packets on paths that have waited
     pub(super) room: Buffers,
     /// One of them has lost its path.
@@ -106,6 +111,7 @@ impl Switch {
             core,
             carrier,
             fast: None,
+            on_paths: 0,
             room: Buffers::default(),
             strays: false,
         })
@@ -124,8 +130,9 @@ impl Switch {
         Ok(())
     }
 
-    /// With native code: after how many packets that take none of the paths known so far (then twice
-    /// as many, and so on) a packet's own path is made code of. Nothing else depends on it.
+    /// With native code: after how many packets that take none of the paths known so far a packet's own
+    /// path is made code of (twice as many after one that taught nothing, and so on). Nothing else
+    /// depends on it.
     pub fn set_patience(&mut self, packets: u64) {
         if let Some(fast) = &mut self.fast {
             fast.paths.set_patience(packets);
@@ -134,7 +141,7 @@ impl Switch {
 
     /// Arrived packets that took a path known before.
     pub fn packets_on_paths(&self) -> u64 {
-        self.fast.as_ref().map_or(0, |fast| fast.paths.taken)
+        self.on_paths
     }
 
     pub fn image(&self) -> &Arc<Image> {
@@ -284,6 +291,47 @@ impl Switch {
             self.process_with(now, port, data, out, &mut Nothing::<Silent>::default());
         } else if !self.take_path(now, port, data, out) {
             self.process_with(now, port, data, out, &mut Nothing::<NoTrace>::default());
+        }
+    }
+
+    /// The same with fast paths that the switch shares with others of its network.
+    pub fn process_in(
+        &mut self,
+        workspace: &mut Workspace,
+        now: Time,
+        port: Port,
+        data: &[u8],
+        out: &mut impl Sink,
+    ) {
+        let are_limited = self.core.held.limited;
+        let native = self.carrier.engine.native();
+        let native = native.filter(|_| self.fast.is_some());
+        let Some(shared) = native.and_then(|native| workspace.of(native, are_limited)) else {
+            return self.process(now, port, data, out);
+        };
+        std::mem::swap(&mut self.fast, shared);
+        self.process(now, port, data, out);
+        std::mem::swap(&mut self.fast, shared);
+    }
+
+    /// A packet will come soon: looks at what it will need, so that this is in the cache by then. At
+    /// `step` 2 that is the switch itself, at 1 and 0 what the step before has brought points to.
+    #[inline]
+    pub fn look_ahead(&self, step: usize) {
+        let Core {
+            now, externs, held, ..
+        } = &self.core;
+        match step {
+            2 => {
+                black_box(self.on_paths);
+                black_box(*now);
+                black_box(held.limited);
+                black_box(externs.stats.received);
+                black_box(externs.bytes);
+                black_box(self.carrier.machine.frame.len());
+                externs.state.look_at_head();
+            }
+            _ => externs.state.look_ahead(step == 0),
         }
     }
 

@@ -8,9 +8,11 @@ use crate::pair::Pair;
 use crate::random::Random;
 use crate::subject::{self, bier, bier_packet, entry, hex, key, mask_of, row_key, target};
 use num_bigint::BigUint;
-use p4_arch::v1model::Config;
-use p4_arch::Port;
+use p4_arch::v1model::{Config, Switch};
+use p4_arch::{Port, Time, Workspace};
+use p4_ir::native::Native;
 use p4_state::{CloneSession, Entry, EntryKey, Match, Replica, Update};
+use std::sync::Arc;
 
 fn session(port: Option<Port>) -> Update {
     let to = Some(CloneSession {
@@ -155,6 +157,42 @@ fn bier_while_tables_change() {
     routers(64, 1, 1);
     routers(64, 4, 2);
     routers(256, 3, 3);
+}
+
+/// If this fails, a router sends a packet where the tables of another router of its network say.
+#[test]
+fn switches_of_a_network_share_their_paths_and_nothing_else() {
+    let (image, updates) = bier(64, 4);
+    let code = Arc::new(p4_jit::compile(image.prepared()).expect("native code"));
+    let mut switches = [(); 2].map(|()| {
+        [None, Some(Arc::clone(&code))].map(|code| {
+            let mut switch = Switch::new(Arc::clone(&image), Config::default()).expect("a switch");
+            let code = code.map(|code| code as Arc<dyn Native>);
+            switch.set_native(code).expect("its own code");
+            switch.write(&updates).expect("entries");
+            switch
+        })
+    });
+    let mut workspace = Workspace::default();
+    let mut random = Random(9);
+    for number in 0..3000 {
+        let [alone, shares] = &mut switches[random.below(2)];
+        if random.one_in(6) {
+            let batch = [change(&mut random, 64, 4)];
+            assert_eq!(alone.write(&batch).is_ok(), shares.write(&batch).is_ok());
+        }
+        let (now, data) = (Time::from_micros(number), packet(&mut random, 64));
+        let (mut expected, mut found) = (Vec::new(), Vec::new());
+        let mut sink = |port: Port, data: &[u8]| expected.push((port, data.to_vec()));
+        alone.process(now, 1, &data, &mut sink);
+        let mut sink = |port: Port, data: &[u8]| found.push((port, data.to_vec()));
+        shares.process_in(&mut workspace, now, 1, &data, &mut sink);
+        assert_eq!(expected, found, "of {data:02x?}");
+    }
+    for [alone, shares] in &switches {
+        assert_eq!(alone.stats(), shares.stats());
+        assert!(shares.packets_on_paths() > 100);
+    }
 }
 
 /// Where packets enter and leave the domain, too.

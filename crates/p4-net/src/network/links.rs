@@ -63,7 +63,7 @@ impl<D: Device> Network<D> {
         }
         let (a, b) = self.ends(link)?;
         for end in [a, b].into_iter().filter(|_| changes) {
-            self.switch_runs(end.node, |device, now, _| {
+            self.switch_runs(end.node, |device, _, now, _| {
                 device.port_changed(now, end.port, up)
             });
         }

@@ -15,14 +15,17 @@ use crate::pool::Pool;
 use crate::tcp::Content;
 use crate::traffic::Source;
 
+mod ahead;
 mod domains;
 mod hosts;
 mod links;
 mod rounds;
 mod split;
 mod tcp;
+mod workspace;
 
 pub use domains::Whole;
+pub use workspace::Workspace;
 
 /// Takes what a switch sends: the port, the priority (the larger goes first, see
 /// [`crate::PortConfig`]) and the frame.
@@ -33,6 +36,23 @@ pub trait Device {
     /// A frame has arrived on `port` at `now`. Frames to transmit go to `out`; what it gets for a
     /// port without a cable is counted and dropped.
     fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut Out);
+
+    /// The same for a device that shares something with the others of its network.
+    fn receive_in(
+        &mut self,
+        _shared: &mut Workspace,
+        now: Time,
+        port: u16,
+        data: &[u8],
+        out: &mut Out,
+    ) {
+        self.receive(now, port, data, out);
+    }
+
+    /// A frame will come soon: the device may look at what it will need, so that this is in the cache by
+    /// then. `step` is 2, then 1, then 0, each while another frame is under way, so that a step finds
+    /// in the cache what the one before has looked at.
+    fn look_ahead(&self, _step: usize) {}
 
     /// When a frame that waits inside leaves next, if one waits.
     fn next_departure(&self) -> Option<Time> {
@@ -49,6 +69,21 @@ pub trait Device {
 impl<D: Device + ?Sized> Device for Box<D> {
     fn receive(&mut self, now: Time, port: u16, data: &[u8], out: &mut Out) {
         (**self).receive(now, port, data, out);
+    }
+
+    fn receive_in(
+        &mut self,
+        shared: &mut Workspace,
+        now: Time,
+        port: u16,
+        data: &[u8],
+        out: &mut Out,
+    ) {
+        (**self).receive_in(shared, now, port, data, out);
+    }
+
+    fn look_ahead(&self, step: usize) {
+        (**self).look_ahead(step);
     }
 
     fn next_departure(&self) -> Option<Time> {
@@ -153,6 +188,8 @@ struct Node<D> {
     ports: Vec<u32>,
     /// When the switch was last arranged to run by itself
     wake: Option<Time>,
+    /// The wire that it last sent on
+    sent_on: u32,
     stats: NodeStats,
     name: String,
 }
@@ -186,6 +223,8 @@ pub struct Network<D> {
     wires: Vec<Wire>,
     sources: Vec<Source>,
     flows: Flows,
+    /// Of all devices; that of each part when the network is run in parts
+    workspaces: Vec<Workspace>,
     /// The ends of each transfer: sender and receiver
     transfers: Vec<[tcp::Place; 2]>,
     /// What transfers carry, once there is one
@@ -214,6 +253,7 @@ impl<D: Device> Network<D> {
             wires: Vec::new(),
             sources: Vec::new(),
             flows: Flows::default(),
+            workspaces: vec![Workspace::default()],
             transfers: Vec::new(),
             content: None,
             captures: BTreeMap::new(),
@@ -252,6 +292,7 @@ impl<D: Device> Network<D> {
             ports: Vec::new(),
             stats,
             wake: None,
+            sent_on: NO_CABLE,
         });
         NodeId((self.nodes.len() - 1) as u32)
     }
@@ -328,6 +369,7 @@ impl<D: Device> Network<D> {
             };
             self.limits.events -= 1;
             self.now = time;
+            self.look_ahead();
             self.happen(what);
         }
     }
@@ -366,7 +408,7 @@ impl<D: Device> Network<D> {
                 let _ = self.set_link(LinkId(link), up);
             }
             Happening::Departure { node } => {
-                self.switch_runs(NodeId(node), |device, now, out| device.advance(now, out));
+                self.switch_runs(NodeId(node), |device, _, now, out| device.advance(now, out));
             }
         }
     }
@@ -397,15 +439,19 @@ impl<D: Device> Network<D> {
 
     #[inline]
     fn switch_receive(&mut self, node_id: NodeId, port: u16, data: &[u8]) {
-        self.switch_runs(node_id, |device, now, out| {
-            device.receive(now, port, data, out)
+        self.switch_runs(node_id, |device, shared, now, out| {
+            device.receive_in(shared, now, port, data, out)
         });
     }
 
     /// Lets a switch run at this moment, puts what it sends on its cables, and wakes it again when
     /// something that waits in it leaves.
     #[inline]
-    fn switch_runs(&mut self, node_id: NodeId, run: impl FnOnce(&mut D, Time, &mut Out)) {
+    fn switch_runs(
+        &mut self,
+        node_id: NodeId,
+        run: impl FnOnce(&mut D, &mut Workspace, Time, &mut Out),
+    ) {
         let Network {
             nodes,
             wires,
@@ -413,15 +459,17 @@ impl<D: Device> Network<D> {
             agenda,
             news,
             now,
+            workspaces,
             ..
         } = self;
-        let now = *now;
+        let (now, shared) = (*now, &mut workspaces[0]);
         let node = &mut nodes[node_id.0 as usize];
         let Kind::Switch { device, cpu_port } = &mut node.kind else {
             return;
         };
         let (ports, stats, cpu_port) = (&node.ports, &mut node.stats, *cpu_port);
-        run(device, now, &mut |port, priority, data| {
+        let sent_on = &mut node.sent_on;
+        run(device, shared, now, &mut |port, priority, data| {
             if cpu_port == Some(port) {
                 let data = data.to_vec();
                 news.push_back(Event::PacketIn {
@@ -432,9 +480,12 @@ impl<D: Device> Network<D> {
                 });
                 return;
             }
-            let wire = ports.get(usize::from(port));
-            match wire.and_then(|wire| wires.get_mut(*wire as usize)) {
-                Some(wire) => wire.offer(now, data, priority, pool, agenda),
+            let number = ports.get(usize::from(port)).copied().unwrap_or(NO_CABLE);
+            match wires.get_mut(number as usize) {
+                Some(wire) => {
+                    *sent_on = number;
+                    wire.offer(now, data, priority, pool, agenda);
+                }
                 None => stats.no_cable += 1,
             }
         });

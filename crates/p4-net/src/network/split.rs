@@ -8,7 +8,7 @@ use crate::pool::{carry_over, Pool};
 use crate::traffic::Source;
 
 use super::rounds::Domain;
-use super::{Device, Limits, Network, Node, NodeId, NO_CABLE};
+use super::{Device, Limits, Network, Node, NodeId, Workspace, NO_CABLE};
 
 /// Where nodes, wires and sources of the whole network are: the part, and the number there.
 #[derive(Default)]
@@ -115,6 +115,10 @@ impl<D: Device> Network<D> {
     pub(super) fn split(&mut self, part_of: &[u32]) -> (Vec<Domain<D>>, Homes) {
         let count = part_of.iter().max().map_or(0, |most| most + 1);
         let mut domains: Vec<_> = (0..count).map(|number| self.domain(number)).collect();
+        let missing = domains.len().saturating_sub(self.workspaces.len());
+        self.workspaces
+            .extend((0..missing).map(|_| Workspace::default()));
+        self.swap_workspaces(&mut domains);
         let mut homes = Homes::default();
         for (node, part) in std::mem::take(&mut self.nodes).into_iter().zip(part_of) {
             let nodes = &mut domains[*part as usize].network.nodes;
@@ -125,7 +129,11 @@ impl<D: Device> Network<D> {
             self.give_wire(wire, &mut domains, &mut homes);
         }
         let nodes = domains.iter_mut().flat_map(|one| &mut one.network.nodes);
-        for wire in nodes.flat_map(|node| &mut node.ports) {
+        let ports = nodes.flat_map(|node| {
+            node.sent_on = NO_CABLE;
+            &mut node.ports
+        });
+        for wire in ports {
             *wire = homes
                 .wires
                 .get(*wire as usize)
@@ -144,6 +152,13 @@ impl<D: Device> Network<D> {
         }
         self.give_events(&mut domains, &homes);
         (domains, homes)
+    }
+
+    /// Parts keep what their devices share from one run to the next.
+    fn swap_workspaces(&mut self, domains: &mut [Domain<D>]) {
+        for (own, domain) in self.workspaces.iter_mut().zip(domains) {
+            std::mem::swap(own, &mut domain.network.workspaces[0]);
+        }
     }
 
     fn domain(&self, number: u32) -> Domain<D> {
@@ -208,7 +223,8 @@ impl<D: Device> Network<D> {
     }
 
     /// Moves all back.
-    pub(super) fn unite(&mut self, domains: Vec<Domain<D>>, homes: &Homes) {
+    pub(super) fn unite(&mut self, mut domains: Vec<Domain<D>>, homes: &Homes) {
+        self.swap_workspaces(&mut domains);
         let mut nodes: Vec<Option<Node<D>>> = homes.nodes.iter().map(|_| None).collect();
         let mut wires: Vec<Option<Wire>> = homes.wires.iter().map(|_| None).collect();
         let mut sources: Vec<Option<Source>> = homes.sources.iter().map(|_| None).collect();
@@ -244,6 +260,7 @@ impl<D: Device> Network<D> {
                 *place = Some(wire);
             }
             for (mut node, number) in own_nodes.into_iter().zip(&names.nodes) {
+                node.sent_on = NO_CABLE;
                 for wire in node.ports.iter_mut().filter(|wire| **wire != NO_CABLE) {
                     *wire = names.wires[*wire as usize];
                 }
