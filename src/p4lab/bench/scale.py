@@ -23,12 +23,13 @@ NS3 = ROOT / "benches" / "ns3" / "chain.cc"
 LIBRARIES = ("applications", "internet", "point-to-point", "traffic-control", "network", "core")
 ROUNDS = 3
 PER_SECOND = "packet-hops/s"
-NS3_GOAL = 10
+NS3_GOAL = 30
 RATIO = "native code / ns-3"
 # With 100 times as many, what is linear costs the same each, but for caches: a thousand switches do
 # not fit into those that ten fit into. Anything quadratic would cost 100 times as much.
-LINEAR_TIME = 5.0
+LINEAR_TIME = 1.5
 LINEAR = 2.0
+MEGABYTES = 150  # of a whole process with the most BIER routers
 GUESS = 1e6  # packet-hops per second of ours, to begin with
 NS3_GUESS = 1e5
 
@@ -134,6 +135,10 @@ def of_switches(name: str, by_switches: dict[int, list[chain.Run]]) -> Iterator[
         runs = by_switches[switches]
         sizes = [(run.bytes_built - run.bytes_before) / switches / 1e3 for run in runs]
         yield measure.of(name, f"memory of one of {switches:,} routers", "kB", sizes)
+    if name == BIER_GROWTH:
+        whole = [run.bytes_peak / 1e6 for run in by_switches[most]]
+        what = f"memory of the process, {most:,} routers"
+        yield measure.of(name, what, "MB", whole, MEGABYTES, at_most=True)
     sizes = {
         switches: [(run.bytes_peak - run.bytes_before) / switches for run in by_switches[switches]]
         for switches in (many, most)
