@@ -269,7 +269,7 @@ impl State {
         let place = self.tables[table].locate(&pattern, priority)?;
         let set = move |state: &mut State, idle: Idle| {
             let stored = state.tables[table].entry_mut(place)?;
-            Some(std::mem::replace(&mut stored.idle, idle))
+            Some(std::mem::replace(&mut stored.measured_mut().idle, idle))
         };
         let old = set(self, Idle::new(ttl));
         Ok(Box::new(move |state| {
@@ -364,7 +364,7 @@ impl State {
         let place = self.tables[table].locate(&pattern, priority)?;
         let set = move |state: &mut State, count: Count| {
             let stored = state.tables[table].entry_mut(place)?;
-            Some(std::mem::replace(&mut stored.count, count))
+            Some(std::mem::replace(&mut stored.measured_mut().count, count))
         };
         let old = set(self, count);
         Ok(Box::new(move |state| {
@@ -385,7 +385,7 @@ impl State {
         let place = self.tables[table].locate(&pattern, priority)?;
         let set = move |state: &mut State, meter: Meter| {
             let stored = state.tables[table].entry_mut(place)?;
-            Some(std::mem::replace(&mut stored.meter, meter))
+            Some(std::mem::replace(&mut stored.measured_mut().meter, meter))
         };
         let old = set(self, Meter::new(config));
         Ok(Box::new(move |state| {

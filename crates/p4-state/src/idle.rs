@@ -124,6 +124,8 @@ impl State {
     pub fn next_idle(&self) -> Option<u64> {
         let tables = self.tables.iter().filter(|table| table.idle_timeout);
         let entries = tables.flat_map(|table| table.entries());
-        entries.filter_map(|entry| entry.idle.next()).min()
+        entries
+            .filter_map(|entry| entry.measured().idle.next())
+            .min()
     }
 }

@@ -3,10 +3,10 @@
 //! A packet on a fast path may leave it midway and begin again elsewhere. Until then cells change in place, so
 //! that later reads of the same packet see them, and a [`Journal`] notes what they held before.
 
-use crate::cells::{Count, Meter};
-use crate::idle::Idle;
+use crate::cells::Meter;
 use crate::matcher::Place;
 use crate::state::{Cells, State};
+use crate::table::Measured;
 use p4_ir::ir::{InstanceId, TableId};
 
 /// What cells held, oldest first.
@@ -24,7 +24,7 @@ enum Note {
     Register(InstanceId, u64),
     Meter(InstanceId, u64, Meter),
     /// What a table keeps with an entry
-    Entry(TableId, Place, Count, Meter, Idle),
+    Entry(TableId, Place, Measured),
 }
 
 impl Journal {
@@ -49,11 +49,9 @@ impl Journal {
     }
 
     #[inline]
-    pub fn note_entry(&mut self, id: TableId, place: Place, kept: (&Count, &Meter, &Idle)) {
+    pub fn note_entry(&mut self, id: TableId, place: Place, measured: Measured) {
         if self.is_open {
-            let (count, meter, idle) = kept;
-            self.notes
-                .push(Note::Entry(id, place, *count, *meter, *idle));
+            self.notes.push(Note::Entry(id, place, measured));
         }
     }
 }
@@ -100,9 +98,9 @@ impl State {
                         }
                     }
                 }
-                Note::Entry(id, place, count, meter, idle) => {
+                Note::Entry(id, place, old) => {
                     if let Some(entry) = self.tables[*id as usize].entry_mut(*place) {
-                        (entry.count, entry.meter, entry.idle) = (*count, *meter, *idle);
+                        *entry.measured_mut() = *old;
                     }
                 }
             }

@@ -158,7 +158,7 @@ impl State {
         let place = table.locate(&pattern, priority)?;
         let count = table
             .entry(place)
-            .map(|entry| entry.count)
+            .map(|entry| entry.measured().count)
             .unwrap_or_default();
         Ok((count.packets, count.bytes))
     }
@@ -219,7 +219,9 @@ impl State {
             return Err(UpdateError::NotDirect { table, what });
         }
         let place = table.locate(&pattern, priority)?;
-        Ok(table.entry(place).and_then(|entry| entry.meter.config()))
+        Ok(table
+            .entry(place)
+            .and_then(|entry| entry.measured().meter.config()))
     }
 
     /// The full name of an action profile or selector.
@@ -308,16 +310,17 @@ fn view(table: &Table, entry: &Stored) -> EntryView {
         .keys
         .iter()
         .map(|key| (key.name.to_string(), matched(key, &entry.pattern)));
+    let measured = entry.measured();
     EntryView {
         handle: entry.handle,
         matches: matches.collect(),
         priority: entry.priority,
         target,
-        packets: entry.count.packets,
-        bytes: entry.count.bytes,
-        meter: entry.meter.config(),
-        idle_timeout: entry.idle.ttl(),
-        idle_since: entry.idle.since(),
+        packets: measured.count.packets,
+        bytes: measured.count.bytes,
+        meter: measured.meter.config(),
+        idle_timeout: measured.idle.ttl(),
+        idle_since: measured.idle.since(),
         span: entry.span,
     }
 }

@@ -253,25 +253,25 @@ impl State {
         let counts = direct.counter.is_some() || direct.meter.is_some() || table.idle_timeout;
         if counts && self.journal.is_open() {
             if let Some(entry) = table.entry(place) {
-                let kept = (&entry.count, &entry.meter, &entry.idle);
-                self.journal.note_entry(id, place, kept);
+                self.journal.note_entry(id, place, entry.measured());
             }
         }
         if table.idle_timeout {
             if let Some(entry) = table.entry_mut(place) {
-                entry.idle.hit(now);
+                entry.measured_mut().idle.hit(now);
             }
         }
-        if direct != Default::default() {
+        if direct.counter.is_some() || direct.meter.is_some() {
             if let Some(entry) = table.entry_mut(place) {
+                let measured = entry.measured_mut();
                 if direct.counter.is_some() {
-                    entry.count.add(bytes.saturating_sub(direct.uncounted));
+                    measured.count.add(bytes.saturating_sub(direct.uncounted));
                 }
                 if let Some(Cells::DirectMeter(unit)) =
                     direct.meter.and_then(|id| self.cells.get(id as usize))
                 {
                     let bytes = bytes.saturating_sub(direct.unmetered);
-                    color = Some(entry.meter.execute(units(*unit, bytes), now));
+                    color = Some(measured.meter.execute(units(*unit, bytes), now));
                 }
             }
         }

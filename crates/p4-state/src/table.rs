@@ -172,11 +172,30 @@ pub(crate) struct Stored {
     pub pattern: Arc<Pattern>,
     pub priority: u32,
     pub leads: Leads,
+    /// `None` until something of it changes: in a large network millions of entries never have any.
+    measured: Option<Box<Measured>>,
+    /// Where the program says so, for entries written in it
+    pub span: Option<Span>,
+}
+
+/// What is counted, metered and noted with an entry.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Measured {
     pub count: Count,
     pub meter: Meter,
     pub idle: Idle,
-    /// Where the program says so, for entries written in it
-    pub span: Option<Span>,
+}
+
+impl Stored {
+    #[inline]
+    pub fn measured(&self) -> Measured {
+        self.measured.as_deref().copied().unwrap_or_default()
+    }
+
+    #[inline]
+    pub fn measured_mut(&mut self) -> &mut Measured {
+        self.measured.get_or_insert_default()
+    }
 }
 
 /// What packets need of a table comes first, since the tables of a thousand switches do not fit into
@@ -325,15 +344,12 @@ impl Table {
             });
         }
         let handle = self.new_handle();
-        let (count, meter, idle) = (Count::default(), Meter::default(), Idle::default());
         Ok(self.put(Stored {
             handle,
             pattern: Arc::new(pattern),
             priority,
             leads,
-            count,
-            meter,
-            idle,
+            measured: None,
             span,
         }))
     }
@@ -433,7 +449,7 @@ impl Table {
     pub fn idle_handles(&mut self, mut is: impl FnMut(&mut Idle) -> bool) -> Vec<u64> {
         let mut handles = Vec::new();
         for entry in self.slab.iter_mut().flatten() {
-            if is(&mut entry.idle) {
+            if is(&mut entry.measured_mut().idle) {
                 handles.push(entry.handle);
             }
         }
